@@ -65,9 +65,9 @@ struct own_kernel {
   // Whether warps that only load fill a channel: S loads are in flight. If not, all warps load and compute in a `pipeline`: S - 1 are.
   bool by_roles = false;
 };
-// Its members from "smem=16KiB,regs=64,load=16KiB,compute=900clk,threads=256,fixed=0,copy=async,form=pipeline". Sizes: B (default), KiB. Times:
-// clk, ns, us; of compute clk is the default. load: a size or a time. copy: async, bulk or registers. form: pipeline or roles, which bulk
-// copies have if nothing is said. Throws bad_request that names the member.
+// Its members from "smem=16KiB,regs=64,load=16KiB,compute=900clk,threads=256,fixed=0,copy=async,form=pipeline". Sizes: B (default), KiB.
+// Times: clk, ns, us; of compute clk is the default. load: a size or a time. copy: async, bulk or registers. form: pipeline or roles, which
+// bulk copies have if nothing is said. Throws bad_request that names the member.
 own_kernel parse_kernel(const machine_profile& on, std::string_view text);
 advice advise_kernel(const machine_profile& on, const own_kernel& k);
 

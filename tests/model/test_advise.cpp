@@ -79,7 +79,8 @@ TEST(advise, registers_gain_nothing_from_a_third_buffer) {
   const advice staged = advise_kernel(an_h200(), parse_kernel(an_h200(), members + "registers"));
   EXPECT_NEAR(staged.stages[2].gain, staged.stages[1].gain, 1e-9);
 }
-// A loader of its own has as many loads in flight as there are buffers, so that the second doubles what waits for memory: so says a timeline.
+// A loader of its own has as many loads in flight as there are buffers, so that the second doubles what waits for memory: so says a
+// timeline.
 TEST(advise, a_ring_by_roles_has_a_load_in_flight_for_every_buffer) {
   const std::string members = "smem=1040,regs=40,threads=96,load=1040,compute=60clk";
   const auto advised = [&](const std::string& more) { return advise_kernel(an_h200(), parse_kernel(an_h200(), members + more)); };
@@ -97,7 +98,8 @@ TEST(advise, a_ring_by_roles_has_a_load_in_flight_for_every_buffer) {
   EXPECT_THAT(advised(",form=roles,copy=registers").about, HasSubstr("one load is in flight"));
   for (const advised_stages& s : advised(",form=roles,copy=registers").stages) EXPECT_LT(s.gain, 0.2);
   // Where computation is longer, a second buffer hides the load, and a third has nothing to do.
-  const advice busy = advise_kernel(an_h200(), parse_kernel(an_h200(), "smem=64KiB,regs=64,threads=1024,load=1000clk,compute=2000clk,form=roles"));
+  const advice busy =
+      advise_kernel(an_h200(), parse_kernel(an_h200(), "smem=64KiB,regs=64,threads=1024,load=1000clk,compute=2000clk,form=roles"));
   EXPECT_NEAR(busy.stages[1].gain, 0.45, 0.1);
   EXPECT_NEAR(busy.stages[2].gain, busy.stages[1].gain, 0.1);
 }

@@ -33,7 +33,8 @@ constexpr const char* explanation =
     "  antiphase advise scan --size 1000000 --device A100\n"
     "  antiphase advise --kernel smem=16KiB,regs=64,load=16KiB,compute=900clk,threads=256\n"
     "      a kernel of your own: a slot's bytes, registers of a thread, what a step loads (or how long that takes: load=700clk), and "
-    "how long a block computes from a slot. copy=async (default), bulk or registers; form=pipeline (all warps load and compute, S - 1 loads are "
+    "how long a block computes from a slot. copy=async (default), bulk or registers; form=pipeline (all warps load and compute, S - 1 "
+    "loads are "
     "in flight) or roles (some warps only load, S are; what copy=bulk means if nothing is said)\n"
     "  antiphase advise gemm --m 512 --n 512 --k 512 --device my_gpu.json --json\n"
     "      a machine profile that antiphase info --measure wrote";

@@ -244,8 +244,8 @@ std::string gain_text(const overlap& o) {
 }
 
 void report(const request& r, const place& at, const std::vector<timeline>& timelines) {
-  std::vector<std::vector<std::string>> table{
-      {"policy", "stages", "steps", "loads hidden", "warps wait", "in flight", "limited by", "one more stage", "duration", "multiply-adds"}};
+  std::vector<std::vector<std::string>> table{{"policy", "stages", "steps", "loads hidden", "warps wait", "in flight", "limited by",
+                                               "one more stage", "duration", "multiply-adds"}};
   json list = json::array();
   for (const timeline& t : timelines) {
     const overlap o = measure(t);
@@ -259,8 +259,8 @@ void report(const request& r, const place& at, const std::vector<timeline>& time
                      fmt::format("{} {}", o.duration, t.unit),
                      work_rate(t, o) > 0 ? fmt::format("{:.1f} a {}", work_rate(t, o), t.unit == "cycles" ? "cycle" : "tick") : "-"});
     if (o.loads_block && t.stages > 1)
-      say(r.common, fmt::format("{}: loads block their warps, so nothing hides them: store after the computation, or copy asynchronously",
-                                t.policy));
+      say(r.common,
+          fmt::format("{}: loads block their warps, so nothing hides them: store after the computation, or copy asynchronously", t.policy));
     if (t.dropped > 0)
       say(r.common, fmt::format("{}: the first {} of {} steps are recorded; --record says how many", t.policy, t.recorded, t.steps));
   }

@@ -30,12 +30,12 @@ struct prediction {
 struct pipeline_step {
   int threads = 256;
   int stages = 1;
-  bool asynchronous = true;     // whether copies go on while their thread does other things. If not, and stages > 1, they are staged in
-                                // registers: one step ahead, however many slots there are
-  bool meets = true;            // at a barrier of the block in each step. Where some warps load and others compute, they do not, and what
-                                // these wait for each other is in their rate
-  bool by_roles = false;        // whether a role of its own loads, in a channel: S loads are in flight and not S - 1, a slot is taken again as
-                                // soon as it is free, and no barrier of the block ends a step
+  bool asynchronous = true;  // whether copies go on while their thread does other things. If not, and stages > 1, they are staged in
+                             // registers: one step ahead, however many slots there are
+  bool meets = true;         // at a barrier of the block in each step. Where some warps load and others compute, they do not, and what
+                             // these wait for each other is in their rate
+  bool by_roles = false;     // whether a role of its own loads, in a channel: S loads are in flight and not S - 1, a slot is taken again as
+                             // soon as it is free, and no barrier of the block ends a step
   bool registers_ahead = true;  // whether a thread reads from shared memory ahead of what it multiplies
   double arithmetic = 0;        // clocks in which the multiplying units are busy
   double issue = 0;             // instructions of warps

@@ -264,7 +264,8 @@ std::string stages_section(const machine_profile& on, const std::vector<named_re
   return section("How many buffers",
                  fmt::format(
                      "Predicted for the ladder's step <i>register-tile</i>. With enough tiles two blocks share a multiprocessor, and one "
-                     "computes while the other waits; with few each is alone, and buffers pay. The texts' formula promises two buffers {} and {}.",
+                     "computes while the other waits; with few each is alone, and buffers pay. The texts' formula promises two buffers {} "
+                     "and {}.",
                      promise_to(product, size, results), promise_to(one, 1024, results))) +
          table_html(rows);
 }
@@ -309,15 +310,17 @@ std::string timelines_section(const std::vector<named_result>& recorded, const s
     about = fmt::format("{}, in clock cycles: block {} of the running kernel, {}", origin,
                         r.content.at("timelines").front().at("block").dump(), r.content.value("date", "").substr(0, 10));
     if (r.content.contains("shape") && r.content["shape"].contains("k"))
-      about += fmt::format(", {} x {} x {}", r.content["shape"].at("m").dump(), r.content["shape"].at("n").dump(), r.content["shape"].at("k").dump());
+      about += fmt::format(", {} x {} x {}", r.content["shape"].at("m").dump(), r.content["shape"].at("n").dump(),
+                           r.content["shape"].at("k").dump());
     break;
   }
   if (all.empty() && !just_made.empty()) {
     for (const timeline& t : just_made) all.push_back(drawn(t));
     origin = origin_of(just_made);
-    about = fmt::format("{}, block {}, in {}", origin, just_made.front().block,
-                        just_made.front().runs_on == target::cuda ? "clock cycles"
-                                                                  : "ticks of its model: nothing was measured, and no times of this machine");
+    about =
+        fmt::format("{}, block {}, in {}", origin, just_made.front().block,
+                    just_made.front().runs_on == target::cuda ? "clock cycles"
+                                                              : "ticks of its model: nothing was measured, and no times of this machine");
   }
   if (all.empty()) return {};
   std::vector<cells> rows{{"buffers", "a step takes", "load time hidden", "warps wait", "what limits"}};
@@ -369,8 +372,8 @@ std::string report_page(const machine_profile& on, const std::vector<named_resul
       for (const named_result& r : results)
         if (r.content.at("command") == command) body += ladder_section(on, r);
     const std::vector<product_point> products = products_of(results);
-    body += timelines_section(recorded, overlap) + stages_section(on, results) + roofline_section(on, products) + model_section(on, results) +
-            accuracy_section(products);
+    body += timelines_section(recorded, overlap) + stages_section(on, results) + roofline_section(on, products) +
+            model_section(on, results) + accuracy_section(products);
     body += section("Profiling",
                     "What the hardware's counters say of a step, with Nsight Compute: multiply-add pipe high means loads are hidden; "
                     "<i>long scoreboard</i> "

@@ -27,7 +27,8 @@ namespace {
 
 constexpr const char* explanation =
     "The page holds all it needs, for light and dark. Without files it runs ladders and products on the GPU, until --seconds are over; "
-    "without a GPU it shows an H200's figures, and says so. Timelines are those recorded on the machine, in a file of trace --json or shipped with "
+    "without a GPU it shows an H200's figures, and says so. Timelines are those recorded on the machine, in a file of trace --json or "
+    "shipped with "
     "antiphase; where there are none, they are modelled on the CPU executor, which says nothing of the machine.\n"
     "\n"
     "Examples:\n"
@@ -96,8 +97,7 @@ std::vector<named_result> recordings_among(std::vector<named_result>& results) {
 }
 std::vector<named_result> shipped() {
   std::vector<named_result> all;
-  for (const shipped_result& s : shipped_results())
-    all.push_back({std::string(s.name), parsed(std::string(s.text), std::string(s.name))});
+  for (const shipped_result& s : shipped_results()) all.push_back({std::string(s.name), parsed(std::string(s.text), std::string(s.name))});
   return all;
 }
 
@@ -181,7 +181,9 @@ void run(const request& r) {
 void add_report(arguments program) {
   arguments command = program.add_subcommand("report", "One page about this machine: ladders, roofline, model, accuracy");
   const auto r = std::make_shared<request>();
-  command.add_option("files", r->files, "Result files of bench, ladder and trace (--json), of one machine").type_name("FILE").values(0, option::any);
+  command.add_option("files", r->files, "Result files of bench, ladder and trace (--json), of one machine")
+      .type_name("FILE")
+      .values(0, option::any);
   command.add_option("-o,--output", r->output, "Where to write the page").required().type_name("FILE").otherwise("--out");
   command.add_option("--seconds", r->seconds, "How long to measure on a GPU (default 120)").check(integer_between(10, 3600)).type_name("N");
   add_place_options(command, r->place, reference::not_offered);
