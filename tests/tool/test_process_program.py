@@ -302,6 +302,8 @@ class Ladder(ToolTest):
         self.assertNotIn("async-4", refused)
         self.assertIn("49152", refused["tensor-core-tma"])
         self.assertNotIn("tensor-core-3", refused)
+        known = {(r["blocks_per_multiprocessor"], r["occupancy"]) for r in records if "refused" not in r}
+        self.assertEqual(known, {(None, None)})  # they follow from registers, which only a GPU's code has
         text = self.run_tool("ladder", "gemm", "--size", "40", "--shared-limit", "48", *CPU).stdout.decode()
         self.assertIn("refused: ", text)
 
