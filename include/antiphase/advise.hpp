@@ -37,6 +37,7 @@ struct advice {
   std::string about;  // "product of 4096 x 4096 x 4096"
   advised_policy pick;
   std::vector<advised_policy> others;   // from the fastest on; those beside the ladder, then the ladder's steps
+  std::size_t compared = 0;             // of them, those beside the ladder, which a product's choice compares
   std::string pipelined;                // whose stages these are
   std::vector<advised_stages> stages;   // from 1 on
   double textbook_gain = 1;             // what (Tl + Tc) / max(Tl, Tc) promises that kernel
@@ -61,9 +62,12 @@ struct own_kernel {
   std::optional<double> load_seconds;  // from asking for a slot to having it, measured (mean_wait of `antiphase trace` with one stage)
   double compute = 0;                  // seconds that a block alone computes from a slot
   bool asynchronous = true;            // cp.async or bulk copies, not registers
+  // Whether warps that only load fill a channel: S loads are in flight. If not, all warps load and compute in a `pipeline`: S - 1 are.
+  bool by_roles = false;
 };
-// Its members from "smem=16KiB,regs=64,load=16KiB,compute=900clk,threads=256,fixed=0,copy=async". Sizes: B (default), KiB. Times: clk, ns,
-// us; of compute clk is the default. load: a size or a time. Throws bad_request that names the member.
+// Its members from "smem=16KiB,regs=64,load=16KiB,compute=900clk,threads=256,fixed=0,copy=async,form=pipeline". Sizes: B (default), KiB.
+// Times: clk, ns, us; of compute clk is the default. load: a size or a time. copy: async, bulk or registers. form: pipeline or roles, which
+// bulk copies have if nothing is said. Throws bad_request that names the member.
 own_kernel parse_kernel(const machine_profile& on, std::string_view text);
 advice advise_kernel(const machine_profile& on, const own_kernel& k);
 

@@ -81,8 +81,8 @@ timeline record_gemm(const context& where, std::string_view policy, const gemms:
 
 // Scans with a recording twin: "single-pass", or its rings of fewer slots, "single-pass-1" to "-3"; "single-pass-async", whose tiles
 // threads move; and "one-wave", of which each block has one tile and no ring, and its phases are recorded. A step is a tile; a block of a
-// ring draws its tiles, so which they are differs from run to run. Twins are of inclusive and exclusive sums of f32, in one line, several
-// (scan_problem::outer) or segments by key. Throws as record_gemm(), bad_request for other problems.
+// ring draws its tiles, so on a GPU which they are differs from run to run. Twins are of inclusive and exclusive sums of f32, in one line,
+// several (scan_problem::outer) or segments by key. Throws as record_gemm(), bad_request for other problems.
 timeline record_scan(const context& where, std::string_view policy, const scan_problem& p, const trace_options& options = {});
 timeline record_scan(const context& where, std::string_view policy, const scan_problem& p, const scan_keys& keys,
                      const trace_options& options = {});
@@ -100,8 +100,8 @@ timeline timeline_of(std::string_view json);
 // One step as the whole block sees it: the warps' spans taken together.
 struct step_times {
   int step = 0, slot = 0;
-  std::int64_t issued = 0;         // the first warp begins to load
-  std::int64_t landed = 0;         // the first warp's wait returns: the data of all warps have landed
+  std::int64_t issued = 0;  // the first warp begins to load
+  std::int64_t landed = 0;  // the first warp's wait returns: the data of all warps have landed. Where loads block, the last load's end
   std::int64_t compute_begin = 0;  // of the first warp
   std::int64_t compute_end = 0;    // of the last warp; of a ring with roles, when the slot has been given back
   // When the data landed, as far as one can tell: `landed` if a warp was waiting then; else after as long as the loads took that warps did
@@ -134,10 +134,13 @@ struct overlap {
   // Which side limits: "loads", "computation", "turns" (of loading and computing, in a ring of one slot that the same warps fill and use),
   // or the name of a later phase that computing warps wait for, or that holds the slots which loads wait for.
   std::string limited_by{};
-  double load_time = 0;     // typical, of a load that a warp waited for
-  double step_time = 0;     // mean
-  double busy_time = 0;     // of step_time, what is not waiting for data
-  double next_time = 0;     // step_time with one more stage, estimated: see one_more_stage()
+  double load_time = 0;  // typical, of a load that a warp waited for
+  double step_time = 0;  // mean
+  double busy_time = 0;  // of step_time, what is not waiting for data
+  double next_time = 0;  // step_time with one more stage, estimated: see one_more_stage()
+  // The warps that load and compute are blocked by their loads, which end in registers or plain stores: that time is waiting, no
+  // computation of the same warp hides it, and more stages change nothing.
+  bool loads_block = false;
   bool knows_rate = false;  // several loads were seen landing one after the other, so the estimate knows how fast they can
 };
 

@@ -32,7 +32,8 @@ def advise(about, **question):
     advise("gemm", m=4096, n=4096, k=4096)            a product of float32 (count=: so many of them)
     advise("scan", count=1000000, size=4)             inclusive sums of that many elements of size bytes
     advise("kernel", smem=16384, compute="900clk")    blocks that load smem bytes into a slot, wait, and compute from it; also regs=, load=,
-                                                      threads=, fixed=, copy="async" or "registers", as `antiphase advise --help` says
+                                                      threads=, fixed=, copy="async", "bulk" or "registers", form="pipeline" or
+                                                      "roles", as `antiphase advise --help` says
 
     device: the name of a machine profile ("H200" if not given), or the path of a file that `antiphase info --measure` wrote (.json).
 

@@ -56,26 +56,33 @@ std::string_view name(limit l) {
 
 limit prediction::largest() const { return static_cast<limit>(std::max_element(parts.begin(), parts.end()) - parts.begin()); }
 
+int loads_ahead(const pipeline_step& s) {
+  if (s.by_roles) return s.asynchronous ? s.stages : 1;
+  return s.asynchronous ? s.stages - 1 : std::min(1, s.stages - 1);
+}
+
 prediction step_clocks(const machine_profile& on, const pipeline_step& s, int blocks) {
   const unit most = busiest(on, s);
   const double clock = on.clock.value, processors = std::max(1, on.limits.multiprocessors);
-  const double barriers = s.meets ? barrier_of_warp * std::ceil(s.threads / 32.) : 0, latency = s.latency * clock;
-  const int ahead = !s.asynchronous && s.stages > 1 ? 1 : s.stages - 1;  // steps that a load has to arrive
+  const double barriers = s.meets && !s.by_roles ? barrier_of_warp * std::ceil(s.threads / 32.) : 0, latency = s.latency * clock;
+  const bool turns = s.stages == 1;
+  const int ahead = loads_ahead(s);
 
   // What of a load does not hide behind so many clocks of something else.
-  const auto add_open_latency = [&](prediction& to) {
-    to.add(limit::latency, ahead == 0 ? latency : soft_maximum(to.seconds, latency / ahead) - to.seconds);
+  const auto add_open_latency = [&](prediction& to, double of) {
+    to.add(limit::latency, turns ? of : soft_maximum(to.seconds, of / ahead) - to.seconds);
   };
   // A block by itself: its own computation, and its load.
   prediction chain;
   chain.add(most.what, most.clocks / busy_share(s, 1));
   chain.add(limit::barriers, barriers);
-  add_open_latency(chain);
+  // By roles a slot is used before it is loaded again: each of them lets a step through in the time of both.
+  add_open_latency(chain, s.by_roles && s.asynchronous && !turns ? latency + chain.seconds : latency);
 
   // All blocks together: the unit that is busiest, or memory.
   prediction together;
   together.add(most.what, blocks * most.clocks / busy_share(s, blocks));
-  if (ahead > 0) add_open_latency(together);
+  if (!turns) add_open_latency(together, latency);
   prediction moved;
   const double in_flight = blocks * s.bytes * std::max(1, ahead), enough = std::min(1., in_flight / on.memory_in_flight.value);
   if (s.bytes > 0) moved.add(limit::memory, blocks * s.bytes / (enough * on.memory_bytes.value / processors / clock));

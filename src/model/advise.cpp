@@ -178,6 +178,7 @@ advice advise_gemm(const machine_profile& on, const gemms::product_size& p) {
       a.others.push_back({c.kernel, gemms::explained(on, c.kernel, p, c.predicted)});
   }
   a.pick = {chosen.kernel, gemms::explained(on, chosen.kernel, p, chosen.predicted)};
+  a.compared = a.others.size();
   std::vector<advised_policy> steps;
   for (const gemms::step& s : gemms::steps) {
     if (first_missing(features_of(on.limits), gemms::needs_of(s)) != nullptr) continue;
@@ -268,6 +269,16 @@ advice advise_scan(const machine_profile& on, std::int64_t count, std::size_t si
   return a;
 }
 
+namespace {
+std::string_view form_text(bool by_roles, bool asynchronous) {
+  if (by_roles)
+    return asynchronous ? "roles (some warps load, a channel): S buffers have S loads in flight"
+                        : "roles (some warps load, through registers): one load is in flight, however many buffers";
+  return asynchronous ? "pipeline (all warps load and compute): S buffers have S - 1 loads in flight"
+                      : "pipeline (all warps load, through registers, and compute): one load is in flight, however many buffers";
+}
+}  // namespace
+
 advice advise_kernel(const machine_profile& on, const own_kernel& k) {
   require(k.threads >= 1 && k.threads <= on.limits.threads_per_block, "threads", k.threads,
           fmt::format("1 to {}", on.limits.threads_per_block));
@@ -278,7 +289,8 @@ advice advise_kernel(const machine_profile& on, const own_kernel& k) {
   const double latency =
       k.load_seconds.value_or(on.memory_latency.value + bytes / (on.memory_bytes.value / std::max(1, on.limits.multiprocessors)));
   advice a = advice_on(on);
-  a.about = fmt::format("a kernel of {} threads, {} registers, {} bytes a slot", k.threads, k.registers, k.smem);
+  a.about = fmt::format("a kernel of {} threads, {} registers, {} bytes a slot; its form: {}", k.threads, k.registers, k.smem,
+                        form_text(k.by_roles, k.asynchronous));
   a.pipelined = "this kernel";
   a.textbook_gain = textbook_times{latency, k.compute}.gain();
   // What a block computes alone has the waiting of its few warps in it, and its barriers.
@@ -291,7 +303,12 @@ advice advise_kernel(const machine_profile& on, const own_kernel& k) {
     one.resident = shortage_of(on.limits, code) == shortage::none ? resident_blocks(on.limits, code, k.registers) : 0;
     one.fits = one.resident > 0;
     if (one.fits) {
-      pipeline_step s{.threads = k.threads, .stages = stages, .asynchronous = k.asynchronous, .bytes = bytes, .latency = latency};
+      pipeline_step s{.threads = k.threads,
+                      .stages = stages,
+                      .asynchronous = k.asynchronous,
+                      .by_roles = k.by_roles,
+                      .bytes = bytes,
+                      .latency = latency};
       s.arithmetic = 1;
       const double alone =
           1 / step_clocks(on, {.threads = k.threads, .stages = 2, .meets = true, .arithmetic = 1}, 1).of(limit::arithmetic);
@@ -300,7 +317,7 @@ advice advise_kernel(const machine_profile& on, const own_kernel& k) {
       one.seconds = takes.seconds / one.resident / clock;
       one.largest = takes.largest();
       one.occupancy = static_cast<double>(one.resident * k.threads) / on.limits.threads_per_multiprocessor;
-      one.bytes_in_flight = one.resident * std::max(1, stages - 1) * (bytes > 0 ? bytes : static_cast<double>(k.smem));
+      one.bytes_in_flight = one.resident * std::max(1, loads_ahead(s)) * (bytes > 0 ? bytes : static_cast<double>(k.smem));
       a.others.push_back({fmt::format("{} stage{}", stages, stages == 1 ? "" : "s"), takes});
     }
     a.stages.push_back(one);

@@ -16,7 +16,7 @@ namespace {
 
 using json = nlohmann::ordered_json;
 
-const std::vector<std::string> kernel_members{"smem", "regs", "load", "compute", "threads", "fixed", "copy"};
+const std::vector<std::string> kernel_members{"smem", "regs", "load", "compute", "threads", "fixed", "copy", "form"};
 
 struct quantity {
   double value = 0;
@@ -80,8 +80,11 @@ void set(own_kernel& k, const machine_profile& on, std::string_view member, std:
     else
       wrong(member, text, "a size such as 16KiB or a time such as 700clk");
   } else if (member == "copy") {
-    if (text != "async" && text != "registers") wrong(member, text, "async or registers");
-    k.asynchronous = text == "async";
+    if (text != "async" && text != "bulk" && text != "registers") wrong(member, text, "async, bulk or registers");
+    k.asynchronous = text != "registers";
+  } else if (member == "form") {
+    if (text != "pipeline" && text != "roles") wrong(member, text, "pipeline or roles");
+    k.by_roles = text == "roles";
   } else
     throw bad_request(fmt::format("kernel: there is no member '{}': {}", shortened(member), suggestion(member, kernel_members)));
 }
@@ -130,7 +133,7 @@ machine_profile profile_of(const json& question) {
 
 own_kernel parse_kernel(const machine_profile& on, std::string_view given) {
   own_kernel k;
-  bool has_smem = false, has_compute = false;
+  bool has_smem = false, has_compute = false, has_form = false, bulk = false;
   for (std::string_view rest = given; !rest.empty();) {
     const std::size_t comma = rest.find(',');
     const std::string_view one = rest.substr(0, comma);
@@ -142,7 +145,10 @@ own_kernel parse_kernel(const machine_profile& on, std::string_view given) {
     set(k, on, member, one.substr(equals + 1));
     has_smem |= member == "smem";
     has_compute |= member == "compute";
+    has_form |= member == "form";
+    if (member == "copy") bulk = one.substr(equals + 1) == "bulk";
   }
+  if (!has_form) k.by_roles = bulk;
   if (!has_smem || !has_compute)
     throw bad_request(
         fmt::format("kernel: {} is missing: expected smem=, the bytes of a slot, and compute=, the time a block computes from it",

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <antiphase/core/error.hpp>
+#include <antiphase/executor/cpu/cpu_executor.hpp>
 #include <cstddef>
 #include <cstring>
 #include <string_view>
@@ -53,10 +54,18 @@ launch_counts recording_executor::launch(const kernel& k, extent3 grid, const vo
   recorded_ = &*found;
   const kernel& what = how_ == mode::timed_as_is ? k : code;
   const void* with = how_ == mode::timed_as_is ? params : all.data();
-  if (how_ == mode::record) return forwarding_executor::launch(what, grid, with, s);
+  if (how_ == mode::record) return launch_twin(what, grid, with, s);
   launch_counts done;
   milliseconds_ = forwarding_executor::milliseconds([&](stream queue) { done = forwarding_executor::launch(what, grid, with, queue); }, s);
   return done;
+}
+
+// Which block draws a tile follows from the order in which threads run, and with several workers that is the operating system's. One worker
+// in a fixed order makes it the kernel's own, whatever the context's seed and the machine.
+launch_counts recording_executor::launch_twin(const kernel& k, extent3 grid, const void* params, stream s) const {
+  if (to().kind() == target::cuda) return forwarding_executor::launch(k, grid, params, s);
+  const auto in_order = to().hold(s);
+  return make_cpu_executor({.workers = 1, .limits = to().limits()})->launch(k, grid, params, s);
 }
 
 std::optional<timeline> recording_executor::take(timeline t) const {

@@ -32,6 +32,8 @@ class recording_executor final : public forwarding_executor {
   launch_counts launch(const kernel& k, extent3 grid, const void* params, stream s) const override;
 
  private:
+  launch_counts launch_twin(const kernel& k, extent3 grid, const void* params, stream s) const;
+
   static constexpr int most_warps = 32;
 
   const std::vector<twin>& twins_;

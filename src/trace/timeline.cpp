@@ -21,8 +21,9 @@ const timeline_role& role_of(const std::vector<timeline_role>& roles, int agent)
   return roles.front();
 }
 
-bool is_wait(const span_record& s, bool roles) {
+bool is_wait(const span_record& s, bool roles, bool blocking) {
   if (s.kind == span_kind::wait || s.kind == span_kind::acquire) return true;
+  if (s.kind == span_kind::load) return blocking;  // its issue is short beside it
   return !roles && (s.kind == span_kind::commit || s.kind == span_kind::release);
 }
 
@@ -32,6 +33,30 @@ double quantile(std::vector<double> values, double share) {
   const auto at = static_cast<std::ptrdiff_t>(share * static_cast<double>(values.size() - 1));
   std::nth_element(values.begin(), values.begin() + at, values.end());
   return values[static_cast<std::size_t>(at)];
+}
+
+// Whether the loads of warps that load and compute block them: they end in registers or in plain stores, so that their data are there when
+// their span ends. No global memory answers as soon as that: behind an asynchronous load, or one that is staged, the first commit and wait
+// take longer. With three slots or more other loads lie between; on a GPU issuing those may take as long as an answer, so it is not told.
+bool loads_block(const timeline& t) {
+  constexpr std::int64_t soonest = 200;
+  if (!t.roles.empty() || (t.stages > 2 && t.runs_on == target::cuda)) return false;
+  struct start {
+    std::int64_t shortest = never, end = 0, wait = never;  // of the loads before the first wait
+  };
+  std::map<int, start> starts;
+  for (const span_record& s : t.spans) {
+    start& of = starts[s.agent];
+    if (s.ring != 0) continue;
+    if (s.kind == span_kind::wait && s.step == 0 && s.event == 0) of.wait = s.end;
+    if (s.kind != span_kind::load || s.step >= std::max(1, t.stages - 1)) continue;
+    of.shortest = std::min(of.shortest, s.end - s.begin);
+    of.end = std::max(of.end, s.end);
+  }
+  return std::ranges::any_of(starts, [&](const auto& one) {
+    const start& of = one.second;
+    return of.shortest != never && of.shortest >= soonest && of.wait != never && of.wait - of.end < soonest;
+  });
 }
 
 // How warps waited for a step's data. Where warps wait for each other as well, the last to come tells whether data were late; in a ring
@@ -72,6 +97,7 @@ std::vector<timeline_role> roles_of(const timeline& t) {
 std::vector<step_times> by_step(const timeline& t) {
   const std::vector<timeline_role> roles = roles_of(t);
   const bool with_roles = !t.roles.empty();
+  const bool blocking = loads_block(t);
   const auto count = static_cast<std::size_t>(t.recorded);
   std::vector<step_times> steps(count, {.issued = never, .landed = never, .compute_begin = never});
   std::vector<data_waits> waits(count);
@@ -87,10 +113,11 @@ std::vector<step_times> by_step(const timeline& t) {
       case span_kind::load:
         step.slot = s.slot;
         step.issued = std::min(step.issued, s.begin);
+        if (blocking) step.landed = step.landed == never ? s.end : std::max(step.landed, s.end);
         break;
       case span_kind::wait:
         if (s.event != 0) break;
-        step.landed = std::min(step.landed, s.end);
+        if (!blocking) step.landed = std::min(step.landed, s.end);
         waits[at].begin = std::min(waits[at].begin, s.begin);
         waits[at].shortest = std::min(waits[at].shortest, s.end - s.begin);
         waits[at].longest = std::max(waits[at].longest, s.end - s.begin);
@@ -117,7 +144,10 @@ std::vector<step_times> by_step(const timeline& t) {
     s.events.front() = s.landed;
     if (s.events.back() > 0) s.compute_end = s.events.back();
   }
-  estimate_arrivals(steps, waits, with_roles);
+  if (blocking)
+    for (step_times& s : steps) s.arrived = s.landed, s.seen_landing = true;
+  else
+    estimate_arrivals(steps, waits, with_roles);
   return steps;
 }
 
@@ -187,7 +217,7 @@ void count_waiting(overlap& o, const timeline& t) {
     if (!fresh) life->second = {std::min(life->second.begin, s.begin), std::max(life->second.end, s.end)};
     const auto took = static_cast<double>(s.end - s.begin);
     if (s.kind == span_kind::compute) computed += took;
-    if (!is_wait(s, with_roles)) continue;
+    if (!is_wait(s, with_roles, o.loads_block)) continue;
     waited += took;
     causes[cause_of(t, s)] += took;
   }
@@ -274,7 +304,7 @@ void judge(overlap& o, const timeline& t, const std::vector<step_times>& steps) 
   o.busy_time = o.step_time * (1 - for_data);
   const double rate = rate_of(steps);
   o.knows_rate = rate > 0;
-  o.next_time = t.steps == 1
+  o.next_time = t.steps == 1 || o.loads_block
                     ? o.step_time
                     : std::min(o.step_time, one_more_stage(t.stages, with_roles, o.load_time, quantile(uses, 0.5), o.busy_time, rate));
 }
@@ -293,6 +323,7 @@ overlap measure(const timeline& t) {
   std::int64_t end = 0;
   for (const step_times& s : steps) end = std::max(end, s.compute_end);
   result.duration = end - steps.front().issued;
+  result.loads_block = loads_block(t);
   count_hidden(result, t, steps);
   count_waiting(result, t);
   count_bytes(result, t, steps);

@@ -91,6 +91,30 @@ TEST(advise, registers_gain_nothing_from_a_third_buffer) {
   const advice staged = advise_kernel(an_h200(), parse_kernel(an_h200(), members + "registers"));
   EXPECT_NEAR(staged.stages[2].gain, staged.stages[1].gain, 1e-9);
 }
+// A loader of its own has as many loads in flight as there are buffers, so that the second doubles what waits for memory: so says a
+// timeline.
+TEST(advise, a_ring_by_roles_has_a_load_in_flight_for_every_buffer) {
+  const std::string members = "smem=1040,regs=40,threads=96,load=1040,compute=60clk";
+  const auto advised = [&](const std::string& more) { return advise_kernel(an_h200(), parse_kernel(an_h200(), members + more)); };
+  const advice roles = advised(",form=roles"), pipeline = advised(",form=pipeline");
+  for (int stages = 2; stages <= 3; ++stages)
+    EXPECT_NEAR(roles.stages[static_cast<std::size_t>(stages - 1)].gain, stages - 1, 0.1 * stages) << stages;
+  EXPECT_LT(pipeline.stages[1].gain, 0.2);
+  EXPECT_EQ(roles.stages[1].bytes_in_flight, 2 * roles.stages[0].bytes_in_flight);
+  EXPECT_EQ(pipeline.stages[1].bytes_in_flight, pipeline.stages[0].bytes_in_flight);
+  EXPECT_THAT(roles.about, HasSubstr("roles"));
+  EXPECT_THAT(pipeline.about, HasSubstr("pipeline"));
+  EXPECT_EQ(advised("").about, pipeline.about);
+  EXPECT_EQ(advised(",copy=bulk").about, roles.about) << "what bulk copies are for";
+  EXPECT_EQ(advised(",form=pipeline,copy=bulk").about, pipeline.about);
+  EXPECT_THAT(advised(",form=roles,copy=registers").about, HasSubstr("one load is in flight"));
+  for (const advised_stages& s : advised(",form=roles,copy=registers").stages) EXPECT_LT(s.gain, 0.2);
+  // Where computation is longer, a second buffer hides the load, and a third has nothing to do.
+  const advice busy =
+      advise_kernel(an_h200(), parse_kernel(an_h200(), "smem=64KiB,regs=64,threads=1024,load=1000clk,compute=2000clk,form=roles"));
+  EXPECT_NEAR(busy.stages[1].gain, 0.45, 0.1);
+  EXPECT_NEAR(busy.stages[2].gain, busy.stages[1].gain, 0.1);
+}
 TEST(advise, a_kernel_computes_as_long_as_it_said) {  // with one buffer, alone: load, compute, barriers
   const advice a = advise_kernel(an_h200(), parse_kernel(an_h200(), "smem=200KiB,load=5us,compute=20us,threads=64"));
   EXPECT_NEAR(a.stages[0].seconds, 25e-6, 0.1e-6);
@@ -116,7 +140,8 @@ TEST(advise, kernels_that_make_no_sense_are_refused) {
   EXPECT_THAT(kernel_refusal("smem=1024,compute=0"), HasSubstr("compute"));
   EXPECT_THAT(kernel_refusal("smem=1024,compute=5,threads=2048"), HasSubstr("threads is 2048: expected 1 to 1024"));
   EXPECT_THAT(kernel_refusal("smem=1024,compute=5,regs=256"), HasSubstr("regs is 256"));
-  EXPECT_THAT(kernel_refusal("smem=1024,compute=5,copy=tma"), HasSubstr("async or registers"));
+  EXPECT_THAT(kernel_refusal("smem=1024,compute=5,copy=tma"), HasSubstr("async, bulk or registers"));
+  EXPECT_THAT(kernel_refusal("smem=1024,compute=5,form=role"), HasSubstr("form is 'role': expected pipeline or roles"));
   EXPECT_THAT(kernel_refusal("smem"), HasSubstr("member=value"));
 }
 

@@ -14,6 +14,7 @@ class Advise(ToolTest):
         text = self.run_tool("advise", "gemm", "--m", "4096", "--n", "4096", "--k", "4096", *H200).stdout.decode()
         for said in ("product of 4096 x 4096 x 4096, on NVIDIA H200", "policy split", "what limits it", "what would change the answer", "stages of"):
             self.assertIn(said, text)
+        self.assertRegex(text, r"\n---  +steps of the ladder, by name:\n")  # between two lists, each from the fastest on
         answer = json.loads(self.run_tool("advise", "gemm", "--m", "64", "--n", "64", "--k", "64", "--json", "--device", "rtx 4090").stdout.decode())
         self.assertEqual(answer["device"], "NVIDIA RTX 4090")
         self.assertEqual(answer["pick"]["policy"], answer["predicted"][0]["policy"])
@@ -23,6 +24,8 @@ class Advise(ToolTest):
         kernel = ("advise", "--kernel", "smem=64KiB,regs=128,load=2000clk,compute=1000clk,threads=512")
         self.assertIn("3 buffers", self.run_tool(*kernel, *H200).stdout.decode())
         self.assertEqual(json.loads(self.run_tool(*kernel, *H200, "--json").stdout)["pipelined"]["stages"][3]["fits"], False)
+        for more, said in (("", "S - 1 loads"), (",form=roles", "S loads"), (",copy=bulk", "S loads")):
+            self.assertIn(said, " ".join(self.run_tool(*kernel[:2], kernel[2] + more, *H200).stdout.decode().split()))
 
     def test_a_profile_of_a_file(self):
         profile = json.loads((ROOT / "src/executor/profiles/a100.json").read_text())

@@ -19,6 +19,13 @@ class Page(ToolTest):
         self.figures = json.loads(self.run_tool("trace", "gemm", *arguments, "--output", "t.html", "--json", *CPU).stdout)["timelines"]
         return browser.Page(self.folder / "t.html", **options)
 
+    def test_nothing_is_cut_in_print(self):
+        with self.page("--compare", "stages=1,2,3,4", "--k", "256", width=700) as page:
+            page.call("Emulation.setEmulatedMedia", media="print")
+            self.assertEqual(page.value("[...document.querySelectorAll('.scroll, body')].filter(e => e.scrollWidth > e.clientWidth).length"), 0)
+            self.assertEqual(page.value("getComputedStyle(document.getElementById('controls')).display"), "none")
+            self.assertEqual(page.value("getComputedStyle(document.querySelector('#legend i')).printColorAdjust"), "exact")
+
     def view(self, page):
         return page.value("[Number(lanes.dataset.from), Number(lanes.dataset.to)]")
 

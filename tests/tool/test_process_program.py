@@ -342,6 +342,8 @@ class Ladder(ToolTest):
         self.assertNotIn("async-4", refused)
         self.assertIn("49152", refused["tensor-core-tma"])
         self.assertNotIn("tensor-core-3", refused)
+        known = {(r["blocks_per_multiprocessor"], r["occupancy"]) for r in records if "refused" not in r}
+        self.assertEqual(known, {(None, None)})  # they follow from registers, which only a GPU's code has
         text = self.run_tool("ladder", "gemm", "--size", "40", "--shared-limit", "48", *CPU).stdout.decode()
         self.assertIn("refused: ", text)
 
@@ -378,6 +380,13 @@ class Trace(ToolTest):
         self.assertEqual(json.loads(done.stdout)["timelines"][0]["unit"], "ticks")
         self.assertIn("nothing was measured", files[0].decode())
 
+    def test_tiles_are_drawn_alike_in_every_run(self):
+        """Which block draws a tile must not depend on the machine's threads: five processes at a time."""
+        command = [TOOL, "trace", "scan", "--policy", "single-pass", "--seed", "1", "--size", "100000", "--output", "-", "--format", "svg", *CPU]
+        runs = [subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL) for _ in range(5)]
+        self.assertEqual(len({run.communicate()[0] for run in runs}), 1)
+        self.assertEqual({run.returncode for run in runs}, {0})
+
     def test_perfetto(self):
         done = self.run_tool("trace", "--policy", "double-buffered,warp-tile", "--k", "128", "--output", "t.json", "--json", *CPU)
         self.assertGreater(len(json.loads((self.folder / "t.json").read_text())["traceEvents"]), 20)
@@ -390,13 +399,15 @@ class Trace(ToolTest):
         self.assertEqual([(t["kernel"], t["policy"]) for t in json.loads(done.stdout)["timelines"]], [("gemm", "async-1"), ("gemm", "async-2")])
         self.assertEqual([t["limited_by"] for t in json.loads(done.stdout)["timelines"]], ["turns", "loads"])
         self.assertIn(b"<!DOCTYPE html>", (self.folder / "t.html").read_bytes())
+        for t in json.loads(done.stdout)["timelines"]:  # two steps of 32 x 32 x 32
+            self.assertAlmostEqual(t["multiply_adds_per_tick"], 2 * 32 ** 3 / t["duration"])
 
     def test_comparing_policies(self):
         small = ("--m", "100", "--n", "60", "--k", "192", "--record", "8")
         table = self.run_tool("trace", "--compare", "policy=split,narrow,stream,async-2", *small, "--output", "t.svg", *CPU).stdout.decode()
         rows = [line.split() for line in table.partition("\n\n")[0].splitlines()]
         self.assertEqual([row[0] for row in rows], ["policy", "split", "narrow", "stream", "async-2"])
-        for words in ("loads hidden", "warps wait", "in flight", "limited by", "one more stage"):
+        for words in ("loads hidden", "warps wait", "in flight", "limited by", "one more stage", "multiply-adds"):
             self.assertIn(words, table)
         told = json.loads(self.run_tool("trace", "scan", "--compare", "policy=single-pass,one-wave,single-pass-async", "--size", "40000", "--output", "t.html",
                                         "--json", *CPU).stdout)["timelines"]

@@ -46,7 +46,7 @@ class Report(ToolTest):
         text, page = self.page(file)
         record = next(r for r in json.loads(pathlib.Path(file).read_text())["records"] if r["policy"] == "tiled")
         self.assertIn(f"<td>{record['time_us']['ours']:.1f}</td>", text)
-        bars, timelines = text.split("<h2>Timelines</h2>")
+        bars, timelines = text.split("<h2>Timelines, recorded on NVIDIA H200</h2>")
         self.assertEqual(bars.count("<rect"), 16)  # a bar for each step
         # With 1, 2 and 3 buffers, eight steps of each: a load, its use, and the warps' work.
         drawn = timelines.split("</svg>")[0]
@@ -56,9 +56,41 @@ class Report(ToolTest):
         loads = [[int(n) for n in pair] for pair in re.findall(r"loaded, (\d+) to (\d+)", drawn)]
         overlaps = [sum(loads[i + 1][0] < uses[i][1] for i in range(8 * n, 8 * n + 7)) for n in range(3)]
         self.assertEqual(overlaps, [0, 7, 7])  # the next load begins before a step has been used, but with one buffer
-        self.assertIn("nothing was measured", timelines)
+        recorded = json.loads((RESULTS / "timelines/steps/h200.json").read_text())["timelines"]
+        self.assertEqual(loads[16:24], [step[1:3] for step in recorded[2]["step_times"][:8]])  # of three buffers
+        for t in recorded:
+            self.assertIn(f"<td>{t['duration'] / t['recorded']:.0f} cycles</td><td>{100 * t['hidden_share']:.0f} %</td>", timelines)
+        self.assertNotIn("nothing was measured", text)
+        self.assertNotIn("modelled", text)
         self.assertIn('class="loss">-', text)     # padded
         self.assertNotIn("No GPU is usable", text)
+
+    def test_timelines_say_whence_they_are(self):
+        """Of a machine that none were recorded on: modelled. With a file of trace, those: here one that claims to be of it."""
+        file = json.loads(next(RESULTS.glob("*-gemm-2048x2048x2048-rested.json")).read_text())
+        file["machine"]["name"] = "NVIDIA A100"
+        (self.folder / "a100.json").write_text(json.dumps(file))
+        text = self.page("a100.json")[0]
+        self.assertIn("<h2>Timelines, modelled on the CPU executor</h2>", text)
+        self.assertIn("Modelled on the CPU executor, block 0, in ticks of its model: nothing was measured", text)
+        self.assertNotIn("recorded on", text)
+        told = json.loads(self.run_tool("trace", "--stages", "1,2", "--k", "256", "--output", "t.svg", "--json", "--on", "cpu").stdout)
+        self.assertIn("<title>One block of a GEMM kernel, modelled on the CPU executor</title>", (self.folder / "t.svg").read_text())
+        self.assertEqual([(t["origin"], len(t["step_times"])) for t in told["timelines"]], [("modelled on the CPU executor", 8)] * 2)
+        (self.folder / "t.json").write_text(json.dumps({**told, "machine": {"name": "NVIDIA A100"}}))
+        text = self.page("a100.json", "t.json")[0]
+        self.assertIn("<h2>Timelines, recorded on NVIDIA A100</h2>", text)
+        self.assertEqual(re.findall(r">(\d) buffers?<", text), ["1", "2"])
+        self.refused(3, ["timelines alone"], "report", "--output", "x.html", "t.json")
+        told["timelines"][0]["step_times"][0][0] = 7
+        (self.folder / "t.json").write_text(json.dumps({**told, "machine": {"name": "NVIDIA A100"}}))
+        self.refused(3, ["slot 7 of 1"], "report", "--output", "x.html", "a100.json", "t.json")
+
+    def test_a_step_has_one_promise(self):
+        text = self.page(*map(str, RESULTS.glob("*-gemm-4096x4096x4096-rested.json")))[0]
+        row = re.search(r"<td>register-tile</td>(.*?)</tr>", text)[1]
+        promised = re.findall(r"<td[^>]*>(.*?)</td>", row)[3]
+        self.assertRegex(text, rf"promises two buffers {re.escape(promised)} at 4096 \(measured Tl and Tc\) and \S+ % at 1024 \(the model's Tl and Tc\)")
 
     def test_without_a_GPU_of_an_H200(self):
         if gpu_is_usable():

@@ -30,7 +30,7 @@ TEST(TimelinePage, StandsAlone) {
   EXPECT_LT(timeline_page_template().size(), 60u << 10);
   const std::string page = timeline_page(std::vector{made_up(1, 6), made_up(2, 6)}, "one & <two>");
   EXPECT_TRUE(page.starts_with("<!DOCTYPE html>"));
-  EXPECT_THAT(page, HasSubstr("<title>one &amp; &lt;two&gt;</title>"));
+  EXPECT_THAT(page, HasSubstr("<title>one &amp; &lt;two&gt;, recorded on a test</title>"));
   EXPECT_THAT(page, Not(HasSubstr("{{")));
   // Nothing is fetched: no address, no other file.
   EXPECT_FALSE(
@@ -85,6 +85,7 @@ TEST(TimelinePage, SaysWhatWasMeasured) {
   EXPECT_THAT(timeline_page(std::vector{t}), HasSubstr("recorded on a test."));
   t.runs_on = target::cpu;
   EXPECT_THAT(timeline_page(std::vector{t}), HasSubstr("nothing was measured"));
+  EXPECT_THAT(timeline_page(std::vector{t}), HasSubstr("pipeline, modelled on the CPU executor, for a test</title>"));
 }
 
 TEST(TimelinePage, RefusesWhatCannotBeDrawn) {

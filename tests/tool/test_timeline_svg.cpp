@@ -99,6 +99,7 @@ TEST(TimelineSvg, SaysThatTheCpuExecutorsTimesAreAModels) {
   const std::string svg = timeline_svg(std::vector{record_gemm(where, "async-2", p), record_gemm(where, "double-buffered", p)});
   EXPECT_EQ(xml_fault(svg), "");
   EXPECT_THAT(svg, HasSubstr("CPU executor: a tick is a cycle of a simple model, nothing was measured"));
+  EXPECT_THAT(svg, HasSubstr("<title>One block of a GEMM kernel, modelled on the CPU executor</title>"));
   EXPECT_THAT(svg, HasSubstr("time in ticks"));
   EXPECT_THAT(svg, HasSubstr("(in 2 of 3 steps)"));
 }
@@ -124,7 +125,7 @@ TEST(TimelineSvg, ShowsThePhasesOfARingWithRoles) {
   add(1, span_kind::commit, 1, 900, 901), add(2, span_kind::wait, 1, 0, 901), add(2, span_kind::release, 2, 1500, 1501);
   const std::string svg = timeline_svg(std::vector{t});
   EXPECT_EQ(xml_fault(svg), "");
-  EXPECT_THAT(svg, HasSubstr("one block of a scan kernel"));
+  EXPECT_THAT(svg, HasSubstr("One block of a scan kernel, recorded on a test"));
   EXPECT_THAT(svg, HasSubstr("numbers: the tile"));
   const bar look = bar_with(svg, "step 0, look back: 500 to 900"), store = bar_with(svg, "step 0, store: 900 to 1500");
   const bar load = bar_with(svg, "step 0, load in flight: 0 to 500"), work = bar_with(svg, "a warp computes: 500 to 900");

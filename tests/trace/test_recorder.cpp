@@ -7,6 +7,7 @@
 #include <antiphase/context.hpp>
 #include <antiphase/device/kernel.cuh>
 #include <antiphase/executor/cpu/cpu_executor.hpp>
+#include <antiphase/trace.hpp>
 
 #include <algorithm>
 #include <cstddef>
@@ -111,6 +112,96 @@ TEST(Recorder, LeavesOtherBlocksAlone) {
   const logged log = run<2>(3, 12, 7, 1);  // there is no block 7
   EXPECT_TRUE(std::ranges::all_of(log.spans, is_untouched));
   EXPECT_EQ(log.counts[0], -1);
+}
+
+// A ring whose slots are full when the load returns, because it has stored there itself.
+template <int N> struct filled_by_load {
+  static constexpr int stages = N;
+  void acquire(cursor<N>) {}
+  void commit(cursor<N>) {}
+  void wait(cursor<N>) { block_barrier(); }
+  void release(cursor<N>) { block_barrier(); }
+};
+
+enum class stores { before_computing, after_computing };
+
+// Sums pairs across the block through shared memory; every unit takes `work` instructions.
+template <int N, stores When> struct textbook {
+  static constexpr int threads = 4 * warp_size, work = 400;
+  struct params {
+    const float* from;  // steps x threads
+    float* sums;
+    int steps;
+    span_log log;
+  };
+  struct storage {
+    float slots[N][threads];
+  };
+  void operator()(const params& p) const {
+    auto& s = shared<storage, shared_kind::fixed>();
+    const int t = thread_index();
+    float sum = 0, loaded = 0;
+    const auto store = [&](int slot) { s.slots[slot][t] = loaded; };
+    const auto compute = [&](int, int slot) { sum += s.slots[slot][threads - 1 - t]; };
+    const auto run = [&](auto& spans, auto plain, auto load) {
+      auto ring = spans.ring(plain, p.steps);
+      pipeline line{ring};
+      line.run(p.steps, spans.load(load), spans.compute(compute));
+      spans.finish(p.log);
+    };
+    if constexpr (When == stores::before_computing) {
+      recorder<step_work{.multiply_adds = work}> spans(p.log);
+      run(spans, filled_by_load<N>{}, [&](int step, int slot) {
+        loaded = p.from[step * threads + t];
+        clock_register_loads(4);
+        clock_registers_needed();
+        store(slot);
+      });
+    } else {
+      recorder<step_work{.multiply_adds = work, .register_bytes = 4}> spans(p.log);
+      run(spans, staged_copies<N, decltype(store)>{store}, [&](int step, int) { loaded = p.from[step * threads + t]; });
+    }
+    p.sums[t] = sum;
+  }
+};
+
+template <int N, stores When> timeline timeline_of_textbook() {
+  using kernel_type = textbook<N, When>;
+  constexpr int steps = 12, capacity = 5 * steps, agents = kernel_type::threads / warp_size;
+  const context where(make_cpu_executor({.workers = 1}));
+  std::vector<float> from(steps * kernel_type::threads), sums(kernel_type::threads);
+  for (std::size_t i = 0; i < from.size(); ++i) from[i] = static_cast<float>(i % kernel_type::threads);
+  timeline t{.stages = N, .steps = steps, .recorded = steps, .warps = agents};
+  t.spans.resize(agents * capacity, untouched);
+  std::vector<std::int32_t> counts(agents, 0);
+  const typename kernel_type::params params{from.data(), sums.data(), steps, {t.spans.data(), counts.data(), capacity, 0}};
+  where.runs_on().launch(kernel_of<kernel_type>("textbook"), {1}, &params, nullptr);
+  for (std::size_t i = 0; i < sums.size(); ++i) EXPECT_EQ(sums[i], static_cast<float>(steps * (sums.size() - 1 - i)));
+  std::erase_if(t.spans, is_untouched);
+  return t;
+}
+
+// Two buffers hide nothing where a warp stores what it has loaded before it computes: it waits for every load.
+TEST(Recorder, LoadsThatAreStoredBeforeTheComputationAreNotHidden) {
+  const auto expect_nothing_hidden = [](const timeline& t) {
+    const overlap o = measure(t);
+    ASSERT_EQ(o.steps, t.steps);
+    EXPECT_LT(o.hidden, 0.02) << t.stages;
+    EXPECT_EQ(o.limited_by, t.stages == 1 ? "turns" : "loads");
+    EXPECT_GT(o.waiting, 0.5) << t.stages;
+    EXPECT_EQ(o.next_time, o.step_time) << t.stages;
+    EXPECT_TRUE(o.loads_block);
+    ASSERT_FALSE(o.causes.empty());
+    EXPECT_EQ(o.causes[0].cause, "data");
+  };
+  expect_nothing_hidden(timeline_of_textbook<1, stores::before_computing>());
+  expect_nothing_hidden(timeline_of_textbook<2, stores::before_computing>());
+  expect_nothing_hidden(timeline_of_textbook<3, stores::before_computing>());
+
+  const overlap staged = measure(timeline_of_textbook<2, stores::after_computing>());
+  EXPECT_GT(staged.hidden, 0.5);
+  EXPECT_FALSE(staged.loads_block);
+  EXPECT_LT(staged.step_time, 0.7 * measure(timeline_of_textbook<2, stores::before_computing>()).step_time);
 }
 
 TEST(Recorder, ThatIsNotThereHandsBackWhatItWasGiven) {

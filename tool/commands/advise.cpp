@@ -35,7 +35,9 @@ constexpr const char* explanation =
     "  antiphase advise scan --size 1000000 --device A100\n"
     "  antiphase advise --kernel smem=16KiB,regs=64,load=16KiB,compute=900clk,threads=256\n"
     "      a kernel of your own: a slot's bytes, registers of a thread, what a step loads (or how long that takes: load=700clk), and "
-    "how long a block computes from a slot\n"
+    "how long a block computes from a slot. copy=async (default), bulk or registers; form=pipeline (all warps load and compute, S - 1 "
+    "loads are "
+    "in flight) or roles (some warps only load, S are; what copy=bulk means if nothing is said)\n"
     "  antiphase advise gemm --m 512 --n 512 --k 512 --device my_gpu.json --json\n"
     "      a machine profile that antiphase info --measure wrote";
 
@@ -75,6 +77,9 @@ std::string text_of(const advice& a) {
     std::vector<std::vector<std::string>> rows{{"policy", "predicted us", "limit"}};
     for (const advised_policy& p : a.others)
       if (rows.size() <= shown) rows.push_back({p.name, us(p.takes.seconds), std::string(name(p.takes.largest()))});
+    // Two lists, each from the fastest on: what `auto` chooses from, and steps of the ladder, which are asked for by name.
+    if (const std::size_t first = a.compared + 1; a.compared > 0 && first < rows.size())
+      rows.insert(rows.begin() + static_cast<std::ptrdiff_t>(first), {"---", "steps of the ladder, by name:"});
     text += "\n" + table_text(rows, terminal_columns());
   }
   if (!a.stages.empty()) {
@@ -129,7 +134,7 @@ void add_advise(arguments program) {
       program.add_subcommand("advise", "Say which policy and how many buffers suit a product, a scan or a kernel of your own");
   command.footer(explanation);
   const auto own = std::make_shared<request>();
-  command.add_option("--kernel", own->kernel, "A kernel of your own: smem=, compute=, regs=, load=, threads=, fixed=, copy=")
+  command.add_option("--kernel", own->kernel, "A kernel of your own: smem=, compute=, regs=, load=, threads=, fixed=, copy=, form=")
       .type_name("MEMBERS");
   add_device_options(command, own);
   command.runs([own] {

@@ -26,6 +26,7 @@
 #include "tool/files/output_file.hpp"
 #include "tool/measure/machine.hpp"
 #include "tool/measure/verify.hpp"
+#include "tool/pictures/origin.hpp"
 #include "tool/pictures/perfetto.hpp"
 #include "tool/pictures/picture_format.hpp"
 #include "tool/pictures/timeline_page.hpp"
@@ -178,9 +179,24 @@ std::vector<std::string> scan_policies_of(const request& r) {
   return policies.empty() ? std::vector<std::string>{"single-pass"} : policies;
 }
 
+// Multiply-adds of a block in a cycle or tick: durations of kernels with other tiles are of other work. 0: not known.
+double work_rate(const timeline& t, const overlap& o) {
+  const auto rate = [&](const auto& step) {
+    return o.duration == 0 ? 0. : static_cast<double>(step.tile.m) * step.tile.n * step.tile_k * o.steps / static_cast<double>(o.duration);
+  };
+  if (t.kernel != "gemm") return 0;
+  for (const gemms::step& s : gemms::steps)
+    if (s.name == (t.policy == "async-1" ? std::string_view("async-2") : std::string_view(t.policy))) return rate(s.how);
+  for (const gemms::tensor_core_step& s : gemms::tensor_core_steps)
+    if (t.policy == s.name) return rate(s);
+  return 0;
+}
+
 json to_json(const timeline& t, const overlap& o) {
   json causes = json::object();
   for (const waiting_share& w : o.causes) causes[w.cause] = w.share;
+  json steps = json::array();
+  for (const step_times& s : by_step(t)) steps.push_back({s.slot, s.issued, s.landed, s.compute_begin, s.compute_end});
   return {
       {"kernel", t.kernel},
       {"policy", t.policy},
@@ -191,17 +207,21 @@ json to_json(const timeline& t, const overlap& o) {
       {"block", t.block},
       {"cost", t.cost.runs == 0 ? json() : json{{"runs", t.cost.runs}, {"plain_ms", t.cost.plain_ms}, {"recorded_ms", t.cost.recorded_ms}}},
       {"unit", t.unit},
+      {"origin", origin_of(t)},
       {"steps_hidden", o.steps_hidden},
       {"hidden_share", o.hidden},
       {"mean_wait", o.mean_wait},
       {"mean_compute", o.mean_compute},
       {"duration", o.duration},
+      {"multiply_adds_per_" + std::string(t.unit == "cycles" ? "cycle" : "tick"), work_rate(t, o) > 0 ? json(work_rate(t, o)) : json()},
       {"waiting_share", o.waiting},
       {"waiting_for", causes},
       {"bytes_in_flight", {{"mean", o.mean_bytes}, {"most", o.most_bytes}}},
       {"limited_by", o.limited_by},
+      {"loads_block", o.loads_block},
       {"step_time", o.step_time},
-      {"step_time_with_one_more_stage", o.next_time}};
+      {"step_time_with_one_more_stage", o.next_time},
+      {"step_times", steps}};
 }
 
 void say_costs(const request& r, const std::vector<timeline>& timelines) {
@@ -226,8 +246,8 @@ std::string gain_text(const overlap& o) {
 }
 
 void report(const request& r, const place& at, const std::vector<timeline>& timelines) {
-  std::vector<std::vector<std::string>> table{
-      {"policy", "stages", "steps", "loads hidden", "warps wait", "in flight", "limited by", "one more stage", "duration"}};
+  std::vector<std::vector<std::string>> table{{"policy", "stages", "steps", "loads hidden", "warps wait", "in flight", "limited by",
+                                               "one more stage", "duration", "multiply-adds"}};
   json list = json::array();
   for (const timeline& t : timelines) {
     const overlap o = measure(t);
@@ -238,7 +258,11 @@ void report(const request& r, const place& at, const std::vector<timeline>& time
     }
     table.push_back({t.policy, fmt::format("{}", t.stages), fmt::format("{}", o.steps), fmt::format("{:.0f} %", o.hidden * 100),
                      fmt::format("{:.0f} %", o.waiting * 100), fmt::format("{:.1f} KiB", o.mean_bytes / 1024), o.limited_by, gain_text(o),
-                     fmt::format("{} {}", o.duration, t.unit)});
+                     fmt::format("{} {}", o.duration, t.unit),
+                     work_rate(t, o) > 0 ? fmt::format("{:.1f} a {}", work_rate(t, o), t.unit == "cycles" ? "cycle" : "tick") : "-"});
+    if (o.loads_block && t.stages > 1)
+      say(r.common,
+          fmt::format("{}: loads block their warps, so nothing hides them: store after the computation, or copy asynchronously", t.policy));
     if (t.dropped > 0)
       say(r.common, fmt::format("{}: the first {} of {} steps are recorded; --record says how many", t.policy, t.recorded, t.steps));
   }

@@ -6,6 +6,8 @@
 #include <cstddef>
 #include <nlohmann/json.hpp>
 
+#include "origin.hpp"
+
 namespace antiphase::tool {
 namespace {
 
@@ -52,7 +54,7 @@ void add_timeline(json& events, const timeline& t, int process) {
   const std::string clock = t.runs_on == target::cuda ? "1 ns is 1 clock cycle" : "1 ns is 1 tick of a model, nothing was measured";
   events.push_back(named("process_name", process, 0,
                          t.kernel + " " + t.policy + ", " + std::to_string(t.stages) + (t.stages == 1 ? " stage, " : " stages, ") +
-                             t.device + " (" + clock + ")"));
+                             origin_of(t) + " (" + clock + ")"));
   for (int slot = 0; slot < t.stages; ++slot) events.push_back(named("thread_name", process, slot, "buffer " + std::to_string(slot)));
   const std::vector<timeline_role> roles = roles_of(t);
   for (const timeline_role& r : roles)
@@ -86,6 +88,7 @@ std::string perfetto_json(std::span<const timeline> timelines) {
     const overlap figures = measure(t);
     about.push_back({{"policy", t.policy},
                      {"device", t.device},
+                     {"origin", origin_of(t)},
                      {"unit", t.unit},
                      {"stages", t.stages},
                      {"steps", t.steps},

@@ -9,6 +9,7 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
+#include "origin.hpp"
 #include "xml_text.hpp"
 
 namespace antiphase::tool {
@@ -41,7 +42,7 @@ json summary_of(const overlap& o) {
   for (const waiting_share& w : o.causes) causes.push_back({{"cause", w.cause}, {"share", w.share}});
   return {{"duration", o.duration},   {"hidden", o.hidden},         {"steps_hidden", o.steps_hidden}, {"waiting", o.waiting},
           {"causes", causes},         {"mean_bytes", o.mean_bytes}, {"most_bytes", o.most_bytes},     {"limited_by", o.limited_by},
-          {"step_time", o.step_time}, {"next_time", o.next_time},   {"knows_rate", o.knows_rate}};
+          {"step_time", o.step_time}, {"next_time", o.next_time},   {"knows_rate", o.knows_rate},     {"loads_block", o.loads_block}};
 }
 
 json data_of(const timeline& t) {
@@ -77,11 +78,8 @@ constexpr const char* gpu_clock =
     "themselves.";
 
 std::string about(const timeline& t) {
-  return t.runs_on == target::cuda ? fmt::format("Block {} of the running kernel, recorded on {}.", t.block, t.device)
-                                   : fmt::format(
-                                         "Block {} of the running kernel, recorded on the CPU executor: times are ticks of a model, "
-                                         "nothing was measured.",
-                                         t.block);
+  return fmt::format("Block {} of the running kernel, {}{}.", t.block, origin_of(t),
+                     t.runs_on == target::cuda ? "" : ": times are ticks of a model, nothing was measured");
 }
 
 // `text` with each of the names in double braces replaced.
@@ -122,7 +120,7 @@ std::string timeline_page(std::span<const timeline> timelines, std::string_view 
                   {"about", about(first)},
                   {"clock", first.runs_on == target::cuda ? gpu_clock : model_clock},
                   {"timelines", all}};
-  return filled_page(data.dump(-1, ' ', false, json::error_handler_t::replace), title);
+  return filled_page(data.dump(-1, ' ', false, json::error_handler_t::replace), fmt::format("{}, {}", title, origin_of(timelines)));
 }
 
 }  // namespace antiphase::tool

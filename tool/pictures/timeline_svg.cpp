@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "origin.hpp"
 #include "svg_picture.hpp"
 
 namespace antiphase::tool {
@@ -146,10 +147,8 @@ void draw_axis(picture& p, const scale& s, double top, double y) {
 
 std::string caption(const timeline& t) {
   if (t.runs_on == target::cpu)
-    return fmt::format(
-        "Recorded from the running kernel, block {}, on the CPU executor: a tick is a cycle of a simple model, nothing was measured.",
-        t.block);
-  return fmt::format("Recorded from the running kernel, block {}, on {}.", t.block, t.device);
+    return fmt::format("Block {}, {}: a tick is a cycle of a simple model, nothing was measured.", t.block, origin_of(t));
+  return fmt::format("Block {} of the running kernel, {}.", t.block, origin_of(t));
 }
 
 std::vector<panel> panels_of(std::span<const timeline> timelines, int most_steps) {
@@ -180,8 +179,8 @@ std::string timeline_svg(std::span<const timeline> timelines, const picture_opti
 
   const timeline& first = timelines.front();
   const std::string title = !options.title.empty() ? options.title
-                                                   : fmt::format("Loading and computing in antiphase: one block of a {} kernel",
-                                                                 first.kernel == "gemm" ? "GEMM" : first.kernel);
+                                                   : fmt::format("One block of a {} kernel, {}",
+                                                                 first.kernel == "gemm" ? "GEMM" : first.kernel, origin_of(timelines));
   picture p;
   p.text(margin, 38, "class=\"title\"", title);
   draw_legend(p, 54, first);

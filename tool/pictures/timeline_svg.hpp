@@ -8,7 +8,7 @@
 namespace antiphase::tool {
 
 struct picture_options {
-  std::string title{};  // empty: "Loading and computing in antiphase: one block of a GEMM kernel", or what kernel it is
+  std::string title{};  // empty: "One block of a GEMM kernel, recorded on NVIDIA H200", or what it is
   int steps = 0;        // draw so many steps of each timeline; 0: all that were recorded
 };
 

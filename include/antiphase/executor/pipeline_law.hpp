@@ -30,10 +30,12 @@ struct prediction {
 struct pipeline_step {
   int threads = 256;
   int stages = 1;
-  bool asynchronous = true;     // whether copies go on while their thread does other things. If not, and stages > 1, they are staged in
-                                // registers: one step ahead, however many slots there are
-  bool meets = true;            // at a barrier of the block in each step. Where some warps load and others compute, they do not, and what
-                                // these wait for each other is in their rate
+  bool asynchronous = true;  // whether copies go on while their thread does other things. If not, and stages > 1, they are staged in
+                             // registers: one step ahead, however many slots there are
+  bool meets = true;         // at a barrier of the block in each step. Where some warps load and others compute, they do not, and what
+                             // these wait for each other is in their rate
+  bool by_roles = false;     // whether a role of its own loads, in a channel: S loads are in flight and not S - 1, a slot is taken again as
+                             // soon as it is free, and no barrier of the block ends a step
   bool registers_ahead = true;  // whether a thread reads from shared memory ahead of what it multiplies
   double arithmetic = 0;        // clocks in which the multiplying units are busy
   double issue = 0;             // instructions of warps
@@ -41,6 +43,9 @@ struct pipeline_step {
   double bytes = 0;             // that the step loads
   double latency = 0;           // seconds from asking for them to having them, as far as nothing else is waited for
 };
+
+// Loads that are under way at a time while a block computes: what the form of the ring lets them be.
+int loads_ahead(const pipeline_step& s);
 
 // Clocks that one step takes on a multiprocessor that runs `blocks` of them side by side: of all of them, that is. Its parts are clocks.
 prediction step_clocks(const machine_profile& on, const pipeline_step& s, int blocks);

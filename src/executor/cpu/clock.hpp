@@ -8,9 +8,10 @@ namespace antiphase::cpu_detail {
 
 // A model, not a measurement. Every thread has a time of its own, which begins at 0 with its block. What it does moves its time on by what
 // that costs; what it waits for moves it on to the moment when that has happened. So times follow from the kernel and its arguments alone:
-// neither the schedule, nor the seed, nor when copies land in memory, nor the machine that simulates makes a difference. The clock sees the
-// verbs of `device` and what a kernel tells it (device/clock.cuh); ordinary code, polling and what blocks wait for from each other take
-// no time. A Tensor Core operation counts as one instruction.
+// neither the schedule, nor the seed, nor when copies land in memory, nor the machine that simulates makes a difference; but for what a
+// kernel does by the order of its threads, such as drawing tiles from an atomic counter, which is why a recorded launch has an order of its
+// own (src/trace/recording_executor.cpp). The clock sees the verbs of `device` and what a kernel tells it (device/clock.cuh); ordinary
+// code, polling and what blocks wait for from each other take no time. A Tensor Core operation counts as one instruction.
 //
 // A tick is a cycle of a multiprocessor. The figures are of the size of those of a large GPU, and round.
 namespace ticks {

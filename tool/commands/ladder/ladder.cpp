@@ -84,8 +84,10 @@ json to_json(const ladder_row& row, std::string_view kernel, target where) {
     return value;
   }
   value["shared_bytes"] = row.usage.shared_bytes;
-  value["blocks_per_multiprocessor"] = row.usage.blocks_per_multiprocessor;
-  value["occupancy"] = row.usage.occupancy;
+  // How many blocks fit follows from the registers, which only a GPU's machine code has.
+  const bool known = where == target::cuda;
+  value["blocks_per_multiprocessor"] = known ? json(row.usage.blocks_per_multiprocessor) : json();
+  value["occupancy"] = known ? json(row.usage.occupancy) : json();
   if (where == target::cuda) {
     value["registers"] = row.usage.registers;
     value["spilled_bytes"] = row.usage.spilled_bytes;

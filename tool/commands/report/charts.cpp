@@ -110,13 +110,13 @@ std::string scatter_svg(const std::vector<dot>& dots, const std::vector<curve>& 
   return svg + "</svg>\n";
 }
 
-std::string timelines_svg(const std::vector<timeline>& timelines, int steps, const std::string& name) {
+std::string timelines_svg(const std::vector<drawn_timeline>& timelines, int steps, const std::string& name) {
   constexpr double lane = 15, gap = 3, head = 22, from = 84;
   std::vector<std::vector<step_times>> shown;
   std::int64_t end = 1;
   double height = 4;
-  for (const timeline& t : timelines) {
-    std::vector<step_times>& of = shown.emplace_back(by_step(t));
+  for (const drawn_timeline& t : timelines) {
+    std::vector<step_times>& of = shown.emplace_back(t.steps);
     if (of.size() > static_cast<std::size_t>(steps)) of.resize(static_cast<std::size_t>(steps));
     for (const step_times& s : of) end = std::max(end, s.compute_end);
     height += head + (t.stages + 1) * (lane + gap) + 8;
@@ -129,7 +129,7 @@ std::string timelines_svg(const std::vector<timeline>& timelines, int steps, con
   };
   double y = 4;
   for (std::size_t i = 0; i < timelines.size(); ++i) {
-    const timeline& t = timelines[i];
+    const drawn_timeline& t = timelines[i];
     svg += fmt::format("<text x=\"0\" y=\"{:.0f}\" font-weight=\"bold\">{} buffer{}</text>\n", y + 14, t.stages, t.stages == 1 ? "" : "s");
     y += head;
     for (int slot = 0; slot < t.stages; ++slot)

@@ -2,6 +2,7 @@
 // Charts of the report as SVG that lies within a page, whose style sheet colours it by class: light or dark.
 #pragma once
 #include <antiphase/trace.hpp>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -34,8 +35,18 @@ struct plane {
 // Both axes logarithmic; what is not positive is left out.
 std::string scatter_svg(const std::vector<dot>& dots, const std::vector<curve>& curves, const plane& axes);
 
+// A timeline, step by step: just made, or read from a file.
+struct drawn_timeline {
+  int stages = 1;
+  std::vector<step_times> steps{};
+  std::string unit{};
+  double step_time = 0, hidden = 0;
+  std::optional<double> waiting{};  // share of the computing warps' time
+  std::string limited_by{};         // empty: not known
+};
+
 // Timelines of one kernel with other numbers of buffers, below each other on one scale: a lane for each buffer, loading and in use, and one
 // for the warps that compute. So many steps of each.
-std::string timelines_svg(const std::vector<timeline>& timelines, int steps, const std::string& name);
+std::string timelines_svg(const std::vector<drawn_timeline>& timelines, int steps, const std::string& name);
 
 }  // namespace antiphase::tool

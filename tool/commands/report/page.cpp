@@ -5,12 +5,14 @@
 
 #include <algorithm>
 #include <antiphase/advise.hpp>
+#include <cctype>
 #include <cmath>
 #include <optional>
 
 #include "tool/base/errors.hpp"
 #include "tool/commands/model/judged_model.hpp"
 #include "tool/commands/report/charts.hpp"
+#include "tool/pictures/origin.hpp"
 
 namespace antiphase::tool {
 namespace {
@@ -233,7 +235,20 @@ std::string accuracy_section(const std::vector<product_point>& products) {
                 "<span class=\"key\"><i class=\"s0\"></i>antiphase<i class=\"s1\"></i>cuBLAS FP32</span>");
 }
 
-std::string stages_section(const machine_profile& on) {
+// What the texts promise register-tile at a cube: by the measured times of its loads and its computation, where they are known, as in the
+// ladder's table; else by the model's.
+std::string promise_to(const advice& predicted, std::int64_t size, const std::vector<named_result>& results) {
+  for (const named_result& r : results)
+    for (const json& record : r.content.at("records")) {
+      const json& s = record.at("shape");
+      if (record.value("policy", "") == "register-tile" && record.contains("overlap") && s.at("m") == size && s.at("n") == size &&
+          s.at("k") == size)
+        return fmt::format("{} at {} (measured Tl and Tc)", percent(record.at("overlap").at("formula").get<double>() - 1), size);
+    }
+  return fmt::format("{} at {} (the model's Tl and Tc)", percent(predicted.textbook_gain - 1), size);
+}
+
+std::string stages_section(const machine_profile& on, const std::vector<named_result>& results) {
   constexpr std::int64_t size = 4096;
   const advice product = advise_gemm(on, {.m = size, .n = size, .k = size}), one = advise_gemm(on, {.m = 1024, .n = 1024, .k = 1024});
   std::vector<cells> rows{
@@ -249,27 +264,81 @@ std::string stages_section(const machine_profile& on) {
   return section("How many buffers",
                  fmt::format(
                      "Predicted for the ladder's step <i>register-tile</i>. With enough tiles two blocks share a multiprocessor, and one "
-                     "computes while the other waits; with few each is alone, and buffers pay. The texts' formula promises {} and {}.",
-                     percent(product.textbook_gain - 1), percent(one.textbook_gain - 1))) +
+                     "computes while the other waits; with few each is alone, and buffers pay. The texts' formula promises two buffers {} "
+                     "and {}.",
+                     promise_to(product, size, results), promise_to(one, 1024, results))) +
          table_html(rows);
 }
 
-std::string timelines_section(const std::vector<timeline>& timelines) {
-  if (timelines.empty()) return {};
-  std::vector<cells> rows{{"buffers", "load time hidden", "warps wait", "what limits", "a step takes"}};
-  for (const timeline& t : timelines) {
-    const overlap o = measure(t);
-    rows.push_back({fmt::format("{}", t.stages), fmt::format("{:.0f} %", 100 * o.hidden), fmt::format("{:.0f} %", 100 * o.waiting),
-                    o.limited_by, fmt::format("{:.0f} {}", o.step_time, t.unit)});
+drawn_timeline drawn(const timeline& t) {
+  const overlap o = measure(t);
+  return {.stages = t.stages,
+          .steps = by_step(t),
+          .unit = t.unit,
+          .step_time = o.step_time,
+          .hidden = o.hidden,
+          .waiting = o.waiting,
+          .limited_by = o.limited_by};
+}
+// As `trace --json` tells it.
+drawn_timeline drawn(const json& t) {
+  drawn_timeline d{.stages = t.at("stages"), .unit = t.at("unit"), .hidden = t.at("hidden_share")};
+  d.limited_by = t.value("limited_by", "");
+  if (t.contains("waiting_share")) d.waiting = t.at("waiting_share");
+  for (const json& s : t.at("step_times")) {
+    const auto n = [&](std::size_t i) { return s.at(i).get<std::int64_t>(); };
+    if (n(0) < 0 || n(0) >= d.stages) throw bad_input(fmt::format("a step lies in slot {} of {}: expected one of them", n(0), d.stages));
+    d.steps.push_back({.step = static_cast<int>(d.steps.size()),
+                       .slot = static_cast<int>(n(0)),
+                       .issued = n(1),
+                       .landed = n(2),
+                       .compute_begin = n(3),
+                       .compute_end = n(4)});
   }
+  if (!d.steps.empty()) d.step_time = t.at("duration").get<double>() / static_cast<double>(d.steps.size());
+  return d;
+}
+
+std::string timelines_section(const std::vector<named_result>& recorded, const std::vector<timeline>& just_made) {
+  std::vector<drawn_timeline> all;
+  std::string origin, about;
+  for (const named_result& r : recorded) {
+    for (const json& t : r.content.at("timelines"))
+      if (t.contains("step_times")) all.push_back(drawn(t));
+    if (all.empty()) continue;
+    origin = fmt::format("recorded on {}", r.content.at("machine").at("name").get<std::string>());
+    about = fmt::format("{}, in clock cycles: block {} of the running kernel, {}", origin,
+                        r.content.at("timelines").front().at("block").dump(), r.content.value("date", "").substr(0, 10));
+    if (r.content.contains("shape") && r.content["shape"].contains("k"))
+      about += fmt::format(", {} x {} x {}", r.content["shape"].at("m").dump(), r.content["shape"].at("n").dump(),
+                           r.content["shape"].at("k").dump());
+    break;
+  }
+  if (all.empty() && !just_made.empty()) {
+    for (const timeline& t : just_made) all.push_back(drawn(t));
+    origin = origin_of(just_made);
+    about =
+        fmt::format("{}, block {}, in {}", origin, just_made.front().block,
+                    just_made.front().runs_on == target::cuda ? "clock cycles"
+                                                              : "ticks of its model: nothing was measured, and no times of this machine");
+  }
+  if (all.empty()) return {};
+  std::vector<cells> rows{{"buffers", "a step takes", "load time hidden", "warps wait", "what limits"}};
+  for (const drawn_timeline& d : all)
+    rows.push_back({fmt::format("{}", d.stages), fmt::format("{:.0f} {}", d.step_time, d.unit), fmt::format("{:.0f} %", 100 * d.hidden),
+                    d.waiting ? fmt::format("{:.0f} %", 100 * *d.waiting) : "", d.limited_by});
+  const auto drop = [&](std::size_t column) {  // that an older recording does not tell
+    if (std::ranges::any_of(rows.begin() + 1, rows.end(), [&](const cells& row) { return !row[column].empty(); })) return;
+    for (cells& row : rows) row.erase(row.begin() + static_cast<std::ptrdiff_t>(column));
+  };
+  drop(4), drop(3);
   constexpr int steps = 8;
-  const timeline& first = timelines.front();
-  return section("Timelines",
-                 "The same kernel with one buffer and with more, recorded while it ran: with one, loading and computing take turns.") +
-         figure(timelines_svg(timelines, steps, "Timelines"),
-                "<span class=\"key\"><i class=\"s0\"></i>being loaded<i class=\"s1\"></i>in use, computing</span>. " +
-                    (first.runs_on == target::cuda ? fmt::format("Block {}, on {}, in clock cycles.", first.block, escaped(first.device))
-                                                   : std::string("On the CPU executor, in ticks of its model: nothing was measured."))) +
+  const std::string title = fmt::format("Timelines, {}", origin);
+  about.front() = static_cast<char>(std::toupper(static_cast<unsigned char>(about.front())));
+  return section(escaped(title), "The same kernel with one buffer and with more: with one, loading and computing take turns.") +
+         figure(timelines_svg(all, steps, title),
+                fmt::format("<span class=\"key\"><i class=\"s0\"></i>being loaded<i class=\"s1\"></i>in use, computing</span>. {}.",
+                            escaped(about))) +
          table_html(rows);
 }
 
@@ -296,15 +365,15 @@ std::string machine_section(const machine_profile& on) {
 }  // namespace
 
 std::string report_page(const machine_profile& on, const std::vector<named_result>& results, const std::string& from,
-                        const std::vector<timeline>& overlap, const profile& counted) {
+                        const std::vector<named_result>& recorded, const std::vector<timeline>& overlap, const profile& counted) {
   try {
     std::string body = fmt::format("<h1>antiphase on {}</h1>\n<p class=\"dim\">{}</p>\n", escaped(on.limits.name), escaped(from));
     for (const char* command : {"ladder gemm", "ladder scan"})
       for (const named_result& r : results)
         if (r.content.at("command") == command) body += ladder_section(on, r);
     const std::vector<product_point> products = products_of(results);
-    body += timelines_section(overlap) + stages_section(on) + roofline_section(on, products) + model_section(on, results) +
-            accuracy_section(products);
+    body += timelines_section(recorded, overlap) + stages_section(on, results) + roofline_section(on, products) +
+            model_section(on, results) + accuracy_section(products);
     body += section("Profiling",
                     "What the hardware's counters say of a step, with Nsight Compute: multiply-add pipe high means loads are hidden; "
                     "<i>long scoreboard</i> "

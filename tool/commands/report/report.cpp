@@ -28,7 +28,9 @@ namespace {
 constexpr const char* explanation =
     "Without a GPU the page is about an H200, and says so.\n\n"
     "The page holds all it needs, for light and dark. Without files it runs ladders and products on the GPU, until --seconds are over; "
-    "without a GPU it shows an H200's figures, and says so.\n"
+    "without a GPU it shows an H200's figures, and says so. Timelines are those recorded on the machine, in a file of trace --json or "
+    "shipped with "
+    "antiphase; where there are none, they are modelled on the CPU executor, which says nothing of the machine.\n"
     "\n"
     "Examples:\n"
     "  antiphase report --output report.html\n"
@@ -44,9 +46,11 @@ struct request {
 
 json parsed(const std::string& text, const std::string& name) {
   json content = json::parse(text, nullptr, false);
-  if (!content.is_object() || !content.contains("command") || !content["command"].is_string() || !content.contains("records") ||
-      !content["records"].is_array())
+  if (!content.is_object() || !content.contains("command") || !content["command"].is_string())
     throw bad_input(fmt::format("{} is no result file: expected JSON of bench or ladder with 'command' and 'records'", name));
+  const char* const list = content["command"] == "trace" ? "timelines" : "records";
+  if (!content.contains(list) || !content[list].is_array())
+    throw bad_input(fmt::format("{} is no result file: expected JSON of bench or ladder with 'command' and '{}'", name, list));
   return content;
 }
 std::string read(const std::string& path) {
@@ -82,6 +86,20 @@ std::vector<named_result> measured(const request& r, const std::string& on) {
   }
   if (results.empty()) throw not_supported(fmt::format("no run on {} ended within {} seconds: expected more (--seconds)", on, r.seconds));
   return results;
+}
+
+// Takes the timelines out of them.
+std::vector<named_result> recordings_among(std::vector<named_result>& results) {
+  std::vector<named_result> taken;
+  for (named_result& r : results)
+    if (r.content["command"] == "trace") taken.push_back(std::move(r));
+  std::erase_if(results, [](const named_result& r) { return r.content.is_null(); });
+  return taken;
+}
+std::vector<named_result> shipped() {
+  std::vector<named_result> all;
+  for (const shipped_result& s : shipped_results()) all.push_back({std::string(s.name), parsed(std::string(s.text), std::string(s.name))});
+  return all;
 }
 
 // The name of the device that the files are of: all of one.
@@ -134,21 +152,28 @@ void run(const request& r) {
     if (at.where->kind() == target::cuda) {
       results = measured(r, at.on);
       const machine_profile on = profile_of(at.where->limits());
-      out.write(report_page(on, results, origin(results, "Measured just now:"), overlap_of(*at.where),
+      out.write(report_page(on, results, origin(results, "Measured just now:"), {}, overlap_of(*at.where),
                             take_profile(std::filesystem::canonical("/proc/self/exe").string(), r.seconds)));
       return out.commit();
     }
-    for (const shipped_result& s : shipped_results())
-      results.push_back({std::string(s.name), parsed(std::string(s.text), std::string(s.name))});
+    results = shipped();
     first = "No GPU is usable here: this is an H200, from";
     say(r.common, "no GPU is usable here, so the report is about an H200");
   }
   const std::string device = device_of(results);
+  std::vector<named_result> recordings = recordings_among(results);
+  if (results.empty()) throw bad_input("the files are timelines alone: expected results of bench or ladder beside them");
+  if (recordings.empty()) {  // those of this machine that we have
+    std::vector<named_result> known = shipped();
+    recordings = recordings_among(known);
+    std::erase_if(recordings, [&](const named_result& of) { return of.content["machine"]["name"] != device; });
+  }
   const auto& shipped = shipped_profiles();
   const auto of_device = std::ranges::find_if(shipped, [&](const machine_profile& p) { return p.limits.name == device; });
   if (of_device == shipped.end())
     throw not_supported(fmt::format("there is no machine profile of {}: run report on it, without files", device));
-  out.write(report_page(*of_device, results, origin(results, first), overlap_of(context::on("cpu"))));
+  out.write(report_page(*of_device, results, origin(results, first), recordings,
+                        recordings.empty() ? overlap_of(context::on("cpu")) : std::vector<timeline>()));
   out.commit();
 }
 
@@ -157,7 +182,9 @@ void run(const request& r) {
 void add_report(arguments program) {
   arguments command = program.add_subcommand("report", "One page about this machine: ladders, roofline, model, accuracy");
   const auto r = std::make_shared<request>();
-  command.add_option("files", r->files, "Result files of bench and ladder, of one machine").type_name("FILE").values(0, option::any);
+  command.add_option("files", r->files, "Result files of bench, ladder and trace (--json), of one machine")
+      .type_name("FILE")
+      .values(0, option::any);
   command.add_option("-o,--output", r->output, "Where to write the page").required().type_name("FILE").otherwise("--out");
   command.add_option("--seconds", r->seconds, "How long to measure on a GPU (default 120)").check(integer_between(10, 3600)).type_name("N");
   add_place_options(command, r->place, reference::not_offered);

@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: Apache-2.0
+// Whence timelines are: what draws them says it where it says what they are.
+#pragma once
+#include <antiphase/trace.hpp>
+#include <span>
+#include <string>
+
+namespace antiphase::tool {
+
+// "recorded on NVIDIA H200", or "modelled on the CPU executor", perhaps "for" the device that it simulates.
+inline std::string origin_of(const timeline& t) {
+  if (t.runs_on == target::cuda) return "recorded on " + t.device;
+  return "modelled on the CPU executor" + (t.device.empty() || t.device == "CPU executor" ? "" : ", for " + t.device);
+}
+// Of several: each once.
+inline std::string origin_of(std::span<const timeline> all) {
+  std::string text;
+  for (const timeline& t : all)
+    if (const std::string one = origin_of(t); text.find(one) == text.npos) text += (text.empty() ? "" : "; ") + one;
+  return text;
+}
+
+}  // namespace antiphase::tool
