@@ -137,6 +137,7 @@ void antiphase_plain_free(void*);
 ACCESS(read1) ACCESS(read2) ACCESS(read4) ACCESS(read8) ACCESS(read16)
 ACCESS(write1) ACCESS(write2) ACCESS(write4) ACCESS(write8) ACCESS(write16)
 }
+extern __attribute__((weak, visibility("hidden"))) const int warpSize = 32;
 __attribute__((visibility("hidden"))) void* operator new(unsigned long n) { return antiphase_plain_malloc(n); }
 __attribute__((visibility("hidden"))) void* operator new[](unsigned long n) { return antiphase_plain_malloc(n); }
 __attribute__((visibility("hidden"))) void operator delete(void* p) noexcept { antiphase_plain_free(p); }

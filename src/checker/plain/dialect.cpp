@@ -18,7 +18,7 @@ const std::vector<dialect_group>& plain_dialect() {
       {"kernels and launches",
        {{yes, "<<<>>> __global__ __device__ __host__ __forceinline__ __noinline__ __launch_bounds__ __grid_constant__ dim3",
          "launches, templates and overloads included"},
-        {yes, "threadIdx blockIdx blockDim gridDim warpSize", "x, y and z"},
+        {yes, "threadIdx blockIdx blockDim gridDim warpSize", "x, y and z; a program may have variables of its own that are called so"},
         {partly, "__cluster_dims__", "clusters along x; what their blocks do with each other is inline PTX"},
         {partly, "cudaLaunchKernel cudaLaunchCooperativeKernel", "with the kernel itself, or a cast of it to void*, as the first argument"},
         {no, "cudaLaunchKernelEx cudaLaunchKernelExC",

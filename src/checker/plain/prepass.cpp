@@ -268,6 +268,18 @@ class pass {
     }
   }
 
+  // Whether a name is read, and may be CUDA's: no member, and nothing that is declared. Where only a value is wanted, the variable turns
+  // into one by itself.
+  static bool reads_built_in(const std::vector<token>& t, index i) {
+    if (t[i] != "threadIdx" && t[i] != "blockIdx" && t[i] != "blockDim" && t[i] != "gridDim") return false;
+    const auto is = [&](index k, std::string_view what) { return k < t.size() && t[k] == what; };
+    if (is(i - 1, ".") || is(i - 1, "->") || is(i - 1, "::")) return false;
+    if (is(i + 1, ".")) return true;
+    return is(i - 1, "=") || is(i - 1, "return") || ((is(i - 1, "(") || is(i - 1, ",")) && is(i + 1, ")")) ||
+           (is(i - 1, "(") && is(i + 1, ","));
+  }
+  static std::string built_in(std::string_view name) { return fmt::format("{}built_in({})", ours, name); }
+
   // words ---------------------------------------------------------------------------------------------------------------------------
   index word(index i) {
     const std::string_view w = t_[i].is;
@@ -305,6 +317,8 @@ class pass {
       replace(i, i + 1, "inline __attribute__((always_inline))");
     } else if (w == "__noinline__" && !is(i + 1, ")")) {
       replace(i, i + 1, "__attribute__((noinline))");
+    } else if (reads_built_in(t_, i)) {
+      replace(i, i + 1, built_in(w));
     } else if (const auto s = file_wide_.find(w); s != file_wide_.end() && !is(i - 1, ".") && !is(i - 1, "->") && !is(i - 1, "::")) {
       replace(i, i + 1, s->second);
     } else if (const unsupported_name* u = unsupported(w); u != nullptr && !is(i - 1, ".") && !is(i - 1, "->")) {
@@ -375,11 +389,13 @@ class pass {
     while (flat.ends_with(' ')) flat.pop_back();
     const token_list words = tokens_of(flat);
     std::size_t at = 0;
-    for (const token& t : words.tokens)
-      if (const auto known = file_wide_.find(t.is); known != file_wide_.end()) {
-        (out += flat.substr(at, t.at - at)) += known->second;
-        at = t.at + t.is.size();
-      }
+    for (index i = 0; i < words.tokens.size(); ++i) {
+      const token& t = words.tokens[i];
+      const auto known = file_wide_.find(t.is);
+      if (known == file_wide_.end() && !reads_built_in(words.tokens, i)) continue;
+      (out += flat.substr(at, t.at - at)) += known != file_wide_.end() ? known->second : built_in(t.is);
+      at = t.at + t.is.size();
+    }
     return out + flat.substr(at);
   }
   // Of a string: what stands between its quotes.
