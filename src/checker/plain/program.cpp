@@ -22,6 +22,7 @@ struct unload {
 
 check_report check_plain(const plain_program& program, check_options options) {
   if (options.process_seconds == 0) options.process_seconds = default_seconds;
+  plain::allow_more_shared(options.limits);
   const plain::compiled built(program);
   const std::unique_ptr<void, unload> library(dlopen(built.object().c_str(), RTLD_NOW | RTLD_LOCAL));
   if (library == nullptr)

@@ -38,7 +38,8 @@ using checker_detail::model;
 constexpr std::size_t gap = 1024;                 // between shared variables: nobody's
 constexpr std::size_t static_shared = 48 * 1024;  // of a kernel without asking for more
 constexpr std::size_t most_shared = 227 * 1024;
-constexpr std::size_t device_memory = std::size_t{1} << 30;  // as the device has it, for programs that take all; more is given
+constexpr std::size_t shared_room = static_shared + 64 * gap;  // for what a kernel may declare, which is a part of the program's
+constexpr std::size_t device_memory = std::size_t{1} << 30;    // as the device has it, for programs that take all; more is given
 
 struct shared_size {
   std::size_t bytes, align;
@@ -70,7 +71,10 @@ struct running {
   int asked_of = -1;  // the thread of a block whose place in it is known, and that place
   uint3 thread{};
   bool together = false;
-  std::size_t dynamic = 0, placed = 0;
+  const char* kernel = "";  // launched last, where, and how much shared memory its variables and the launch's may have together
+  place launched_at;
+  std::size_t most_together = 0;
+  std::size_t dynamic = 0, placed = 0, room = 0;
   std::vector<std::size_t> offsets;  // of shared variables in it; 0: not asked for yet
   std::map<void*, allocation> allocations;
   std::map<const void*, int> allowed;  // dynamic shared memory, by kernel
@@ -176,6 +180,22 @@ int cluster_of(const char* name) {
   return at == clusters().end() ? 1 : at->second.x;
 }
 
+// What the kernel has asked for so far, of its own and of what it has called.
+void judge_shared_variables() {
+  std::size_t bytes = 0;
+  for (std::size_t i = 0; i < now.offsets.size(); ++i) bytes += now.offsets[i] != 0 ? shared_sizes()[i].bytes : 0;
+  if (bytes > static_shared)
+    refuse_launch(now.kernel, now.launched_at, fmt::format("{} bytes of __shared__ variables", bytes),
+                  fmt::format("at most {}: more must be extern __shared__", static_shared), cudaSuccess);
+  else if (bytes > 0 && bytes + now.dynamic > now.most_together)
+    refuse_launch(
+        now.kernel, now.launched_at, fmt::format("{} bytes of __shared__ variables and {} of dynamic shared memory", bytes, now.dynamic),
+        fmt::format("at most {} together; cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes) allows "
+                    "up to {}",
+                    now.most_together, most_shared),
+        cudaSuccess);
+}
+
 bool fits(const char* name, const config& c, const void* entry, place where) {
   const auto refuse = [&](const std::string& what, const std::string& instead) {
     refuse_launch(name, where, what, instead, cudaErrorInvalidConfiguration);
@@ -208,6 +228,7 @@ bool fits(const char* name, const config& c, const void* entry, place where) {
         fmt::format("a launch with {} bytes of dynamic shared memory", c.shared),
         fmt::format("at most {}; cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes) allows up to {}", most,
                     most_shared));
+  now.most_together = allowed != now.allowed.end() || most > static_shared ? most_shared : static_shared;
   return true;
 }
 
@@ -298,7 +319,12 @@ void* shared_memory(const int* number, const char* name) noexcept {
   shared_size& s = shared_sizes()[static_cast<std::size_t>(*number)];
   if (offset == 0) {
     s.name = name;
-    offset = (now.placed + gap + s.align - 1) / s.align * s.align;
+    const std::size_t left = now.room - now.placed, needed = s.bytes + s.align;
+    offset = (now.placed + std::min(gap, (left - std::min(left, needed)) / 2) + s.align - 1) / s.align * s.align;
+    if (left < needed) {
+      judge_shared_variables();
+      now.m->stop("more __shared__ variables than there is room for");
+    }
     now.placed = offset + s.bytes;
   }
   unsigned char* const p = machine::current->block->shared + offset;
@@ -450,6 +476,8 @@ void launch(const char* name, const config& c, place where, const void* entry, s
   model& m = *now.m;
   ++now.launches;
   now.misled = now.sampled;
+  now.kernel = name;
+  now.launched_at = where;
   now.grid = c.grid;
   now.block = c.block;
   now.asked_of = -1;
@@ -457,11 +485,12 @@ void launch(const char* name, const config& c, place where, const void* entry, s
   now.dynamic = c.shared;
   now.placed = (c.shared + 15) / 16 * 16;
   now.offsets.assign(shared_sizes().size(), 0);
-  std::size_t room = now.placed + gap;
-  for (const shared_size& s : shared_sizes()) room += s.bytes + s.align + gap;
+  std::size_t variables = 0;
+  for (const shared_size& s : shared_sizes()) variables += s.bytes + s.align + gap;
+  now.room = now.placed + gap + std::min(variables, shared_room);
   const kernel k{.name = name,
                  .threads = static_cast<int>(c.block.x * c.block.y * c.block.z),
-                 .shared_bytes = room,
+                 .shared_bytes = now.room,
                  .shared = shared_kind::dynamic,
                  .blocks = c.together ? residency::together : residency::any,
                  .cluster = cluster_of(name),
@@ -513,13 +542,7 @@ void launch(const char* name, const config& c, place where, const void* entry, s
                         now.most_accesses / 1'000'000, rest));
     leave_blocks_out();
   }
-  if (const std::size_t used = now.placed - (c.shared + 15) / 16 * 16; used > 0) {
-    std::size_t variables = 0;
-    for (std::size_t i = 0; i < now.offsets.size(); ++i) variables += now.offsets[i] != 0 ? shared_sizes()[i].bytes : 0;
-    if (variables > static_shared)
-      refuse_launch(name, where, fmt::format("{} bytes of __shared__ variables", variables),
-                    fmt::format("at most {}: more must be extern __shared__", static_shared), cudaSuccess);
-  }
+  judge_shared_variables();
 }
 
 // host --------------------------------------------------------------------------------------------------------------------------------
@@ -843,6 +866,10 @@ void report_leaks() {
 }
 
 }  // namespace
+
+void allow_more_shared(device_limits& limits) {
+  limits.shared_opt_in = static_cast<decltype(limits.shared_opt_in)>(most_shared + shared_room + 2 * gap);
+}
 
 void run_main(const loaded& program, const plain_program& of, const context& where) {
   model& m = checker_detail::model_of(where.runs_on());

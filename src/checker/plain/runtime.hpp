@@ -14,6 +14,9 @@ struct loaded {
   checker_detail::model::address_range* passed_over = nullptr;  // accesses there do not leave the program
 };
 
+// Shared memory of a block, for what lies between its variables; what a device has is judged here.
+void allow_more_shared(device_limits& limits);
+
 // In a process of its own. Throws what the program did wrong.
 void run_main(const loaded& program, const plain_program& of, const context& where);
 
