@@ -23,6 +23,10 @@ const std::vector<dialect_group>& plain_dialect() {
         {partly, "cudaLaunchKernel cudaLaunchCooperativeKernel", "with the kernel itself, or a cast of it to void*, as the first argument"},
         {no, "cudaLaunchKernelEx cudaLaunchKernelExC",
          "kernel<<<grid, block, bytes, stream>>>(arguments), with __cluster_dims__ where the kernel has clusters"},
+        {no,
+         "cudaGridDependencySynchronize cudaTriggerProgrammaticLaunchCompletion griddepcontrol "
+         "cudaLaunchAttributeProgrammaticStreamSerialization cudaLaunchAttributeProgrammaticEvent",
+         "launches that follow each other: those that overlap are not followed"},
         {no, "cudaGraphCreate cudaGraph_t cudaGraphExec_t cudaGraphInstantiate cudaGraphLaunch cudaStreamBeginCapture cudaStreamEndCapture",
          "the launches themselves, on a stream"}}},
       {"memory",

@@ -369,7 +369,10 @@ class pass {
       index where = at;
       for (const auto& [start, i] : starts)
         if (start <= code.refused->at) where = i;
-      refuse(where, code.refused->what, instead);
+      const std::string& what = code.refused->what;  // inline PTX 'name.modifier'
+      const std::size_t quote = std::min(what.find('\'') + 1, what.size());
+      const unsupported_name* known = unsupported(std::string_view(what).substr(quote, what.find_first_of(".'", quote) - quote));
+      refuse(where, what, known != nullptr ? known->instead : instead);
     }
     // What macros of the stand-in headers bring comes with line markers: one more behind the code says where the rest stands.
     const token& last = t_[is(end + 1, ";") ? end + 1 : end];

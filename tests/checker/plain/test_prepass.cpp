@@ -131,6 +131,21 @@ TEST(prepass, what_is_not_supported_is_named_with_its_place) {
             "my.cu:10: a launch by a kernel is not supported here: use launches by the host, as kernels cannot launch kernels here");
 }
 
+TEST(prepass, launches_that_overlap_are_not_followed) {
+  constexpr const char* rest = " is not supported here: use launches that follow each other: those that overlap are not followed";
+  for (const char* name : {"cudaGridDependencySynchronize", "cudaTriggerProgrammaticLaunchCompletion", "inline PTX 'griddepcontrol.wait'",
+                           "inline PTX 'griddepcontrol.launch_dependents'"}) {
+    const std::string what = name;
+    const std::size_t quote = what.find('\'') + 1;
+    const translation t =
+        translated("# 1 \"my.cu\"\n__global__ void k() {\n" +
+                   (quote > 0 ? "asm volatile(\"" + what.substr(quote, what.size() - quote - 1) + ";\");" : what + "();") + "\n}\n");
+    ASSERT_EQ(t.refused.size(), 1u) << name;
+    EXPECT_EQ(to_text(t.refused[0]), "my.cu:2: " + what + rest);
+  }
+  EXPECT_THAT(translated("auto id = cudaLaunchAttributeProgrammaticStreamSerialization;").refused, testing::SizeIs(1));
+}
+
 // What becomes of an asm statement within a function, on one line and without the braces around it.
 std::string of_asm(const std::string& statement) {
   const std::string out = text("# 1 \"my.cu\"\nvoid f() { " + statement + " }\n");
