@@ -158,8 +158,8 @@ compiled::compiled(const plain_program& p) {
   if (p.sources.empty()) throw bad_request("no source was given: expected a .cu file");
   const auto require_file = [](const std::string& name, std::string_view whose) {
     std::error_code ignored;
-    if (fs::is_directory(name, ignored)) throw bad_source(fmt::format("'{}'{} is a directory: expected a source", name, whose));
-    if (!fs::is_regular_file(name, ignored)) throw bad_source(fmt::format("there is no file '{}'{}", name, whose));
+    if (fs::is_directory(name, ignored)) throw bad_request(fmt::format("'{}'{} is a directory: expected a source", name, whose));
+    if (!fs::is_regular_file(name, ignored)) throw bad_request(fmt::format("there is no file '{}'{}", name, whose));
   };
   for (const std::string& s : p.sources) require_file(s, "");
   if (!p.driver.empty()) require_file(p.driver, ", which --kernels names");

@@ -472,9 +472,9 @@ const char* name_of(const void* entry) {
 void launch(const char* name, const config& c, place where, const void* entry, std::size_t bytes, void (*body)(const void*),
             const void* params) {
   begin_schedule();
+  ++now.launches;
   if (!fits(name, c, entry, where)) return;
   model& m = *now.m;
-  ++now.launches;
   now.misled = now.sampled;
   now.kernel = name;
   now.launched_at = where;
@@ -851,6 +851,26 @@ bool is_of_host(const std::exception_ptr& thrown) {
   }
 }
 
+std::string said_by(const std::exception_ptr& thrown) {
+  try {
+    std::rethrow_exception(thrown);
+  } catch (const std::exception& e) {
+    return e.what();
+  }
+}
+// What the program throws out of its main ends it, as a check of its results does.
+void run_host(int argc, char** argv) {
+  try {
+    now.exit_code = now.program.main(argc, argv, environ);
+  } catch (const error&) {
+    throw;
+  } catch (const std::exception& e) {
+    now.thrown = std::make_exception_ptr(std::runtime_error(std::string("the program ended with an exception: ") + e.what()));
+  } catch (...) {
+    now.thrown = std::make_exception_ptr(std::runtime_error("the program ended with an exception"));
+  }
+}
+
 void report_leaks() {
   for (const auto& [p, a] : now.allocations) {
     if (a.kind == memory_kind::host) continue;
@@ -897,24 +917,22 @@ void run_main(const loaded& program, const plain_program& of, const context& whe
   m.ignored = program.passed_over;
   m.ignore_host();
   checker_detail::active = &m;
-  if (setjmp(now.end) == 0) now.exit_code = program.main(static_cast<int>(words.size()), argv.data(), environ);
+  if (setjmp(now.end) == 0) run_host(static_cast<int>(words.size()), argv.data());
   begin_schedule();
   checker_detail::active = nullptr;
   m.host_touches = nullptr;
   m.ignored = nullptr;
+  const bool unlaunched = now.launches == 0 && m.findings().empty();
+  if (now.thrown && unlaunched && is_of_host(now.thrown)) throw bad_request(said_by(now.thrown) + " " + checker_detail::before_launches);
   if (now.thrown && !(now.sampled && is_of_host(now.thrown))) std::rethrow_exception(now.thrown);
   if (now.exit_code != 0) {
     if (now.sampled) return;  // it has missed the blocks that did not run
-    if (now.launches == 0)
-      throw bad_request(
-          fmt::format("the program ended with {} before it had launched a kernel, so nothing is known of it. Its arguments stand "
-                      "behind --, and files are looked for in the current folder",
-                      now.exit_code));
+    if (unlaunched) throw bad_request(fmt::format("the program ended with {} {}", now.exit_code, checker_detail::before_launches));
     throw std::runtime_error(fmt::format("the program ended with {}{}", now.exit_code,
                                          now.error != cudaSuccess ? fmt::format(", after the error \"{}\"", error_text(now.error)) : ""));
   }
-  if (now.launches == 0) m.say("the program has launched no kernel: none has been checked");
   report_leaks();
+  if (now.launches == 0 && m.findings().empty()) throw bad_request(std::string("the program ended ") + checker_detail::before_launches);
 }
 
 }  // namespace antiphase::plain

@@ -34,7 +34,8 @@ class Plain(unittest.TestCase):
         return name
 
     def test_arguments_and_output(self):
-        name = self.source('#include <cstdio>\nint main(int argc, char** argv) { std::printf("%d %s\\n", argc, argv[2]); return argc == 3 ? 0 : 7; }\n')
+        name = self.source("#include <cstdio>\n" + KERNEL +
+                           'int main(int argc, char** argv) { k<<<1, 1>>>(nullptr, 0); std::printf("%d %s\\n", argc, argc > 2 ? argv[2] : "-"); return argc == 3 ? 0 : 7; }\n')
         done = self.check(name, *QUICK, "--", "one", "--two")
         self.assertEqual((done.returncode, done.stderr), (0, "3 --two\n"))
         self.assertRegex(done.stdout, r"^my\.cu +no finding in 2 schedules")
@@ -185,21 +186,16 @@ int main() {
                              "  void* all[] = {&x};\n  cudaLaunchKernel(named<int>, dim3(1), dim3(32), all);\n  cudaDeviceSynchronize(), cudaFree(x);\n}\n")
         self.assertIn("race: kernel named<int>,", self.check(source, *QUICK).stdout)
 
-    def test_a_program_without_launches(self):
-        done = self.check(self.source("int main() {}\n"), *QUICK)
-        self.assertEqual(done.returncode, 0)
-        self.assertIn("note: the program has launched no kernel: none has been checked", done.stdout)
-
     def test_a_faulty_source(self):
         done = self.check(self.source("int main() {\n  return nothing;\n}\n"))
         self.assertEqual(done.returncode, 3)
         self.assertIn("my.cu:2:10: error:", done.stderr)
         self.assertIn("return nothing;", done.stderr)
         done = self.check("none.cu")
-        self.assertEqual((done.returncode, done.stderr), (3, "antiphase: there is no file 'none.cu'\n"))
+        self.assertEqual((done.returncode, done.stderr), (2, "antiphase: there is no file 'none.cu'\n"))
         (self.folder / "folder.cu").mkdir()
         done = self.check("folder.cu")
-        self.assertEqual((done.returncode, done.stderr), (3, "antiphase: 'folder.cu' is a directory: expected a source\n"))
+        self.assertEqual((done.returncode, done.stderr), (2, "antiphase: 'folder.cu' is a directory: expected a source\n"))
         done = self.check(self.source("int f();\n"))
         self.assertEqual(done.returncode, 3)
         self.assertIn("no main()", done.stderr)
@@ -240,11 +236,25 @@ int main() {
                 self.assertEqual(done.returncode, 5, done.stderr)
                 self.assertIn(said, done.stdout)
 
-    def test_a_program_that_wants_arguments_is_not_accused(self):
-        done = self.check(self.source("int main(int argc, char**) { return argc > 1 ? 0 : 3; }\n"), *QUICK)
-        self.assertEqual(done.returncode, 2, done.stdout)
-        self.assertIn("ended with 3 before it had launched a kernel", done.stderr)
-        self.assertIn("behind --", done.stderr)
+    def test_a_program_that_ends_before_its_first_launch_is_not_judged(self):
+        start = "#include <cassert>\n#include <cstdio>\n#include <cstdlib>\n#include <stdexcept>\n#include <unistd.h>\n" + KERNEL + "int main(int argc, char** argv) {\n"
+        for body, said in (("return argc > 1 ? 0 : 3;", "the program ended with 3"), ("exit(4);", "the program ended with 4"), ("_exit(4);", "ended it (_exit)"),
+                           ("", "the program ended"), ("return atoi(argv[1]) - 1;", "ended it (Segmentation fault)"), ("abort();", "the program called abort()"),
+                           ("assert(argc > 1);", "my.cu:8: assertion failed: argc > 1"), ('throw std::runtime_error("no input");', "exception: no input"),
+                           ("throw 1;", "ended with an exception"), ('fopen("my.cu", "r"); abort();', "the program called abort()")):
+            with self.subTest(body):
+                done = self.check(self.source(start + body + "\n}\n"), *QUICK, "--quiet")
+                self.assertEqual((done.returncode, done.stdout), (2, ""), done.stderr)
+                self.assertRegex(done.stderr, r"^antiphase: [^\n]*\n$")
+                self.assertIn(said + " before it had launched a kernel, so nothing is known of it. Its arguments stand behind --", done.stderr)
+
+    def test_what_is_found_without_a_launch_is_told(self):
+        for body, said in (("k<<<1, 2000>>>(nullptr, 0); if (cudaGetLastError() != cudaSuccess) return 1;", "bad launch"),
+                           ("int* x; cudaMalloc(&x, 4);", "memory leak"), ("int* x; cudaMalloc(&x, 4), *x = 1;", "access outside memory")):
+            with self.subTest(body):
+                done = self.check(self.source(KERNEL + "int main() { " + body + " }\n"), *QUICK)
+                self.assertEqual(done.returncode, 5, done.stdout + done.stderr)
+                self.assertIn(said, done.stdout)
 
     def test_what_comes_before_the_first_launch_runs_once(self):
         log = self.folder / "log"
@@ -391,7 +401,7 @@ int main() { int* x; cudaMalloc(&x, 1024 * 64), cudaMemset(x, 0, 1024 * 64), k<<
         self.assertIn("scale.cu:19", done.stdout)
         self.assertIn(f"--kernels {driver} ", done.stdout)
         done = self.check(scale, "--kernels", "none.cpp")
-        self.assertEqual((done.returncode, done.stderr), (3, "antiphase: there is no file 'none.cpp', which --kernels names\n"))
+        self.assertEqual((done.returncode, done.stderr), (2, "antiphase: there is no file 'none.cpp', which --kernels names\n"))
 
     def test_a_tool_that_was_moved_finds_its_headers(self):
         to = self.folder / "elsewhere"
@@ -400,7 +410,7 @@ int main() { int* x; cudaMalloc(&x, 1024 * 64), cudaMemset(x, 0, 1024 * 64), k<<
         shutil.copytree(ROOT / "include", to / "include")
         marked = to / "include/antiphase/plain/math_constants.h"
         marked.write_text(marked.read_text() + "#define OF_THE_COPY 1\n")
-        name = self.source("#include <math_constants.h>\nint main() { return OF_THE_COPY - 1; }\n")
+        name = self.source("#include <math_constants.h>\n" + KERNEL + "int main() { k<<<1, 1>>>(nullptr, 0); return OF_THE_COPY - 1; }\n")
         done = subprocess.run([to / "bin/antiphase", "check", name, *QUICK], cwd=self.folder, capture_output=True, text=True, timeout=120)
         self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
 
