@@ -27,7 +27,8 @@ namespace antiphase::tool {
 struct program_state {
   std::function<void()> chosen;                                                // by the user
   std::map<std::pair<const CLI::App*, std::string>, std::string> other_names;  // of options, and how they are called
-  std::map<std::string, std::vector<std::string>*> rest;                       // of commands that take what stands behind --
+  std::map<std::string, std::function<std::vector<std::string>(const std::vector<std::string>&)>> rewritten;  // of commands
+  std::map<std::string, std::vector<std::string>*> rest;  // of commands that take what stands behind --
 };
 
 namespace {
@@ -241,6 +242,9 @@ option arguments::add_option(const char* name, const std::function<void(const st
 
 void arguments::add_flag(const char* names, bool& value, const char* about) { app_->add_flag(names, value, about); }
 
+void arguments::rewrites(std::function<std::vector<std::string>(const std::vector<std::string>&)> of) {
+  state_->rewritten[app_->get_name()] = std::move(of);
+}
 void arguments::takes_rest(std::vector<std::string>& words) { state_->rest[app_->get_name()] = &words; }
 void arguments::footer(const char* text) { app_->footer(text); }
 
@@ -275,8 +279,14 @@ void program::run(int argc, char** argv) {
     if (end != argv + argc) rest->second->assign(end + 1, argv + argc);
     argc = static_cast<int>(end - argv);
   }
+  std::vector<std::string> all(argv + std::min(argc, 1), argv + argc);
+  if (const auto rewritten = state_->rewritten.find(command); rewritten != state_->rewritten.end()) {
+    all = rewritten->second({all.begin() + 1, all.end()});
+    all.insert(all.begin(), command);
+  }
+  std::ranges::reverse(all);  // as CLI11 wants them
   try {
-    app_->parse(argc, argv);
+    app_->parse(std::move(all));
   } catch (const CLI::CallForVersion& asked) {
     return print(asked.what());
   } catch (const CLI::Success&) {

@@ -150,6 +150,10 @@ bool is_cuda(const std::string& source) { return source.ends_with(".cu"); }
 bool has_standard(const words& options) {
   return std::any_of(options.begin(), options.end(), [](const std::string& o) { return o.starts_with("-std="); });
 }
+// A toolkit's headers would come before those that stand in for them.
+bool names_toolkit(const std::string& option) {
+  return option.starts_with("-I") && fs::exists(fs::path(option.substr(2)) / "crt/host_config.h");
+}
 bool is_for_linker(const std::string& option) { return option.starts_with("-l") || option.starts_with("-L") || option.starts_with("-Wl,"); }
 
 }  // namespace
@@ -175,7 +179,7 @@ compiled::compiled(const plain_program& p) {
   words common{compiler};
   if (!has_standard(p.compiler_options)) common.emplace_back("-std=gnu++20");
   for (const std::string& o : p.compiler_options)
-    if (!is_for_linker(o)) common.push_back(o);
+    if (!is_for_linker(o) && !names_toolkit(o)) common.push_back(o);
   const auto fail = [&](const fs::path& said) {
     std::string text = read(said);
     while (text.ends_with('\n')) text.pop_back();

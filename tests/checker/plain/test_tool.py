@@ -151,6 +151,29 @@ int main() {
         done = self.check(one, two, "-I", "inc", "-I", ".", "-DN=M", "-D", "M=4", "-lm", "-lpthread", *QUICK)
         self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
 
+    def test_options_of_nvcc(self):
+        toolkit = self.folder / "cuda/include/crt"
+        toolkit.mkdir(parents=True)
+        (toolkit / "host_config.h").write_text("")
+        (toolkit.parent / "cuda_runtime.h").write_text("#error of the toolkit\n")
+        (self.folder / "inc").mkdir()
+        self.source("#define N 3\n", "inc/n.h")
+        name = self.source('#include <cuda_runtime.h>\n#include <n.h>\n#if N + ONE + TWO + THREE != 9\n#error\n#endif\n' + KERNEL + "int main() { k<<<1, 1>>>(nullptr, 0); }\n")
+        flags = ("-arch=sm_90 -arch sm_80 -gencode arch=compute_80,code=sm_80 --generate-code=arch=compute_90,code=sm_90 -std=c++17 -O3 -O 2 -g -G -lineinfo --use_fast_math "
+                 "-Xcompiler -Wall,-DONE=1 -Xcompiler=-fopenmp -Xptxas -v --ptxas-options=-v -rdc=true --relocatable-device-code true -maxrregcount 64 --maxrregcount=64 "
+                 "--expt-relaxed-constexpr --extended-lambda -ccbin g++ -cudart static -m64 -diag-suppress 177 -Wno-deprecated-gpu-targets -fPIC -isystem inc -D TWO=2 "
+                 "--define-macro THREE=3 -Icuda/include -lcudart -lcublas -lcudadevrt -lm -t 0 --threads=4 -default-stream legacy -o my -c").split()
+        done = self.check(*flags, name, *QUICK)
+        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+        self.assertEqual(done.stderr, "antiphase: fast mathematics is as exact as the other here: -use_fast_math changes nothing\n"
+                                      "antiphase: nothing is written to my: the program is run, and what it does is checked\n")
+        self.assertEqual(self.check(name, *flags, *QUICK, "--quiet").stderr, "")
+        for options, said in ((("--default-stream", "per-thread"), "per-thread is not followed: expected legacy"), (("-arch",), "-arch needs a value"), (("--scheduls=2",), "--schedules")):
+            done = self.check(name, *options)
+            self.assertEqual(done.returncode, 2, done.stdout)
+            self.assertIn(said, done.stderr)
+        self.assertIn("there is no option '-arch=sm_90'", self.check("gemm", "-arch=sm_90").stderr)
+
     def test_what_is_read_is_not_overwritten(self):
         name = self.source(KERNEL + "int main() {}\n")
         driver = self.source("int main() {}\n", "driver.cpp")

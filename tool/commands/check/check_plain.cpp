@@ -103,6 +103,7 @@ void run_check_plain(const check_request& r) {
   const auto start = std::chrono::steady_clock::now();
   const auto seconds = [&] { return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count(); };
   const bool watched = who_watches(r.common) == audience::person;
+  for (const std::string& s : r.said) say(r.common, s);
   if (watched) complain("compiling " + name);
   double told = 0;
   options.progress = [&](const check_report& report) {
