@@ -138,6 +138,9 @@ std::string to_json(const check_report& report, const std::string& command, cons
     if (!command.empty()) j["replay"] = replay_command(f, command, behind);
     findings.push_back(std::move(j));
   }
+  nlohmann::json refused = nlohmann::json::array();
+  for (const check_refusal& r : report.refused)
+    refused.push_back({{"why", r.why}, {"file", r.at.file}, {"line", r.at.line}, {"column", r.column}, {"text", r.text}});
   return nlohmann::json{{"schema", 1},
                         {"schedules", report.runs},
                         {"complete", report.complete},
@@ -145,8 +148,9 @@ std::string to_json(const check_report& report, const std::string& command, cons
                         {"tracked_bytes", report.tracked_bytes},
                         {"checker_bytes", report.checker_bytes},
                         {"notes", report.notes},
+                        {"refused", refused},
                         {"findings", findings}}
-      .dump(2);
+      .dump(2, ' ', false, nlohmann::json::error_handler_t::replace);
 }
 
 }  // namespace antiphase

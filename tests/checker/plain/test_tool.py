@@ -415,6 +415,32 @@ int main() { int* x; cudaMalloc(&x, 1024 * 64), cudaMemset(x, 0, 1024 * 64), k<<
         self.assertEqual(json.loads(clean.stdout)["runs"][0]["results"], [])
         self.assertEqual(self.check("scan/items", "--lines").returncode, 2)
 
+    def test_programs_that_are_not_checked_are_told_to_programs_too(self):
+        launch = "int main() { k<<<1, 1>>>(nullptr, 0); }\n"
+        for text, status, refused in ((KERNEL + "int main() {\n  return nothing + k<<<1, 1>>>(1);\n}\n", 3, [("does not compile", "my.cu", 3, 10, "not declared")]),
+                                      ("#include \"none.h\"\n" + launch, 3, [("does not compile", "my.cu", 1, 10, "none.h")]),
+                                      ("texture<float> t;\nint main() {}\nvoid f() { cudaMalloc3D(); }", 3,
+                                       [("not supported", "my.cu", 1, 0, "texture is not supported here"), ("not supported", "my.cu", 3, 0, "cudaMalloc3D is not")]),
+                                      (KERNEL + "int main() {}\n", 2, [("not run", "my.cu", 0, 0, "before it had launched a kernel")]),
+                                      (KERNEL + "int main() { int* x; cudaMalloc(&x, size_t(1) << 40); " + launch[13:], 4, [("not supported", "my.cu", 0, 0, "")])):
+            with self.subTest(text):
+                done = self.check(self.source(text), *QUICK, "--json", "--sarif", "out.sarif")
+                self.assertEqual(done.returncode, status, done.stderr)
+                program, = json.loads(done.stdout)["programs"]
+                self.assertEqual(program["findings"], [])
+                told = [(r["why"], r["file"], r["line"], r["column"]) for r in program["refused"]]
+                self.assertEqual(told[:len(refused)], [r[:4] for r in refused])
+                for r, (*_, said) in zip(program["refused"], refused):
+                    self.assertIn(said, r["text"])
+                    self.assertIn(r["text"], done.stderr)
+                run, = json.loads((self.folder / "out.sarif").read_text())["runs"]
+                self.assertFalse(run["invocations"][0]["executionSuccessful"])
+                rules = run["tool"]["driver"]["rules"]
+                for result, r in zip(run["results"], program["refused"], strict=True):
+                    self.assertEqual((result["message"]["text"], rules[result["ruleIndex"]]["name"]), (r["text"], r["why"]))
+                    self.assertEqual(result["locations"][0]["physicalLocation"]["region"].get("startColumn", 0), r["column"])
+                (self.folder / "out.sarif").unlink()
+
     def test_kernels_without_a_main(self):
         scale, driver = (str(ROOT / "examples/plain_cuda" / name) for name in ("scale.cu", "check_scale.cpp"))
         done = self.check(scale, "--kernels", driver, *QUICK)

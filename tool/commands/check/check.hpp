@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // What the subcommand check is asked for.
 #pragma once
+#include <antiphase/checker.hpp>
+#include <antiphase/core/error.hpp>
 #include <string>
 #include <utility>
 #include <vector>
@@ -31,6 +33,8 @@ bool is_source(const std::string& name);
 void run_check(const check_request& r);
 // The sources among r.kernels, up to the first that is none; what follows are the program's arguments.
 void run_check_plain(const check_request& r);
+// From what check_plain() has thrown; `source` stands for a place that is not known.
+std::vector<check_refusal> refusals_of(const error& e, const std::string& source);
 void show_dialect(const check_request& r);
 
 }  // namespace antiphase::tool

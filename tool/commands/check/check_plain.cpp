@@ -115,26 +115,33 @@ void run_check_plain(const check_request& r) {
     complain(fmt::format("{} of {} schedules, {} so far", report.runs, planned, summary(report)));
   };
   check_report report;
+  const auto write_for_programs = [&] {
+    if (!r.sarif.empty()) {
+      output_file file(r.sarif);
+      file.write(to_sarif(report, name, command, behind));
+      file.commit();
+    }
+    if (!r.common.json) return;
+    json result = document;
+    result["programs"] = entry_of(report, seconds());
+    print_json(result);
+  };
   try {
     report = check_plain(program, options);
-  } catch (const bad_source& e) {
-    throw bad_input(e.what());
+  } catch (const error& e) {
+    so_far.finish();
+    report.refused = refusals_of(e, name);
+    write_for_programs();
+    if (dynamic_cast<const bad_source*>(&e) != nullptr) throw bad_input(e.what());
+    throw;
   }
   so_far.finish();
   trace.add(report, command, behind);
   trace.finish(r.common);
-  if (!r.sarif.empty()) {
-    output_file file(r.sarif);
-    file.write(to_sarif(report, name, command, behind));
-    file.commit();
-  }
-  if (r.common.json) {
-    json result = document;
-    result["programs"] = entry_of(report, seconds());
-    print_json(result);
-  } else if (r.lines) {
+  write_for_programs();
+  if (r.lines && !r.common.json) {
     print(to_lines(report, name));
-  } else {
+  } else if (!r.common.json) {
     print(fmt::format("{:<32} {:<40} {:.1f} s\n{}", name, summary(report), seconds(),
                       report.clean() && report.notes.empty() ? "" : to_text(report, command, behind)));
   }
