@@ -195,6 +195,26 @@ int main() {
             self.assertEqual(done.returncode, 5)
             self.assertIn(said, done.stdout)
 
+    def test_slots_are_named_only_where_there_are_some(self):
+        text = """__global__ void k(int* x, int step) {
+  __shared__ int s[128];
+  BARRIER
+  s[threadIdx.x] = threadIdx.x;
+  __syncthreads();
+  const int v = s[threadIdx.x ^ step];
+  s[threadIdx.x] = v;
+  x[threadIdx.x] = v;
+}
+int main() { int* x; cudaMalloc(&x, 512); k<<<1, 128>>>(x, STEP); cudaFree(x); }
+"""
+        ring = "__shared__ unsigned long long full; if (threadIdx.x == 0) asm volatile(\"mbarrier.init.shared.b64 [%0], 1;\" :: \"r\"((unsigned)__cvta_generic_to_shared(&full)));"
+        read = " between the two: this is written before all threads have read what was there"
+        for step, barrier, said in (("64", "", "a __syncthreads()" + read), ("1", "", "a __syncwarp() or __syncthreads()" + read), ("64", ring, "a barrier between their reading and this: the slot has not been released")):
+            with self.subTest(step + barrier):
+                done = self.check(self.source(text.replace("STEP", step).replace("BARRIER", barrier)), *QUICK, "--json")
+                self.assertEqual(done.returncode, 5, done.stderr)
+                self.assertEqual({f["missing"] for f in json.loads(done.stdout)["programs"][0]["findings"] if f["kind"] == "overwritten in use"}, {said})
+
     def test_a_division_by_zero(self):
         start = "__global__ void k(int* x, int by) {\n  x[threadIdx.x] = 100 / (by + (threadIdx.x != 3));\n}\nint main() {\n  int* x;\n"
         done = self.check(self.source(start + "  cudaMalloc(&x, 128), k<<<1, 32>>>(x, 0), cudaFree(x);\n}\n"), *QUICK)
