@@ -472,6 +472,31 @@ int main() { int* x; cudaMalloc(&x, 1024 * 64), cudaMemset(x, 0, 1024 * 64), k<<
         done = self.check(scale, "--kernels", "none.cpp")
         self.assertEqual((done.returncode, done.stderr), (2, "antiphase: there is no file 'none.cpp', which --kernels names\n"))
 
+    def test_arrays_of_a_driver_are_arguments_of_every_kernel(self):
+        name = self.source("template <int N, class T> __global__ void scaled(T* to, const T* from, T by) { to[threadIdx.x] = N * by * from[threadIdx.x FAR]; }\n"
+                           "__global__ void plain(float* x, int = 0) { x[threadIdx.x] += 1; }\n__global__ void plain(int* x) { x[threadIdx.x] += 2; }\n"
+                           "template <class T> __global__ void all(T x, int n) { if (threadIdx.x < n) x[threadIdx.x] += 1; }\nint main() { return 1; }\n")
+        driver = self.source("""#include <antiphase/plain/driver.h>
+int main() {
+  using namespace antiphase::driver;
+  const auto values = numbers<float>(32);
+  const array<float> from(values);
+  array<float> to(32);
+  array<int> other(numbers<int>(32));
+  scaled<4><<<1, 32>>>(to, from, 0.5f);
+  scaled<1, float><<<1, 32>>>((float*)to, to, 1);
+  plain<<<1, 32>>>(to);
+  plain<<<1, 32>>>(other);
+  all<<<1, 32>>>(to, 32);
+  return holds("to", to, [&](int i) { return 2 * values[i] + 2; }) && holds("other", other, [](int i) { return numbers<int>(32)[i] + 2; }) ? 0 : 1;
+}
+""", "driver.cpp")
+        done = self.check(name, "--kernels", driver, "-DFAR=", *QUICK)
+        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+        done = self.check(name, "--kernels", driver, "-DFAR=+1", *QUICK)
+        self.assertEqual(done.returncode, 5, done.stderr)
+        self.assertIn("0 bytes behind the end of 128 allocated", done.stdout)
+
     def test_a_tool_that_was_moved_finds_its_headers(self):
         to = self.folder / "elsewhere"
         (to / "bin").mkdir(parents=True)
