@@ -77,7 +77,8 @@ struct running {
   std::size_t dynamic = 0, placed = 0, room = 0;
   std::vector<std::size_t> offsets;  // of shared variables in it; 0: not asked for yet
   std::map<void*, allocation> allocations;
-  std::map<const void*, int> allowed;  // dynamic shared memory, by kernel
+  std::map<void*, std::size_t> registered;  // memory of the host's that kernels reach, which nobody follows
+  std::map<const void*, int> allowed;       // dynamic shared memory, by kernel
   cudaError_t error = cudaSuccess;
   bool begun = false;    // the schedule matters from the first launch on
   bool sampled = false;  // some blocks did not run
@@ -556,6 +557,14 @@ cudaError_t allocate(void** to, std::size_t bytes, memory_kind kind, place where
   now.allocations[*to] = {bytes, kind, where};
   return cudaSuccess;
 }
+cudaError_t register_host(void* p, std::size_t bytes) {
+  if (p == nullptr || (bytes == 0 && !now.registered.contains(p))) return fails(cudaErrorInvalidValue);
+  if (bytes > 0)
+    now.registered[p] = bytes;
+  else
+    now.registered.erase(p);
+  return cudaSuccess;
+}
 cudaError_t release(void* p, place where) {
   if (p == nullptr || on_device()) return cudaSuccess;  // a destructor of a kernel's argument, which no device runs
   synchronize(nullptr, true);
@@ -780,6 +789,11 @@ bool image_allows(std::uintptr_t address, std::size_t bytes, access_kind kind) {
   if (kind == access_kind::read &&
       std::any_of(constant.begin(), constant.end(), [&](const range& r) { return address >= r.low && address + bytes <= r.high; }))
     return true;
+  const auto inside = [&](const auto& r) {
+    const auto low = reinterpret_cast<std::uintptr_t>(r.first);
+    return address >= low && address - low + bytes <= r.second;
+  };
+  if (std::any_of(now.registered.begin(), now.registered.end(), inside)) return true;
   Dl_info info{};
   const bool of_program =
       dladdr(reinterpret_cast<void*>(address), &info) != 0 && reinterpret_cast<std::uintptr_t>(info.dli_fbase) == checker_detail::code_base;

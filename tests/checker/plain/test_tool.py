@@ -508,6 +508,20 @@ int main() {
         done = subprocess.run([to / "bin/antiphase", "check", name, *QUICK], cwd=self.folder, capture_output=True, text=True, timeout=120)
         self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
 
+    def test_every_name_that_is_promised_stands_in_a_program(self):
+        programs = "\n".join(re.sub(r"//[^\n]*", "", p.read_text()) for p in sorted(PROGRAMS.glob("*.cu"))).replace("cg::", "cooperative_groups::")
+        ptx = re.sub(r"\\[nt]", " ", " ".join(re.findall(r'"[^"\n]*"', programs)))
+
+        def is_used(group, name):
+            if group == "inline PTX":
+                return re.search(rf"(?<![\w.]){re.escape(name)}(?=[\s.;])", ptx)
+            return re.search(rf"(?<!\w){re.escape(name)}(?!\w)", programs) or (name == "<<<>>>" and "<<<" in programs)
+
+        groups = json.loads(self.check("--dialect", "--json").stdout)["dialect"]
+        promised = [(group["name"], name) for group in groups for entry in group["entries"] if entry["supported"] != "no" for name in entry["names"].split()]
+        self.assertGreater(len(promised), 200)
+        self.assertEqual([name for group, name in promised if not is_used(group, name)], [], "--dialect promises what no program uses")
+
     def test_dialect(self):
         text = self.check("--dialect").stdout
         groups = json.loads(self.check("--dialect", "--json").stdout)["dialect"]
