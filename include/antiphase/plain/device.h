@@ -21,7 +21,7 @@ template <auto Ask> struct built_in_variable {
   operator type() const { return Ask(); }
 };
 template <auto Ask> [[gnu::always_inline]] inline auto built_in(const built_in_variable<Ask>&) { return Ask(); }
-template <class T> [[gnu::always_inline]] constexpr T& built_in(T& of_the_program) { return of_the_program; }
+template <class T> [[gnu::always_inline]] constexpr T&& built_in(T&& of_the_program) { return static_cast<T&&>(of_the_program); }
 }  // namespace antiphase::plain
 constexpr antiphase::plain::built_in_variable<[] { return antiphase::plain::thread_idx(); }> threadIdx;
 constexpr antiphase::plain::built_in_variable<[] { return antiphase::plain::block_idx(); }> blockIdx;

@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <cxxabi.h>
 #include <dlfcn.h>
 #include <fmt/format.h>
 #include <link.h>
 
+#include <cstdlib>
 #include <memory>
+#include <string>
 
 #include "compile.hpp"
 #include "runtime.hpp"
@@ -18,6 +21,16 @@ struct unload {
   void operator()(void* library) const { dlclose(library); }
 };
 
+std::string why_not_loaded(const std::string& said) {
+  constexpr std::string_view undefined = "undefined symbol: ";
+  const std::size_t at = said.find(undefined);
+  if (at == std::string::npos) return "the program cannot be loaded: " + said;
+  const std::string symbol = said.substr(at + undefined.size(), said.find_first_of(" ,\n", at + undefined.size()) - at - undefined.size());
+  const std::unique_ptr<char, decltype(&std::free)> plain(abi::__cxa_demangle(symbol.c_str(), nullptr, nullptr, nullptr), &std::free);
+  return fmt::format("nothing defines {}: expected the source that does beside the others, or its library as -l",
+                     plain != nullptr ? plain.get() : symbol.c_str());
+}
+
 }  // namespace
 
 check_report check_plain(const plain_program& program, check_options options) {
@@ -25,8 +38,7 @@ check_report check_plain(const plain_program& program, check_options options) {
   plain::allow_more_shared(options.limits);
   const plain::compiled built(program);
   const std::unique_ptr<void, unload> library(dlopen(built.object().c_str(), RTLD_NOW | RTLD_LOCAL));
-  if (library == nullptr)
-    throw bad_source(fmt::format("the program uses what is not supported here: {}; antiphase check --dialect lists what is", dlerror()));
+  if (library == nullptr) throw bad_source(why_not_loaded(dlerror()));
   plain::loaded loaded;
   const auto symbol = [&](const char* name) { return dlsym(library.get(), name); };
   loaded.main = reinterpret_cast<int (*)(int, char**, char**)>(symbol("main"));

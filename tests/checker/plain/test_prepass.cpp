@@ -38,6 +38,13 @@ TEST(prepass, launches_become_calls) {
   EXPECT_THAT(text("void f() { k<float, 4><<<1, 2>>>(); }"), HasSubstr("go(k<float, 4>, \"k\""));
 }
 
+TEST(prepass, launches_may_have_blanks) {
+  EXPECT_THAT(squeezed(text("void f() { k << <g, b >> > (x); k<int> <<< 1, 2>> >(x); }")),
+              testing::AllOf(HasSubstr("go(k , \"k\", ::antiphase::plain::config(g, b "), HasSubstr("go(k<int> , \"k\", ")));
+  for (const char* same : {"friend s& operator<< <T>(s&, const T&);", "friend s& operator<<<>(s&, const T&);", "int x = a << b;"})
+    EXPECT_EQ(text(same), same);
+}
+
 TEST(prepass, configurations_may_hold_templates_and_shifts) {
   EXPECT_THAT(text("void f() { k<<<dim3(n >> 2, m << 1), size<pair<int, int>>(), v[a > b]>>>(p); }"),
               HasSubstr("config(dim3(n >> 2, m << 1), size<pair<int, int>>(), v[a > b]), ::antiphase::plain::place::current())(p)"));

@@ -243,6 +243,12 @@ int main() { int* x; cudaMalloc(&x, 512); k<<<1, 128>>>(x, STEP); cudaFree(x); }
         self.assertEqual(done.returncode, 3)
         self.assertIn("no main()", done.stderr)
 
+    def test_a_function_that_no_source_has(self):
+        name = self.source("struct image { int w; };\nvoid save(const image&, float*);\n" + KERNEL + "int main() { k<<<1, 1>>>(nullptr, 0); save({1}, nullptr); }\n")
+        done = self.check(name, *QUICK)
+        self.assertEqual((done.returncode, done.stderr),
+                         (3, "antiphase: nothing defines save(image const&, float*): expected the source that does beside the others, or its library as -l\n"))
+
     def test_what_is_not_supported(self):
         done = self.check(self.source('__global__ void k() {\n  asm volatile("tcgen05.fence::before_thread_sync;");\n}\ntexture<float> t;\nint main() {}\n'))
         self.assertEqual(done.returncode, 3)
