@@ -480,11 +480,14 @@ class pass {
     if (first < at && is(at - 1, "volatile")) of = "volatile " + of;
     index end = name;
     std::string out;
+    std::string base = of;  // of the others: a star is of its own declarator
+    while (base.ends_with('*') || base.ends_with(' ')) base.pop_back();
     for (index i = name; i < t_.size();) {  // declarators
       const std::string_view n = t_[i].is;
       index k = i + 1;
-      while (is(k, "[")) k = matching(k) + 1;
-      const std::string sizes = flat(i + 1, k);
+      std::string sizes;  // in parentheses, as a > may be among them
+      for (; is(k, "["); k = matching(k) + 1)
+        sizes += is(k + 1, "]") ? "[]" : fmt::format("[({})]", on_one_line(t_[k].at + 1, t_[matching(k)].at));
       if (is(k, "=")) {
         refuse(at, "a __shared__ variable with an initial value", "an assignment by one thread, and __syncthreads() behind it");
         return at;
@@ -497,7 +500,8 @@ class pass {
                            numbers_++, n);
       end = k;
       if (!is(k, ",")) break;
-      i = k + 1;
+      of = base;
+      for (i = k + 1; is(i, "*"); ++i) of += " *";
     }
     if (external && in_namespace()) out = ";";
     if (!external && in_namespace()) {

@@ -79,11 +79,18 @@ TEST(prepass, strings_and_characters_stay) {
 
 TEST(prepass, shared_variables_are_references) {
   EXPECT_EQ(squeezed(text("void f() { __shared__ float a[8][9], b; }")),
-            "void f() { auto& a = ::antiphase::plain::shared<float [ 8 ] [ 9 ], 1, 0>(\"a\"); auto& b = ::antiphase::plain::shared<float , "
+            "void f() { auto& a = ::antiphase::plain::shared<float [(8)][(9)], 1, 0>(\"a\"); auto& b = ::antiphase::plain::shared<float , "
             "1, 1>(\"b\"); }");
   EXPECT_THAT(text("void f() { __shared__ __align__(16) std::array<int, 4> a[N]; }"),
-              HasSubstr("shared<std :: array < int , 4 > [ N ], 16, 0>"));
+              HasSubstr("shared<std :: array < int , 4 > [(N)], 16, 0>"));
   EXPECT_THAT(text("void f() { static volatile __shared__ int x; }"), HasSubstr("shared<volatile int , 1, 0>"));
+}
+
+TEST(prepass, declarators_of_shared_variables_are_their_own) {
+  EXPECT_EQ(squeezed(text("void f() { __shared__ float *a, b, **c[2], d[n << 1][3 > 2 ? 4 : 5]; }")),
+            "void f() { auto& a = ::antiphase::plain::shared<float * , 1, 0>(\"a\"); auto& b = ::antiphase::plain::shared<float , 1, "
+            "1>(\"b\"); auto& c = ::antiphase::plain::shared<float * * [(2)], 1, 2>(\"c\"); auto& d = "
+            "::antiphase::plain::shared<float [(n << 1)][(3 > 2 ? 4 : 5)], 1, 3>(\"d\"); }");
 }
 
 TEST(prepass, dynamic_shared_memory_is_a_pointer) {
