@@ -92,7 +92,7 @@ void run_check_plain(const check_request& r) {
   if (!behind.empty()) behind = " --" + behind;
 
   const auto entry_of = [&](const check_report& report, double seconds) {
-    json entry{{"program", name}, {"seconds", seconds}};
+    json entry{{"program", name}, {"seconds", seconds}, {"refused", json::array()}};
     entry.update(json::parse(to_json(report, command, behind)));
     entry.erase("schema");
     return json::array({entry});
