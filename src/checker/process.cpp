@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include <antiphase/core/error.hpp>
+#include <antiphase/plain_cuda.hpp>
 #include <cerrno>
 #include <csignal>
 #include <cstring>
@@ -78,6 +79,8 @@ json to_json(const outcome& o, const schedule_script* script) {
       std::rethrow_exception(o.refused);
     } catch (const bad_request& e) {
       j["bad_request"] = e.what();
+    } catch (const bad_source& e) {
+      j["bad_source"] = e.what();
     } catch (const std::exception& e) {
       j["not_supported"] = e.what();
     }
@@ -106,6 +109,7 @@ outcome outcome_of(const json& j, schedule_script* script, const check_run& how)
     if (!f.at(4).is_null()) to.earlier = side_of(f.at(4));
   }
   if (j.contains("bad_request")) o.refused = std::make_exception_ptr(bad_request(j["bad_request"]));
+  if (j.contains("bad_source")) o.refused = std::make_exception_ptr(bad_source(j["bad_source"]));
   if (j.contains("not_supported")) o.refused = std::make_exception_ptr(not_supported(j["not_supported"]));
   if (script != nullptr && j.contains("taken")) {
     script->taken.clear();

@@ -117,13 +117,13 @@ __attribute__((section("ap_constant"), used)) static char antiphase_plain_some_c
 __attribute__((section("ap_managed"), used)) static char antiphase_plain_some_managed[16];
 extern __attribute__((visibility("hidden"))) char __start_ap_device[], __stop_ap_device[], __start_ap_constant[], __stop_ap_constant[],
     __start_ap_managed[], __stop_ap_managed[];
-void antiphase_plain_sections(char** to) {
-  to[0] = __start_ap_device; to[1] = __stop_ap_device; to[2] = __start_ap_constant; to[3] = __stop_ap_constant;
-  to[4] = __start_ap_managed; to[5] = __stop_ap_managed;
-}
 struct range { unsigned long low, size; };
 __attribute__((visibility("hidden"))) range antiphase_plain_passed_over = {0, ~0ul};
-range* antiphase_plain_passed_over_range() { return &antiphase_plain_passed_over; }
+void antiphase_plain_loaded(char**, range*);
+__attribute__((constructor(101))) static void antiphase_plain_load() {  // before variables of the program are initialised
+  char* sections[] = {__start_ap_device, __stop_ap_device, __start_ap_constant, __stop_ap_constant, __start_ap_managed, __stop_ap_managed};
+  antiphase_plain_loaded(sections, &antiphase_plain_passed_over);
+}
 #define INSIDE(p, from, to) ((unsigned long)(p) - (unsigned long)(from) < (unsigned long)(to) - (unsigned long)(from))
 #define ACCESS(name) \
   void antiphase_checked_##name(void*); \

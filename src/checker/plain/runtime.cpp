@@ -65,7 +65,9 @@ struct running {
   std::map<std::tuple<const void*, int, unsigned, unsigned>, std::shared_ptr<gathered>> gathering;
   const executor* on = nullptr;
   model* m = nullptr;
-  loaded program;
+  struct {
+    char* sections[6] = {};  // of the device's variables: device, constant, managed; each from, to
+  } program;
   std::uint64_t most_threads = 0;
   dim3 grid, block;   // of the launch under way
   int asked_of = -1;  // the thread of a block whose place in it is known, and that place
@@ -873,9 +875,9 @@ std::string said_by(const std::exception_ptr& thrown) {
   }
 }
 // What the program throws out of its main ends it, as a check of its results does.
-void run_host(int argc, char** argv) {
+void run_host(const std::string& object, int argc, char** argv) {
   try {
-    now.exit_code = now.program.main(argc, argv, environ);
+    now.exit_code = load(object)(argc, argv, environ);
   } catch (const error&) {
     throw;
   } catch (const std::exception& e) {
@@ -905,11 +907,10 @@ void allow_more_shared(device_limits& limits) {
   limits.shared_opt_in = static_cast<decltype(limits.shared_opt_in)>(most_shared + shared_room + 2 * gap);
 }
 
-void run_main(const loaded& program, const plain_program& of, const context& where) {
+void run_main(const std::string& object, const plain_program& of, const context& where) {
   model& m = checker_detail::model_of(where.runs_on());
   now.on = &where.runs_on();
   now.m = &m;
-  now.program = program;
   now.most_threads = of.most_threads;
   now.most_accesses = of.most_accesses;
   m.most_effort = 10 * of.most_accesses;
@@ -919,19 +920,13 @@ void run_main(const loaded& program, const plain_program& of, const context& whe
   m.shared_place = shared_place;
   m.variable_name = variable_name;
   m.follow_shared_variables();
-  const auto all = std::minmax(
-      {program.sections[0], program.sections[1], program.sections[2], program.sections[3], program.sections[4], program.sections[5]});
-  m.follow_variables(reinterpret_cast<std::uintptr_t>(all.first), reinterpret_cast<std::uintptr_t>(all.second));
   static std::vector<std::string> words;
   static std::vector<char*> argv;
   words.assign(1, of.sources.front());
   words.insert(words.end(), of.arguments.begin(), of.arguments.end());
   for (std::string& w : words) argv.push_back(w.data());
   argv.push_back(nullptr);
-  m.ignored = program.passed_over;
-  m.ignore_host();
-  checker_detail::active = &m;
-  if (setjmp(now.end) == 0) run_host(static_cast<int>(words.size()), argv.data());
+  if (setjmp(now.end) == 0) run_host(object, static_cast<int>(words.size()), argv.data());
   begin_schedule();
   checker_detail::active = nullptr;
   m.host_touches = nullptr;
@@ -957,6 +952,18 @@ using namespace antiphase;
 
 extern "C" {
 
+// Before the program's variables are initialised.
+void antiphase_plain_loaded(char** sections, checker_detail::model::address_range* passed_over) {
+  std::copy_n(sections, std::size(plain::now.program.sections), plain::now.program.sections);
+  checker_detail::model& m = *plain::now.m;
+  const auto [low, high] = std::minmax_element(sections, sections + std::size(plain::now.program.sections));
+  m.follow_variables(reinterpret_cast<std::uintptr_t>(*low), reinterpret_cast<std::uintptr_t>(*high));
+  Dl_info info{};
+  if (dladdr(passed_over, &info) != 0) checker_detail::code_base = reinterpret_cast<std::uintptr_t>(info.dli_fbase);
+  m.ignored = passed_over;
+  m.ignore_host();
+  checker_detail::active = &m;
+}
 // A kernel's malloc and new give memory of the device. A program that leaves it allocated is not accused: it ends with the device.
 void* antiphase_plain_malloc(std::size_t bytes) {
   if (!plain::on_device()) return std::malloc(bytes == 0 ? 1 : bytes);

@@ -297,6 +297,18 @@ int main() { int* x; cudaMalloc(&x, 512); k<<<1, 128>>>(x, STEP); cudaFree(x); }
                 self.assertRegex(done.stderr, r"^antiphase: [^\n]*\n$")
                 self.assertIn(said + " before it had launched a kernel, so nothing is known of it. Its arguments stand behind --", done.stderr)
 
+    def test_what_initialises_variables_may_call_cuda_and_may_end_the_program(self):
+        text = ("#include <cstdlib>\n__constant__ int n;\n__global__ void k(int* x) { x[threadIdx.x] = n; }\nint* load() {\n  int* x; int v = 3; BODY\n"
+                "  cudaMalloc(&x, 128), cudaMemcpyToSymbol(n, &v, 4);\n  return x;\n}\nint* const x = load();\n"
+                "int main() { k<<<1, 32>>>(x); int y; cudaMemcpy(&y, x, 4, cudaMemcpyDeviceToHost), cudaFree(x); return y - 3; }\n")
+        self.assertEqual(self.check(self.source(text.replace("BODY", "")), *QUICK).returncode, 0)
+        for body, said in (("exit(3);", "the program ended with 3"), ("abort();", "called abort()"), ("*(volatile int*)nullptr = 1;", "Segmentation fault"), ("throw 1;", "Aborted")):
+            with self.subTest(body):
+                done = self.check(self.source(text.replace("BODY", body)), *QUICK)
+                self.assertEqual(done.returncode, 2, done.stdout)
+                self.assertIn(said, done.stderr)
+                self.assertIn("before it had launched a kernel", done.stderr)
+
     def test_what_is_found_without_a_launch_is_told(self):
         for body, said in (("k<<<1, 2000>>>(nullptr, 0); if (cudaGetLastError() != cudaSuccess) return 1;", "bad launch"),
                            ("int* x; cudaMalloc(&x, 4);", "memory leak"), ("int* x; cudaMalloc(&x, 4), *x = 1;", "access outside memory")):
