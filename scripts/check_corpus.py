@@ -62,7 +62,7 @@ def check(tool, cache, entry, file):
     command = [tool, "check", source.name, *more, *include, "--schedules", str(SCHEDULES), "--seconds", str(SECONDS), "--workers", "1", "--json"]
     done = subprocess.run(command, cwd=source.parent, capture_output=True, text=True, stdin=subprocess.DEVNULL, timeout=SCHEDULES * SECONDS + 300, errors="replace")
     record = {"verdict": ENDS.get(done.returncode, f"exit code {done.returncode}")}
-    if done.stdout.strip():
+    if done.returncode in (0, 4, 5) and done.stdout.strip():
         program = json.loads(done.stdout)["programs"][0]
         record["seconds"] = round(program["seconds"], 1)
         record["sampled"] = any("--blocks all" in note for note in program["notes"])

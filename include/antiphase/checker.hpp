@@ -125,15 +125,24 @@ struct check_options {
   std::function<void(const check_report& so_far)> progress = {};  // called after each run, by one thread at a time
 };
 
+// Why a program in plain CUDA was not checked.
+struct check_refusal {
+  std::string why;  // "does not compile", "not supported", "not run"
+  code_place at;    // line 0: no place is known
+  int column = 0;   // 0: not known
+  std::string text;
+};
+
 struct check_report {
   std::vector<finding> findings;  // in the order of the first run that showed them; each pair of places once
   int runs = 0;
-  int unfinished = 0;               // of them: stopped after process_seconds, so that nothing is known of what they did
-  bool complete = false;            // there are no other schedules; known of exhaustive checks only
-  std::uint64_t accesses = 0;       // of kernels to memory that the checker follows
-  std::uint64_t tracked_bytes = 0;  // the most of one run, shared and global
-  std::uint64_t checker_bytes = 0;  // what the checker kept about them
-  std::vector<std::string> notes;   // what was not looked at, such as blocks of a large launch
+  int unfinished = 0;                       // of them: stopped after process_seconds, so that nothing is known of what they did
+  bool complete = false;                    // there are no other schedules; known of exhaustive checks only
+  std::uint64_t accesses = 0;               // of kernels to memory that the checker follows
+  std::uint64_t tracked_bytes = 0;          // the most of one run, shared and global
+  std::uint64_t checker_bytes = 0;          // what the checker kept about them
+  std::vector<std::string> notes;           // what was not looked at, such as blocks of a large launch
+  std::vector<check_refusal> refused = {};  // of to_json() and to_sarif(), which tell it too; check() throws instead
   bool clean() const { return findings.empty(); }
 };
 

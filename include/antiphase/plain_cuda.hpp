@@ -30,7 +30,7 @@ struct plain_program {
 };
 
 // Compiles the program and runs its main once per schedule, each time in a process of its own; `options.process_seconds` bounds each (0:
-// 60). Throws bad_source; not_supported if there is no g++.
+// 60). Throws bad_source; bad_request if a file is not there or no kernel was launched; not_supported if there is no g++.
 check_report check_plain(const plain_program& program, check_options options);
 
 // What plain CUDA may use here.

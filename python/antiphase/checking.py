@@ -181,5 +181,7 @@ def check(source, kernel, grid, block, args, *, expected=None, tolerance=0.0, sh
     if done.returncode not in (0, 4, 5) or not done.stdout.strip():
         raise ValueError(done.stderr.strip() or f"{tool} ended with {done.returncode}")
     program = json.loads(done.stdout)["programs"][0]
+    if program["refused"]:
+        raise ValueError(done.stderr.strip())
     return Report(findings=tuple(_finding(f) for f in program["findings"]), notes=tuple(program["notes"]), schedules=program["schedules"],
                   accesses=program["accesses"], finished=done.returncode != 4)

@@ -538,7 +538,13 @@ std::string model::missing_edge(const accessor& w, const cell* write, const read
   }
   if (other != t.block && one_cluster) return "a cluster barrier, or a release and an acquire at cluster scope, between the two";
   if (other != t.block) return "blocks of a launch are ordered by a release and an acquire at device scope only: these, or two launches";
-  if (read != nullptr && !read->wrote()) return "a barrier between their reading and this: the slot has not been released";
+  if (read != nullptr && !read->wrote()) {
+    const block_record& own = blocks_[t.block];
+    const bool has_slots = !shared_by_variables_ || barriers_.lower_bound(own.lowest) != barriers_.lower_bound(own.highest);
+    if (has_slots) return "a barrier between their reading and this: the slot has not been released";
+    return fmt::format("{} between the two: this is written before all threads have read what was there",
+                       read->unit == t.warp ? "a __syncwarp() or __syncthreads()" : "a __syncthreads()");
+  }
   return "a block barrier, or another barrier that both take part in, between the two";
 }
 

@@ -2,6 +2,7 @@
 // Running a program under many schedules and telling what was found.
 #include <antiphase/checker.hpp>
 #include <antiphase/core/error.hpp>
+#include <antiphase/plain_cuda.hpp>
 
 #include <algorithm>
 #include <atomic>
@@ -114,6 +115,8 @@ outcome run_here(const program_of_runs& program, const check_options& options, c
   } catch (const bad_request&) {
     result.refused = std::current_exception();
   } catch (const not_supported&) {
+    result.refused = std::current_exception();
+  } catch (const bad_source&) {
     result.refused = std::current_exception();
   } catch (const checker_detail::stopped&) {  // has been reported
   } catch (const cpu_detail::kernel_fault& f) {

@@ -35,11 +35,18 @@ const char* about(finding_kind kind) {
   return "The program's own check of its results failed, or it ended by a fault.";
 }
 
-std::string id(finding_kind kind) {
-  std::string s = name(kind);
+// Why a program was not checked.
+constexpr struct {
+  const char *why, *about;
+} refusals[] = {{"does not compile", "The program does not compile, so it has not been checked."},
+                {"not supported", "The program uses what antiphase check does not follow, so it has not been checked."},
+                {"not run", "The program ended before it launched a kernel, or could not be run, so it has not been checked."}};
+
+std::string id(std::string s) {
   for (char& c : s) c = c == ' ' ? '-' : c;
   return s;
 }
+std::string id(finding_kind kind) { return id(std::string(name(kind))); }
 
 std::string who(const finding_side& side) {
   std::string s = side.action;
@@ -80,12 +87,14 @@ json flow_of(const finding& f, const std::string& source) {
 }
 
 // The same finding has the same one in the next run, although lines may have moved.
-std::string fingerprint(const finding& f) {
-  const std::string all = id(f.kind) + '|' + f.kernel + '|' + f.access.at.file + '|' + f.access.action + '|' +
-                          (f.earlier ? f.earlier->at.file + '|' + f.earlier->action : "");
+std::string fingerprint(const std::string& all) {
   std::uint64_t h = 14695981039346656037u;
   for (const char c : all) h = (h ^ static_cast<unsigned char>(c)) * 1099511628211u;
   return fmt::format("{:016x}", h);
+}
+std::string fingerprint(const finding& f) {
+  return fingerprint(id(f.kind) + '|' + f.kernel + '|' + f.access.at.file + '|' + f.access.action + '|' +
+                     (f.earlier ? f.earlier->at.file + '|' + f.earlier->action : ""));
 }
 
 }  // namespace
@@ -117,6 +126,26 @@ std::string to_sarif(const check_report& report, const std::string& source, cons
                      {"defaultConfiguration", {{"level", "error"}}},
                      {"properties", {{"tags", json::array({"correctness", "cuda", "concurrency"})}}}});
   }
+  const auto first_refusal = static_cast<int>(rules.size());
+  for (const auto& [why, about] : refusals)
+    rules.push_back({{"id", id(why)},
+                     {"name", why},
+                     {"shortDescription", {{"text", why}}},
+                     {"fullDescription", {{"text", about}}},
+                     {"help", {{"text", about}}},
+                     {"defaultConfiguration", {{"level", "error"}}}});
+  for (const check_refusal& r : report.refused) {
+    int which = 0;
+    while (which + 1 < static_cast<int>(std::size(refusals)) && r.why != refusals[which].why) ++which;
+    json at = location(r.at);
+    if (r.column > 0) at["physicalLocation"]["region"]["startColumn"] = r.column;
+    results.push_back({{"ruleId", id(r.why)},
+                       {"ruleIndex", first_refusal + which},
+                       {"level", "error"},
+                       {"message", {{"text", r.text}}},
+                       {"locations", json::array({at})},
+                       {"partialFingerprints", {{"antiphaseFinding/v1", fingerprint(r.why + '|' + r.at.file + '|' + r.text)}}}});
+  }
   for (const finding& f : report.findings) {
     std::string text = what(f) + ".";
     if (f.earlier) text += " Earlier: " + who(*f.earlier) + ".";
@@ -142,7 +171,7 @@ std::string to_sarif(const check_report& report, const std::string& source, cons
   const json run{{"tool", {{"driver", {{"name", "antiphase check"}, {"version", build_info().version}, {"rules", rules}}}}},
                  {"originalUriBaseIds", {{"SRCROOT", {{"uri", here}}}}},
                  {"columnKind", "utf16CodeUnits"},
-                 {"invocations", json::array({{{"executionSuccessful", true}, {"toolExecutionNotifications", notes}}})},
+                 {"invocations", json::array({{{"executionSuccessful", report.refused.empty()}, {"toolExecutionNotifications", notes}}})},
                  {"results", results}};
   return json{{"$schema", "https://json.schemastore.org/sarif-2.1.0.json"}, {"version", "2.1.0"}, {"runs", json::array({run})}}.dump(
              2, ' ', false, json::error_handler_t::replace) +

@@ -3,12 +3,14 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/time.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <antiphase/core/error.hpp>
+#include <antiphase/plain_cuda.hpp>
 #include <cerrno>
 #include <csignal>
 #include <cstring>
@@ -77,6 +79,8 @@ json to_json(const outcome& o, const schedule_script* script) {
       std::rethrow_exception(o.refused);
     } catch (const bad_request& e) {
       j["bad_request"] = e.what();
+    } catch (const bad_source& e) {
+      j["bad_source"] = e.what();
     } catch (const std::exception& e) {
       j["not_supported"] = e.what();
     }
@@ -105,6 +109,7 @@ outcome outcome_of(const json& j, schedule_script* script, const check_run& how)
     if (!f.at(4).is_null()) to.earlier = side_of(f.at(4));
   }
   if (j.contains("bad_request")) o.refused = std::make_exception_ptr(bad_request(j["bad_request"]));
+  if (j.contains("bad_source")) o.refused = std::make_exception_ptr(bad_source(j["bad_source"]));
   if (j.contains("not_supported")) o.refused = std::make_exception_ptr(not_supported(j["not_supported"]));
   if (script != nullptr && j.contains("taken")) {
     script->taken.clear();
@@ -224,7 +229,7 @@ constexpr int not_judged = 77;  // an exit status
 
 void end_unjudged(int) { _exit(not_judged); }
 
-outcome outcome_of_end(int status, const std::string& said, const run_request& asked, double seconds) {
+outcome outcome_of_end(int status, const std::string& said, const run_request& asked, double seconds, bool begun) {
   if (!said.empty() && !WIFSIGNALED(status)) return outcome_of(json::parse(said), asked.script.get(), asked.how);
   const int signal = WIFSIGNALED(status) ? WTERMSIG(status) : 0;
   outcome o;
@@ -243,6 +248,11 @@ outcome outcome_of_end(int status, const std::string& said, const run_request& a
         "them all");
     return o;
   }
+  const char* const by = signal != 0 ? strsignal(signal) : "_exit";
+  if (!begun) {
+    o.refused = std::make_exception_ptr(bad_request(fmt::format("the program's host code ended it ({}) {}", by, before_launches)));
+    return o;
+  }
   finding f{.kind = finding_kind::wrong_result,
             .kernel = "",
             .memory = {},
@@ -251,7 +261,7 @@ outcome outcome_of_end(int status, const std::string& said, const run_request& a
             .missing = {},
             .times = 1,
             .first = asked.how};
-  f.access.action = fmt::format("the program's host code ended it ({})", signal != 0 ? strsignal(signal) : "_exit");
+  f.access.action = fmt::format("the program's host code ended it ({})", by);
   o.findings.push_back(std::move(f));
   return o;
 }
@@ -270,6 +280,7 @@ void run_processes::be_first(run_request asked, int requests, int answers) {
   const std::size_t files = open_files();
   bool alone = true;  // nobody waits between this process and the one that asks
   const auto serve = [&]() -> run_request {
+    *begun_ = true;
     if (open_files() > files || threads() > 1) return asked;
     limit_time(0);
     std::fflush(nullptr);
@@ -317,10 +328,16 @@ void run_processes::be_first(run_request asked, int requests, int answers) {
 void run_processes::start(const run_request& asked) {
   static std::mutex one_at_a_time;  // no other process may inherit the ends that are written to
   const std::lock_guard lock(one_at_a_time);
+  if (begun_ == nullptr) {
+    void* const page = mmap(nullptr, sizeof *begun_, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    if (page == MAP_FAILED) throw device_error(fmt::format("a run needs memory to share: {}", std::strerror(errno)));
+    begun_ = static_cast<bool*>(page);
+  }
   int to[2] = {}, from[2] = {};
   std::fflush(nullptr);
   if (pipe2(to, O_CLOEXEC) != 0 || pipe2(from, O_CLOEXEC) != 0)
     throw device_error(fmt::format("a run needs a pipe: {}", std::strerror(errno)));
+  *begun_ = false;
   first_ = fork();
   if (first_ == 0) {
     close(to[1]);
@@ -345,7 +362,10 @@ int run_processes::end() {
   return first > 0 ? status_of(first) : 0;
 }
 
-run_processes::~run_processes() { end(); }
+run_processes::~run_processes() {
+  end();
+  if (begun_ != nullptr) munmap(begun_, sizeof *begun_);
+}
 
 outcome run_processes::run(const run_request& asked) {
   if (first_ > 0)
@@ -353,9 +373,9 @@ outcome run_processes::run(const run_request& asked) {
   else
     start(asked);
   message answer;
-  if (!receive(answers_, answer)) return outcome_of_end(end(), "", asked, seconds_);
+  if (!receive(answers_, answer)) return outcome_of_end(end(), "", asked, seconds_, *begun_);
   if (answer.last) end();
-  return outcome_of_end(answer.status, answer.text, asked, seconds_);
+  return outcome_of_end(answer.status, answer.text, asked, seconds_, *begun_);
 }
 
 }  // namespace antiphase::checker_detail

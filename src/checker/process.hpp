@@ -52,7 +52,13 @@ class run_processes {
   std::function<outcome(const run_request&, const fork_point&)> run_;
   double seconds_;
   int first_ = -1, requests_ = -1, answers_ = -1;
+  bool* begun_ = nullptr;  // whether the process that goes first has come to the fork point; it shares this
 };
+
+// What becomes of a program that ends with an error there: behind a sentence about its end.
+constexpr const char* before_launches =
+    "before it had launched a kernel, so nothing is known of it. Its arguments stand behind --, and files are looked for in the current "
+    "folder";
 
 // In a run whose results are not judged any more, a crash of the program is no finding.
 void forgive_crashes();

@@ -138,15 +138,19 @@ std::string to_json(const check_report& report, const std::string& command, cons
     if (!command.empty()) j["replay"] = replay_command(f, command, behind);
     findings.push_back(std::move(j));
   }
-  return nlohmann::json{{"schema", 1},
-                        {"schedules", report.runs},
-                        {"complete", report.complete},
-                        {"accesses", report.accesses},
-                        {"tracked_bytes", report.tracked_bytes},
-                        {"checker_bytes", report.checker_bytes},
-                        {"notes", report.notes},
-                        {"findings", findings}}
-      .dump(2);
+  nlohmann::json refused = nlohmann::json::array();
+  for (const check_refusal& r : report.refused)
+    refused.push_back({{"why", r.why}, {"file", r.at.file}, {"line", r.at.line}, {"column", r.column}, {"text", r.text}});
+  nlohmann::json all{{"schema", 1},
+                     {"schedules", report.runs},
+                     {"complete", report.complete},
+                     {"accesses", report.accesses},
+                     {"tracked_bytes", report.tracked_bytes},
+                     {"checker_bytes", report.checker_bytes},
+                     {"notes", report.notes},
+                     {"findings", findings}};
+  if (!refused.empty()) all["refused"] = refused;
+  return all.dump(2, ' ', false, nlohmann::json::error_handler_t::replace);
 }
 
 }  // namespace antiphase

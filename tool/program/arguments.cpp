@@ -27,6 +27,7 @@ namespace antiphase::tool {
 struct program_state {
   std::function<void()> chosen;                                                // by the user
   std::map<std::pair<const CLI::App*, std::string>, std::string> other_names;  // of options, and how they are called
+  std::map<std::string, std::function<std::vector<std::string>(const std::vector<std::string>&)>> rewritten;  // of commands
   struct rest_of_command {
     std::vector<std::string>* words;
     bool begins_with_program;  // else behind --
@@ -257,6 +258,9 @@ option arguments::add_option(const char* name, const std::function<void(const st
 
 void arguments::add_flag(const char* names, bool& value, const char* about) { app_->add_flag(names, value, about); }
 
+void arguments::rewrites(std::function<std::vector<std::string>(const std::vector<std::string>&)> of) {
+  state_->rewritten[app_->get_name()] = std::move(of);
+}
 void arguments::takes_rest(std::vector<std::string>& words) { state_->rest[app_->get_name()] = {&words, false}; }
 
 void arguments::takes_program(std::vector<std::string>& words, const char* about) {
@@ -306,8 +310,15 @@ void program::run(int argc, char** argv) {
     static char mark[] = "--";
     if (is_program && !rest->empty()) read.insert(read.end(), {mark, rest->front().data()});
   }
+  const std::string command = read.size() > 1 ? read[1] : "";
+  std::vector<std::string> all(read.begin() + std::min<std::ptrdiff_t>(std::ssize(read), 1), read.end());
+  if (const auto rewritten = state_->rewritten.find(command); rewritten != state_->rewritten.end()) {
+    all = rewritten->second({all.begin() + 1, all.end()});
+    all.insert(all.begin(), command);
+  }
+  std::ranges::reverse(all);  // as CLI11 wants them
   try {
-    app_->parse(static_cast<int>(read.size()), read.data());
+    app_->parse(std::move(all));
   } catch (const CLI::CallForVersion& asked) {
     return print(asked.what());
   } catch (const CLI::Success&) {

@@ -56,6 +56,8 @@ class arguments {
   option add_option(const char* name, const std::function<void(const std::string&)>& taken, const char* about);
   void add_flag(const char* names, bool& value, const char* about);
 
+  // What is made of the command's words, up to --, before they are read.
+  void rewrites(std::function<std::vector<std::string>(const std::vector<std::string>&)> of);
   void takes_rest(std::vector<std::string>& words);  // what stands behind --, as it is
   // A program and its arguments, as they are, from the first word on that is no option of the command; "--" may stand before it.
   void takes_program(std::vector<std::string>& words, const char* about);

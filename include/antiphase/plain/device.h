@@ -13,13 +13,23 @@
 
 #include "launch.h"
 
-#define threadIdx (::antiphase::plain::thread_idx())
-#define blockIdx (::antiphase::plain::block_idx())
-#define blockDim (::antiphase::plain::block_dim())
-#define gridDim (::antiphase::plain::grid_dim())
+// Variables, as in CUDA, so that a program may have others of these names. Where one is read, the pre-pass writes built_in(threadIdx): the
+// compiler knows which of them is meant.
+namespace antiphase::plain {
+template <auto Ask> struct built_in_variable {
+  using type = decltype(Ask());
+  operator type() const { return Ask(); }
+};
+template <auto Ask> [[gnu::always_inline]] inline auto built_in(const built_in_variable<Ask>&) { return Ask(); }
+template <class T> [[gnu::always_inline]] constexpr T&& built_in(T&& of_the_program) { return static_cast<T&&>(of_the_program); }
+}  // namespace antiphase::plain
+constexpr antiphase::plain::built_in_variable<[] { return antiphase::plain::thread_idx(); }> threadIdx;
+constexpr antiphase::plain::built_in_variable<[] { return antiphase::plain::block_idx(); }> blockIdx;
+constexpr antiphase::plain::built_in_variable<[] { return antiphase::plain::block_dim(); }> blockDim;
+constexpr antiphase::plain::built_in_variable<[] { return antiphase::plain::grid_dim(); }> gridDim;
 #define AP_VERB [[gnu::always_inline]] inline
 #define AP_AT ::antiphase::plain::place ap_at = ::antiphase::plain::place::current()
-constexpr int warpSize = 32;
+extern __attribute__((visibility("hidden"))) const int warpSize;  // 32, unless the program defines it again, as it may
 
 // barriers and fences -------------------------------------------------------------------------------------------------------------
 AP_VERB void __syncthreads(AP_AT) { antiphase::machine::block_barrier(ap_at); }

@@ -38,6 +38,7 @@ template <class T> std::vector<T> contents(const char* name) {
 // An array on the device. Without values nobody has written it, so that a kernel that reads it is accused.
 template <class T> class array {
  public:
+  using kernel_argument = T*;  // what a kernel that is a template gets
   explicit array(std::size_t n) : size_(n) { cudaMalloc(&data_, n * sizeof(T)); }
   explicit array(const std::vector<T>& values) : array(values.size()) {
     cudaMemcpy(data_, values.data(), size_ * sizeof(T), cudaMemcpyHostToDevice);

@@ -138,6 +138,7 @@ namespace antiphase::plain {
 enum class memory_kind { device, managed, host };  // host: pinned, which kernels reach too
 cudaError_t allocate(void** to, std::size_t bytes, memory_kind kind, place where);
 cudaError_t release(void* p, place where);
+cudaError_t register_host(void* p, std::size_t bytes);  // memory of the host's that kernels may reach; 0 bytes: no more
 bool holds(std::size_t symbol, std::size_t offset, std::size_t bytes, place where);  // a symbol, what is copied
 cudaError_t release_on(void* p, cudaStream_t on, place where);
 // `waits`: whether the call returns when it is done.
@@ -197,8 +198,8 @@ AP_CALL cudaFreeAsync(void* p, cudaStream_t on, AP_HERE) { return ap_plain::rele
 AP_CALL cudaFreeHost(void* p, AP_HERE) { return ap_plain::release(p, ap_at); }
 template <class T> AP_CALL cudaHostGetDevicePointer(T** p, void* of, unsigned) { return *p = static_cast<T*>(of), cudaSuccess; }
 AP_CALL cudaDeviceCanAccessPeer(int* can, int, int) { return *can = 0, cudaSuccess; }
-AP_CALL cudaHostRegister(void*, std::size_t, unsigned) { return cudaSuccess; }
-AP_CALL cudaHostUnregister(void*) { return cudaSuccess; }
+AP_CALL cudaHostRegister(void* p, std::size_t n, unsigned) { return ap_plain::register_host(p, n); }
+AP_CALL cudaHostUnregister(void* p) { return ap_plain::register_host(p, 0); }
 AP_CALL cudaMemcpy(void* to, const void* from, std::size_t n, cudaMemcpyKind k, AP_HERE) {
   return ap_plain::copy(to, from, n, k, nullptr, ap_plain::returns::when_done, ap_at);
 }

@@ -88,6 +88,18 @@ template <class... P> struct call {
 };
 template <class... P> call<P...> go(void (*entry)(P...), const char* name, config how, place where) { return {name, how, where, entry}; }
 
+// What is no kernel's argument itself, but stands for one, as a driver's array does for a pointer.
+template <class A>
+concept stands_for_argument = requires {
+  typename std::remove_cvref_t<A>::kernel_argument;
+};
+template <class A> auto argument_of(A&& a) {
+  if constexpr (stands_for_argument<A>)
+    return static_cast<typename std::remove_cvref_t<A>::kernel_argument>(a);
+  else
+    return std::forward<A>(a);
+}
+
 // Of a template, or another kernel without a single address: `F` calls it.
 template <class F> struct any_call {
   const char* name;
@@ -101,10 +113,13 @@ template <class F> struct any_call {
     own_copy<bound<A...>> b(p);
     std::apply([](auto&... a) { F{}(a...); }, b.get().arguments);
   }
-  template <class... A> void operator()(A... a) const {
+  template <class... A>
+  requires(!stands_for_argument<A> && ...) void operator()(A... a) const {
     own_copy<bound<A...>> b(std::in_place, a...);
     launch(name, how, where, nullptr, sizeof(bound<A...>), &body<A...>, &b.get());
   }
+  template <class... A>
+  requires(stands_for_argument<A> || ...) void operator()(A&&... a) const { (*this)(argument_of(std::forward<A>(a))...); }
 };
 template <class F> any_call<F> go_any(F, const char* name, config how, place where) { return {name, how, where}; }
 

@@ -100,6 +100,9 @@ inline unsigned __brev(unsigned x) {
   for (int i = 0; i < 32; ++i) r |= (x >> i & 1u) << (31 - i);
   return r;
 }
+inline unsigned long long __brevll(unsigned long long x) {
+  return static_cast<unsigned long long>(__brev(static_cast<unsigned>(x))) << 32 | __brev(static_cast<unsigned>(x >> 32));
+}
 inline int __mul24(int x, int y) { return (x << 8 >> 8) * (y << 8 >> 8); }
 inline unsigned __umul24(unsigned x, unsigned y) { return (x & 0xFFFFFF) * (y & 0xFFFFFF); }
 inline int __mulhi(int x, int y) { return static_cast<int>(static_cast<long long>(x) * y >> 32); }
@@ -108,16 +111,36 @@ inline unsigned long long __umul64hi(unsigned long long x, unsigned long long y)
   __extension__ using wide = unsigned __int128;
   return static_cast<unsigned long long>(static_cast<wide>(x) * y >> 64);
 }
+inline long long __mul64hi(long long x, long long y) {
+  __extension__ using wide = __int128;
+  return static_cast<long long>(static_cast<wide>(x) * y >> 64);
+}
 inline unsigned __funnelshift_l(unsigned lo, unsigned hi, unsigned by) {
   return static_cast<unsigned>((static_cast<unsigned long long>(hi) << 32 | lo) << (by & 31) >> 32);
 }
 inline unsigned __funnelshift_r(unsigned lo, unsigned hi, unsigned by) {
   return static_cast<unsigned>((static_cast<unsigned long long>(hi) << 32 | lo) >> (by & 31));
 }
+inline unsigned __funnelshift_lc(unsigned lo, unsigned hi, unsigned by) { return by < 32 ? __funnelshift_l(lo, hi, by) : lo; }
+inline unsigned __funnelshift_rc(unsigned lo, unsigned hi, unsigned by) { return by < 32 ? __funnelshift_r(lo, hi, by) : hi; }
 inline unsigned __byte_perm(unsigned x, unsigned y, unsigned s) {
   const unsigned long long all = static_cast<unsigned long long>(y) << 32 | x;
   unsigned r = 0;
   for (int i = 0; i < 4; ++i) r |= static_cast<unsigned>(all >> ((s >> 4 * i & 7) * 8) & 0xFF) << 8 * i;
   return r;
 }
-inline int __sad(int x, int y, unsigned z) { return static_cast<int>(z + static_cast<unsigned>(x > y ? x - y : y - x)); }
+inline unsigned __usad(unsigned x, unsigned y, unsigned z) { return z + (x > y ? x - y : y - x); }
+inline unsigned __sad(int x, int y, unsigned z) {
+  return z + (x > y ? static_cast<unsigned>(x) - static_cast<unsigned>(y) : static_cast<unsigned>(y) - static_cast<unsigned>(x));
+}
+inline int __rhadd(int x, int y) { return static_cast<int>((static_cast<long long>(x) + y + 1) >> 1); }
+inline unsigned __uhadd(unsigned x, unsigned y) { return static_cast<unsigned>((static_cast<unsigned long long>(x) + y) >> 1); }
+inline unsigned __urhadd(unsigned x, unsigned y) { return static_cast<unsigned>((static_cast<unsigned long long>(x) + y + 1) >> 1); }
+inline int __dp4a(int x, int y, int sum) {
+  for (int i = 0; i < 32; i += 8) sum += static_cast<signed char>(x >> i) * static_cast<signed char>(y >> i);
+  return sum;
+}
+inline unsigned __dp4a(unsigned x, unsigned y, unsigned sum) {
+  for (int i = 0; i < 32; i += 8) sum += (x >> i & 0xFF) * (y >> i & 0xFF);
+  return sum;
+}

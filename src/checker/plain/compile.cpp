@@ -117,13 +117,13 @@ __attribute__((section("ap_constant"), used)) static char antiphase_plain_some_c
 __attribute__((section("ap_managed"), used)) static char antiphase_plain_some_managed[16];
 extern __attribute__((visibility("hidden"))) char __start_ap_device[], __stop_ap_device[], __start_ap_constant[], __stop_ap_constant[],
     __start_ap_managed[], __stop_ap_managed[];
-void antiphase_plain_sections(char** to) {
-  to[0] = __start_ap_device; to[1] = __stop_ap_device; to[2] = __start_ap_constant; to[3] = __stop_ap_constant;
-  to[4] = __start_ap_managed; to[5] = __stop_ap_managed;
-}
 struct range { unsigned long low, size; };
 __attribute__((visibility("hidden"))) range antiphase_plain_passed_over = {0, ~0ul};
-range* antiphase_plain_passed_over_range() { return &antiphase_plain_passed_over; }
+void antiphase_plain_loaded(char**, range*);
+__attribute__((constructor(101))) static void antiphase_plain_load() {  // before variables of the program are initialised
+  char* sections[] = {__start_ap_device, __stop_ap_device, __start_ap_constant, __stop_ap_constant, __start_ap_managed, __stop_ap_managed};
+  antiphase_plain_loaded(sections, &antiphase_plain_passed_over);
+}
 #define INSIDE(p, from, to) ((unsigned long)(p) - (unsigned long)(from) < (unsigned long)(to) - (unsigned long)(from))
 #define ACCESS(name) \
   void antiphase_checked_##name(void*); \
@@ -137,6 +137,7 @@ void antiphase_plain_free(void*);
 ACCESS(read1) ACCESS(read2) ACCESS(read4) ACCESS(read8) ACCESS(read16)
 ACCESS(write1) ACCESS(write2) ACCESS(write4) ACCESS(write8) ACCESS(write16)
 }
+extern __attribute__((weak, visibility("hidden"))) const int warpSize = 32;
 __attribute__((visibility("hidden"))) void* operator new(unsigned long n) { return antiphase_plain_malloc(n); }
 __attribute__((visibility("hidden"))) void* operator new[](unsigned long n) { return antiphase_plain_malloc(n); }
 __attribute__((visibility("hidden"))) void operator delete(void* p) noexcept { antiphase_plain_free(p); }
@@ -149,6 +150,10 @@ bool is_cuda(const std::string& source) { return source.ends_with(".cu"); }
 bool has_standard(const words& options) {
   return std::any_of(options.begin(), options.end(), [](const std::string& o) { return o.starts_with("-std="); });
 }
+// A toolkit's headers would come before those that stand in for them.
+bool names_toolkit(const std::string& option) {
+  return option.starts_with("-I") && fs::exists(fs::path(option.substr(2)) / "crt/host_config.h");
+}
 bool is_for_linker(const std::string& option) { return option.starts_with("-l") || option.starts_with("-L") || option.starts_with("-Wl,"); }
 
 }  // namespace
@@ -157,8 +162,8 @@ compiled::compiled(const plain_program& p) {
   if (p.sources.empty()) throw bad_request("no source was given: expected a .cu file");
   const auto require_file = [](const std::string& name, std::string_view whose) {
     std::error_code ignored;
-    if (fs::is_directory(name, ignored)) throw bad_source(fmt::format("'{}'{} is a directory: expected a source", name, whose));
-    if (!fs::is_regular_file(name, ignored)) throw bad_source(fmt::format("there is no file '{}'{}", name, whose));
+    if (fs::is_directory(name, ignored)) throw bad_request(fmt::format("'{}'{} is a directory: expected a source", name, whose));
+    if (!fs::is_regular_file(name, ignored)) throw bad_request(fmt::format("there is no file '{}'{}", name, whose));
   };
   for (const std::string& s : p.sources) require_file(s, "");
   if (!p.driver.empty()) require_file(p.driver, ", which --kernels names");
@@ -174,7 +179,7 @@ compiled::compiled(const plain_program& p) {
   words common{compiler};
   if (!has_standard(p.compiler_options)) common.emplace_back("-std=gnu++20");
   for (const std::string& o : p.compiler_options)
-    if (!is_for_linker(o)) common.push_back(o);
+    if (!is_for_linker(o) && !names_toolkit(o)) common.push_back(o);
   const auto fail = [&](const fs::path& said) {
     std::string text = read(said);
     while (text.ends_with('\n')) text.pop_back();

@@ -212,7 +212,10 @@ class pass {
     }
   }
 
-  bool launch_at(index i) const { return is(i + 1, "<") && is(i + 2, "<") && touching(i) && touching(i + 1) && i > 0; }
+  // With blanks too, which nvcc takes and old formatters write; operator<< <T> is the only other thing with three of them.
+  bool launch_at(index i) const {
+    return is(i + 1, "<") && is(i + 2, "<") && (touching(i) || touching(i + 1)) && i > 0 && !is(i - 1, "operator");
+  }
 
   // kernel<types><<<grid, block>>>(arguments): go(kernel<types>, "kernel", config(grid, block), place)(arguments)
   void launch(index open) {
@@ -268,6 +271,18 @@ class pass {
     }
   }
 
+  // Whether a name is read, and may be CUDA's: no member, and nothing that is declared. Where only a value is wanted, the variable turns
+  // into one by itself.
+  static bool reads_built_in(const std::vector<token>& t, index i) {
+    if (t[i] != "threadIdx" && t[i] != "blockIdx" && t[i] != "blockDim" && t[i] != "gridDim") return false;
+    const auto is = [&](index k, std::string_view what) { return k < t.size() && t[k] == what; };
+    if (is(i - 1, ".") || is(i - 1, "->") || is(i - 1, "::")) return false;
+    if (is(i + 1, ".")) return true;
+    return is(i - 1, "=") || is(i - 1, "return") || ((is(i - 1, "(") || is(i - 1, ",")) && is(i + 1, ")")) ||
+           (is(i - 1, "(") && is(i + 1, ","));
+  }
+  static std::string built_in(std::string_view name) { return fmt::format("{}built_in({})", ours, name); }
+
   // words ---------------------------------------------------------------------------------------------------------------------------
   index word(index i) {
     const std::string_view w = t_[i].is;
@@ -305,6 +320,8 @@ class pass {
       replace(i, i + 1, "inline __attribute__((always_inline))");
     } else if (w == "__noinline__" && !is(i + 1, ")")) {
       replace(i, i + 1, "__attribute__((noinline))");
+    } else if (reads_built_in(t_, i)) {
+      replace(i, i + 1, built_in(w));
     } else if (const auto s = file_wide_.find(w); s != file_wide_.end() && !is(i - 1, ".") && !is(i - 1, "->") && !is(i - 1, "::")) {
       replace(i, i + 1, s->second);
     } else if (const unsupported_name* u = unsupported(w); u != nullptr && !is(i - 1, ".") && !is(i - 1, "->")) {
@@ -355,7 +372,10 @@ class pass {
       index where = at;
       for (const auto& [start, i] : starts)
         if (start <= code.refused->at) where = i;
-      refuse(where, code.refused->what, instead);
+      const std::string& what = code.refused->what;  // inline PTX 'name.modifier'
+      const std::size_t quote = std::min(what.find('\'') + 1, what.size());
+      const unsupported_name* known = unsupported(std::string_view(what).substr(quote, what.find_first_of(".'", quote) - quote));
+      refuse(where, what, known != nullptr ? known->instead : instead);
     }
     // What macros of the stand-in headers bring comes with line markers: one more behind the code says where the rest stands.
     const token& last = t_[is(end + 1, ";") ? end + 1 : end];
@@ -375,11 +395,13 @@ class pass {
     while (flat.ends_with(' ')) flat.pop_back();
     const token_list words = tokens_of(flat);
     std::size_t at = 0;
-    for (const token& t : words.tokens)
-      if (const auto known = file_wide_.find(t.is); known != file_wide_.end()) {
-        (out += flat.substr(at, t.at - at)) += known->second;
-        at = t.at + t.is.size();
-      }
+    for (index i = 0; i < words.tokens.size(); ++i) {
+      const token& t = words.tokens[i];
+      const auto known = file_wide_.find(t.is);
+      if (known == file_wide_.end() && !reads_built_in(words.tokens, i)) continue;
+      (out += flat.substr(at, t.at - at)) += known != file_wide_.end() ? known->second : built_in(t.is);
+      at = t.at + t.is.size();
+    }
     return out + flat.substr(at);
   }
   // Of a string: what stands between its quotes.
@@ -458,11 +480,14 @@ class pass {
     if (first < at && is(at - 1, "volatile")) of = "volatile " + of;
     index end = name;
     std::string out;
+    std::string base = of;  // of the others: a star is of its own declarator
+    while (base.ends_with('*') || base.ends_with(' ')) base.pop_back();
     for (index i = name; i < t_.size();) {  // declarators
       const std::string_view n = t_[i].is;
       index k = i + 1;
-      while (is(k, "[")) k = matching(k) + 1;
-      const std::string sizes = flat(i + 1, k);
+      std::string sizes;  // in parentheses, as a > may be among them
+      for (; is(k, "["); k = matching(k) + 1)
+        sizes += is(k + 1, "]") ? "[]" : fmt::format("[({})]", on_one_line(t_[k].at + 1, t_[matching(k)].at));
       if (is(k, "=")) {
         refuse(at, "a __shared__ variable with an initial value", "an assignment by one thread, and __syncthreads() behind it");
         return at;
@@ -475,7 +500,8 @@ class pass {
                            numbers_++, n);
       end = k;
       if (!is(k, ",")) break;
-      i = k + 1;
+      of = base;
+      for (i = k + 1; is(i, "*"); ++i) of += " *";
     }
     if (external && in_namespace()) out = ";";
     if (!external && in_namespace()) {

@@ -585,7 +585,6 @@ const std::vector<group>& table() {
         {"applypriority", nothing},
         {"createpolicy", new_policy},
         {"cp.async.bulk.prefetch", nothing},
-        {"griddepcontrol", nothing},
         {"pmevent", nothing},
         {"brkpt", nothing}}},
       {yes,

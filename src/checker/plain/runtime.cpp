@@ -38,7 +38,8 @@ using checker_detail::model;
 constexpr std::size_t gap = 1024;                 // between shared variables: nobody's
 constexpr std::size_t static_shared = 48 * 1024;  // of a kernel without asking for more
 constexpr std::size_t most_shared = 227 * 1024;
-constexpr std::size_t device_memory = std::size_t{1} << 30;  // as the device has it, for programs that take all; more is given
+constexpr std::size_t shared_room = static_shared + 64 * gap;  // for what a kernel may declare, which is a part of the program's
+constexpr std::size_t device_memory = std::size_t{1} << 30;    // as the device has it, for programs that take all; more is given
 
 struct shared_size {
   std::size_t bytes, align;
@@ -64,16 +65,22 @@ struct running {
   std::map<std::tuple<const void*, int, unsigned, unsigned>, std::shared_ptr<gathered>> gathering;
   const executor* on = nullptr;
   model* m = nullptr;
-  loaded program;
+  struct {
+    char* sections[6] = {};  // of the device's variables: device, constant, managed; each from, to
+  } program;
   std::uint64_t most_threads = 0;
   dim3 grid, block;   // of the launch under way
   int asked_of = -1;  // the thread of a block whose place in it is known, and that place
   uint3 thread{};
   bool together = false;
-  std::size_t dynamic = 0, placed = 0;
+  const char* kernel = "";  // launched last, where, and how much shared memory its variables and the launch's may have together
+  place launched_at;
+  std::size_t most_together = 0;
+  std::size_t dynamic = 0, placed = 0, room = 0;
   std::vector<std::size_t> offsets;  // of shared variables in it; 0: not asked for yet
   std::map<void*, allocation> allocations;
-  std::map<const void*, int> allowed;  // dynamic shared memory, by kernel
+  std::map<void*, std::size_t> registered;  // memory of the host's that kernels reach, which nobody follows
+  std::map<const void*, int> allowed;       // dynamic shared memory, by kernel
   cudaError_t error = cudaSuccess;
   bool begun = false;    // the schedule matters from the first launch on
   bool sampled = false;  // some blocks did not run
@@ -176,6 +183,22 @@ int cluster_of(const char* name) {
   return at == clusters().end() ? 1 : at->second.x;
 }
 
+// What the kernel has asked for so far, of its own and of what it has called.
+void judge_shared_variables() {
+  std::size_t bytes = 0;
+  for (std::size_t i = 0; i < now.offsets.size(); ++i) bytes += now.offsets[i] != 0 ? shared_sizes()[i].bytes : 0;
+  if (bytes > static_shared)
+    refuse_launch(now.kernel, now.launched_at, fmt::format("{} bytes of __shared__ variables", bytes),
+                  fmt::format("at most {}: more must be extern __shared__", static_shared), cudaSuccess);
+  else if (bytes > 0 && bytes + now.dynamic > now.most_together)
+    refuse_launch(
+        now.kernel, now.launched_at, fmt::format("{} bytes of __shared__ variables and {} of dynamic shared memory", bytes, now.dynamic),
+        fmt::format("at most {} together; cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes) allows "
+                    "up to {}",
+                    now.most_together, most_shared),
+        cudaSuccess);
+}
+
 bool fits(const char* name, const config& c, const void* entry, place where) {
   const auto refuse = [&](const std::string& what, const std::string& instead) {
     refuse_launch(name, where, what, instead, cudaErrorInvalidConfiguration);
@@ -208,6 +231,7 @@ bool fits(const char* name, const config& c, const void* entry, place where) {
         fmt::format("a launch with {} bytes of dynamic shared memory", c.shared),
         fmt::format("at most {}; cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes) allows up to {}", most,
                     most_shared));
+  now.most_together = allowed != now.allowed.end() || most > static_shared ? most_shared : static_shared;
   return true;
 }
 
@@ -298,7 +322,12 @@ void* shared_memory(const int* number, const char* name) noexcept {
   shared_size& s = shared_sizes()[static_cast<std::size_t>(*number)];
   if (offset == 0) {
     s.name = name;
-    offset = (now.placed + gap + s.align - 1) / s.align * s.align;
+    const std::size_t left = now.room - now.placed, needed = s.bytes + s.align;
+    offset = (now.placed + std::min(gap, (left - std::min(left, needed)) / 2) + s.align - 1) / s.align * s.align;
+    if (left < needed) {
+      judge_shared_variables();
+      now.m->stop("more __shared__ variables than there is room for");
+    }
     now.placed = offset + s.bytes;
   }
   unsigned char* const p = machine::current->block->shared + offset;
@@ -446,10 +475,12 @@ const char* name_of(const void* entry) {
 void launch(const char* name, const config& c, place where, const void* entry, std::size_t bytes, void (*body)(const void*),
             const void* params) {
   begin_schedule();
+  ++now.launches;
   if (!fits(name, c, entry, where)) return;
   model& m = *now.m;
-  ++now.launches;
   now.misled = now.sampled;
+  now.kernel = name;
+  now.launched_at = where;
   now.grid = c.grid;
   now.block = c.block;
   now.asked_of = -1;
@@ -457,11 +488,12 @@ void launch(const char* name, const config& c, place where, const void* entry, s
   now.dynamic = c.shared;
   now.placed = (c.shared + 15) / 16 * 16;
   now.offsets.assign(shared_sizes().size(), 0);
-  std::size_t room = now.placed + gap;
-  for (const shared_size& s : shared_sizes()) room += s.bytes + s.align + gap;
+  std::size_t variables = 0;
+  for (const shared_size& s : shared_sizes()) variables += s.bytes + s.align + gap;
+  now.room = now.placed + gap + std::min(variables, shared_room);
   const kernel k{.name = name,
                  .threads = static_cast<int>(c.block.x * c.block.y * c.block.z),
-                 .shared_bytes = room,
+                 .shared_bytes = now.room,
                  .shared = shared_kind::dynamic,
                  .blocks = c.together ? residency::together : residency::any,
                  .cluster = cluster_of(name),
@@ -513,13 +545,7 @@ void launch(const char* name, const config& c, place where, const void* entry, s
                         now.most_accesses / 1'000'000, rest));
     leave_blocks_out();
   }
-  if (const std::size_t used = now.placed - (c.shared + 15) / 16 * 16; used > 0) {
-    std::size_t variables = 0;
-    for (std::size_t i = 0; i < now.offsets.size(); ++i) variables += now.offsets[i] != 0 ? shared_sizes()[i].bytes : 0;
-    if (variables > static_shared)
-      refuse_launch(name, where, fmt::format("{} bytes of __shared__ variables", variables),
-                    fmt::format("at most {}: more must be extern __shared__", static_shared), cudaSuccess);
-  }
+  judge_shared_variables();
 }
 
 // host --------------------------------------------------------------------------------------------------------------------------------
@@ -531,6 +557,14 @@ cudaError_t allocate(void** to, std::size_t bytes, memory_kind kind, place where
     end_run(std::make_exception_ptr(not_supported(e.what())));  // a real device may well have more
   }
   now.allocations[*to] = {bytes, kind, where};
+  return cudaSuccess;
+}
+cudaError_t register_host(void* p, std::size_t bytes) {
+  if (p == nullptr || (bytes == 0 && !now.registered.contains(p))) return fails(cudaErrorInvalidValue);
+  if (bytes > 0)
+    now.registered[p] = bytes;
+  else
+    now.registered.erase(p);
   return cudaSuccess;
 }
 cudaError_t release(void* p, place where) {
@@ -757,6 +791,11 @@ bool image_allows(std::uintptr_t address, std::size_t bytes, access_kind kind) {
   if (kind == access_kind::read &&
       std::any_of(constant.begin(), constant.end(), [&](const range& r) { return address >= r.low && address + bytes <= r.high; }))
     return true;
+  const auto inside = [&](const auto& r) {
+    const auto low = reinterpret_cast<std::uintptr_t>(r.first);
+    return address >= low && address - low + bytes <= r.second;
+  };
+  if (std::any_of(now.registered.begin(), now.registered.end(), inside)) return true;
   Dl_info info{};
   const bool of_program =
       dladdr(reinterpret_cast<void*>(address), &info) != 0 && reinterpret_cast<std::uintptr_t>(info.dli_fbase) == checker_detail::code_base;
@@ -828,6 +867,26 @@ bool is_of_host(const std::exception_ptr& thrown) {
   }
 }
 
+std::string said_by(const std::exception_ptr& thrown) {
+  try {
+    std::rethrow_exception(thrown);
+  } catch (const std::exception& e) {
+    return e.what();
+  }
+}
+// What the program throws out of its main ends it, as a check of its results does.
+void run_host(const std::string& object, int argc, char** argv) {
+  try {
+    now.exit_code = load(object)(argc, argv, environ);
+  } catch (const error&) {
+    throw;
+  } catch (const std::exception& e) {
+    now.thrown = std::make_exception_ptr(std::runtime_error(std::string("the program ended with an exception: ") + e.what()));
+  } catch (...) {
+    now.thrown = std::make_exception_ptr(std::runtime_error("the program ended with an exception"));
+  }
+}
+
 void report_leaks() {
   for (const auto& [p, a] : now.allocations) {
     if (a.kind == memory_kind::host) continue;
@@ -844,11 +903,14 @@ void report_leaks() {
 
 }  // namespace
 
-void run_main(const loaded& program, const plain_program& of, const context& where) {
+void allow_more_shared(device_limits& limits) {
+  limits.shared_opt_in = static_cast<decltype(limits.shared_opt_in)>(most_shared + shared_room + 2 * gap);
+}
+
+void run_main(const std::string& object, const plain_program& of, const context& where) {
   model& m = checker_detail::model_of(where.runs_on());
   now.on = &where.runs_on();
   now.m = &m;
-  now.program = program;
   now.most_threads = of.most_threads;
   now.most_accesses = of.most_accesses;
   m.most_effort = 10 * of.most_accesses;
@@ -858,36 +920,28 @@ void run_main(const loaded& program, const plain_program& of, const context& whe
   m.shared_place = shared_place;
   m.variable_name = variable_name;
   m.follow_shared_variables();
-  const auto all = std::minmax(
-      {program.sections[0], program.sections[1], program.sections[2], program.sections[3], program.sections[4], program.sections[5]});
-  m.follow_variables(reinterpret_cast<std::uintptr_t>(all.first), reinterpret_cast<std::uintptr_t>(all.second));
   static std::vector<std::string> words;
   static std::vector<char*> argv;
   words.assign(1, of.sources.front());
   words.insert(words.end(), of.arguments.begin(), of.arguments.end());
   for (std::string& w : words) argv.push_back(w.data());
   argv.push_back(nullptr);
-  m.ignored = program.passed_over;
-  m.ignore_host();
-  checker_detail::active = &m;
-  if (setjmp(now.end) == 0) now.exit_code = program.main(static_cast<int>(words.size()), argv.data(), environ);
+  if (setjmp(now.end) == 0) run_host(object, static_cast<int>(words.size()), argv.data());
   begin_schedule();
   checker_detail::active = nullptr;
   m.host_touches = nullptr;
   m.ignored = nullptr;
+  const bool unlaunched = now.launches == 0 && m.findings().empty();
+  if (now.thrown && unlaunched && is_of_host(now.thrown)) throw bad_request(said_by(now.thrown) + " " + checker_detail::before_launches);
   if (now.thrown && !(now.sampled && is_of_host(now.thrown))) std::rethrow_exception(now.thrown);
   if (now.exit_code != 0) {
     if (now.sampled) return;  // it has missed the blocks that did not run
-    if (now.launches == 0)
-      throw bad_request(
-          fmt::format("the program ended with {} before it had launched a kernel, so nothing is known of it. Its arguments stand "
-                      "behind --, and files are looked for in the current folder",
-                      now.exit_code));
+    if (unlaunched) throw bad_request(fmt::format("the program ended with {} {}", now.exit_code, checker_detail::before_launches));
     throw std::runtime_error(fmt::format("the program ended with {}{}", now.exit_code,
                                          now.error != cudaSuccess ? fmt::format(", after the error \"{}\"", error_text(now.error)) : ""));
   }
-  if (now.launches == 0) m.say("the program has launched no kernel: none has been checked");
   report_leaks();
+  if (now.launches == 0 && m.findings().empty()) throw bad_request(std::string("the program ended ") + checker_detail::before_launches);
 }
 
 }  // namespace antiphase::plain
@@ -898,6 +952,18 @@ using namespace antiphase;
 
 extern "C" {
 
+// Before the program's variables are initialised.
+void antiphase_plain_loaded(char** sections, checker_detail::model::address_range* passed_over) {
+  std::copy_n(sections, std::size(plain::now.program.sections), plain::now.program.sections);
+  checker_detail::model& m = *plain::now.m;
+  const auto [low, high] = std::minmax_element(sections, sections + std::size(plain::now.program.sections));
+  m.follow_variables(reinterpret_cast<std::uintptr_t>(*low), reinterpret_cast<std::uintptr_t>(*high));
+  Dl_info info{};
+  if (dladdr(passed_over, &info) != 0) checker_detail::code_base = reinterpret_cast<std::uintptr_t>(info.dli_fbase);
+  m.ignored = passed_over;
+  m.ignore_host();
+  checker_detail::active = &m;
+}
 // A kernel's malloc and new give memory of the device. A program that leaves it allocated is not accused: it ends with the device.
 void* antiphase_plain_malloc(std::size_t bytes) {
   if (!plain::on_device()) return std::malloc(bytes == 0 ? 1 : bytes);

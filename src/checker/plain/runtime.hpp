@@ -8,13 +8,14 @@
 
 namespace antiphase::plain {
 
-struct loaded {
-  int (*main)(int, char**, char**) = nullptr;
-  char* sections[6] = {};                                       // of the device's variables: device, constant, managed; each from, to
-  checker_detail::model::address_range* passed_over = nullptr;  // accesses there do not leave the program
-};
+using main_function = int (*)(int, char**, char**);
+// Initialises the program's variables too, which may call CUDA, and may crash: in the process of a run. Throws bad_source.
+main_function load(const std::string& object);
+
+// Shared memory of a block, for what lies between its variables; what a device has is judged here.
+void allow_more_shared(device_limits& limits);
 
 // In a process of its own. Throws what the program did wrong.
-void run_main(const loaded& program, const plain_program& of, const context& where);
+void run_main(const std::string& object, const plain_program& of, const context& where);
 
 }  // namespace antiphase::plain

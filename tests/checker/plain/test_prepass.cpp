@@ -38,6 +38,13 @@ TEST(prepass, launches_become_calls) {
   EXPECT_THAT(text("void f() { k<float, 4><<<1, 2>>>(); }"), HasSubstr("go(k<float, 4>, \"k\""));
 }
 
+TEST(prepass, launches_may_have_blanks) {
+  EXPECT_THAT(squeezed(text("void f() { k << <g, b >> > (x); k<int> <<< 1, 2>> >(x); }")),
+              testing::AllOf(HasSubstr("go(k , \"k\", ::antiphase::plain::config(g, b "), HasSubstr("go(k<int> , \"k\", ")));
+  for (const char* same : {"friend s& operator<< <T>(s&, const T&);", "friend s& operator<<<>(s&, const T&);", "int x = a << b;"})
+    EXPECT_EQ(text(same), same);
+}
+
 TEST(prepass, configurations_may_hold_templates_and_shifts) {
   EXPECT_THAT(text("void f() { k<<<dim3(n >> 2, m << 1), size<pair<int, int>>(), v[a > b]>>>(p); }"),
               HasSubstr("config(dim3(n >> 2, m << 1), size<pair<int, int>>(), v[a > b]), ::antiphase::plain::place::current())(p)"));
@@ -72,11 +79,18 @@ TEST(prepass, strings_and_characters_stay) {
 
 TEST(prepass, shared_variables_are_references) {
   EXPECT_EQ(squeezed(text("void f() { __shared__ float a[8][9], b; }")),
-            "void f() { auto& a = ::antiphase::plain::shared<float [ 8 ] [ 9 ], 1, 0>(\"a\"); auto& b = ::antiphase::plain::shared<float , "
+            "void f() { auto& a = ::antiphase::plain::shared<float [(8)][(9)], 1, 0>(\"a\"); auto& b = ::antiphase::plain::shared<float , "
             "1, 1>(\"b\"); }");
   EXPECT_THAT(text("void f() { __shared__ __align__(16) std::array<int, 4> a[N]; }"),
-              HasSubstr("shared<std :: array < int , 4 > [ N ], 16, 0>"));
+              HasSubstr("shared<std :: array < int , 4 > [(N)], 16, 0>"));
   EXPECT_THAT(text("void f() { static volatile __shared__ int x; }"), HasSubstr("shared<volatile int , 1, 0>"));
+}
+
+TEST(prepass, declarators_of_shared_variables_are_their_own) {
+  EXPECT_EQ(squeezed(text("void f() { __shared__ float *a, b, **c[2], d[n << 1][3 > 2 ? 4 : 5]; }")),
+            "void f() { auto& a = ::antiphase::plain::shared<float * , 1, 0>(\"a\"); auto& b = ::antiphase::plain::shared<float , 1, "
+            "1>(\"b\"); auto& c = ::antiphase::plain::shared<float * * [(2)], 1, 2>(\"c\"); auto& d = "
+            "::antiphase::plain::shared<float [(n << 1)][(3 > 2 ? 4 : 5)], 1, 3>(\"d\"); }");
 }
 
 TEST(prepass, dynamic_shared_memory_is_a_pointer) {
@@ -129,6 +143,21 @@ TEST(prepass, what_is_not_supported_is_named_with_its_place) {
   EXPECT_THAT(to_text(t.refused[1]), HasSubstr("my.cu:9: __shfl_down is not supported here: use the form with _sync"));
   EXPECT_EQ(to_text(t.refused[2]),
             "my.cu:10: a launch by a kernel is not supported here: use launches by the host, as kernels cannot launch kernels here");
+}
+
+TEST(prepass, launches_that_overlap_are_not_followed) {
+  constexpr const char* rest = " is not supported here: use launches that follow each other: those that overlap are not followed";
+  for (const char* name : {"cudaGridDependencySynchronize", "cudaTriggerProgrammaticLaunchCompletion", "inline PTX 'griddepcontrol.wait'",
+                           "inline PTX 'griddepcontrol.launch_dependents'"}) {
+    const std::string what = name;
+    const std::size_t quote = what.find('\'') + 1;
+    const translation t =
+        translated("# 1 \"my.cu\"\n__global__ void k() {\n" +
+                   (quote > 0 ? "asm volatile(\"" + what.substr(quote, what.size() - quote - 1) + ";\");" : what + "();") + "\n}\n");
+    ASSERT_EQ(t.refused.size(), 1u) << name;
+    EXPECT_EQ(to_text(t.refused[0]), "my.cu:2: " + what + rest);
+  }
+  EXPECT_THAT(translated("auto id = cudaLaunchAttributeProgrammaticStreamSerialization;").refused, testing::SizeIs(1));
 }
 
 // What becomes of an asm statement within a function, on one line and without the braces around it.

@@ -34,7 +34,8 @@ class Plain(unittest.TestCase):
         return name
 
     def test_arguments_and_output(self):
-        name = self.source('#include <cstdio>\nint main(int argc, char** argv) { std::printf("%d %s\\n", argc, argv[2]); return argc == 3 ? 0 : 7; }\n')
+        name = self.source("#include <cstdio>\n" + KERNEL +
+                           'int main(int argc, char** argv) { k<<<1, 1>>>(nullptr, 0); std::printf("%d %s\\n", argc, argc > 2 ? argv[2] : "-"); return argc == 3 ? 0 : 7; }\n')
         done = self.check(name, *QUICK, "--", "one", "--two")
         self.assertEqual((done.returncode, done.stderr), (0, "3 --two\n"))
         self.assertRegex(done.stdout, r"^my\.cu +no finding in 2 schedules")
@@ -150,6 +151,29 @@ int main() {
         done = self.check(one, two, "-I", "inc", "-I", ".", "-DN=M", "-D", "M=4", "-lm", "-lpthread", *QUICK)
         self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
 
+    def test_options_of_nvcc(self):
+        toolkit = self.folder / "cuda/include/crt"
+        toolkit.mkdir(parents=True)
+        (toolkit / "host_config.h").write_text("")
+        (toolkit.parent / "cuda_runtime.h").write_text("#error of the toolkit\n")
+        (self.folder / "inc").mkdir()
+        self.source("#define N 3\n", "inc/n.h")
+        name = self.source('#include <cuda_runtime.h>\n#include <n.h>\n#if N + ONE + TWO + THREE != 9\n#error\n#endif\n' + KERNEL + "int main() { k<<<1, 1>>>(nullptr, 0); }\n")
+        flags = ("-arch=sm_90 -arch sm_80 -gencode arch=compute_80,code=sm_80 --generate-code=arch=compute_90,code=sm_90 -std=c++17 -O3 -O 2 -g -G -lineinfo --use_fast_math "
+                 "-Xcompiler -Wall,-DONE=1 -Xcompiler=-fopenmp -Xptxas -v --ptxas-options=-v -rdc=true --relocatable-device-code true -maxrregcount 64 --maxrregcount=64 "
+                 "--expt-relaxed-constexpr --extended-lambda -ccbin g++ -cudart static -m64 -diag-suppress 177 -Wno-deprecated-gpu-targets -fPIC -isystem inc -D TWO=2 "
+                 "--define-macro THREE=3 -Icuda/include -lcudart -lcublas -lcudadevrt -lm -t 0 --threads=4 -default-stream legacy -o my -c").split()
+        done = self.check(*flags, name, *QUICK)
+        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+        self.assertEqual(done.stderr, "antiphase: fast mathematics is as exact as the other here: -use_fast_math changes nothing\n"
+                                      "antiphase: nothing is written to my: the program is run, and what it does is checked\n")
+        self.assertEqual(self.check(name, *flags, *QUICK, "--quiet").stderr, "")
+        for options, said in ((("--default-stream", "per-thread"), "per-thread is not followed: expected legacy"), (("-arch",), "-arch needs a value"), (("--scheduls=2",), "--schedules")):
+            done = self.check(name, *options)
+            self.assertEqual(done.returncode, 2, done.stdout)
+            self.assertIn(said, done.stderr)
+        self.assertIn("there is no option '-arch=sm_90'", self.check("gemm", "-arch=sm_90").stderr)
+
     def test_what_is_read_is_not_overwritten(self):
         name = self.source(KERNEL + "int main() {}\n")
         driver = self.source("int main() {}\n", "driver.cpp")
@@ -171,6 +195,26 @@ int main() {
             self.assertEqual(done.returncode, 5)
             self.assertIn(said, done.stdout)
 
+    def test_slots_are_named_only_where_there_are_some(self):
+        text = """__global__ void k(int* x, int step) {
+  __shared__ int s[128];
+  BARRIER
+  s[threadIdx.x] = threadIdx.x;
+  __syncthreads();
+  const int v = s[threadIdx.x ^ step];
+  s[threadIdx.x] = v;
+  x[threadIdx.x] = v;
+}
+int main() { int* x; cudaMalloc(&x, 512); k<<<1, 128>>>(x, STEP); cudaFree(x); }
+"""
+        ring = "__shared__ unsigned long long full; if (threadIdx.x == 0) asm volatile(\"mbarrier.init.shared.b64 [%0], 1;\" :: \"r\"((unsigned)__cvta_generic_to_shared(&full)));"
+        read = " between the two: this is written before all threads have read what was there"
+        for step, barrier, said in (("64", "", "a __syncthreads()" + read), ("1", "", "a __syncwarp() or __syncthreads()" + read), ("64", ring, "a barrier between their reading and this: the slot has not been released")):
+            with self.subTest(step + barrier):
+                done = self.check(self.source(text.replace("STEP", step).replace("BARRIER", barrier)), *QUICK, "--json")
+                self.assertEqual(done.returncode, 5, done.stderr)
+                self.assertEqual({f["missing"] for f in json.loads(done.stdout)["programs"][0]["findings"] if f["kind"] == "overwritten in use"}, {said})
+
     def test_a_division_by_zero(self):
         start = "__global__ void k(int* x, int by) {\n  x[threadIdx.x] = 100 / (by + (threadIdx.x != 3));\n}\nint main() {\n  int* x;\n"
         done = self.check(self.source(start + "  cudaMalloc(&x, 128), k<<<1, 32>>>(x, 0), cudaFree(x);\n}\n"), *QUICK)
@@ -185,24 +229,25 @@ int main() {
                              "  void* all[] = {&x};\n  cudaLaunchKernel(named<int>, dim3(1), dim3(32), all);\n  cudaDeviceSynchronize(), cudaFree(x);\n}\n")
         self.assertIn("race: kernel named<int>,", self.check(source, *QUICK).stdout)
 
-    def test_a_program_without_launches(self):
-        done = self.check(self.source("int main() {}\n"), *QUICK)
-        self.assertEqual(done.returncode, 0)
-        self.assertIn("note: the program has launched no kernel: none has been checked", done.stdout)
-
     def test_a_faulty_source(self):
         done = self.check(self.source("int main() {\n  return nothing;\n}\n"))
         self.assertEqual(done.returncode, 3)
         self.assertIn("my.cu:2:10: error:", done.stderr)
         self.assertIn("return nothing;", done.stderr)
         done = self.check("none.cu")
-        self.assertEqual((done.returncode, done.stderr), (3, "antiphase: there is no file 'none.cu'\n"))
+        self.assertEqual((done.returncode, done.stderr), (2, "antiphase: there is no file 'none.cu'\n"))
         (self.folder / "folder.cu").mkdir()
         done = self.check("folder.cu")
-        self.assertEqual((done.returncode, done.stderr), (3, "antiphase: 'folder.cu' is a directory: expected a source\n"))
+        self.assertEqual((done.returncode, done.stderr), (2, "antiphase: 'folder.cu' is a directory: expected a source\n"))
         done = self.check(self.source("int f();\n"))
         self.assertEqual(done.returncode, 3)
         self.assertIn("no main()", done.stderr)
+
+    def test_a_function_that_no_source_has(self):
+        name = self.source("struct image { int w; };\nvoid save(const image&, float*);\n" + KERNEL + "int main() { k<<<1, 1>>>(nullptr, 0); save({1}, nullptr); }\n")
+        done = self.check(name, *QUICK)
+        self.assertEqual((done.returncode, done.stderr),
+                         (3, "antiphase: nothing defines save(image const&, float*): expected the source that does beside the others, or its library as -l\n"))
 
     def test_what_is_not_supported(self):
         done = self.check(self.source('__global__ void k() {\n  asm volatile("tcgen05.fence::before_thread_sync;");\n}\ntexture<float> t;\nint main() {}\n'))
@@ -240,11 +285,37 @@ int main() {
                 self.assertEqual(done.returncode, 5, done.stderr)
                 self.assertIn(said, done.stdout)
 
-    def test_a_program_that_wants_arguments_is_not_accused(self):
-        done = self.check(self.source("int main(int argc, char**) { return argc > 1 ? 0 : 3; }\n"), *QUICK)
-        self.assertEqual(done.returncode, 2, done.stdout)
-        self.assertIn("ended with 3 before it had launched a kernel", done.stderr)
-        self.assertIn("behind --", done.stderr)
+    def test_a_program_that_ends_before_its_first_launch_is_not_judged(self):
+        start = "#include <cassert>\n#include <cstdio>\n#include <cstdlib>\n#include <stdexcept>\n#include <unistd.h>\n" + KERNEL + "int main(int argc, char** argv) {\n"
+        for body, said in (("return argc > 1 ? 0 : 3;", "the program ended with 3"), ("_exit(4);", "ended it (_exit)"),
+                           ("", "the program ended"), ("return atoi(argv[1]) - 1;", "ended it (Segmentation fault)"),
+                           ("assert(argc > 1);", "my.cu:8: assertion failed: argc > 1"), ('throw std::runtime_error("no input");', "exception: no input"),
+                           ('fopen("my.cu", "r"); abort();', "the program called abort()")):
+            with self.subTest(body):
+                done = self.check(self.source(start + body + "\n}\n"), *QUICK, "--quiet")
+                self.assertEqual((done.returncode, done.stdout), (2, ""), done.stderr)
+                self.assertRegex(done.stderr, r"^antiphase: [^\n]*\n$")
+                self.assertIn(said + " before it had launched a kernel, so nothing is known of it. Its arguments stand behind --", done.stderr)
+
+    def test_what_initialises_variables_may_call_cuda_and_may_end_the_program(self):
+        text = ("#include <cstdlib>\n__constant__ int n;\n__global__ void k(int* x) { x[threadIdx.x] = n; }\nint* load() {\n  int* x; int v = 3; BODY\n"
+                "  cudaMalloc(&x, 128), cudaMemcpyToSymbol(n, &v, 4);\n  return x;\n}\nint* const x = load();\n"
+                "int main() { k<<<1, 32>>>(x); int y; cudaMemcpy(&y, x, 4, cudaMemcpyDeviceToHost), cudaFree(x); return y - 3; }\n")
+        self.assertEqual(self.check(self.source(text.replace("BODY", "")), *QUICK).returncode, 0)
+        for body, said in (("exit(3);", "the program ended with 3"), ("abort();", "called abort()"), ("*(volatile int*)nullptr = 1;", "Segmentation fault"), ("throw 1;", "Aborted")):
+            with self.subTest(body):
+                done = self.check(self.source(text.replace("BODY", body)), *QUICK)
+                self.assertEqual(done.returncode, 2, done.stdout)
+                self.assertIn(said, done.stderr)
+                self.assertIn("before it had launched a kernel", done.stderr)
+
+    def test_what_is_found_without_a_launch_is_told(self):
+        for body, said in (("k<<<1, 2000>>>(nullptr, 0); if (cudaGetLastError() != cudaSuccess) return 1;", "bad launch"),
+                           ("int* x; cudaMalloc(&x, 4);", "memory leak"), ("int* x; cudaMalloc(&x, 4), *x = 1;", "access outside memory")):
+            with self.subTest(body):
+                done = self.check(self.source(KERNEL + "int main() { " + body + " }\n"), *QUICK)
+                self.assertEqual(done.returncode, 5, done.stdout + done.stderr)
+                self.assertIn(said, done.stdout)
 
     def test_what_comes_before_the_first_launch_runs_once(self):
         log = self.folder / "log"
@@ -382,6 +453,32 @@ int main() { int* x; cudaMalloc(&x, 1024 * 64), cudaMemset(x, 0, 1024 * 64), k<<
         self.assertEqual(json.loads(clean.stdout)["runs"][0]["results"], [])
         self.assertEqual(self.check("scan/items", "--lines").returncode, 2)
 
+    def test_programs_that_are_not_checked_are_told_to_programs_too(self):
+        launch = "int main() { k<<<1, 1>>>(nullptr, 0); }\n"
+        for text, status, refused in ((KERNEL + "int main() {\n  return nothing + k<<<1, 1>>>(1);\n}\n", 3, [("does not compile", "my.cu", 3, 10, "not declared")]),
+                                      ("#include \"none.h\"\n" + launch, 3, [("does not compile", "my.cu", 1, 10, "none.h")]),
+                                      ("texture<float> t;\nint main() {}\nvoid f() { cudaMalloc3D(); }", 3,
+                                       [("not supported", "my.cu", 1, 0, "texture is not supported here"), ("not supported", "my.cu", 3, 0, "cudaMalloc3D is not")]),
+                                      (KERNEL + "int main() {}\n", 2, [("not run", "my.cu", 0, 0, "before it had launched a kernel")]),
+                                      (KERNEL + "int main() { int* x; cudaMalloc(&x, size_t(1) << 40); " + launch[13:], 4, [("not supported", "my.cu", 0, 0, "")])):
+            with self.subTest(text):
+                done = self.check(self.source(text), *QUICK, "--json", "--sarif", "out.sarif")
+                self.assertEqual(done.returncode, status, done.stderr)
+                program, = json.loads(done.stdout)["programs"]
+                self.assertEqual(program["findings"], [])
+                told = [(r["why"], r["file"], r["line"], r["column"]) for r in program["refused"]]
+                self.assertEqual(told[:len(refused)], [r[:4] for r in refused])
+                for r, (*_, said) in zip(program["refused"], refused):
+                    self.assertIn(said, r["text"])
+                    self.assertIn(r["text"], done.stderr)
+                run, = json.loads((self.folder / "out.sarif").read_text())["runs"]
+                self.assertFalse(run["invocations"][0]["executionSuccessful"])
+                rules = run["tool"]["driver"]["rules"]
+                for result, r in zip(run["results"], program["refused"], strict=True):
+                    self.assertEqual((result["message"]["text"], rules[result["ruleIndex"]]["name"]), (r["text"], r["why"]))
+                    self.assertEqual(result["locations"][0]["physicalLocation"]["region"].get("startColumn", 0), r["column"])
+                (self.folder / "out.sarif").unlink()
+
     def test_kernels_without_a_main(self):
         scale, driver = (str(ROOT / "examples/plain_cuda" / name) for name in ("scale.cu", "check_scale.cpp"))
         done = self.check(scale, "--kernels", driver, *QUICK)
@@ -391,7 +488,32 @@ int main() { int* x; cudaMalloc(&x, 1024 * 64), cudaMemset(x, 0, 1024 * 64), k<<
         self.assertIn("scale.cu:19", done.stdout)
         self.assertIn(f"--kernels {driver} ", done.stdout)
         done = self.check(scale, "--kernels", "none.cpp")
-        self.assertEqual((done.returncode, done.stderr), (3, "antiphase: there is no file 'none.cpp', which --kernels names\n"))
+        self.assertEqual((done.returncode, done.stderr), (2, "antiphase: there is no file 'none.cpp', which --kernels names\n"))
+
+    def test_arrays_of_a_driver_are_arguments_of_every_kernel(self):
+        name = self.source("template <int N, class T> __global__ void scaled(T* to, const T* from, T by) { to[threadIdx.x] = N * by * from[threadIdx.x FAR]; }\n"
+                           "__global__ void plain(float* x, int = 0) { x[threadIdx.x] += 1; }\n__global__ void plain(int* x) { x[threadIdx.x] += 2; }\n"
+                           "template <class T> __global__ void all(T x, int n) { if (threadIdx.x < n) x[threadIdx.x] += 1; }\nint main() { return 1; }\n")
+        driver = self.source("""#include <antiphase/plain/driver.h>
+int main() {
+  using namespace antiphase::driver;
+  const auto values = numbers<float>(32);
+  const array<float> from(values);
+  array<float> to(32);
+  array<int> other(numbers<int>(32));
+  scaled<4><<<1, 32>>>(to, from, 0.5f);
+  scaled<1, float><<<1, 32>>>((float*)to, to, 1);
+  plain<<<1, 32>>>(to);
+  plain<<<1, 32>>>(other);
+  all<<<1, 32>>>(to, 32);
+  return holds("to", to, [&](int i) { return 2 * values[i] + 2; }) && holds("other", other, [](int i) { return numbers<int>(32)[i] + 2; }) ? 0 : 1;
+}
+""", "driver.cpp")
+        done = self.check(name, "--kernels", driver, "-DFAR=", *QUICK)
+        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+        done = self.check(name, "--kernels", driver, "-DFAR=+1", *QUICK)
+        self.assertEqual(done.returncode, 5, done.stderr)
+        self.assertIn("0 bytes behind the end of 128 allocated", done.stdout)
 
     def test_a_tool_that_was_moved_finds_its_headers(self):
         to = self.folder / "elsewhere"
@@ -400,9 +522,23 @@ int main() { int* x; cudaMalloc(&x, 1024 * 64), cudaMemset(x, 0, 1024 * 64), k<<
         shutil.copytree(ROOT / "include", to / "include")
         marked = to / "include/antiphase/plain/math_constants.h"
         marked.write_text(marked.read_text() + "#define OF_THE_COPY 1\n")
-        name = self.source("#include <math_constants.h>\nint main() { return OF_THE_COPY - 1; }\n")
+        name = self.source("#include <math_constants.h>\n" + KERNEL + "int main() { k<<<1, 1>>>(nullptr, 0); return OF_THE_COPY - 1; }\n")
         done = subprocess.run([to / "bin/antiphase", "check", name, *QUICK], cwd=self.folder, capture_output=True, text=True, timeout=120)
         self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+
+    def test_every_name_that_is_promised_stands_in_a_program(self):
+        programs = "\n".join(re.sub(r"//[^\n]*", "", p.read_text()) for p in sorted(PROGRAMS.glob("*.cu"))).replace("cg::", "cooperative_groups::")
+        ptx = re.sub(r"\\[nt]", " ", " ".join(re.findall(r'"[^"\n]*"', programs)))
+
+        def is_used(group, name):
+            if group == "inline PTX":
+                return re.search(rf"(?<![\w.]){re.escape(name)}(?=[\s.;])", ptx)
+            return re.search(rf"(?<!\w){re.escape(name)}(?!\w)", programs) or (name == "<<<>>>" and "<<<" in programs)
+
+        groups = json.loads(self.check("--dialect", "--json").stdout)["dialect"]
+        promised = [(group["name"], name) for group in groups for entry in group["entries"] if entry["supported"] != "no" for name in entry["names"].split()]
+        self.assertGreater(len(promised), 200)
+        self.assertEqual([name for group, name in promised if not is_used(group, name)], [], "--dialect promises what no program uses")
 
     def test_dialect(self):
         text = " ".join(self.check("--dialect").stdout.split())

@@ -19,12 +19,15 @@ constexpr const char* examples =
     "moments), --landing (when asynchronous copies land: early, late or mixed) and --resident (how many blocks run at a time; of a "
     "kernel with residency::together always all). Each may be a list with commas; what is left away alternates. The report gives, "
     "for each finding, a command that runs its schedule again.\n"
-    "Exit code 5: something was found; 3: the program does not compile, or uses what --dialect does not list. docs/checking.md tells "
+    "Exit code 5: something was found; 3: the program does not compile, or uses what --dialect does not list; 2: it launched no kernel. "
+    "docs/checking.md tells "
     "more.\n"
     "\n"
     "Examples:\n"
     "  antiphase check my.cu -I include -D N=1000 -- input.txt\n"
     "      a program, with options for the compiler and an argument of its own\n"
+    "  antiphase check $(NVCCFLAGS) my.cu\n"
+    "      in a Makefile: nvcc's options are taken where they matter here, else passed over\n"
     "  antiphase check my.cu --trace bug.html\n"
     "      the same, and what the threads of each finding did and when, as a page\n"
     "  antiphase check\n"
@@ -78,6 +81,7 @@ void add_check(arguments program) {
         .repeated()
         .type_name("...");
   command.takes_rest(r->arguments);
+  command.rewrites([r](const std::vector<std::string>& words) { return without_nvcc_options(words, r->said); });
   command
       .add_option("--blocks", r->blocks,
                   "Of a program's large launches: all, or how many threads are enough (default: 65536); blocks are drawn anew in each run")

@@ -93,7 +93,7 @@ void run_check_plain(const check_request& r) {
   if (!behind.empty()) behind = " --" + behind;
 
   const auto entry_of = [&](const check_report& report, double seconds) {
-    json entry{{"program", name}, {"seconds", seconds}};
+    json entry{{"program", name}, {"seconds", seconds}, {"refused", json::array()}};
     entry.update(json::parse(to_json(report, command, behind)));
     entry.erase("schema");
     return json::array({entry});
@@ -104,6 +104,7 @@ void run_check_plain(const check_request& r) {
   const auto start = std::chrono::steady_clock::now();
   const auto seconds = [&] { return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count(); };
   const bool watched = who_watches(r.common) == audience::person;
+  for (const std::string& s : r.said) say(r.common, s);
   if (watched) complain("compiling " + name);
   double told = 0;
   options.progress = [&](const check_report& report) {
@@ -115,26 +116,33 @@ void run_check_plain(const check_request& r) {
     complain(fmt::format("{} of {} schedules, {} so far", report.runs, planned, summary(report)));
   };
   check_report report;
+  const auto write_for_programs = [&] {
+    if (!r.sarif.empty()) {
+      output_file file(r.sarif);
+      file.write(to_sarif(report, name, command, behind));
+      file.commit();
+    }
+    if (!r.common.json) return;
+    json result = document;
+    result["programs"] = entry_of(report, seconds());
+    print_json(result);
+  };
   try {
     report = check_plain(program, options);
-  } catch (const bad_source& e) {
-    throw bad_input(e.what());
+  } catch (const error& e) {
+    so_far.finish();
+    report.refused = refusals_of(e, name);
+    write_for_programs();
+    if (dynamic_cast<const bad_source*>(&e) != nullptr) throw bad_input(e.what());
+    throw;
   }
   so_far.finish();
   trace.add(report, command, behind);
   trace.finish(r.common);
-  if (!r.sarif.empty()) {
-    output_file file(r.sarif);
-    file.write(to_sarif(report, name, command, behind));
-    file.commit();
-  }
-  if (r.common.json) {
-    json result = document;
-    result["programs"] = entry_of(report, seconds());
-    print_json(result);
-  } else if (r.lines) {
+  write_for_programs();
+  if (r.lines && !r.common.json) {
     print(to_lines(report, name));
-  } else {
+  } else if (!r.common.json) {
     print(fmt::format("{:<32} {:<40} {:.1f} s\n{}", name, summary(report), seconds(),
                       report.clean() && report.notes.empty() ? "" : to_text(report, command, behind)));
   }

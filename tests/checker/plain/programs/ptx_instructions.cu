@@ -41,7 +41,7 @@ __global__ void run(results* all, unsigned* words, const float4* four) {
   asm volatile("atom.global.add.u32 %0, [%1], %2;" : "=r"(r.old) : "l"(words), "r"(1));
   asm volatile("atom.cas.b32 %0, [%1], %2, %3;" : "=r"(r.exchanged) : "l"(words + 1 + t), "r"(t), "r"(77));
   asm("{ .reg .pred p, q; setp.ge.u32 p, %1, 4; setp.lt.and.u32 q, %1, 9, p; selp.u32 %0, 1, 0, q; }" : "=r"(r.order) : "r"(t));
-  asm volatile("membar.gl; fence.acq_rel.gpu; prefetch.global.L2 [%0]; griddepcontrol.wait;" ::"l"(words) : "memory");
+  asm volatile("membar.gl; fence.acq_rel.gpu; prefetch.global.L2 [%0];" ::"l"(words) : "memory");
   r.inside = r.order != 0;
   all[t] = r;
 }

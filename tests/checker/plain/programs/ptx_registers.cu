@@ -21,7 +21,6 @@ __global__ void __launch_bounds__(256) doubled(const int* from, int* to) {
     asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
   }
   __syncthreads();
-  asm volatile("griddepcontrol.wait;" ::: "memory");
   if (warp < 4) {
 #ifdef BROKEN
     if (warp == 0)
@@ -39,7 +38,6 @@ __global__ void __launch_bounds__(256) doubled(const int* from, int* to) {
                  : "memory");
     to[threadIdx.x - 128] = 2 * tile[threadIdx.x - 128];
   }
-  asm volatile("griddepcontrol.launch_dependents;" ::: "memory");
 }
 
 int main() {
