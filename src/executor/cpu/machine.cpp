@@ -244,6 +244,7 @@ const exchange_slot* warp_exchange(unsigned mask, const void* mine, int bytes, p
   if (last) self.owner->complete(*m);
   self.owner->suspend(self, last ? condition::ready : condition::at_warp, where);
   self.exchanged = m->values[buffer];
+  self.exchanged_by = m->came[buffer];
   // Whoever watches sees what else the lanes do. If that is nothing, the exchange has told them what a load tells others.
   if (self.owner->watch() == nullptr)
     self.loads.something_else();

@@ -368,6 +368,7 @@ void worker::complete(warp_meeting& m) {
   // What a lane brings that has not come: nothing that anybody should use.
   for (unsigned missing = m.bytes > 0 ? ~m.arrived : 0; missing != 0; missing &= missing - 1)
     std::memset(m.values[m.buffer][__builtin_ctz(missing)].bytes, poison, static_cast<std::size_t>(m.bytes));
+  m.came[m.buffer] = m.arrived;
   const std::uint64_t brought = number_of_exchange(m);
   m.again = std::exchange(m.brought, brought) == brought;
   // What carries a value does not order memory.

@@ -145,6 +145,7 @@ struct thread_state : machine::thread_view {
   copy_queue copies;
   bulk_store_queue stores;
   const machine::exchange_slot* exchanged = nullptr;  // what the last exchange returned
+  unsigned exchanged_by = 0;                          // the lanes that brought it
   const void* brought = nullptr;                      // to the collective operation it waits in
   bool cluster_arrived = false;                       // at the cluster's barrier, and has not waited since
   unsigned cluster_phase = 0;                         // in which it arrived last
@@ -196,6 +197,7 @@ struct warp_meeting {
   place where{};
   std::vector<thread_state*> waiting;
   machine::exchange_slot values[2][32];
+  unsigned came[2] = {};      // the lanes that brought them
   std::uint64_t brought = 0;  // in the last exchange: a number made of the values and the place
   bool again = false;         // the same as in the one before
 };
