@@ -77,6 +77,9 @@ void model::begin_launch(const char* kernel, const void* params, std::size_t par
     blocks_.emplace_back();
   }
   atomics_.clear();
+  lane_reads_.clear();
+  lane_writes_.clear();
+  too_early_.clear();
 }
 
 void model::end_launch() {
@@ -170,6 +173,7 @@ block_model* model::begin_block(extent3 index, int threads, unsigned char* share
 }
 
 void model::end_block(block_model& b) {
+  report_lockstep(b.number);
   block_record& r = record(b.number);
   r.ended = true;
   if (log) log->end_block(b.number);

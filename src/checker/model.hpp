@@ -235,6 +235,10 @@ class model {
   void commit_matrix(thread_model& t);
   void wait_matrix(thread_model& t, int groups_left);
 
+  // The current thread's volatile accesses, which lanes of a warp may count on lockstep for (lockstep.cpp).
+  void volatile_read(const void* p, const void* code);
+  void volatile_write(const void* p, std::size_t bytes, const void* code);
+
   // Atomic and volatile writes may stay unseen by threads that nothing has told of them (old_values.cpp). If this is on, each does once for
   // each thread: the first load of it brings what stood there before.
   bool late_writes = false;
@@ -373,6 +377,36 @@ class model {
     place_number at = 0;
     atomic_state released_before;  // what whoever reads the old value reads with it
   };
+  // The last volatile read of a word by each lane of a warp; and, since it met others last, a lane's last volatile write and the first at
+  // each place. In the order of all such accesses.
+  struct lane_read {
+    std::uint64_t number = 0;
+    stamp time = 0;
+    place_number place = 0;
+  };
+  struct lane_reads {
+    block_number block = 0;
+    std::array<lane_read, 32> by;
+  };
+  struct lane_write {
+    std::uint64_t number;
+    const void* at;
+  };
+  struct lane_writes {
+    stamp time = 0;
+    std::uint64_t last = 0;
+    std::map<place_number, lane_write> first;
+  };
+  struct too_early {  // a read, and the write that should have come before it
+    const void* at;
+    thread_model* writer;
+    place_number place;
+    std::size_t bytes;
+    reader by;
+  };
+  lane_writes& writes_of(const thread_model& t);
+  void report_lockstep(const too_early& found);
+  void report_lockstep(block_number of);
   static std::uint64_t key_of(block_number block, actor thread) { return std::uint64_t{block} << 16 | thread; }
   void take_in(thread_model& t, std::uintptr_t location, const atomic_state& a, scope reach, bool acquires);
   void note_write(thread_model& t, std::uintptr_t location, const void* value, std::size_t bytes, place_number at);
@@ -525,6 +559,11 @@ class model {
   // The last one of a thread, by its key: its number, for each scope that it has at least.
   std::unordered_map<std::uint64_t, std::array<std::uint64_t, 3>> total_fences_;
   std::uint64_t atomic_number_ = 0;
+  static constexpr std::size_t most_lane_reads = 1 << 14;
+  std::map<std::pair<std::uintptr_t, std::uint16_t>, lane_reads> lane_reads_;  // by word and warp
+  std::unordered_map<std::uint64_t, lane_writes> lane_writes_;                 // by thread
+  std::vector<too_early> too_early_;
+  std::uint64_t volatile_accesses_ = 0;
   std::unordered_set<place_number> updates_;  // places of atomic operations that have read and written
   std::optional<old_load> brought_old_;
   struct {
