@@ -17,10 +17,9 @@ __device__ void wait(uint64_t* barrier, int parity) {
 }
 __device__ void arrive(uint64_t* barrier) { asm volatile("mbarrier.arrive.shared::cta.b64 _, [%0];" ::"r"(address(barrier)) : "memory"); }
 __device__ void load(void* to, const void* from, int bytes, uint64_t* barrier) {
-  asm volatile(
-      "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1], %2, [%3];" ::"r"(  // FOUND: overwritten in use
-          address(to)),
-      "l"(from), "r"(bytes), "r"(address(barrier))
+  asm volatile(  // FOUND: overwritten in use
+      "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1], %2, [%3];" ::"r"(address(to)), "l"(from), "r"(bytes),
+      "r"(address(barrier))
       : "memory");
 }
 // Eight rows of 16 bytes follow each other; all numbers of a step are equal, so it does not matter which.
