@@ -3,15 +3,11 @@
 // judged by what lanes do alike. A lane reads a word, behind a write of its own to another word, and goes on without reading it again; and
 // a lane of its warp writes the first word later, by the same instruction that had written the other. In lockstep that would have come
 // before the read. A lane that waits for the word reads it again, and flags that all lanes set are one word: neither is reported.
+#include <algorithm>
+
 #include "accessor.hpp"
 
 namespace antiphase::checker_detail {
-
-model::lane_writes& model::writes_of(const thread_model& t) {
-  lane_writes& w = lane_writes_[key_of(t.block, static_cast<actor>(t.index))];
-  if (w.time != *t.time) w = {.time = *t.time, .last = 0, .first = {}};  // it has met others since
-  return w;
-}
 
 void model::report_lockstep(const too_early& early) {
   const accessor w{.thread = *early.writer, .kind = access_kind::write, .place = early.place, .bytes = early.bytes};
@@ -32,35 +28,36 @@ void model::volatile_read(const void* p, const void* code) {
     return early.at == p && early.by.block == t.block && early.by.unit == t.warp && early.by.lanes == t.lane && early.by.time == *t.time;
   });
   if (t.block_threads < 2 || lane_reads_.size() >= most_lane_reads) return;
-  lane_reads& all = lane_reads_[{reinterpret_cast<std::uintptr_t>(p), t.warp}];
-  if (all.block != t.block) all = {.block = t.block, .by = {}};
-  all.by[t.index % 32] = {++volatile_accesses_, *t.time, number_of_code(code)};
+  lane_reads_[key_of(p, t.warp)][static_cast<std::size_t>(t.index % 32)] = {++volatile_accesses_, t.block, *t.time, number_of_code(code)};
 }
 
 void model::volatile_write(const void* p, std::size_t bytes, const void* code) {
   thread_model& t = *current_;
   const place_number place = number_of_code(code);
-  const auto at = lane_reads_.find({reinterpret_cast<std::uintptr_t>(p), t.warp});
-  if (at != lane_reads_.end() && at->second.block == t.block) {
+  if (const auto at = lane_reads_.find(key_of(p, t.warp)); at != lane_reads_.end()) {
     for (int lane = 0; lane < 32; ++lane) {
-      const lane_read& read = at->second.by[lane];
+      const lane_read& read = at->second[static_cast<std::size_t>(lane)];
       const int other = t.warp * 32 + lane;
-      if (read.number == 0 || other == t.index || knows(t, t.block, static_cast<actor>(other), read.time)) continue;
-      const auto writes = lane_writes_.find(key_of(t.block, static_cast<actor>(other)));
-      if (writes == lane_writes_.end() || writes->second.time != read.time) continue;
-      const auto same = writes->second.first.find(place);
-      if (same == writes->second.first.end() || same->second.number > read.number || same->second.at == p) continue;
+      if (read.block != t.block || other == t.index || knows(t, t.block, static_cast<actor>(other), read.time)) continue;
+      const lane_writes& theirs = (&t)[other - t.index].written;  // threads of a block lie in a row
+      if (theirs.time != read.time) continue;
+      const auto same = std::ranges::find(theirs.first, place, &lane_writes::write::place);
+      if (same == theirs.first.end() || same->number > read.number || same->at == p) continue;
       const reader by{t.block, t.warp, 0, warp_reads, read.time, 1u << lane, read.place};
       const too_early early{p, &t, place, bytes, by};
-      if (writes->second.last > read.number)
+      if (theirs.last > read.number)
         report_lockstep(early);
       else if (too_early_.size() < 64)
         too_early_.push_back(early);  // it may read again
     }
   }
-  lane_writes& mine = writes_of(t);
+  lane_writes& mine = t.written;
+  if (mine.time != *t.time) {
+    mine.time = *t.time;
+    mine.first.clear();
+  }
   mine.last = ++volatile_accesses_;
-  mine.first.try_emplace(place, volatile_accesses_, p);
+  if (std::ranges::find(mine.first, place, &lane_writes::write::place) == mine.first.end()) mine.first.push_back({place, mine.last, p});
 }
 
 }  // namespace antiphase::checker_detail

@@ -78,7 +78,6 @@ void model::begin_launch(const char* kernel, const void* params, std::size_t par
   }
   atomics_.clear();
   lane_reads_.clear();
-  lane_writes_.clear();
   too_early_.clear();
 }
 

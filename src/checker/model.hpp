@@ -70,6 +70,18 @@ struct proxy_fenced {
   stamp copies = 0;     // and its copies
 };
 
+// A lane's volatile writes since it met others: the last one, and the first at each place. In the order of all such accesses.
+struct lane_writes {
+  struct write {
+    place_number place;
+    std::uint64_t number;
+    const void* at;
+  };
+  stamp time = 0;
+  std::uint64_t last = 0;
+  std::vector<write> first;
+};
+
 struct thread_model {
   // What every access looks at comes first.
   block_number block = 0;
@@ -91,7 +103,8 @@ struct thread_model {
   std::map<std::uintptr_t, std::uint64_t> seen;  // the latest atomic write that it has seen, by location: its number
   int barriers = 0;                              // of the block, passed
   int met = 0;                                   // of the cluster
-  bool misled = false;                           // it has read what blocks that were left out may have been to write
+  lane_writes written;
+  bool misled = false;  // it has read what blocks that were left out may have been to write
 };
 
 struct block_model {
@@ -377,25 +390,12 @@ class model {
     place_number at = 0;
     atomic_state released_before;  // what whoever reads the old value reads with it
   };
-  // The last volatile read of a word by each lane of a warp; and, since it met others last, a lane's last volatile write and the first at
-  // each place. In the order of all such accesses.
+  // The last volatile read of a word by a lane.
   struct lane_read {
     std::uint64_t number = 0;
+    block_number block = 0;
     stamp time = 0;
     place_number place = 0;
-  };
-  struct lane_reads {
-    block_number block = 0;
-    std::array<lane_read, 32> by;
-  };
-  struct lane_write {
-    std::uint64_t number;
-    const void* at;
-  };
-  struct lane_writes {
-    stamp time = 0;
-    std::uint64_t last = 0;
-    std::map<place_number, lane_write> first;
   };
   struct too_early {  // a read, and the write that should have come before it
     const void* at;
@@ -404,7 +404,6 @@ class model {
     std::size_t bytes;
     reader by;
   };
-  lane_writes& writes_of(const thread_model& t);
   void report_lockstep(const too_early& found);
   void report_lockstep(block_number of);
   static std::uint64_t key_of(block_number block, actor thread) { return std::uint64_t{block} << 16 | thread; }
@@ -560,8 +559,10 @@ class model {
   std::unordered_map<std::uint64_t, std::array<std::uint64_t, 3>> total_fences_;
   std::uint64_t atomic_number_ = 0;
   static constexpr std::size_t most_lane_reads = 1 << 14;
-  std::map<std::pair<std::uintptr_t, std::uint16_t>, lane_reads> lane_reads_;  // by word and warp
-  std::unordered_map<std::uint64_t, lane_writes> lane_writes_;                 // by thread
+  std::unordered_map<std::uint64_t, std::array<lane_read, 32>> lane_reads_;  // by word and warp
+  static std::uint64_t key_of(const void* word, std::uint16_t warp) {
+    return reinterpret_cast<std::uintptr_t>(word) | std::uint64_t{warp} << 48;
+  }
   std::vector<too_early> too_early_;
   std::uint64_t volatile_accesses_ = 0;
   std::unordered_set<place_number> updates_;  // places of atomic operations that have read and written
