@@ -111,11 +111,13 @@ void read_volatile(const void* p, std::size_t bytes, const void* code) {
   machine::next_scope = scope::system;
   if (m->brings_old(p, bytes, order::relaxed, code, words[0])) {
     m->looked(p, words[0], code);
+    m->volatile_read(p, code);
     return m->lend_old(p, bytes, words[0]);
   }
   std::memcpy(words, p, bytes);
   m->looked(p, words[0] + 3 * words[1], code);  // others may go first; the load itself comes behind this function
   relaxed_volatile(*m, p, bytes, access_kind::read, code);
+  m->volatile_read(p, code);
 }
 void write_volatile(const void* p, std::size_t bytes, const void* code) {
   model* m = active;
@@ -123,6 +125,7 @@ void write_volatile(const void* p, std::size_t bytes, const void* code) {
   m->put_back();
   m->comes_to_atomic(p, false, code);
   relaxed_volatile(*m, p, bytes, access_kind::write, code);
+  m->volatile_write(p, bytes, code);
   m->wrote(p);
 }
 

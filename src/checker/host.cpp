@@ -62,7 +62,13 @@ void model::begin_shared_variable(const void* p, std::size_t bytes) {
   memory_.set(p, bytes, fresh);
 }
 
-void model::host_touch(const void* p, std::size_t bytes, access_kind kind, const void* code) {
+void model::host_acquires(const void* p) {
+  const auto a = atomics_.find(reinterpret_cast<std::uintptr_t>(followed(p)));
+  if (a == atomics_.end()) return;
+  if (const auto released = a->second.find({2, 0}); released != a->second.end()) host_known_ = join(host_known_, released->second, 0);
+}
+
+void model::host_touch(const void* p, std::size_t bytes, access_kind kind, const void* code, bool atomic) {
   static thread_model host;
   static stamp time = 1;
   host.index = -1;
@@ -80,11 +86,15 @@ void model::host_touch(const void* p, std::size_t bytes, access_kind kind, const
     if (c.state == cell_state::nobodys || c.state == cell_state::freed)
       return report(w, finding_kind::outside_memory, at, nullptr, nullptr,
                     c.state == cell_state::freed ? "the memory has been given back" : "nobody allocated it");
-    if ((c.state == cell_state::written || c.state == cell_state::copied) && unsynchronised(c.block))
+    const auto both_atomic = [&](std::uint8_t reach) { return atomic && reach == static_cast<std::uint8_t>(scope::system); };
+    const view* v = host_known_ != nullptr ? host_known_->of(c.block) : nullptr;
+    const bool acquired = v != nullptr && c.writer < blocks_[c.block].threads && c.time <= v->of_thread(c.writer);
+    if ((c.state == cell_state::written || c.state == cell_state::copied) && unsynchronised(c.block) && !acquired && !both_atomic(c.scope))
       report(w, finding_kind::race, at, &c, nullptr, missing);
     if (kind == access_kind::read) return;
     const auto check = [&](const reader& r) {
-      if (r.lanes != 0 && unsynchronised(r.block)) report(w, finding_kind::overwritten_in_use, at, nullptr, &r, missing);
+      if (r.lanes != 0 && unsynchronised(r.block) && !both_atomic(r.scope))
+        report(w, finding_kind::overwritten_in_use, at, nullptr, &r, missing);
     };
     check(c.first);
     each_reader(c, check);
@@ -105,6 +115,18 @@ void model::note(finding_kind kind, const std::string& kernel, place_number at, 
   f.what.memory = std::move(memory);
   f.what.missing = std::move(missing);
   if (log && shown) f.drawn = log->taken(*shown);
+}
+
+finding_side model::side_here(place_number at, const char* action) const {
+  return side_of({.thread = *current_, .kind = access_kind::read, .place = at, .bytes = 0, .what = action});
+}
+void model::note(finding_kind kind, const std::string& kernel, place_number at, const finding_side& by, std::string missing) {
+  bool fresh = false;
+  found& f = entry(kind, at, 0, false, fresh);
+  if (!fresh) return;
+  f.what.kernel = kernel;
+  f.what.access = by;
+  f.what.missing = std::move(missing);
 }
 
 void model::note_here(finding_kind kind, place_number at, std::string action, std::string memory, std::string missing) {

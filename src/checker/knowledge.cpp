@@ -63,8 +63,10 @@ knowledge_ptr join(const knowledge_ptr& a, const knowledge_ptr& b, block_number 
       insert(both->others, other, v);
   }
   for (const space s : all_spaces) both->fenced[s] = join(both->fenced[s], b->fenced[s], block);
-  both->passed = join(both->passed, b->passed, block);
-  both->seen = join(both->seen, b->seen, block);
+  for (std::size_t i = 0; i < both->passed.size(); ++i) {
+    both->passed[i] = join(both->passed[i], b->passed[i], block);
+    both->seen[i] = join(both->seen[i], b->seen[i], block);
+  }
   if (a != nullptr && both->own == a->own && both->others == a->others && both->fenced == a->fenced && both->passed == a->passed &&
       both->seen == a->seen)
     return a;

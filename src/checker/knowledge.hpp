@@ -41,9 +41,10 @@ struct knowledge : boost::intrusive_ref_counter<knowledge, boost::thread_unsafe_
   view_ptr own;                                            // of the own block
   std::vector<std::pair<block_number, view_ptr>> others;   // sorted
   by_space<boost::intrusive_ptr<const knowledge>> fenced;  // how much of it a proxy fence has passed on to the copy engine; null: none
-  // Fences of sequential consistency at device scope (PTX ISA: Fence-SC order). `passed`: what was known at those that come before; `seen`:
-  // that of writes whose values were read before. A fence behind such a read comes after the fences before such a write.
-  boost::intrusive_ptr<const knowledge> passed, seen;  // without a `passed` and `seen` of their own
+  // Fences of sequential consistency (PTX ISA: Fence-SC order). `passed`: what was known at those that come before; `seen`: that of writes
+  // whose values were read before. A fence behind such a read comes after the fences before such a write. By the scope that both fences,
+  // write and read have at least: block, cluster, device.
+  std::array<boost::intrusive_ptr<const knowledge>, 3> passed, seen;  // without a `passed` and `seen` of their own
 
   const view* of(block_number b) const {
     if (b == block) return own.get();

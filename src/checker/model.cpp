@@ -26,6 +26,7 @@ void model::reset() {
   unordered_.clear();
   pending_.clear();
   unsynchronised_.clear();
+  host_known_ = nullptr;
   ordered_.clear();
   apart_.clear();
   variables_low_ = variables_high_ = 0;
@@ -76,6 +77,8 @@ void model::begin_launch(const char* kernel, const void* params, std::size_t par
     blocks_.emplace_back();
   }
   atomics_.clear();
+  lane_reads_.clear();
+  too_early_.clear();
 }
 
 void model::end_launch() {
@@ -169,6 +172,7 @@ block_model* model::begin_block(extent3 index, int threads, unsigned char* share
 }
 
 void model::end_block(block_model& b) {
+  report_lockstep(b.number);
   block_record& r = record(b.number);
   r.ended = true;
   if (log) log->end_block(b.number);
@@ -214,11 +218,12 @@ void model::learn(thread_model& t, knowledge_ptr known) {
   t.known = std::move(known);
 }
 
-void model::learn_also(thread_model& t, knowledge_ptr knowledge::*what, const knowledge_ptr& more) {
-  const knowledge_ptr all = join(*t.known.*what, more, t.block);
-  if (all == *t.known.*what) return;
+void model::learn_also(thread_model& t, by_reach knowledge::*what, std::size_t by, const knowledge_ptr& more) {
+  const knowledge_ptr& known = ((*t.known).*what)[by];
+  const knowledge_ptr all = join(known, more, t.block);
+  if (all == known) return;
   auto k = boost::intrusive_ptr<knowledge>(new knowledge(*t.known));
-  (*k).*what = all;
+  ((*k).*what)[by] = all;
   learn(t, k);
 }
 
@@ -707,8 +712,8 @@ void model::take_in(thread_model& t, std::uintptr_t location, const atomic_state
       read = join(read, seen->second, t.block);
     }
   }
-  if (const auto seen = reach >= scope::device ? a.find(before_fences) : a.end(); seen != a.end())
-    learn_also(t, &knowledge::seen, seen->second);
+  for (std::size_t i = 0; i < circles_of(reach) && !a.empty(); ++i)
+    if (const auto seen = a.find(before_fences(circles[i])); seen != a.end()) learn_also(t, &knowledge::seen, i, seen->second);
 }
 
 void model::atomic(const void* p, std::size_t bytes, bool reads, bool writes, order how, const void* code) {
@@ -758,11 +763,11 @@ void model::atomic(const void* p, std::size_t bytes, bool reads, bool writes, or
     now = publish(t);
     std::fill_n(begin().released.begin(), circles_of(reach), now);
   }
-  if (reach >= scope::device && t.known->passed != nullptr) {
-    knowledge_ptr& into = a[before_fences];
-    into = join(into, t.known->passed, into != nullptr ? into->block : t.block);
-  }
   for (std::size_t i = 0; i < circles_of(reach); ++i) {
+    if (const knowledge_ptr& passed = t.known->passed[i]; passed != nullptr) {
+      knowledge_ptr& into = a[before_fences(circles[i])];
+      into = join(into, passed, into != nullptr ? into->block : t.block);
+    }
     const knowledge_ptr before = begun != nullptr ? join(t.released[i], begun->released[i], t.block) : t.released[i];
     const knowledge_ptr& what = now != nullptr ? now : before;
     if (what == nullptr) continue;
@@ -779,16 +784,20 @@ void model::fence(order how) {
   if (how != order::release)
     for (std::size_t i = 0; i < circles_of(reach); ++i) acquire(t, std::exchange(t.acquirable[i], nullptr));
   if (how == order::acquire) return;
-  const bool total = how == order::total && reach >= scope::device;
-  if (total) total_fences_[key_of(t.block, static_cast<actor>(t.index))] = ++atomic_number_;
-  if (total) acquire(t, t.known->seen);
+  const bool total = how == order::total;
+  if (total) {
+    ++atomic_number_;
+    auto& numbers = total_fences_[key_of(t.block, static_cast<actor>(t.index))];
+    std::fill_n(numbers.begin(), circles_of(reach), atomic_number_);
+    for (std::size_t i = 0; i < circles_of(reach); ++i) acquire(t, t.known->seen[i]);
+  }
   if (reach > scope::block) record(t.block).published = true;
   const knowledge_ptr now = publish(t);
   std::fill_n(t.released.begin(), circles_of(reach), now);
   if (!total) return;
   auto alone = boost::intrusive_ptr<knowledge>(new knowledge(*now));
-  alone->passed = alone->seen = nullptr;
-  learn_also(t, &knowledge::passed, alone);
+  alone->passed = alone->seen = {};
+  for (std::size_t i = 0; i < circles_of(reach); ++i) learn_also(t, &knowledge::passed, i, alone);
 }
 
 }  // namespace antiphase::checker_detail

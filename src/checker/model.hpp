@@ -70,6 +70,18 @@ struct proxy_fenced {
   stamp copies = 0;     // and its copies
 };
 
+// A lane's volatile writes since it met others: the last one, and the first at each place. In the order of all such accesses.
+struct lane_writes {
+  struct write {
+    place_number place;
+    std::uint64_t number;
+    const void* at;
+  };
+  stamp time = 0;
+  std::uint64_t last = 0;
+  std::vector<write> first;
+};
+
 struct thread_model {
   // What every access looks at comes first.
   block_number block = 0;
@@ -91,7 +103,8 @@ struct thread_model {
   std::map<std::uintptr_t, std::uint64_t> seen;  // the latest atomic write that it has seen, by location: its number
   int barriers = 0;                              // of the block, passed
   int met = 0;                                   // of the cluster
-  bool misled = false;                           // it has read what blocks that were left out may have been to write
+  lane_writes written;
+  bool misled = false;  // it has read what blocks that were left out may have been to write
 };
 
 struct block_model {
@@ -156,7 +169,9 @@ class model {
   void follow_shared_variables() { shared_by_variables_ = true; }
   void begin_shared_variable(const void* p, std::size_t bytes);
   // The host's own access to memory that it shares with the device (managed): the launches it touches must have been waited for.
-  void host_touch(const void* p, std::size_t bytes, access_kind kind, const void* code);
+  // An atomic one of system scope does not disturb those of kernels.
+  void host_touch(const void* p, std::size_t bytes, access_kind kind, const void* code, bool atomic = false);
+  void host_acquires(const void* p);  // what was released by the write that it reads
   // From here on, what nobody has written may have been left out: launches ran a part of their blocks only.
   void forgive_unwritten() { forgiving_ = true; }
   bool forgiving() const { return forgiving_; }
@@ -169,6 +184,9 @@ class model {
   // `shown`, if given, is what a drawn schedule shows of it.
   void note(finding_kind kind, const std::string& kernel, place_number at, std::string action, std::string memory, std::string missing,
             const std::optional<event_log::question>& shown = {});
+  // The same in two steps: who it is, of the current thread, and that it is a finding.
+  finding_side side_here(place_number at, const char* action) const;
+  void note(finding_kind kind, const std::string& kernel, place_number at, const finding_side& by, std::string missing);
   // Something that the report should say beside the findings, once.
   void say(const std::string& what) {
     if (std::find(notes_.begin(), notes_.end(), what) == notes_.end()) notes_.push_back(what);
@@ -229,6 +247,10 @@ class model {
   void issue_matrix(thread_model& t, const void* from, std::size_t bytes, place_number at);
   void commit_matrix(thread_model& t);
   void wait_matrix(thread_model& t, int groups_left);
+
+  // The current thread's volatile accesses, which lanes of a warp may count on lockstep for (lockstep.cpp).
+  void volatile_read(const void* p, const void* code);
+  void volatile_write(const void* p, std::size_t bytes, const void* code);
 
   // Atomic and volatile writes may stay unseen by threads that nothing has told of them (old_values.cpp). If this is on, each does once for
   // each thread: the first load of it brings what stood there before.
@@ -368,6 +390,22 @@ class model {
     place_number at = 0;
     atomic_state released_before;  // what whoever reads the old value reads with it
   };
+  // The last volatile read of a word by a lane.
+  struct lane_read {
+    std::uint64_t number = 0;
+    block_number block = 0;
+    stamp time = 0;
+    place_number place = 0;
+  };
+  struct too_early {  // a read, and the write that should have come before it
+    const void* at;
+    thread_model* writer;
+    place_number place;
+    std::size_t bytes;
+    reader by;
+  };
+  void report_lockstep(const too_early& found);
+  void report_lockstep(block_number of);
   static std::uint64_t key_of(block_number block, actor thread) { return std::uint64_t{block} << 16 | thread; }
   void take_in(thread_model& t, std::uintptr_t location, const atomic_state& a, scope reach, bool acquires);
   void note_write(thread_model& t, std::uintptr_t location, const void* value, std::size_t bytes, place_number at);
@@ -422,8 +460,8 @@ class model {
   static space space_of(std::size_t offset) { return offset < shadow::shared_bytes ? space::shared : space::global; }
   using circle = std::pair<std::size_t, std::uint32_t>;  // threads that reach each other: of a block, of a cluster, all
   std::array<circle, 3> circles_around(const thread_model& t) const;
-  static constexpr circle before_fences{3, 0};  // beside the circles: what passed the total fences before the writes
-  void learn_also(thread_model& t, knowledge_ptr knowledge::*what, const knowledge_ptr& more);
+  static circle before_fences(circle of) { return {3 + of.first, of.second}; }  // what passed the total fences before the writes
+  void learn_also(thread_model& t, by_reach knowledge::*what, std::size_t by, const knowledge_ptr& more);
   void left_behind(block_number block, int thread, place_number at, const char* what, const char* missing);
   knowledge_ptr joined(const knowledge_ptr& a, const knowledge_ptr& b, block_number block);
   stamp open_group(thread_model& t, own_actor& a, actor_kind kind, place_number at);
@@ -494,6 +532,7 @@ class model {
   std::vector<std::string> notes_;
   launches unordered_, pending_;
   launches unsynchronised_;                                // that the host has not waited for
+  knowledge_ptr host_known_;                               // of those, by acquiring
   std::vector<stream> apart_;                              // not ordered with the default stream
   std::vector<std::pair<stream, block_number>> ordered_;   // streams and launches of others that they come after
   std::uintptr_t variables_low_ = 0, variables_high_ = 0;  // in the program's image
@@ -516,8 +555,16 @@ class model {
   std::uint64_t read_again_ = 0;                                    // since the current thread was taken
   std::pair<const void*, const void*> last_slow_read_;              // and the code
   std::unordered_map<std::uintptr_t, atomic_write> atomic_writes_;  // by location
-  std::unordered_map<std::uint64_t, std::uint64_t> total_fences_;   // the last one of a thread, by its key: its number
+  // The last one of a thread, by its key: its number, for each scope that it has at least.
+  std::unordered_map<std::uint64_t, std::array<std::uint64_t, 3>> total_fences_;
   std::uint64_t atomic_number_ = 0;
+  static constexpr std::size_t most_lane_reads = 1 << 14;
+  std::unordered_map<std::uint64_t, std::array<lane_read, 32>> lane_reads_;  // by word and warp
+  static std::uint64_t key_of(const void* word, std::uint16_t warp) {
+    return reinterpret_cast<std::uintptr_t>(word) | std::uint64_t{warp} << 48;
+  }
+  std::vector<too_early> too_early_;
+  std::uint64_t volatile_accesses_ = 0;
   std::unordered_set<place_number> updates_;  // places of atomic operations that have read and written
   std::optional<old_load> brought_old_;
   struct {

@@ -52,10 +52,13 @@ bool model::brings_old(const void* p, std::size_t bytes, order how, const void* 
     return false;
   std::uint64_t& seen = t.seen[location];
   if (seen >= written.number) return false;
-  // Of two fences of sequential consistency, one comes first: behind the other, all is seen that came before it.
+  // Of two fences of sequential consistency whose scopes include both threads, one comes first: behind the other, all is seen that came
+  // before it.
+  const std::uint32_t cluster = blocks_[t.block].cluster;
+  const std::size_t together = c.block == t.block ? 0 : cluster != 0 && cluster == blocks_[c.block].cluster ? 1 : 2;
   const auto fenced_behind = [&](std::uint64_t key) {
     const auto f = total_fences_.find(key);
-    return f != total_fences_.end() && f->second > written.number;
+    return f != total_fences_.end() && f->second[together] > written.number;
   };
   if (fenced_behind(key_of(c.block, c.writer)) && fenced_behind(key_of(t.block, static_cast<actor>(t.index)))) return false;
   seen = written.number;

@@ -48,7 +48,8 @@ class executor {
   virtual void forget_scratch(stream on) const = 0;  // after a launch that failed
 
   // Memory for the work that is queued on the stream between the two calls: at least `bytes`, aligned to 256, not initialised. On CUDA both
-  // are queued as well (stream-ordered allocation, which a capture of the stream records), from memory that the executor keeps.
+  // are queued as well (stream-ordered allocation), from memory that the executor keeps. What is borrowed while the stream is captured
+  // belongs to the graph instead, and calls of the stream share it: the graph has no nodes of memory, and may be a child of others.
   virtual void* borrow(std::size_t bytes, stream) const { return allocate(bytes); }
   virtual void give_back(void* memory, stream) const noexcept { deallocate(memory); }
 

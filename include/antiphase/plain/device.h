@@ -85,9 +85,10 @@ AP_VERB int __all_sync(unsigned mask, int p, AP_AT) { return antiphase::plain::v
 AP_VERB unsigned __activemask(AP_AT) { return antiphase::plain::lanes_here(ap_at); }
 template <class T> AP_VERB unsigned __match_any_sync(unsigned mask, T value, AP_AT) {
   unsigned same = 0;
+  const unsigned there = antiphase::plain::vote(mask, true, ap_at);
   for (int i = 0; i < 32; ++i)
-    if ((mask >> i & 1) != 0 && antiphase::plain::moved(mask, value, i, ap_at) == value) same |= 1u << i;
-  return same & antiphase::plain::vote(mask, true, ap_at);
+    if ((there >> i & 1) != 0 && antiphase::plain::moved(mask, value, i, ap_at) == value) same |= 1u << i;
+  return same;
 }
 template <class T> AP_VERB unsigned __match_all_sync(unsigned mask, T value, int* all, AP_AT) {
   const unsigned same = __match_any_sync(mask, value, ap_at);

@@ -131,15 +131,6 @@ AP_VERB void mbarrier_arrive_in_cluster(unsigned long* word, place where) {  // 
 }
 AP_VERB void mbarrier_invalidate(unsigned long* word) { *word = ~0ul; }
 
-AP_VERB int all_threads() { return machine::current->block->threads; }
-AP_VERB void barrier_sync(int id, int threads, place where) {
-  if (id != 0) return machine::named_barrier_sync(id, threads == 0 ? (all_threads() + 31) / 32 * 32 : threads, where);
-  if (threads != 0 && threads != (all_threads() + 31) / 32 * 32)
-    machine::trap("barrier 0 for a part of the block: antiphase check has it for the whole block; use another number", where);
-  machine::block_barrier(where);
-}
-AP_VERB void barrier_arrive(int id, int threads, place where) { machine::named_barrier_arrive(id, threads, where); }
-
 // warps --------------------------------------------------------------------------------------------------------------------------------
 // c: the last lane that may be reached, and which bits of its number lanes of a group have in common (PTX ISA, shfl.sync).
 AP_VERB with_predicate shuffled(unsigned mask, unsigned value, int from, bool valid, place where) {

@@ -61,7 +61,7 @@ const std::vector<dialect_group>& plain_dialect() {
       {"atomic operations",
        {{yes, "atomicAdd atomicSub atomicExch atomicMin atomicMax atomicInc atomicDec atomicCAS atomicAnd atomicOr atomicXor",
          "and each with _block and _system; integers, float, double; relaxed, as on the device"},
-        {yes, "cuda::atomic cuda::atomic_ref cuda::atomic_thread_fence", "of cuda/atomic, with scopes and orders"}}},
+        {yes, "cuda::atomic cuda::atomic_ref cuda::atomic_thread_fence", "of cuda/atomic, with scopes and orders; on the host too"}}},
       {"cooperative groups",
        {{yes, "this_thread_block tiled_partition thread_block_tile coalesced_threads labeled_partition binary_partition this_grid",
          "sync, ranks, shuffles, votes; reduce and scans of cooperative_groups/reduce.h and scan.h"},

@@ -192,6 +192,17 @@ class pass {
       while (i < t_.size() && !is(i, ";")) i = is(i, "(") || is(i, "[") || is(i, "{") ? matching(i) + 1 : i + 1;
     return is(i + 1, "else") ? end_of_statement(i + 2) : i;
   }
+  // The last token of a lambda whose [captures] end here, or none.
+  index end_of_lambda(index i) const {
+    if (!is(i, "]")) return none;
+    for (++i; is(i, "__device__") || is(i, "__host__") || is(i, "__forceinline__"); ++i) {
+    }
+    if (is(i, "(")) i = matching(i) + 1;
+    while (is(i, "mutable") || is(i, "noexcept")) ++i;
+    if (is(i, "->"))
+      while (i < t_.size() && !is(i, "{") && !is(i, ";")) ++i;
+    return is(i, "{") ? matching(i) : none;
+  }
   // Where threads leave a kernel, and which block barriers they have gone past there: all at its end; at a return, those above it, or,
   // within a loop, those above the loop. Barriers further down they have not come to, as threads that leave early do not.
   void mark_ways_out(index open) {
@@ -199,7 +210,9 @@ class pass {
     if (close >= t_.size()) return;
     ways_out_.push_back({t_[close].at, 0, fmt::format("{}leaves(0u, ~0u);", ours)});
     index loop = none, loop_end = 0;
+    int first = t_[open].line;  // what stands in a lambda may be called further down
     for (index i = open; i < close; ++i) {
+      if (const index end = end_of_lambda(i); end < close) first = std::max(first, t_[end].line + 1);
       if (i > loop_end) loop = none;
       if (loop == none && (is(i, "for") || is(i, "while") || is(i, "do"))) {
         loop = i;
@@ -207,7 +220,7 @@ class pass {
       }
       if (is(i, "return") && is(i + 1, ";"))
         ways_out_.push_back({t_[i].at, t_[i + 1].at + 1 - t_[i].at,
-                             fmt::format("{{ {}leaves({}u, {}u); return; }}{}", ours, t_[open].line, t_[loop != none ? loop : i].line,
+                             fmt::format("{{ {}leaves({}u, {}u); return; }}{}", ours, first, t_[loop != none ? loop : i].line,
                                          std::string(static_cast<std::size_t>(t_[i + 1].line - t_[i].line), '\n'))});
     }
   }

@@ -8,6 +8,7 @@
 #include <cctype>
 #include <charconv>
 #include <map>
+#include <set>
 
 #include "ptx_instruction.hpp"
 
@@ -87,6 +88,8 @@ class writer final : public names {
     throw unknown{std::string(word)};
   }
 
+  bool is_predicate(std::string_view word) const override { return predicates_.contains(value_of(word)); }
+
  private:
   static std::string number(std::string_view word) {
     if (word.starts_with("0f") || word.starts_with("0F")) return fmt::format("__builtin_bit_cast(float, 0x{}u)", word.substr(2));
@@ -158,6 +161,7 @@ class writer final : public names {
       const std::string stands = fmt::format("ap_r{}", count_++);
       registers_ += fmt::format("{} {}; ", type, stands);
       scopes_.back()[std::string(name)] = stands;
+      if (type == std::string_view("bool")) predicates_.insert(stands);
       list.remove_prefix(std::min(comma + 1, list.size()));
     }
   }
@@ -190,6 +194,7 @@ class writer final : public names {
   std::size_t at_ = 0;
   int count_ = 0;
   std::string registers_, body_;
+  std::set<std::string> predicates_;
   std::map<std::string, bool> labels_;  // whether it stands somewhere
   std::vector<std::map<std::string, std::string, std::less<>>> scopes_;
 };

@@ -18,6 +18,7 @@ class names {
   names(const names&) = delete;
   names& operator=(const names&) = delete;
   virtual std::string value_of(std::string_view word) const = 0;
+  virtual bool is_predicate(std::string_view word) const = 0;
 
  protected:
   ~names() = default;

@@ -112,6 +112,7 @@ class instruction {
   }
   text value(view word) const { return of_.value_of(word); }
   text value(std::size_t i) const { return value(operand(i)); }
+  bool is_predicate(std::size_t i) const { return of_.is_predicate(operand(i).starts_with("!") ? operand(i).substr(1) : operand(i)); }
   text get(const text& type, std::size_t i) const {
     const view word = operand(i);
     if (word.starts_with("!")) return fmt::format("!::antiphase::plain::ptx::get<bool>({})", value(word.substr(1)));
@@ -225,6 +226,10 @@ text copy_async(instruction& i) {
   const text to_space = i.space();
   i.take("global");
   const text bytes = i.get("int", 2);
+  if (i.count() > 4) i.refuse();
+  if (i.count() > 3 && i.is_predicate(3))  // ignore-src: whether there are only zeros to write
+    return fmt::format("const bool ap_v = {}; ::antiphase::machine::copy_async({}, ap_v ? nullptr : {}, {}, ap_v ? 0 : {}, {})",
+                       i.get("bool", 3), i.pointer(0, to_space), i.pointer(1, "generic"), bytes, bytes, here);
   return fmt::format("::antiphase::machine::copy_async({}, {}, {}, {}, {})", i.pointer(0, to_space), i.pointer(1, "generic"), bytes,
                      i.count() > 3 ? i.get("int", 3) : bytes, here);
 }
@@ -338,11 +343,12 @@ text barrier_fence(instruction& i) {
   i.skip({"release", "cluster"});
   return "::antiphase::machine::mbarrier_fence()";
 }
-text block_barrier(instruction& i, bool waits) {
-  i.skip({"cta", "aligned"});
+text block_barrier(instruction& i, bool waits, bool aligned = false) {  // bar is barrier.aligned
+  i.take("cta");
+  aligned |= i.take("aligned");
   if (i.take("warp")) i.refuse();
   const text threads = i.count() > 1 ? i.get("int", 1) : "0";
-  return call(waits ? "barrier_sync" : "barrier_arrive", i.get("int", 0), threads, here);
+  return fmt::format("::antiphase::machine::barrier({}, {}, {{{}, {}}}, {})", i.get("int", 0), threads, waits, aligned, here);
 }
 text cluster_barrier(instruction& i, bool waits) {
   const bool relaxed = i.take("relaxed");
@@ -588,7 +594,7 @@ const std::vector<group>& table() {
         {"pmevent", nothing},
         {"brkpt", nothing}}},
       {yes,
-       "with sizes of the source",
+       "with sizes of the source, or a predicate that ignores it",
        {{"cp.async", copy_async},
         {"cp.async.commit_group", commit_copies},
         {"cp.async.wait_group", wait_copies},
@@ -615,12 +621,14 @@ const std::vector<group>& table() {
         {"fence", fence},
         {"fence.proxy", proxy_fence},
         {"fence.mbarrier_init", barrier_fence},
-        {"bar.sync", AP_ROW(block_barrier(i, true))},
-        {"bar.arrive", AP_ROW(block_barrier(i, false))},
+        {"bar.sync", AP_ROW(block_barrier(i, true, true))},
+        {"bar.arrive", AP_ROW(block_barrier(i, false, true))},
         {"barrier.sync", AP_ROW(block_barrier(i, true))},
         {"barrier.arrive", AP_ROW(block_barrier(i, false))},
-        {"bar.cta.sync", AP_ROW(block_barrier(i, true))},
+        {"bar.cta.sync", AP_ROW(block_barrier(i, true, true))},
+        {"bar.cta.arrive", AP_ROW(block_barrier(i, false, true))},
         {"barrier.cta.sync", AP_ROW(block_barrier(i, true))},
+        {"barrier.cta.arrive", AP_ROW(block_barrier(i, false))},
         {"bar.warp.sync", warp_sync}}},
       {yes,
        "",

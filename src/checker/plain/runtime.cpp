@@ -11,6 +11,7 @@
 #include <antiphase/plain/cooperative_groups.h>
 #include <algorithm>
 #include <antiphase/executor/cpu/machine_verbs.hpp>
+#include <atomic>
 #include <csetjmp>
 #include <csignal>
 #include <cstring>
@@ -19,6 +20,7 @@
 #include <set>
 #include <typeinfo>
 
+#include "missing_lanes.hpp"
 #include "src/checker/executor.hpp"
 #include "src/checker/places.hpp"
 #include "src/checker/process.hpp"
@@ -87,6 +89,7 @@ struct running {
   bool misled = false;   // and this launch comes after one of those
   std::uint64_t launches = 0, most_accesses = 0;
   std::map<std::string, int> launched;  // how often each kernel has been
+  missing_lanes missing;
   std::uintptr_t streams = 0;
   std::jmp_buf end;
   std::exception_ptr thrown;
@@ -96,6 +99,7 @@ running now;
 
 // Leaves the program's main for good.
 [[noreturn]] void end_run(std::exception_ptr why) {
+  now.missing.launch_failed();
   now.thrown = std::move(why);
   std::longjmp(now.end, 1);
 }
@@ -341,10 +345,12 @@ void* dynamic_shared_memory(std::size_t) {
 }
 
 void fence(scope reach) {
+  if (!on_device()) return std::atomic_thread_fence(std::memory_order_seq_cst);
   machine::next_scope = reach;
   now.m->fence(checker_detail::order::total);
 }
 void fence_acquire_release(scope reach) {
+  if (!on_device()) return std::atomic_thread_fence(std::memory_order_acq_rel);
   machine::next_scope = reach;
   now.m->fence(checker_detail::order::both);
 }
@@ -398,14 +404,48 @@ unsigned lanes_here(place where) {
 }
 void exchange(unsigned mask, void* value, int bytes, int from, place where) {
   auto* const at = static_cast<unsigned char*>(value);
+  const void* const code = __builtin_return_address(0);
   for (int done = 0; done < bytes; done += machine::exchange_bytes) {
     const int some = std::min(bytes - done, machine::exchange_bytes);
     const machine::exchange_slot* all = machine::warp_exchange(mask, at + done, some, where);
-    std::memcpy(at + done, all[from].bytes, static_cast<std::size_t>(some));
+    cpu_detail::thread_state& self = cpu_detail::here();
+    if ((self.exchanged_by >> from & 1u) != 0)
+      std::memcpy(at + done, all[from].bytes, static_cast<std::size_t>(some));
+    else
+      now.missing.bring(*now.m, now.m->number_of(code, where), at + done, static_cast<std::size_t>(some));
   }
 }
+namespace {
+// The host's own: its other threads may come in between.
+template <class Word>
+std::uint64_t update_on_host(void* p, std::uint64_t (*change)(std::uint64_t, const void*), const void* with, bool reads) {
+  auto* const word = static_cast<Word*>(p);
+  Word before = __atomic_load_n(word, __ATOMIC_SEQ_CST);
+  while (!reads &&
+         !__atomic_compare_exchange_n(word, &before, static_cast<Word>(change(before, with)), false, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST)) {
+  }
+  return before;
+}
+std::uint64_t update_on_host(void* p, int bytes, ordering how, std::uint64_t (*change)(std::uint64_t, const void*), const void* with,
+                             unchanged same, const void* code) {
+  const bool reads = same == unchanged::only_read;
+  if (now.m != nullptr && is_shared_with_host(p)) {
+    now.m->host_touch(p, static_cast<std::size_t>(bytes), reads ? access_kind::read : access_kind::write, code, true);
+    if (how == ordering::acquire || how == ordering::acquire_release) now.m->host_acquires(p);
+  } else if (now.m != nullptr) {
+    touched(p, static_cast<std::size_t>(bytes), reads ? access_kind::read : access_kind::write, code);
+  }
+  switch (bytes) {
+    case 1: return update_on_host<std::uint8_t>(p, change, with, reads);
+    case 2: return update_on_host<std::uint16_t>(p, change, with, reads);
+    case 4: return update_on_host<std::uint32_t>(p, change, with, reads);
+    default: return update_on_host<std::uint64_t>(p, change, with, reads);
+  }
+}
+}  // namespace
 std::uint64_t update(void* p, int bytes, scope reach, ordering how, std::uint64_t (*change)(std::uint64_t, const void*), const void* with,
                      unchanged same, place where) {
+  if (!on_device()) return update_on_host(p, bytes, how, change, with, same, __builtin_return_address(0));
   cpu_detail::thread_state& self = cpu_detail::here();
   self.code = __builtin_return_address(0);
   self.owner->give_way(self);  // others may go first, but nobody comes in between from here on
@@ -472,6 +512,24 @@ const char* name_of(const void* entry) {
   return at->second.empty() ? "kernel" : at->second.c_str();
 }
 
+// What all memory that outlives a launch holds, and how many findings there are.
+std::uint64_t memory_as_number() {
+  std::uint64_t n = now.m->findings().size();
+  const auto add = [&](const void* start, std::size_t bytes) {
+    const auto* at = static_cast<const unsigned char*>(start);
+    for (std::size_t i = 0; i < bytes; i += sizeof n) {
+      std::uint64_t word = 0;
+      std::memcpy(&word, at + i, std::min(bytes - i, sizeof word));
+      n = (n ^ word) * 0x9E3779B97F4A7C15u;
+      n ^= n >> 29;
+    }
+  };
+  for (const auto& [p, a] : now.allocations) add(p, a.bytes);
+  for (int i = 0; i < 6; i += 2)
+    add(now.program.sections[i], static_cast<std::size_t>(now.program.sections[i + 1] - now.program.sections[i]));
+  return n;
+}
+
 void launch(const char* name, const config& c, place where, const void* entry, std::size_t bytes, void (*body)(const void*),
             const void* params) {
   begin_schedule();
@@ -524,7 +582,9 @@ void launch(const char* name, const config& c, place where, const void* entry, s
   checker_detail::choose_blocks(*now.on, std::move(chosen), accesses);
   try {
     now.on->launch(k, {c.grid.x, c.grid.y, c.grid.z}, params, c.stream);
+    now.missing.launch_ended(m, name, memory_as_number);
   } catch (...) {
+    now.missing.launch_failed();
     if (waits_for_host(std::current_exception()))
       end_run(std::make_exception_ptr(not_supported(fmt::format(
           "kernel {} waits for what only the host could still set, in memory that both reach: launches end before the host goes "

@@ -41,6 +41,9 @@ void meet_block(thread_state& self, bool yes, place where) {
   if (m.arrived > 0 && !same(m.where, where))
     fail(self, fault::divergent_barrier, where,
          fmt::format("divergent block barrier: other threads of the block are at the one in {}", text(m.where)));
+  if (const named_barrier& part = self.home->named[0]; part.arrived > 0 || part.incomplete > 0)
+    fail(self, fault::divergent_barrier, where,
+         fmt::format("divergent block barrier: other threads of the block are at barrier 0 for a part of it in {}", text(part.where)));
   for (const auto& [thread, way] : self.home->gone)
     if (way.goes_past(where)) gone_past(self, thread, way, where);
   m.where = where;
@@ -111,37 +114,58 @@ vote_count block_vote(bool yes, place where) {
 }
 
 namespace {
-meeting& arrive_at(thread_state& self, int id, int threads, place where) {
+void come_to_barrier(thread_state& self, int id, int threads, barrier_form how, place where) {
+  block_state& block = *self.home;
+  if (threads < 0 || threads % 32 != 0 || (threads == 0 && !how.waits))
+    fail(self, fault::barrier_misuse, where, fmt::format("named barrier {}: {} threads is not a multiple of 32", id, threads));
+  const int expected = threads == 0 ? (block.threads + 31) / 32 * 32 : threads;
+  named_barrier& m = block.named[id];
+  if ((m.arrived > 0 || m.incomplete > 0) && m.expected != expected)
+    fail(self, fault::barrier_misuse, where,
+         fmt::format("named barrier {}: {} threads expected here, {} in {}", id, expected, m.expected, text(m.where)));
+  m.expected = expected;
+  m.whole = threads == 0;
+  m.where = where;
+  m.warps.resize(block.lanes.size());
+  const auto warp = static_cast<std::size_t>(self.index / 32);
+  named_barrier::of_warp& w = m.warps[warp];
+  if (w.lanes != 0 && (w.aligned || how.aligned) && !same(w.where, where))
+    fail(self, fault::divergent_barrier, where,
+         fmt::format("divergent warp operation: other lanes of the warp are at the barrier in {}", text(w.where)));
+  if (how.aligned) require_none_past(self, ~0u, where, all_of_warp);
+  const unsigned lane = 1u << self.index % 32;
+  w.aligned |= how.aligned;
+  w.where = where;
+  w.lanes |= lane;
+  if (how.waits) w.staying |= lane;
+  w.coming.push_back(&self);
+  ++m.incomplete;
+  self.now = condition::at_named_barrier;
+  if (w.lanes == block.lanes[warp]) self.owner->come(block, m, warp);
+  self.owner->suspend(self, self.now, where);
+}
+void come_to_named(thread_state& self, int id, int threads, bool waits, place where) {
   if (id < 1 || id > 15)
     fail(self, fault::barrier_misuse, where, fmt::format("named barrier {}: expected 1 to 15 (0 is the block barrier)", id));
-  if (threads <= 0 || threads % 32 != 0)
-    fail(self, fault::barrier_misuse, where, fmt::format("named barrier {}: {} threads is not a multiple of 32", id, threads));
-  meeting& m = self.home->named[id];
-  if (m.arrived > 0 && m.expected != threads)
-    fail(self, fault::barrier_misuse, where,
-         fmt::format("named barrier {}: {} threads expected here, {} in {}", id, threads, m.expected, text(m.where)));
-  m.expected = threads;
-  m.where = where;
-  m.latest = std::max(m.latest, self.time.now());
-  ++m.arrived;
-  if (observer* watch = self.owner->watch()) watch->arrived(self, &m);
-  return m;
+  if (threads == 0) fail(self, fault::barrier_misuse, where, fmt::format("named barrier {}: of no threads", id));
+  come_to_barrier(self, id, threads, {.waits = waits, .aligned = false}, where);
 }
 }  // namespace
 
 void named_barrier_sync(int id, int threads, place where) {
-  thread_state& self = called_from(__builtin_return_address(0));
-  meeting& m = arrive_at(self, id, threads, where);
-  m.waiting.push_back(&self);
-  const bool last = m.arrived == threads;
-  if (last) self.owner->complete_named(m);
-  self.owner->suspend(self, last ? condition::ready : condition::at_named_barrier, where);
+  come_to_named(called_from(__builtin_return_address(0)), id, threads, true, where);
 }
-
 void named_barrier_arrive(int id, int threads, place where) {
+  come_to_named(called_from(__builtin_return_address(0)), id, threads, false, where);
+}
+void barrier(int id, int threads, barrier_form how, place where) {
   thread_state& self = called_from(__builtin_return_address(0));
-  meeting& m = arrive_at(self, id, threads, where);
-  if (m.arrived == threads) self.owner->complete_named(m);
+  if (id < 0 || id > 15) fail(self, fault::barrier_misuse, where, fmt::format("barrier {}: expected 0 to 15", id));
+  const bool of_block = threads == 0 || threads == (self.home->threads + 31) / 32 * 32;
+  if (id == 0 && of_block && how.waits) return meet_block(self, false, where);
+  if (id == 0 && (of_block || self.home->barrier.arrived > 0))
+    fail(self, fault::barrier_misuse, where, "barrier 0 of a part of the block while others are at the block barrier, or an arrival there");
+  come_to_barrier(self, id, threads, how, where);
 }
 
 namespace {
@@ -193,7 +217,8 @@ const exchange_slot* warp_exchange(unsigned mask, const void* mine, int bytes, p
   const int lane = self.index % 32;
   if ((mask >> lane & 1u) == 0)
     fail(self, fault::barrier_misuse, where, fmt::format("lane {} is not in its own mask {:#010x}", lane, mask));
-  // A mask may name lanes that have ended, or that the last warp of a block does not have.
+  // A mask may name lanes that had ended before they came here, or that the last warp of a block does not have.
+  require_none_past(self, mask, where, named_by_mask);
   const unsigned expected = mask & self.home->lanes[static_cast<std::size_t>(self.index / 32)];
   auto& meetings = self.home->warp[static_cast<std::size_t>(self.index / 32)];
   warp_meeting* m = nullptr;
@@ -219,6 +244,7 @@ const exchange_slot* warp_exchange(unsigned mask, const void* mine, int bytes, p
   if (last) self.owner->complete(*m);
   self.owner->suspend(self, last ? condition::ready : condition::at_warp, where);
   self.exchanged = m->values[buffer];
+  self.exchanged_by = m->came[buffer];
   // Whoever watches sees what else the lanes do. If that is nothing, the exchange has told them what a load tells others.
   if (self.owner->watch() == nullptr)
     self.loads.something_else();

@@ -302,6 +302,16 @@ void land(thread_state& self, warp_matrices& m, std::span<thread_state* const> l
     std::erase(m.sums, o.sum);
   }
   m.operations.pop_front();
+  ++m.landed;
+}
+// A group is the warpgroup's: where one warp has waited for it, its operands have been read for all four, and may be overwritten.
+void read_for_others(thread_state& self, const warp_matrices& m) {
+  const int first = self.index / warp / warps_together * warps_together;
+  for (int w = 0; w < warps_together; ++w) {
+    warp_matrices& other = self.home->matrices[static_cast<std::size_t>(first + w)];
+    for (std::size_t i = 0; i < other.operations.size() && other.landed + i < m.landed; ++i)
+      read_operands(*self.home, other.operations[i], w);
+  }
 }
 
 }  // namespace
@@ -424,6 +434,7 @@ void warpgroup_wait(int groups_left, place where) {
     if (observer* watch = self.owner->watch()) watch->matrices_waited(lanes, groups_left);
     for (; m.groups.size() > static_cast<std::size_t>(groups_left); m.groups.pop_front())
       for (std::size_t i = 0; i < m.groups.front(); ++i) land(self, m, lanes, where);
+    read_for_others(self, m);
   });
 }
 

@@ -45,6 +45,7 @@ struct warp_matrices {
   std::deque<matrix_operation> operations;  // oldest first
   std::deque<std::size_t> groups;           // operations in each closed group
   std::size_t open = 0;                     // and in the open one
+  std::uint64_t landed = 0;                 // operations, so far
   std::vector<std::shared_ptr<sum_in_flight>> sums;
 
   void clear() {
@@ -52,6 +53,7 @@ struct warp_matrices {
     operations.clear();
     groups.clear();
     open = 0;
+    landed = 0;
     sums.clear();
   }
 };

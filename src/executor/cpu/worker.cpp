@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <antiphase/core/error.hpp>
+#include <bit>
 #include <chrono>
 #include <cstring>
 #include <thread>
@@ -81,6 +82,16 @@ void gone_past(const thread_state& waiting, int thread, const way_out& by, place
                   thread, text(by.where)));
 }
 
+void require_none_past(const thread_state& self, unsigned lanes, place where, const char* who) {
+  for (const lanes_gone& g : self.home->past[static_cast<std::size_t>(self.index / 32)])
+    if ((g.lanes & lanes) != 0 && g.by.goes_past(where))
+      fail(
+          self, fault::divergent_barrier, where,
+          fmt::format("divergent warp operation: lanes {:#010x} of warp {} have gone past it without it, and ended at {}. {} that have not "
+                      "returned come to it",
+                      g.lanes & lanes, self.index / 32, text(g.by.where), who));
+}
+
 bool load_history::waits(const void* code, const void* at, std::uint64_t value) {
   const auto same = std::find_if(seen_.begin(), seen_.end(), [&](const load& l) { return l.code == code && l.at == at; });
   if (same == seen_.end()) {
@@ -129,6 +140,7 @@ void worker::prepare(int resident) {
       block.threads = threads;
       block.warp.resize(static_cast<std::size_t>((threads + 31) / 32));
       block.lanes.resize(block.warp.size());
+      block.past.resize(block.warp.size());
       block.whole.resize(block.warp.size());
       block.matrices.resize(static_cast<std::size_t>((threads + 31) / 32));
       block.warpgroup.resize(static_cast<std::size_t>((threads + 127) / 128));
@@ -233,12 +245,18 @@ void worker::begin_block(block_state& block, std::uint64_t index) {
 #endif
   reset(block.barrier);
   block.gone.clear();
-  for (auto& m : block.named) reset(m);
+  for (auto& m : block.named) {
+    reset(m);
+    m.incomplete = 0;
+    m.counted = 0;
+    for (auto& w : m.warps) w = {};
+  }
   for (auto& meetings : block.warp) meetings.clear();
   for (auto& m : block.whole) m.waiting.clear();
   for (std::size_t warp = 0; warp < block.lanes.size(); ++warp) {
     const int present = block.threads - static_cast<int>(warp) * 32;
     block.lanes[warp] = present < 32 ? (1u << present) - 1 : ~0u;
+    block.past[warp].clear();
   }
   block.at_mbarriers.clear();
   block.loads.clear();
@@ -280,6 +298,7 @@ void worker::finish_thread(thread_state& self) {
   block.lanes[static_cast<std::size_t>(self.index / 32)] &= ~(1u << self.index % 32);
   if (const whole_warp_meeting& m = block.whole[static_cast<std::size_t>(self.index / 32)]; !m.waiting.empty())
     lanes_missing(*m.waiting.front(), m.what, m.where);
+  note_way_out(self);
   if (block.running > 1 && self.leaves.behind > 0) {
     if (block.barrier.arrived > 0 && self.leaves.goes_past(block.barrier.where))
       gone_past(*block.barrier.waiting.front(), self.index, self.leaves, block.barrier.where);
@@ -299,14 +318,39 @@ void worker::finish_thread(thread_state& self) {
 }
 
 // A thread that has ended takes part in nothing any more: the barrier of its block and the operations of its warp wait for the others only,
-// who may all have come. A named barrier counts arrivals, so it is missed there, as it is by a Tensor Core operation, which takes the whole
-// warp.
+// who may all have come. A named barrier counts warps, so that one which has ended is missed there, as a lane is by a Tensor Core
+// operation, which takes the whole warp.
 void worker::no_longer_missing(const thread_state& self) {
   block_state& block = *self.home;
   if (block.barrier.arrived == block.running) complete(block.barrier);
   const auto warp = static_cast<std::size_t>(self.index / 32);
   for (auto& m : block.warp[warp])
     if (m->arrived != 0 && m->arrived == (m->mask & block.lanes[warp])) complete(*m);
+  for (auto& m : block.named) {
+    if (m.arrived == 0 && m.incomplete == 0) continue;
+    if (m.warps[warp].lanes != 0 && m.warps[warp].lanes == block.lanes[warp])
+      come(block, m, warp);
+    else
+      end_if_complete(block, m);
+  }
+}
+
+// Whoever of its warp waits at what takes this lane too, and which it has gone past, is told now; those who come later will be.
+void worker::note_way_out(const thread_state& self) {
+  block_state& block = *self.home;
+  const auto warp = static_cast<std::size_t>(self.index / 32);
+  if (block.lanes[warp] == 0 || self.leaves.behind == 0) return;
+  const unsigned lane = 1u << self.index % 32;
+  auto& past = block.past[warp];
+  const auto same_way = std::ranges::find_if(past, [&](const lanes_gone& g) { return g.by.behind == self.leaves.behind; });
+  if (same_way == past.end())
+    past.push_back({lane, self.leaves});
+  else
+    same_way->lanes |= lane;
+  for (const auto& m : block.warp[warp])
+    if (m->arrived != 0) require_none_past(*m->waiting.front(), m->mask & lane, m->where, named_by_mask);
+  for (const auto& m : block.named)
+    if (m.incomplete > 0 && m.warps[warp].aligned) require_none_past(*m.warps[warp].coming.front(), lane, m.warps[warp].where, all_of_warp);
 }
 
 void worker::make_ready(thread_state& t) {
@@ -324,6 +368,7 @@ void worker::complete(warp_meeting& m) {
   // What a lane brings that has not come: nothing that anybody should use.
   for (unsigned missing = m.bytes > 0 ? ~m.arrived : 0; missing != 0; missing &= missing - 1)
     std::memset(m.values[m.buffer][__builtin_ctz(missing)].bytes, poison, static_cast<std::size_t>(m.bytes));
+  m.came[m.buffer] = m.arrived;
   const std::uint64_t brought = number_of_exchange(m);
   m.again = std::exchange(m.brought, brought) == brought;
   // What carries a value does not order memory.
@@ -335,9 +380,34 @@ void worker::complete(warp_meeting& m) {
   ++counts.warp_operations;
   if (!m.again || watch() == nullptr) progress();
 }
-void worker::complete_named(meeting& m) {
+void worker::complete_named(named_barrier& m) {
   if (watch() != nullptr) watch()->passed(&m, m.waiting);
+  m.counted = 0;
   let_go(m);
+}
+void worker::come(block_state& block, named_barrier& m, std::size_t warp) {
+  named_barrier::of_warp& w = m.warps[warp];
+  for (thread_state* t : w.coming) {
+    if (watch() != nullptr) watch()->arrived(*t, &m);
+    m.latest = std::max(m.latest, t->time.now());
+    if ((w.staying >> t->index % 32 & 1u) != 0)
+      m.waiting.push_back(t);
+    else
+      make_ready(*t);
+  }
+  m.incomplete -= std::popcount(w.lanes);
+  w.lanes = w.staying = 0;
+  w.coming.clear();
+  w.aligned = false;
+  m.arrived += 32;
+  m.counted |= 1u << warp;
+  progress();
+  end_if_complete(block, m);
+}
+void worker::end_if_complete(const block_state& block, named_barrier& m) {
+  bool ends = m.whole;
+  for (std::size_t warp = 0; ends && warp < block.lanes.size(); ++warp) ends = block.lanes[warp] == 0 || (m.counted >> warp & 1u) != 0;
+  if (m.arrived > 0 && (ends || m.arrived == m.expected)) complete_named(m);
 }
 void worker::let_go(meeting& m) {
   for (thread_state* t : m.waiting) {

@@ -126,6 +126,11 @@ struct way_out {
   unsigned from = 0, behind = 0;
   bool goes_past(place barrier) const;
 };
+// Lanes of a warp that have ended on one such way.
+struct lanes_gone {
+  unsigned lanes;
+  way_out by;
+};
 
 struct thread_state : machine::thread_view {
   worker* owner = nullptr;
@@ -140,6 +145,7 @@ struct thread_state : machine::thread_view {
   copy_queue copies;
   bulk_store_queue stores;
   const machine::exchange_slot* exchanged = nullptr;  // what the last exchange returned
+  unsigned exchanged_by = 0;                          // the lanes that brought it
   const void* brought = nullptr;                      // to the collective operation it waits in
   bool cluster_arrived = false;                       // at the cluster's barrier, and has not waited since
   unsigned cluster_phase = 0;                         // in which it arrived last
@@ -168,6 +174,20 @@ struct meeting {
   place where{};
 };
 
+// A barrier that counts warps: one has come when all of its lanes have that have not ended.
+struct named_barrier : meeting {
+  struct of_warp {
+    unsigned lanes = 0, staying = 0;    // that have come, while others are missing; those of them that wait for other warps too
+    std::vector<thread_state*> coming;  // these lanes
+    bool aligned = false;               // one of them says that all lanes of the warp come to the same place
+    place where{};
+  };
+  std::vector<of_warp> warps;
+  int incomplete = 0;         // lanes that wait for others of their warp
+  std::uint32_t counted = 0;  // warps that have come
+  bool whole = false;         // all warps of the block that have not ended are to come
+};
+
 // Lanes with one mask that exchange values. Two sets of values alternate: who comes to the next exchange has read the one before.
 struct warp_meeting {
   unsigned mask = 0;
@@ -177,6 +197,7 @@ struct warp_meeting {
   place where{};
   std::vector<thread_state*> waiting;
   machine::exchange_slot values[2][32];
+  unsigned came[2] = {};      // the lanes that brought them
   std::uint64_t brought = 0;  // in the last exchange: a number made of the values and the place
   bool again = false;         // the same as in the one before
 };
@@ -209,10 +230,11 @@ struct block_state : machine::block_view {
   meeting barrier;
   std::vector<std::pair<int, way_out>> gone;  // threads that have gone past barriers and ended: one for each way
   machine::vote_count votes{};                // of the last block barrier
-  meeting named[16];
+  named_barrier named[16];
   std::vector<std::vector<std::unique_ptr<warp_meeting>>> warp;
-  std::vector<unsigned> lanes;            // of each warp, that have not ended
-  std::vector<whole_warp_meeting> whole;  // by warp
+  std::vector<unsigned> lanes;                // of each warp, that have not ended
+  std::vector<std::vector<lanes_gone>> past;  // of each warp, that have gone past what its lanes do together
+  std::vector<whole_warp_meeting> whole;      // by warp
   std::vector<thread_state*> at_mbarriers;
   std::vector<bulk_load_state> loads;   // issued, not landed
   std::vector<warp_matrices> matrices;  // by warp
@@ -274,7 +296,9 @@ class worker {
   void make_ready(thread_state& t);
   void complete(meeting& m);
   void complete(warp_meeting& m);
-  void complete_named(meeting& m);
+  void complete_named(named_barrier& m);
+  void come(block_state& block, named_barrier& m, std::size_t warp);  // all of its lanes have
+  void end_if_complete(const block_state& block, named_barrier& m);
   void arrive(cluster_state& c);
   void wake_mbarrier(block_state& block, const void* word);
   bool lands_now();  // whether a copy issued now lands at once
@@ -299,6 +323,7 @@ class worker {
   void begin_block(block_state& block, std::uint64_t index);
   void finish_thread(thread_state& self);
   void no_longer_missing(const thread_state& self);
+  void note_way_out(const thread_state& self);
   thread_state* pick();
   thread_state* draw();
   thread_state* choose();
@@ -348,6 +373,9 @@ thread_state& here();
 void meet_block(thread_state& self, bool yes, place where);
 // What takes the whole warp is called by a part of it: lanes of self's warp have ended, or pass it by.
 [[noreturn]] void lanes_missing(const thread_state& self, const char* what, place where);
+// None of these lanes of self's warp has gone past this place and ended, where self waits or comes to. `who` is to come there.
+constexpr const char *named_by_mask = "All lanes that its mask names and", *all_of_warp = "All lanes of the warp";
+void require_none_past(const thread_state& self, unsigned lanes, place where, const char* who);
 // The threads of the block have ended: what the warps of a warpgroup have to do alike, they have done.
 void require_alike(block_state& block);
 inline thread_state& called_from(const void* code) {

@@ -393,7 +393,7 @@ std::vector<mutant> threads_of_a_block() {
       made<role::no_wait_for_empty>("roles-no-wait-for-empty", "does not wait for the words to be given back", overwritten_in_use,
                                     not_released),
       made<role::full_not_arrived>("roles-full-not-arrived", "never says that the words are there", deadlock, "at a named barrier"),
-      made<role::same_barrier>("roles-same-barrier", "one named barrier for both events", race, ""),
+      made<role::same_barrier>("roles-same-barrier", "one named barrier for both events", deadlock, "at a named barrier"),
 
       made<bound::none>("stencil"),
       made<bound::halo_not_zeroed>("stencil-halo-not-zeroed", "nobody writes the first word of the halo", uninitialised,

@@ -180,8 +180,9 @@ TEST(inline_ptx, becomes_calls) {
                 "get<unsigned>(ap_o1))); } ");
   EXPECT_EQ(of_asm(R"(asm volatile("" ::: "memory");)"), "");
   EXPECT_THAT(of_asm(R"(asm("bar.sync 1, 64;");)"),
-              HasSubstr(to_ptx + "barrier_sync(" + to_ptx + "get<int>((1)), " + to_ptx + "get<int>((64)), "));
-  EXPECT_THAT(of_asm(R"(asm("barrier.arrive 2, 64;");)"), HasSubstr(to_ptx + "barrier_arrive("));
+              HasSubstr("machine::barrier(" + to_ptx + "get<int>((1)), " + to_ptx + "get<int>((64)), {true, true}, "));
+  EXPECT_THAT(of_asm(R"(asm("barrier.arrive 2, 64;");)"),
+              HasSubstr("machine::barrier(" + to_ptx + "get<int>((2)), " + to_ptx + "get<int>((64)), {false, false}, "));
   EXPECT_THAT(of_asm(R"(__asm__ __volatile__("st.global.u8 [%0+-4], 0x1F;" :: "l"(p));)"),
               AllOf(HasSubstr("get<unsigned long>(ap_o0) + (-4)"), HasSubstr("{" + to_ptx + "get<unsigned char>((0x1F))}")));
 }

@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "missing_lanes.hpp"
+
+#include <fcntl.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <csignal>
+#include <cstring>
+
+namespace antiphase::plain {
+namespace {
+
+constexpr unsigned char usual = 0xFF;             // NaN, -1
+constexpr unsigned char others[] = {0x7A, 0xFA};  // far above and below other numbers, in every format
+
+}  // namespace
+
+void missing_lanes::bring(checker_detail::model& m, checker_detail::place_number at, void* value, std::size_t bytes) {
+  if (!is_other() && left_ > 0 && places_.insert(at).second) {
+    --left_;
+    reading& r =
+        readings_.emplace_back(reading{at, m.side_here(at, "a shuffle from a lane that does not take part, whose value is used"), {}});
+    for (const unsigned char byte : others)
+      if (!is_other()) begin(r, byte);
+  }
+  std::memset(value, is_other() && at == place_ ? byte_ : usual, bytes);
+}
+
+void missing_lanes::begin(reading& r, unsigned char byte) {
+  int ends[2] = {};
+  if (pipe2(ends, O_CLOEXEC) != 0) return;
+  const pid_t other = fork();
+  if (other != 0) {
+    close(ends[1]);
+    if (other > 0)
+      r.others.emplace_back(other, ends[0]);
+    else
+      close(ends[0]);
+    return;
+  }
+  prctl(PR_SET_PDEATHSIG, SIGKILL);
+  const int nowhere = open("/dev/null", O_WRONLY | O_CLOEXEC);
+  for (const int shown : {STDOUT_FILENO, STDERR_FILENO}) dup2(nowhere, shown);
+  answer_ = ends[1];
+  byte_ = byte;
+  place_ = r.at;
+}
+
+void missing_lanes::launch_ended(checker_detail::model& m, const std::string& kernel, const std::function<std::uint64_t()>& outcome) {
+  if (is_other()) {
+    const std::uint64_t mine = outcome();
+    _exit(write(answer_, &mine, sizeof mine) == sizeof mine ? 0 : 1);
+  }
+  if (readings_.empty()) return;
+  const std::uint64_t mine = outcome();
+  for (const reading& r : readings_) {
+    bool used = false;
+    for (const auto& [process, answer] : r.others) {
+      std::uint64_t theirs = 0;
+      const bool told = read(answer, &theirs, sizeof theirs) == sizeof theirs;
+      int status = 0;
+      waitpid(process, &status, 0);
+      close(answer);
+      used |= told ? theirs != mine : WIFEXITED(status);  // it came to an end of another kind
+    }
+    if (used)
+      m.note(finding_kind::barrier_misuse, kernel, r.at, r.by,
+             "the lane in the mask and at the shuffle, or a mask and a condition that leave the value out: what it brings is undefined");
+  }
+  readings_.clear();
+  places_.clear();
+}
+
+void missing_lanes::launch_failed() {
+  if (is_other()) _exit(1);
+  for (const reading& r : readings_)
+    for (const auto& [process, answer] : r.others) {
+      kill(process, SIGKILL);
+      waitpid(process, nullptr, 0);
+      close(answer);
+    }
+  readings_.clear();
+  places_.clear();
+}
+
+}  // namespace antiphase::plain

@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+// Named barriers count warps: lanes that have returned, or that the last warp does not have, are not missed there. Broken, half of the
+// lanes of each warp come to an aligned barrier, and the others to the kernel's end; as many come as it counts.
+#include <cstdio>
+
+constexpr int threads = 80, left = 70;
+
+__global__ void reversed(const int* from, int* to) {
+  __shared__ int word[threads], next[threads], last[threads];
+  const int t = threadIdx.x;
+  if (t >= left) return;
+  word[t] = from[t];
+  asm volatile("bar.sync 1;" ::: "memory");
+  next[t] = word[left - 1 - t];
+  if (t >= 64)
+    asm volatile("bar.arrive 2, 96;" ::: "memory");
+  else
+    asm volatile("bar.sync 2, 96;" ::: "memory");
+  if (t < 64) last[t] = next[left - 1 - t];
+  if (t < 32) {
+    asm volatile("barrier.sync.aligned 3, %0;" ::"n"(64) : "memory");
+    to[t] = last[t + 32];
+  } else if (t < 64) {
+    asm volatile("barrier.cta.arrive.aligned 3, 64;" ::: "memory");
+    to[t] = 0;
+  }
+}
+
+__global__ void halves(const int* from, int* to) {
+  __shared__ int word[128];
+  const int t = threadIdx.x;
+  word[t] = from[t % left];
+#ifdef BROKEN
+  if (t % 32 < 16) asm volatile("bar.sync 1, 64;" ::: "memory");  // FOUND: divergent barrier
+#else
+  asm volatile("bar.sync 0, 128;" ::: "memory");
+#endif
+  if (t % 32 < 16) to[t / 32 * 16 + t % 16] = word[t ^ 32];
+}
+
+int main() {
+  int host[left], result[64], *from, *to;
+  for (int i = 0; i < left; ++i) host[i] = 7 * i + 3;
+  cudaMalloc(&from, sizeof host), cudaMalloc(&to, sizeof result);
+  cudaMemcpy(from, host, sizeof host, cudaMemcpyHostToDevice);
+  reversed<<<1, threads>>>(from, to);
+  cudaMemcpy(result, to, sizeof result, cudaMemcpyDeviceToHost);
+  for (int i = 0; i < 32; ++i)
+    if (result[i] != host[i + 32]) return std::printf("%d is %d\n", i, result[i]), 1;
+  halves<<<1, 128>>>(from, to);
+  cudaFree(from), cudaFree(to);
+}
