@@ -95,7 +95,7 @@ def run(words):
                 value = words.pop(0)
             if not value:
                 usage(f"antiphase run: {option} has no value")
-            settings[_VALUES[option]] = value
+            settings[_VALUES[option]] = os.path.abspath(value) if option == "--json" else value
         else:
             usage(f"antiphase run: there is no option {option}")
     least, precision = settings.get("ANTIPHASE_LEAST", "0"), settings.get("ANTIPHASE_PRECISION", "fp32")
@@ -114,7 +114,7 @@ def run(words):
                  "without them; ANTIPHASE_CUBLAS_LIBRARY may name a link")
     before = os.environ.get("LD_PRELOAD")
     os.environ["LD_PRELOAD"] = f"{library}:{before}" if before else library
-    os.environ.update(settings)
+    os.environ.update(settings, ANTIPHASE_STARTED=str(os.getpid()))
     sys.stdout.flush()
     os.execv(sys.executable, [*_interpreter(), *words])
 

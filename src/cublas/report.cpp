@@ -2,6 +2,7 @@
 #include "src/cublas/report.hpp"
 
 #include <antiphase_cublas.h>
+#include <link.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -11,6 +12,7 @@
 #include <cinttypes>
 #include <cstdarg>
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
 #include <map>
 #include <mutex>
@@ -133,6 +135,31 @@ std::vector<const row*> by_time(const books& b) {
   return all;
 }
 
+// The process that `antiphase run` has become; its children inherit all of its environment.
+bool was_started() {
+  const char* const number = std::getenv("ANTIPHASE_STARTED");
+  return number != nullptr && std::to_string(getpid()) == number;
+}
+
+// Who speaks: of several processes, and of a parallel program's ranks.
+std::string speaker() {
+  std::string text = "antiphase[" + std::to_string(getpid());
+  for (const char* const name : {"RANK", "OMPI_COMM_WORLD_RANK", "PMI_RANK", "SLURM_PROCID"})
+    if (const char* const rank = std::getenv(name); rank != nullptr && *rank != '\0') return text + ", rank " + rank + "]";
+  return text + "]";
+}
+
+int look_for_cublas(dl_phdr_info* library, std::size_t, void* found) {
+  *static_cast<bool*>(found) |= std::strstr(library->dlpi_name, "libcublas") != nullptr;
+  return 0;
+}
+std::string why_nothing() {
+  bool found = false;
+  dl_iterate_phdr(look_for_cublas, &found);
+  return found ? "cuBLAS was loaded, and no product of it was called through here (docs/cublas.md says who is not served)"
+               : "no cuBLAS was loaded";
+}
+
 // Whether it would help, and how much.
 std::string judgement(const books& b) {
   double now = 0, then = 0;
@@ -143,6 +170,7 @@ std::string judgement(const books& b) {
     now += k.seconds(), then += takes ? k.left() : k.seconds(), calls += k.calls;
     if (takes) worth += k.calls, measured &= k.timed > 0;
   }
+  if (calls == 0) return "no products: " + why_nothing() + "\n";
   if (worth == 0) return written("antiphase would compute none of the %" PRIu64 " products: it would not help this program\n", calls);
   return written("antiphase would compute %" PRIu64 " of %" PRIu64
                  " products: %.3g s of products would become %.3g s, %.2f times as fast (%s; the rest of the program stays as it is)\n",
@@ -185,24 +213,35 @@ std::string json(const books& b) {
   return text + "\n  ],\n  \"judgement\": \"" + sentence + "\"\n}\n";
 }
 
-// %p in the path is the number of the process, which may be a child of who has read the environment.
+// %p in the path is the number of the process. Without it the process that was started has the path, and its children theirs.
 void write_to(std::string path, const std::string& text) {
+  if (path.find("%p") == std::string::npos && std::getenv("ANTIPHASE_STARTED") != nullptr && !was_started()) path += ".%p";
   for (std::size_t at = 0; (at = path.find("%p", at)) != std::string::npos;) path.replace(at, 2, std::to_string(getpid()));
   std::FILE* const file = std::fopen(path.c_str(), "we");
-  if (file == nullptr || std::fwrite(text.data(), 1, text.size(), file) != text.size() || std::fclose(file) != 0)
+  const bool written = file != nullptr && std::fwrite(text.data(), 1, text.size(), file) == text.size();
+  if ((file != nullptr && std::fclose(file) != 0) || !written)
     std::fprintf(stderr, "antiphase: cannot write '%s': %s\n", path.c_str(), std::strerror(errno));
 }
 
 void tell() noexcept try {
   books& b = open_books();
-  if (b.all() == 0) return;
   const settings& s = said();
+  if (b.all() == 0) {
+    if (!was_started() || !(s.profiles || s.reports.value_or(false))) return;
+    const std::string line = speaker() + ": no products: " + why_nothing() + "\n";
+    if (s.log_file.empty())
+      std::fputs(line.c_str(), stderr);
+    else
+      write_to(s.log_file, line);
+    if (s.profiles && !s.profile_json.empty()) write_to(s.profile_json, json(b));
+    return;
+  }
   finish_timing();
   const std::scoped_lock lock(b.change);
   if (s.profiles) {
     const std::string text = table(b) + judgement(b);
     if (s.log_file.empty())
-      std::fputs(("antiphase: products of this program, all computed by cuBLAS\n" + text).c_str(), stderr);
+      std::fputs((speaker() + ": products of this program, all computed by cuBLAS\n" + text).c_str(), stderr);
     else
       write_to(s.log_file, text);
     if (!s.profile_json.empty()) write_to(s.profile_json, json(b));
@@ -210,10 +249,11 @@ void tell() noexcept try {
   }
   // Who has been led here while running is told only if he asks.
   if (!s.reports.value_or(b.count_of(outcome::computed) > 0 && !has_been_enabled())) return;
+  const std::string line = speaker() + report().substr(std::strlen("antiphase"));
   if (s.log_file.empty())
-    std::fputs(report().c_str(), stderr);
+    std::fputs(line.c_str(), stderr);
   else
-    write_to(s.log_file, report() + table(b));
+    write_to(s.log_file, line + table(b));
 } catch (...) {  // there is no memory for words
 }
 

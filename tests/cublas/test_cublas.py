@@ -57,6 +57,8 @@ class Clients:
         words = [str(word) for word in command]
         clean = {name: value for name, value in os.environ.items() if not name.startswith("ANTIPHASE_")}
         done = subprocess.run(words, text=True, capture_output=True, env=clean | environment, timeout=100)
+        done.raw = done.stderr
+        done.stderr = re.sub(r"^antiphase\[\d+\]", "antiphase", done.stderr, flags=re.M)  # the process: see calls()
         if done.returncode != 0:
             sys.exit(f"{' '.join(words)} with {environment}\nreturned {done.returncode}:\n{done.stdout}{done.stderr}")
         return done
@@ -199,6 +201,30 @@ def calls(clients):
     expect(out, ["taken"] * 3, "products of a child")
     expect([line.split(",")[0] for line in err.splitlines()],
            ["antiphase: 2 of 2 products computed (100 %)", "antiphase: 1 of 1 products computed (100 %)"], "each tells its own")
+    # Who speaks, and what of a program without products: only the process that was started is asked. A shell becomes it, with its number.
+    def started(*words, **environment):
+        command = ("sh", "-c", 'export ANTIPHASE_STARTED=$$ LD_PRELOAD="$0"; echo $$; exec "$@"', clients.interposer, *words)
+        done = clients.execute(*command, ANTIPHASE_DEVICE="cpu", **environment)
+        number, *out = done.stdout.split()
+        return number, out, done.raw
+    number, _, err = started(program, one, **least, RANK="3")
+    expect(err.startswith(f"antiphase[{number}, rank 3]: 1 of 1 products computed"), True, err)
+    number, _, err = started(program, one, "fork:33:21:17:2:0", **least)
+    speakers = re.findall(r"^antiphase\[(\d+)\]: ", err, flags=re.M)
+    expect((len(set(speakers)), number in speakers), (2, True), err)
+    nothing, profile = clients.folder / "nothing.json", {"ANTIPHASE_PROFILE": "1"}
+    for words, why in ((("/bin/true",), "no cuBLAS was loaded"), ((program,), "cuBLAS was loaded, and no product of it was called")):
+        number, _, err = started(*words, ANTIPHASE_REPORT="1")
+        expect(err.startswith(f"antiphase[{number}]: no products: {why}"), True, err)
+        expect(started(*words)[2], "", "nobody has asked")
+        started(*words, **profile, ANTIPHASE_PROFILE_JSON=str(nothing))
+        read = json.loads(nothing.read_text())
+        expect((read["products"], read["judgement"].startswith(f"no products: {why}")), ([], True), "the file of none")
+        nothing.unlink()
+    # A child's list does not overwrite its parent's.
+    number, _, _ = started(program, "nowhere:512:512:16:5:0", "fork:512:512:16:2:0", **profile, ANTIPHASE_PROFILE_JSON=str(nothing))
+    lists = {file.name: sum(one["calls"] for one in json.loads(file.read_text())["products"]) for file in clients.folder.glob("nothing.json*")}
+    expect((lists.pop("nothing.json"), len(lists), number in str(lists)), (5, 1, False), "two processes, two lists")
     # Threads: half of them have their products taken.
     err = said("threads:40:30:30:20:0", ANTIPHASE_LEAST="30")
     expect(re.sub("[0-9.e-]+ s saved", "S s saved", err),

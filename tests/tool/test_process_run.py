@@ -2,6 +2,7 @@
 """antiphase run as a process: what the program that it starts finds. tests/cublas has what becomes of its products."""
 import os
 import pathlib
+import subprocess
 
 from process import ToolTest, main
 
@@ -48,6 +49,19 @@ class Run(ToolTest):
                                     ("./text", 126, "Permission denied"), ("./folder", 126, "a folder"), ("./text/x", 126, "Not a directory")):
             self.refused(code, [f"cannot run '{program}'", said], "run", program, "--help")
             self.refused(code, [f"cannot run '{program}'", said], "run", "--report", "--", program)
+
+    def test_what_cannot_be_preloaded_is_said(self):
+        source, program, script = (self.folder / name for name in ("empty.c", "static", "script"))
+        source.write_text("int main(void) { return 0; }\n")
+        subprocess.run(["gcc", "-static", source, "-o", program], check=True)
+        script.write_text(f"#!{program} -x\n")
+        script.chmod(0o755)
+        for named in (program, script):
+            for option in ("--report", "--profile"):
+                said = self.run_tool("run", option, str(named)).stderr.decode()
+                self.assertRegex(said, r"no products will be seen: \S+/static is linked statically")
+            self.assertEqual(self.run_tool("run", str(named)).stderr.decode(), "")
+        self.assertRegex(self.run_tool("run", "--report", "true").stderr.decode(), r"^antiphase\[\d+\]: no products: no cuBLAS was loaded\n$")
 
     def test_mistakes(self):
         self.refused(2, ["program"], "run")

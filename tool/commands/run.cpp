@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // The subcommand run: a program whose products of cuBLAS antiphase computes.
+#include <elf.h>
 #include <fmt/format.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <antiphase/core/error.hpp>
@@ -8,7 +10,10 @@
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
+#include <fstream>
+#include <ios>
 #include <memory>
+#include <sstream>
 #include <string>
 #include <system_error>
 #include <vector>
@@ -59,6 +64,47 @@ std::string interposer() {
   throw error(fmt::format("libantiphase_cublas.so is missing: expected {}", places[0].lexically_normal().string()));
 }
 
+// What execvp() will run: the file itself, or the first of its name in PATH that may be executed.
+fs::path file_of(const std::string& program) {
+  if (program.find('/') != std::string::npos) return program;
+  const char* const path = std::getenv("PATH");
+  std::istringstream folders(path == nullptr ? "/bin:/usr/bin" : path);
+  for (std::string folder; std::getline(folders, folder, ':');) {
+    const fs::path file = fs::path(folder) / program;
+    if (std::error_code ignored; fs::is_regular_file(file, ignored) && access(file.c_str(), X_OK) == 0) return file;
+  }
+  return {};
+}
+
+// Why the loader will put nothing in front of the program, or of the interpreter that its first line names; empty: nothing is known.
+std::string cannot_be_preloaded(const std::string& program, int depth = 0) {
+  const fs::path file = file_of(program);
+  std::ifstream in(file, std::ios::binary);
+  std::string head(sizeof(Elf64_Ehdr), '\0');
+  if (file.empty() || !in.read(head.data(), 2)) return {};
+  constexpr int most_interpreters = 4;
+  if (head.starts_with("#!")) {
+    std::string line, first;
+    std::getline(in, line);
+    std::istringstream(line) >> first;
+    return first.empty() || depth == most_interpreters ? std::string() : cannot_be_preloaded(first, depth + 1);
+  }
+  struct stat about {};
+  if (stat(file.c_str(), &about) == 0 &&
+      (((about.st_mode & S_ISUID) != 0 && about.st_uid != getuid()) || ((about.st_mode & S_ISGID) != 0 && about.st_gid != getgid())))
+    return fmt::format("{} runs as another user or group, for which the loader ignores LD_PRELOAD", file.string());
+  in.read(head.data() + 2, static_cast<std::streamsize>(head.size()) - 2);
+  Elf64_Ehdr elf;
+  std::memcpy(&elf, head.data(), sizeof elf);
+  if (!in || std::memcmp(elf.e_ident, ELFMAG, SELFMAG) != 0 || elf.e_ident[EI_CLASS] != ELFCLASS64) return {};
+  for (int i = 0; i < elf.e_phnum; ++i) {
+    Elf64_Phdr part;
+    in.seekg(static_cast<std::streamoff>(elf.e_phoff) + std::streamoff{i} * elf.e_phentsize);
+    if (!in.read(reinterpret_cast<char*>(&part), sizeof part) || part.p_type == PT_INTERP) return {};
+  }
+  return fmt::format("{} is linked statically, so that no library can be put in front of another", file.string());
+}
+
 void set(const char* name, const std::string& value) {
   if (setenv(name, value.c_str(), 1) != 0) throw error(fmt::format("setting {} failed: {}", name, std::strerror(errno)));
 }
@@ -73,6 +119,9 @@ void run(request& r) {
   if (r.report) set("ANTIPHASE_REPORT", "1");
   if (r.profile) set("ANTIPHASE_PROFILE", "1");
   if (!r.json.empty()) set("ANTIPHASE_PROFILE_JSON", fs::absolute(r.json).string());
+  set("ANTIPHASE_STARTED", std::to_string(getpid()));
+  if (r.report || r.profile)
+    if (const std::string why = cannot_be_preloaded(r.words[0]); !why.empty()) say({}, fmt::format("no products will be seen: {}", why));
   std::vector<char*> words;
   for (std::string& word : r.words) words.push_back(word.data());
   words.push_back(nullptr);
@@ -98,8 +147,7 @@ void add_run(arguments program) {
         return value == "fp32" || value == "strict" ? "" : fmt::format("'{}': expected fp32 or strict", value);
       })
       .type_name("NAME");
-  command.add_flag("--report", r->report,
-                   "Say at the end how many products were computed, even if it is none, of a program that has called cuBLAS");
+  command.add_flag("--report", r->report, "Say at the end how many products were computed, even if it is none; and why, if none was seen");
   command.add_flag("--profile", r->profile, "Compute none: list them, with their times, which would be computed, and why not the others");
   command.add_option("--json", r->json, "Write the list to a file too; %p in its name is the number of the process")
       .check(not_empty())
