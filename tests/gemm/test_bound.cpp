@@ -93,7 +93,8 @@ TEST(gemm_choice_bound, is_that_of_the_kernel) {
   EXPECT_EQ(units({.options = {.policy = "split"}}), split);
   EXPECT_EQ(units({.options = {.policy = "split-inside"}}), split);
   EXPECT_EQ(units({.kib = 99, .options = {.policy = "split-mma"}}), split);
-  EXPECT_EQ(units({.major = 8, .minor = 6, .kib = 99}), on_ampere);
+  EXPECT_EQ(units({.major = 8, .minor = 6, .kib = 99, .options = {.policy = "split-mma"}}), on_ampere);
+  EXPECT_EQ(units({.major = 8, .minor = 6, .kib = 99}), 1 + 6556 * 0x1p-29);  // dots, as it is small
   EXPECT_EQ(units({.major = 12, .kib = 99}), 6556);
   EXPECT_EQ(units({.major = 12, .kib = 99, .options = {.policy = "split-mma"}}), infinity);
   EXPECT_EQ(units({.options = {.accuracy = precision::strict}}), 6556);

@@ -446,9 +446,9 @@ AP_ON_BOTH_DEVICES(gemm_split_kinds);
 gemm_choice chosen_on(int major, int minor, std::size_t shared, std::string_view policy = "auto") {
   device_limits device = simulated_device();
   device.major = major, device.minor = minor, device.shared_opt_in = shared;
-  alignas(16) static float x[8 * 40] = {}, y[64] = {};
+  alignas(16) static float x[600 * 1000] = {}, y[600 * 600] = {};
   const context where(make_cpu_executor({.limits = device}));
-  return explain(where, {.a = row_major<const float>(x, 8, 40), .b = row_major<const float>(x, 40, 8), .c = row_major(y, 8, 8)},
+  return explain(where, {.a = row_major<const float>(x, 600, 1000), .b = row_major<const float>(x, 1000, 600), .c = row_major(y, 600, 600)},
                  {.policy = policy});
 }
 TEST(gemm_split_choice, is_by_the_device) {
