@@ -141,10 +141,10 @@ TEST_P(gemm_short, is_chosen_for_many_tiny_products) {
   };
   EXPECT_THAT(refused(where, 5), testing::HasSubstr("for K up to 4, K is 5"));
   device_limits other = simulated_device();
-  other.major = 8, other.minor = 6;
+  other.major = 7, other.minor = 5;  // slow in FP64, and without a faster way to keep the bound
   const context slow(make_cpu_executor({.limits = other}));
   EXPECT_NE(chosen(slow, 4).kernel, "short");
-  EXPECT_THAT(refused(slow, 4), testing::HasSubstr("FP64 at half the speed of FP32"));
+  EXPECT_EQ(refused(slow, 4), "nothing") << "who asks for it gets it";
 }
 
 TEST_P(gemm_short, every_schedule_gives_the_same_bits) {
