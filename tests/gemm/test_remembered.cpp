@@ -203,6 +203,7 @@ TEST_F(repeated_calls, each_difference_makes_another_call) {
   };
   for (const step& s : steps) {
     asked first = base(m);
+    if (s.in_parts) first.how.policy = "split-mma";
     s.before(first);
     asked second = first;
     s.then(second);
@@ -268,7 +269,7 @@ TEST(remembered_calls, devices_are_told_apart) {
 // An allocator may make products itself, as many as there is room for, while one is under way that it allocates for.
 TEST(remembered_calls, stay_while_they_are_used) {
   noted on(published_device("8.6"), launches::are_written_down);
-  const asked q = nowhere(64, 64, 64);
+  const asked q = nowhere(256, 256, 256);
   const auto run = [&](const asked& one) {
     on.launched.clear();
     gemm(lent(on), one.what, one.how);
