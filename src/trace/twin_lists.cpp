@@ -20,25 +20,28 @@ template <class T> std::vector<T> all_of(lists_of<T> lists) {
   }
   return all;
 }
-// Made once for each T: no two callers have the same.
-template <class T> const std::vector<T>& of_target(target where, lists_of<T> on_cpu, lists_of<T> on_cuda) {
-  static constinit made_once<std::vector<T>> cpu, cuda;
-  return where == target::cuda ? cuda.get([&] { return all_of<T>(on_cuda); }) : cpu.get([&] { return all_of<T>(on_cpu); });
-}
+template <class T> struct by_target {
+  made_once<std::vector<T>> cpu, cuda;
+  const std::vector<T>& of(target where, lists_of<T> on_cpu, lists_of<T> on_cuda) {
+    return where == target::cuda ? cuda.get([&] { return all_of<T>(on_cuda); }) : cpu.get([&] { return all_of<T>(on_cpu); });
+  }
+};
 
 }  // namespace
 
 namespace gemms {
 
 const std::vector<twin>& all_twins(target where) {
-  return of_target<twin>(
+  static constinit by_target<twin> made;
+  return made.of(
       where, {cpu::twins_by_threads, cpu::twins_by_engine, cpu::twins_of_split, cpu::twins_of_streams, cpu::twins_of_streams_by_copiers},
       {AP_IF_CUDA(cuda::twins_by_threads, cuda::twins_by_engine, cuda::twins_of_split, cuda::twins_of_streams,
                   cuda::twins_of_streams_by_copiers)});
 }
 const std::vector<instance>& traced_instances(target where) {
-  return of_target<instance>(where, {cpu::traced_plain_kernels, cpu::traced_async_kernels},
-                             {AP_IF_CUDA(cuda::traced_plain_kernels, cuda::traced_async_kernels)});
+  static constinit by_target<instance> made;
+  return made.of(where, {cpu::traced_plain_kernels, cpu::traced_async_kernels},
+                 {AP_IF_CUDA(cuda::traced_plain_kernels, cuda::traced_async_kernels)});
 }
 
 }  // namespace gemms
@@ -46,8 +49,9 @@ const std::vector<instance>& traced_instances(target where) {
 namespace scans {
 
 const std::vector<twin>& all_twins(target where) {
-  return of_target<twin>(where, {cpu::scan_twins, cpu::scan_twins_by_threads, cpu::wave_twins},
-                         {AP_IF_CUDA(cuda::scan_twins, cuda::scan_twins_by_threads, cuda::wave_twins)});
+  static constinit by_target<twin> made;
+  return made.of(where, {cpu::scan_twins, cpu::scan_twins_by_threads, cpu::wave_twins},
+                 {AP_IF_CUDA(cuda::scan_twins, cuda::scan_twins_by_threads, cuda::wave_twins)});
 }
 
 }  // namespace scans
