@@ -27,7 +27,7 @@ __global__ void roles(const int* from, int* to) {
     asm volatile("bar.sync 1, 64;" ::: "memory");
     to[32 * i + t] = word[31 - t];
 #ifndef BROKEN
-    if (i < 2) asm volatile("bar.arrive 2, 64;" ::: "memory");
+    if (i < 2) asm volatile("bar.cta.arrive 2, 64;" ::: "memory");
 #endif
   }
   unsigned done = 0;
