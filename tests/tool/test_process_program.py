@@ -226,7 +226,7 @@ class Info(ToolTest):
 
     def test_what_runs_on_a_device_that_is_not_here(self):
         info = json.loads(self.run_tool("info", "--json").stdout)
-        automatic = {"7.5": ("double-buffered",) * 2, "8.0": ("split-mma", "stream"), "8.6": ("split-mma",) * 2, "8.9": ("split-mma",) * 2,
+        automatic = {"7.5": ("double-buffered",) * 2, "8.0": ("split-mma", "stream"), "8.6": ("split-mma", "short"), "8.9": ("split-mma", "short"),
                      "9.0": ("split", "stream"), "10.0": ("stream", "stream"), "12.0": ("warp-tile",) * 2}
         for capability, (large, few_k) in automatic.items():
             told, gemm, auto, scan = self.there(capability)
