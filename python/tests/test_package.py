@@ -245,7 +245,7 @@ class Program(Scratch):
         script = self.script()
         self.assertEqual(run(script, "-x", "--report"), "['-x', '--report'] True 0 None None None None None")
         self.assertEqual(run("--report", "--least", 512, "--precision=strict", script), "[] True 0 1 512 strict None None")
-        self.assertEqual(run("--profile", "--json=a.json", script), "[] True 0 None None None 1 a.json")
+        self.assertEqual(run("--profile", "--json=a.json", script), f"[] True 0 None None None 1 {os.path.abspath('a.json')}")
         paths = f"{self.folder}:{os.environ.get('PYTHONPATH', '')}"
         self.assertEqual(run("--", "-m", "module_of_mine", "y", PYTHONPATH=paths), "['y'] True 0 None None None None None")
         another = self.built("libanother.so", "int another;")
