@@ -175,7 +175,11 @@ constexpr std::uint32_t poison = 0x7FADBEEF;
 
 void require_poison(const thread_state& t, const sum_in_flight& s, place where) {
   const float* registers = s.registers[t.index % warp];
-  const auto is_poison = [](const float& x) { return std::memcmp(&x, &poison, sizeof x) == 0; };  // by bits: a copy might quiet it
+  const auto is_poison = [](const float& x) {  // by bits: a copy of the float might quiet it
+    std::uint32_t bits = 0;
+    std::memcpy(&bits, &x, sizeof bits);
+    return bits == poison;
+  };
   if (!std::all_of(registers, registers + s.columns / 2, is_poison))
     fail(t, fault::barrier_misuse, where, "registers of a wgmma's sum were written before the wgmma_wait that covers it");
 }
