@@ -62,7 +62,7 @@ struct own_kernel {
   std::optional<double> load_seconds;  // from asking for a slot to having it, measured (mean_wait of `antiphase trace` with one stage)
   double compute = 0;                  // seconds that a block alone computes from a slot
   bool asynchronous = true;            // cp.async or bulk copies, not registers
-  // Whether warps that only load fill a channel: S loads are in flight. If not, all warps load and compute in a `pipeline`: S - 1 are.
+  // Warps that only load fill a channel, with S loads in flight; if not, all warps load and compute in a `pipeline`, with S - 1.
   bool by_roles = false;
 };
 // Its members from "smem=16KiB,regs=64,load=16KiB,compute=900clk,threads=256,fixed=0,copy=async,form=pipeline". Sizes: B (default), KiB.

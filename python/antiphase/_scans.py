@@ -228,8 +228,9 @@ class _Scan:
 def scan(x, /, *, op="sum", axis=-1, reverse=False, exclusive=False, by_key=None, heads=None, initial=None, dtype=None, out=None):
     """Running sums, products, minima or maxima along an axis: element i of the result is taken of x's elements up to the i-th.
 
-    op: 'sum', 'product', 'min' or 'max', or by numpy's names, 'add', 'prod', 'maximum' and others. reverse: from the end. exclusive: of the elements before the i-th; the first is `initial`, or else
-    0 of sums, 1 of products, the type's largest number of minima, its lowest of maxima.
+    op: 'sum', 'product', 'min' or 'max', or by numpy's names, 'add', 'prod', 'maximum' and others. reverse: from the end. exclusive: of the
+    elements before the i-th; the first is `initial`, or else 0 of sums, 1 of products, the type's largest number of minima, its lowest of
+    maxima.
     by_key: as many keys as x, which has one axis, has elements: a segment ends where the next key is another one, and each is scanned on
     its own. heads: instead of keys, bools or bytes: a segment begins where one is not 0.
     dtype: of result and sums (that of x; of integers that of out, if given; of bools, which sums count, the default integer): x is converted
@@ -247,8 +248,8 @@ def scan(x, /, *, op="sum", axis=-1, reverse=False, exclusive=False, by_key=None
 def cumulative_sum(x, /, *, axis=None, dtype=None, include_initial=False):
     """The array API's cumulative_sum: running sums along an axis, which an array of one axis need not name.
 
-    dtype: by default x's, or for smaller integers and bools the library's default integer. include_initial: a 0 before the first, so that there is
-    one element more along the axis. Types, devices and errors are those of scan().
+    dtype: by default x's, or for smaller integers and bools the library's default integer. include_initial: a 0 before the first, so that
+    there is one element more along the axis. Types, devices and errors are those of scan().
     """
     kind = _arrays.kind_of(x, "x")
     shape = kind.about(x)[0]

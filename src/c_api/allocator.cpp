@@ -20,7 +20,7 @@
 namespace antiphase::c_api {
 namespace {
 
-// Without a lock: a forked child has the allocator in use, too. Those that were are never destroyed, for somebody may be reading one.
+// The allocator in use changes without a lock, since a forked child has it too. Earlier ones are never destroyed: somebody may read one.
 struct allocator_in_use {
   allocator is;
   const allocator_in_use* before;

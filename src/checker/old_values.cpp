@@ -52,8 +52,8 @@ bool model::brings_old(const void* p, std::size_t bytes, order how, const void* 
     return false;
   std::uint64_t& seen = t.seen[location];
   if (seen >= written.number) return false;
-  // Of two fences of sequential consistency whose scopes include both threads, one comes first: behind the other, all is seen that came
-  // before it.
+  // Two fences of sequential consistency whose scopes include both threads are ordered: behind the later one, all is seen that came before
+  // the earlier one.
   const std::uint32_t cluster = blocks_[t.block].cluster;
   const std::size_t together = c.block == t.block ? 0 : cluster != 0 && cluster == blocks_[c.block].cluster ? 1 : 2;
   const auto fenced_behind = [&](std::uint64_t key) {

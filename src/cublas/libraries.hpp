@@ -14,6 +14,7 @@ const char* file_of(const void* address);
 const void* beginning_of(const void* address);
 bool is_ours(const void* address);
 bool is_cublas(const void* address);
+bool is_cublas_file(const char* path);
 
 // A library that is loaded already, by its file; null if it is not. It stays, unless somebody lets go: its functions are remembered.
 void* loaded(const char* file);

@@ -23,6 +23,13 @@ bool is_sensible(const product& p) {
   return p.lda >= (p.op_a == as_it_is ? p.m : p.k) && p.ldb >= (p.op_b == as_it_is ? p.k : p.n) && p.ldc >= p.m;
 }
 
+// What the arguments alone keep a product from being taken for; computed: nothing.
+outcome told_by_arguments(const product& p) {
+  if (!p.is_f32 || !is_fp32(p.compute)) return outcome::not_fp32;
+  if (!is_sensible(p)) return outcome::unusual;
+  return is_small(p.m, p.n, p.k, p.count) ? outcome::small : outcome::computed;
+}
+
 // What keeps a handle's products from being taken; computed: nothing. `on`: its stream.
 outcome asked_of(const original& of, handle of_caller, antiphase_stream& on) {
   int pointers = -1, math = -1;
@@ -144,9 +151,8 @@ reading request_of(const original& of, function by, handle of_caller, const prod
   refusal otherwise{.why = outcome::no_gain, .as = as};
   const auto no = [&](outcome why) { return otherwise.why = why, otherwise; };
   if (said().profiles && of.is_whole() && of_caller != nullptr) of.stream(of_caller, &otherwise.on);
-  if (!p.is_f32 || !is_fp32(p.compute)) return no(outcome::not_fp32);
-  if (!of.is_whole() || of_caller == nullptr || !is_sensible(p)) return no(outcome::unusual);
-  if (is_small(p.m, p.n, p.k, p.count)) return no(outcome::small);
+  if (const outcome why = told_by_arguments(p); why != outcome::computed) return no(why);
+  if (!of.is_whole() || of_caller == nullptr) return no(outcome::unusual);
   request r{arguments_of(p), nullptr, as};
   // Where factors are only the handle knows: it is asked if the product may be worth it.
   if (!said().profiles) {
@@ -169,10 +175,9 @@ bool is_considered() {
 bool is_passed_on_at_once(const product& p) {
   const settings& s = said();
   if (s.lists() || s.disabled || originals_under_way > 0) return false;
-  const bool known = p.is_f32 && is_fp32(p.compute);
-  if (known && !(is_sensible(p) && is_small(p.m, p.n, p.k, p.count))) return false;
-  count(known ? outcome::small : outcome::not_fp32);
-  return true;
+  const outcome why = told_by_arguments(p);
+  if (why != outcome::computed) count(why);
+  return why != outcome::computed;
 }
 
 int carried_out(const reading& r, int (*call)(void*, void*), void* context) noexcept { return carried_out_now(r, {call, context}); }

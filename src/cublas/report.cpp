@@ -23,6 +23,7 @@
 
 #include "src/cublas/abi.hpp"
 #include "src/cublas/enable.hpp"
+#include "src/cublas/libraries.hpp"
 #include "src/cublas/settings.hpp"
 #include "src/cublas/timer.hpp"
 #include "src/per_process.hpp"
@@ -149,15 +150,11 @@ std::string speaker() {
   return text + "]";
 }
 
-int look_for_cublas(dl_phdr_info* library, std::size_t, void* found) {
-  *static_cast<bool*>(found) |= std::strstr(library->dlpi_name, "libcublas") != nullptr;
-  return 0;
-}
+int stop_at_cublas(dl_phdr_info* library, std::size_t, void*) { return is_cublas_file(library->dlpi_name) ? 1 : 0; }
 std::string why_nothing() {
-  bool found = false;
-  dl_iterate_phdr(look_for_cublas, &found);
-  return found ? "cuBLAS was loaded, and no product of it was called through here (docs/cublas.md says who is not served)"
-               : "no cuBLAS was loaded";
+  return dl_iterate_phdr(stop_at_cublas, nullptr) != 0
+             ? "cuBLAS was loaded, and no product of it was called through here (docs/cublas.md says who is not served)"
+             : "no cuBLAS was loaded";
 }
 
 // Whether it would help, and how much.
@@ -213,6 +210,24 @@ std::string json(const books& b) {
   return text + "\n  ],\n  \"judgement\": \"" + sentence + "\"\n}\n";
 }
 
+// "147 of 159 products computed ...", a line.
+std::string summary(const books& b) {
+  const std::uint64_t all = b.all(), computed = b.count_of(outcome::computed);
+  std::string text = written("%" PRIu64 " of %" PRIu64 " products computed (%.0f %%)", computed, all,
+                             all == 0 ? 0. : 100. * static_cast<double>(computed) / static_cast<double>(all));
+  if (computed > 0) text += written(", %.3g s saved as predicted", 1e-12 * static_cast<double>(b.picoseconds_saved.load()));
+  const char* separator = "; passed on: ";
+  for (int i = 1; i < outcomes; ++i)
+    if (const std::uint64_t n = b.count_of(static_cast<outcome>(i)); n > 0)
+      text += written("%s%" PRIu64 " %s", separator, n, texts[static_cast<std::size_t>(i)]), separator = ", ";
+  if (b.verified + b.not_verified > 0) {
+    text += written("; compared with cuBLAS: %" PRIu64, b.verified);
+    if (b.verified > 0) text += written(", the worst differs by %.2g, of %s", b.worst, text_of(b.worst_of).c_str());
+    if (b.not_verified > 0) text += written(" (%" PRIu64 " could not be)", b.not_verified);
+  }
+  return text + "\n";
+}
+
 // %p in the path is the number of the process. Without it the process that was started has the path, and its children theirs.
 void write_to(std::string path, const std::string& text) {
   if (path.find("%p") == std::string::npos && std::getenv("ANTIPHASE_STARTED") != nullptr && !was_started()) path += ".%p";
@@ -226,34 +241,28 @@ void write_to(std::string path, const std::string& text) {
 void tell() noexcept try {
   books& b = open_books();
   const settings& s = said();
+  const auto write = [&](const std::string& text, const std::string& in_file) {
+    if (s.log_file.empty())
+      std::fputs((speaker() + ": " + text).c_str(), stderr);
+    else
+      write_to(s.log_file, in_file);
+    if (s.profiles && !s.profile_json.empty()) write_to(s.profile_json, json(b));
+  };
   if (b.all() == 0) {
     if (!was_started() || !(s.profiles || s.reports.value_or(false))) return;
-    const std::string line = speaker() + ": no products: " + why_nothing() + "\n";
-    if (s.log_file.empty())
-      std::fputs(line.c_str(), stderr);
-    else
-      write_to(s.log_file, line);
-    if (s.profiles && !s.profile_json.empty()) write_to(s.profile_json, json(b));
-    return;
+    const std::string line = "no products: " + why_nothing() + "\n";
+    return write(line, speaker() + ": " + line);
   }
   finish_timing();
   const std::scoped_lock lock(b.change);
   if (s.profiles) {
     const std::string text = table(b) + judgement(b);
-    if (s.log_file.empty())
-      std::fputs((speaker() + ": products of this program, all computed by cuBLAS\n" + text).c_str(), stderr);
-    else
-      write_to(s.log_file, text);
-    if (!s.profile_json.empty()) write_to(s.profile_json, json(b));
-    return;
+    return write("products of this program, all computed by cuBLAS\n" + text, text);
   }
   // Who has been led here while running is told only if he asks.
   if (!s.reports.value_or(b.count_of(outcome::computed) > 0 && !has_been_enabled())) return;
-  const std::string line = speaker() + report().substr(std::strlen("antiphase"));
-  if (s.log_file.empty())
-    std::fputs(line.c_str(), stderr);
-  else
-    write_to(s.log_file, line + table(b));
+  const std::string line = summary(b);
+  write(line, speaker() + ": " + line + table(b));
 } catch (...) {  // there is no memory for words
 }
 
@@ -306,23 +315,7 @@ void count_not_verified() noexcept {
   change([](books& b) { ++b.not_verified; });
 }
 
-std::string report() {
-  books& b = open_books();
-  const std::uint64_t all = b.all(), computed = b.count_of(outcome::computed);
-  std::string text = written("antiphase: %" PRIu64 " of %" PRIu64 " products computed (%.0f %%)", computed, all,
-                             all == 0 ? 0. : 100. * static_cast<double>(computed) / static_cast<double>(all));
-  if (computed > 0) text += written(", %.3g s saved as predicted", 1e-12 * static_cast<double>(b.picoseconds_saved.load()));
-  const char* separator = "; passed on: ";
-  for (int i = 1; i < outcomes; ++i)
-    if (const std::uint64_t n = b.count_of(static_cast<outcome>(i)); n > 0)
-      text += written("%s%" PRIu64 " %s", separator, n, texts[static_cast<std::size_t>(i)]), separator = ", ";
-  if (b.verified + b.not_verified > 0) {
-    text += written("; compared with cuBLAS: %" PRIu64, b.verified);
-    if (b.verified > 0) text += written(", the worst differs by %.2g, of %s", b.worst, text_of(b.worst_of).c_str());
-    if (b.not_verified > 0) text += written(" (%" PRIu64 " could not be)", b.not_verified);
-  }
-  return text + "\n";
-}
+std::string report() { return "antiphase: " + summary(open_books()); }
 
 }  // namespace antiphase::cublas
 

@@ -54,6 +54,10 @@ std::string_view name(limit l) {
   return "waiting";
 }
 
+double least_to_move(const machine_profile& on, double bytes) {
+  return std::max(bytes / on.cache_bytes.value, (bytes - on.cache_size.value) / on.memory_bytes.value);
+}
+
 limit prediction::largest() const { return static_cast<limit>(std::max_element(parts.begin(), parts.end()) - parts.begin()); }
 
 int loads_ahead(const pipeline_step& s) {

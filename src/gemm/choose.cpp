@@ -455,10 +455,11 @@ request request_for(const context& where, const problem& p, const gemm_options& 
 
 const machine_profile& request::machine() const {
   // The last device of a thread. Looking it up takes as long as choosing.
-  static thread_local std::optional<machine_profile> last;
+  static thread_local std::shared_ptr<const machine_profile> last;
   if (machine_known != nullptr) return *machine_known;
-  if (!last || last->limits.name != device().name || numbers_of(last->limits) != numbers_of(device())) last = profile_of(device());
-  return *(machine_known = &*last);
+  if (!last || last->limits.name != device().name || numbers_of(last->limits) != numbers_of(device()))
+    last = std::make_shared<const machine_profile>(profile_of(device()));
+  return *(machine_known = last);
 }
 
 void request::find_rows_to_split() {
@@ -507,7 +508,6 @@ choice choose(const context& where, const problem& p, const gemm_options& option
     if (c.of.invariant && c.of.multiplies()) refuse_invariance(c);
     take_from_the_ladder(c);
   }
-  c.of.machine_known = nullptr;  // the thread may ask about another one next
   c.bound = c.chosen->is.promise(where.limits(), c.of.k());
   c.asked = bound_of(options.accuracy, where.limits(), c.of.k());
   if (options.if_weaker == weaker_bound::refuse && !keeps(c.bound, c.asked))

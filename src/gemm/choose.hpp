@@ -5,6 +5,7 @@
 #include <antiphase/gemm.hpp>
 #include <antiphase/gemm/policies.hpp>
 #include <cstddef>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
@@ -31,10 +32,10 @@ struct request {
   const tuning* tuned;                   // that corrects predictions; null: none
   ready_operands ready;                  // that were prepared
   std::optional<problem> rows_to_split;  // the same with the operand as A that split-inside loads as it lies, if there is one
-  mutable std::optional<stream_division_choice> division = {};  // how stream would divide K, once somebody has asked
-  mutable std::optional<narrow_division_choice> narrow = {};    // and narrow
-  mutable std::optional<dots_choice> inner = {};                // and dots
-  mutable const machine_profile* machine_known = nullptr;       // what machine() has found
+  mutable std::optional<stream_division_choice> division = {};        // how stream would divide K, once somebody has asked
+  mutable std::optional<narrow_division_choice> narrow = {};          // and narrow
+  mutable std::optional<dots_choice> inner = {};                      // and dots
+  mutable std::shared_ptr<const machine_profile> machine_known = {};  // what machine() has found
 
   const device_limits& device() const { return where.limits(); }
   const machine_profile& machine() const;

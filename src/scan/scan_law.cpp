@@ -73,10 +73,7 @@ prediction predict(const machine_profile& on, const step& how, std::int64_t coun
   prediction all = is_one_wave(how)      ? predict_wave(on, count, size)
                    : is_single_pass(how) ? predict_ring(on, how.ring, count, size)
                                          : predict_passes(on, how, count, size);
-  // No less than what is moved takes, as in gemms::roof_of().
-  const double bytes = 2 * static_cast<double>(count) * static_cast<double>(size);
-  const double least = std::max(bytes / on.cache_bytes.value, (bytes - on.cache_size.value) / on.memory_bytes.value);
-  if (least > all.seconds) all.add(limit::memory, least - all.seconds);
+  all.raise_to(least_to_move(on, 2 * static_cast<double>(count) * static_cast<double>(size)), limit::memory);
   return all;
 }
 

@@ -24,7 +24,13 @@ struct prediction {
   double of(limit l) const { return parts[static_cast<std::size_t>(l)]; }
   limit largest() const;
   void add(limit l, double more) { of(l) += more, seconds += more; }
+  void raise_to(double least, limit l) {
+    if (least > seconds) add(l, least - seconds);
+  }
 };
+
+// The least seconds in which a kernel moves so many bytes: all of them through the L2 cache, and from or to memory what that cannot hold.
+double least_to_move(const machine_profile& on, double bytes);
 
 // One block, step by step: load a slot, wait for it, compute from it.
 struct pipeline_step {

@@ -26,9 +26,9 @@ struct pipeline_shape {
 pipeline_shape shape_of(const machine_profile& on, const policy& how, double bytes);
 pipeline_shape shape_of(const machine_profile& on, const tensor_core_step& how, double bytes);
 
-// What no kernel takes less than, and why: for the bytes that have to be moved, as far as the L2 cache cannot have them, and for all
-// through it; for the multiplying units; and of steps of the ladder, whose sums are chains of multiply-adds, for the clocks of one after
-// the other. No prediction is below it. Of a policy beside the ladder; of a step of it; of one with FP16 operands.
+// A roof is the least time that a kernel can take, and what sets it: moving bytes (least_to_move()), the multiplying units, or, in steps of
+// the ladder, a chain of multiply-adds of which each needs the one before. No prediction is below it. There is one for a policy beside the
+// ladder, for a step of it, and for a step with FP16 operands.
 struct roof {
   double seconds = 0;
   limit of = limit::memory;

@@ -6,6 +6,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <csignal>
 #include <cstring>
 
@@ -18,7 +19,7 @@ constexpr unsigned char others[] = {0x7A, 0xFA};  // far above and below other n
 }  // namespace
 
 void missing_lanes::bring(checker_detail::model& m, checker_detail::place_number at, void* value, std::size_t bytes) {
-  if (!is_other() && left_ > 0 && places_.insert(at).second) {
+  if (!is_other() && left_ > 0 && std::ranges::find(readings_, at, &reading::at) == readings_.end()) {
     --left_;
     reading& r =
         readings_.emplace_back(reading{at, m.side_here(at, "a shuffle from a lane that does not take part, whose value is used"), {}});
@@ -70,7 +71,6 @@ void missing_lanes::launch_ended(checker_detail::model& m, const std::string& ke
              "the lane in the mask and at the shuffle, or a mask and a condition that leave the value out: what it brings is undefined");
   }
   readings_.clear();
-  places_.clear();
 }
 
 void missing_lanes::launch_failed() {
@@ -82,7 +82,6 @@ void missing_lanes::launch_failed() {
       close(answer);
     }
   readings_.clear();
-  places_.clear();
 }
 
 }  // namespace antiphase::plain

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a shuffle brings from a lane that does not take part. CUDA leaves it open: a program may drop it, as at the end of a row, but not
-// use it. Registers are not followed, so the outcome tells: two more processes go on from there with other values, and if one of them
+// Values that shuffles bring from lanes which do not take part. CUDA leaves them open: a program may drop one, as at the end of a row, but
+// not use it. Registers are not followed, so the outcome tells: two more processes go on from there with other values, and if one of them
 // leaves other numbers in memory at the end of the launch, the value has been used.
 #pragma once
 #include <sys/types.h>
 #include <functional>
-#include <set>
 #include <string>
 #include <vector>
 
@@ -29,9 +28,8 @@ class missing_lanes {
   };
   void begin(reading& r, unsigned char byte);
 
-  std::vector<reading> readings_;                  // in this launch
-  std::set<checker_detail::place_number> places_;  // of these
-  int left_ = 6;                                   // that a run looks at
+  std::vector<reading> readings_;  // in this launch
+  int left_ = 6;                   // that a run looks at
   int answer_ = -1;
   unsigned char byte_ = 0;  // of the one place where it brings another value
   checker_detail::place_number place_ = 0;

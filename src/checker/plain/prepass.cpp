@@ -225,7 +225,7 @@ class pass {
     }
   }
 
-  // With blanks too, which nvcc takes and old formatters write; operator<< <T> is the only other thing with three of them.
+  // Blanks may stand between the signs: nvcc takes them, and old formatters write them. Nothing else has three but operator<< <T>.
   bool launch_at(index i) const {
     return is(i + 1, "<") && is(i + 2, "<") && (touching(i) || touching(i + 1)) && i > 0 && !is(i - 1, "operator");
   }
@@ -284,8 +284,8 @@ class pass {
     }
   }
 
-  // Whether a name is read, and may be CUDA's: no member, and nothing that is declared. Where only a value is wanted, the variable turns
-  // into one by itself.
+  // A name that is read and may be CUDA's is no member, and nothing that is declared. Where only a value is wanted, the variable turns into
+  // one by itself.
   static bool reads_built_in(const std::vector<token>& t, index i) {
     if (t[i] != "threadIdx" && t[i] != "blockIdx" && t[i] != "blockDim" && t[i] != "gridDim") return false;
     const auto is = [&](index k, std::string_view what) { return k < t.size() && t[k] == what; };

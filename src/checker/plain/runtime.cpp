@@ -67,9 +67,7 @@ struct running {
   std::map<std::tuple<const void*, int, unsigned, unsigned>, std::shared_ptr<gathered>> gathering;
   const executor* on = nullptr;
   model* m = nullptr;
-  struct {
-    char* sections[6] = {};  // of the device's variables: device, constant, managed; each from, to
-  } program;
+  char* sections[6] = {};  // of the device's variables: device, constant, managed; each from, to
   std::uint64_t most_threads = 0;
   dim3 grid, block;   // of the launch under way
   int asked_of = -1;  // the thread of a block whose place in it is known, and that place
@@ -106,15 +104,13 @@ running now;
 [[noreturn]] void end_run(const std::string& why) { end_run(std::make_exception_ptr(std::runtime_error(why))); }
 
 bool within(const void* p, char* const* section) { return p >= section[0] && p < section[1]; }
-bool is_variable(const void* p) {
-  return within(p, now.program.sections) || within(p, now.program.sections + 2) || within(p, now.program.sections + 4);
-}
+bool is_variable(const void* p) { return within(p, now.sections) || within(p, now.sections + 2) || within(p, now.sections + 4); }
 bool of_device(const void* p) {
   return reinterpret_cast<std::uintptr_t>(p) - now.m->memory().lowest() < now.m->memory().size() || is_variable(p);
 }
 // Memory that host and kernels reach: managed, or pinned.
 bool is_shared_with_host(const void* p) {
-  if (within(p, now.program.sections + 4)) return true;
+  if (within(p, now.sections + 4)) return true;
   const auto after = now.allocations.upper_bound(const_cast<void*>(p));
   if (after == now.allocations.begin()) return false;
   const auto& [start, a] = *std::prev(after);
@@ -187,7 +183,7 @@ int cluster_of(const char* name) {
   return at == clusters().end() ? 1 : at->second.x;
 }
 
-// What the kernel has asked for so far, of its own and of what it has called.
+// Judges the __shared__ variables that the kernel, and what it has called, have asked for so far.
 void judge_shared_variables() {
   std::size_t bytes = 0;
   for (std::size_t i = 0; i < now.offsets.size(); ++i) bytes += now.offsets[i] != 0 ? shared_sizes()[i].bytes : 0;
@@ -267,7 +263,7 @@ void leave_blocks_out() {
 // A loop around a flag, in a program that has memory which the host may set while a kernel runs.
 bool waits_for_host(const std::exception_ptr& thrown) {
   const bool shares =
-      now.program.sections[5] - now.program.sections[4] > 16 ||
+      now.sections[5] - now.sections[4] > 16 ||
       std::any_of(now.allocations.begin(), now.allocations.end(), [](const auto& a) { return a.second.kind != memory_kind::device; });
   try {
     std::rethrow_exception(thrown);
@@ -512,7 +508,7 @@ const char* name_of(const void* entry) {
   return at->second.empty() ? "kernel" : at->second.c_str();
 }
 
-// What all memory that outlives a launch holds, and how many findings there are.
+// A hash of all memory that outlives a launch, and of the number of findings.
 std::uint64_t memory_as_number() {
   std::uint64_t n = now.m->findings().size();
   const auto add = [&](const void* start, std::size_t bytes) {
@@ -525,8 +521,7 @@ std::uint64_t memory_as_number() {
     }
   };
   for (const auto& [p, a] : now.allocations) add(p, a.bytes);
-  for (int i = 0; i < 6; i += 2)
-    add(now.program.sections[i], static_cast<std::size_t>(now.program.sections[i + 1] - now.program.sections[i]));
+  for (int i = 0; i < 6; i += 2) add(now.sections[i], static_cast<std::size_t>(now.sections[i + 1] - now.sections[i]));
   return n;
 }
 
@@ -1014,9 +1009,9 @@ extern "C" {
 
 // Before the program's variables are initialised.
 void antiphase_plain_loaded(char** sections, checker_detail::model::address_range* passed_over) {
-  std::copy_n(sections, std::size(plain::now.program.sections), plain::now.program.sections);
+  std::copy_n(sections, std::size(plain::now.sections), plain::now.sections);
   checker_detail::model& m = *plain::now.m;
-  const auto [low, high] = std::minmax_element(sections, sections + std::size(plain::now.program.sections));
+  const auto [low, high] = std::minmax_element(sections, sections + std::size(plain::now.sections));
   m.follow_variables(reinterpret_cast<std::uintptr_t>(*low), reinterpret_cast<std::uintptr_t>(*high));
   Dl_info info{};
   if (dladdr(passed_over, &info) != 0) checker_detail::code_base = reinterpret_cast<std::uintptr_t>(info.dli_fbase);

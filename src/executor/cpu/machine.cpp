@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The verbs of the machine: barriers, warps, copies of a thread.
 #include <algorithm>
+#include <antiphase/core/tile.hpp>
 #include <antiphase/executor/cpu/machine.hpp>
 #include <bit>
 #include <cstring>
@@ -114,11 +115,13 @@ vote_count block_vote(bool yes, place where) {
 }
 
 namespace {
+int threads_of_whole_warps(const block_state& block) { return ceil_div(block.threads, 32) * 32; }
+
 void come_to_barrier(thread_state& self, int id, int threads, barrier_form how, place where) {
   block_state& block = *self.home;
   if (threads < 0 || threads % 32 != 0 || (threads == 0 && !how.waits))
     fail(self, fault::barrier_misuse, where, fmt::format("named barrier {}: {} threads is not a multiple of 32", id, threads));
-  const int expected = threads == 0 ? (block.threads + 31) / 32 * 32 : threads;
+  const int expected = threads == 0 ? threads_of_whole_warps(block) : threads;
   named_barrier& m = block.named[id];
   if ((m.arrived > 0 || m.incomplete > 0) && m.expected != expected)
     fail(self, fault::barrier_misuse, where,
@@ -161,7 +164,7 @@ void named_barrier_arrive(int id, int threads, place where) {
 void barrier(int id, int threads, barrier_form how, place where) {
   thread_state& self = called_from(__builtin_return_address(0));
   if (id < 0 || id > 15) fail(self, fault::barrier_misuse, where, fmt::format("barrier {}: expected 0 to 15", id));
-  const bool of_block = threads == 0 || threads == (self.home->threads + 31) / 32 * 32;
+  const bool of_block = threads == 0 || threads == threads_of_whole_warps(*self.home);
   if (id == 0 && of_block && how.waits) return meet_block(self, false, where);
   if (id == 0 && (of_block || self.home->barrier.arrived > 0))
     fail(self, fault::barrier_misuse, where, "barrier 0 of a part of the block while others are at the block barrier, or an arrival there");

@@ -282,7 +282,6 @@ class cuda_executor final : public executor {
     const current_device use(device_);
     std::call_once(pool_made_.get(), [&] { make_pool(); });
     if (const auto capture = graph_memory::capture_of(on)) return lent_to(*capture, std::max<std::size_t>(bytes, 1));
-    for (void* const memory : graph_memory::released(device_)) cudaFreeAsync(memory, on);
     return borrow_from_pool(bytes, on);
   }
   void give_back(void* memory, stream on) const noexcept override {
@@ -401,6 +400,7 @@ class cuda_executor final : public executor {
     return attempt();
   }
   void* borrow_from_pool(std::size_t bytes, stream on) const {
+    for (void* const freed : graph_memory::released(device_)) cudaFreeAsync(freed, on);
     void* memory = nullptr;
     const auto attempt = [&] { return cudaMallocFromPoolAsync(&memory, std::max<std::size_t>(bytes, 1), pool_, on); };
     check(once_more_if_full(attempt), "borrowing {} bytes on {}", bytes, limits_.name);
@@ -413,7 +413,6 @@ class cuda_executor final : public executor {
     std::call_once(beside_graphs_made_.get(), [&] {
       check(cudaStreamCreateWithFlags(&beside_graphs_, cudaStreamNonBlocking), "making a stream on {}", limits_.name);
     });
-    for (void* const memory : graph_memory::released(device_)) cudaFreeAsync(memory, beside_graphs_);
     void* const memory = borrow_from_pool(bytes, beside_graphs_);
     const cudaError_t there = cudaStreamSynchronize(beside_graphs_);
     if (there != cudaSuccess) cudaFreeAsync(memory, beside_graphs_);

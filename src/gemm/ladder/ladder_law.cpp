@@ -161,7 +161,7 @@ pipeline_shape shape_of(const machine_profile& on, const tensor_core_step& how, 
 static roof longest(const machine_profile& on, const product_size& p, std::size_t element, double multiplying) {
   const double operands = operand_bytes(p, element) * (p.shares ? 1 : real(p.count));
   const double bytes = operands + sizeof(float) * real(p.count) * real(p.m) * real(p.n) * (p.adds_c ? 2 : 1);
-  const double moving = std::max(bytes / on.cache_bytes.value, (bytes - on.cache_size.value) / on.memory_bytes.value);
+  const double moving = least_to_move(on, bytes);
   return moving > multiplying ? roof{moving, limit::memory} : roof{multiplying, limit::arithmetic};
 }
 static double products_of(const product_size& p) { return real(p.count) * real(p.m) * real(p.n) * real(p.k); }
@@ -188,7 +188,7 @@ roof roof_of(const machine_profile& on, const tensor_core_step&, const product_s
   return longest(on, p, 2, products_of(p) / at_full_clock(on, on.tensor_fp16));
 }
 static prediction not_below(const roof& least, prediction by_law) {
-  if (least.seconds > by_law.seconds) by_law.add(least.of, least.seconds - by_law.seconds);
+  by_law.raise_to(least.seconds, least.of);
   return by_law;
 }
 

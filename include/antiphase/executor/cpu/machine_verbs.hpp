@@ -49,7 +49,7 @@ struct vote_count {
 };
 vote_count block_vote(bool yes, place where);
 
-// What PTX calls bar and barrier, of any number. `threads`: a multiple of 32, or 0 for all of the block that have not ended. Warps are
+// PTX's bar and barrier, of any number. `threads`: a multiple of 32, or 0 for all of the block that have not ended. Warps are
 // counted: a thread waits for those of its warp that have not ended and, if it `waits`, for the other warps. Aligned: all of a warp come to
 // one place.
 struct barrier_form {
