@@ -55,7 +55,7 @@ class prepared_operand;
 struct gemm_options {
   precision accuracy = precision::fp32;
   std::string_view policy = "auto";  // auto: what is predicted to be fastest for the shape on the device, of those that keep the accuracy.
-                                     // short, stream, dots, narrow, split, split-inside, split-mma or a ladder step: that one
+                                     // short, stream, dots, narrow, split, split-mma or a ladder step: that one
   gemm_batch batch = {};
   gemm_epilogue epilogue = {};
   stream on = nullptr;
@@ -103,6 +103,7 @@ struct gemm_choice {
   gemm_bound bound;                       // what holds
   gemm_bound asked;                       // what the precision stands for on the device
   double predicted = 0;                   // seconds that a GPU with such limits takes
+  std::vector<std::string> code;          // the names of the kernels that compute C
   std::vector<std::string> why, refused;  // sentences
   struct candidate {
     std::string kernel;

@@ -17,7 +17,7 @@ struct prepare_options {
                                      // none: allocated, and freed with the last copy of the operand
 };
 
-// A, M x K, or B, K x N, of products, in the form in which Tensor Cores take it: policies split, split-inside and split-mma multiply parts
+// A, M x K, or B, K x N, of products, in the form in which Tensor Cores take it: policies split and split-mma multiply parts
 // of elements, and otherwise split both operands in every call. gemm_options::prepared_a and prepared_b hand it to calls, which then
 // neither read nor write for it what the split pass would. Other policies read the operand itself, as do sums that are computed again, so
 // its memory must stay, and its elements stay the same. Results of a policy are the same bits, prepared or not.

@@ -29,12 +29,12 @@ using reason = objection::reason;
 
 constexpr device_features of_wgmma{.bulk_copies = true, .clusters = true, .wgmma = true, .sm_90a = true};
 
-bool always(const candidate&, const request&) { return true; }
+// Of lines with up to four products nothing is certain, so everything would be computed again.
+bool is_certain(const candidate&, const request& r) { return r.k() > sparse_nonzeros; }
 bool finishes_all(const request&) { return true; }
 
 double extent(std::int64_t e) { return static_cast<double>(e); }
 int multiprocessors_of(const request& r) { return gemms::multiprocessors_of(r.device()); }
-double bytes_of_operands(const request& r) { return 4. * static_cast<double>(r.k()) * static_cast<double>(r.what.m() + r.what.n()); }
 double bytes_stored(const request& r) { return 4. * static_cast<double>(r.what.m()) * static_cast<double>(r.what.n()); }
 double bytes_of_c(const request& r) { return bytes_stored(r) * (r.what.beta == 0 ? 1 : 2); }
 
@@ -61,7 +61,6 @@ double slow_fp64(const request& r, double operations_of_product) {
   const double rate = rates_of(r.device()).fp64 * multiprocessors_of(r) * r.machine().clock.value;
   return outputs * (operations_of_product * extent(r.k()) + 1) / rate;
 }
-// Of one and two values of K a stream has the same bits, so the choice may be free.
 bool few_values_of_k(const candidate&, const request& r) { return r.what.k() <= short_k && may_be_doubles(r); }
 judged_plan plan_short_product(const candidate&, const request& r) {
   if (r.what.k() > short_k) return objection{reason::long_k};
@@ -71,17 +70,8 @@ judged_plan plan_short_product(const candidate&, const request& r) {
   if (!short_tiles_fit(r.what, r.of)) return objection{reason::many_tiles};
   return plan_short(r.where.kind(), r.what, r.of, r.after);
 }
-// Microseconds on an H200 (scripts/fit_laws.py). Of three or four products, some have to be made once more. The first megabytes of C that
-// are stored take longer than all others, until there are enough blocks to hide each other's waits; reading C is nearly free beside that.
 double cost_of_short(const candidate&, const request& r) {
-  constexpr double start = 1.096, again = 0.1166, adding = 0.1749, filling = 3.805, to_fill = 6.05e6, of_cache = 2.905e6,
-                   of_memory = 2.644e6, read_of_cache = 8.103e6, read_of_memory = 2.139e6;
-  const double stored = extent(r.of.count) * bytes_stored(r), operands = extent(r.of.count) * bytes_of_operands(r);
-  const double read = r.what.beta == 0 ? 0 : stored, there = stored + operands;
-  const double move =
-      stored / moved_at(there, of_cache, of_memory) + read / moved_at(there, read_of_cache, read_of_memory) + operands / of_cache;
-  return slow_fp64(r, 2) + 1e-6 * (start + (r.k() > 2 ? again : 0) + (read > 0 ? adding : 0) + filling * filled(stored, to_fill) +
-                                   move / (multiprocessors_of(r) / 132.));
+  return slow_fp64(r, 2) + short_seconds(laws_of(r.device()), shape_of(r.what, r.of), r.device());
 }
 
 // Streams --------------------------------------------------------------------------------------------------------------------------------
@@ -93,17 +83,14 @@ const stream_division_choice& division_of(const request& r) {
 // Large products are left to Tensor Cores of FP16 without asking: those of FP64 have an eighth of their rate. A matrix times a vector is
 // left to `dots`, which has kernels for it: of 1,275 of a tune on an H200 they were the faster in 97 %, and never took 1.3 times as long.
 bool is_for_vectors(const request& r) {
-  const bool one_line = r.what.m() == 1 || r.what.n() == 1;
-  return one_line && r.of.count == 1 && !r.invariant && streams(r.what.k()) && dots_tiles_fit(r.what, r.of);
+  return is_vector(r.what) && r.of.count == 1 && !r.invariant && dots_tiles_fit(r.what, r.of);
 }
 bool streams_well(const candidate&, const request& r) {
   constexpr std::int64_t far = 512;
   const bool large = r.what.m() > far && r.what.n() > far && r.what.k() > far;
-  return (streams(r.what.k()) || division_of(r).form != nullptr) && (!large || r.input_is_c || first_missing(r.has, of_wgmma) != nullptr) &&
-         !is_for_vectors(r);
+  return (!large || r.input_is_c || first_missing(r.has, of_wgmma) != nullptr) && !is_for_vectors(r);
 }
 judged_plan plan_streams(const candidate&, const request& r) {
-  if (!streams(r.what.k()) && division_of(r).form == nullptr) return objection{reason::few_products};
   if (!stream_tiles_fit(r.what, r.of)) return objection{reason::many_tiles};
   if (const auto found = plan_stream(r.where, r.what, r.of, r.after, division_of(r))) return *found;
   return objection{reason::no_kernel};
@@ -116,10 +103,12 @@ const dots_choice& inner_division_of(const request& r) {
   if (!r.inner) r.inner = known.get(division_key(r), [&] { return divide_dots(r.where, r.what, r.of, !r.after.is_plain()); });
   return *r.inner;
 }
-bool few_lines_or_small(const request& r) { return has_few_lines(r.what) || lanes_may(r.what, r.of); }
-bool adds_up_well(const candidate&, const request& r) { return streams(r.what.k()) && few_lines_or_small(r) && may_be_doubles(r); }
+bool few_lines_or_small(const request& r) { return is_vector(r.what) || has_few_lines(r.what) || lanes_may(r.what, r.of); }
+// A few lines that are long are left to `stream` where it runs.
+bool adds_up_well(const candidate&, const request& r) {
+  return may_be_doubles(r) && (is_vector(r.what) || lanes_may(r.what, r.of) || (has_few_lines(r.what) && !r.has.fast_fp64));
+}
 judged_plan plan_inner_products(const candidate&, const request& r) {
-  if (!streams(r.what.k())) return objection{reason::few_products};
   if (!few_lines_or_small(r)) return objection{reason::many_lines};
   if (!dots_tiles_fit(r.what, r.of)) return objection{reason::many_tiles};
   if (const auto found = plan_dots(r.where, r.what, r.of, r.after, inner_division_of(r).how)) return *found;
@@ -131,8 +120,7 @@ double cost_of_dots(const candidate&, const request& r) { return slow_fp64(r, 3)
 const narrow_division_choice& narrow_division_of(const request& r) {
   static thread_local division_memo<narrow_division_choice> known;
   if (!r.narrow)
-    r.narrow = known.get(division_key(r),
-                         [&] { return divide_narrow(r.device(), r.what.m(), r.what.n(), r.what.k(), r.of.count, r.what.beta != 0); });
+    r.narrow = known.get(division_key(r), [&] { return divide_narrow(shape_of(r.what, r.of), r.device()); });
   return *r.narrow;
 }
 judged_plan plan_narrow_product(const candidate&, const request& r) {
@@ -148,67 +136,17 @@ template <multiplier By> judged_plan plan_split_product(const candidate&, const 
   if (with == nullptr) return objection{reason::no_kernel};
   if (shortage_of(r.device(), *with) != shortage::none) return objection{reason::does_not_fit, *with};
   if (!product_tiles_fit(r.what)) return objection{reason::many_tiles};
-  if (By == multiplier::split_inside && !r.rows_to_split) return objection{reason::unaligned};
-  const problem what = By == multiplier::split_inside ? *r.rows_to_split : with_rows_together(r.what);
+  const problem what = with_rows_together(r.what);
   const bool turned = what.c.rows != r.what.c.rows || what.c.row_stride != r.what.c.row_stride;
   const ending after = ending_of(r.what, r.after);
   return plan_product_of(r.where, what, By, r.ready, turned ? transposed(after) : after);
 }
 bool split_finishes(const request& r) { return ends_in_product(r.what, r.after); }
-bool narrow(const candidate&, const request& r) { return r.rows_to_split && splits_inside_by_itself(r.device(), *r.rows_to_split); }
-// Microseconds, and bytes per microsecond, on an H200 (scripts/fit_laws.py).
-struct split_law {
-  double start, brief_start, line, brief_line;  // brief: where the pass has short lines, for which it has a kernel
-  double pass, across, uneven;            // how fast it reads and writes; how much longer of lines across k, of such that begin anywhere
-  double chunk, tail, alone;              // of a round's blocks; how much longer a chunk takes of few blocks
-  double left, cluster;                   // of a round, if it is the last; of blocks that share a tile
-  double stored, anywhere, by_halves;     // how fast C goes; how much longer by how its rows begin
-  double adds, adds_anywhere, read_of_c;  // if it is read; of each round besides
-  double edges;                           // of rows that begin anywhere, where tiles are not whole: stored one by one
-  double again, again_of_output;          // where all lines have few nonzeros, so that everything is multiplied once more, exactly
-};
-constexpr split_law law_of_split = {6.663, 6.661,   0.0007921, 0.0002775, 2.873e6, 1.146, 1.106, 1.016, 2.374, 1.041, 0.95,
-                                    0.01,  7.251e6, 3.507,     3.338,     3,       2.886, 1.735, 3.384, 37.8,  17.8},
-                    law_of_split_inside = {11, 11,  7e-05, 7e-05, 7e6, 0.9, 1.1,  1.85, 0.5, 0.95, 0.5,
-                                           3,  4e6, 3,     1.5,   1.5, 3,   0.01, 1,    0,   0},
-                    law_of_split_mma = {5.748, 5.362,   0.0003287, 0.0001746, 3.259e6, 1.063, 1.107, 2.555, 3.366, 0.9387, 0.906,
-                                        0.1,   6.419e6, 4.029,     2.495,     2.05,    1.476, 3.287, 4.948, 36,    17.6};
-// The split pass reads operands and writes two halves of each element; of short lines its instructions take longer than that. Then the
-// product reads them, a chunk of K at a time, and C goes while the next tile is multiplied.
-template <multiplier By> double cost_of_split(const candidate&, const request& r) {
-  constexpr bool inside = By == multiplier::split_inside;
-  constexpr const split_law& us = inside ? law_of_split_inside : By == multiplier::split ? law_of_split : law_of_split_mma;
-  const bool brief = r.k() <= split_brief_k;
-  const double k = extent(r.k()), m = extent(r.what.m()), n = extent(r.what.n()), of_132 = multiprocessors_of(r) / 132.;
-  const mean_layout lies = mean_layout_of(r.what.m(), r.what.n(), r.k());
-  const auto pass_of = [&](double lines, double uneven) {
-    const double bytes = 2 * 4 * k * lines * (1 + (us.across - 1) / 2) * (1 + (us.uneven - 1) * uneven);
-    return bytes / us.pass;
-  };
-  const bool shorter_a = m < n;
-  const double a = r.ready.a.parts != nullptr || (inside && !shorter_a) ? 0 : m,
-               b = r.ready.b.parts != nullptr || (inside && shorter_a) ? 0 : n;
-  const double pass = longer(pass_of(a, lies.a_uneven) + pass_of(b, lies.b_uneven), (a + b) * (brief ? us.brief_line : us.line)) / of_132;
-
-  const product_rounds work = rounds_of(By, r.what.m(), r.what.n(), r.k(), multiprocessors_of(r));
-  const double rounds = work.whole + (work.left > 0 ? us.left + (1 - us.left) * work.left : 0);
-  const double chunk = us.chunk * (us.alone + (1 - us.alone) * work.busy) * (2048. / rates_of(r.device()).tensor_fp16);
-  const bool shared = work.chunks < std::ceil(k / split_chunk);
-  const double multiply = rounds * (work.chunks * chunk + us.tail) + (shared ? us.cluster : 0);
-  const row_start rows = rows_of_c(r.what.n());
-  const bool reads_c = r.what.beta != 0;
-  const double adds = reads_c ? us.adds : 1;
-  const double whole = std::floor(m / split_tile) * std::floor(n / split_tile) * split_tile * split_tile / (m * n);
-  const double anywhere = (reads_c ? us.adds_anywhere : us.anywhere) * (whole + (1 - whole) * us.edges);
-  const double slower = by_rows(rows, adds, std::max(us.by_halves, adds), anywhere);
-  // Parts that the call itself has written come from the L2 cache, if they fit there; prepared ones come from memory.
-  constexpr double fetched = 2.5e6;
-  const double prepared = inside ? 0 : 4 * k * (m + n - a - b);
-  const double move = std::max(bytes_of_c(r) * slower / us.stored, prepared / fetched) / of_132;
-  const double again = r.k() <= sparse_nonzeros ? us.again + us.again_of_output * 1e-6 * m * n / of_132 : 0;
-  const double reading = reads_c ? rounds * us.read_of_c : 0;
-  return 1e-6 * ((brief ? us.brief_start : us.start) + pass + longer(multiply, move) + reading + again);
+double cost_of_split_product(const request& r, multiplier by) {
+  const product_shape p{r.what.m(), r.what.n(), r.k(), 1, r.what.beta != 0};
+  return split_seconds(laws_of(r.device()), p, r.device(), by, {r.ready.a.parts != nullptr, r.ready.b.parts != nullptr});
 }
+template <multiplier By> double cost_of_split(const candidate&, const request& r) { return cost_of_split_product(r, By); }
 
 // The ladder ------------------------------------------------------------------------------------------------------------------------------
 judged_plan plan_ladder(const candidate& c, const request& r) {
@@ -247,7 +185,7 @@ constexpr candidate beside_the_ladder[choice::beside_the_ladder] = {
      .pointers = true,
      .finishes = finishes_all},
     {.is = {.name = "dots",
-            .adds = "sums in FP64 as inner products, for up to 8 rows or columns of C and small products",
+            .adds = "sums in FP64 as inner products, for a row or column of C and small products",
             .needs = {},
             .sums = gemm_sums::doubles},
      .suits = adds_up_well,
@@ -261,25 +199,16 @@ constexpr candidate beside_the_ladder[choice::beside_the_ladder] = {
             .adds = "three products of TF32 parts, split on their way; compute capability 9.0",
             .needs = of_wgmma,
             .sums = {}},
-     .suits = always,
+     .suits = is_certain,
      .cost = cost_of_narrow,
      .plan = plan_narrow_product,
      .why = "three products of TF32 parts on Tensor Cores, certified, take operands as they are",
      .batches = true},
-    {.is = {.name = "split-inside",
-            .adds = "as split, but the product splits its larger operand itself; compute capability 9.0",
-            .needs = of_wgmma,
-            .sums = {}},
-     .suits = narrow,
-     .cost = cost_of_split<multiplier::split_inside>,
-     .plan = plan_split_product<multiplier::split_inside>,
-     .why = "three products of FP16 parts on Tensor Cores, certified; C is narrow, so the long operand is split on its way",
-     .finishes = split_finishes},
     {.is = {.name = "split",
             .adds = "three products of FP16 parts on Tensor Cores, certified; compute capability 9.0",
             .needs = of_wgmma,
             .sums = {}},
-     .suits = always,
+     .suits = is_certain,
      .cost = cost_of_split<multiplier::split>,
      .plan = plan_split_product<multiplier::split>,
      .why = fastest,
@@ -288,7 +217,7 @@ constexpr candidate beside_the_ladder[choice::beside_the_ladder] = {
             .adds = "the same through mma.sync; compute capability 8.0 and above",
             .needs = {.cp_async = true, .mma_sync = true},
             .sums = {}},
-     .suits = always,
+     .suits = is_certain,
      .cost = cost_of_split<multiplier::split_mma>,
      .plan = plan_split_product<multiplier::split_mma>,
      .why = fastest,
@@ -378,7 +307,7 @@ void take_asked(choice& c, const candidate& asked) {
 
 // Whether a row of C has the same bits whatever other rows and members there are: of policies whose sums take one path through k. Which of
 // them runs must follow from K alone.
-bool keeps_rows(const candidate& one, const request& r) { return one.plan == (streams(r.what.k()) ? plan_streams : plan_short_product); }
+bool keeps_rows(const candidate& one, const request&) { return one.plan == plan_streams; }
 
 // Of those beside the ladder that suit and can, the one that is predicted to be fastest; none for strict, whose order of additions they do
 // not keep. One of which nothing is promised runs only if asked for.
@@ -428,7 +357,7 @@ std::span<const candidate> candidates() {
     std::vector<candidate> list(std::begin(beside_the_ladder), std::end(beside_the_ladder));
     for (const step& s : steps)
       list.push_back({.is = {.name = s.name, .adds = s.adds, .needs = needs_of(s), .sums = gemm_sums::multiply_adds, .ladder = &s},
-                      .suits = always,
+                      .suits = is_certain,
                       .cost = cost_of_ladder,
                       .plan = plan_ladder,
                       .why = "the last step of the ladder that the device has room for"});
@@ -444,12 +373,10 @@ request request_for(const context& where, const problem& p, const gemm_options& 
             .after = options.epilogue,
             .invariant = options.reproducible == reproducibility::batch_invariant,
             .tuned = tuning_for(where.limits(), options.tuning),
-            .ready = ready_of(where, p, options),
-            .rows_to_split = std::nullopt};
+            .ready = ready_of(where, p, options)};
   epilogue& e = r.after;
   if (is_c(e.residual, e.residual_stride, p, r.of)) e.residual = {};  // what beta adds anyway
   r.input_is_c = is_gradient(e.function) && is_c(e.input, e.input_stride, p, r.of);
-  r.find_rows_to_split();
   return r;
 }
 
@@ -462,11 +389,6 @@ const machine_profile& request::machine() const {
   return *(machine_known = last);
 }
 
-void request::find_rows_to_split() {
-  const bool aligned = !of.by_pointers() && of.a_stride % 4 == 0 && of.b_stride % 4 == 0;
-  rows_to_split = aligned ? with_rows_to_split(what) : std::nullopt;
-}
-
 request request::unfinished(std::int64_t first) const {
   request one = *this;
   one.after = {}, one.division.reset(), one.narrow.reset(), one.inner.reset();
@@ -474,7 +396,6 @@ request request::unfinished(std::int64_t first) const {
   one.what.a.data += first * of.a_stride;
   one.what.b.data += first * of.b_stride;
   one.what.c.data += first * of.c_stride;
-  one.find_rows_to_split();
   return one;
 }
 request request::member(std::int64_t n, bool with_epilogue) const {
@@ -482,7 +403,6 @@ request request::member(std::int64_t n, bool with_epilogue) const {
   if (with_epilogue) {
     one.what.beta = what.beta;
     one.after = member_of(after, n);
-    one.find_rows_to_split();  // by the batch's strides: what one member is refused, all are
   }
   one.of = {};
   return one;
@@ -548,7 +468,7 @@ std::size_t choice::offers() const {
     const auto* const possible = std::get_if<any_plan>(&judged);
     if (possible == nullptr) continue;
     if (const auto* const split = std::get_if<product_plan>(possible))
-      most = std::max({most, split->workspace(), split->workspace(multiplier::split)});
+      most = std::max(most, split->workspace());
     else if (std::holds_alternative<gemms::stream_plan>(*possible))
       most = std::max(most, streamed);
   }

@@ -31,7 +31,6 @@ struct request {
   bool input_is_c = false;               // of a gradient: whoever stores sums in C before the epilogue has lost it
   const tuning* tuned;                   // that corrects predictions; null: none
   ready_operands ready;                  // that were prepared
-  std::optional<problem> rows_to_split;  // the same with the operand as A that split-inside loads as it lies, if there is one
   mutable std::optional<stream_division_choice> division = {};        // how stream would divide K, once somebody has asked
   mutable std::optional<narrow_division_choice> narrow = {};          // and narrow
   mutable std::optional<dots_choice> inner = {};                      // and dots
@@ -45,7 +44,6 @@ struct request {
   // Without the epilogue, which a pass behind it does; and member n by itself.
   request unfinished(std::int64_t first = 0) const;  // from that member on
   request member(std::int64_t n, bool with_epilogue) const;
-  void find_rows_to_split();
   std::int64_t k() const { return what.m() == 0 || what.n() == 0 || what.alpha == 0 ? 0 : what.k(); }  // values of it that are multiplied
 };
 request request_for(const context& where, const problem& p, const gemm_options& options = {});  // which are sensible
@@ -57,11 +55,9 @@ struct objection {
     no_kernel,
     does_not_fit,
     long_k,
-    few_products,
     many_lines,
     many_tiles,
     many_parts,
-    unaligned,
     pointers,
     input_is_c,
     unknown_sums
@@ -100,7 +96,7 @@ struct choice {
     const candidate* what;
     objection why;
   };
-  static constexpr std::size_t beside_the_ladder = 7;  // candidates
+  static constexpr std::size_t beside_the_ladder = 6;  // candidates
   refused refusals[beside_the_ladder];                 // those that auto would have taken before, in order
   std::size_t refusal_count = 0;
   struct prediction {

@@ -3,8 +3,12 @@
 #pragma once
 #include <algorithm>
 #include <antiphase/executor/limits.hpp>
+#include <antiphase/gemm/batch.hpp>
+#include <antiphase/gemm/problem.hpp>
 #include <cmath>
 #include <cstdint>
+
+#include "src/gemm/laws.hpp"
 
 namespace antiphase::gemms {
 
@@ -52,13 +56,45 @@ inline double by_rows(row_start rows, double whole, double half, double anywhere
   return rows == row_start::anywhere ? anywhere : rows == row_start::half ? half : whole;
 }
 
-// How far stores have filled what takes them in, which slows those behind them: of so many bytes, a share of all.
+// Stores fill the buffers that take them in, and those behind them wait: the share that is filled.
 inline double filled(double stored, double to_fill) { return 1 - std::exp(-stored / to_fill); }
 
-// Of two things that overlap, each so long: a maximum that knows that two of the same length do not hide each other completely.
+// The time of two things that overlap: a smooth maximum, as two of the same length do not hide each other completely.
 inline double longer(double one, double other) {
   const double a = one * one, b = other * other;
   return std::sqrt(std::sqrt(a * a + b * b));
+}
+
+// What a law knows of a product.
+struct product_shape {
+  std::int64_t m, n, k, count = 1;
+  bool reads_c = false;
+};
+inline product_shape shape_of(const problem& p, const batch& of) { return {p.m(), p.n(), p.k(), of.count, p.beta != 0}; }
+struct moved_bytes {
+  double stored, read_of_c, operands;
+  row_start rows;
+  double all() const { return stored + read_of_c + operands; }
+};
+inline moved_bytes bytes_of(const product_shape& p) {
+  const auto size = [](std::int64_t extent) { return static_cast<double>(extent); };
+  const double stored = 4 * size(p.count) * size(p.m) * size(p.n);
+  return {.stored = stored,
+          .read_of_c = p.reads_c ? stored : 0,
+          .operands = 4 * size(p.count) * (size(p.m) + size(p.n)) * size(p.k),
+          .rows = rows_of_c(p.n)};
+}
+// Multiprocessors, in those of the card that the laws are of.
+inline double cards_of(const laws& l, const device_limits& device) { return static_cast<double>(multiprocessors_of(device)) / l.multiprocessors; }
+// Microseconds on that card to move all of it, and what comes before that once.
+inline double us_to_move(const laws& l, const moving_law& how, const moved_bytes& b) {
+  const bool far = b.stored + b.operands > bytes_of_l2;
+  const double rate = far ? l.memory_rate : how.rate;
+  return b.stored * by_rows(b.rows, 1, how.half_rows, far ? 1 : how.odd_rows) / rate + b.operands / rate +
+         b.read_of_c / (far ? l.read_of_memory : how.read_rate);
+}
+inline double us_before_moving(const laws& l, const moving_law& how, const moved_bytes& b) {
+  return (b.read_of_c > 0 ? how.adding : 0) + how.filling * filled(b.stored, l.to_fill);
 }
 
 struct work {

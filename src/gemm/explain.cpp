@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What was chosen for a product, in words.
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <antiphase/gemm.hpp>
 #include <cmath>
@@ -15,6 +16,7 @@ namespace {
 // What the plan launches, beside its name and workspace.
 void describe(gemm_choice& to, const product_plan& p) {
   const product_wave &first = p.waves.front(), &last = p.waves.back();
+  for (const product_wave& wave : p.waves) to.code.emplace_back(wave.with.code.name);
   to.tile = {split_tile, split_tile};
   to.tile_k = split_step;
   to.stages = first.with.how.stages;
@@ -30,6 +32,7 @@ void describe(gemm_choice& to, const product_plan& p) {
   if (p.k_piece < p.what.k()) to.why.push_back(fmt::format("K is taken in pieces of {}", p.k_piece));
 }
 void describe(gemm_choice& to, const short_plan& p) {
+  to.code.emplace_back(p.code.name);
   to.tile = short_tile(p.arguments.lane_bits, p.arguments.steps);
   to.tile_k = short_k;
   to.stages = 1;
@@ -40,6 +43,7 @@ void say_how_shared(gemm_choice& to) {
   if (to.parts > 1) to.why.push_back(fmt::format("K is taken in {} parts, whose sums meet in the workspace", to.parts));
 }
 void describe(gemm_choice& to, const stream_plan& p) {
+  to.code.emplace_back(p.with->code.name);
   to.tile = p.turned ? extent2{p.with->how.tile.n, p.with->how.tile.m} : p.with->how.tile;
   to.tile_k = p.with->how.is_fed_by_ring() ? stream_step * p.with->how.slabs : stream_step / 2;
   to.stages = p.with->how.stages;
@@ -62,6 +66,7 @@ void describe(gemm_choice& to, const stream_plan& p) {
   say_how_shared(to);
 }
 void describe(gemm_choice& to, const narrow_plan& p) {
+  to.code.emplace_back(p.with->code.name);
   to.tile = p.turned ? extent2{narrow_tile.n, narrow_tile.m} : narrow_tile;
   to.tile_k = narrow_step;
   to.stages = p.with->how.stages();
@@ -73,14 +78,13 @@ void describe(gemm_choice& to, const narrow_plan& p) {
   say_how_shared(to);
 }
 void describe(gemm_choice& to, const dots_plan& p) {
-  const extent2 tile{p.lines(), p.how.by_lanes() ? p.how.square : p.with->lines};
+  to.code.emplace_back(p.with->code.name);
+  const extent2 tile{p.lines(), p.how.for_vector() ? 1 : p.how.square};
   to.tile = p.turned ? extent2{tile.n, tile.m} : tile;
   to.tile_k = p.how.k_at_once();
   to.stages = 1;
   to.blocks = p.grid.count();
-  to.cluster = p.how.cluster;
-  if (to.cluster > 1) to.why.push_back(fmt::format("{} blocks share each tile of C, a part of K for each block", to.cluster));
-  if (p.how.by_lanes())
+  if (!p.how.for_vector())
     to.why.push_back(fmt::format("{} threads share {} of C, a part of K for each", p.how.slots,
                                  p.how.square == 1 ? "each element" : "each 2 x 2 elements"));
 }
@@ -90,6 +94,7 @@ void describe(gemm_choice& to, const finish_plan& p) {
   to.blocks = finish_blocks(p.what, p.of);
 }
 void describe(gemm_choice& to, const plan& p) {
+  to.code.emplace_back(p.what.code.name);
   to.tile = p.what.how.tile;
   to.tile_k = p.what.how.tile_k;
   to.stages = p.what.how.stages;
@@ -120,14 +125,11 @@ std::string sentence(const candidate& c, const objection& o, const request& r) {
     case objection::reason::no_kernel: return "this build has no kernel for it";
     case objection::reason::does_not_fit: return refusal(r.device(), o.code).value();
     case objection::reason::long_k: return fmt::format("it is for K up to {}, K is {}", short_k, r.what.k());
-    case objection::reason::few_products:
-      return fmt::format("of K = {} products, what FP64 cuts off may be seen: policy short keeps it", r.what.k());
     case objection::reason::many_lines:
       return fmt::format("it is for up to {} rows or columns of C or up to {} million multiply-adds, and C is {} x {} with K = {}",
                          dots_lines, dots_lanes_most_work / 1e6, r.what.m(), r.what.n(), r.what.k());
     case objection::reason::many_tiles:
       return fmt::format("C is {} x {}: more than {} tiles", r.what.m(), r.what.n(), std::numeric_limits<std::int32_t>::max());
-    case objection::reason::unaligned: return "neither operand lies along k, from an address and in strides that are multiples of 16 bytes";
     case objection::reason::pointers: return "it takes no arrays of pointers: policies stream, dots and short do";
     case objection::reason::input_is_c:
       return "it stores sums in C before the epilogue, whose gradient reads C: policies stream, dots and short do both at once";
@@ -167,6 +169,10 @@ gemm_choice described(const choice& c) {
   if (c.by_members()) to.why.push_back(fmt::format("the {} products of the batch are computed one after the other", c.of.of.count));
   if (c.finishes_behind()) to.why.emplace_back("the epilogue is a launch of its own");
   std::visit([&](const auto& plan) { describe(to, plan); }, c.plan);
+  if (!to.code.empty()) to.why.push_back(fmt::format("kernel {}", fmt::join(to.code, ", ")));
+  if (const auto& how = c.of.division; std::holds_alternative<stream_plan>(c.plan) && how && how->next != nullptr)
+    to.why.push_back(fmt::format("of its forms {} is predicted to take {:.4g} us, and {}, the next, {:.4g} us", how->form->name,
+                                 1e6 * how->seconds, how->next->name, 1e6 * how->next_seconds));
   say_prepared(to, c);
   return to;
 }

@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <iterator>
 #include <antiphase/core/error.hpp>
 #include <antiphase/core/names.hpp>
 #include <antiphase/gemm/tensor_core_ladder.hpp>
@@ -16,7 +17,13 @@
 namespace antiphase::gemms {
 namespace {
 
+struct renaming {
+  std::string_view before, now;
+};
+constexpr renaming renamed[] = {{"split-inside", "split"}};  // its kernels are gone: they were the fastest of 2 % of products
+
 const policy_info* look_for(std::string_view name) {
+  if (const std::string_view now = renamed_policy(name); !now.empty()) name = now;
   const auto found = std::ranges::find(policies(), name, &policy_info::name);
   return found == policies().end() ? nullptr : &*found;
 }
@@ -46,6 +53,11 @@ void refuse_policy(std::string_view name, std::string_view what, const std::vect
   const std::string_view other = meaning(name);
   if (other.empty()) refuse_name(what, name, known);
   throw bad_request(fmt::format("'{}' is {}, not a {}: expected {}", name, other, what, listed(known)));
+}
+
+std::string_view renamed_policy(std::string_view name) {
+  const auto found = std::ranges::find(renamed, name, &renaming::before);
+  return found == std::end(renamed) ? std::string_view() : found->now;
 }
 
 const policy_info* find_policy(std::string_view name) {

@@ -23,7 +23,6 @@
   LIST(tensor_core_instance, tensor_core_tma_kernels) \
   LIST(product_instance, split_kernels)               \
   LIST(product_instance, split_mma_kernels)           \
-  LIST(product_instance, split_inside_kernels)        \
   LIST(split_pass_instance, split_pass_kernels)       \
   LIST(split_pass_instance, split_pass_alone_kernels) \
   LIST(short_instance, short_kernels)                 \

@@ -139,7 +139,8 @@ tuning parse(std::string_view text, std::string from, versions taken) {
   require_ends(classes, "k", tuning_class::k);
   const json& factors = whole.at("factors", "an object with the factors of each policy");
   if (!factors.is_object()) whole.wrong("factors", factors, "an object with the factors of each policy");
-  for (const auto& [policy, value] : factors.items()) t.policies.push_back(read_policy(whole, policy, value));
+  for (const auto& [policy, value] : factors.items())
+    if (renamed_policy(policy).empty()) t.policies.push_back(read_policy(whole, policy, value));
   return t;
 }
 

@@ -4,7 +4,6 @@
 #include <antiphase/channel/recorded.cuh>
 #include <utility>
 #include <vector>
-#include "src/gemm/split/split_inside_product.cuh"
 #include "src/gemm/split/split_product.cuh"
 #include "src/trace/twin.hpp"
 
@@ -18,11 +17,6 @@ template <product_policy P> struct recorded_product_waits : product_waits<P> {
   static constexpr int threads = 3 * warpgroup_size;
   using ring = recorded<typename product_waits<P>::ring, threads / 32, split_work(threads)>;
 };
-template <product_policy P> struct recorded_inside_steps : split_inside_steps<P> {
-  static constexpr int threads = 4 * warpgroup_size;
-  using ring = recorded<typename split_inside_steps<P>::ring, threads / 32, split_work(threads)>;
-};
-
 template <product_policy P, class Kernel> twin twin_of_split(const char* of, const char* name, std::vector<timeline_role> roles) {
   return {.of = of,
           .code = kernel_of<recording<Kernel>>(name),
@@ -34,26 +28,11 @@ template <product_policy P> twin split_twin(const char* of, const char* name) {
   return twin_of_split<P, split_product<P, recorded_product_waits<P>>>(
       of, name, {{.name = "load", .loads = true}, {.name = "compute", .first = 4, .count = 8, .computes = true}});
 }
-template <int Cluster> twin split_inside_twin(const char* of, const char* name) {
-  constexpr product_policy P{.stages = 7, .cluster = Cluster, .by = multiplier::split_inside};
-  twin t =
-      twin_of_split<P, split_inside_product<P, recorded_inside_steps<P>>>(of, name,
-                                                                          {{.name = "count", .first = 0, .count = 4},
-                                                                           {.name = "compute", .first = 4, .count = 8, .computes = true},
-                                                                           {.name = "load", .first = 12, .count = 1, .loads = true}});
-  t.phases = {"load", "count", "compute"};
-  return t;
-}
-
 std::vector<twin> twins_of_split() {
   return {split_twin<product_policy{}>("gemm.split", "gemm.split, recorded"),
           split_twin<product_policy{.stages = 6, .cluster = 2}>("gemm.split-2", "gemm.split-2, recorded"),
           split_twin<product_policy{.stages = 5, .cluster = 4}>("gemm.split-4", "gemm.split-4, recorded"),
-          split_twin<product_policy{.stages = 5, .cluster = 8}>("gemm.split-8", "gemm.split-8, recorded"),
-          split_inside_twin<1>("gemm.split-inside", "gemm.split-inside, recorded"),
-          split_inside_twin<2>("gemm.split-inside-2", "gemm.split-inside-2, recorded"),
-          split_inside_twin<4>("gemm.split-inside-4", "gemm.split-inside-4, recorded"),
-          split_inside_twin<8>("gemm.split-inside-8", "gemm.split-inside-8, recorded")};
+          split_twin<product_policy{.stages = 5, .cluster = 8}>("gemm.split-8", "gemm.split-8, recorded")};
 }
 
 }  // namespace AP_TARGET

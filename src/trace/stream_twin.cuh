@@ -2,6 +2,12 @@
 // The recording twin of a streaming product that a ring feeds.
 #pragma once
 #include <antiphase/channel/recorded.cuh>
+#include <cstddef>
+#include <iterator>
+#include <type_traits>
+#include <utility>
+#include <vector>
+#include "src/gemm/stream/stream_kernels.hpp"
 #include "src/gemm/stream/stream_product.cuh"
 #include "src/trace/twin.hpp"
 
@@ -15,6 +21,8 @@ template <stream_policy P> struct recorded_stream {
   using kernel_type = stream_product<P, ring>;
 };
 
+template <const auto& Table, std::size_t N> inline constexpr twin_name stream_twin_name{Table[N].name};
+
 template <stream_policy P> twin stream_twin(const char* of, const char* name) {
   using kernel_type = typename recorded_stream<P>::kernel_type;
   return {.of = of,
@@ -23,6 +31,18 @@ template <stream_policy P> twin stream_twin(const char* of, const char* name) {
           .step_bytes = std::int64_t{P.tile.m + P.tile.n} * stream_step * P.slabs * static_cast<int>(sizeof(float)),
           .roles = {{.name = "compute", .first = 0, .count = P.computing_warps(), .computes = true},
                     {.name = "load", .first = P.computing_warps(), .count = kernel_type::loading_warps, .loads = true}}};
+}
+// Of the rows of a table that are drawn, or of all (ANTIPHASE_TWINS).
+template <const auto& Table, std::size_t... I> std::vector<twin> stream_twins_of(std::index_sequence<I...>) {
+  std::vector<twin> all;
+  const auto add = [&]<std::size_t N>(std::integral_constant<std::size_t, N>) {
+    if constexpr (every_twin || Table[N].drawn) all.push_back(stream_twin<Table[N].how>(Table[N].name, stream_twin_name<Table, N>.text));
+  };
+  (add(std::integral_constant<std::size_t, I>()), ...);
+  return all;
+}
+template <const auto& Table> std::vector<twin> stream_twins_of() {
+  return stream_twins_of<Table>(std::make_index_sequence<std::size(Table)>());
 }
 
 }  // namespace AP_TARGET

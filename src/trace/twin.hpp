@@ -1,11 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 // A recording twin of a kernel, and what its warps do.
 #pragma once
+#include <algorithm>
 #include <antiphase/executor/kernel.hpp>
 #include <antiphase/trace.hpp>
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
+
+#include "build_config.hpp"
 
 namespace antiphase {
 
@@ -22,6 +26,17 @@ struct twin {
   std::string step_is = "step along K";
   std::vector<std::string> phases = {"load", "compute"};  // of a slot, as timeline::phases
   std::vector<timeline_role> roles = {};                  // none: every warp loads and computes
+};
+
+// Whether kernels have a twin that neither the documentation nor a test draws (CMake's ANTIPHASE_TWINS).
+constexpr bool every_twin = ANTIPHASE_EVERY_TWIN;
+// "NAME, recorded", of a row of a table.
+struct twin_name {
+  char text[64] = {};
+  constexpr explicit twin_name(std::string_view of) {
+    char* end = std::copy(of.begin(), of.end(), text);
+    for (const char c : std::string_view(", recorded")) *end++ = c;
+  }
 };
 
 // Of `macs` multiply-adds of f16 by a block: instructions of each of the `threads` threads that do nothing else meanwhile, for the clock of

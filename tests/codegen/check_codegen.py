@@ -70,7 +70,7 @@ class Kernel:
         code for a part of their tile (strict) have a multiprocessor to themselves."""
         if "dots_vector" in self.name:  # so many blocks of 256 threads along k, one of 512 across
             return {"false, 1": 64, "false, 2": 80, "true, 4": 128}[re.search(r"dots_vector<(\w+, \d)", self.name)[1]]
-        if "short_product" in self.name or "dots_product" in self.name:  # four blocks of 128 threads, two of 256
+        if "short_product" in self.name:  # four blocks of 128 threads
             return 128
         if "dots_by_lanes" in self.name:  # five blocks of 128 threads; for operands across k one of 1024
             return 64 if re.search(r"dots_by_lanes<\d+, \w+, true>", self.name) else 96
@@ -82,16 +82,9 @@ class Kernel:
             return 128
         return 168 if self.threads >= 256 else 224
 
-    def most_memory(self):
-        """dots takes all registers that two blocks leave it for loads in flight; values that it needs once wait in local memory: two, or, of
-        the kernel that calls a function for epilogues, what that call asks to be kept."""
-        if "dots_product" not in self.name:
-            return 0
-        return 96 if "true" in self.name else 8
-
     def faults(self):
-        if self.memory > self.most_memory():
-            yield f"{self.memory} bytes of stack and local memory per thread, expected {self.most_memory() or 'none'}"
+        if self.memory > 0:
+            yield f"{self.memory} bytes of stack and local memory per thread, expected none"
         if self.registers > self.most_registers():
             yield f"{self.registers} registers per thread, expected at most {self.most_registers()}"
         if self.registers < self.outputs:
@@ -153,10 +146,7 @@ def missing_packets(kernel, code):
 
 
 MAIN_LOOP = 240  # instructions at most: 12 of the Tensor Cores, 64 additions, 2 waits, 2 releases, addresses
-SPLITTING = 170  # more, where A is split on the way: 16 pairs of 10, reads, waits
-SPILLED_SUMS = 8  # accesses to local memory there: a few of the 64 sums wait in it, since another warpgroup that loads has registers too
 TAIL_MEMORY = 16  # bytes of local memory that recomputation, which hardly ever runs, may use
-COUNTING_MEMORY = 32  # more, where warps that count have 40 registers and those that compute 224
 
 
 def instructions(code):
@@ -240,16 +230,14 @@ def product_faults(code):
     if fault:
         yield fault
         return
-    inside = "split_inside_product" in code.split("\n", 1)[0]
-    most = MAIN_LOOP + (SPLITTING if inside else 0)
-    if len(loop) > most:
-        yield f"{len(loop)} instructions in the main loop, expected at most {most}"
+    if len(loop) > MAIN_LOOP:
+        yield f"{len(loop)} instructions in the main loop, expected at most {MAIN_LOOP}"
     local = of_opcode(loop, "LDL|STL")
-    if local > (SPILLED_SUMS if inside else 0):
-        yield f"{local} accesses to local memory in the main loop, expected at most {SPILLED_SUMS if inside else 0}"
+    if local > 0:
+        yield f"{local} accesses to local memory in the main loop, expected none"
     waits = sum("WARPGROUP.DEPBAR" in text for text in loop)
-    if waits != (5 if inside else 1):  # one for each fragment of A, and that for the main product
-        yield f"{waits} waits for the Tensor Cores in the main loop, expected {5 if inside else 1}"
+    if waits != 1:
+        yield f"{waits} waits for the Tensor Cores in the main loop, expected 1"
     shared_by = int(re.search(r"product_policy\{\d+, (\d+)", code.split("\n", 1)[0])[1])
     pairs = sum("STG.E.64" in text for _, text in lines)
     if pairs < 31 // shared_by:
@@ -257,15 +245,11 @@ def product_faults(code):
 
 
 def of_split_operands(kernel):
-    return re.search(r"split_(mma_|inside_)?product", kernel.name) is not None
-
-
-def allowed_memory(kernel):
-    return TAIL_MEMORY + (COUNTING_MEMORY if "split_inside_product" in kernel.name else 0)
+    return re.search(r"split_(mma_)?product", kernel.name) is not None
 
 
 def memory_faults(kernel):
-    most = allowed_memory(kernel) if of_split_operands(kernel) else 0
+    most = TAIL_MEMORY if of_split_operands(kernel) else 0
     if kernel.memory > most:
         yield f"{kernel.memory} bytes of stack and local memory per thread, expected at most {most}"
 
@@ -374,7 +358,7 @@ def main():
     if options.check == "product":
         memory = {k.name: k.memory for o in objects for k in resources_in_object(options.cuobjdump, o)}
         for k, text in code:
-            k.excess = [f"{memory[k.name]} bytes of local memory"] if memory[k.name] > allowed_memory(k) else []
+            k.excess = [f"{memory[k.name]} bytes of local memory"] if memory[k.name] > TAIL_MEMORY else []
         return report([(k, k.excess + list(product_faults(f"{k.name}\n{text}"))) for k, text in code], of_split_operands)
     return report([(k, list(missing_packets(k, text))) for k, text in code], lambda k: 4 in k.copy_widths)
 

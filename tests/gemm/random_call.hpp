@@ -154,8 +154,7 @@ inline random_call draw_call(std::uint64_t seed, std::int64_t most) {
   if (by >= 50)
     r.policy = by < 60   ? "stream"
                : by < 70 ? "narrow"
-               : by < 78 ? "split"
-               : by < 82 ? "split-inside"
+               : by < 82 ? "split"
                : by < 86 ? "split-mma"
                : by < 90 ? "dots"
                          : "short";

@@ -94,16 +94,14 @@ product product_of_halves_that_cancel(std::int64_t m, std::int64_t n, std::int64
     for (std::int64_t j = 0; j < n; ++j) p.b(at + k / 2, j) = p.b(at, j);
   return p;
 }
-dense lines_of_few_nonzeros(std::int64_t rows, std::int64_t k) {
-  dense d{rows, k};
-  const auto at = [&](std::int64_t i, int number) { return (i % 3 + number * (k / 5)) % k; };
-  for (std::int64_t i = 0; i < rows; ++i) {
-    d(i, at(i, 0)) = 0x1p60f;
-    d(i, at(i, 1)) = 3 + static_cast<float>(i);
-    d(i, at(i, 2)) = -0x1p60f;
-    if (i % 2 == 0) d(i, at(i, 3)) = 0x1p-10f;
+product product_of_two_nonzeros(std::int64_t m, std::int64_t n, std::int64_t k) {
+  product p = product_of(dense{m, k}, made(k, n, [](auto, auto j) { return 1 + static_cast<float>(2 * j + 1) * 0x1p-23f; }));
+  for (std::int64_t i = 0; i < m; ++i) {
+    const float first = 1 + static_cast<float>(16 * (i + 1)) * 0x1p-23f;
+    p.a(i, i % k) = first + std::ldexp(1.f, -20 - static_cast<int>(i % 4));
+    p.a(i, (i + k / 2) % k) = -first;
   }
-  return d;
+  return p;
 }
 product product_of_general_strides(std::int64_t k) {
   product p = product_of(reals(70, k, 1), reals(k, 40, 2), -1.5f, 0.5f);

@@ -170,10 +170,12 @@ product varied_product(std::int64_t m, std::int64_t n, std::int64_t k, unsigned 
 // Each product comes a second time with the other sign, half of an even K further, so that nothing but roundings is left: in FP64, too, the
 // order of additions shows.
 product product_of_halves_that_cancel(std::int64_t m, std::int64_t n, std::int64_t k);
-// Rows x, y, -x and, every second one, z, anywhere among K zeros: FP64 alone would lose y and z behind an x of 2^60. And what is left of
-// row i.
-dense lines_of_few_nonzeros(std::int64_t rows, std::int64_t k);
-inline double sum_of_few_nonzeros(std::int64_t i) { return 3 + static_cast<double>(i) + (i % 2 == 0 ? 0x1p-10 : 0); }
+// Rows of A have two elements of opposite sign among K zeros, all rows of B are alike, so the two products of an output cancel but for a
+// few bits; and what an output is, exactly.
+product product_of_two_nonzeros(std::int64_t m, std::int64_t n, std::int64_t k);
+inline float sum_of_two_nonzeros(const product& p, std::int64_t i, std::int64_t j) {
+  return std::ldexp(p.b(0, j), -20 - static_cast<int>(i % 4));
+}
 // Neither rows nor columns are contiguous.
 product product_of_general_strides(std::int64_t k);
 // C with strides of either sign, at multiples of 16 bytes and not.

@@ -83,9 +83,8 @@ std::int64_t dense_distance(const dense& d, const placing& how) {
 
 // Policies that products with this K may run by, on any device; and the bound of each.
 std::vector<std::string> policies_for(std::int64_t k) {
-  std::vector<std::string> all{"auto", "narrow", "split", "split-inside", "split-mma", "naive", "warp-tile"};
+  std::vector<std::string> all{"auto", "narrow", "split", "split-mma", "naive", "warp-tile", "stream"};
   if (k <= 4) all.emplace_back("short");
-  if (k != 3 && k != 4) all.emplace_back("stream");
   return all;
 }
 gemm_bound bound_by(const context& where, const gemm_problem& p, const gemm_options& options) { return explain(where, p, options).bound; }
@@ -104,7 +103,6 @@ TEST_P(gemm_batches, members_are_products_of_their_own) {
         const auto apart = [&](const dense& d, const placing& how) { return (dense_distance(d, how) + 7) / 4 * 4 + odd; };
         for (const std::string& policy : policies_for(k)) {
           SCOPED_TRACE(testing::Message() << policy << ", K = " << k << (same_b ? ", one B" : "") << (odd ? ", unaligned" : ""));
-          if (policy == "split-inside" && odd) continue;
           matrices a(where, each(all, &product::a), at_a, apart(all[0].a, at_a)),
               b(where, each(all, &product::b), at_b, same_b ? 0 : apart(all[0].b, at_b)),
               c(where, each(all, &product::c), at_c, apart(all[0].c, at_c));
@@ -193,27 +191,6 @@ TEST_P(gemm_batches, by_pointers_with_nothing_to_multiply) {
   EXPECT_TRUE(same(other.read(), made(9, 150, [&](auto i, auto j) { return c1(i, j) / 2; })));
   EXPECT_EQ(explain(where, what, how).kernel, "finish");
   EXPECT_GT(explain(where, what, how).predicted, 0);
-}
-
-// The copy engine loads rows at multiples of 16 bytes: where the second member's do not begin there, the batch is refused as a whole.
-TEST_P(gemm_batches, members_that_begin_between_multiples_of_16_bytes) {
-  const context where = any();
-  device_array<float> memory(where, std::vector<float>(4000, 1.f));
-  float* const x = memory.data();
-  const gemm_problem p{.a = {x, 8, 8, 8, 1}, .b = {x + 1000, 8, 8, 8, 1}, .c = {x + 2000, 8, 8, 8, 1}};
-  for (const gemm_epilogue& after : {gemm_epilogue{}, gemm_epilogue{.scale = 2}}) {
-    const auto said = [&](std::int64_t a_apart) -> std::string {
-      try {
-        gemm(where, p, {.policy = "split-inside", .batch = {2, a_apart, 64, 64}, .epilogue = after});
-      } catch (const not_supported& e) {
-        return e.what();
-      }
-      return "";
-    };
-    if (said(64) != "") GTEST_SKIP() << any().limits().name << " is not for it";
-    EXPECT_THAT(said(65), HasSubstr("multiples of 16 bytes"));
-    EXPECT_EQ(said(68), "");
-  }
 }
 TEST_P(gemm_batches, what_makes_no_sense_is_refused) {
   const context where = any();
@@ -345,7 +322,7 @@ TEST_P(gemm_epilogues, in_the_product_with_the_bits_of_its_sum) {
                       {major::row, major::row, 1, 1, 0},
                       {major::row, major::column, 2, 0, 0},
                       {major::column, major::column, 3, 0, 0}};
-  for (const std::string policy : {"split", "split-inside", "split-mma"}) {
+  for (const std::string policy : {"split", "split-mma"}) {
     if (policy == "split-mma" ? false : is_cuda() && where.limits().major != 9) continue;
     for (const bool difficult : {false, true})
       for (std::size_t i = 0; i < std::size(lies); ++i)

@@ -35,7 +35,7 @@ class gemm_bits : public on_device {
   }
   bool runs(const gemm_options& options) const {
     const device_limits device = any().limits();
-    return device.major == 9 || (device.major > 7 && options.policy != "split" && options.policy != "split-inside");
+    return device.major == 9 || (device.major > 7 && options.policy != "split");
   }
   // Every precision and split policy that takes operands of any layout. (The steps of the ladder: test_layouts.cpp.)
   template <class Each> void each_policy(Each each) const {
@@ -120,22 +120,6 @@ TEST_P(gemm_bits, of_a_column_major_c_are_those_of_the_transposed_product) {
       const dense straight = run(p, options), across = run(turned, options);
       EXPECT_TRUE(same_bits(straight, made(m, n, [&](auto i, auto j) { return across(j, i); }))) << options.policy;
     }
-  }
-}
-// What policy split-inside splits has to lie along k; the other operand and C may lie anyhow.
-TEST_P(gemm_bits, of_split_inside_do_not_depend_on_how_the_others_lie) {
-  if (!runs({.policy = "split-inside"})) GTEST_SKIP() << any().limits().name << " is not for it";
-  for (const auto& [m, n, k] : {std::array{4, 4, 32}, {7, 9, 300}, {131, 30, 200}}) {
-    product p = cancelling(m, n, k);
-    p.place_a = placed_in_packets(major::row, p.a);
-    const dense expected = run(p, {.policy = "split-inside"});
-    if (n > m) continue;
-    for (const major by_b : {major::row, major::column})
-      for (const int offset : {0, 1}) {
-        p.place_b = placed(by_b, p.b, 1, offset);
-        p.place_c = placed(by_b, p.c, 1, offset);
-        EXPECT_TRUE(same_bits(run(p, {.policy = "split-inside"}), expected)) << m << " x " << n << " x " << k;
-      }
   }
 }
 // All of these products do have outputs that are computed again, of a list and of a whole tile.

@@ -91,7 +91,6 @@ TEST(gemm_choice_bound, is_that_of_the_kernel) {
   const double split = 80 + 6556 / 59., on_ampere = 121 + 6556 / 55.;
   EXPECT_EQ(units({}), 1 + 6556 * 0x1p-29);  // stream
   EXPECT_EQ(units({.options = {.policy = "split"}}), split);
-  EXPECT_EQ(units({.options = {.policy = "split-inside"}}), split);
   EXPECT_EQ(units({.kib = 99, .options = {.policy = "split-mma"}}), split);
   EXPECT_EQ(units({.major = 8, .minor = 6, .kib = 99, .options = {.policy = "split-mma"}}), on_ampere);
   EXPECT_EQ(units({.major = 8, .minor = 6, .kib = 99}), 1 + 6556 * 0x1p-29);  // dots, as it is small

@@ -54,13 +54,6 @@ std::vector<device_limits> devices() {
   return all;
 }
 
-std::int64_t up(std::int64_t number, std::int64_t by) { return (number + by - 1) / by; }
-
-// Whether the copy engine can load lines of K as they are.
-bool loads(std::int64_t lines, std::int64_t k, bool along_k, int offset) {
-  return along_k && offset % 4 == 0 && (lines == 1 || k % 4 == 0);
-}
-
 // Which policies can take a product for precision fp32, in other words.
 std::vector<std::string> able(const device_limits& d, const asked& q) {
   const std::string capability = compute_capability(d);
@@ -69,20 +62,16 @@ std::vector<std::string> able(const device_limits& d, const asked& q) {
   std::vector<std::string> all;
   if ((fast_fp64 || ampere) && q.k <= 4) all.emplace_back("short");
   const bool large = q.m > 512 && q.n > 512 && q.k > 512;
-  const bool vector = (q.m == 1 || q.n == 1) && q.k != 3 && q.k != 4;  // which is left to dots
+  const bool vector = q.m == 1 || q.n == 1;  // which is left to dots
   if (fast_fp64 && !(hopper && large) && !vector) all.emplace_back("stream");
   const bool little = q.k <= 8192 && double(q.m) * double(q.n) * double(q.k) <= 4e6;
-  if ((fast_fp64 || ampere) && q.k != 3 && q.k != 4 && (q.m <= 8 || q.n <= 8 || little)) all.emplace_back("dots");
-  if (hopper) {
+  const bool few = q.m <= 8 || q.n <= 8;  // which are left to stream
+  if ((fast_fp64 || ampere) && (vector || little || (few && !fast_fp64))) all.emplace_back("dots");
+  if (hopper && q.k > 4) {
     all.emplace_back("narrow");
-    const bool a_fits = loads(q.m, q.k, q.a == major::row, q.offset), b_fits = loads(q.n, q.k, q.b == major::column, 0);
-    const bool turned = q.n > q.m ? b_fits : !a_fits;  // B is the long operand
-    const std::int64_t rows = turned ? q.n : q.m, columns = turned ? q.m : q.n, tiles = up(rows, 128) * up(columns, 128);
-    if ((a_fits || b_fits) && columns <= 256 && rows >= 4096 && q.k >= 1024 && q.k <= 65536 && tiles <= d.multiprocessors)
-      all.emplace_back("split-inside");
     all.emplace_back("split");
   }
-  if (hopper || ampere) all.emplace_back("split-mma");
+  if ((hopper || ampere) && q.k > 4) all.emplace_back("split-mma");
   return all;
 }
 
@@ -147,7 +136,7 @@ TEST(gemm_table, auto_knows_what_is_far_ahead_on_an_h200) {
   const context where(make_cpu_executor({.limits = published_device("9.0")}));
   const auto chosen = [&](std::int64_t m, std::int64_t n, std::int64_t k) { return explain(where, problem_of({m, n, k})).kernel; };
   for (const std::int64_t size : {1024, 2048, 4096, 8192, 16384}) EXPECT_EQ(chosen(size, size, size), "split") << size;
-  EXPECT_EQ(chosen(4096, 256, 7168), "split-inside");
+  EXPECT_EQ(chosen(4096, 256, 7168), "narrow");
   for (const std::int64_t lines : {4, 8, 16, 32}) {
     EXPECT_EQ(chosen(lines, 4096, 4096), "stream") << lines;
     EXPECT_EQ(chosen(4096, lines, 4096), "stream") << lines;
@@ -191,14 +180,13 @@ TEST(gemm_table, predictions_are_near_what_was_measured) {
                                        {"narrow", {8192, 8192, 16}, 90.1},
                                        {"narrow", {.m = 4096, .n = 4096, .k = 64, .beta = 1}, 46.8},
                                        {"split", {8192, 8192, 64}, 101.5},
-                                       {"split", {4096, 4096, 4096}, 629.6},
-                                       {"split-inside", {4096, 256, 7168}, 112.2}}) {
+                                       {"split", {4096, 4096, 4096}, 629.6}}) {
     const double predicted = 1e6 * explain(where, problem_of(of), {.policy = policy}).predicted;
     EXPECT_NEAR(predicted, us, 0.25 * us) << policy << ", " << of;
   }
 }
-// What sets times apart on any such device: rows of C that are no whole sectors, lines whose products are all multiplied once more, and
-// that split-mma has no clusters to share a tile among.
+// What sets times apart on any such device: rows of C that are no whole sectors, and that
+// split-mma has no clusters to share a tile among.
 TEST(gemm_table, predictions_know_what_is_slow) {
   const context where(make_cpu_executor({.limits = published_device("9.0")}));
   const auto takes = [&](const char* policy, std::int64_t m, std::int64_t n, std::int64_t k, float beta = 0) {
@@ -208,7 +196,6 @@ TEST(gemm_table, predictions_know_what_is_slow) {
     EXPECT_GT(takes(policy, 4096, 4100, 64), by_halves * takes(policy, 4096, 4096, 64)) << policy;
     EXPECT_LT(takes(policy, 4100, 4096, 64), 1.25 * takes(policy, 4096, 4096, 64)) << policy << ": C lies by rows";
     EXPECT_GT(takes(policy, 4096, 4099, 64), anywhere * takes(policy, 4096, 4096, 64)) << policy;
-    EXPECT_GT(takes(policy, 1024, 1024, 4), 3 * takes(policy, 1024, 1024, 8)) << policy;
     EXPECT_GT(takes(policy, 4096, 4096, 64, 1), 1.2 * takes(policy, 4096, 4096, 64)) << policy;
   }
   EXPECT_GT(takes("split-mma", 128, 128, 8192), 4 * takes("split", 128, 128, 8192));
@@ -245,10 +232,12 @@ TEST(gemm_table, no_prediction_is_below_what_the_device_can_do) {
                 const double predicted = explain(where, problem_of(q), {.policy = p.name}).predicted;
                 ASSERT_GE(predicted, least(p)) << p.name;
                 ++compared;
-                // A vector is left to dots, large products to FP16; split-inside has a zone of its own, and the ladder keeps a K of 1
-                // alone.
-                const bool by_rule = p.ladder != nullptr || p.name == "split-inside" ||
-                                     (p.name == "stream" && (m == 1 || n == 1 || std::min({m, n, k}) > 512));
+                // A vector is left to dots, other long lines to stream, large products to FP16, and few k to FP64; the ladder keeps a K
+                // of 1 alone.
+                const bool by_rule = p.ladder != nullptr ||
+                                     (p.name == "stream" && (m == 1 || n == 1 || std::min({m, n, k}) > 512)) ||
+                                     (p.name == "dots" && m > 1 && n > 1 && m * n * k > 4e6) ||
+                                     (k <= 4 && (p.name.starts_with("split") || p.name == "narrow"));
                 const bool compared_with = features_of(on.limits).fast_fp64 || compute_capability(on.limits).starts_with("8");
                 if (!by_rule && compared_with && keeps(p.promise(on.limits, q.k), is.asked)) {
                   EXPECT_LE(is.predicted, 1.02 * predicted) << is.kernel << " instead of " << p.name;
@@ -294,7 +283,7 @@ TEST(gemm_table, needs_are_honoured_on_every_published_device) {
 TEST(gemm_table, every_policy_needs_what_its_kernels_are_compiled_for) {
   for (const gemms::policy_info& p : gemms::policies()) {
     const bool waits_for_copies = p.ladder != nullptr && p.ladder->how.copy == gemms::copy_kind::asynchronous;
-    const bool by_wgmma = p.name == "split" || p.name == "split-inside" || p.name == "narrow", by_mma = p.name == "split-mma";
+    const bool by_wgmma = p.name == "split" || p.name == "narrow", by_mma = p.name == "split-mma";
     const bool streams = p.name == "stream";
     EXPECT_EQ(p.needs.cp_async, waits_for_copies || by_mma || streams) << p.name;
     EXPECT_EQ(p.needs.mma_sync, by_mma || streams) << p.name;
@@ -307,7 +296,8 @@ TEST(gemm_table, names_are_found_and_others_refused) {
   EXPECT_EQ(gemms::find_policy("auto"), nullptr);
   for (const gemms::policy_info& p : gemms::policies()) EXPECT_EQ(gemms::find_policy(p.name), &p);
   EXPECT_THROW(gemms::find_policy("split_mma"), bad_request);
-  EXPECT_EQ(gemms::policies().size(), std::size(gemms::steps) + 7);
+  EXPECT_EQ(gemms::find_policy("split-inside"), gemms::find_policy("split")) << "a name that was";
+  EXPECT_EQ(gemms::policies().size(), std::size(gemms::steps) + 6);
 }
 
 // What a call ran is what explain() tells of it.

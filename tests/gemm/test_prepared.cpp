@@ -90,17 +90,6 @@ TEST_P(gemm_prepared, the_bits_are_those_of_the_same_policy_without) {
     });
   }
 }
-TEST_P(gemm_prepared, of_products_that_split_one_operand_themselves) {
-  const context where = any();
-  if (!runs("split-inside")) GTEST_SKIP() << where.limits().name << " has no wgmma";
-  for (const auto& [m, n, by_a, by_b] : {std::tuple{140, 37, major::row, major::row}, {37, 140, major::row, major::column}})
-    for (const which side : either) {
-      product p = product_of_all_kinds(m, n, 136);
-      p.place_a = placed_in_packets(by_a, p.a), p.place_b = placed_in_packets(by_b, p.b);
-      EXPECT_TRUE(same_bits(computed_prepared(where, "split-inside", p, side, true), computed_plainly(where, "split-inside", p)))
-          << m << (side.a ? ", A" : "") << (side.b ? ", B" : "");
-    }
-}
 // K in pieces: each has parts of its own.
 TEST_P(gemm_prepared, of_long_k) {
   const context where = any();
@@ -112,9 +101,8 @@ TEST_P(gemm_prepared, of_long_k) {
     AP_EXPECT_KEPT(is, p);
     return;
   }
-  for (const char* const policy : {"split", "split-inside"})
-    for (const which side : either)
-      EXPECT_TRUE(same_bits(computed_prepared(where, policy, p, side), computed_plainly(where, policy, p))) << policy;
+  for (const which side : either)
+    EXPECT_TRUE(same_bits(computed_prepared(where, "split", p, side), computed_plainly(where, "split", p)));
 }
 TEST_P(gemm_prepared, general_strides) {
   const context where = any();
@@ -198,9 +186,6 @@ TEST_P(gemm_prepared, what_it_saves) {
   EXPECT_THAT(plain.why, testing::Not(testing::Contains(HasSubstr("prepared"))));
   EXPECT_THAT(after_b.why, testing::Contains("B is prepared, so the split pass leaves it out"));
   EXPECT_THAT(after_both.why, testing::Contains("A and B are prepared, so the split pass leaves them out"));
-  const auto [inside, after_inside] = told("split-inside", &of_a, &of_b);
-  EXPECT_EQ(inside, 1u);
-  EXPECT_THAT(after_inside.why, testing::Contains("B is prepared, so the split pass leaves it out"));
   const auto [streamed, after_stream] = told("stream", &of_a, &of_b);
   EXPECT_EQ(streamed, 1u);
   EXPECT_THAT(after_stream.why, testing::Contains("policy stream has no use for what was prepared: it reads the operand"));

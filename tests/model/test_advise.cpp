@@ -55,7 +55,7 @@ TEST(advise, tells_of_what_is_much_faster_with_a_weaker_bound) {
 
 TEST(advise, says_nothing_of_what_the_device_cannot_run) {
   const advice a = advise_gemm(shipped_profile("A100"), {.m = 64, .n = 4096, .k = 512});
-  for (const advised_policy& p : a.others) EXPECT_THAT(p.name, Not(AnyOf("split", "split-inside", "narrow")));
+  for (const advised_policy& p : a.others) EXPECT_THAT(p.name, Not(AnyOf("split", "narrow")));
   EXPECT_EQ(a.pick.name, a.others.front().name);
 }
 

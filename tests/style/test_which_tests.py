@@ -10,7 +10,7 @@ import unittest
 SCRIPTS = pathlib.Path(sys.argv.pop())
 
 NEEDS = """gemm test_gemm
-split_inside test_split_inside
+split_checked test_split_checked
 split_pass test_split_pass
 check test_check
 check.own_kernel check_smooth
@@ -47,16 +47,16 @@ class WhichTests(unittest.TestCase):
         self.assertEqual(self.ask("gemm.Cpu/shapes.of(1)")[1], ["test_gemm", r"^gemm\.Cpu/shapes\.of\(1\)"])
 
     def test_the_beginning_of_several(self):
-        self.assertEqual(self.ask("split")[1], ["test_split_inside test_split_pass", "^split"])
+        self.assertEqual(self.ask("split")[1], ["test_split_checked test_split_pass", "^split"])
 
     def test_nothing_to_build(self):
         self.assertEqual(self.ask("report.this_tree")[1], ["", r"^report\.this_tree"])
 
     def test_unknown(self):
-        status, out, said = self.ask("split_insid_")
+        status, out, said = self.ask("split_checke_")
         self.assertEqual((status, out), (1, []))
-        self.assertIn("There is no test 'split_insid_': expected", said)
-        self.assertIn("split_inside", said)
+        self.assertIn("There is no test 'split_checke_': expected", said)
+        self.assertIn("split_checked", said)
         self.assertIn("tool.process.gemm", self.ask("zzzz")[2])
 
 

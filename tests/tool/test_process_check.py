@@ -32,7 +32,7 @@ class Check(ToolTest):
         info = json.loads(self.run_tool("info", "--json").stdout)
         for policy in ["gemm/" + step for step in info["gemm_policies"] + info["gemm_f16_steps"]] + ["scan/" + step for step in info["scan_policies"]]:
             self.assertIn(policy, names)
-        for beside in ("gemm/split-pass", "gemm/split-8", "gemm/split-inside-8", "scan/single-pass-by-key", "scan/single-pass-wide",
+        for beside in ("gemm/split-pass", "gemm/split-8", "scan/single-pass-by-key", "scan/single-pass-wide",
                        "scan/items-thread", "scan/custom"):
             self.assertIn(beside, names)
         self.assertEqual(len(set(names)), len(names))

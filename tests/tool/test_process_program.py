@@ -254,7 +254,7 @@ class Info(ToolTest):
         self.assertEqual(self.there("12.0")[0]["tensor_core_sums"]["how"], "unknown")
         told, gemm, auto, scan = self.there("9.0")
         self.assertTrue(all(one["runs"] for one in (*gemm.values(), *scan.values())))
-        self.assertEqual((auto["narrow C"]["kernel"], told["tensor_core_sums"]["known"]), ("split-inside", "measured by this project"))
+        self.assertEqual((auto["narrow C"]["kernel"], told["tensor_core_sums"]["known"]), ("narrow", "measured by this project"))
 
     def test_a_device_in_words(self):
         text = self.run_tool("info", "--for", "8.6").stdout.decode()

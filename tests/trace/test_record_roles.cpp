@@ -92,11 +92,9 @@ struct split_case {
 // The simulated device has two multiprocessors: of three tiles block 0 has the first and the last, of five three.
 constexpr split_case split_cases[] = {{"split", 7, 300, 120, 200, 2 * 8},
                                       {"split-mma", 3, 300, 120, 200, 2 * 8},
-                                      {"split-inside", 7, 300, 120, 448, 14},
                                       {"narrow", 5, 520, 60, 160, 3 * 6},
                                       // Two blocks share the one tile: each has half of k.
                                       {"split", 6, 100, 100, 256, 4},
-                                      {"split-inside", 7, 100, 100, 1024, 16},
                                       // The short operand along k; operands at no multiple of 16 bytes, which threads copy.
                                       {"narrow", 6, 60, 520, 160, 3 * 6},
                                       {"narrow", 6, 521, 61, 161, 3 * 6}};
@@ -123,7 +121,7 @@ TEST(RecordRoles, SplitProducts) {
 // Tiles that four blocks share, and eight, as they do on a device with more multiprocessors.
 TEST(RecordRoles, ProductsWhoseTilesManyBlocksShare) {
   for (const int blocks : {4, 8})
-    for (const auto& [policy, stages] : {std::pair{"split", 5}, {"split-inside", 7}}) {
+    for (const auto& [policy, stages] : {std::pair{"split", 5}}) {
       device_limits limits = on_cpu().limits();
       limits.multiprocessors = blocks * blocks / 2;
       const context where(make_cpu_executor({.seed = 1, .workers = 1, .limits = limits}));
@@ -499,8 +497,8 @@ TEST(RecordRoles, CudaTwinsComputeTheSameBits) {
                              {"stream", 9000, 64, 256},
                              {"stream", 128, 128, 4096},
                              // Tiles that four and eight blocks share, operands that begin anywhere, rings that threads fill.
-                             {"split-inside", 250, 250, 4096},
-                             {"split-inside", 100, 100, 8192},
+                             {"split", 250, 250, 4096},
+                             {"split", 100, 100, 8192},
                              {"narrow", 4096, 256, 512},
                              {"narrow", 256, 4096, 512},
                              {"narrow", 4097, 255, 513},

@@ -53,7 +53,7 @@ constexpr const char* examples =
     "  antiphase trace gemm --compare stages=1,2,3,4 --output overlap.html\n"
     "      the asynchronous kernel with one to four buffers, side by side\n"
     "  antiphase trace gemm --policy split --m 4096 --n 4096 --k 4096 --record 64 --output split.html\n"
-    "  antiphase trace gemm --compare policy=split,split-inside,narrow --m 512 --n 256 --output three.html\n"
+    "  antiphase trace gemm --compare policy=split,narrow --m 512 --n 256 --output three.html\n"
     "  antiphase trace scan --compare stages=1,2,8 --output scan.html\n"
     "  antiphase trace scan --policy one-wave --block 7 --output wave.html\n"
     "  antiphase trace gemm --policy split --m 4096 --n 4096 --k 4096 --overhead 50 --output split.json\n"
@@ -117,7 +117,7 @@ std::vector<std::string> recorded_gemm_policies() {
   std::vector<std::string> names = names_of(gemms::steps);
   names.front() = "async-1";  // in the place of naive
   for (const gemms::tensor_core_step& s : gemms::tensor_core_steps) names.emplace_back(s.name);
-  names.insert(names.end(), {"split", "split-inside", "split-mma", "narrow", "stream"});
+  names.insert(names.end(), {"split", "split-mma", "narrow", "stream"});
   return names;
 }
 const std::vector<std::string> recorded_scan_policies{"single-pass-async", "single-pass-1", "single-pass-2",

@@ -31,8 +31,10 @@ struct policy_info {
 // the last that the device has room for.
 std::span<const policy_info> policies();
 
-// The policy of that name, null for auto; throws bad_request, with the names there are.
+// The policy of that name, null for auto; throws bad_request, with the names there are. A name that a policy had before is taken, too.
 const policy_info* find_policy(std::string_view name);
+// What a policy's former name, taken for one release, stands for; empty: it is none.
+std::string_view renamed_policy(std::string_view name);
 
 // The one-buffer member of the asynchronous family. It is no step of the ladder: it exists to compare more stages with.
 constexpr const char* async_one = "async-1";

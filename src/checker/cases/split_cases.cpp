@@ -32,8 +32,7 @@ std::uint64_t multiply(const context& where, const gemms::product_instance& with
   on_device d(where, p);
   gemms::product_plan plan = gemms::plan_product(where, d.what, with.how.by);
   const std::int32_t tiles = plan.rows * plan.columns;
-  const bool tile_each = with.how.cluster > 1 || with.how.by == gemms::multiplier::split_inside;
-  const std::int64_t blocks = tile_each ? tiles * with.how.cluster : std::min<std::int64_t>(tiles, most_blocks);
+  const std::int64_t blocks = with.how.cluster > 1 ? tiles * with.how.cluster : std::min<std::int64_t>(tiles, most_blocks);
   plan.waves = {{with, 0, tiles, {static_cast<unsigned>(blocks), 1, 1}}};
   plan.multiprocessors = static_cast<int>(blocks);  // there is room for what each block notes
   device_array<std::byte> workspace(where, plan.workspace());
@@ -53,9 +52,8 @@ void require_recomputed(const gemms::product_instance& with, std::uint64_t found
 void multiply_by(const context& where, const gemms::product_instance& with) {
   using enum storage_order;
   const int blocks = with.how.cluster;
-  const bool inside = with.how.by == gemms::multiplier::split_inside;
   const std::int64_t around = blocks * (with.how.stages * gemms::split_step + 39), once = std::max(2, blocks) * gemms::split_chunk + 7;
-  const storage_order of_a = inside ? rows : columns, of_b = inside ? rows : columns;
+  const storage_order of_a = columns, of_b = columns;
   multiply(where, with, growing({128, 45, around, 1, 0}));
   require_recomputed(with, multiply(where, with, cancelling(33, {35, 31, once, 1, 1})), 33 * 31);
   if (blocks > 1) {
@@ -67,7 +65,7 @@ void multiply_by(const context& where, const gemms::product_instance& with) {
   require_recomputed(with, multiply(where, with, cancelling(3, {19, 262, 39, 1, -1, rows, columns}), 1), 3 * 262);
 }
 const char* policy_of(gemms::multiplier by) {
-  return by == gemms::multiplier::split ? "split" : by == gemms::multiplier::split_mma ? "split-mma" : "split-inside";
+  return by == gemms::multiplier::split ? "split" : "split-mma";
 }
 
 // Split pass ---------------------------------------------------------------------------------------------------------------------------

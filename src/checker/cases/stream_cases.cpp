@@ -39,8 +39,8 @@ void stream_by(const context& where, const gemms::stream_instance& with, const p
   where.runs_on().synchronize(nullptr);
   require_kept(where, with.code.name, with.how.finishes ? doubling::expected(p) : p, d.c.to_host());
 }
-// Whole tiles and edges, stored along either operand and one by one, with the ring going around, lines of few nonzeros, and tiles that
-// clusters and parts share.
+// Whole tiles and edges, stored along either operand and one by one, with the ring going around, infinities, and tiles that clusters and
+// parts share.
 void stream_by(const context& where, const gemms::stream_instance& with) {
   using enum storage_order;
   const gemms::stream_policy& how = with.how;
@@ -62,7 +62,7 @@ void stream_by(const context& where, const gemms::stream_instance& with) {
         for (const storage_order of_b : {rows, columns})
           stream_by(where, with, {how.tile.n + 3, how.tile.m + 5, k, -1.5f, 0.5f, of_a, of_b, 1, 0}, of_a == of_b, 1, 1);
     if (how.by == gemms::stream_loader::direct) return stream_by(where, with, with_odd_lines({37, 31, round - 11, 1, 0}), false, 1, 1);
-    return stream_by(where, with, with_odd_lines({21, 31, 61, 1, 0}), false, 1, 1);  // the last line has four nonzeros, and ends the memory
+    return stream_by(where, with, with_odd_lines({21, 31, 61, 1, 0}), false, 1, 1);
   }
   const std::int64_t stage = gemms::stream_step * how.slabs, around = (how.stages + 1) * stage + 19, once = stage + 7;
   stream_by(where, with, {how.tile.m, how.tile.n, around, 1, 0}, false, 1, 1);
@@ -73,12 +73,10 @@ void stream_by(const context& where, const gemms::stream_instance& with) {
   stream_by(where, with, with_odd_lines({37, 31, 4 * once, 1, 0}), false, 2, 1);
 }
 
-// Lines of either operand along k and across, staged and not, edges, lines of few nonzeros, a cluster, warps that share an output, and a
-// vector.
+// Lines of either operand along k and across, edges, infinities, warps that share an output, and a vector.
 void inner_products_by(const context& where, const gemms::dots_instance& with) {
   using enum storage_order;
-  const auto multiply = [&](const product& p, gemms::dots_division how, int threads = 0) {
-    if (with.by_blocks()) how.rows = with.rows;
+  const auto multiply = [&](const product& p, const gemms::dots_division& how, int threads = 0) {
     std::optional<gemms::vector_form> form;
     if (with.for_vector()) form = {threads, with.lines_of_thread};
     on_device d(where, p);
@@ -101,21 +99,9 @@ void inner_products_by(const context& where, const gemms::dots_instance& with) {
     multiply(with_odd_lines({21, 5, 139, 1, 0, columns, neither, 1}), gemms::divided_by_lanes(128, with.square));
     return;
   }
-  if (with.by_lanes()) {
-    multiply({70, 9, 45, 1, 0, rows, columns}, gemms::divided_by_lanes(4, with.square));
-    multiply({9, 35, 300, -1.5f, 0.5f, columns, rows, 1}, gemms::divided_by_lanes(16, with.square));
-    multiply(with_odd_lines({21, 5, 139, 1, 0, neither, rows, 1}), gemms::divided_by_lanes(128, with.square));
-    return;
-  }
-  const std::int64_t few = with.lines;
-  multiply({70, few, 260, 1, 0, rows, columns}, {16, 2});
-  multiply({few, 70, 260, -1.5f, 0.5f, rows, rows, 1}, {8, 1});
-  multiply({70, few, 260, 1, 0.5f, columns, rows}, {32, 1});
-  if (few == 1) {
-    multiply({1, 19, 1300, 1, 0, rows, columns, 1}, {128, 2});
-    multiply({9, 1, 1300, 1, 0, rows, rows}, {256, 1});
-  }
-  if (few > 3) multiply(with_odd_lines({70, few, 139, 1, 0, neither, rows, 1}), {4, 2});
+  multiply({70, 9, 45, 1, 0, rows, columns}, gemms::divided_by_lanes(4, with.square));
+  multiply({9, 35, 300, -1.5f, 0.5f, columns, rows, 1}, gemms::divided_by_lanes(16, with.square));
+  multiply(with_odd_lines({21, 5, 139, 1, 0, neither, rows, 1}), gemms::divided_by_lanes(128, with.square));
 }
 
 // By a policy that takes the epilogue, or leaves it to a pass of its own.

@@ -36,18 +36,15 @@ template <int Square, bool Finishes, bool Across> struct dots_by_lanes : dots_ou
   struct places {  // of the sums of threads that change theirs, padded so that lines do not meet in the same banks
     static constexpr int pad = 2;
     double value[Square * Square][threads + threads / dots_least_across * pad];
-    std::uint32_t nonzeros[Square][threads + threads / dots_least_across * pad];
   };
   struct storage {
     double value[threads / warp_size][Square][Square];  // of warps that share outputs
-    std::uint32_t nonzeros[threads / warp_size][Square];
-    line_nonzeros found[threads / warp_size];  // of the line that a warp looks at
     [[no_unique_address]] std::conditional_t<Across, places, nothing> changed;
   };
 
  private:
   static constexpr int warp_bits = 5;
-  static_assert(1 << warp_bits == warp_size && dots_lanes_most_k < 1 << 16);
+  static_assert(1 << warp_bits == warp_size);
   using stores = dots_outputs<Finishes>;
   struct scaling {
     float alpha, beta;
@@ -73,13 +70,11 @@ template <int Square, bool Finishes, bool Across> struct dots_by_lanes : dots_ou
   static constexpr int side_by_side_bits = 3;  // of a line: 8 floats are a sector of 32 bytes
   struct sums {
     double value[Square][Square] = {};
-    std::uint32_t nonzeros[Square] = {};  // of a line of the long operand in the upper half, of one of the short operand in the lower
-    AP_DEV void add(auto value_of, auto nonzeros_of) {  // (i, j), (i): what is added
+    AP_DEV void add(auto value_of) {  // (i, j): what is added
       AP_UNROLL
       for (int i = 0; i < Square; ++i) {
         AP_UNROLL
         for (int j = 0; j < Square; ++j) value[i][j] += value_of(i, j);
-        nonzeros[i] += nonzeros_of(i);
       }
     }
   };
@@ -126,14 +121,13 @@ template <int Square, bool Finishes, bool Across> struct dots_by_lanes : dots_ou
         for (int i = 0; i < Square; ++i) {
           AP_UNROLL
           for (int j = 0; j < Square; ++j) sum.value[i][j] = multiply_add(double{a[e][i]}, double{b[e][j]}, sum.value[i][j]);
-          sum.nonzeros[i] += (a[e][i] != 0 ? 1u << 16 : 0) + (b[e][i] != 0);
         }
       }
     }
     return sum;
   }
   AP_DEV static void add_up_lanes(sums& sum, int other) {
-    sum.add([&](int i, int j) { return shuffle(sum.value[i][j], other); }, [&](int i) { return shuffle(sum.nonzeros[i], other); });
+    sum.add([&](int i, int j) { return shuffle(sum.value[i][j], other); });
   }
   // The first of so many warps has their sums then.
   AP_DEV static void add_up_warps(storage& s, const seat& t, int warps, sums& sum) {
@@ -143,14 +137,13 @@ template <int Square, bool Finishes, bool Across> struct dots_by_lanes : dots_ou
       for (int i = 0; i < Square; ++i) {
         AP_UNROLL
         for (int j = 0; j < Square; ++j) s.value[warp][i][j] = sum.value[i][j];
-        s.nonzeros[warp][i] = sum.nonzeros[i];
       }
     }
     block_barrier();
     if (t.k != 0) return;
     AP_ROLLED
     for (int w = warp + 1; w < warp + warps; ++w)
-      sum.add([&](int i, int j) { return s.value[w][i][j]; }, [&](int i) { return s.nonzeros[w][i]; });
+      sum.add([&](int i, int j) { return s.value[w][i][j]; });
   }
 
   // From where the sums are to where they add up.
@@ -160,14 +153,12 @@ template <int Square, bool Finishes, bool Across> struct dots_by_lanes : dots_ou
     for (int i = 0; i < Square; ++i) {
       AP_UNROLL
       for (int j = 0; j < Square; ++j) s.changed.value[i * Square + j][place(from)] = sum.value[i][j];
-      s.changed.nonzeros[i][place(from)] = sum.nonzeros[i];
     }
     block_barrier();
     AP_UNROLL
     for (int i = 0; i < Square; ++i) {
       AP_UNROLL
       for (int j = 0; j < Square; ++j) sum.value[i][j] = s.changed.value[i * Square + j][place(to)];
-      sum.nonzeros[i] = s.changed.nonzeros[i][place(to)];
     }
   }
 
@@ -242,33 +233,15 @@ template <int Square, bool Finishes, bool Across> struct dots_by_lanes : dots_ou
     for (int by = warp_size / 2; by > 0; by /= 2)
       if (by < lanes) add_up_lanes(sum, lane_index() ^ by * t.apart);
     if (lanes > warp_size) add_up_warps(s, t, lanes / warp_size, sum);
-    unsigned sparse = 0, by_long = 0;  // a bit for each output
     AP_UNROLL
     for (int n = 0; n < Square; ++n) {
       AP_UNROLL
       for (int m = 0; m < Square; ++m) {
-        const int output = n * Square + m;
-        const bool of_line = is_sparse_count(static_cast<int>(sum.nonzeros[n] >> 16));
-        const bool is_sparse = is_mine(n, m) && (of_line || is_sparse_count(static_cast<int>(sum.nonzeros[m] & 0xFFFFu)));
-        by_long |= static_cast<unsigned>(of_line) << output;
-        sparse |= static_cast<unsigned>(is_sparse) << output;
-        if (!is_mine(n, m) || is_sparse) continue;
+        if (!is_mine(n, m)) continue;
         if constexpr (Finishes)
           stores::store_at(p, w.member, w.i + n * w.lines, w.j + m, sum.value[n][m]);
         else
           *w.place(n, m) = blend(w.of_c, static_cast<float>(sum.value[n][m]), &before[n][m]);
-      }
-    }
-    if (ballot(sparse != 0) == 0) return;
-    const typename stores::member_data of{w.member, p.of_long.of_member(w.member), p.of_short.of_member(w.member)};
-    line_nonzeros& found = s.found[warp_index()];
-    AP_UNROLL
-    for (int n = 0; n < Square; ++n) {
-      AP_UNROLL
-      for (int m = 0; m < Square; ++m) {
-        const int output = n * Square + m;
-        stores::store_exact_at(p, found, of, (sparse >> output & 1u) != 0, (by_long >> output & 1u) != 0, w.i + n * w.lines, w.j + m,
-                               sum.value[n][m]);
       }
     }
   }

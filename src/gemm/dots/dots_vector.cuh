@@ -26,10 +26,8 @@ inline namespace AP_TARGET {
 // Across k, it has four lines side by side, and its neighbours have more of them. Large blocks are best, so that pieces of memory are long.
 // Sums meet in shared memory, a slot's behind the other.
 //
-// Whether a line has so few nonzeros that its output has to be exact shows in the threads that have seen one: with none it is a line of
-// zeros, with five or more it has as many nonzeros. What is between is counted, by a warp.
 // Rows: lines of a thread.
-template <bool Across, int Rows> struct dots_vector : dots_outputs<false> {
+template <bool Across, int Rows, bool Finishes> struct dots_vector : dots_outputs<Finishes> {
   static constexpr int threads = dots_vector_threads(Across), blocks_wanted = dots_vector_places(Rows);
   static constexpr shared_kind shared = shared_kind::fixed;
   static constexpr bool overlaps_previous = true;
@@ -38,29 +36,21 @@ template <bool Across, int Rows> struct dots_vector : dots_outputs<false> {
   static constexpr int warps = threads / warp_size, most_lines = threads / dots_vector_least_slots * rows;
 
  private:
-  using stores = dots_outputs<false>;
+  using stores = dots_outputs<Finishes>;
   static constexpr int warp_bits = 5, most_warps_of_line = dots_vector_most_slots / warp_size;
   static_assert(1 << warp_bits == warp_size);
-  struct of_warp {  // and of one of its lines: the sum of its slots, and how many threads have seen a nonzero
-    double sum;
-    int seen;
-  };
   struct by_warps {
-    of_warp line[warps][rows];
-    int seen_of_short[warps];
+    double sum[warps][rows];
   };
   // Slots of a line side by side, with a place left over from line to line.
   struct by_slots {
     double sum[threads * rows + most_lines];
-    std::uint8_t seen[threads * rows + most_lines], seen_of_short[dots_vector_most_slots];
-    of_warp total[threads * rows / warp_size];  // of 32 slots
-    int total_of_short;
+    double total[threads * rows / warp_size];  // of 32 slots
   };
 
  public:
   struct storage {
     std::conditional_t<Across, by_slots, by_warps> part;
-    line_nonzeros found[warps];
   };
 
  private:
@@ -79,9 +69,7 @@ template <bool Across, int Rows> struct dots_vector : dots_outputs<false> {
   AP_DEV static int lines_of_block(const params& p) { return rows << (p.thread_bits - p.slot_bits); }
   struct sums {
     double value[rows] = {};
-    std::uint32_t bits[rows] = {}, bits_of_short = 0;  // all elements' together
   };
-  AP_DEV static bool has_nonzero(std::uint32_t bits) { return bits << 1 != 0; }  // the sign aside
 
   // load, multiply --------------------------------------------------------------------------------------------------------------
   // Where a thread reads its lines of the long operand: along k a pointer for each, across k one for all. Lines behind the end are the last
@@ -118,12 +106,10 @@ template <bool Across, int Rows> struct dots_vector : dots_outputs<false> {
   AP_DEV static void multiply(const elements& x, const float (&y)[step], sums& sum) {
     AP_UNROLL
     for (int e = 0; e < step; ++e) {
-      sum.bits_of_short |= bit_cast<std::uint32_t>(y[e]);
       AP_UNROLL
       for (int i = 0; i < rows; ++i) {
         const float value = Across ? x[e][i] : x[i][e];
         sum.value[i] = multiply_add(double{value}, double{y[e]}, sum.value[i]);
-        sum.bits[i] |= bit_cast<std::uint32_t>(value);
       }
     }
   }
@@ -188,7 +174,7 @@ template <bool Across, int Rows> struct dots_vector : dots_outputs<false> {
     }
     return sum;
   }
-  AP_DEV static sums compute(const params& p, const member_data& of, std::int64_t line, const seat& t) {
+  AP_DEV static sums compute(const params& p, const typename stores::member_data& of, std::int64_t line, const seat& t) {
     const bool wide = p.of_long.along_k != Across && is_wide(p.of_long, of.of_long, Across ? p.of_long.lines : p.k);
     const bool wide_short = p.of_short.along_k && is_wide(p.of_short, of.of_short, p.k);
     const lines_here of_long(p.of_long, of.of_long, line, t.slot * step);
@@ -216,32 +202,22 @@ template <bool Across, int Rows> struct dots_vector : dots_outputs<false> {
     for (int by = warp_size / 2; by > 0; by /= 2) x += shuffle(x, lane_index() ^ by);
     return x;
   }
-  // Of output n of the block, when all warps have left their sums; its thread asks.
-  struct total {
-    double sum;
-    int seen, seen_of_short;
-  };
   AP_DEV static void leave(const params&, by_warps& s, const seat&, const sums& sum) requires(!Across) {
     const int warp = warp_index();
     AP_UNROLL
     for (int i = 0; i < rows; ++i) {
-      const of_warp mine{add_up_lanes(sum.value[i]), bit_count(ballot(has_nonzero(sum.bits[i])))};
-      if (lane_index() == 0) s.line[warp][i] = mine;
+      const double mine = add_up_lanes(sum.value[i]);
+      if (lane_index() == 0) s.sum[warp][i] = mine;
     }
-    const int of_short = bit_count(ballot(has_nonzero(sum.bits_of_short)));
-    if (lane_index() == 0) s.seen_of_short[warp] = of_short;
     block_barrier();
   }
-  AP_DEV static total total_of(const params& p, const by_warps& s, int n) requires(!Across) {
+  // Of output n of the block, when all warps have left their sums.
+  AP_DEV static double total_of(const params& p, const by_warps& s, int n) requires(!Across) {
     const int bits = p.slot_bits - warp_bits, first = n / rows << bits;
-    total all{};
+    double all = 0;
     AP_UNROLL
-    for (int w = 0; w < most_warps_of_line; ++w) {  // so that several are read before the first is added
-      if (w >> bits != 0) continue;
-      all.sum += s.line[first + w][n % rows].sum;
-      all.seen += s.line[first + w][n % rows].seen;
-      all.seen_of_short += s.seen_of_short[first + w];
-    }
+    for (int w = 0; w < most_warps_of_line; ++w)  // so that several are read before the first is added
+      if (w >> bits == 0) all += s.sum[first + w][n % rows];
     return all;
   }
   AP_DEV static void leave(const params& p, by_slots& s, const seat& t, const sums& sum) requires Across {
@@ -249,55 +225,28 @@ template <bool Across, int Rows> struct dots_vector : dots_outputs<false> {
     AP_UNROLL
     for (int i = 0; i < rows; ++i) {
       s.sum[(t.line + i) * apart + t.slot] = sum.value[i];
-      s.seen[(t.line + i) * apart + t.slot] = has_nonzero(sum.bits[i]);
     }
-    if (t.line == 0) s.seen_of_short[t.slot] = has_nonzero(sum.bits_of_short);
     block_barrier();
     // A warp adds up 32 slots after the other, of which there are as many in any division: all at once, for each takes long.
     const int lane = lane_index(), warp = warp_index(), warps_here = 1 << (p.thread_bits - warp_bits), bits = p.slot_bits - warp_bits;
-    of_warp all[rows];
+    double all[rows];
     AP_UNROLL
     for (int n = 0; n < rows; ++n) {
       const int unit = n * warps_here + warp, at = (unit >> bits) * apart + (unit & ((1 << bits) - 1)) * warp_size + lane;
-      all[n] = {add_up_lanes(s.sum[at]), bit_count(ballot(s.seen[at] != 0))};
+      all[n] = add_up_lanes(s.sum[at]);
     }
     AP_UNROLL
     for (int n = 0; n < rows; ++n)
       if (lane == 0) s.total[n * warps_here + warp] = all[n];
-    if (warp == 0) {
-      int seen = 0;
-      AP_ROLLED
-      for (int first = 0; first < slots; first += warp_size) seen += bit_count(ballot(s.seen_of_short[first + lane] != 0));
-      if (lane == 0) s.total_of_short = seen;
-    }
     block_barrier();
   }
-  AP_DEV static total total_of(const params& p, const by_slots& s, int n) requires Across {
+  AP_DEV static double total_of(const params& p, const by_slots& s, int n) requires Across {
     const int bits = p.slot_bits - warp_bits, first = n << bits;
-    total all{0, 0, s.total_of_short};
+    double all = 0;
     AP_UNROLL
-    for (int w = 0; w < most_warps_of_line; ++w) {
-      if (w >> bits != 0) continue;
-      all.sum += s.total[first + w].sum;
-      all.seen += s.total[first + w].seen;
-    }
+    for (int w = 0; w < most_warps_of_line; ++w)
+      if (w >> bits == 0) all += s.total[first + w];
     return all;
-  }
-
-  // store -----------------------------------------------------------------------------------------------------------------------
-  // Those of a warp's outputs of which too few threads have seen a nonzero. ask: this lane's is one of them.
-  AP_DEV static void store_uncertain(const params& p, line_nonzeros& found, const member_data& of, bool ask, std::int64_t line,
-                                     double sum) {
-    const bool short_is_sparse = is_sparse_line(of.of_short, p.of_short.k_stride, p.k);
-    bool sparse = ask && short_is_sparse, by_long = false;
-    AP_ROLLED
-    for (unsigned asked = ballot(ask); asked != 0; asked &= asked - 1) {
-      const int lane = bit_count((asked & (0u - asked)) - 1);
-      const bool is = is_sparse_line(of.of_long + shuffle(line, lane) * p.of_long.line_stride, p.of_long.k_stride, p.k);
-      if (lane_index() == lane) sparse = sparse || is, by_long = is;
-    }
-    if (ask && !sparse) stores::store_at(p, of.member, line, 0, sum);
-    stores::store_exact_at(p, found, of, sparse, by_long, line, 0, sum);
   }
 
  public:
@@ -309,17 +258,12 @@ template <bool Across, int Rows> struct dots_vector : dots_outputs<false> {
     const seat t = seat::mine(p);
     wait_for_previous_grid(p);
     start_next_grid();
-    const member_data of{member, p.of_long.of_member(member), p.of_short.of_member(member)};
+    const typename stores::member_data of{member, p.of_long.of_member(member), p.of_short.of_member(member)};
     leave(p, s.part, t, compute(p, of, top + t.line, t));
     const int output = thread_index();
-    if (output >= ceil_div(most_lines, warp_size) * warp_size) return;
     const std::int64_t line = top + output;
-    const bool mine = output < lines_of_block(p) && line < p.of_long.lines;
-    const total all = mine ? total_of(p, s.part, output) : total{};
-    const auto few = [](int seen) { return seen > 0 && seen < dense_line; };
-    const bool ask = mine && (few(all.seen) || few(all.seen_of_short));
-    if (mine && !ask) stores::store_at(p, member, line, 0, all.sum);
-    if (ballot(ask) != 0) store_uncertain(p, s.found[warp_index()], of, ask, line, all.sum);
+    if (output < lines_of_block(p) && line < p.of_long.lines)
+      stores::store_at(p, member, line, 0, total_of(p, s.part, output));
   }
 };
 

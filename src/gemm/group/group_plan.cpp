@@ -73,7 +73,7 @@ bool groups(const problem& p) {
     const auto small = [](std::int64_t stride) { return stride <= most && stride >= -most; };
     return small(row_stride) && small(column_stride) && (side_by_side(rows, row_stride) || side_by_side(columns, column_stride));
   };
-  return streams(p.k()) && p.m() <= most && p.n() <= most && p.k() <= most && fits(p.m(), p.a.row_stride, p.k(), p.a.column_stride) &&
+  return p.k() >= 1 && p.m() <= most && p.n() <= most && p.k() <= most && fits(p.m(), p.a.row_stride, p.k(), p.a.column_stride) &&
          fits(p.k(), p.b.row_stride, p.n(), p.b.column_stride) && fits(p.m(), p.c.row_stride, p.n(), p.c.column_stride);
 }
 

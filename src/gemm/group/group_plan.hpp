@@ -14,7 +14,7 @@ namespace antiphase::gemms {
 
 const std::vector<group_instance>& group_instances(target where);
 
-// Whether one launch can have the product: sums in FP64 keep the promises (streams()), and it fits a group_member. Idle strides are small.
+// Whether one launch can have the product: it fits a group_member. Idle strides are small.
 bool groups(const problem& p);
 // What a product adds to a launch of the kernel with that tile. Seconds, predicted.
 struct group_cost {

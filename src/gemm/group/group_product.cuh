@@ -69,10 +69,9 @@ template <stream_policy P> struct group_product {
     if (warp_index() < product::computing_warps) {
       const typename product::seat t = product::seat::mine();
       each_tile<0, product::computing_warps>(p, s.computes, [&](const typename product::work& w) {
-        typename product::line_watch lines(s.computes, w, t);
         typename product::sums sum = {};
-        product::compute(s.computes, s.of_tile, at, w, t, lines, sum);
-        product::store_alone(s.computes, s.of_tile, w, t, lines, sum);
+        product::compute(s.computes, s.of_tile, at, w, t, sum);
+        product::store_alone(s.computes, s.of_tile, w, t, sum);
       });
     } else {
       each_tile<product::computing_warps, product::loading_warps>(

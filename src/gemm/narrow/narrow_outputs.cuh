@@ -14,7 +14,6 @@
 #include "src/gemm/narrow/narrow_operand.cuh"
 #include "src/gemm/narrow/narrow_product.hpp"
 #include "src/gemm/rows_to_store.cuh"
-#include "src/gemm/sparse_lines.cuh"
 
 namespace antiphase::gemms {
 inline namespace AP_TARGET {

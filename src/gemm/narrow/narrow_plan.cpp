@@ -72,98 +72,86 @@ kept_bands bands_of(std::int64_t along_long, std::int64_t columns, std::int64_t 
   return best;
 }
 
-// Microseconds, and bytes per microsecond, on an H200 (scripts/fit_laws.py). What a tile takes besides its chunks is hidden but for a
-// block's first tile, whose share is in `start`; chunks take longer the more multiprocessors are at work, and where threads copy the
-// operands. Rows of 16 bytes take the copy engine as long as long ones. C's rows take the longer the less they are whole sectors.
-constexpr double start = 4.955, later_round = 1.68, of_chunk = 1.123, of_chunk_among_all = 0.1971, by_threads = 1.721,
-                 threads_start = 0.3996, of_cluster = 4.958, of_part = 2.78, each_part = 0.6328, reads_of_c = 0.7274, of_memory = 4.6e6,
-                 of_cache = 3.623e6, stored = 9e6, stored_anywhere = stored / 3.56, stored_by_halves = stored / 3.74, brief_row = 7.169e-05;
-// Of lines with up to four products nothing is certain, so each output is computed again, by the warps of its tile one after the other.
-constexpr double again = 29, again_of_tile = 157, again_of_line = 0.0936, again_of_few = 0.8;
-
 struct shape {
-  std::int64_t m, n, k, along_long, columns;  // of tiles, the latter of all members
-  double tiles, bytes, of_c;
-  bool reads_c;
+  product_shape of;
+  std::int64_t along_long, columns;  // tiles; the latter of all members
+  double tiles;
+  moved_bytes moved;
   mean_layout lies;
 };
-// Where the short operand is kept. A tile takes `tile`, and `half` for every 16 k; the first one of a block, `first` more than the start,
-// which takes `deep` longer for all k behind the first 16. Where rows of C begin anywhere, threads store them.
-double us_of_kept(const device_limits& device, const shape& s) {
-  constexpr double kept_start = 3.58, deep = 0.3771, anywhere_start = 0.1084, tile = 1.183, half = 0.2202, tile_anywhere = 1.809,
-                   half_anywhere = 0.2987, read_of_c = 0.5801, read_of_c_anywhere = 0.5951, by_halves = 1.132, first = 0.5517,
-                   kept_cache = 4.508e6, kept_memory = 4.6e6;
-  const double multiprocessors = multiprocessors_of(device), of_132 = multiprocessors / 132;
-  const double blocks = std::min(1., s.tiles / multiprocessors), halves = s.k <= 16 ? 1 : s.k <= 32 ? 2 : 4;
-  const double of_block = bands_of(s.along_long, s.columns, multiprocessors_of(device)).tiles_of_block;
-  const bool anywhere = s.n % 4 != 0;
-  const double of_tile = anywhere ? tile_anywhere + halves * half_anywhere : (tile + halves * half) * (s.n % 8 != 0 ? by_halves : 1);
-  // The engine brings C while the tile before is multiplied; threads read it when the sums are there, of the first tile too.
-  const double adding = s.reads_c && !anywhere ? read_of_c : 0, reading = s.reads_c && anywhere ? read_of_c_anywhere : 0;
-  const double slower = 2048. / rates_of(device).tensor_fp16;
-  const double computing = ((of_block - 1) * (of_tile + adding) + of_block * reading + first * blocks) * slower;
-  return kept_start + deep * (halves - 1) + (anywhere ? anywhere_start : 0) +
-         longer(computing, s.bytes / (moved_at(s.bytes, kept_cache, kept_memory) * of_132));
+shape shape_of(const product_shape& p) {
+  const tile_counts t = tiles_of(p.m, p.n, p.n > p.m);
+  return {.of = p,
+          .along_long = t.along_long,
+          .columns = t.along_short * p.count,
+          .tiles = static_cast<double>(t.along_long * t.along_short * p.count),
+          .moved = bytes_of(p),
+          .lies = mean_layout_of(p.m, p.n, p.k)};
 }
-double us_of(const device_limits& device, const shape& s, const narrow_division& how) {
-  const auto whole = [](double x) { return std::ceil(x); };
-  const double multiprocessors = multiprocessors_of(device), k = static_cast<double>(s.k);
-  const double places = multiprocessors * share_of_places(how.cluster);
-  const double busy = s.tiles * how.cluster * how.parts / places, rounds = std::max(1., whole(busy));
-  const double chunks = whole(whole(k / narrow_chunk) / (how.cluster * how.parts));
-  const double slower = 2048. / rates_of(device).tensor_fp16, of_132 = multiprocessors / 132;
-  const double copied = 1 + (by_threads - 1) * s.lies.either_uneven;
-  const double computing = rounds * chunks * (of_chunk + of_chunk_among_all * std::min(1., busy)) * slower * copied +
-                           (rounds - 1) * later_round + (s.reads_c ? rounds * reads_of_c : 0);
-  const row_start rows = rows_of_c(s.n);
-  const double storing = by_rows(rows, stored, stored_by_halves, stored_anywhere);
-  const double moving =
-      s.bytes / (moved_at(s.bytes, of_cache, of_memory) * of_132) + s.of_c / (storing * of_132) + s.lies.brief * s.tiles * k * brief_row;
-  double us = start + s.lies.either_uneven * threads_start + longer(computing, moving);
-  if (s.k <= 4) {
-    const auto share = [](std::int64_t extent, int of) { return static_cast<double>(std::min<std::int64_t>(extent, of)) / of; };
-    const double lines = again_of_line + (1 - again_of_line) * share(std::min(s.m, s.n), narrow_tile.n);
-    us += again + rounds * lines * share(std::max(s.m, s.n), narrow_tile.m) * again_of_tile * (s.k <= 2 ? again_of_few : 1);
-  }
-  return us + (how.cluster > 1 ? of_cluster : 0) + (how.parts > 1 ? of_part + each_part * how.parts : 0);
+// Where the short operand is kept. Where rows of C begin anywhere, threads store them.
+double us_of_kept(const laws& l, const device_limits& device, const shape& s) {
+  const narrow_law& us = l.narrow;
+  const double multiprocessors = multiprocessors_of(device);
+  const double blocks = std::min(1., s.tiles / multiprocessors), halves = s.of.k <= 16 ? 1 : s.of.k <= 32 ? 2 : 4;
+  const double of_block = bands_of(s.along_long, s.columns, multiprocessors_of(device)).tiles_of_block;
+  const bool anywhere = s.of.n % 4 != 0;
+  const double of_tile = anywhere ? us.odd_tile + halves * us.odd_half
+                                  : (us.kept_tile + halves * us.kept_half) * (s.of.n % 8 != 0 ? us.kept_half_rows : 1);
+  // The engine brings C while the tile before is multiplied; threads read it when the sums are there, of the first tile too.
+  const double adding = s.of.reads_c && !anywhere ? us.kept_read : 0, reading = s.of.reads_c && anywhere ? us.odd_read : 0;
+  const double slower = 2048. / rates_of(device).tensor_fp16, bytes = s.moved.all();
+  const double computing = ((of_block - 1) * (of_tile + adding) + of_block * reading + us.kept_first * blocks) * slower;
+  return us.kept_start + us.kept_deep * (halves - 1) +
+         longer(computing, bytes / (moved_at(bytes, us.kept_rate, l.memory_rate) * cards_of(l, device)));
+}
+// What a tile takes besides its chunks is hidden but for a block's first tile, whose share is in `start`.
+double us_of(const laws& l, const device_limits& device, const shape& s, const narrow_division& how) {
+  const narrow_law& us = l.narrow;
+  const double k = static_cast<double>(s.of.k), places = multiprocessors_of(device) * share_of_places(how.cluster);
+  const double busy = s.tiles * how.cluster * how.parts / places, rounds = std::max(1., std::ceil(busy));
+  const double chunks = std::ceil(std::ceil(k / narrow_chunk) / (how.cluster * how.parts));
+  const double slower = 2048. / rates_of(device).tensor_fp16, cards = cards_of(l, device);
+  const double copied = 1 + (us.threads - 1) * s.lies.either_uneven;
+  const double computing = rounds * chunks * (us.chunk + us.among_all * std::min(1., busy)) * slower * copied + (rounds - 1) * us.later +
+                           (s.of.reads_c ? rounds * us.read_of_c : 0);
+  const double bytes = s.moved.all(), of_c = s.moved.stored + s.moved.read_of_c;
+  const double moving = bytes / (moved_at(bytes, us.rate, l.memory_rate) * cards) +
+                        of_c * by_rows(s.moved.rows, 1, us.half_rows, us.odd_rows) / (us.stored * cards) +
+                        s.lies.brief * s.tiles * k * us.brief_row;  // rows of 16 bytes take the copy engine as long as long ones
+  return us.start + s.lies.either_uneven * us.threads_start + longer(computing, moving) + (how.cluster > 1 ? us.cluster : 0) +
+         (how.parts > 1 ? us.part + us.each_part * how.parts : 0);
 }
 // In the mean over layouts: of a long operand whose rows begin anywhere, threads bring both.
-double seconds_of(const device_limits& device, const shape& s, const narrow_division& how) {
-  if (how.cluster * how.parts > 1 || s.k <= sparse_nonzeros || s.k > narrow_chunk) return 1e-6 * us_of(device, s, how);
+double seconds_of(const laws& l, const device_limits& device, const shape& s, const narrow_division& how) {
+  if (how.cluster * how.parts > 1 || s.of.k <= sparse_nonzeros || s.of.k > narrow_chunk) return 1e-6 * us_of(l, device, s, how);
   shape copied = s;
   copied.lies.either_uneven = 1, copied.lies.brief = 0;
   const double uneven = s.lies.long_uneven;
-  return 1e-6 * ((uneven < 1 ? (1 - uneven) * us_of_kept(device, s) : 0) + (uneven > 0 ? uneven * us_of(device, copied, how) : 0));
+  return 1e-6 * ((uneven < 1 ? (1 - uneven) * us_of_kept(l, device, s) : 0) + (uneven > 0 ? uneven * us_of(l, device, copied, how) : 0));
 }
 
 }  // namespace
 
-narrow_division_choice divide_narrow(const device_limits& device, std::int64_t m, std::int64_t n, std::int64_t k, std::int64_t batch,
-                                     bool reads_c) {
-  const tile_counts t = tiles_of(m, n, n > m);
-  const auto size = [](std::int64_t extent) { return static_cast<double>(extent); };
-  const std::int64_t tiles = t.along_long * t.along_short * batch, chunks = ceil_div<std::int64_t>(k, narrow_chunk);
-  const double of_c = 4 * size(batch) * size(m) * size(n) * (reads_c ? 2 : 1);
-  const shape s{.m = m,
-                .n = n,
-                .k = k,
-                .along_long = t.along_long,
-                .columns = t.along_short * batch,
-                .tiles = size(tiles),
-                .bytes = 4 * size(batch) * (size(m) * size(k) + size(k) * size(n)) + of_c,
-                .of_c = of_c,
-                .reads_c = reads_c,
-                .lies = mean_layout_of(m, n, k)};
-  const std::int64_t least_parts = ceil_div(k, k_of_narrow_share);
-  const narrow_division plain{1, static_cast<int>(std::min<std::int64_t>(least_parts, std::numeric_limits<int>::max()))};
-  narrow_division_choice best{plain, seconds_of(device, s, plain)};
+double narrow_seconds(const laws& l, const product_shape& p, const device_limits& device, const narrow_division& how) {
+  return seconds_of(l, device, shape_of(p), how);
+}
+void each_narrow_division(const laws& l, const product_shape& p, const device_limits& device,
+                          const std::function<void(const narrow_division&, double)>& use) {
+  const shape s = shape_of(p);
+  const std::int64_t tiles = s.along_long * s.columns, chunks = ceil_div<std::int64_t>(p.k, narrow_chunk);
+  const std::int64_t least_parts = ceil_div(p.k, k_of_narrow_share);
+  const auto consider = [&](const narrow_division& how) { use(how, seconds_of(l, device, s, how)); };
+  consider({1, static_cast<int>(std::min<std::int64_t>(least_parts, std::numeric_limits<int>::max()))});
   const int most = std::min(multiprocessors_of(device), most_shares);
   for (const int cluster : {1, 2, 4})
-    for (int parts = 1; parts <= most_parts && tiles * cluster * parts <= most && chunks >= std::int64_t{2} * cluster * parts; ++parts) {
-      if (cluster * parts < least_parts) continue;
-      const double seconds = seconds_of(device, s, {cluster, parts});
-      if (seconds < best.seconds) best = {{cluster, parts}, seconds};
-    }
+    for (int parts = 1; parts <= most_parts && tiles * cluster * parts <= most && chunks >= std::int64_t{2} * cluster * parts; ++parts)
+      if (cluster * parts > 1 && cluster * parts >= least_parts) consider({cluster, parts});
+}
+narrow_division_choice divide_narrow(const product_shape& p, const device_limits& device) {
+  narrow_division_choice best{{}, std::numeric_limits<double>::infinity()};
+  each_narrow_division(laws_of(device), p, device, [&](const narrow_division& how, double seconds) {
+    if (seconds < best.seconds) best = {how, seconds};
+  });
   return best;
 }
 

@@ -27,8 +27,11 @@ struct narrow_division_choice {
   double seconds;  // predicted
 };
 // The division that is predicted to be the fastest: of the shape and the device alone, never of how operands lie.
-narrow_division_choice divide_narrow(const device_limits& device, std::int64_t m, std::int64_t n, std::int64_t k, std::int64_t batch,
-                                     bool reads_c);
+narrow_division_choice divide_narrow(const product_shape& p, const device_limits& device);
+// What it chooses among, and how long one takes, for those who fit the law.
+void each_narrow_division(const laws& l, const product_shape& p, const device_limits& device,
+                          const std::function<void(const narrow_division&, double)>& use);
+double narrow_seconds(const laws& l, const product_shape& p, const device_limits& device, const narrow_division& how);
 
 struct narrow_plan : tiled_plan {
   const narrow_instance* with = nullptr;

@@ -6,7 +6,6 @@
 #include <antiphase/device/vector.cuh>
 #include <antiphase/device/warp.cuh>
 #include "src/gemm/narrow/narrow_operand.cuh"
-#include "src/gemm/sparse_lines.cuh"
 
 namespace antiphase::gemms {
 inline namespace AP_TARGET {

@@ -56,6 +56,11 @@ bool short_tiles_fit(const problem& p, const batch& of) {
   return a.down <= most / a.across && a.blocks <= most;
 }
 
+double short_seconds(const laws& l, const product_shape& p, const device_limits& device) {
+  const moved_bytes moved = bytes_of(p);
+  return 1e-6 * (l.few_k.start + us_before_moving(l, l.few_k.moving, moved) + us_to_move(l, l.few_k.moving, moved) / cards_of(l, device));
+}
+
 short_plan plan_short(target where, const problem& p, const batch& of, const epilogue& after) {
   members<const float> a = members_of(p.a, of.a_stride), b = members_of(p.b, of.b_stride);
   matrix_view<float> c = p.c;

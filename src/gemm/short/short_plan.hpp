@@ -6,6 +6,7 @@
 #include <antiphase/gemm/epilogue.hpp>
 #include <antiphase/gemm/problem.hpp>
 
+#include "src/gemm/cost.hpp"
 #include "src/gemm/short/short_product.hpp"
 
 namespace antiphase::gemms {
@@ -21,6 +22,8 @@ struct short_plan {
 const kernel* short_kernel(target where, const epilogue& after);
 // Whether its grid can be so large.
 bool short_tiles_fit(const problem& p, const batch& of);
+// How long it takes on that card.
+double short_seconds(const laws& l, const product_shape& p, const device_limits& device);
 // For a product with K of up to short_k, where there is a kernel.
 short_plan plan_short(target where, const problem& p, const batch& of, const epilogue& after);
 

@@ -8,7 +8,6 @@
 #include <antiphase/device/warp.cuh>
 #include <cmath>
 #include "src/gemm/blend.cuh"
-#include "src/gemm/exact_sum.cuh"
 #include "src/gemm/finished.cuh"
 #include "src/gemm/short/short_product.hpp"
 
@@ -20,9 +19,7 @@ inline namespace AP_TARGET {
 //   load B | load rows of A | multiply | store
 // The rows of A for the next step are loaded before the present ones are multiplied. Small members of a batch are stacked: their rows count
 // on, and B is loaded for each row.
-// Products of FP32 are exact in FP64 and none overflows. Of a sum of three or four that is small beside them, what FP64 has cut off may be
-// seen: exact_sum computes it again (is_small). That is slow and rare, so all else is kept out of its way: until it is known that one of a
-// lane's sums is small, one comparison for each is all that is done.
+// Products of FP32 are exact in FP64 and none overflows.
 template <bool Finishes> struct short_product {
   static constexpr int threads = short_warps * warp_size, blocks_wanted = 4;
   static constexpr bool overlaps_previous = true;
@@ -62,51 +59,18 @@ template <bool Finishes> struct short_product {
       load_line(w.b + (j * w.beside < w.columns_left ? j * w.beside : 0) * p.b.column_stride, p.b.row_stride, p.k, to[j]);
   }
 
-  // small sums ------------------------------------------------------------------------------------------------------------------
-  // A sum of up to four products, none larger than `largest`, is off by less than 9 * 2^-53 of that. Where it is no smaller than 2^-22 of
-  // it, so by 2^-27 of itself: less than half a unit in the last place of FP32, so sums that are FP32 numbers come out exact. Of numbers
-  // so small that their product is no normal FP32 number nothing is seen: FP32 has no digits there.
-  // Of a line, what of its largest element may be seen: 2^-11 of it, half of those digits, so that it does not matter which operand is A;
-  // all of it where that would not be a normal number.
-  AP_DEV static float visible_of(const float (&x)[short_k]) {
-    constexpr float visible = 0x1p-11f, least = 0x1p-100f;
-    float largest = 0;
-    AP_UNROLL
-    for (int n = 0; n < short_k; ++n) largest = std::fmax(largest, std::fabs(x[n]));
-    return largest < least ? largest : largest * visible;
-  }
-  AP_DEV static bool is_small(float sum, float visible_of_a, float visible_of_b) { return std::fabs(sum) < visible_of_a * visible_of_b; }
-  // A lane's columns of B. visible: of one and two products, whose sum is not off at all, 0.
+  // A lane's columns of B.
   struct lines_of_b {
     double x[columns][short_k];
-    float visible[columns];
 
-    AP_DEV lines_of_b(const float (&from)[columns][short_k], int k) {
+    AP_DEV explicit lines_of_b(const float (&from)[columns][short_k]) {
       AP_UNROLL
       for (int j = 0; j < columns; ++j) {
         AP_UNROLL
         for (int n = 0; n < short_k; ++n) x[j][n] = from[j][n];
-        visible[j] = k > 2 ? visible_of(from[j]) : 0;
       }
     }
   };
-  // Computes those of a lane's sums again that are small: by bit, counted row by row. first: the row of the first one.
-  template <int Rows> AP_DEV static void mend(const params& p, const work& w, int first, unsigned small, float (&sum)[Rows][columns]) {
-    AP_ROLLED
-    for (int n = 0; small >> n != 0; ++n) {
-      const int i = first + n / columns * w.below, j = n % columns * w.beside;
-      if ((small >> n & 1u) == 0 || i >= w.rows_left || j >= w.columns_left) continue;
-      float a[short_k], b[short_k];
-      load_line(w.a + i * p.a.row_stride, p.a.column_stride, p.k, a);
-      load_line(w.b + j * p.b.column_stride, p.b.row_stride, p.k, b);
-      exact_sum exact;
-      AP_UNROLL
-      for (int k = 0; k < short_k; ++k) exact.add(double{a[k]} * b[k]);
-      AP_UNROLL
-      for (int there = 0; there < Rows * columns; ++there)  // so that sums stay in registers
-        if (there == n) sum[there / columns][there % columns] = static_cast<float>(exact.value + exact.cut);
-    }
-  }
 
   // multiply, store -------------------------------------------------------------------------------------------------------------
   // Rows from `first` on, of which the first outputs are at `to`.
@@ -123,8 +87,6 @@ template <bool Finishes> struct short_product {
           if (is_there(i, j)) before[i][j] = in_global_memory(to[i])[j * beside];
       }
     }
-    float visible[Rows];
-    bool one_is_small = false;
     AP_UNROLL
     for (int i = 0; i < Rows; ++i) {
       double all[columns] = {};
@@ -133,19 +95,8 @@ template <bool Finishes> struct short_product {
         AP_UNROLL
         for (int j = 0; j < columns; ++j) all[j] = multiply_add(double{a[i][k]}, b.x[j][k], all[j]);
       }
-      visible[i] = visible_of(a[i]);
       AP_UNROLL
-      for (int j = 0; j < columns; ++j) {
-        sum[i][j] = static_cast<float>(all[j]);
-        one_is_small |= is_small(sum[i][j], visible[i], b.visible[j]);
-      }
-    }
-    if (one_is_small) {
-      unsigned small = 0;
-      AP_UNROLL
-      for (int n = 0; n < Rows * columns; ++n)
-        small |= static_cast<unsigned>(is_small(sum[n / columns][n % columns], visible[n / columns], b.visible[n % columns])) << n;
-      mend(p, w, first, small, sum);
+      for (int j = 0; j < columns; ++j) sum[i][j] = static_cast<float>(all[j]);
     }
     AP_UNROLL
     for (int i = 0; i < Rows; ++i) {
@@ -173,7 +124,7 @@ template <bool Finishes> struct short_product {
     for (int i = 0; i < rows; ++i) a[i] = w.a + i * w.below * p.a.row_stride, c[i] = w.c + i * w.below * p.c.row_stride;
     load_b(p, w, of_b);
     load_a(0, now);
-    const lines_of_b b(of_b, p.k);
+    const lines_of_b b(of_b);
     const std::int64_t apart_in_a = rows * w.below * p.a.row_stride, apart_in_c = rows * w.below * p.c.row_stride;
     const int apart = rows * w.below, of_walk = p.steps * apart, end = of_walk < w.rows_left ? of_walk : w.rows_left;
     AP_ROLLED
@@ -202,7 +153,7 @@ template <bool Finishes> struct short_product {
       float a[1][short_k], of_b[columns][short_k];
       load_b(p, w, of_b);
       load_line(w.a, p.a.column_stride, p.k, a[0]);
-      multiply(p, w, 0, {w.c}, a, lines_of_b(of_b, p.k));
+      multiply(p, w, 0, {w.c}, a, lines_of_b(of_b));
     }
   }
 

@@ -81,34 +81,7 @@ launch_counts split_into(const context& where, lines_to_split one, lines_to_spli
   return where.runs_on().launch(split.what, split.grid, &split.arguments, on);
 }
 
-// A as it is, for the copy engine.
-tensor_map encode_rows(const context& where, const matrix_view<const float>& a) {
-  const auto columns = static_cast<std::uint64_t>(a.columns);
-  const std::uint64_t apart = a.rows > 1 ? static_cast<std::uint64_t>(a.row_stride) : ceil_div<std::uint64_t>(columns, 4) * 4;
-  return where.runs_on().encode({.data = a.data,
-                                 .element_bytes = sizeof(float),
-                                 .dimensions = 2,
-                                 .extent = {columns, static_cast<std::uint64_t>(a.rows)},
-                                 .stride = {sizeof(float), apart * sizeof(float)},
-                                 .box = {split_step, split_tile},
-                                 .pattern = swizzle::bytes_128});
-}
-
-// Whether the copy engine can load A's rows as they are.
-bool loads_rows(const problem& p) {
-  constexpr std::int64_t longest = std::int64_t{1} << 37;  // floats; the engine's strides have 40 bits of bytes
-  return (p.a.column_stride == 1 || p.k() == 1) && reinterpret_cast<std::uintptr_t>(p.a.data) % 16 == 0 &&
-         (p.m() == 1 || (p.a.row_stride % 4 == 0 && p.a.row_stride >= p.k() && p.a.row_stride < longest));
-}
 }  // namespace
-
-std::optional<problem> with_rows_to_split(const problem& p) {
-  const problem turned{transposed(p.b), transposed(p.a), transposed(p.c), p.alpha, p.beta};
-  const bool prefer_turned = p.n() > p.m();
-  for (const problem& one : {prefer_turned ? turned : p, prefer_turned ? p : turned})
-    if (loads_rows(one)) return one;
-  return std::nullopt;
-}
 
 const kernel* product_kernel(target where, multiplier by) {
   const product_instance* const found = find_product(where, by, 1);
@@ -120,16 +93,6 @@ bool product_tiles_fit(const problem& p) {
   return p.m() <= most - split_tile && p.n() <= most - split_tile && tiles_along(p.m()) * tiles_along(p.n()) <= most;
 }
 
-// Measured on an H200 (docs/notebook/gemm.md): every tile of C along the shorter side splits the same rows of A again, so there are two at
-// most; in one wave, since its blocks do not stay for another tile.
-bool splits_inside_by_itself(const device_limits& device, const problem& p) {
-  constexpr std::int64_t least_rows = 4096, most_columns = 2 * split_tile, least_k = 1024;
-  if (p.n() > most_columns || p.m() < least_rows || p.k() < least_k || p.k() > k_of_a_piece || !product_tiles_fit(p)) return false;
-  const std::int64_t tiles = tiles_along(p.m()) * tiles_along(p.n()), chunks = ceil_div<std::int64_t>(p.k(), split_chunk);
-  const int multiprocessors = std::max(1, device.multiprocessors);
-  return tiles * blocks_per_tile(tiles, chunks, multiprocessors) <= multiprocessors;
-}
-
 product_rounds rounds_of(multiplier by, std::int64_t m, std::int64_t n, std::int64_t k, int multiprocessors) {
   const std::int64_t tiles = tiles_along(m) * tiles_along(n), chunks = ceil_div<std::int64_t>(k, split_chunk);
   const int cluster = blocks_of_cluster(by, tiles, chunks, multiprocessors);
@@ -139,8 +102,39 @@ product_rounds rounds_of(multiplier by, std::int64_t m, std::int64_t n, std::int
   return {whole, all - whole, of_block, 1};
 }
 
+// The split pass reads operands and writes two halves of each element; of short lines its instructions take longer than that. Then the
+// product reads them, a chunk of K at a time, and C goes while the next tile is multiplied.
+double split_seconds(const laws& l, const product_shape& p, const device_limits& device, multiplier by, const parts_made& made) {
+  const split_law& us = l.split;
+  const split_multiply& of = by == multiplier::split ? us.wgmma : us.mma;
+  const double cards = cards_of(l, device), m = static_cast<double>(p.m), n = static_cast<double>(p.n), k = static_cast<double>(p.k);
+  const mean_layout lies = mean_layout_of(p.m, p.n, p.k);
+  const auto pass_of = [&](double lines, double uneven) {
+    return 2 * 4 * k * lines * (1 + (us.across - 1) / 2) * (1 + (us.odd_pass - 1) * uneven) / of.pass_rate;
+  };
+  const double a = made.a ? 0 : m, b = made.b ? 0 : n;
+  const double line = p.k <= split_brief_k ? us.brief_line : us.line;
+  const double pass = longer(pass_of(a, lies.a_uneven) + pass_of(b, lies.b_uneven), (a + b) * line) / cards;
+
+  const product_rounds work = rounds_of(by, p.m, p.n, p.k, multiprocessors_of(device));
+  const double rounds = work.whole + (work.left > 0 ? of.left + (1 - of.left) * work.left : 0);
+  const double chunk = of.chunk * (of.alone + (1 - of.alone) * work.busy) * (2048. / rates_of(device).tensor_fp16);
+  const bool shared = work.chunks < std::ceil(k / split_chunk);
+  const double multiply = rounds * (work.chunks * chunk + of.tail) + (shared ? us.cluster : 0);
+  const double adds = p.reads_c ? of.adds : 1;
+  // Rows that begin anywhere are stored in sectors where the tile is whole, and one by one at C's edges.
+  const double whole = std::floor(m / split_tile) * std::floor(n / split_tile) * split_tile * split_tile / (m * n);
+  const double odd = (p.reads_c ? us.adds_odd : us.odd_rows) * (whole + (1 - whole) * us.edges);
+  const moved_bytes moved = bytes_of(p);
+  const double slower = by_rows(moved.rows, adds, std::max(us.half_rows, adds), odd);
+  // Parts that the call itself has written come from the L2 cache, if they fit there; prepared ones come from memory.
+  const double prepared = 4 * k * (m + n - a - b);
+  const double move = std::max((moved.stored + moved.read_of_c) * slower / of.stored, prepared / l.memory_rate) / cards;
+  return 1e-6 * (of.start + pass + longer(multiply, move) + (p.reads_c ? rounds * us.read_of_c : 0));
+}
+
 product_plan plan_product(const context& where, const problem& p, multiplier by) {
-  return plan_product_of(where, by == multiplier::split_inside ? with_rows_to_split(p).value_or(p) : with_rows_together(p), by);
+  return plan_product_of(where, with_rows_together(p), by);
 }
 
 // The sums of earlier pieces wait in C, which beta could not reach if it belonged to a residual.
@@ -160,13 +154,12 @@ product_plan plan_product_of(const context& where, const problem& what, multipli
                     static_cast<std::int32_t>(columns),
                     multiprocessors,
                     {},
-                    by == multiplier::split_inside ? nullptr : ready.parts_of(lines_of_rows(what.a)),  // which it takes as it is
+                    ready.parts_of(lines_of_rows(what.a)),
                     ready.parts_of(lines_of_rows(transposed(what.b))),
                     after};
   const auto add_wave = [&](std::int64_t first, std::int64_t end) {
     const int cluster = blocks_of_cluster(by, end - first, chunks, multiprocessors);
-    const bool one_tile_each = cluster > 1 || by == multiplier::split_inside;
-    const std::int64_t blocks = one_tile_each ? (end - first) * cluster : std::min<std::int64_t>(end - first, multiprocessors);
+    const std::int64_t blocks = cluster > 1 ? (end - first) * cluster : std::min<std::int64_t>(end - first, multiprocessors);
     plan.waves.push_back({require_product(where.kind(), by, cluster),
                           static_cast<std::int32_t>(first),
                           static_cast<std::int32_t>(end),
@@ -208,8 +201,8 @@ const std::vector<product_instance>& product_instances(target where) { return in
 
 launch_counts run(const context& where, const product_plan& plan, std::span<std::byte> workspace, std::uint64_t* recomputed, stream on) {
   const multiplier by = plan.by();
-  const bool inside = by == multiplier::split_inside, tensors = by != multiplier::split_mma;
-  std::byte* const split_b_at = workspace.data() + plan.bytes_of_a(by);
+  const bool tensors = by != multiplier::split_mma;
+  std::byte* const split_b_at = workspace.data() + plan.bytes_of_a();
   std::byte* const uncertain = split_b_at + plan.bytes_of_b();
   launch_counts total;
   for (std::int64_t first = 0; first < plan.what.k(); first += plan.k_piece) {
@@ -227,9 +220,7 @@ launch_counts run(const context& where, const product_plan& plan, std::span<std:
     };
     const split_operand a = parts_at(plan.ready_a, workspace.data(), left), b = parts_at(plan.ready_b, split_b_at, right);
     product_problem arguments{
-        .tensor_a = inside    ? encode_rows(where, piece.a)
-                    : tensors ? encode_parts(where, a, left)
-                              : tensor_map{},
+        .tensor_a = tensors ? encode_parts(where, a, left) : tensor_map{},
         .tensor_b = tensors ? encode_parts(where, b, right) : tensor_map{},
         .split_a = a,
         .split_b = b,
@@ -240,9 +231,8 @@ launch_counts run(const context& where, const product_plan& plan, std::span<std:
         .end = 0,
         .chunks = static_cast<std::int32_t>(ceil_div<std::int64_t>(k, split_chunk)),
         .uncertain = {reinterpret_cast<std::uint32_t*>(uncertain), reinterpret_cast<std::uint16_t*>(uncertain + plan.count_bytes())},
-        .recomputed = recomputed,
-        .facts = reinterpret_cast<block_facts*>(workspace.data())};
-    total += split_into(where, {lines_of_rows(piece.a), a, plan.ready_a != nullptr || inside},
+        .recomputed = recomputed};
+    total += split_into(where, {lines_of_rows(piece.a), a, plan.ready_a != nullptr},
                         {lines_of_rows(transposed(piece.b)), b, plan.ready_b != nullptr}, on);
     for (const product_wave& wave : plan.waves) {
       arguments.first = wave.first;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Products by splitting both operands: a launch of the split pass, then one or two of the product, which may split A itself.
+// Products by splitting both operands: a launch of the split pass, then one or two of the product.
 #pragma once
 #include <algorithm>
 #include <antiphase/context.hpp>
@@ -8,6 +8,7 @@
 #include <span>
 #include <vector>
 
+#include "src/gemm/cost.hpp"
 #include "src/gemm/split/ready_lines.hpp"
 #include "src/gemm/split/split_product.hpp"
 
@@ -21,8 +22,7 @@ struct product_wave {
 };
 
 struct product_plan {
-  problem what;          // C has its rows side by side if any index is: then A and B have changed places. If the product splits A itself,
-                         // A is the one that it can
+  problem what;          // C has its rows side by side if any index is: then A and B have changed places
   std::int64_t k_piece;  // K is taken in pieces of so much
   std::int32_t rows, columns;
   int multiprocessors;
@@ -41,28 +41,24 @@ struct product_plan {
     return split_layout::padded(static_cast<std::int64_t>(lists() * uncertain_limit * sizeof(std::uint16_t)));
   }
   multiplier by() const { return waves.front().with.how.by; }
-  // Bytes of A's parts, or of what is known of its rows where the product splits them.
-  std::size_t bytes_of_a(multiplier with) const {
-    if (with != multiplier::split_inside) return ready_a != nullptr ? 0 : split_a().bytes();
-    return split_layout::padded(static_cast<std::int64_t>(lists() * sizeof(block_facts)));
-  }
+  std::size_t bytes_of_a() const { return ready_a != nullptr ? 0 : split_a().bytes(); }
   std::size_t bytes_of_b() const { return ready_b != nullptr ? 0 : split_b().bytes(); }
-  std::size_t workspace(multiplier with) const { return bytes_of_a(with) + bytes_of_b() + count_bytes() + list_bytes(); }
-  std::size_t workspace() const { return workspace(by()); }
+  std::size_t workspace() const { return bytes_of_a() + bytes_of_b() + count_bytes() + list_bytes(); }
 };
 
-// A and B in the places in which A is the one that the product can split itself: rather the one with more lines. None if it can split
-// neither, because the copy engine cannot load it as it lies.
-std::optional<problem> with_rows_to_split(const problem& p);
 // The kernel of blocks that do not share tiles; null if this build has none.
 const kernel* product_kernel(target where, multiplier by);
 // Whether a grid can be so large.
 bool product_tiles_fit(const problem& p);
-// Whether the product that splits its larger operand itself is the fastest of those that can, given with_rows_to_split().
-bool splits_inside_by_itself(const device_limits& device, const problem& rows_to_split);
 
 // Whether the product does the epilogue itself, behind the last piece of K.
 bool ends_in_product(const problem& p, const epilogue& after);
+
+// How long one of the two takes on that card. made: parts that are there already.
+struct parts_made {
+  bool a = false, b = false;
+};
+double split_seconds(const laws& l, const product_shape& p, const device_limits& device, multiplier by, const parts_made& made = {});
 
 // For a product that multiplies, on a device with such Tensor Cores. Throws not_supported if this build has no such kernel.
 product_plan plan_product(const context& where, const problem& p, multiplier by = multiplier::split);

@@ -10,10 +10,9 @@
 namespace antiphase::gemms {
 
 // Who multiplies, by the names of the policies:
-//   split          warpgroups, fed by TMA (sm_90a)
-//   split_mma      warps, fed by their own asynchronous copies (sm_80)
-//   split_inside   warpgroups that split A themselves, in registers; only B has been through the split pass (sm_90a)
-enum class multiplier { split, split_mma, split_inside };
+//   split       warpgroups, fed by TMA (sm_90a)
+//   split_mma   warps, fed by their own asynchronous copies (sm_80)
+enum class multiplier { split, split_mma };
 
 // A stage holds 32 k of both operands, hi and lo: 32 KiB. The blocks of a cluster share a tile (split-K): each takes a part of K, and the
 // parts are added in the order of the blocks.
@@ -27,7 +26,6 @@ struct product_policy {
 constexpr int split_step = 32, split_chunk = 64;  // k of a stage; k until the sum is promoted
 constexpr bool valid(const product_policy& p) {
   if (p.by == multiplier::split_mma) return p.cluster == 1 && (p.stages == 2 || p.stages == 3);
-  if (p.by == multiplier::split_inside && p.stages < 5) return false;
   return p.stages >= 4 && (p.cluster == 1 || p.cluster == 2 || p.cluster == 4 || p.cluster == 8);
 }
 
@@ -50,28 +48,13 @@ struct uncertain_lists {
   std::uint16_t* output;  // uncertain_limit of each list: row * split_tile + column
 };
 
-// What a block that splits A itself finds out about a row in its part of K.
-struct row_facts {
-  std::uint32_t largest;  // bits without the sign
-  std::uint32_t nonzeros, tiny, size;
-  std::int32_t first_top;  // the exponent of the largest of the first elements that are not zero
-};
-// The same of all rows. Every block has its own, also where others see the same rows.
-struct block_facts {
-  split_line line[split_tile];
-  sparse_indices sparse[split_tile];
-  row_facts part[split_tile];  // of blocks that share a tile
-  sparse_indices sparse_of_part[split_tile];
-};
-
 // The operands as they were, C, and a brief epilogue, whose alpha and beta are the problem's.
 struct ended_problem : problem {
   ending after;
 };
 
 struct product_problem {
-  tensor_map tensor_a, tensor_b;   // for TMA: the parts of both operands, in boxes of 64 elements x split_tile lines; a product that
-                                   // splits A itself loads A as it is, in boxes of 32 x split_tile
+  tensor_map tensor_a, tensor_b;   // for TMA: the parts of both operands, in boxes of 64 elements x split_tile lines
   split_operand split_a, split_b;  // A's rows and B's columns
   ended_problem what;
   std::int32_t rows, columns;  // of tiles
@@ -79,7 +62,6 @@ struct product_problem {
   std::int32_t chunks;         // of split_chunk along K, the last may be short
   uncertain_lists uncertain;
   std::uint64_t* recomputed;  // null, or the count of outputs that were recomputed for want of a certificate
-  block_facts* facts;         // by block, if A is split there
 };
 
 }  // namespace antiphase::gemms

@@ -1,27 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// The kernels of policy stream with warps that copy the operands (sm_80): each form that the copy engine feeds, and one of small blocks.
+// The kernels of policy stream with warps that copy (sm_80).
 #pragma once
-#include <vector>
+#include "src/gemm/stream/stream_instances.cuh"
 #include "src/gemm/stream/stream_product.cuh"
 
 namespace antiphase::gemms {
 inline namespace AP_TARGET {
 
-std::vector<stream_instance> stream_async_kernels() {
-  using enum stream_loader;
-  return {stream_instance_of<stream_policy{{32, 8}, {1, 1}, 8, 3, 1, true, copiers, false, 8}>("gemm.stream-async-32x8-8"),
-          stream_instance_of<stream_policy{{32, 16}, {1, 1}, 8, 3, 1, true, copiers, false, 8}>("gemm.stream-async-32x16-8"),
-          stream_instance_of<stream_policy{{32, 32}, {2, 1}, 4, 6, 1, true, copiers, false, 8}>("gemm.stream-async-32x32-4"),
-          stream_instance_of<stream_policy{{32, 32}, {1, 1}, 8, 3, 1, true, copiers, false, 8}>("gemm.stream-async-32x32-8"),
-          stream_instance_of<stream_policy{{64, 64}, {2, 2}, 2, 5, 1, true, copiers, false, 4}>("gemm.stream-async-64x64-2"),
-          stream_instance_of<stream_policy{{32, 32}, {2, 2}, 1, 4, 4, true, copiers, false, 2}>("gemm.stream-async-32x32-1"),
-          stream_instance_of<stream_policy{{128, 16}, {4, 1}, 1, 4, 2, false, copiers, false, 4}>("gemm.stream-async-128x16"),
-          stream_instance_of<stream_policy{{64, 32}, {4, 2}, 1, 4, 2, false, copiers, false, 4}>("gemm.stream-async-64x32"),
-          stream_instance_of<stream_policy{{64, 64}, {2, 2}, 1, 4, 2, false, copiers, false, 2}>("gemm.stream-async-64x64"),
-          stream_instance_of<stream_policy{{32, 32}, {2, 2}, 1, 4, 4, false, copiers, false, 2}>("gemm.stream-async-32x32"),
-          stream_instance_of<stream_policy{{32, 16}, {2, 1}, 4, 3, 2, true, copiers, false, 4}>("gemm.stream-async-32x16-4"),
-          stream_instance_of<stream_policy{{32, 32}, {2, 1}, 4, 3, 2, true, copiers, false, 2}>("gemm.stream-async-32x32-4-pair")};
-}
+template <stream_policy P> using ring_kernel = stream_product<P>;
+std::vector<stream_instance> stream_async_kernels() { return stream_instances_of<streams::kernels_by_copiers, ring_kernel>(); }
 
 }  // namespace AP_TARGET
 }  // namespace antiphase::gemms

@@ -3,14 +3,12 @@
 #pragma once
 #include <antiphase/core/tile.hpp>
 #include <antiphase/device/barrier.cuh>
-#include <antiphase/device/block_vote.cuh>
 #include <antiphase/device/global.cuh>
 #include <antiphase/device/kernel.cuh>
 #include <antiphase/device/launch.cuh>
 #include <antiphase/device/warp.cuh>
 #include "src/gemm/blend.cuh"
 #include "src/gemm/finished.cuh"
-#include "src/gemm/sparse_lines.cuh"
 #include "src/gemm/stream/stream_lanes.cuh"
 #include "src/gemm/stream/stream_reader.cuh"
 #include "src/gemm/stream/stream_store.cuh"
@@ -32,52 +30,15 @@ template <stream_policy P> struct stream_direct {
   using params = stream_problem;
 
   // storage ---------------------------------------------------------------------------------------------------------------------
-  static constexpr int rows = P.tile.m, columns = P.tile.n, outputs = rows * columns, lines = rows + columns;
+  static constexpr int rows = P.tile.m, columns = P.tile.n, outputs = rows * columns;
   static_assert(rows == sums::rows && columns == sums::columns);
   // Sums stand in order along the operand along which C lies, with a gap behind each line that keeps banks apart.
   static constexpr int gap = 4, places = outputs + gap * (rows > columns ? rows : columns);
   struct storage {
     double sum[P.slabs][places];
-    std::int32_t seen[P.slabs][lines];  // nonzeros of each warp's first 16 k, where any are zero
-    line_register<lines> sparse;
   };
 
  private:
-  // lines of few nonzeros ---------------------------------------------------------------------------------------------------------
-  // Of the four lanes that have elements of a line, one tells what all have seen.
-  template <int Lines> AP_DEV static void tell(const lane_elements<Lines>& of, std::int32_t* seen, int g, int q) {
-    AP_UNROLL
-    for (int l = 0; l < of.count; ++l) {
-      const int here = nonzeros_of(of.x[l]);
-      if (q == 0) seen[line_of_lane<lane_elements<Lines>::two>(0, l, g)] = here;
-    }
-  }
-  // What is known of a tile: its lines in the operands of a member.
-  struct tile_lines {
-    const params& p;
-    std::int64_t top, left;
-    const float* of_long;
-    const float* of_short;
-    // Line n of the tile.
-    AP_DEV const line_operand& operand(int n) const { return n < rows ? p.of_long : p.of_short; }
-    AP_DEV std::int64_t line(int n) const { return n < rows ? top + n : left + n - rows; }
-    AP_DEV const float* first(int n) const { return (n < rows ? of_long : of_short) + line(n) * operand(n).line_stride; }
-    AP_DEV bool exists(int n) const { return line(n) < operand(n).lines; }
-  };
-  // Where no warp has seen that all lines are dense. Warps take lines by turns.
-  AP_DEV static void find_sparse(storage& s, const tile_lines& t, int warps_with_k) {
-    AP_ROLLED
-    for (int n = warp_index(); n < lines; n += P.slabs) {
-      int seen = t.exists(n) ? 0 : dense_line;
-      AP_ROLLED
-      for (int warp = 0; warp < warps_with_k; ++warp) seen += s.seen[warp][n];
-      const bool sparse = seen < dense_line && is_sparse_line(t.first(n), t.operand(n).k_stride, t.p.k);
-      if (sparse) find_nonzeros(t.first(n), t.operand(n).k_stride, t.p.k, s.sparse.found[n]);
-      if (lane_index() == 0) s.sparse.nonzeros[n] = sparse ? dense_line - 1 : dense_line;
-    }
-    block_barrier();
-  }
-
   // The thread's n-th output.
   AP_DEV static cell_place output(bool along_short, int n) {
     const int at = thread_index() + n * threads;
@@ -101,7 +62,6 @@ template <stream_policy P> struct stream_direct {
         p, member, [&](const float* data) { of_long.begin(p.of_long, data, top, first_k, g, q); },
         [&](const float* data) { of_short.begin(p.of_short, data, left, first_k, g, q); },
         [&] { compute_first(of_long.digest() ^ of_short.digest()); });
-    const tile_lines t{p, top, left, p.of_long.of_member(member), p.of_short.of_member(member)};
     lane_reads<rows> a;
     lane_reads<columns> b;
     const auto read = [&](std::int64_t there) {
@@ -124,16 +84,10 @@ template <stream_policy P> struct stream_direct {
     }
 
     sums sum = {};
-    bool dense = p.k <= 2;
     AP_ROLLED
     for (std::int64_t k = first_k; k < p.k; k += direct_step * P.slabs) {
       const lane_elements<rows> now_a = of_long.take(a, p.of_long, p.k - k, q);
       const lane_elements<columns> now_b = of_short.take(b, p.of_short, p.k - k, q);
-      if (k == first_k && p.k > 2) {
-        const int k_left = static_cast<int>(p.k - k < direct_step ? p.k - k : direct_step) - 2 * q;
-        dense = ballot(k_left + 2 * q < dense_line || !plenty(now_a.x, k_left, 0) || !plenty(now_b.x, k_left, 0)) == 0;
-        if (!dense) tell(now_a, s.seen[warp], g, q), tell(now_b, s.seen[warp] + rows, g, q);
-      }
       constexpr int round = direct_step * P.slabs;
       if (const std::int64_t left_then = p.k - k - round; left_then > 0) {
         of_long.move(round * p.of_long.k_stride), of_short.move(round * p.of_short.k_stride);
@@ -152,9 +106,7 @@ template <stream_policy P> struct stream_direct {
         for (int j = 0; j < sums::wide; ++j) s.sum[warp][(row + i) * of_row + (column + j) * of_column] = v.value[i][j];
       }
     }
-    const bool all_dense = block_barrier_or(dense);
-    const int warps_with_k = p.k >= direct_step * P.slabs ? P.slabs : static_cast<int>((p.k + direct_step - 1) / direct_step);
-    if (!all_dense) find_sparse(s, t, warps_with_k);
+    block_barrier();
 
     AP_UNROLL
     for (int n = 0; n < outputs_of_thread; ++n) {
@@ -164,12 +116,6 @@ template <stream_policy P> struct stream_direct {
       double all = 0;
       AP_UNROLL
       for (int slab = 0; slab < P.slabs; ++slab) all += s.sum[slab][place];
-      if (!all_dense && all - all == 0) {  // what an infinity or a NaN has made of an output stays
-        const bool of_row_sparse = is_sparse_count(s.sparse.nonzeros[at.row]);
-        if (of_row_sparse || is_sparse_count(s.sparse.nonzeros[rows + at.column]))
-          all = exact_output(p.of_long, t.of_long, top + at.row, p.of_short, t.of_short, left + at.column,
-                             s.sparse.found[of_row_sparse ? at.row : rows + at.column]);
-      }
       const float v = static_cast<float>(all);
       if constexpr (P.finishes)
         *c[n] = finished(p.end, v, top + at.row, left + at.column, member, c[n]);
@@ -178,8 +124,6 @@ template <stream_policy P> struct stream_direct {
     }
   }
 };
-
-template <stream_policy P> stream_instance stream_direct_of(const char* name) { return {P, kernel_of<stream_direct<P>>(name)}; }
 
 }  // namespace AP_TARGET
 }  // namespace antiphase::gemms

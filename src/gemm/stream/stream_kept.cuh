@@ -8,9 +8,7 @@
 #include <antiphase/device/warp.cuh>
 #include <type_traits>
 #include "src/gemm/blend.cuh"
-#include "src/gemm/exact_sum.cuh"
 #include "src/gemm/finished.cuh"
-#include "src/gemm/sparse_lines.cuh"
 #include "src/gemm/stream/stream_lanes.cuh"
 #include "src/gemm/stream/stream_reader.cuh"
 #include "src/gemm/stream/stream_store.cuh"
@@ -37,7 +35,6 @@ template <stream_policy P> struct stream_kept {
   static constexpr int rows = sums::rows, columns = sums::columns;
   struct storage {
     staged_rows<P> c[warps_of_block];
-    std::int32_t size_of_column[warps_of_block][columns];  // where they have to be known
   };
 
  private:
@@ -85,71 +82,6 @@ template <stream_policy P> struct stream_kept {
   };
   template <int Lines> using reading = std::conditional_t<P.whole, reading_whole<Lines>, reading_any<Lines>>;
 
-  // exact outputs ---------------------------------------------------------------------------------------------------------------
-  // Of a sum of three or four products that is small beside them, by 2^-20, what FP64 has cut off may be seen: it is computed again
-  // (short_product says why; what is compared here, the powers of two in the largest elements, is up to four times smaller). Sizes are
-  // compared by their exponents, as the upper word of an FP64 number has them.
-  static constexpr int step = 1 << 20, bias = 1023 * step, visible = 20 * step, least = -(1 << 28);
-  AP_DEV static int size_of(double x) { return x != 0 ? static_cast<int>(bit_cast<std::uint64_t>(x) >> 32 & 0x7FFFFFFF) : least; }
-  AP_DEV static int size_of(float x) {
-    return x != 0 ? static_cast<int>((bit_cast<std::uint32_t>(x) & 0x7FFFFFFF) >> 3) + (1023 - 127) * step : least;
-  }
-  // Of the largest element of line l, of which four lanes have elements. No product is as small as a line of zeros.
-  template <class T, int Count> AP_DEV static int size_of_line(const T (&x)[P.stages][Count][4], int l) {
-    int largest = least;
-    AP_UNROLL
-    for (int n = 0; n < P.stages; ++n) {
-      AP_UNROLL
-      for (int i = 0; i < 4; ++i) {
-        const int here = size_of(x[n][l][i]);
-        largest = here > largest ? here : largest;
-      }
-    }
-    AP_UNROLL
-    for (int by = 1; by < 4; by *= 2) {
-      const int other = shuffle(largest, lane_index() ^ by);
-      largest = other > largest ? other : largest;
-    }
-    return largest & ~(step - 1);
-  }
-  // By output of the lane, whether it is small.
-  AP_DEV static unsigned small_outputs(const sums& sum, const int (&row)[2], const std::int32_t (&column)[columns], int q) {
-    unsigned small = 0;
-    AP_UNROLL
-    for (int n = 0; n < sums::cells; ++n) {
-      const cell v = sum.at(n);
-      const pack<std::int32_t, sums::wide> others = load_pack<sums::wide>(&column[16 * n + sums::wide * q]);
-      AP_UNROLL
-      for (int i = 0; i < 2; ++i) {
-        AP_UNROLL
-        for (int j = 0; j < sums::wide; ++j) {
-          const int here = static_cast<int>(bit_cast<std::uint64_t>(v.value[i][j]) >> 32 & 0x7FFFFFFF);
-          if (here < row[i] - bias - visible + others.element[j]) small |= 1u << (i * sums::outputs_of_row + n * sums::wide + j);
-        }
-      }
-    }
-    return small;
-  }
-  // Computes those again that are outputs of lines with three or four nonzeros. line: of the long operand, the first of the round's.
-  AP_DEV static void mend(const params& p, const stream_work& w, unsigned small, std::int64_t line, int g, int q, staged_rows<P>& out) {
-    AP_ROLLED
-    for (int n = 0; small >> n != 0; ++n) {
-      const cell_place at = sums::output(n, g, q);
-      if ((small >> n & 1u) == 0 || line + at.row >= p.of_long.lines || w.left + at.column >= p.of_short.lines) continue;
-      const float* const a = w.of_long + (line + at.row) * p.of_long.line_stride;
-      const float* const b = w.of_short + (w.left + at.column) * p.of_short.line_stride;
-      exact_sum exact;
-      int of_a = 0, of_b = 0;  // nonzeros
-      AP_ROLLED
-      for (std::int64_t k = 0; k < p.k; ++k) {
-        const float one = a[k * p.of_long.k_stride], other = b[k * p.of_short.k_stride];
-        exact.add(double{one} * other);
-        of_a += one != 0, of_b += other != 0;
-      }
-      if (is_sparse_count(of_a) || is_sparse_count(of_b)) out.at[at.row][at.column] = static_cast<float>(exact.value + exact.cut);
-    }
-  }
-
  public:
   // kernel ----------------------------------------------------------------------------------------------------------------------
   AP_DEV void operator()(const params& p) const {
@@ -190,7 +122,6 @@ template <stream_policy P> struct stream_kept {
 
     of_long.ask(p.of_long, w.of_long, w.top, 0, lines_left, k, g, q);
     double kept[P.stages][short_lines::count][4];
-    bool columns_plenty = k >= dense_line;
     {
       of_short.ask(p.of_short, w.of_short, w.left, 0, columns_left, k, g, q);
       const short_lines b = of_short.take(p.of_short, q);
@@ -202,10 +133,8 @@ template <stream_policy P> struct stream_kept {
           for (int i = 0; i < 4; ++i) kept[n][l][i] = b.x[n][l][i];
         }
       }
-      columns_plenty = columns_plenty && ballot(!plenty(b.x[0], k - 2 * q, 0)) == 0;
     }
     staged_rows<P>& out = s.c[warp];
-    bool columns_known = false;
     AP_ROLLED
     for (int line = 0; line < lines_left; line += rows, c += rows * p.long_stride) {
       const long_lines a = of_long.take(p.of_long, q);
@@ -224,34 +153,17 @@ template <stream_policy P> struct stream_kept {
           }
         }
       }
-      unsigned small = 0;
-      if (k > 2 && (!columns_plenty || ballot(!plenty(a.x[0], k - 2 * q, 0)) != 0)) {
-        if (!columns_known) {
-          AP_UNROLL
-          for (int l = 0; l < short_lines::count; ++l) {
-            const int here = size_of_line(kept, l);
-            if (q == 0) s.size_of_column[warp][line_of_lane<2>(0, l, g)] = here;
-          }
-          warp_sync();
-          columns_known = true;
-        }
-        const int row[2] = {size_of_line(a.x, 0), size_of_line(a.x, 1)};
-        small = small_outputs(sum, row, s.size_of_column[warp], q);
-      }
-      if (packs && ballot(small != 0) == 0) {
+      if (packs) {
         store_lane_packs<P>(p, sum, 0, c, lines_left - line, columns_left, g, q);
         continue;
       }
       out.put(sum, 0, g, q);
-      mend(p, w, small, w.top + line, g, q, out);
       warp_sync();
       out.store(p, c, w.top + line, w.left, lines_left - line, columns_left, w.member);
       warp_sync();
     }
   }
 };
-
-template <stream_policy P> stream_instance stream_kept_of(const char* name) { return {P, kernel_of<stream_kept<P>>(name)}; }
 
 }  // namespace AP_TARGET
 }  // namespace antiphase::gemms

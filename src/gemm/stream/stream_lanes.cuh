@@ -6,7 +6,7 @@
 #include <antiphase/device/matrix.cuh>
 #include <antiphase/device/vector.cuh>
 #include <antiphase/device/warp.cuh>
-#include "src/gemm/sparse_lines.cuh"
+#include "src/gemm/line_operand.hpp"
 #include "src/gemm/stream/stream_product.hpp"
 
 namespace antiphase::gemms {
@@ -136,22 +136,6 @@ template <int Count> AP_DEV void multiply_half(const float (&a)[4], const float 
       mma(sum[j], of_a, of_b);
     }
   }
-}
-
-// How many of a line's 16 elements are nonzero, of which four lanes have four each. All of them learn it.
-AP_DEV int nonzeros_of(const float (&x)[4]) {
-  int here = (x[0] != 0) + (x[1] != 0) + (x[2] != 0) + (x[3] != 0);
-  here += shuffle(here, lane_index() ^ 1);
-  here += shuffle(here, lane_index() ^ 2);
-  return here;
-}
-// Whether a lane's first two elements of every line are nonzero, or behind the end of k, but for the lines in the mask. If all lanes say
-// so, each line has eight, or as many as there are k. k_left: from the lane's first k on.
-template <int Count> AP_DEV bool plenty(const float (&x)[Count][4], int k_left, std::uint32_t but_for) {
-  bool all = true;
-  AP_UNROLL
-  for (int l = 0; l < Count; ++l) all = all && (((x[l][0] != 0 || k_left < 1) && (x[l][1] != 0 || k_left < 2)) || (but_for >> l & 1u) != 0);
-  return all;
 }
 
 }  // namespace AP_TARGET

@@ -105,7 +105,7 @@ stream_packs packs_of(const problem& p, const batch& of, bool turned, int wide) 
 std::size_t stream_plan::workspace() const {
   if (how.parts == 1) return 0;
   const stream_policy& p = with->how;
-  const auto doubles = static_cast<std::size_t>(outputs_of_share(p, how.cluster) + p.tile.m + p.tile.n + 1);
+  const auto doubles = static_cast<std::size_t>(outputs_of_share(p, how.cluster) + 1);  // the flag
   return doubles * 8 * static_cast<std::size_t>(tiles * how.cluster * how.parts);
 }
 
@@ -115,8 +115,8 @@ bool stream_tiles_fit(const problem& p, const batch& of) {
   return ceil_div<std::int64_t>(p.m(), 8) * ceil_div<std::int64_t>(p.n(), 8) <= most_tiles / of.count;
 }
 
-// A plan has at most two rounds of blocks, 64 parts and a part for every 64 k; an output of a 32 x 8 tile takes less than three doubles
-// with what goes along with the tile.
+// A plan has at most two rounds of blocks, 64 parts and a part for every 64 k; an output of a tile takes less than three doubles with the
+// tile's flag.
 std::size_t most_stream_workspace(std::int64_t m, std::int64_t n, std::int64_t k, std::int64_t batch) {
   static constexpr std::int64_t most = std::int64_t{24} << 20;
   const auto whole = [](std::int64_t extent) { return extent < most ? ceil_div<std::int64_t>(extent, 64) * 64 : most; };
@@ -151,18 +151,20 @@ stream_plan plan_stream(const context& where, const problem& p, const batch& of,
 
 namespace {
 // Whether a ring feeds the kernel, and its sums are those of the form, whose tile is no wider.
-bool replaces(const stream_policy& how, const stream_form& f) {
+bool replaces(const stream_instance& with, const stream_form& f) {
+  const stream_policy& how = with.how;
   return how.is_fed_by_ring() && how.slabs == f.slabs && how.shares == f.shares && how.tile.n >= f.tile.n;
 }
 // Whether the kernel has the form; of those that know epilogues, which are fewer, one as wide.
-bool has(const stream_policy& how, const stream_form& f) {
-  const bool fits = how.finishes ? how.tile.n >= f.tile.n : how.tile == f.tile;
+bool has(const stream_instance& with, const stream_form& f) {
+  if (!with.how.finishes) return with.form == f.name;
+  const bool fits = with.how.tile.n >= f.tile.n;
   switch (f.feed) {
-    case stream_feed::lanes: return how.by == stream_loader::lanes && how.tile == f.tile;
-    case stream_feed::kept: return how.by == stream_loader::kept;
-    case stream_feed::direct: return how.by == stream_loader::direct && fits;
-    case stream_feed::alone: return how.by == stream_loader::alone && fits;
-    case stream_feed::ring: return replaces(how, f) && fits && (how.finishes || how.blocks == f.resident);
+    case stream_feed::lanes: return false;
+    case stream_feed::kept: return with.how.by == stream_loader::kept;
+    case stream_feed::direct: return with.how.by == stream_loader::direct && fits;
+    case stream_feed::alone: return with.how.by == stream_loader::alone && fits;
+    case stream_feed::ring: return replaces(with, f);
   }
   return false;
 }
@@ -177,11 +179,10 @@ stream_division_choice divide(const context& where, const problem& p, const batc
     for (std::size_t i = 0; i < forms.size(); ++i) {
       const stream_form& f = forms[i];
       const bool divides = f.slabs > 1 || f.shares;
-      const bool keeps = f.feed == stream_feed::kept;
-      if (has(with.how, f) && !(undivided && divides) && holds(with.how, p.k()) && (keeps || streams(p.k()))) available |= 1u << i;
+      if (has(with, f) && !(undivided && divides) && holds(with.how, p.k())) available |= 1u << i;
     }
   }
-  return choose_division(p.m(), p.n(), p.k(), of.count, p.beta != 0, where.limits(), available);
+  return choose_division(shape_of(p, of), where.limits(), available);
 }
 
 // The form follows from the shape. Of the kernels that have it and know what is to be done, the best is the narrowest that is as wide as
@@ -205,14 +206,14 @@ std::optional<stream_plan> plan_stream(const context& where, const problem& p, c
   const auto find = [&](const stream_form& form, auto will_do) {
     const both_operands operands = operands_of(p, of, turned(form));
     for (const stream_instance& i : stream_instances(where.kind()))
-      if (i.how.finishes != after.is_plain() && will_do(i.how, form) && can(where, i, operands, p.k()) &&
+      if (i.how.finishes != after.is_plain() && will_do(i, form) && can(where, i, operands, p.k()) &&
           (with == nullptr || better(i, *with, operands)))
         with = &i;
     return with != nullptr;
   };
   stream_form form = *best.form;
   if (!find(form, has)) {
-    if (form.feed == stream_feed::ring || !streams(p.k())) return std::nullopt;
+    if (form.feed == stream_feed::ring) return std::nullopt;
     form.feed = stream_feed::ring;
     if (!find(form, replaces)) return std::nullopt;
   }

@@ -53,9 +53,6 @@ struct stream_plan : tiled_plan {
 
 // All compiled kernels of the target.
 const std::vector<stream_instance>& stream_instances(target where);
-// K of which every streaming product keeps the promises: of three or four products, what FP64 cuts off may be seen, for which only those
-// look that keep an operand in registers.
-constexpr bool streams(std::int64_t k) { return k >= 1 && k != 3 && k != 4; }
 // Whether tiles can be counted.
 bool stream_tiles_fit(const problem& p, const batch& of);
 // At least what any stream_plan of that shape takes, growing with M, N, K and the batch.

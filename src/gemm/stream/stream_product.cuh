@@ -13,9 +13,7 @@
 #include <antiphase/device/tensor_copy.cuh>
 #include <antiphase/device/vector.cuh>
 #include <antiphase/device/warp.cuh>
-#include "src/gemm/exact_sum.cuh"
 #include "src/gemm/plain_ring.hpp"
-#include "src/gemm/sparse_lines.cuh"
 #include "src/gemm/stream/stream_copier.cuh"
 #include "src/gemm/stream/stream_lanes.cuh"
 #include "src/gemm/stream/stream_panel.cuh"
@@ -72,16 +70,12 @@ template <stream_policy P, template <class Channel, int Warps> class RingOf = pl
   };
   // Of the engine one thread tells of bytes; copying lanes arrive when what each of them has copied is there.
   using ring_of_loaders = channel<mbarrier, P.stages, antiphase::threads(by_engine ? 1 : loading_warps* warp_size), warps(computing_warps)>;
-  static constexpr int lines_of_tile = P.tile.m + P.tile.n, lines_of_warp = rows + columns;
   struct storage {
     union {
       [[no_unique_address]] std::conditional_t<by_lanes, nothing, ring_slots> slots;
       std::conditional_t<shares, exchange, nothing> parts;  // when there is nothing more to load
     };
     [[no_unique_address]] std::conditional_t<by_lanes, nothing, RingOf<ring_of_loaders, threads / warp_size>> ring;
-    line_register<shares ? lines_of_tile : lines_of_warp> lines[shares ? 1 : computing_warps];
-    std::int32_t nonzeros_here[shares ? lines_of_tile : 1];  // in this block's part of k
-    std::int32_t any_sparse;
     [[no_unique_address]] std::conditional_t<shares || by_lanes, nothing, staged_rows<P>[computing_warps]> staged;
   };
   using slot_cursor = cursor<P.stages>;
@@ -90,7 +84,7 @@ template <stream_policy P, template <class Channel, int Warps> class RingOf = pl
  private:
   using work = stream_work;
   AP_DEV static int steps_of(const work& w) { return static_cast<int>(ceil_div<std::int64_t>(w.k_end - w.k, stream_step * P.slabs)); }
-  // Of those from k on, as many as matter to a slab.
+  // Remaining k, at most a slab's.
   AP_DEV static int k_left(const work& w, std::int64_t k) {
     const std::int64_t left = w.k_end - k;
     return left > stream_step ? stream_step : static_cast<int>(left > 0 ? left : 0);
@@ -207,106 +201,9 @@ template <stream_policy P, template <class Channel, int Warps> class RingOf = pl
   using long_fragment = panel_fragment<16, 2>;
   using short_fragment = panel_fragment<columns, sums::two>;
 
-  // The nonzeros of a warp's lines that it has met, until all are known to be dense, which of most data takes one slab. Lines behind the
-  // operand's end are dense.
-  AP_DEV static int seen_before(const work& w, const seat& t, int line) {
-    const int left = line < rows ? w.long_left - t.top - line : w.short_left - t.left - (line - rows);
-    return left > 0 ? 0 : dense_line;
-  }
-  // Of operands in shared memory: lane l looks after line l, and l + 32.
-  struct watch_of_panels {
-    static constexpr int of_lane = ceil_div(lines_of_warp, warp_size);
-    bool watching;
-    int seen[of_lane];
-
-    AP_DEV watch_of_panels(const params& p, const work& w, const seat& t) : watching(p.k > 2) {
-      each([&](int line, int& nonzeros) { nonzeros = seen_before(w, t, line); });
-    }
-    // Calls use(line, nonzeros) for the lane's lines, first those of the long operand.
-    AP_DEV void each(auto use) {
-      AP_UNROLL
-      for (int i = 0; i < of_lane; ++i)
-        if (const int line = lane_index() + i * warp_size; line < lines_of_warp) use(line, seen[i]);
-    }
-    AP_DEV void look(const params& p, const slab& s, const seat& t) {
-      bool all_dense = true;
-      each([&](int line, int& nonzeros) {
-        const bool of_long = line < rows, along_k = of_long ? p.of_long.along_k : p.of_short.along_k;
-        const float* const from = of_long ? s.a.data : s.b.data;
-        int at = of_long ? t.top + line : t.left + line - rows;
-        rematerialise(at);  // or the compiler computes all places before the loop over k, and keeps them
-        AP_ROLLED
-        for (int i = 0; i < stream_step; i += 8) {  // so many reads at once: one by one, their latency would be felt
-          AP_UNROLL
-          for (int n = 0; n < 8; ++n) nonzeros += from[stream_panel<stream_step>::place_of(along_k, at, i + n)] != 0;
-        }
-        nonzeros = nonzeros < dense_line ? nonzeros : dense_line;
-        all_dense = all_dense && nonzeros == dense_line;
-      });
-      watching = ballot(!all_dense) != 0;
-    }
-  };
-
-  // Of operands in registers: the four lanes that have elements of a line all know its nonzeros.
+  // Of operands in registers.
   using long_lines = lane_lines<rows, 2, P.stages>;
   using short_lines = lane_lines<columns, sums::two, P.stages>;
-  struct watch_of_lanes {
-    bool watching;
-    int of_long[long_lines::count], of_short[short_lines::count];
-
-    AP_DEV watch_of_lanes(const params& p, const work& w, const seat& t) : watching(p.k > 2) {
-      AP_UNROLL
-      for (int l = 0; l < long_lines::count; ++l) of_long[l] = seen_before(w, t, line_of_lane<2>(0, l, t.g));
-      AP_UNROLL
-      for (int l = 0; l < short_lines::count; ++l) of_short[l] = seen_before(w, t, rows + line_of_lane<sums::two>(0, l, t.g));
-    }
-    // Calls use(line, nonzeros) for lines of the lane, so that each is looked after by one lane.
-    AP_DEV void each(auto use) {
-      const int lane = lane_index();
-      if (lane % 4 != 0) return;
-      AP_UNROLL
-      for (int l = 0; l < long_lines::count; ++l) use(line_of_lane<2>(0, l, lane / 4), of_long[l]);
-      AP_UNROLL
-      for (int l = 0; l < short_lines::count; ++l) use(rows + line_of_lane<sums::two>(0, l, lane / 4), of_short[l]);
-    }
-    template <int Count> AP_DEV static bool count(const float (&x)[Count][4], int (&seen)[Count]) {
-      bool dense = true;
-      AP_UNROLL
-      for (int l = 0; l < Count; ++l) {
-        const int here = nonzeros_of(x[l]);
-        seen[l] = seen[l] + here < dense_line ? seen[l] + here : dense_line;
-        dense = dense && seen[l] == dense_line;
-      }
-      return dense;
-    }
-    // left: values of k from the lane's first one on; q: lane % 4.
-    AP_DEV void look(const float (&a)[long_lines::count][4], const float (&b)[short_lines::count][4], int left, int q) {
-      if (left + 2 * q <= 0) return;
-      const bool few = left + 2 * q < dense_line || !plenty(a, left, 0) || !plenty(b, left, 0);
-      if (ballot(few) == 0) {
-        watching = false;
-      } else {
-        const bool of_a = count(a, of_long), of_b = count(b, of_short);
-        watching = ballot(!of_a || !of_b) != 0;
-      }
-    }
-  };
-  using line_watch = std::conditional_t<by_lanes, watch_of_lanes, watch_of_panels>;
-
-  // A lane's lines that lie behind the operands' ends, by bit.
-  struct outside_lines {
-    std::uint32_t of_long = 0, of_short = 0;
-
-    AP_DEV outside_lines(const work& w, const seat& t) {
-      if (out::is_whole(w)) return;
-      AP_UNROLL
-      for (int l = 0; l < 2 * sums::down; ++l)
-        of_long |= static_cast<std::uint32_t>(long_fragment::line(t.top, l, t.g) >= w.long_left) << l;
-      AP_UNROLL
-      for (int l = 0; l < short_fragment::count; ++l)
-        of_short |= static_cast<std::uint32_t>(short_fragment::line(t.left, l, t.g) >= w.short_left) << l;
-    }
-  };
   // Where the lane's first elements lie in the panels of a slab.
   struct starts {
     int of_long, of_short;
@@ -314,41 +211,28 @@ template <stream_policy P, template <class Channel, int Warps> class RingOf = pl
         : of_long(long_fragment::start(p.of_long.along_k, t.top, t.g, t.q)),
           of_short(short_fragment::start(p.of_short.along_k, t.left, t.g, t.q)) {}
   };
-  // left: values of k. `watching`: whether to look if the first 8 settle it. Returns whether they do.
-  AP_DEV static bool multiply(const params& p, const slab& s, const seat& t, const starts& from, int left, bool watching,
-                              const outside_lines& outside, sums& sum) {
-    bool dense = watching && left >= dense_line;
+  // left: values of k.
+  AP_DEV static void multiply(const params& p, const slab& s, const starts& from, int left, sums& sum) {
     AP_UNROLL
     for (int half = 0; half < 2; ++half) {
       if (left <= 16 * half) break;
       short_fragment b;
       b.read(s.b.data, p.of_short.along_k, from.of_short, half);
-      if (dense && half == 0) dense = plenty(b.x, left - 2 * t.q, outside.of_short);
       AP_UNROLL
       for (int i = 0; i < sums::down; ++i) {
         long_fragment a;
         a.read(s.a.data, p.of_long.along_k, from.of_long, half, 2 * i);
-        if (dense && half == 0) dense = plenty(a.x, left - 2 * t.q, outside.of_long >> 2 * i);
         multiply_half(a.x[0], a.x[1], b.x, sum.value[i]);
       }
     }
-    return watching && left > 0 && ballot(!dense) == 0;
   }
-  AP_DEV static void compute(const params& p, storage& s, slot_cursor& at, const work& w, const seat& t, line_watch& lines,
+  AP_DEV static void compute(const params& p, storage& s, slot_cursor& at, const work& w, const seat& t,
                              sums& sum) requires(!by_lanes) {
-    const outside_lines outside(w, t);
     const starts first(p, t);
-    const auto use = [&](int step, int slot) {
-      const int left = k_left(w, k_of(w, step, t.slab));
-      const slab& from = s.slots.stages[slot].of[t.slab];
-      const bool dense = multiply(p, from, t, first, left, lines.watching, outside, sum);
-      if (dense) lines.watching = false;
-      if (lines.watching && left > 0) lines.look(p, from, t);
-    };
     const int steps = steps_of(w);
     for (int step = 0; step < steps; ++step, ++at) {
       s.ring.wait(at, full);
-      use(step, at.index);
+      multiply(p, s.slots.stages[at.index].of[t.slab], first, k_left(w, k_of(w, step, t.slab)), sum);
       s.ring.release(at, by_warp{});
     }
   }
@@ -375,7 +259,7 @@ template <stream_policy P, template <class Channel, int Warps> class RingOf = pl
     }
   };
   // With the wait for earlier work.
-  AP_DEV static void compute_by_lanes(const params& p, work& w, const seat& t, line_watch& lines, sums& sum) {
+  AP_DEV static void compute_by_lanes(const params& p, work& w, const seat& t, sums& sum) {
     lane_operands o;
     find_operands(p, w, true);
     o.place(p, w, t, true);
@@ -394,7 +278,6 @@ template <stream_policy P, template <class Channel, int Warps> class RingOf = pl
     for (int half = 0; half < halves; half += P.stages) {
       AP_UNROLL
       for (int n = 0; n < P.stages; ++n) {
-        if (lines.watching) lines.look(o.a.x[n], o.b.x[n], k - at(half + n), t.q);
         AP_UNROLL
         for (int i = 0; i < sums::down; ++i) multiply_half(o.a.x[n][2 * i], o.a.x[n][2 * i + 1], o.b.x[n], sum.value[i]);
         if (half + n + P.stages < halves) o.load(n, at(half + n + P.stages), k);
@@ -402,40 +285,8 @@ template <stream_policy P, template <class Channel, int Warps> class RingOf = pl
     }
   }
 
-  // store, sparse lines ---------------------------------------------------------------------------------------------------------
-  // Line n of a register that begins with the lines (top, left) and holds so many of the long operand. One warp.
-  AP_DEV static void find_line(const params& p, const work& w, std::int64_t top, std::int64_t left, int of_long, int n, line_nonzeros& to) {
-    const line_operand& o = n < of_long ? p.of_long : p.of_short;
-    const std::int64_t line = n < of_long ? top + n : left + n - of_long;
-    find_nonzeros((n < of_long ? w.of_long : w.of_short) + line * o.line_stride, o.k_stride, p.k, to);
-  }
-  // Replaces the outputs of sparse lines. Row and column: where the cell begins in the register. What an infinity or a NaN has made of an
-  // output stays.
-  template <int Lines> AP_DEV static void take_exact(const params& p, const work& w, cell_place at, const line_register<Lines>& lines,
-                                                     int row, int column, cell& v) {
-    AP_ROLLED
-    for (int e = 0; e < outputs_of_cell; ++e) {
-      const int i = e / sums::wide, j = e % sums::wide;
-      const bool of_row = is_sparse_count(lines.nonzeros[row + i]), of_column = is_sparse_count(lines.nonzeros[column + j]);
-      if (!of_row && !of_column) continue;
-      if (w.top + at.row + i >= p.of_long.lines || w.left + at.column + j >= p.of_short.lines) continue;
-      const double sum = exact_output(p.of_long, w.of_long, w.top + at.row + i, p.of_short, w.of_short, w.left + at.column + j,
-                                      lines.found[of_row ? row + i : column + j]);
-      AP_UNROLL
-      for (int n = 0; n < outputs_of_cell; ++n) {  // so that the cell stays in registers
-        double& here = v.value[n / sums::wide][n % sums::wide];
-        if (n == e && here - here == 0) here = sum;
-      }
-    }
-  }
-
   // store, a tile that the block has computed alone ---------------------------------------------------------------------------------
-  AP_DEV static void store_alone(const params& p, storage& s, const work& w, const seat& t, line_watch& watch, const sums& sum) {
-    if (watch.watching) {
-      work found = w;
-      if (by_engine) find_operands(p, found);  // it needs no addresses but here
-      return store_exact(p, s.lines[t.lane / warp_size], found, t, watch, sum);
-    }
+  AP_DEV static void store_alone(const params& p, storage& s, const work& w, const seat& t, const sums& sum) {
     const out to(p, w, out::place_of(0, t.lane));
     if constexpr (!by_lanes)
       if (P.finishes || to.packs == stream_packs::none) return store_staged(p, s.staged[t.lane / warp_size], w, t, sum);
@@ -454,41 +305,14 @@ template <stream_policy P, template <class Channel, int Warps> class RingOf = pl
       warp_sync();
     }
   }
-  // Where lines may be sparse. Cell by cell, since this is much code.
-  AP_DEV static void store_exact(const params& p, line_register<lines_of_warp>& lines, const work& w, const seat& t, line_watch& watch,
-                                 const sums& sum) {
-    warp_sync();
-    watch.each([&](int line, int nonzeros) { lines.nonzeros[line] = nonzeros; });
-    warp_sync();
-    for (int n = 0; n < lines_of_warp; ++n)
-      if (is_sparse_count(lines.nonzeros[n])) find_line(p, w, w.top + t.top, w.left + t.left, rows, n, lines.found[n]);
-    warp_sync();
-    cell all[sums::cells];
-    AP_UNROLL
-    for (int n = 0; n < sums::cells; ++n) all[n] = sum.at(n);
-    AP_ROLLED
-    for (int n = 0; n < sums::cells; ++n) {
-      const cell_place at = out::place_of(n, t.lane);
-      take_exact(p, w, at, lines, at.row - t.top, rows + at.column - t.left, all[n]);
-      out(p, w, at).template store<1, 1>([&](int) { return all[n]; });
-    }
-  }
-
   // store, a tile that warps, blocks of a cluster and clusters share ---------------------------------------------------------------
-  AP_DEV static void leave_sums(storage& s, const seat& t, line_watch& watch, const sums& sum) {
+  AP_DEV static void leave_sums(storage& s, const seat& t, const sums& sum) {
     AP_UNROLL
     for (int n = 0; n < sums::cells; ++n) {
       const cell v = sum.at(n);
       AP_UNROLL
       for (int e = 0; e < outputs_of_cell; ++e) s.parts.sum[t.slab][n][e][t.lane] = v.value[e / sums::wide][e % sums::wide];
     }
-    // Of the warps that see a line in the same slab, one tells.
-    watch.each([&](int line, int nonzeros) {
-      const bool of_long = line < rows;
-      if (of_long ? t.left == 0 : t.top == 0)
-        atomic_add<scope::block>(&s.nonzeros_here[of_long ? t.top + line : P.tile.m + t.left + line - rows],
-                                 watch.watching ? nonzeros : dense_line);
-    });
   }
   // The sums of all slabs to the first one's, so that a cluster's blocks read one of each other.
   AP_DEV static void add_slabs(storage& s) {
@@ -505,41 +329,38 @@ template <stream_policy P, template <class Channel, int Warps> class RingOf = pl
   }
   // Values that come from other blocks take long to arrive: so many are asked for before the first one is added. What sums begin with is
   // not a negative zero, so adding zeros behind the end changes none.
-  static constexpr int outputs_at_once = 8, cells_at_once = 32 / outputs_of_cell;
+  static constexpr int cells_at_once = 32 / outputs_of_cell;
   AP_DEV static cell cell_of(auto value) {
     cell v;
     AP_UNROLL
     for (int e = 0; e < outputs_of_cell; ++e) v.value[e / sums::wide][e % sums::wide] = value(e);
     return v;
   }
-  AP_DEV static void add(int& to, int more) { to += more; }
   AP_DEV static void add(cell& to, const cell& more) {
     AP_UNROLL
     for (int e = 0; e < outputs_of_cell; ++e) to.value[e / sums::wide][e % sums::wide] += more.value[e / sums::wide][e % sums::wide];
   }
-  template <int AtOnce, class Sum> AP_DEV static void add_in_order(int count, Sum& to, auto value) {
+  AP_DEV static void add_in_order(int count, cell& to, auto value) {
     const auto add_some = [&](auto ask) {
-      Sum next[AtOnce] = {};
+      cell next[cells_at_once] = {};
       AP_UNROLL
-      for (int n = 0; n < AtOnce; ++n) ask(n, next[n]);
+      for (int n = 0; n < cells_at_once; ++n) ask(n, next[n]);
       AP_UNROLL
-      for (int n = 0; n < AtOnce; ++n) add(to, next[n]);
+      for (int n = 0; n < cells_at_once; ++n) add(to, next[n]);
     };
     int first = 0;
     AP_ROLLED
-    for (; first + AtOnce <= count; first += AtOnce) add_some([&](int n, Sum& next) { next = value(first + n); });
+    for (; first + cells_at_once <= count; first += cells_at_once) add_some([&](int n, cell& next) { next = value(first + n); });
     if (first < count)
-      add_some([&](int n, Sum& next) {
+      add_some([&](int n, cell& next) {
         if (first + n < count) next = value(first + n);
       });
   }
   AP_DEV static void store_shared(const params& p, storage& s, const work& w, std::uint32_t tile, int part) {
     const int cluster = cluster_extent(), rank = cluster_rank(), thread = thread_index();
     const int share = (cells + cluster - 1) / cluster, first = rank * share, end = first + share < cells ? first + share : cells;
-    auto& lines = s.lines[0];
-    // By part: the share's sums, then the nonzeros of all lines.
-    const std::int64_t doubles = std::int64_t{share} * outputs_of_cell + lines_of_tile,
-                       mine = (std::int64_t{tile} * cluster + rank) * p.parts;
+    const std::int64_t doubles = std::int64_t{share} * outputs_of_cell,  // of a part
+        mine = (std::int64_t{tile} * cluster + rank) * p.parts;
     double* const partial = p.partial + mine * doubles;
     const bool last = part + 1 == p.parts;
     if (p.parts > 1 && last) {
@@ -550,33 +371,15 @@ template <stream_policy P, template <class Channel, int Warps> class RingOf = pl
       }
       block_barrier();
     }
-    for (int n = thread; n < lines_of_tile; n += threads) {
-      int nonzeros = cluster > 1 ? 0 : s.nonzeros_here[n];
-      if (cluster > 1) add_in_order<outputs_at_once>(cluster, nonzeros, [&](int block) { return *map_shared(&s.nonzeros_here[n], block); });
-      double* const place = partial + std::int64_t{share} * outputs_of_cell + n;
-      if (!last)
-        place[part * doubles] = nonzeros;
-      else
-        add_in_order<outputs_at_once>(part, nonzeros, [&](int other) { return static_cast<int>(place[other * doubles]); });
-      lines.nonzeros[n] = nonzeros;
-      if (last && is_sparse_count(nonzeros)) atomic_add<scope::block>(&s.any_sparse, 1);
-    }
-    block_barrier();
-    const bool sparse = s.any_sparse != 0;
-    if (sparse) {
-      for (int n = warp_index(); n < lines_of_tile; n += threads / warp_size)
-        if (is_sparse_count(lines.nonzeros[n])) find_line(p, w, w.top, w.left, P.tile.m, n, lines.found[n]);
-      block_barrier();
-    }
     for (int c = first + thread; c < end; c += threads) {
       const int n = c / lanes_of_slab, lane = c % lanes_of_slab;
       cell v = {}, here = {};
       double* const there = partial + c - first;
       if (last)
-        add_in_order<cells_at_once>(part, v, [&](int other) { return cell_of([&](int e) { return there[other * doubles + e * share]; }); });
+        add_in_order(part, v, [&](int other) { return cell_of([&](int e) { return there[other * doubles + e * share]; }); });
       const auto sums_at = [&](const auto& from) { return cell_of([&](int e) { return from[e][lane]; }); };
       if (cluster > 1) {
-        add_in_order<cells_at_once>(cluster, here, [&](int block) { return sums_at(*map_shared(&s.parts.sum[0][n], block)); });
+        add_in_order(cluster, here, [&](int block) { return sums_at(*map_shared(&s.parts.sum[0][n], block)); });
       } else {
         AP_UNROLL
         for (int slab = 0; slab < P.slabs; ++slab) add(here, sums_at(s.parts.sum[slab][n]));
@@ -584,7 +387,6 @@ template <stream_policy P, template <class Channel, int Warps> class RingOf = pl
       add(v, here);
       if (last) {
         const cell_place at = out::place_of(n, lane);
-        if (sparse) take_exact(p, w, at, lines, at.row, P.tile.m + at.column, v);
         out(p, w, at).template store<1, 1>([&](int) { return v; });
       } else {
         AP_UNROLL
@@ -614,11 +416,7 @@ template <stream_policy P, template <class Channel, int Warps> class RingOf = pl
         }
       }
     }
-    if constexpr (shares) {
-      if (thread_index() == 0) s.any_sparse = 0;
-      for (int n = thread_index(); n < lines_of_tile; n += threads) s.nonzeros_here[n] = 0;
-    }
-    if constexpr (!by_lanes || shares) block_barrier();
+    if constexpr (!by_lanes) block_barrier();
     if constexpr (shares)
       multiply_shared(p, s, computes);
     else
@@ -632,22 +430,21 @@ template <stream_policy P, template <class Channel, int Warps> class RingOf = pl
     const int part = static_cast<int>(index / p.tiles);
     work w = work_at(p, tile, std::int64_t{part} * cluster + cluster_rank());
     const seat t = seat::mine();
-    line_watch lines(p, w, t);
     sums sum = {};
     if constexpr (by_lanes) {
-      compute_by_lanes(p, w, t, lines, sum);
+      compute_by_lanes(p, w, t, sum);
     } else {
       wait_for_previous_grid(p);
       start_next_grid();
       find_operands(p, w);
       slot_cursor at;
       if (computes)
-        compute(p, s, at, w, t, lines, sum);
+        compute(p, s, at, w, t, sum);
       else
         load(p, s, at, w);
       block_barrier();  // nobody needs the ring
     }
-    if (computes) leave_sums(s, t, lines, sum);
+    if (computes) leave_sums(s, t, sum);
     if (cluster > 1) {
       add_slabs(s);
       cluster_barrier();
@@ -659,10 +456,9 @@ template <stream_policy P, template <class Channel, int Warps> class RingOf = pl
   AP_DEV static void multiply_alone(const params& p, storage& s, bool) requires by_lanes {
     work w = work_at(p, block_index().x, 0);
     const seat t = seat::mine();
-    line_watch lines(p, w, t);
     sums sum = {};
-    compute_by_lanes(p, w, t, lines, sum);
-    store_alone(p, s, w, t, lines, sum);
+    compute_by_lanes(p, w, t, sum);
+    store_alone(p, s, w, t, sum);
   }
   AP_DEV static void multiply_alone(const params& p, storage& s, bool computes) requires(!by_lanes) {
     std::uint32_t tile = block_index().x;
@@ -674,10 +470,9 @@ template <stream_policy P, template <class Channel, int Warps> class RingOf = pl
     while (tile < p.tiles) {
       if (!by_engine) find_operands(p, w);
       if (computes) {
-        line_watch lines(p, w, t);
         sums sum = {};
-        compute(p, s, at, w, t, lines, sum);
-        store_alone(p, s, w, t, lines, sum);
+        compute(p, s, at, w, t, sum);
+        store_alone(p, s, w, t, sum);
       } else {
         load(p, s, at, w);
       }
@@ -686,8 +481,6 @@ template <stream_policy P, template <class Channel, int Warps> class RingOf = pl
     }
   }
 };
-
-template <stream_policy P> stream_instance stream_instance_of(const char* name) { return {P, kernel_of<stream_product<P>>(name)}; }
 
 }  // namespace AP_TARGET
 }  // namespace antiphase::gemms

@@ -6,6 +6,7 @@
 #include <antiphase/executor/kernel.hpp>
 #include <antiphase/gemm/policy.hpp>
 #include <cstdint>
+#include <string_view>
 
 #include "src/gemm/ending.hpp"
 #include "src/gemm/line_operand.hpp"
@@ -64,6 +65,7 @@ template <int Two> AP_FN constexpr int line_of_lane(int first, int l, int g) { r
 AP_FN constexpr int k_of_lane(int i, int q) { return 2 * q + i % 2 + i / 2 * 8; }
 
 struct stream_instance {
+  std::string_view form;  // stream_kernels.hpp
   stream_policy how;
   kernel code;
 };

@@ -151,13 +151,6 @@ template <int Lines, bool AlongK> struct lane_rows {
     for (int n = 0; n < rows; ++n) all ^= static_cast<std::uint32_t>(reinterpret_cast<std::uintptr_t>(row[n]));
     return all;
   }
-  // By bit, the lane's lines that do not exist.
-  AP_DEV std::uint32_t absent() const {
-    std::uint32_t some = 0;
-    AP_UNROLL
-    for (int l = 0; l < count; ++l) some |= static_cast<std::uint32_t>(!AlongK && in_row(l, 0) >= lines_left) << l;
-    return some;
-  }
   AP_DEV void move(const line_operand& o) {
     const std::int64_t by = AlongK ? 16 : 16 * o.k_stride;
     AP_UNROLL

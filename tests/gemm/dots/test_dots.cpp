@@ -17,7 +17,6 @@ using gemms::dots_division;
 using gemms::dots_plan;
 using gemms::vector_form;
 
-constexpr dots_division of_blocks[] = {{4, 1}, {8, 2}, {16, 1, 4}, {32, 4}, {4, 8, 1}, {64, 2}, {256, 1, 4}, {256, 4}, {128, 1, 1}};
 constexpr dots_division by_lanes[] = {gemms::divided_by_lanes(4, 1), gemms::divided_by_lanes(16, 1), gemms::divided_by_lanes(128, 1),
                                       gemms::divided_by_lanes(8, 2), gemms::divided_by_lanes(64, 2)};
 constexpr dots_division of_vectors[] = {gemms::divided_for_vector(32), gemms::divided_for_vector(64), gemms::divided_for_vector(128),
@@ -25,24 +24,16 @@ constexpr dots_division of_vectors[] = {gemms::divided_for_vector(32), gemms::di
 // Those that a product can have whose shorter side is so long.
 std::vector<dots_division> divisions_for(std::int64_t few) {
   std::vector<dots_division> all(std::begin(by_lanes), std::end(by_lanes));
-  if (few <= gemms::dots_lines) all.insert(all.end(), std::begin(of_blocks), std::end(of_blocks));
   if (few == 1) all.insert(all.end(), std::begin(of_vectors), std::end(of_vectors));
   return all;
 }
-// With as many lines to a thread as there are kernels for.
-dots_division fitting(dots_division how, std::int64_t few) {
-  const int lines = static_cast<int>(few);
-  if (how.by_blocks()) how.rows = std::clamp(how.rows, gemms::dots_least_rows(lines), gemms::dots_most_rows(lines));
-  return how;
-}
 // Whether by the kernel for operands across k: what there is to try.
 std::vector<bool> kernels_of(const dots_division& how) {
-  return how.for_vector() || (how.by_lanes() && how.slots >= gemms::dots_least_across) ? std::vector{false, true} : std::vector{false};
+  return how.for_vector() || how.slots >= gemms::dots_least_across ? std::vector{false, true} : std::vector{false};
 }
 std::string told(const dots_division& how) {
   if (how.for_vector()) return fmt::format("{} slots for a vector", how.slots);
-  return how.by_lanes() ? fmt::format("{} lanes for {} x {}", how.slots, how.square, how.square)
-                        : fmt::format("{} slots, cluster of {}", how.slots, how.cluster);
+  return fmt::format("{} lanes for {} x {}", how.slots, how.square, how.square);
 }
 
 std::vector<std::pair<dots_division, bool>> with_kernels(const std::vector<dots_division>& all) {
@@ -67,7 +58,7 @@ class gemm_dots : public on_device {
     const auto by = [&](std::optional<bool> across, std::optional<vector_form> form = std::nullopt) {
       matrix a(where, p.a, p.place_a), b(where, p.b, p.place_b), c(where, p.c, p.place_c);
       const auto plan = gemms::plan_dots(where, {.a = a.view(), .b = b.view(), .c = c.view(), .alpha = p.alpha, .beta = p.beta}, {}, {},
-                                         fitting(how, std::min(p.a.rows, p.b.columns)), across, form);
+                                         how, across, form);
       EXPECT_TRUE(plan.has_value());
       EXPECT_EQ(plan->with->across, across.value_or(plan->with->across));
       gemms::run(where, *plan, nullptr);
@@ -146,42 +137,32 @@ TEST_P(gemm_dots, bits_follow_from_the_division_alone) {
     }
   }
 }
-// x + y - x + z: FP64 alone would lose y and z behind an x of 2^60. Nonzeros lie in one block's part of K, or in several.
-TEST_P(gemm_dots, lines_of_few_nonzeros_are_exact) {
+// Two products that all but cancel, in one block's part of K or in two: FP64 loses nothing, FP32 would. Such lines are rows of A, columns
+// of B, few of them, and a vector.
+TEST_P(gemm_dots, lines_of_two_nonzeros_are_exact) {
   const context where = any();
-  for (const std::int64_t k : {13, 300}) {
-    const std::int64_t m = 75, n = 5;
-    product p = product_of(lines_of_few_nonzeros(m, k), made(k, n, [](auto, auto j) { return std::ldexp(1.f, static_cast<int>(j)); }));
+  for (const std::int64_t k : {3, 13, 300}) {
+    product p = product_of_two_nonzeros(75, 5, k);
     p.a(7, 0) = infinity;  // such a line has what IEEE gives
-    // The same lines as columns of B, few of them, and as the short operand.
-    product few = product_of(made(m, k, [](auto i, auto) { return std::ldexp(1.f, static_cast<int>(i % 9)); }), dense{k, n});
-    for (std::int64_t l = 0; l < k; ++l)
-      for (std::int64_t j = 0; j < n; ++j) few.b(l, j) = p.a(j, l);
-    const product one = product_of(made(19, k, [](auto i, auto) { return std::ldexp(1.f, static_cast<int>(i % 9)); }),
-                                   made(k, 1, [&](auto l, auto) { return p.a(3, l); }));
-    const auto rest = sum_of_few_nonzeros;
-    for (const dots_division& how : divisions_for(n)) {
-      SCOPED_TRACE(testing::Message() << "K = " << k << ", " << told(how));
-      EXPECT_TRUE(same(divided(where, p, how), made(m, n, [&](auto i, auto j) {
-                         return i == 7 ? infinity : static_cast<float>(std::ldexp(rest(i), static_cast<int>(j)));
-                       })));
-      EXPECT_TRUE(same(divided(where, few, how),
-                       made(m, n, [&](auto i, auto j) { return static_cast<float>(std::ldexp(rest(j), static_cast<int>(i % 9))); })));
-      EXPECT_TRUE(same(divided(where, one, how),
-                       made(19, 1, [&](auto i, auto) { return static_cast<float>(std::ldexp(rest(3), static_cast<int>(i % 9))); })));
-    }
-    // Such lines times a vector without zeros, which lie along k and across; in `one` it is the vector that has few.
-    product lines = product_of(p.a, made(k, 1, [](auto, auto) { return 2.f; }));
-    product vector = one;
-    for (const major by : {major::row, major::column})
+    const auto exact = [&](const product& of) {
+      return made(of.c.rows, of.c.columns, [&](auto i, auto j) { return i == 7 ? infinity : sum_of_two_nonzeros(of, i, j); });
+    };
+    const auto part = [&](const dense& of, std::int64_t rows, std::int64_t columns) { return made(rows, columns, of); };
+    product one = product_of(p.a, part(p.b, k, 1)), vector = product_of(part(p.a, 1, k), p.b);
+    for (const major by : {major::row, major::column}) {
+      p.place_a = one.place_a = placed(by, p.a), p.place_b = placed(by, p.b);
+      const product turned = product_of(transposed(p.b), transposed(p.a)), turned_vector = product_of(transposed(vector.b), transposed(vector.a));
+      for (const dots_division& how : divisions_for(5)) {
+        SCOPED_TRACE(testing::Message() << "K = " << k << ", " << told(how));
+        EXPECT_TRUE(same(divided(where, p, how), exact(p)));
+        EXPECT_TRUE(same(divided(where, turned, how), transposed(exact(p))));
+      }
       for (const dots_division& how : of_vectors) {
         SCOPED_TRACE(testing::Message() << "K = " << k << ", " << told(how));
-        lines.place_a = placed(by, lines.a), vector.place_a = placed(by, vector.a);
-        EXPECT_TRUE(same(divided(where, lines, how),
-                         made(m, 1, [&](auto i, auto) { return i == 7 ? infinity : static_cast<float>(2 * rest(i)); })));
-        EXPECT_TRUE(same(divided(where, vector, how),
-                         made(19, 1, [&](auto i, auto) { return static_cast<float>(std::ldexp(rest(3), static_cast<int>(i % 9))); })));
+        EXPECT_TRUE(same(divided(where, one, how), exact(one)));
+        EXPECT_TRUE(same(divided(where, turned_vector, how), transposed(exact(vector))));
       }
+    }
   }
 }
 TEST_P(gemm_dots, infinities_and_nan_follow_ieee) {
@@ -202,7 +183,7 @@ TEST_P(gemm_dots, beta_of_0_leaves_c_unread) {
 }
 TEST_P(gemm_dots, every_schedule_gives_the_same_bits) {
   const product p = product_of(reals(70, 1330, 1, 60), reals(1330, 3, 2, 60), 1, 1);
-  for (const dots_division how : {dots_division{16, 4}, gemms::divided_by_lanes(128, 2)}) {
+  for (const dots_division how : {gemms::divided_by_lanes(16, 1), gemms::divided_by_lanes(128, 2)}) {
     const dense first = divided(any(), p, how);
     for (const context& there : several()) EXPECT_TRUE(same_bits(divided(there, p, how), first)) << told(how);
   }
@@ -219,7 +200,7 @@ TEST_P(gemm_dots, members_and_epilogues) {
     for (const bool pointers : {false, true})
       for (const bool finishes : {false, true})
         for (const auto& [how, across] : with_kernels(divisions_for(std::min(m, n)))) {
-          if ((how.square > 1 || how.for_vector()) && finishes) continue;
+          if (how.square > 1 && finishes) continue;
           SCOPED_TRACE(testing::Message() << m << " x " << n << " x " << k << ", " << told(how) << (finishes ? ", finished" : "")
                                           << (pointers ? ", by pointers" : ""));
           matrix a(where, of_a, placed(major::row, of_a)), b(where, of_b, placed(major::row, of_b)),
@@ -243,7 +224,7 @@ TEST_P(gemm_dots, members_and_epilogues) {
           gemms::epilogue after;
           if (finishes) after = {.function = activation::relu, .scale = 2, .row_bias = bias.view().data, .row_bias_stride = m};
           const auto plan = gemms::plan_dots(where, {.a = first(a, m), .b = b.view(), .c = first(c, m), .alpha = -1, .beta = 2}, of, after,
-                                             fitting(how, std::min(m, n)), across);
+                                             how, across);
           ASSERT_TRUE(plan.has_value());
           gemms::run(where, *plan, nullptr);
           where.runs_on().synchronize(nullptr);

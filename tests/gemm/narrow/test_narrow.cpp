@@ -344,7 +344,7 @@ TEST_P(gemm_narrow, batches) {
       const gemm_problem first{
           .a = {on_a.data() + offset, m, k, 52, 1}, .b = {on_b.data(), k, n, n, 1}, .c = {on_c.data(), m, n, n, 1}, .beta = 0.5f};
       const gemms::batch of{count, same_a ? 0 : apart_a, same_b ? 0 : apart_b, apart_c};
-      const auto division = gemms::divide_narrow(where.limits(), m, n, k, count, true);
+      const auto division = gemms::divide_narrow({m, n, k, count, true}, where.limits());
       const std::optional<narrow_plan> plan = gemms::plan_narrow(where, first, of, division.how);
       ASSERT_TRUE(plan.has_value());
       EXPECT_EQ(plan->with->how.by, offset == 0 ? gemms::stream_loader::engine : gemms::stream_loader::copiers);
@@ -401,7 +401,7 @@ TEST(gemm_narrow_plans, workspace_is_enough_and_grows) {
         EXPECT_LE(most, gemms::most_narrow_workspace(m, n + 1, k, 1));
         EXPECT_LE(most, gemms::most_narrow_workspace(m, n, k + 1, 1));
         if (!gemms::narrow_tiles_fit(p, {})) continue;
-        const auto plan = gemms::plan_narrow(where, p, {}, gemms::divide_narrow(where.limits(), m, n, k, 1, false).how);
+        const auto plan = gemms::plan_narrow(where, p, {}, gemms::divide_narrow({m, n, k}, where.limits()).how);
         ASSERT_TRUE(plan.has_value());
         divided += plan->workspace() > 0;
         EXPECT_LE(plan->workspace(), most) << m << " x " << n << " x " << k;

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The kernels of kernels_split_mutants.cuh, kernels_split_mma_mutants.cuh and kernels_split_inside_mutants.cuh: products of split operands
-// with one fault each.
+// The kernels of kernels_split_mutants.cuh and kernels_split_mma_mutants.cuh: products of split operands with one fault each.
 #pragma once
 #include "src/gemm/split/split_product.hpp"
 
@@ -9,12 +8,10 @@
 namespace antiphase::gemms {
 
 constexpr product_policy few_stages{.stages = 4};
-constexpr product_policy few_inside_stages{.stages = 5, .by = multiplier::split_inside};
 
 namespace checked {
 std::vector<test::mutant<>> split_mutants();
 std::vector<test::mutant<>> split_mma_mutants();
-std::vector<test::mutant<>> split_inside_mutants();
 }  // namespace checked
 
 }  // namespace antiphase::gemms

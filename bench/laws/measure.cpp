@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: Apache-2.0
+// Times every way worth choosing of random products, for scripts/fit.py.
+//
+//   measure_ways SECONDS FILE
+//
+// FILE becomes a JSON object: the device, and for each product [M, N, K, members, whether C is added to, "WAY us WAY us ..."], each time the
+// mean over the four layouts of densely packed operands, in graphs. The same products come in every run, as many as there is time for.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <antiphase/version.hpp>
+#include <chrono>
+#include <cstdlib>
+#include <fstream>
+#include <map>
+#include <nlohmann/json.hpp>
+
+#include "bench/laws/ways.hpp"
+#include "src/gemm/request.hpp"
+#include "tool/measure/graph_times.hpp"
+#include "tool/measure/product_list.hpp"
+#include "tool/measure/product_memory.hpp"
+
+namespace antiphase::fit {
+namespace {
+
+using tool::listed_product;
+
+constexpr std::uint64_t seed = 20261127;  // no list of bench gemm, which are to judge the fit
+constexpr std::int64_t products = 16384, largest = 8192;
+constexpr double worth_measuring = 2.2;  // a way that is predicted to take so many times as long as the first is not
+constexpr std::size_t most_ways = 12;
+
+gemms::product_shape shape_of(const listed_product& p) { return {p.size.m, p.size.n, p.size.k, p.count, p.beta != 0}; }
+
+// Log-uniform shapes, and half as many of extents that language models have; C added to every fifth, and batches of small ones.
+std::vector<listed_product> drawn() {
+  std::vector<listed_product> all = tool::random_products(seed, products, largest);
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    listed_product& p = all[i];
+    p.beta = i % 5 == 4;
+    if (i % 3 == 2)
+      for (std::int64_t* e : {&p.size.m, &p.size.n, &p.size.k}) *e = *e > 8 ? *e / 8 * 8 : *e;
+    if (i % 9 == 8 && p.of_a() + p.of_b() + p.of_c() < 1 << 16) p.count = 4 << i % 8;
+  }
+  return all;
+}
+
+class ways_measured {
+ public:
+  ways_measured(const context& where, const std::vector<listed_product>& all)
+      : where_(where), laws_(gemms::laws_of(where.limits())), memory_(where, all, 0), workspace_(where, std::size_t{256} << 20) {}
+
+  std::string of(listed_product p) {
+    std::vector<predicted_way> ways = ways_of(laws_, shape_of(p), where_.limits());
+    std::erase_if(ways, [&](const predicted_way& w) { return w.seconds > worth_measuring * ways.front().seconds; });
+    if (ways.size() > most_ways) ways.resize(most_ways);
+    std::map<std::size_t, double> sums;
+    std::vector<int> seen(ways.size());
+    for (const char* const layout : {"nn", "nt", "tn", "tt"}) {
+      p.layout = layout;
+      const gemms::problem what = gemms::without_idle_strides(memory_.problem(p));
+      const gemms::batch members = memory_.options(p, {}).batch;
+      std::vector<tool::work> works;
+      std::vector<std::size_t> which;
+      for (std::size_t i = 0; i < ways.size(); ++i) {
+        const auto made = plan(where_, what, members, ways[i].how);
+        if (!made || made->workspace > workspace_.size()) continue;
+        works.push_back([this, made](stream on) { made->run({workspace_.data(), made->workspace}, on); });
+        which.push_back(i);
+      }
+      if (works.empty()) continue;
+      const std::vector<tool::timing> times = tool::graph_times(where_, works, {.samples = 3, .graph_us = 100, .most_runs = 30, .works_ms = 40});
+      for (std::size_t i = 0; i < which.size(); ++i) sums[which[i]] += times[i].median_us, ++seen[which[i]];
+    }
+    std::string text;
+    for (const auto& [i, sum] : sums)
+      if (seen[i] == 4) text += fmt::format("{}{} {:.4g}", text.empty() ? "" : " ", name_of(ways[i].how), sum / 4);
+    return text;
+  }
+
+ private:
+  const context& where_;
+  const gemms::laws& laws_;
+  tool::product_memory memory_;
+  device_array<std::byte> workspace_;
+};
+
+int run(double seconds, const char* path) {
+  const context where = context::on("cuda");
+  const std::vector<listed_product> all = drawn();
+  ways_measured measure(where, all);
+  const auto end = std::chrono::steady_clock::now() + std::chrono::duration<double>(seconds);
+  nlohmann::ordered_json rows = nlohmann::ordered_json::array();
+  for (const listed_product& p : all) {
+    if (std::chrono::steady_clock::now() >= end) break;
+    rows.push_back({p.size.m, p.size.n, p.size.k, p.count, static_cast<int>(p.beta), measure.of(p)});
+  }
+  std::ofstream file(path);
+  file << "{\"device\": " << nlohmann::json(where.limits().name) << ", \"multiprocessors\": " << where.limits().multiprocessors
+       << ", \"version\": " << nlohmann::json(std::string(build_info().version)) << ",\n \"products\": [\n";
+  for (std::size_t i = 0; i < rows.size(); ++i) file << "  " << rows[i].dump() << (i + 1 < rows.size() ? ",\n" : "\n");
+  file << "]}\n";
+  file.close();
+  fmt::print("{} products on {}\n", rows.size(), where.limits().name);
+  return file ? 0 : 1;
+}
+
+}  // namespace
+}  // namespace antiphase::fit
+
+int main(int count, char** words) try {
+  if (count != 3) {
+    fmt::print(stderr, "usage: measure_ways SECONDS FILE\n");
+    return 2;
+  }
+  return antiphase::fit::run(std::atof(words[1]), words[2]);
+} catch (const std::exception& e) {
+  fmt::print(stderr, "measure_ways: {}\n", e.what());
+  return 1;
+}

@@ -1,0 +1,11 @@
+// SPDX-License-Identifier: Apache-2.0
+// The files in src/gemm/laws. src/CMakeLists.txt makes the definition of them.
+#pragma once
+#include <span>
+#include <string_view>
+
+namespace antiphase::gemms {
+
+std::span<const std::string_view> shipped_laws();
+
+}  // namespace antiphase::gemms
