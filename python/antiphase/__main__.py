@@ -6,7 +6,8 @@
     python -m antiphase run [options] script.py ...
     python -m antiphase run [options] -m module ...
         a program whose FP32 products of cuBLAS antiphase computes where that is faster. Words behind its name are its own. The exit
-        code is the program's; 127 if it is not there, 126 if it cannot be run, 2 if something else here makes no sense
+        code is the program's; 127 if it is not there, 126 if it cannot be run, 2 if something else here makes no sense. With --report or
+        --profile it also tells of processes that are killed, crash or leave by os._exit, and ends by the program's signal
           --report                   say at the end how many products were computed
           --least N                  take products of at least this size, the cube root of m n k, and no prediction
           --precision fp32|strict    strict: FP32 multiply-adds in the order of k instead of Tensor Cores
@@ -114,9 +115,12 @@ def run(words):
                  "without them; ANTIPHASE_CUBLAS_LIBRARY may name a link")
     before = os.environ.get("LD_PRELOAD")
     os.environ["LD_PRELOAD"] = f"{library}:{before}" if before else library
-    os.environ.update(settings, ANTIPHASE_STARTED=str(os.getpid()))
+    os.environ.update(settings)
     sys.stdout.flush()
-    os.execv(sys.executable, [*_interpreter(), *words])
+    try:
+        _cublas.run([*_interpreter(), *words])
+    except (OSError, RuntimeError) as error:
+        sys.exit(f"antiphase run: {error}")
 
 
 def main():
