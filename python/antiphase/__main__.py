@@ -6,12 +6,13 @@
     python -m antiphase run [options] script.py ...
     python -m antiphase run [options] -m module ...
         a program whose FP32 products of cuBLAS antiphase computes where that is faster. Words behind its name are its own. The exit
-        code is the program's; 127 if it is not there, 126 if it cannot be run, 2 if something else here makes no sense. With --report or
-        --profile it also tells of processes that are killed, crash or leave by os._exit, and ends by the program's signal
+        code is the program's; 127 if it is not there, 126 if it cannot be run, 2 if something else here makes no sense
           --report                   say at the end how many products were computed
           --least N                  take products of at least this size, the cube root of m n k, and no prediction
           --precision fp32|strict    strict: FP32 multiply-adds in the order of k instead of Tensor Cores
           --profile [--json FILE]    compute none: list them, with their times, and which would be computed
+        With --report or --profile it tells of processes that crash, are killed or leave by os._exit, too,
+        and ends by the program's signal
 """
 import importlib.util
 import os
@@ -119,8 +120,10 @@ def run(words):
     sys.stdout.flush()
     try:
         _cublas.run([*_interpreter(), *words])
-    except (OSError, RuntimeError) as error:
-        sys.exit(f"antiphase run: {error}")
+    except OSError as error:
+        fail(126, f"antiphase run: {error}")
+    except RuntimeError as error:
+        sys.exit(str(error))
 
 
 def main():

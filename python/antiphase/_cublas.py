@@ -19,7 +19,8 @@ def place():
     return named or os.path.join(folder and os.path.abspath(folder), "libantiphase_cublas.so")
 
 
-_TOO_OLD = "cannot be put into a process that runs: start the program by `python -m antiphase run program.py`"
+_TOO_OLD = ("cannot be put into a process that runs: start the program by "
+            "`python -m antiphase run program.py`")
 
 
 def _function(name, *types, result=ctypes.c_int, lacks=_TOO_OLD):

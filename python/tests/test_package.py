@@ -274,13 +274,15 @@ class Program(Scratch):
         apart = self.built("of mine/libstand.so", STAND_IN)
         self.assertIn("cannot be preloaded", python("-m", "antiphase", "run", script, code=1, ANTIPHASE_CUBLAS_LIBRARY=apart))
         old = self.built("libold.so", STAND_IN, "-DWITHOUT")
-        self.assertIn("libold.so has no antiphase_cublas_run", python("-m", "antiphase", "run", script, code=1, ANTIPHASE_CUBLAS_LIBRARY=old))
+        said = python("-m", "antiphase", "run", script, code=1, ANTIPHASE_CUBLAS_LIBRARY=old)
+        self.assertIn("libold.so has no antiphase_cublas_run", said)
         self.assertIn("expected info or run", python("-m", "antiphase", code=2))
 
     def test_run_tells_of_a_program_that_is_killed(self):
         script = self.folder / "killed.py"
         script.write_text("import os\nos.kill(os.getpid(), 9)\n")
-        said = python("-m", "antiphase", "run", "--report", script, code=-9, ANTIPHASE_CUBLAS_LIBRARY=INTERPOSER)
+        words = ("-m", "antiphase", "run", "--report", script)
+        said = python(*words, code=-9, ANTIPHASE_CUBLAS_LIBRARY=INTERPOSER)
         self.assertRegex(said, r"^antiphase\[\d+\]: no products: none was seen")
 
     def test_help_and_the_interpreters_options(self):

@@ -31,8 +31,8 @@ mapped_record mapped(int protection, int kind, int file) {
   return mapped_record(memory == MAP_FAILED ? nullptr : static_cast<record*>(memory));
 }
 
-// Allocated at once: where the disk is full, writing into a hole of a mapped file would end the program, and so would
-// a file beyond what is allowed.
+// Allocated at once: where the disk is full, a write into a hole of a mapped file would end the program. So
+// would a file beyond what is allowed.
 bool has_room(int file) {
   rlimit most{};
   if (getrlimit(RLIMIT_FSIZE, &most) != 0 || most.rlim_cur < sizeof(record)) return false;
@@ -56,13 +56,14 @@ mapped_record in_a_file(const char* folder, std::string& name) {
 }
 
 std::size_t hash_of(const listed_product& p, outcome what) {
-  const std::uint64_t of_layout = static_cast<std::uint64_t>(p.a) << 24 | static_cast<std::uint64_t>(p.b) << 16 |
-                                  static_cast<std::uint64_t>(p.c) << 8 | static_cast<std::uint64_t>(p.adds);
-  const std::uint64_t kind = static_cast<std::uint64_t>(p.by) << 32 | static_cast<std::uint64_t>(what);
   std::uint64_t h = 0;
-  for (const std::int64_t extent : {p.m, p.n, p.k, p.count})
-    h = (h ^ static_cast<std::uint64_t>(extent)) * 0x9E3779B97F4A7C15u, h ^= h >> 32;
-  for (const std::uint64_t word : {of_layout, std::uint64_t{p.epilogue}, kind}) h = (h ^ word) * 0x9E3779B97F4A7C15u, h ^= h >> 32;
+  const auto mix = [&h](auto word) {
+    h = (h ^ static_cast<std::uint64_t>(word)) * 0x9E3779B97F4A7C15u;
+    h ^= h >> 32;
+  };
+  for (const std::int64_t extent : {p.m, p.n, p.k, p.count}) mix(extent);
+  for (const char layout : {p.a, p.b, p.c}) mix(layout);
+  mix(p.adds), mix(p.epilogue), mix(p.by), mix(what);
   return h;
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What has become of a process's products, in memory of a fixed layout. Where ANTIPHASE_RECORDS names a folder it is a
-// file there, so that it outlives the process: `antiphase run` reads what those left that did not tell themselves.
+// What has become of a process's products, in memory of a fixed layout. Where ANTIPHASE_RECORDS names a
+// folder it is a file there, so that it outlives the process: `antiphase run` tells what was left untold.
 #pragma once
 #include <array>
 #include <atomic>
@@ -14,7 +14,7 @@
 
 namespace antiphase::cublas {
 
-// One product, and what became of it. The process may die between any two stores: each leaves something that holds.
+// A product, and what became of it. The process may die between any two stores: what it leaves makes sense.
 struct row {
   std::atomic<std::uint64_t> calls;  // 0: the row is free, and nothing else in it holds
   listed_product product;
@@ -41,7 +41,7 @@ struct record {
   std::atomic<std::uint32_t> worst;  // which of both
   std::array<row, 16384> rows;
 
-  std::uint64_t count_of(outcome what) const { return counts[static_cast<std::size_t>(what)].load(std::memory_order_relaxed); }
+  std::uint64_t count_of(outcome what) const { return counts[static_cast<std::size_t>(what)]; }
   std::uint64_t all() const;
 };
 // Another version's differ, unless they are the same.

@@ -58,16 +58,23 @@ std::string written(const char* format, ...) {
 }
 
 // Of all calls with cuBLAS.
-double seconds_of(const row& r) { return static_cast<double>(r.calls) * (r.timed > 0 ? r.mean.load() : r.each.cublas_seconds); }
+double seconds_of(const row& r) {
+  const double each = r.timed > 0 ? r.mean.load() : r.each.cublas_seconds;
+  return each * static_cast<double>(r.calls);
+}
 // What of that would be left.
-double left_of(const row& r) { return r.each.cublas_seconds > 0 ? seconds_of(r) * r.each.seconds / r.each.cublas_seconds : seconds_of(r); }
+double left_of(const row& r) {
+  const double share = r.each.cublas_seconds > 0 ? r.each.seconds / r.each.cublas_seconds : 1;
+  return share * seconds_of(r);
+}
 
 // Those that took longest first.
 using rows = std::vector<const row*>;
 rows by_time(const record& b) {
   const auto words = [](const row* r) {
     const listed_product& p = r->product;
-    return std::tuple(-seconds_of(*r), p.by, p.m, p.n, p.k, p.count, p.a, p.b, p.c, p.adds, p.epilogue, r->became);
+    const double time = -seconds_of(*r);
+    return std::tuple(time, p.by, p.m, p.n, p.k, p.count, p.a, p.b, p.c, p.adds, p.epilogue, r->became);
   };
   rows all;
   for (const row& one : b.rows)
@@ -114,7 +121,10 @@ struct subject {
   bool has_the_path;             // of files whose name does not say %p; all others add their number
   std::string (*why_nothing)();  // was listed
 
-  std::string name() const { return "antiphase[" + std::to_string(process) + (rank.empty() ? "" : ", rank " + rank) + "]"; }
+  std::string name() const {
+    const std::string of_rank = rank.empty() ? "" : ", rank " + rank;
+    return "antiphase[" + std::to_string(process) + of_rank + "]";
+  }
 };
 
 int stop_at_cublas(dl_phdr_info* library, std::size_t, void*) { return is_cublas_file(library->dlpi_name) ? 1 : 0; }
@@ -156,7 +166,8 @@ std::string table(const rows& all, std::uint64_t not_listed, const telling& how)
             : how.profiles                 ? "would be computed\n"
                                            : "computed\n";
   }
-  if (not_listed > 0) text += written("%8" PRIu64 " calls of other products are not listed, for want of room\n", not_listed);
+  constexpr const char* no_room = "%8" PRIu64 " calls of other products are not listed, for want of room\n";
+  if (not_listed > 0) text += written(no_room, not_listed);
   return text;
 }
 
@@ -178,12 +189,14 @@ std::string json(const rows& all, std::uint64_t not_listed, const subject& of) {
   }
   std::string sentence = judgement(all, of);
   sentence.pop_back();
-  return text + written("\n  ],\n  \"calls_not_listed\": %" PRIu64 ",\n", not_listed) + "  \"judgement\": \"" + sentence + "\"\n}\n";
+  text += written("\n  ],\n  \"calls_not_listed\": %" PRIu64 ",\n", not_listed);
+  return text + "  \"judgement\": \"" + sentence + "\"\n}\n";
 }
 
 // "147 of 159 products computed ...", a line.
 std::string summary(const record& b) {
-  const std::uint64_t all = b.all(), computed = b.count_of(outcome::computed), verified = b.verified, not_verified = b.not_verified;
+  const std::uint64_t all = b.all(), computed = b.count_of(outcome::computed);
+  const std::uint64_t verified = b.verified, not_verified = b.not_verified;
   std::string text = written("%" PRIu64 " of %" PRIu64 " products computed (%.0f %%)", computed, all,
                              all == 0 ? 0. : 100. * static_cast<double>(computed) / static_cast<double>(all));
   if (computed > 0) text += written(", %.3g s saved as predicted", 1e-12 * static_cast<double>(b.picoseconds_saved.load()));
@@ -213,8 +226,7 @@ void write_to(std::string path, const std::string& text, const subject& of) {
 // `b`: null, if there were no products. Whether a line is wanted stands in how.reports.
 void tell(const record* b, const subject& of, const telling& how) {
   const bool none = b == nullptr || b->all() == 0;
-  const bool is_wanted = none ? of.is_started && (how.profiles || *how.reports) : how.profiles || *how.reports;
-  if (!is_wanted) return;
+  if (!(how.profiles || *how.reports) || (none && !of.is_started)) return;
   const rows all = !none && how.lists() ? by_time(*b) : rows();
   const std::uint64_t not_listed = none ? 0 : b->not_listed.load();
   std::string text, in_file;
@@ -283,16 +295,19 @@ void tell_what_is_left(const std::string& folder, std::int64_t started) noexcept
     if (!how.reports) how.reports = b != nullptr && b->count_of(outcome::computed) > 0;
     const bool is_it = process == started && !told;
     told |= is_it;
-    tell(b, {.process = process, .rank = rank, .is_started = is_it, .has_the_path = is_it, .why_nothing = why_nothing_is_left}, how);
+    const subject of{.process = process, .rank = rank, .is_started = is_it, .has_the_path = is_it, .why_nothing = why_nothing_is_left};
+    tell(b, of, how);
   };
   std::vector<std::string> files;
   for (const auto& one : std::filesystem::directory_iterator(folder)) files.push_back(one.path().string());
   std::ranges::sort(files);
-  for (const std::string& file : files)
-    if (const mapped_record b = record_in(file); b != nullptr && !lives(b->process)) tell_of(b.get(), b->process, b->rank.data());
+  for (const std::string& file : files) {
+    const mapped_record b = record_in(file);
+    if (b != nullptr && !lives(b->process)) tell_of(b.get(), b->process, b->rank.data());
+  }
   if (!told) tell_of(nullptr, started, rank_of_process());
 } catch (const std::exception& failed) {
-  std::fprintf(stderr, "antiphase: cannot tell what the program has left in '%s': %s\n", folder.c_str(), failed.what());
+  std::fprintf(stderr, "antiphase: cannot read the records in '%s': %s\n", folder.c_str(), failed.what());
 }
 
 }  // namespace antiphase::cublas

@@ -53,7 +53,8 @@ void count_not_verified() noexcept;
 // The line.
 std::string report();
 
-// The records in a folder whose processes are gone, and did not tell. `started`: the process that `antiphase run` has started.
+// Tells the records in a folder whose processes are gone without having told. `started`: the one that
+// `antiphase run` has started.
 void tell_what_is_left(const std::string& folder, std::int64_t started) noexcept;
 
 }  // namespace antiphase::cublas

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A program as a child of this process, which tells what the program and its children have left, however they end.
+// A program as a child of this process, which tells what the program and its children have left untold.
 #include <antiphase_cublas.h>
 #include <fcntl.h>
 #include <pthread.h>
@@ -57,13 +57,16 @@ int execute(char* const words[]) {
 class records {
  public:
   records() {
+    constexpr const char* cannot =
+        "antiphase: cannot make the folder '%s': %s; "
+        "a program that is killed or crashes tells nothing\n";
     const char* const named = std::getenv("TMPDIR");
-    std::string path = std::string(named == nullptr || *named == '\0' ? "/tmp" : named) + "/antiphase-run-XXXXXX";
+    std::string path = named == nullptr || *named == '\0' ? "/tmp" : named;
+    path += "/antiphase-run-XXXXXX";
     if (mkdtemp(path.data()) != nullptr)
       folder_ = std::filesystem::absolute(path).string();
     else
-      std::fprintf(stderr, "antiphase: cannot make the folder '%s': %s; a program that is killed or crashes will tell nothing\n",
-                   path.c_str(), std::strerror(errno));
+      std::fprintf(stderr, cannot, path.c_str(), std::strerror(errno));
     setenv("ANTIPHASE_RECORDS", folder_.c_str(), 1);
   }
   records(const records&) = delete;

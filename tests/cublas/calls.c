@@ -134,7 +134,8 @@ int main(int count, char** words) {
     int m = 0, n = 0, k = 0, times = 0, math = 0;
     if (sscanf(words[i], "%15[a-z]:%d:%d:%d:%d:%d", kind, &m, &n, &k, &times, &math) < 1) return 2;
     fflush(stdout);
-    const int stays = strcmp(kind, "stay") == 0, drops = strcmp(kind, "drop") == 0, quits = drops || strcmp(kind, "leave") == 0;
+    const int stays = strcmp(kind, "stay") == 0, drops = strcmp(kind, "drop") == 0;
+    const int quits = drops || strcmp(kind, "leave") == 0;
     const int leaves = stays || quits || strcmp(kind, "fork") == 0 || strcmp(kind, "exec") == 0;
     const pid_t child = leaves ? fork() : 0;
     if (leaves && child != 0) {

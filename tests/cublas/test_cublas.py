@@ -23,7 +23,6 @@ import json
 import os
 import pathlib
 import re
-import shutil
 import signal
 import subprocess
 import sys
@@ -324,90 +323,89 @@ def ended(clients):
     folders = clients.folder / "tmp"
     folders.mkdir()
     clean = {name: value for name, value in os.environ.items() if not name.startswith("ANTIPHASE_")}
+    clean |= ON_THE_CPU | {"LD_PRELOAD": str(clients.interposer), "TMPDIR": str(folders)}
     one, report, profile = "real:33:21:17:1:0", {"ANTIPHASE_REPORT": "1"}, {"ANTIPHASE_PROFILE": "1"}
+    killed = "no products: none was seen of a program that was killed"
 
     def start(*words, asked=None, **how):
-        environment = clean | ON_THE_CPU | {"LD_PRELOAD": str(clients.interposer), "TMPDIR": str(folders)} | (report if asked is None else asked)
-        return subprocess.Popen([sys.executable, "-c", STARTER, clients.interposer, *words], env=environment, text=True, stdout=subprocess.PIPE,
-                                stderr=subprocess.PIPE, **how)
+        words = (sys.executable, "-c", STARTER, clients.interposer, *words)
+        return subprocess.Popen(words, env=clean | (report if asked is None else asked), text=True,
+                                stdout=subprocess.PIPE, stderr=subprocess.PIPE, **how)
 
     def end(starter):
         out, err = starter.communicate(timeout=60)
         expect(os.listdir(folders), [], "the folder of records afterwards")
         return starter.returncode, out.split(), err
 
-    def told(process, products, err, of=None):
-        lines = [line for line in err.splitlines() if line.startswith(f"antiphase[{process}]: ")]
-        expect([re.sub(" products computed.*", "", line.partition(": ")[2]) for line in lines], [f"{products} of {of or products}"], f"lines of {process} in {err}")
+    def counts(err):
+        return sorted(re.findall(r"^antiphase\[(\d+).*?\]: (\d+) of \d+ products computed", err, flags=re.M))
 
     # However it ends by itself: status and words.
-    for word in ("quit:0", "quit:3", *(f"signal:{number}" for number in (signal.SIGTERM, signal.SIGSEGV, signal.SIGABRT, signal.SIGKILL))):
+    numbers = (signal.SIGTERM, signal.SIGSEGV, signal.SIGABRT, signal.SIGKILL)
+    for word in ("quit:0", "quit:3", *(f"signal:{number}" for number in numbers)):
         alone = subprocess.run([program, word], env=clean, timeout=60).returncode
         status, out, err = end(start(program, "pid", one, word))
-        expect(status, alone, f"the status of {word}")
-        told(out[0], 1, err)
-    # However somebody else ends it: the starter, the program, or all of the terminal's group.
-    for how, number in (("starter", signal.SIGTERM), ("starter", signal.SIGUSR1), ("program", signal.SIGTERM), ("program", signal.SIGKILL),
-                        ("group", signal.SIGINT), ("group", signal.SIGQUIT), ("group", signal.SIGHUP)):
+        expect((status, counts(err)), (alone, [(out[0], "1")]), word)
+    # However somebody else ends it: through the starter, the program, or all of a terminal's group.
+    for who, number in (("starter", signal.SIGTERM), ("starter", signal.SIGUSR1), ("program", signal.SIGTERM),
+                        ("program", signal.SIGKILL), ("group", signal.SIGINT), ("group", signal.SIGQUIT)):
         starter = start(program, one, "wait", start_new_session=True)
-        number_of = int(starter.stdout.readline().split()[-1])
-        (os.killpg if how == "group" else os.kill)(number_of if how == "program" else starter.pid, number)
+        process = starter.stdout.readline().split()[-1]
+        (os.killpg if who == "group" else os.kill)(int(process) if who == "program" else starter.pid, number)
         status, _, err = end(starter)
-        expect(status, -number, f"the status after {number} to the {how}")
-        told(number_of, 1, err)
-    # Children: one that leaves, one whose program is killed, one that lives on without the folder and tells itself.
+        expect((status, counts(err)), (-number, [(process, "1")]), f"{number} to the {who}")
+    # Children that leave by _exit; one that lives on without the folder, and tells by itself; ranks.
     status, out, err = end(start(program, "pid", one, "leave:33:21:17:2:0", "signal:9"))
-    expect((status, len(set(re.findall(r"antiphase\[(\d+)", err)))), (-9, 2), err)
-    told(out[0], 1, err)
-    expect(err.count(": 2 of 2 products"), 1, err)
+    expect((status, dict(counts(err))[out[0]], sorted(n for _, n in counts(err))), (-9, "1", ["1", "2"]), err)
     status, out, err = end(start(program, one, "stay:33:21:17:1:0", "drop:33:21:17:3:0"))
-    expect((status, sorted(re.findall(r": (\d) of \d products", err))), (0, ["1", "2", "3"]), err)
-    # Another program in its place; a parallel program's ranks.
-    status, out, err = end(start("sh", "-c", f"{program} leave:33:21:17:2:0; exec {program} pid {one} signal:9", asked=report | {"RANK": "3"}))
-    expect((status, err.count(f", rank 3]: 1 of 1 products"), err.count(", rank 3]: 2 of 2 products")), (-9, 1, 1), err)
+    expect((status, sorted(n for _, n in counts(err))), (0, ["1", "2", "3"]), err)
+    both = f"{program} leave:33:21:17:2:0; exec {program} {one} signal:9"
+    status, out, err = end(start("sh", "-c", both, asked=report | {"RANK": "3"}))
+    expect((status, sorted(re.findall(r", rank 3\]: (\d)", err))), (-9, ["1", "2"]), err)
     # Without products.
     listed = clients.folder / "list.json"
     asked = profile | {"ANTIPHASE_PROFILE_JSON": str(listed)}
     status, out, err = end(start(program, "pid", "signal:11", asked=asked))
-    expect((status, err.startswith(f"antiphase[{out[0]}]: no products: none was seen of a program that was killed")), (-11, True), err)
+    expect((status, err.startswith(f"antiphase[{out[0]}]: {killed}")), (-11, True), err)
     expect(json.loads(listed.read_text())["products"], [], "the list of none")
     expect(end(start("true"))[2].count("no cuBLAS was loaded\n"), 1, "a program that tells by itself")
-    # Profiles: as told by the program itself, and by who starts it.
-    words = ("nowhere:4096:4096:4096:3:0", "nowhere:512:512:16:5:0")
-    status, _, own = end(start(program, *words, asked=asked))
-    own_list = listed.read_text()
-    status, _, left = end(start(program, *words, "signal:9", asked=asked))
-    expect((status, listed.read_text(), re.sub(r"\d+\]", "]", left)), (-9, own_list, re.sub(r"\d+\]", "]", own)), "the profile of a program that is killed")
-    expect([one["calls"] for one in json.loads(own_list)["products"]], [3, 5], "its list")
+    # The same profile, whoever tells it.
+    words, told = ("nowhere:4096:4096:4096:3:0", "nowhere:512:512:16:5:0"), []
+    for last in ((), ("signal:9",)):
+        status, _, err = end(start(program, *words, *last, asked=asked))
+        told.append((re.sub(r"\d+\]", "]", err), listed.read_text()))
+        expect(status, -9 if last else 0, last)
+    expect(told[1], told[0], "the profile of a program that is killed")
+    expect([one["calls"] for one in json.loads(told[0][1])["products"]], [3, 5], "its list")
     log = clients.folder / "log.txt"
-    expect(end(start(program, one, "signal:9", asked={"ANTIPHASE_LOG_FILE": str(log)}))[2], "", "what is told into a file")
+    logs = start(program, one, "signal:9", asked={"ANTIPHASE_LOG_FILE": str(log)})
+    expect(end(logs)[2], "", "told into a file")
     expect("33 x 21 x 17 NN" in log.read_text().splitlines()[-1], True, log.read_text())
     # More products than a list has room for.
     end(start(program, "sweep:16:16:16:20000:0", "signal:9", asked=asked))
     read = json.loads(listed.read_text())
     expect(sum(one["calls"] for one in read["products"]) + read["calls_not_listed"], 20000, "calls")
     expect(15000 < len(read["products"]) <= 16384, True, f"{len(read['products'])} rows")
-    # Nobody asks: the starter becomes the program. Who ignores the ends of children learns of them all the same.
+    # Nobody asks: the starter becomes the program.
     starter = start(program, "pid", one, "signal:9", asked={})
     expect(end(starter), (-9, [str(starter.pid), "taken"], ""), "nothing is asked for")
+    # Where the ends of children are ignored.
     ignoring = start(program, "quit:3", preexec_fn=lambda: signal.signal(signal.SIGCHLD, signal.SIG_IGN))
     expect(end(ignoring)[0], 3, "a status without SIGCHLD")
     # No program.
-    for words, error in ((("/no/such/program",), errno.ENOENT), ((str(clients.folder),), errno.EACCES)):
-        expect(end(start(*words))[::2], (error, ""), words)
+    for word, error in (("/no/such/program", errno.ENOENT), (str(clients.folder), errno.EACCES)):
+        expect(end(start(word))[::2], (error, ""), word)
     # Without a folder it runs, and tells by itself.
     status, _, err = end(start(program, one, asked=report | {"TMPDIR": "/no/such/folder"}))
-    expect((status, err.splitlines()[0].startswith("antiphase: cannot make the folder '/no/such/folder/antiphase-run-")), (0, True), err)
-    expect(err.count("1 of 1 products computed"), 1, err)
-    # The starter is killed: so is the program, which holds the other end.
+    expect(err.startswith("antiphase: cannot make the folder '/no/such/folder/antiphase-run-"), True, err)
+    expect((status, [n for _, n in counts(err)]), (0, ["1"]), err)
+    # If the starter is killed, so is the program, which holds the other end of the pipe.
     starter = start(program, "wait")
     starter.stdout.readline()
     starter.kill()
     began = time.monotonic()
     starter.communicate(timeout=60)
     expect(time.monotonic() - began < 10, True, "the program ends with its starter")
-    for left in folders.iterdir():  # nobody was there to remove it
-        shutil.rmtree(left)
 
 
 def symbols(clients):
