@@ -117,9 +117,9 @@ std::string text_of(const listed_product& p) {
 struct subject {
   std::int64_t process;
   std::string rank;
-  bool is_started;               // by `antiphase run`: it is told of even without products
-  bool has_the_path;             // of files whose name does not say %p; all others add their number
   std::string (*why_nothing)();  // was listed
+  bool is_started = false;       // by `antiphase run`: it is told of even without products
+  bool has_the_path = false;     // of files whose name does not say %p; all others add their number
 
   std::string name() const {
     const std::string of_rank = rank.empty() ? "" : ", rank " + rank;
@@ -248,9 +248,9 @@ void tell_of_this_process() noexcept try {
   telling how = said();
   const subject of{.process = getpid(),
                    .rank = rank_of_process(),
+                   .why_nothing = why_nothing_here,
                    .is_started = was_started(),
-                   .has_the_path = was_started() || std::getenv("ANTIPHASE_STARTED") == nullptr,
-                   .why_nothing = why_nothing_here};
+                   .has_the_path = was_started() || std::getenv("ANTIPHASE_STARTED") == nullptr};
   record* const b = has_record() ? record_of_process().get() : nullptr;
   // Who has been led here while running is told only if he asks.
   if (!how.reports) how.reports = b != nullptr && b->count_of(outcome::computed) > 0 && !has_been_enabled();
@@ -295,7 +295,8 @@ void tell_what_is_left(const std::string& folder, std::int64_t started) noexcept
     if (!how.reports) how.reports = b != nullptr && b->count_of(outcome::computed) > 0;
     const bool is_it = process == started && !told;
     told |= is_it;
-    const subject of{.process = process, .rank = rank, .is_started = is_it, .has_the_path = is_it, .why_nothing = why_nothing_is_left};
+    subject of{.process = process, .rank = rank, .why_nothing = why_nothing_is_left};
+    of.is_started = of.has_the_path = is_it;
     tell(b, of, how);
   };
   std::vector<std::string> files;
