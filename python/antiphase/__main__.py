@@ -11,6 +11,8 @@
           --least N                  take products of at least this size, the cube root of m n k, and no prediction
           --precision fp32|strict    strict: FP32 multiply-adds in the order of k instead of Tensor Cores
           --profile [--json FILE]    compute none: list them, with their times, and which would be computed
+        With --report or --profile it tells of processes that crash, are killed or leave by os._exit, too,
+        and ends by the program's signal
 """
 import importlib.util
 import os
@@ -114,9 +116,14 @@ def run(words):
                  "without them; ANTIPHASE_CUBLAS_LIBRARY may name a link")
     before = os.environ.get("LD_PRELOAD")
     os.environ["LD_PRELOAD"] = f"{library}:{before}" if before else library
-    os.environ.update(settings, ANTIPHASE_STARTED=str(os.getpid()))
+    os.environ.update(settings)
     sys.stdout.flush()
-    os.execv(sys.executable, [*_interpreter(), *words])
+    try:
+        _cublas.run([*_interpreter(), *words])
+    except OSError as error:
+        fail(126, f"antiphase run: {error}")
+    except RuntimeError as error:
+        sys.exit(str(error))
 
 
 def main():

@@ -19,7 +19,11 @@ def place():
     return named or os.path.join(folder and os.path.abspath(folder), "libantiphase_cublas.so")
 
 
-def _function(name, *types, result=ctypes.c_int):
+_TOO_OLD = ("cannot be put into a process that runs: start the program by "
+            "`python -m antiphase run program.py`")
+
+
+def _function(name, *types, result=ctypes.c_int, lacks=_TOO_OLD):
     global _loaded
     if _loaded is None:
         try:
@@ -29,8 +33,7 @@ def _function(name, *types, result=ctypes.c_int):
     try:
         function = getattr(_loaded, name)
     except AttributeError:
-        raise RuntimeError(f"antiphase: {place()} cannot be put into a process that runs: start the program by "
-                           "`python -m antiphase run program.py`") from None
+        raise RuntimeError(f"antiphase: {place()} {lacks}") from None
     function.argtypes, function.restype = types, result
     return function
 
@@ -95,3 +98,11 @@ def report():
     text = ctypes.create_string_buffer(4096)
     _function("antiphase_cublas_report", ctypes.c_char_p, ctypes.c_size_t, result=ctypes.c_size_t)(text, len(text))
     return text.value.decode(errors="replace")
+
+
+def run(words):
+    """Ends this process as the program ends that these words name. OSError: it cannot be executed."""
+    lacks = "has no antiphase_cublas_run: expected the library of this version"
+    function = _function("antiphase_cublas_run", ctypes.POINTER(ctypes.c_char_p), lacks=lacks)
+    error = function((ctypes.c_char_p * (len(words) + 1))(*map(os.fsencode, words)))
+    raise OSError(error, os.strerror(error), words[0])

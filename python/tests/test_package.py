@@ -14,8 +14,10 @@ import support
 
 HERE = pathlib.Path(__file__).resolve().parent
 # Stands in for libantiphase_cublas.so: it counts what it is asked.
+INTERPOSER = os.environ["ANTIPHASE_CUBLAS_LIBRARY"]  # tests set another
 STAND_IN = r"""
 #include <stdio.h>
+#include <unistd.h>
 static int on, calls, answer = 3;
 void say(int what) { answer = what; }
 int state(void) { return 10 * calls + on; }
@@ -23,6 +25,7 @@ int state(void) { return 10 * calls + on; }
 int antiphase_cublas_enable(void) { ++calls; on = answer >= 0; return answer; }
 int antiphase_cublas_disable(void) { ++calls; on = 0; return 3; }
 size_t antiphase_cublas_report(char* text, size_t room) { return snprintf(text, room, "antiphase: %d", calls); }
+int antiphase_cublas_run(char* const words[]) { return execvp(words[0], words), 1; }
 #endif
 """
 
@@ -270,7 +273,17 @@ class Program(Scratch):
         (self.folder / "of mine").mkdir()
         apart = self.built("of mine/libstand.so", STAND_IN)
         self.assertIn("cannot be preloaded", python("-m", "antiphase", "run", script, code=1, ANTIPHASE_CUBLAS_LIBRARY=apart))
+        old = self.built("libold.so", STAND_IN, "-DWITHOUT")
+        said = python("-m", "antiphase", "run", script, code=1, ANTIPHASE_CUBLAS_LIBRARY=old)
+        self.assertIn("libold.so has no antiphase_cublas_run", said)
         self.assertIn("expected info or run", python("-m", "antiphase", code=2))
+
+    def test_run_tells_of_a_program_that_is_killed(self):
+        script = self.folder / "killed.py"
+        script.write_text("import os\nos.kill(os.getpid(), 9)\n")
+        words = ("-m", "antiphase", "run", "--report", script)
+        said = python(*words, code=-9, ANTIPHASE_CUBLAS_LIBRARY=INTERPOSER)
+        self.assertRegex(said, r"^antiphase\[\d+\]: no products: none was seen")
 
     def test_help_and_the_interpreters_options(self):
         for option in ("-h", "--help"):

@@ -3,18 +3,21 @@
 
 #include <antiphase_cublas.h>
 #include <link.h>
+#include <signal.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <array>
-#include <atomic>
 #include <cerrno>
 #include <cinttypes>
 #include <cstdarg>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
-#include <map>
+#include <exception>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
 #include <mutex>
 #include <string>
 #include <tuple>
@@ -24,9 +27,9 @@
 #include "src/cublas/abi.hpp"
 #include "src/cublas/enable.hpp"
 #include "src/cublas/libraries.hpp"
+#include "src/cublas/record.hpp"
 #include "src/cublas/settings.hpp"
 #include "src/cublas/timer.hpp"
-#include "src/per_process.hpp"
 
 namespace antiphase::cublas {
 namespace {
@@ -54,50 +57,31 @@ std::string written(const char* format, ...) {
   return text.data();
 }
 
-struct kept {
-  std::uint64_t calls = 0, timed = 0;
-  double measured = 0;  // seconds, of those that were
-  prediction each;
-  // Of all calls with cuBLAS.
-  double seconds() const {
-    const auto all = static_cast<double>(calls);
-    return timed > 0 ? measured / static_cast<double>(timed) * all : each.cublas_seconds * all;
-  }
-  // What of that would be left.
-  double left() const { return each.cublas_seconds > 0 ? seconds() * each.seconds / each.cublas_seconds : seconds(); }
-};
-using key = std::pair<listed_product, outcome>;
-struct order {
-  bool operator()(const key& x, const key& y) const {
-    const auto words = [](const key& of) {
-      const listed_product& p = of.first;
-      return std::tuple(p.by, p.m, p.n, p.k, p.count, p.a, p.b, p.c, p.adds, p.epilogue, of.second);
-    };
-    return words(x) < words(y);
-  }
-};
-using row = std::pair<const key, kept>;
+// Of all calls with cuBLAS.
+double seconds_of(const row& r) {
+  const double each = r.timed > 0 ? r.mean.load() : r.each.cublas_seconds;
+  return each * static_cast<double>(r.calls);
+}
+// What of that would be left.
+double left_of(const row& r) {
+  const double share = r.each.cublas_seconds > 0 ? r.each.seconds / r.each.cublas_seconds : 1;
+  return share * seconds_of(r);
+}
 
-struct books {
-  std::array<std::atomic<std::uint64_t>, outcomes> counts{};
-  std::atomic<std::int64_t> picoseconds_saved = 0;  // less what was lost, if one was taken all the same
-
-  std::mutex change;  // of all below
-  std::map<key, kept, order> products;
-  std::uint64_t verified = 0, not_verified = 0;
-  double worst = 0;
-  listed_product worst_of;
-
-  std::uint64_t count_of(outcome what) const { return counts[static_cast<std::size_t>(what)].load(std::memory_order_relaxed); }
-  std::uint64_t all() const {
-    std::uint64_t sum = 0;
-    for (const auto& one : counts) sum += one.load(std::memory_order_relaxed);
-    return sum;
-  }
-};
-
-constinit lasting<per_process<books>> of_process;
-books& open_books() { return of_process.is.get(); }
+// Those that took longest first.
+using rows = std::vector<const row*>;
+rows by_time(const record& b) {
+  const auto words = [](const row* r) {
+    const listed_product& p = r->product;
+    const double time = -seconds_of(*r);
+    return std::tuple(time, p.by, p.m, p.n, p.k, p.count, p.a, p.b, p.c, p.adds, p.epilogue, r->became);
+  };
+  rows all;
+  for (const row& one : b.rows)
+    if (one.calls > 0) all.push_back(&one);
+  std::ranges::sort(all, {}, words);
+  return all;
+}
 
 // What cublasLt's number of an epilogue means, bit by bit.
 std::string text_of_epilogue(std::uint32_t bits) {
@@ -129,90 +113,90 @@ std::string text_of(const listed_product& p) {
   return text;
 }
 
-std::vector<const row*> by_time(const books& b) {
-  std::vector<const row*> all;
-  for (const row& one : b.products) all.push_back(&one);
-  std::ranges::stable_sort(all, [](const row* x, const row* y) { return x->second.seconds() > y->second.seconds(); });
-  return all;
-}
+// Of whom it is told: of several processes, and of a parallel program's ranks.
+struct subject {
+  std::int64_t process;
+  std::string rank;
+  std::string (*why_nothing)();  // was listed
+  bool is_started = false;       // by `antiphase run`: it is told of even without products
+  bool has_the_path = false;     // of files whose name does not say %p; all others add their number
 
-// The process that `antiphase run` has become; its children inherit all of its environment.
-bool was_started() {
-  const char* const number = std::getenv("ANTIPHASE_STARTED");
-  return number != nullptr && std::to_string(getpid()) == number;
-}
-
-// Who speaks: of several processes, and of a parallel program's ranks.
-std::string speaker() {
-  std::string text = "antiphase[" + std::to_string(getpid());
-  for (const char* const name : {"RANK", "OMPI_COMM_WORLD_RANK", "PMI_RANK", "SLURM_PROCID"})
-    if (const char* const rank = std::getenv(name); rank != nullptr && *rank != '\0') return text + ", rank " + rank + "]";
-  return text + "]";
-}
+  std::string name() const {
+    const std::string of_rank = rank.empty() ? "" : ", rank " + rank;
+    return "antiphase[" + std::to_string(process) + of_rank + "]";
+  }
+};
 
 int stop_at_cublas(dl_phdr_info* library, std::size_t, void*) { return is_cublas_file(library->dlpi_name) ? 1 : 0; }
-std::string why_nothing() {
+std::string why_nothing_here() {
   return dl_iterate_phdr(stop_at_cublas, nullptr) != 0
              ? "cuBLAS was loaded, and no product of it was called through here (docs/cublas.md says who is not served)"
              : "no cuBLAS was loaded";
 }
+std::string why_nothing_is_left() {
+  return "none was seen of a program that was killed, crashed, left by _exit, or could not be preloaded";
+}
 
 // Whether it would help, and how much.
-std::string judgement(const books& b) {
+std::string judgement(const rows& all, const subject& of) {
   double now = 0, then = 0;
   std::uint64_t calls = 0, worth = 0;
   bool measured = true;
-  for (const auto& [what, k] : b.products) {
-    const bool takes = what.second == outcome::computed;
-    now += k.seconds(), then += takes ? k.left() : k.seconds(), calls += k.calls;
-    if (takes) worth += k.calls, measured &= k.timed > 0;
+  for (const row* const r : all) {
+    const bool takes = r->became == outcome::computed;
+    now += seconds_of(*r), then += takes ? left_of(*r) : seconds_of(*r), calls += r->calls;
+    if (takes) worth += r->calls, measured &= r->timed > 0;
   }
-  if (calls == 0) return "no products: " + why_nothing() + "\n";
+  if (calls == 0) return "no products: " + of.why_nothing() + "\n";
   if (worth == 0) return written("antiphase would compute none of the %" PRIu64 " products: it would not help this program\n", calls);
   return written("antiphase would compute %" PRIu64 " of %" PRIu64
                  " products: %.3g s of products would become %.3g s, %.2f times as fast (%s; the rest of the program stays as it is)\n",
                  worth, calls, now, then, now / then, measured ? "times measured, gains predicted" : "predicted");
 }
 
-std::string table(const books& b) {
+std::string table(const rows& all, std::uint64_t not_listed, const telling& how) {
   std::string text = written("%8s %11s %6s  %-40s %s\n", "calls", "seconds ", "gain", "product (m x n x k, A and B)", "by");
-  for (const row* const one : by_time(b)) {
-    const auto& [what, k] = *one;
-    const double gain = k.each.seconds > 0 ? k.each.cublas_seconds / k.each.seconds : 0;
-    const std::string seconds = k.timed > 0 || gain > 0 ? written("%.3g%c", k.seconds(), k.timed > 0 ? ' ' : '~') : "? ";
-    text += written("%8" PRIu64 " %11s %6s  %-40s %-26s ", k.calls, seconds.c_str(), gain > 0 ? written("%.2f", gain).c_str() : "",
-                    text_of(what.first).c_str(), name_of(what.first.by));
-    text += what.second != outcome::computed ? std::string("passed on: ") + cublas::text_of(what.second) + "\n"
-            : said().profiles                ? "would be computed\n"
-                                             : "computed\n";
+  for (const row* const r : all) {
+    const std::uint64_t calls = r->calls;
+    const double gain = r->each.seconds > 0 ? r->each.cublas_seconds / r->each.seconds : 0;
+    const std::string seconds = r->timed > 0 || gain > 0 ? written("%.3g%c", seconds_of(*r), r->timed > 0 ? ' ' : '~') : "? ";
+    text += written("%8" PRIu64 " %11s %6s  %-40s %-26s ", calls, seconds.c_str(), gain > 0 ? written("%.2f", gain).c_str() : "",
+                    text_of(r->product).c_str(), name_of(r->product.by));
+    text += r->became != outcome::computed ? std::string("passed on: ") + cublas::text_of(r->became) + "\n"
+            : how.profiles                 ? "would be computed\n"
+                                           : "computed\n";
   }
+  constexpr const char* no_room = "%8" PRIu64 " calls of other products are not listed, for want of room\n";
+  if (not_listed > 0) text += written(no_room, not_listed);
   return text;
 }
 
-std::string json(const books& b) {
+std::string json(const rows& all, std::uint64_t not_listed, const subject& of) {
   std::string text = "{\n  \"schema\": 1,\n  \"products\": [";
   const char* separator = "\n";
-  for (const row* const one : by_time(b)) {
-    const auto& [what, k] = *one;
-    const listed_product& p = what.first;
+  for (const row* const r : all) {
+    const listed_product& p = r->product;
+    const std::uint64_t calls = r->calls;
     text += separator;
     text += written("    {\"by\": \"%s\", \"m\": %" PRId64 ", \"n\": %" PRId64 ", \"k\": %" PRId64 ", \"count\": %" PRId64
                     ", \"layout\": \"%c%c%c\", ",
                     name_of(p.by), p.m, p.n, p.k, p.count, p.a, p.b, p.c);
     text += written("\"adds\": %s, \"epilogue\": %" PRIu32 ", \"calls\": %" PRIu64 ", \"seconds\": %.6g, \"measured\": %s, ",
-                    p.adds ? "true" : "false", p.epilogue, k.calls, k.seconds(), k.timed > 0 ? "true" : "false");
-    text += written("\"predicted\": {\"ours\": %.6g, \"cublas\": %.6g}, \"taken\": %s, \"why\": \"%s\"}", k.each.seconds,
-                    k.each.cublas_seconds, what.second == outcome::computed ? "true" : "false", cublas::text_of(what.second));
+                    p.adds ? "true" : "false", p.epilogue, calls, seconds_of(*r), r->timed > 0 ? "true" : "false");
+    text += written("\"predicted\": {\"ours\": %.6g, \"cublas\": %.6g}, \"taken\": %s, \"why\": \"%s\"}", r->each.seconds,
+                    r->each.cublas_seconds, r->became == outcome::computed ? "true" : "false", cublas::text_of(r->became));
     separator = ",\n";
   }
-  std::string sentence = judgement(b);
+  std::string sentence = judgement(all, of);
   sentence.pop_back();
-  return text + "\n  ],\n  \"judgement\": \"" + sentence + "\"\n}\n";
+  text += written("\n  ],\n  \"calls_not_listed\": %" PRIu64 ",\n", not_listed);
+  return text + "  \"judgement\": \"" + sentence + "\"\n}\n";
 }
 
 // "147 of 159 products computed ...", a line.
-std::string summary(const books& b) {
+std::string summary(const record& b) {
   const std::uint64_t all = b.all(), computed = b.count_of(outcome::computed);
+  const std::uint64_t verified = b.verified, not_verified = b.not_verified;
   std::string text = written("%" PRIu64 " of %" PRIu64 " products computed (%.0f %%)", computed, all,
                              all == 0 ? 0. : 100. * static_cast<double>(computed) / static_cast<double>(all));
   if (computed > 0) text += written(", %.3g s saved as predicted", 1e-12 * static_cast<double>(b.picoseconds_saved.load()));
@@ -220,102 +204,112 @@ std::string summary(const books& b) {
   for (int i = 1; i < outcomes; ++i)
     if (const std::uint64_t n = b.count_of(static_cast<outcome>(i)); n > 0)
       text += written("%s%" PRIu64 " %s", separator, n, texts[static_cast<std::size_t>(i)]), separator = ", ";
-  if (b.verified + b.not_verified > 0) {
-    text += written("; compared with cuBLAS: %" PRIu64, b.verified);
-    if (b.verified > 0) text += written(", the worst differs by %.2g, of %s", b.worst, text_of(b.worst_of).c_str());
-    if (b.not_verified > 0) text += written(" (%" PRIu64 " could not be)", b.not_verified);
+  if (verified + not_verified > 0) {
+    const auto& [relative, product] = b.differences[b.worst];
+    text += written("; compared with cuBLAS: %" PRIu64, verified);
+    if (verified > 0) text += written(", the worst differs by %.2g, of %s", relative, text_of(product).c_str());
+    if (not_verified > 0) text += written(" (%" PRIu64 " could not be)", not_verified);
   }
   return text + "\n";
 }
 
-// %p in the path is the number of the process. Without it the process that was started has the path, and its children theirs.
-void write_to(std::string path, const std::string& text) {
-  if (path.find("%p") == std::string::npos && std::getenv("ANTIPHASE_STARTED") != nullptr && !was_started()) path += ".%p";
-  for (std::size_t at = 0; (at = path.find("%p", at)) != std::string::npos;) path.replace(at, 2, std::to_string(getpid()));
+// %p in the path is the number of the process.
+void write_to(std::string path, const std::string& text, const subject& of) {
+  if (path.find("%p") == std::string::npos && !of.has_the_path) path += ".%p";
+  for (std::size_t at = 0; (at = path.find("%p", at)) != std::string::npos;) path.replace(at, 2, std::to_string(of.process));
   std::FILE* const file = std::fopen(path.c_str(), "we");
   const bool written = file != nullptr && std::fwrite(text.data(), 1, text.size(), file) == text.size();
   if ((file != nullptr && std::fclose(file) != 0) || !written)
     std::fprintf(stderr, "antiphase: cannot write '%s': %s\n", path.c_str(), std::strerror(errno));
 }
 
-void tell() noexcept try {
-  books& b = open_books();
-  const settings& s = said();
-  const auto write = [&](const std::string& text, const std::string& in_file) {
-    if (s.log_file.empty())
-      std::fputs((speaker() + ": " + text).c_str(), stderr);
-    else
-      write_to(s.log_file, in_file);
-    if (s.profiles && !s.profile_json.empty()) write_to(s.profile_json, json(b));
-  };
-  if (b.all() == 0) {
-    if (!was_started() || !(s.profiles || s.reports.value_or(false))) return;
-    const std::string line = "no products: " + why_nothing() + "\n";
-    return write(line, speaker() + ": " + line);
+// `b`: null, if there were no products. Whether a line is wanted stands in how.reports.
+void tell(const record* b, const subject& of, const telling& how) {
+  const bool none = b == nullptr || b->all() == 0;
+  if (!(how.profiles || *how.reports) || (none && !of.is_started)) return;
+  const rows all = !none && how.lists() ? by_time(*b) : rows();
+  const std::uint64_t not_listed = none ? 0 : b->not_listed.load();
+  std::string text, in_file;
+  if (!none && how.profiles) {
+    in_file = table(all, not_listed, how) + judgement(all, of);
+    text = "products of this program, all computed by cuBLAS\n" + in_file;
+  } else {
+    text = none ? judgement(all, of) : summary(*b);
+    in_file = of.name() + ": " + text + (none ? "" : table(all, not_listed, how));
   }
-  finish_timing();
-  const std::scoped_lock lock(b.change);
-  if (s.profiles) {
-    const std::string text = table(b) + judgement(b);
-    return write("products of this program, all computed by cuBLAS\n" + text, text);
-  }
+  if (how.log_file.empty())
+    std::fputs((of.name() + ": " + text).c_str(), stderr);
+  else
+    write_to(how.log_file, in_file, of);
+  if (how.profiles && !how.profile_json.empty()) write_to(how.profile_json, json(all, not_listed, of), of);
+}
+
+void tell_of_this_process() noexcept try {
+  telling how = said();
+  const subject of{.process = getpid(),
+                   .rank = rank_of_process(),
+                   .why_nothing = why_nothing_here,
+                   .is_started = was_started(),
+                   .has_the_path = was_started() || std::getenv("ANTIPHASE_STARTED") == nullptr};
+  record* const b = has_record() ? record_of_process().get() : nullptr;
   // Who has been led here while running is told only if he asks.
-  if (!s.reports.value_or(b.count_of(outcome::computed) > 0 && !has_been_enabled())) return;
-  const std::string line = summary(b);
-  write(line, speaker() + ": " + line + table(b));
+  if (!how.reports) how.reports = b != nullptr && b->count_of(outcome::computed) > 0 && !has_been_enabled();
+  if (b == nullptr) return tell(nullptr, of, how);
+  finish_timing();
+  const std::scoped_lock lock(record_of_process().change());
+  tell(b, of, how);
 } catch (...) {  // there is no memory for words
 }
 
 const struct at_end {
-  ~at_end() { tell(); }
+  ~at_end() {
+    tell_of_this_process();
+    mark_told();
+  }
 } told_at_the_end;
+
+// Not one that has ended and that its parent has not asked for yet.
+bool lives(std::int64_t process) {
+  std::ifstream in("/proc/" + std::to_string(process) + "/stat");
+  const std::string text(std::istreambuf_iterator<char>(in), {});
+  const std::size_t name_ends = text.rfind(") ");
+  if (name_ends == std::string::npos) return kill(static_cast<pid_t>(process), 0) == 0 || errno == EPERM;
+  const char state = text[name_ends + 2];
+  return state != 'Z' && state != 'X';
+}
 
 }  // namespace
 
 const char* text_of(outcome what) { return texts[static_cast<std::size_t>(what)]; }
 
-void count(outcome what, const prediction& predicted) noexcept {
-  books& b = open_books();
-  b.counts[static_cast<std::size_t>(what)].fetch_add(1, std::memory_order_relaxed);
-  if (what == outcome::computed)
-    b.picoseconds_saved.fetch_add(static_cast<std::int64_t>((predicted.cublas_seconds - predicted.seconds) * 1e12),
-                                  std::memory_order_relaxed);
+std::string report() {
+  const record* const b = record_of_process().get();
+  return "antiphase: " + (b == nullptr ? "there was no memory to count products\n" : summary(*b));
 }
 
-namespace {
-
-// Changes what stands under the lock; for want of memory not.
-template <class F> void change(F f) noexcept try {
-  books& b = open_books();
-  const std::scoped_lock lock(b.change);
-  f(b);
-} catch (...) {
+void tell_what_is_left(const std::string& folder, std::int64_t started) noexcept try {
+  const telling asked = telling_of_environment();
+  bool told = has_told(folder);
+  const auto tell_of = [&](const record* b, std::int64_t process, const std::string& rank) {
+    telling how = asked;
+    if (!how.reports) how.reports = b != nullptr && b->count_of(outcome::computed) > 0;
+    const bool is_it = process == started && !told;
+    told |= is_it;
+    subject of{.process = process, .rank = rank, .why_nothing = why_nothing_is_left};
+    of.is_started = of.has_the_path = is_it;
+    tell(b, of, how);
+  };
+  std::vector<std::string> files;
+  for (const auto& one : std::filesystem::directory_iterator(folder)) files.push_back(one.path().string());
+  std::ranges::sort(files);
+  for (const std::string& file : files) {
+    const mapped_record b = record_in(file);
+    if (b != nullptr && !lives(b->process)) tell_of(b.get(), b->process, b->rank.data());
+  }
+  if (!told) tell_of(nullptr, started, rank_of_process());
+} catch (const std::exception& failed) {
+  std::fprintf(stderr, "antiphase: cannot read the records in '%s': %s\n", folder.c_str(), failed.what());
 }
-
-}  // namespace
-
-void list(const listed_product& p, outcome what, const prediction& predicted) noexcept {
-  change([&](books& b) {
-    kept& k = b.products[{p, what}];
-    ++k.calls, k.each = predicted;
-  });
-}
-void list_time(const listed_product& p, outcome what, double measured) noexcept {
-  change([&](books& b) {
-    kept& k = b.products[{p, what}];
-    ++k.timed, k.measured += measured;
-  });
-}
-void count_verified(const listed_product& p, double difference) noexcept {
-  change([&](books& b) {
-    if (b.verified++ == 0 || !(difference <= b.worst)) b.worst = difference, b.worst_of = p;
-  });
-}
-void count_not_verified() noexcept {
-  change([](books& b) { ++b.not_verified; });
-}
-
-std::string report() { return "antiphase: " + summary(open_books()); }
 
 }  // namespace antiphase::cublas
 

@@ -33,6 +33,7 @@ struct listed_product {
   char a = 'N', b = 'N', c = 'N';  // as cuBLAS has them, or T
   bool adds = false;               // beta is not 0
   std::uint32_t epilogue = 0;      // as cuBLASLt numbers them; 0: none
+  bool operator==(const listed_product&) const = default;
 };
 
 struct prediction {
@@ -51,5 +52,9 @@ void count_not_verified() noexcept;
 
 // The line.
 std::string report();
+
+// Tells the records in a folder whose processes are gone without having told. `started`: the one that
+// `antiphase run` has started.
+void tell_what_is_left(const std::string& folder, std::int64_t started) noexcept;
 
 }  // namespace antiphase::cublas

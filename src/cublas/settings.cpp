@@ -19,11 +19,7 @@ void complain(const char* name, const char* expected, const char* instead) {
 }
 
 // Empty and 0 say no.
-bool says_yes(const char* name) {
-  const std::string_view value = value_of(name);
-  if (!value.empty() && value != "0" && value != "1") complain(name, "0 or 1", "it is taken as 1");
-  return !value.empty() && value != "0";
-}
+bool says_yes(const char* name) { return !value_of(name).empty() && value_of(name) != "0"; }
 
 // Which of two words it is: 0, 1, or -1. Nothing said is the first.
 int one_of(const char* name, const char* first, const char* second, const char* instead) {
@@ -74,6 +70,9 @@ bool has_a_tuning() {
 
 settings read() {
   settings s;
+  static_cast<telling&>(s) = telling_of_environment();
+  for (const char* const name : {"ANTIPHASE_DISABLE", "ANTIPHASE_REPORT", "ANTIPHASE_PROFILE"})
+    if (says_yes(name) && value_of(name) != "1") complain(name, "0 or 1", "it is taken as 1");
   s.disabled = says_yes("ANTIPHASE_DISABLE");
   if (const std::string_view least = value_of("ANTIPHASE_LEAST"); !least.empty()) {
     const auto number = parse<double>(least);
@@ -102,16 +101,21 @@ settings read() {
     else
       complain("ANTIPHASE_VERIFY", "a number, or 0 for none", "it is ignored");
   }
-  if (!value_of("ANTIPHASE_REPORT").empty()) s.reports = says_yes("ANTIPHASE_REPORT");
-  s.log_file = value_of("ANTIPHASE_LOG_FILE");
-  s.profiles = says_yes("ANTIPHASE_PROFILE");
-  s.profile_json = value_of("ANTIPHASE_PROFILE_JSON");
   if (!s.profile_json.empty() && !s.profiles) complain("ANTIPHASE_PROFILE_JSON", "ANTIPHASE_PROFILE=1 beside it", "it is ignored");
   s.disabled = s.disabled || !has_a_tuning();
   return s;
 }
 
 }  // namespace
+
+telling telling_of_environment() {
+  telling t;
+  if (!value_of("ANTIPHASE_REPORT").empty()) t.reports = says_yes("ANTIPHASE_REPORT");
+  t.log_file = value_of("ANTIPHASE_LOG_FILE");
+  t.profiles = says_yes("ANTIPHASE_PROFILE");
+  t.profile_json = value_of("ANTIPHASE_PROFILE_JSON");
+  return t;
+}
 
 const settings& said() {
   static const settings& all = *new settings(read());  // threads may still ask while the program ends

@@ -3,7 +3,11 @@
 //
 //   real     memory is there, and the fake computes too, off by 7e-6: the product is judged
 //   fork     the same in a child, which ends by itself
+//   leave    the same, and the child ends by _exit(); drop: and nobody asks for its status
+//   stay     the same in a child that ends by itself, but after the program
 //   exec     calls nothing: runs `true` in a child
+//   pid      calls nothing: says the process's number, and goes on; wait: says it, and waits
+//   quit     calls nothing: _exit() with M; signal: ends by the signal M
 //   threads  as real, in eight threads with handles of their own, every other one with a fourth of the rows; and says nothing
 //   storm    the same, while antiphase_cublas_enable() and _disable() of the library that INTERPOSER names change where calls go, and
 //   children
@@ -15,6 +19,7 @@
 #include <dlfcn.h>
 #include <math.h>
 #include <pthread.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -115,16 +120,28 @@ static void threads(int m, int n, int k, int times, int storm) {
   for (int i = 0; i < THREADS; ++i) pthread_join(all[i], NULL);
 }
 
+// Until its parent has ended, and whoever asks for the parent's end has seen that.
+static void outlive(pid_t parent) {
+  alarm(20);
+  while (getppid() == parent) usleep(1000);
+  usleep(300000);
+}
+
 int main(int count, char** words) {
+  const pid_t program = getpid();
   for (int i = 1; i < count; ++i) {
     char kind[16];
     int m = 0, n = 0, k = 0, times = 0, math = 0;
     if (sscanf(words[i], "%15[a-z]:%d:%d:%d:%d:%d", kind, &m, &n, &k, &times, &math) < 1) return 2;
     fflush(stdout);
-    const int leaves = strcmp(kind, "fork") == 0 || strcmp(kind, "exec") == 0;
+    const int stays = strcmp(kind, "stay") == 0, drops = strcmp(kind, "drop") == 0;
+    const int quits = drops || strcmp(kind, "leave") == 0;
+    const int leaves = stays || quits || strcmp(kind, "fork") == 0 || strcmp(kind, "exec") == 0;
     const pid_t child = leaves ? fork() : 0;
     if (leaves && child != 0) {
       int status;
+      siginfo_t ended;
+      if (stays || (drops && waitid(P_PID, child, &ended, WEXITED | WNOWAIT) == 0)) continue;
       if (waitpid(child, &status, 0) != child || status != 0) return puts("the child failed"), 1;
       continue;
     }
@@ -134,6 +151,12 @@ int main(int count, char** words) {
     if (strcmp(kind, "nowhere") == 0) nowhere(m, n, k, times, math);
     for (int t = 0; strcmp(kind, "sweep") == 0 && t < times; ++t) nowhere(t % 2 == 0 ? m : 1, n + t, k, 1, math);
     if (strcmp(kind, "bench") == 0) nowhere(m, n, k, 1000, math), printf("%.0f ns\n", nowhere(m, n, k, times, math));
+    if (stays) outlive(program), real(m, n, k, times, math, 1);
+    if (strcmp(kind, "pid") == 0 || strcmp(kind, "wait") == 0) printf("%d\n", getpid());
+    if (strcmp(kind, "wait") == 0) fflush(stdout), alarm(20), pause();
+    if (strcmp(kind, "signal") == 0) m == SIGABRT ? abort() : (void)raise(m);
+    if (strcmp(kind, "quit") == 0) _exit(m);
+    if (quits) fflush(stdout), _exit(faults);
     if (leaves) return faults;
   }
   return faults;

@@ -12,18 +12,22 @@
     enabled     a program that is led to the interposer while it runs
     settings    what the environment says; what is predicted; the report
     calls       single products: what the environment says of them, and what is told of them
+    ended       programs that are killed, crash or leave, as children of antiphase_cublas_run()
     symbols     what the interposer shows and asks for
 
 Exit status: 0 right, 1 wrong.
 """
 import argparse
+import errno
 import json
 import os
 import pathlib
 import re
+import signal
 import subprocess
 import sys
 import tempfile
+import time
 
 OF_THE_SYSTEM = re.compile(r"(libc|libm|libpthread|libdl|librt|ld-linux[\w-]*)\.so\.\d+")
 ON_THE_CPU = {"ANTIPHASE_DEVICE": "cpu", "ANTIPHASE_LEAST": "0"}
@@ -306,6 +310,104 @@ def calls(clients):
             sys.exit("a call that is passed on costs too much")
 
 
+STARTER = """
+import ctypes, sys
+words = [word.encode() for word in sys.argv[2:]]
+sys.exit(ctypes.CDLL(sys.argv[1]).antiphase_cublas_run((ctypes.c_char_p * (len(words) + 1))(*words)))
+"""
+
+
+def ended(clients):
+    """What is told of a program however it ends, and that its starter ends as it does."""
+    program = str(clients.compile("calls.c", "calls", clients.folder / "libcublas.so.13"))
+    folders = clients.folder / "tmp"
+    folders.mkdir()
+    clean = {name: value for name, value in os.environ.items() if not name.startswith("ANTIPHASE_")}
+    clean |= ON_THE_CPU | {"LD_PRELOAD": str(clients.interposer), "TMPDIR": str(folders)}
+    one, report, profile = "real:33:21:17:1:0", {"ANTIPHASE_REPORT": "1"}, {"ANTIPHASE_PROFILE": "1"}
+    killed = "no products: none was seen of a program that was killed"
+
+    def start(*words, asked=None, **how):
+        words = (sys.executable, "-c", STARTER, clients.interposer, *words)
+        return subprocess.Popen(words, env=clean | (report if asked is None else asked), text=True,
+                                stdout=subprocess.PIPE, stderr=subprocess.PIPE, **how)
+
+    def end(starter):
+        out, err = starter.communicate(timeout=60)
+        expect(os.listdir(folders), [], "the folder of records afterwards")
+        return starter.returncode, out.split(), err
+
+    def counts(err):
+        return sorted(re.findall(r"^antiphase\[(\d+).*?\]: (\d+) of \d+ products computed", err, flags=re.M))
+
+    # However it ends by itself: status and words.
+    numbers = (signal.SIGTERM, signal.SIGSEGV, signal.SIGABRT, signal.SIGKILL)
+    for word in ("quit:0", "quit:3", *(f"signal:{number}" for number in numbers)):
+        alone = subprocess.run([program, word], env=clean, timeout=60).returncode
+        status, out, err = end(start(program, "pid", one, word))
+        expect((status, counts(err)), (alone, [(out[0], "1")]), word)
+    # However somebody else ends it: through the starter, the program, or all of a terminal's group.
+    for who, number in (("starter", signal.SIGTERM), ("starter", signal.SIGUSR1), ("program", signal.SIGTERM),
+                        ("program", signal.SIGKILL), ("group", signal.SIGINT), ("group", signal.SIGQUIT)):
+        starter = start(program, one, "wait", start_new_session=True)
+        process = starter.stdout.readline().split()[-1]
+        (os.killpg if who == "group" else os.kill)(int(process) if who == "program" else starter.pid, number)
+        status, _, err = end(starter)
+        expect((status, counts(err)), (-number, [(process, "1")]), f"{number} to the {who}")
+    # Children that leave by _exit; one that lives on without the folder, and tells by itself; ranks.
+    status, out, err = end(start(program, "pid", one, "leave:33:21:17:2:0", "signal:9"))
+    expect((status, dict(counts(err))[out[0]], sorted(n for _, n in counts(err))), (-9, "1", ["1", "2"]), err)
+    status, out, err = end(start(program, one, "stay:33:21:17:1:0", "drop:33:21:17:3:0"))
+    expect((status, sorted(n for _, n in counts(err))), (0, ["1", "2", "3"]), err)
+    both = f"{program} leave:33:21:17:2:0; exec {program} {one} signal:9"
+    status, out, err = end(start("sh", "-c", both, asked=report | {"RANK": "3"}))
+    expect((status, sorted(re.findall(r", rank 3\]: (\d)", err))), (-9, ["1", "2"]), err)
+    # Without products.
+    listed = clients.folder / "list.json"
+    asked = profile | {"ANTIPHASE_PROFILE_JSON": str(listed)}
+    status, out, err = end(start(program, "pid", "signal:11", asked=asked))
+    expect((status, err.startswith(f"antiphase[{out[0]}]: {killed}")), (-11, True), err)
+    expect(json.loads(listed.read_text())["products"], [], "the list of none")
+    expect(end(start("true"))[2].count("no cuBLAS was loaded\n"), 1, "a program that tells by itself")
+    # The same profile, whoever tells it.
+    words, told = ("nowhere:4096:4096:4096:3:0", "nowhere:512:512:16:5:0"), []
+    for last in ((), ("signal:9",)):
+        status, _, err = end(start(program, *words, *last, asked=asked))
+        told.append((re.sub(r"\d+\]", "]", err), listed.read_text()))
+        expect(status, -9 if last else 0, last)
+    expect(told[1], told[0], "the profile of a program that is killed")
+    expect([one["calls"] for one in json.loads(told[0][1])["products"]], [3, 5], "its list")
+    log = clients.folder / "log.txt"
+    logs = start(program, one, "signal:9", asked={"ANTIPHASE_LOG_FILE": str(log)})
+    expect(end(logs)[2], "", "told into a file")
+    expect("33 x 21 x 17 NN" in log.read_text().splitlines()[-1], True, log.read_text())
+    # More products than a list has room for.
+    end(start(program, "sweep:16:16:16:20000:0", "signal:9", asked=asked))
+    read = json.loads(listed.read_text())
+    expect(sum(one["calls"] for one in read["products"]) + read["calls_not_listed"], 20000, "calls")
+    expect(15000 < len(read["products"]) <= 16384, True, f"{len(read['products'])} rows")
+    # Nobody asks: the starter becomes the program.
+    starter = start(program, "pid", one, "signal:9", asked={})
+    expect(end(starter), (-9, [str(starter.pid), "taken"], ""), "nothing is asked for")
+    # Where the ends of children are ignored.
+    ignoring = start(program, "quit:3", preexec_fn=lambda: signal.signal(signal.SIGCHLD, signal.SIG_IGN))
+    expect(end(ignoring)[0], 3, "a status without SIGCHLD")
+    # No program.
+    for word, error in (("/no/such/program", errno.ENOENT), (str(clients.folder), errno.EACCES)):
+        expect(end(start(word))[::2], (error, ""), word)
+    # Without a folder it runs, and tells by itself.
+    status, _, err = end(start(program, one, asked=report | {"TMPDIR": "/no/such/folder"}))
+    expect(err.startswith("antiphase: cannot make the folder '/no/such/folder/antiphase-run-"), True, err)
+    expect((status, [n for _, n in counts(err)]), (0, ["1"]), err)
+    # If the starter is killed, so is the program, which holds the other end of the pipe.
+    starter = start(program, "wait")
+    starter.stdout.readline()
+    starter.kill()
+    began = time.monotonic()
+    starter.communicate(timeout=60)
+    expect(time.monotonic() - began < 10, True, "the program ends with its starter")
+
+
 def symbols(clients):
     text = clients.execute("readelf", "--dynamic", "--version-info", "--wide", clients.interposer).stdout
     if "Version definition" in text:
@@ -314,13 +416,13 @@ def symbols(clients):
     expect([name for name in needed if not OF_THE_SYSTEM.fullmatch(name)], ["libantiphase.so.0"], "libraries that it asks for")
     shown = {line.split()[-1] for line in clients.execute("nm", "--dynamic", "--defined-only", clients.interposer).stdout.splitlines()}
     kinds = ("Sgemm_v2", "SgemmEx", "GemmEx", "SgemmStridedBatched", "GemmStridedBatchedEx", "SgemmBatched", "GemmBatchedEx")
-    own = {f"antiphase_cublas_{name}" for name in ("enable", "disable", "report")}
+    own = {f"antiphase_cublas_{name}" for name in ("enable", "disable", "report", "run")}
     expect(shown, {f"cublas{kind}{suffix}" for kind in kinds for suffix in ("", "_64")} | {"cublasLtMatmul", "dlsym"} | own, "symbols that it shows")
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("what", choices=("linked", "lt", "loaded", "by_name", "unusual", "enabled", "settings", "calls", "symbols"))
+    parser.add_argument("what", choices=("linked", "lt", "loaded", "by_name", "unusual", "enabled", "settings", "calls", "ended", "symbols"))
     parser.add_argument("--root", type=pathlib.Path, required=True)
     parser.add_argument("--interposer", type=pathlib.Path, required=True)
     options = parser.parse_args()

@@ -1,10 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """antiphase run as a process: what the program that it starts finds. tests/cublas has what becomes of its products."""
+import json
 import os
 import pathlib
+import signal
 import subprocess
 
-from process import ToolTest, main
+from process import TOOL, ToolTest, main
 
 SHOW = ("sh", "-c", 'echo "$LD_PRELOAD|$ANTIPHASE_LEAST|$ANTIPHASE_PRECISION|$ANTIPHASE_REPORT|$ANTIPHASE_PROFILE|$ANTIPHASE_PROFILE_JSON|$0|$*"')
 
@@ -27,7 +29,42 @@ class Run(ToolTest):
 
     def test_its_exit_code_is_the_programs(self):
         for code in (0, 3, 77):
-            self.run_tool("run", "--", "sh", "-c", f"exit {code}", code=code)
+            for options in ((), ("--report",)):
+                program = ("sh", "-c", f"exit {code}")
+                self.run_tool("run", *options, "--", *program, code=code, **self.with_folders())
+
+    def with_folders(self):
+        """Where the tool is to leave none."""
+        folders = self.folder / "tmp"
+        folders.mkdir(exist_ok=True)
+        self.addCleanup(lambda: self.assertEqual(list(folders.iterdir()), []))
+        return {"env": os.environ | {"TMPDIR": str(folders)}}
+
+    def test_it_ends_by_the_programs_signal(self):
+        for options in ((), ("--report",), ("--profile", "--json", "list.json")):
+            for number in (signal.SIGINT, signal.SIGTERM, signal.SIGSEGV, signal.SIGKILL, signal.SIGPIPE):
+                with self.subTest(options=options, number=number):
+                    program = ("sh", "-c", f"kill -{number} $$")
+                    done = self.run_tool("run", *options, *program, code=-number, **self.with_folders())
+                    expected = r"^antiphase\[\d+\]: no products: none was seen" if options else "^$"
+                    self.assertRegex(done.message, expected)
+        self.assertEqual(json.loads((self.folder / "list.json").read_text())["products"], [])
+
+    def test_signals_reach_the_program(self):
+        waits = 'trap "exit 5" TERM; trap "exit 6" INT; echo ready; while :; do sleep 0.02; done'
+        for number, send, code in ((signal.SIGTERM, os.kill, 5), (signal.SIGINT, os.killpg, 6)):
+            tool = subprocess.Popen([TOOL, "run", "--report", "sh", "-c", waits], start_new_session=True,
+                                    stdout=subprocess.PIPE, stderr=subprocess.PIPE, **self.with_folders())
+            self.assertEqual(tool.stdout.readline(), b"ready\n")
+            send(tool.pid, number)
+            tool.communicate(timeout=20)
+            self.assertEqual(tool.returncode, code)
+
+    def test_a_pipe_ends(self):
+        pipe = f"'{TOOL}' run --report sh -c 'kill -9 $$' 2>&1 | cat"
+        done = subprocess.run(pipe, shell=True, stdout=subprocess.PIPE, timeout=20, check=True,
+                              **self.with_folders())
+        self.assertIn(b"no products: none was seen", done.stdout)
 
     def test_options_behind_the_program_are_its_own(self):
         (self.folder / "show.sh").write_text('printf "<%s>" "$ANTIPHASE_LEAST" "$ANTIPHASE_PROFILE" "$@"')
@@ -48,7 +85,8 @@ class Run(ToolTest):
         for program, code, said in (("no_such_program", 127, "No such file"), ("./nowhere/x", 127, "No such file"), ("", 127, "No such file"),
                                     ("./text", 126, "Permission denied"), ("./folder", 126, "a folder"), ("./text/x", 126, "Not a directory")):
             self.refused(code, [f"cannot run '{program}'", said], "run", program, "--help")
-            self.refused(code, [f"cannot run '{program}'", said], "run", "--report", "--", program)
+            self.refused(code, [f"cannot run '{program}'", said], "run", "--report", "--", program,
+                         **self.with_folders())
 
     def test_what_cannot_be_preloaded_is_said(self):
         source, program, script = (self.folder / name for name in ("empty.c", "static", "script"))

@@ -18,7 +18,9 @@
 #include <system_error>
 #include <vector>
 
+#include "tool/base/shared_library.hpp"
 #include "tool/files/file_handle.hpp"
+#include "tool/files/interrupt.hpp"
 #include "tool/program/command.hpp"
 #include "tool/program/console.hpp"
 
@@ -31,7 +33,9 @@ constexpr const char* explanation =
     "Without a GPU it is of use for --profile alone, which then predicts times.\n\n"
     "The program's products go through libantiphase_cublas.so, by LD_PRELOAD; docs/cublas.md says which are computed by antiphase, and "
     "what else the environment may say. Options of run stand before the program; from its name on all words are the program's, and -- "
-    "may stand before it. The exit code is the program's; 127 if it is not there, 126 if it cannot be executed.\n"
+    "may stand before it. The exit code is the program's; 127 if it is not there, 126 if it cannot be executed.\n\n"
+    "With --report or --profile it tells of processes that crash, are killed or leave by _exit, too, and ends "
+    "by the program's signal.\n"
     "\n"
     "Examples:\n"
     "  antiphase run python3 train.py --epochs 3\n"
@@ -112,21 +116,25 @@ void set(const char* name, const std::string& value) {
 // Does not return.
 void run(request& r) {
   if (!r.json.empty() && !r.profile) throw bad_usage("--json is for --profile (see antiphase run --help)");
+  const std::string library = interposer();
+  shared_library loaded("libantiphase_cublas.so", {library.c_str()});
+  int (*run_program)(char* const[]) = nullptr;
+  loaded.find(run_program, "antiphase_cublas_run");
+  if (run_program == nullptr) throw error(loaded.why_not());
   const char* const preloaded = std::getenv("LD_PRELOAD");
-  set("LD_PRELOAD", preloaded == nullptr || *preloaded == '\0' ? interposer() : interposer() + ":" + preloaded);
+  set("LD_PRELOAD", preloaded == nullptr || *preloaded == '\0' ? library : library + ":" + preloaded);
   if (!r.least.empty()) set("ANTIPHASE_LEAST", r.least);
   if (!r.precision.empty()) set("ANTIPHASE_PRECISION", r.precision);
   if (r.report) set("ANTIPHASE_REPORT", "1");
   if (r.profile) set("ANTIPHASE_PROFILE", "1");
   if (!r.json.empty()) set("ANTIPHASE_PROFILE_JSON", fs::absolute(r.json).string());
-  set("ANTIPHASE_STARTED", std::to_string(getpid()));
   if (r.report || r.profile)
     if (const std::string why = cannot_be_preloaded(r.words[0]); !why.empty()) say({}, fmt::format("no products will be seen: {}", why));
   std::vector<char*> words;
   for (std::string& word : r.words) words.push_back(word.data());
   words.push_back(nullptr);
-  execvp(words[0], words.data());
-  const int failed = errno;
+  restore_signals();
+  const int failed = run_program(words.data());
   std::error_code ignored;
   const bool is_folder = failed == EACCES && fs::is_directory(r.words[0], ignored);
   throw program_failed(failed == ENOENT ? 127 : 126,

@@ -79,6 +79,9 @@ void on_lost_mapping(int) {
   _exit(3);
 }
 
+void (*pipe_before)(int) = SIG_DFL;
+void (*size_before)(int) = SIG_DFL;
+
 }  // namespace
 
 void install_signal_handlers() {
@@ -91,8 +94,13 @@ void install_signal_handlers() {
   }
   action.sa_handler = on_lost_mapping;
   sigaction(SIGBUS, &action, nullptr);
-  std::signal(SIGPIPE, SIG_IGN);
-  std::signal(SIGXFSZ, SIG_IGN);
+  pipe_before = std::signal(SIGPIPE, SIG_IGN);
+  size_before = std::signal(SIGXFSZ, SIG_IGN);
+}
+
+void restore_signals() {
+  std::signal(SIGPIPE, pipe_before);
+  std::signal(SIGXFSZ, size_before);
 }
 
 removed_on_signal::removed_on_signal(std::string_view path) : slot_{0} {

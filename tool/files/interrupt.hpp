@@ -12,6 +12,8 @@ namespace antiphase::tool {
 // comes when a mapped input file is cut short while it is used, does the same with a message and exit code 3. SIGPIPE and SIGXFSZ are
 // ignored, so that writing reports them as errors.
 void install_signal_handlers();
+// Before another program takes this one's place: it would inherit what is ignored.
+void restore_signals();
 
 // Whether the last line on standard error has no end, since another one is to be written over it; a signal blanks it.
 inline std::atomic<bool> line_is_open{false};
