@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Whether a product is worth being taken from cuBLAS: in numbers, by one choice of what would run.
+// One choice of what a product would run, in the numbers that tell whether it is worth taking it from cuBLAS.
 #pragma once
 #include <antiphase/gemm.hpp>
 #include <cstddef>
@@ -13,7 +13,8 @@ struct gemm_judgement {
   std::size_t workspace = 0;  // bytes that the call takes
 };
 
-// Throws what gemm() throws, but for memory that overlaps. The same call of gemm() next, by the same thread, runs what was chosen here.
+// Throws what gemm() throws, except for memory that overlaps. If the same thread makes the same call of gemm() next, that runs what was
+// chosen here, and chooses nothing.
 gemm_judgement judge(const context& where, const gemm_problem& p, const gemm_options& options = {});
 
 }  // namespace antiphase

@@ -23,7 +23,7 @@ std::int64_t current_device() {
   return d != nullptr && d->current_device(&number) == 0 ? number : -1;
 }
 
-// All that a decision follows from, but for beta: of addresses only whether copies of 16 bytes may begin there.
+// All that a decision follows from except beta; of addresses only whether copies of 16 bytes may begin there.
 constexpr std::size_t words = 17;
 using key = std::array<std::int64_t, words>;
 key key_of(const antiphase_sgemm_args& x) {
@@ -72,11 +72,11 @@ struct known_product {
   std::array<std::optional<decision>, 2> is{};  // without C to be added, and with it
 };
 known_product& known(const antiphase_sgemm_args& x) noexcept {
-  constexpr std::size_t kept = 512;
-  static thread_local const std::unique_ptr<std::array<known_product, kept>> all(new (std::nothrow) std::array<known_product, kept>);
+  using table = std::array<known_product, 512>;
+  static thread_local const std::unique_ptr<table> all(new (std::nothrow) table);
   static thread_local known_product without_memory;
   const key k = key_of(x);
-  known_product& here = all == nullptr ? without_memory : (*all)[hash_of(k) % kept];
+  known_product& here = all == nullptr ? without_memory : (*all)[hash_of(k) % all->size()];
   if (here.of != k) here = {.of = k};
   return here;
 }

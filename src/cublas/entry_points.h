@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// The functions of cuBLAS that the interposer stands in front of: one row each. The enumeration, the names and the definitions are made
-// from these rows; so are the fake cuBLAS of the tests and its clients, which are C.
+// The functions of cuBLAS that the interposer stands in front of, one row each. The enumeration, the names and
+// the definitions are made from these rows; so are the fake cuBLAS of the tests and its clients, which are C.
 #pragma once
 #include <stdint.h>
 
-// A signature: the parameters behind the handle. INT is the type of extents; names are those of the members of `product`.
+// A signature lists the parameters behind the handle: P(type, name). INT is the type of extents; names are
+// those of the members of `product`.
 // clang-format off
 #define AP_SGEMM(P, INT)                                                         \
   P(int, op_a) P(int, op_b) P(INT, m) P(INT, n) P(INT, k) P(const float*, alpha) \

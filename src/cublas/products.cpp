@@ -51,7 +51,8 @@ antiphase_sgemm_args arguments_of(const product& p) {
     x.a_members = static_cast<const float* const*>(p.a), x.b_members = static_cast<const float* const*>(p.b);
     x.c_members = static_cast<float* const*>(p.c);
   } else {
-    x.a = static_cast<const float*>(p.a), x.b = static_cast<const float*>(p.b), x.c = static_cast<float*>(const_cast<void*>(p.c));
+    x.a = static_cast<const float*>(p.a), x.b = static_cast<const float*>(p.b);
+    x.c = static_cast<float*>(const_cast<void*>(p.c));
   }
   place(x.a_row_stride, x.a_column_stride, p.lda, p.op_a != as_it_is);
   place(x.b_row_stride, x.b_column_stride, p.ldb, p.op_b != as_it_is);
@@ -158,7 +159,7 @@ reading request_of(const original& of, function by, handle of_caller, const prod
   if (!said().profiles) {
     const decision* outlook = known_outlook_of(r.what);
     if (outlook == nullptr) {
-      // The first of its shape: judged as it is, if that can be told, it need not be judged twice.
+      // A new shape is judged with the factors of this call, if the host knows them: one judgement is enough then.
       request first = r;
       if (asked_of(of, of_caller, first.on) == outcome::computed) {
         add_factors(first.what, p.alpha, p.beta);

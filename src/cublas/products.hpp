@@ -22,7 +22,7 @@ struct product {
   std::int64_t count = 1, step_a = 0, step_b = 0, step_c = 0;
   bool by_pointers = false;  // a, b and c are arrays of pointers to the members', on the device
   int type_a = type_f32, type_b = type_f32, type_c = type_f32;
-  int compute = compute_32f, algorithm = 0;  // the latter is cuBLAS's own
+  int compute = compute_32f, algorithm = 0;  // the algorithm is for cuBLAS alone
 
   bool is_f32() const { return type_a == type_f32 && type_b == type_f32 && type_c == type_f32; }
 };

@@ -35,12 +35,12 @@ std::span<std::byte> workspace_of(const gemms::choice& c, const gemm_options& op
   for (const prepared_operand* const one : {options.prepared_a, options.prepared_b}) gemms::require_apart_from(one, used);
   return options.workspace;
 }
-// The same, after all memory that the call is given has been looked at. Throws bad_request where something overlaps.
-std::span<std::byte> judged_workspace_of(const gemms::choice& c, const gemm_problem& p, const gemm_options& options, std::size_t needed) {
-  gemms::require_own_memory(p, options.batch, options.epilogue);
-  if (options.recomputed != nullptr) gemms::require_own_memory(p, options.batch, options.epilogue, recomputed_of(options));
-  for (const prepared_operand* const one : {options.prepared_a, options.prepared_b}) gemms::require_own_memory(p, options, one);
-  return workspace_of(c, options, needed);
+// The same, once all memory of the call has been looked at. Throws bad_request where something overlaps.
+std::span<std::byte> judged_memory(const gemms::choice& c, const gemm_problem& p, const gemm_options& how, std::size_t needed) {
+  gemms::require_own_memory(p, how.batch, how.epilogue);
+  if (how.recomputed != nullptr) gemms::require_own_memory(p, how.batch, how.epilogue, recomputed_of(how));
+  for (const prepared_operand* const one : {how.prepared_a, how.prepared_b}) gemms::require_own_memory(p, how, one);
+  return workspace_of(c, how, needed);
 }
 
 struct runner {
@@ -88,7 +88,7 @@ launch_counts gemm(const context& where, const gemm_problem& p, const gemm_optio
   }
   const gemms::choice c = gemms::choose(where, p, options);
   const std::size_t needed = c.workspace();
-  const std::span<std::byte> given = judged_workspace_of(c, p, options, needed);
+  const std::span<std::byte> given = judged_memory(c, p, options, needed);
   if (options.ran != nullptr) *options.ran = gemms::described(c);
   if (call) gemms::remember(*call, c);
   const borrowed own(where.runs_on(), given.empty() ? needed : 0, options.on);
@@ -102,11 +102,13 @@ gemm_judgement judge(const context& where, const gemm_problem& p, const gemm_opt
                           .cublas_seconds = cublas_seconds(where.limits(), p, options.batch),
                           .gain = gain_over_cublas(where.limits(), p, options.batch, seconds),
                           .workspace = c.workspace()};
-  if (const std::optional<gemms::call> call = gemms::call_of(where, p, options)) try {
-      static_cast<void>(judged_workspace_of(c, p, options, is.workspace));
-      gemms::remember_at_once(*call, c);
-    } catch (const bad_request&) {  // the call itself says so
-    }
+  const std::optional<gemms::call> call = gemms::call_of(where, p, options);
+  if (!call) return is;
+  try {
+    static_cast<void>(judged_memory(c, p, options, is.workspace));
+    gemms::remember_at_once(*call, c);
+  } catch (const bad_request&) {  // of memory that overlaps: gemm() refuses the call
+  }
   return is;
 }
 

@@ -34,7 +34,8 @@ class Clients:
     """Programs and libraries in a folder, and the interposer to put in front of them."""
 
     def __init__(self, options, folder):
-        self.root, self.sources, self.interposer, self.folder = options.root, options.root / "tests/cublas", options.interposer, folder
+        self.root, self.sources = options.root, options.root / "tests/cublas"
+        self.interposer, self.folder = options.interposer, folder
         for version in (12, 13, 14):
             (folder / "fake.map").write_text(f"libcublas.so.{version} {{ global: cublas*; local: *; }};\n")
             self.compile("fake_cublas.c", f"libcublas.so.{version}", "-shared", f"-DLIBRARY={version}", f"-Wl,-soname,libcublas.so.{version}",
@@ -53,8 +54,11 @@ class Clients:
     def table(self):
         """The interposer's entries: each name with the types of its parameters."""
         rows = self.folder / "rows.c"
-        rows.write_text('#include "src/cublas/entry_points.h"\n#define TYPE(type, name) , type\n#define OTHER(entry) entry takes;\n'
-                        '#define PRODUCT(entry, SIGNATURE, INT) entry takes void* SIGNATURE(TYPE, INT);\nAP_CUBLAS_ENTRIES(PRODUCT, OTHER)\n')
+        rows.write_text("""#include "src/cublas/entry_points.h"
+                           #define TYPE(type, name) , type
+                           #define OTHER(entry) entry takes;
+                           #define PRODUCT(entry, SIGNATURE, INT) entry takes void* SIGNATURE(TYPE, INT);
+                           AP_CUBLAS_ENTRIES(PRODUCT, OTHER)""")
         said = self.execute("gcc", "-E", "-P", f"-I{self.root}", rows).stdout
         return {name: ["".join(one.split()) for one in types.split(",")] for name, types in re.findall(r"(\w+) takes([^;]*);", said)}
 
@@ -199,9 +203,10 @@ def calls(clients):
 
     one = "real:33:21:17:1:0"
     least = {"ANTIPHASE_LEAST": "0"}
-    # One judgement of a product that is taken, with or without C; of one that is not, one for either; and none of those that come again.
+    # A product that is taken is judged once, with or without C; one that is not, once for either; a repeated one never.
     counting = clients.compile("neighbours.c", "libcounting.so", "-shared", "-DCOUNTING")
-    for words, environment, count in ((one, least, 1), ("real:33:21:17:9:0", least, 1), ("adds:33:21:17:9:0", least, 1), ("nowhere:1:4096:4096:9:0", {}, 2)):
+    for words, environment, count in ((one, least, 1), ("real:33:21:17:9:0", least, 1), ("adds:33:21:17:9:0", least, 1),
+                                      ("nowhere:1:4096:4096:9:0", {}, 2)):
         told = said(words, ANTIPHASE_REPORT="0", LD_PRELOAD=f"{counting}:{clients.interposer}", **environment)
         expect(told, f"{count} judgements\n", f"how often {words} is judged")
     # When the line is told.
@@ -330,7 +335,8 @@ def symbols(clients):
     served = set(clients.table())
     own = {f"antiphase_cublas_{name}" for name in ("enable", "disable", "report")}
     expect(shown, served | {"dlsym"} | own, "symbols that it shows")
-    listed = re.search(r"^## Which calls\n+(.*?) All others", (clients.root / "docs/cublas.md").read_text(), re.DOTALL | re.MULTILINE)[1]
+    page = (clients.root / "docs/cublas.md").read_text()
+    listed = re.search(r"^## Which calls\n+(.*?) All others", page, re.DOTALL | re.MULTILINE)[1]
     told = set(re.findall(r"`(cublas\w+)`", listed))
     expect({name.removesuffix("_64") for name in served}, told, "entries that docs/cublas.md tells of")
 
@@ -345,14 +351,16 @@ def signatures(clients):
 
     def plain(parameter):
         kind, _, is_array = re.fullmatch(r"(.*?)(\w+)(\[\])?", parameter.strip(), re.DOTALL).groups()
-        kind = re.sub("cublas(Operation|ComputeType|GemmAlgo)_t|cudaDataType", "int", kind.replace("cublasHandle_t", "void*").replace("long long int", "long long"))
+        kind = re.sub("cublas(Operation|ComputeType|GemmAlgo)_t|cudaDataType", "int", kind)
+        kind = kind.replace("cublasHandle_t", "void*").replace("long long int", "long long")
         return "".join((kind + "*" * bool(is_array)).split())
 
     compared = clients.table()
     del compared["cublasLtMatmul"]  # another header's
     for name, parameters in compared.items():
         declared = re.search(rf"cublasStatus_t CUBLASWINAPI {name}\((.*?)\);", text, re.DOTALL)
-        expect(parameters, [plain(one) for one in declared[1].split(",")] if declared else "no function", f"how {name} is called")
+        expected = [plain(one) for one in declared[1].split(",")] if declared else "no function"
+        expect(parameters, expected, f"how {name} is called")
 
 
 def main():
