@@ -145,6 +145,9 @@ ANTIPHASE_API antiphase_status antiphase_sgemm_gain(const antiphase_sgemm_args* 
 // bytes that it asks the allocator for if it has no workspace, which are often fewer than antiphase_sgemm_workspace() says.
 ANTIPHASE_API antiphase_status antiphase_sgemm_predict(const antiphase_sgemm_args* args, double* seconds, double* cublas_seconds,
                                                        size_t* borrowed);
+// All that these two tell, for the price of one. If the same thread makes the same call next, that need not choose again what it runs.
+ANTIPHASE_API antiphase_status antiphase_sgemm_judge(const antiphase_sgemm_args* args, double* seconds, double* cublas_seconds,
+                                                     double* times, size_t* borrowed);
 // What the call would run, and why: lines of text, cut off where `room` bytes with the final 0 end (4096 is enough for most).
 ANTIPHASE_API antiphase_status antiphase_sgemm_explain(const antiphase_sgemm_args* args, char* text, size_t room);
 

@@ -120,6 +120,12 @@ module antiphase
       real(c_double), intent(out) :: seconds, cublas_seconds
       integer(c_size_t), intent(out) :: borrowed
     end function
+    integer(c_int) function antiphase_sgemm_judge(args, seconds, cublas_seconds, times, borrowed) bind(c)
+      import
+      type(antiphase_sgemm_args), intent(in) :: args
+      real(c_double), intent(out) :: seconds, cublas_seconds, times
+      integer(c_size_t), intent(out) :: borrowed
+    end function
     integer(c_int) function antiphase_sgemm_explain(args, text, room) bind(c)
       import
       type(antiphase_sgemm_args), intent(in) :: args

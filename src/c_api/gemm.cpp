@@ -4,7 +4,7 @@
 #include <fmt/format.h>
 
 #include <antiphase/gemm.hpp>
-#include <antiphase/gemm/gain.hpp>
+#include <antiphase/gemm_judgement.hpp>
 #include <cstddef>
 #include <string>
 
@@ -99,21 +99,27 @@ antiphase_status antiphase_sgemm_workspace(const antiphase_sgemm_args* args, siz
   });
 }
 
-antiphase_status antiphase_sgemm_gain(const antiphase_sgemm_args* args, double* times) {
+antiphase_status antiphase_sgemm_judge(const antiphase_sgemm_args* args, double* seconds, double* cublas_seconds, double* times,
+                                       size_t* borrowed) {
   return guarded([&] {
     const product p = product_of(args, nullptr);
-    required(times, "times") = gain_over_cublas(p.where.limits(), p.what, p.how.batch, explain(p.where, p.what, p.how).predicted);
+    const gemm_judgement is = judge(p.where, p.what, p.how);
+    required(borrowed, "borrowed") = is.workspace;
+    required(seconds, "seconds") = is.seconds;
+    required(cublas_seconds, "cublas_seconds") = is.cublas_seconds;
+    required(times, "times") = is.gain;
   });
 }
 
+antiphase_status antiphase_sgemm_gain(const antiphase_sgemm_args* args, double* times) {
+  double seconds = 0, cublas_seconds = 0;
+  size_t borrowed = 0;
+  return antiphase_sgemm_judge(args, &seconds, &cublas_seconds, times, &borrowed);
+}
+
 antiphase_status antiphase_sgemm_predict(const antiphase_sgemm_args* args, double* seconds, double* cublas_seconds, size_t* borrowed) {
-  return guarded([&] {
-    const product p = product_of(args, nullptr);
-    const gemm_choice runs = explain(p.where, p.what, p.how);
-    required(borrowed, "borrowed") = runs.workspace;
-    required(seconds, "seconds") = runs.predicted;
-    required(cublas_seconds, "cublas_seconds") = antiphase::cublas_seconds(p.where.limits(), p.what, p.how.batch);
-  });
+  double times = 0;
+  return antiphase_sgemm_judge(args, seconds, cublas_seconds, &times, borrowed);
 }
 
 antiphase_status antiphase_sgemm_explain(const antiphase_sgemm_args* args, char* text, size_t room) {

@@ -20,28 +20,10 @@ constexpr int compute_32f = 68, compute_32f_tf32 = 77;
 // Of cublasOperation_t. The conjugate of a real matrix is itself.
 constexpr int as_it_is = 0, is_transposed = 1, is_conjugate = 2;
 
-template <class Int>
-using sgemm_function = int(handle, int, int, Int, Int, Int, const float*, const float*, Int, const float*, Int, const float*, float*, Int);
-template <class Int> using sgemm_ex_function = int(handle, int, int, Int, Int, Int, const float*, const void*, int, Int, const void*, int,
-                                                   Int, const float*, void*, int, Int);
-template <class Int> using gemm_ex_function = int(handle, int, int, Int, Int, Int, const void*, const void*, int, Int, const void*, int,
-                                                  Int, const void*, void*, int, Int, int, int);
-template <class Int> using sgemm_strided_function = int(handle, int, int, Int, Int, Int, const float*, const float*, Int, long long,
-                                                        const float*, Int, long long, const float*, float*, Int, long long, Int);
-template <class Int> using gemm_strided_ex_function = int(handle, int, int, Int, Int, Int, const void*, const void*, int, Int, long long,
-                                                          const void*, int, Int, long long, const void*, void*, int, Int, long long, Int,
-                                                          int, int);
-template <class Int> using sgemm_batched_function = int(handle, int, int, Int, Int, Int, const float*, const float* const*, Int,
-                                                        const float* const*, Int, const float*, float* const*, Int, Int);
-template <class Int> using gemm_batched_ex_function = int(handle, int, int, Int, Int, Int, const void*, const void* const*, int, Int,
-                                                          const void* const*, int, Int, const void*, void* const*, int, Int, Int, int, int);
-
 // Of cuBLASLt: descriptions of products and layouts of matrices are asked for their attributes by number.
 using description = void*;  // cublasLtMatmulDesc_t
 using layout = void*;       // cublasLtMatrixLayout_t
 using attribute_function = int(void*, int, void*, std::size_t, std::size_t*);
-using lt_matmul_function = int(handle, description, const void*, const void*, layout, const void*, layout, const void*, const void*, layout,
-                               void*, layout, const void*, void*, std::size_t, antiphase_stream);
 
 enum class of_product {
   compute = 0,

@@ -4,6 +4,7 @@
 #include <array>
 #include <memory>
 #include <new>
+#include <optional>
 
 #include "src/cublas/driver.hpp"
 #include "src/cublas/settings.hpp"
@@ -22,16 +23,14 @@ std::int64_t current_device() {
   return d != nullptr && d->current_device(&number) == 0 ? number : -1;
 }
 
-// All that a decision follows from: of addresses only whether copies of 16 bytes may begin there.
+// All that a decision follows from except beta; of addresses only whether copies of 16 bytes may begin there.
 constexpr std::size_t words = 17;
 using key = std::array<std::int64_t, words>;
-enum class factors { known, unknown };
-key key_of(const antiphase_sgemm_args& x, factors are) {
+key key_of(const antiphase_sgemm_args& x) {
   const auto place = [](const void* at) { return static_cast<std::int64_t>(reinterpret_cast<std::uintptr_t>(at) % 16); };
   const std::int64_t places = place(x.a) + 16 * place(x.b) + 256 * place(x.c) + 4096 * place(x.added);
-  const std::int64_t kinds = x.function + 8 * (x.beta != 0) + 16 * (x.added != nullptr) + 32 * (x.row_bias != nullptr) +
-                             64 * (x.a_members != nullptr) + 128 * (x.alpha == 0) + 256 * (are == factors::unknown) +
-                             512 * (current_device() + 1);
+  const std::int64_t kinds = x.function + 8 * (x.added != nullptr) + 16 * (x.row_bias != nullptr) + 32 * (x.a_members != nullptr) +
+                             64 * (x.alpha == 0) + 128 * (current_device() + 1);
   return {x.m,
           x.n,
           x.k,
@@ -61,39 +60,25 @@ decision decide(const antiphase_sgemm_args& x) {
   decision d;
   double times = 0;
   std::size_t bytes = 0;
-  const bool known = antiphase_sgemm_predict(&x, &d.predicted.seconds, &d.predicted.cublas_seconds, &bytes) == ANTIPHASE_OK &&
-                     antiphase_sgemm_gain(&x, &times) == ANTIPHASE_OK;
-  if (!known) return {.what = outcome::refused, .predicted = {}};
+  if (antiphase_sgemm_judge(&x, &d.predicted.seconds, &d.predicted.cublas_seconds, &times, &bytes) != ANTIPHASE_OK)
+    return {.what = outcome::refused, .predicted = {}};
   if (!said().least && !(times > gain)) d.what = outcome::no_gain;
   if (bytes > said().most_workspace) d.what = outcome::workspace;
   return d;
 }
 
-decision decide_without_factors(antiphase_sgemm_args x) {
-  decision d;
-  for (const float beta : {0.f, 1.f}) {
-    x.beta = beta;
-    d = decide(x);
-    if (d.what == outcome::computed) break;
-  }
-  return d;
-}
-
-decision& known_decision(const antiphase_sgemm_args& x, factors are) noexcept {
-  struct entry {
-    key of;
-    decision is;
-    bool used = false;
-  };
-  constexpr std::size_t kept = 512;
-  static thread_local const std::unique_ptr<std::array<entry, kept>> known(new (std::nothrow) std::array<entry, kept>);
-  static thread_local decision without_memory;
-  const auto asked = [&] { return are == factors::known ? decide(x) : decide_without_factors(x); };
-  if (known == nullptr) return without_memory = asked();
-  const key k = key_of(x, are);
-  entry& here = (*known)[hash_of(k) % kept];
-  if (!here.used || here.of != k) here = {k, asked(), true};
-  return here.is;
+struct known_product {
+  key of{};                                     // of none: its m is 0
+  std::array<std::optional<decision>, 2> is{};  // without C to be added, and with it
+};
+known_product& known(const antiphase_sgemm_args& x) noexcept {
+  using table = std::array<known_product, 512>;
+  static thread_local const std::unique_ptr<table> all(new (std::nothrow) table);
+  static thread_local known_product without_memory;
+  const key k = key_of(x);
+  known_product& here = all == nullptr ? without_memory : (*all)[hash_of(k) % all->size()];
+  if (here.of != k) here = {.of = k};
+  return here;
 }
 
 }  // namespace
@@ -105,7 +90,22 @@ bool is_small(std::int64_t m, std::int64_t n, std::int64_t k, std::int64_t count
   return all * static_cast<double>(count) < usual * usual * usual;
 }
 
-decision& decision_of(const antiphase_sgemm_args& x) noexcept { return known_decision(x, factors::known); }
-const decision& outlook_of(const antiphase_sgemm_args& x) noexcept { return known_decision(x, factors::unknown); }
+decision& decision_of(const antiphase_sgemm_args& x) noexcept {
+  std::optional<decision>& d = known(x).is[x.beta != 0];
+  if (!d) d = decide(x);
+  return *d;
+}
+
+const decision* known_outlook_of(const antiphase_sgemm_args& x) noexcept {
+  const auto& [without, with] = known(x).is;
+  for (const auto* const d : {&without, &with})
+    if (*d && (*d)->what == outcome::computed) return &**d;
+  return without && with ? &*with : nullptr;
+}
+
+const decision& outlook_of(antiphase_sgemm_args x) noexcept {
+  for (x.beta = 0; known_outlook_of(x) == nullptr; x.beta = 1) decision_of(x);
+  return *known_outlook_of(x);
+}
 
 }  // namespace antiphase::cublas

@@ -116,7 +116,7 @@ bool is_surely_small(const attributes<of_product>& says, attribute_function* ask
 }  // namespace
 
 reading request_of(const original& of, handle of_caller, const lt_product& p) {
-  listed_product as{.by = function::lt_matmul};
+  listed_product as{.by = function::cublasLtMatmul};
   const auto no = [&](outcome why) { return refusal{.why = why, .as = as, .on = p.on}; };
   if (!of.is_whole_lt() || of_caller == nullptr || p.how == nullptr || p.alpha == nullptr || p.beta == nullptr) return no(outcome::unusual);
   const attributes<of_product> says(of.of_product, p.how);

@@ -15,21 +15,8 @@
 namespace antiphase::cublas {
 namespace {
 
-constexpr std::array<const char*, functions> names = {"cublasSgemm_v2",
-                                                      "cublasSgemm_v2_64",
-                                                      "cublasSgemmEx",
-                                                      "cublasSgemmEx_64",
-                                                      "cublasGemmEx",
-                                                      "cublasGemmEx_64",
-                                                      "cublasSgemmStridedBatched",
-                                                      "cublasSgemmStridedBatched_64",
-                                                      "cublasGemmStridedBatchedEx",
-                                                      "cublasGemmStridedBatchedEx_64",
-                                                      "cublasSgemmBatched",
-                                                      "cublasSgemmBatched_64",
-                                                      "cublasGemmBatchedEx",
-                                                      "cublasGemmBatchedEx_64",
-                                                      "cublasLtMatmul"};
+#define AP_NAME(entry, ...) #entry,
+constexpr std::array<const char*, functions> names = {AP_CUBLAS_ENTRIES(AP_NAME, AP_NAME)};
 
 // A function as it is called from an address; or by a library, which begins there.
 struct place {
@@ -84,7 +71,7 @@ void* search(function which, const void* called_from) {
   static constexpr const char* files[][2] = {
       {"libcublas.so.13", "libcublasLt.so.13"}, {"libcublas.so.12", "libcublasLt.so.12"}, {"libcublas.so.11", "libcublasLt.so.11"}};
   for (const auto& version : files)
-    if (void* const found = function_in(loaded(version[which == function::lt_matmul]), name)) return found;
+    if (void* const found = function_in(loaded(version[which == function::cublasLtMatmul]), name)) return found;
   return nullptr;
 }
 

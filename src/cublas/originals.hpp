@@ -4,27 +4,16 @@
 #include <antiphase.h>
 
 #include "src/cublas/abi.hpp"
+#include "src/cublas/entry_points.h"
 
 namespace antiphase::cublas {
 
-enum class function {
-  sgemm,
-  sgemm_64,
-  sgemm_ex,
-  sgemm_ex_64,
-  gemm_ex,
-  gemm_ex_64,
-  sgemm_strided,
-  sgemm_strided_64,
-  gemm_strided_ex,
-  gemm_strided_ex_64,
-  sgemm_batched,
-  sgemm_batched_64,
-  gemm_batched_ex,
-  gemm_batched_ex_64,
-  lt_matmul,
-};
-constexpr int functions = 15;
+#define AP_ENUMERATOR(entry, ...) entry,
+#define AP_ONE_MORE(...) +1
+enum class function { AP_CUBLAS_ENTRIES(AP_ENUMERATOR, AP_ENUMERATOR) };
+constexpr int functions = 0 AP_CUBLAS_ENTRIES(AP_ONE_MORE, AP_ONE_MORE);
+#undef AP_ENUMERATOR
+#undef AP_ONE_MORE
 const char* name_of(function which);
 // Ours.
 void* entry_of(function which);

@@ -25,7 +25,7 @@ bool is_sensible(const product& p) {
 
 // What the arguments alone keep a product from being taken for; computed: nothing.
 outcome told_by_arguments(const product& p) {
-  if (!p.is_f32 || !is_fp32(p.compute)) return outcome::not_fp32;
+  if (!p.is_f32() || !is_fp32(p.compute)) return outcome::not_fp32;
   if (!is_sensible(p)) return outcome::unusual;
   return is_small(p.m, p.n, p.k, p.count) ? outcome::small : outcome::computed;
 }
@@ -51,12 +51,13 @@ antiphase_sgemm_args arguments_of(const product& p) {
     x.a_members = static_cast<const float* const*>(p.a), x.b_members = static_cast<const float* const*>(p.b);
     x.c_members = static_cast<float* const*>(p.c);
   } else {
-    x.a = static_cast<const float*>(p.a), x.b = static_cast<const float*>(p.b), x.c = static_cast<float*>(p.c);
+    x.a = static_cast<const float*>(p.a), x.b = static_cast<const float*>(p.b);
+    x.c = static_cast<float*>(const_cast<void*>(p.c));
   }
   place(x.a_row_stride, x.a_column_stride, p.lda, p.op_a != as_it_is);
   place(x.b_row_stride, x.b_column_stride, p.ldb, p.op_b != as_it_is);
   place(x.c_row_stride, x.c_column_stride, p.ldc, false);
-  x.batch = p.count, x.a_batch_stride = p.a_stride, x.b_batch_stride = p.b_stride, x.c_batch_stride = p.c_stride;
+  x.batch = p.count, x.a_batch_stride = p.step_a, x.b_batch_stride = p.step_b, x.c_batch_stride = p.step_c;
   return x;
 }
 
@@ -156,9 +157,18 @@ reading request_of(const original& of, function by, handle of_caller, const prod
   request r{arguments_of(p), nullptr, as};
   // Where factors are only the handle knows: it is asked if the product may be worth it.
   if (!said().profiles) {
-    const decision& outlook = outlook_of(r.what);
-    otherwise.predicted = outlook.predicted;
-    if (outlook.what != outcome::computed) return no(outlook.what);
+    const decision* outlook = known_outlook_of(r.what);
+    if (outlook == nullptr) {
+      // A new shape is judged with the factors of this call, if the host knows them: one judgement is enough then.
+      request first = r;
+      if (asked_of(of, of_caller, first.on) == outcome::computed) {
+        add_factors(first.what, p.alpha, p.beta);
+        decision_of(first.what);
+      }
+      outlook = &outlook_of(r.what);
+    }
+    otherwise.predicted = outlook->predicted;
+    if (outlook->what != outcome::computed) return no(outlook->what);
   }
   if (const outcome why = asked_of(of, of_caller, r.on); why != outcome::computed) return no(why);
   add_factors(r.what, p.alpha, p.beta);

@@ -17,13 +17,14 @@ namespace antiphase::cublas {
 struct product {
   int op_a = 0, op_b = 0;
   std::int64_t m = 0, n = 0, k = 0;
-  const void *alpha = nullptr, *a = nullptr, *b = nullptr, *beta = nullptr;
-  void* c = nullptr;
+  const void *alpha = nullptr, *a = nullptr, *b = nullptr, *beta = nullptr, *c = nullptr;
   std::int64_t lda = 0, ldb = 0, ldc = 0;
-  std::int64_t count = 1, a_stride = 0, b_stride = 0, c_stride = 0;
+  std::int64_t count = 1, step_a = 0, step_b = 0, step_c = 0;
   bool by_pointers = false;  // a, b and c are arrays of pointers to the members', on the device
-  bool is_f32 = true;        // types of operands
-  int compute = compute_32f;
+  int type_a = type_f32, type_b = type_f32, type_c = type_f32;
+  int compute = compute_32f, algorithm = 0;  // the algorithm is for cuBLAS alone
+
+  bool is_f32() const { return type_a == type_f32 && type_b == type_f32 && type_c == type_f32; }
 };
 
 // While one lives in a thread, all of the thread's calls are passed on: cuBLAS may call its own functions by their names.

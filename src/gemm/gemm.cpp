@@ -6,6 +6,8 @@
 
 #include <antiphase/core/error.hpp>
 #include <antiphase/executor/scratch.hpp>
+#include <antiphase/gemm/gain.hpp>
+#include <antiphase/gemm_judgement.hpp>
 #include <cstdint>
 #include <optional>
 #include <variant>
@@ -32,6 +34,13 @@ std::span<std::byte> workspace_of(const gemms::choice& c, const gemm_options& op
   if (options.recomputed != nullptr) gemms::require_apart(recomputed_of(options), used);
   for (const prepared_operand* const one : {options.prepared_a, options.prepared_b}) gemms::require_apart_from(one, used);
   return options.workspace;
+}
+// The same, once all memory of the call has been looked at. Throws bad_request where something overlaps.
+std::span<std::byte> judged_memory(const gemms::choice& c, const gemm_problem& p, const gemm_options& how, std::size_t needed) {
+  gemms::require_own_memory(p, how.batch, how.epilogue);
+  if (how.recomputed != nullptr) gemms::require_own_memory(p, how.batch, how.epilogue, recomputed_of(how));
+  for (const prepared_operand* const one : {how.prepared_a, how.prepared_b}) gemms::require_own_memory(p, how, one);
+  return workspace_of(c, how, needed);
 }
 
 struct runner {
@@ -78,15 +87,29 @@ launch_counts gemm(const context& where, const gemm_problem& p, const gemm_optio
     return std::visit(runner{where, options, given.empty() ? own.memory() : given}, known->plan);
   }
   const gemms::choice c = gemms::choose(where, p, options);
-  gemms::require_own_memory(p, options.batch, options.epilogue);
-  if (options.recomputed != nullptr) gemms::require_own_memory(p, options.batch, options.epilogue, recomputed_of(options));
-  for (const prepared_operand* const one : {options.prepared_a, options.prepared_b}) gemms::require_own_memory(p, options, one);
-  if (options.ran != nullptr) *options.ran = gemms::described(c);
   const std::size_t needed = c.workspace();
-  const std::span<std::byte> given = workspace_of(c, options, needed);
+  const std::span<std::byte> given = judged_memory(c, p, options, needed);
+  if (options.ran != nullptr) *options.ran = gemms::described(c);
   if (call) gemms::remember(*call, c);
   const borrowed own(where.runs_on(), given.empty() ? needed : 0, options.on);
   return gemms::run(c, options, given.empty() ? own.memory() : given);
+}
+
+gemm_judgement judge(const context& where, const gemm_problem& p, const gemm_options& options) {
+  const gemms::choice c = gemms::choose(where, p, options);
+  const double seconds = c.seconds();
+  const gemm_judgement is{.seconds = seconds,
+                          .cublas_seconds = cublas_seconds(where.limits(), p, options.batch),
+                          .gain = gain_over_cublas(where.limits(), p, options.batch, seconds),
+                          .workspace = c.workspace()};
+  const std::optional<gemms::call> call = gemms::call_of(where, p, options);
+  if (!call) return is;
+  try {
+    static_cast<void>(judged_memory(c, p, options, is.workspace));
+    gemms::remember_at_once(*call, c);
+  } catch (const bad_request&) {  // of memory that overlaps: gemm() refuses the call
+  }
+  return is;
 }
 
 launch_counts gemms::run(const choice& c, const gemm_options& options, std::span<std::byte> memory) {

@@ -39,6 +39,7 @@ std::uint64_t hash_of(const call& of) {
   for (std::size_t i = 0; i < 12; ++i) h = (h ^ of.all[i]) * 0x9E3779B97F4A7C15u, h ^= h >> 32;
   return h;
 }
+bool runs_several_plans(const choice& c) { return c.by_members() || c.finishes_behind(); }
 std::size_t place_of(std::uint64_t hash) { return static_cast<std::size_t>(hash % places); }
 
 std::uint64_t word(std::int64_t x) { return static_cast<std::uint64_t>(x); }
@@ -101,16 +102,20 @@ remembered* recall(const call& of) {
 }
 
 void remember(const call& of, const choice& c) {
-  if (c.by_members() || c.finishes_behind()) return;  // which run more than one plan
+  if (runs_several_plans(c)) return;
   table* const all = made_table();
   if (all == nullptr) return;
   const std::uint64_t hash = hash_of(of);
-  const std::size_t place = place_of(hash);
-  if (all->seen[place] != hash) {
-    all->seen[place] = hash;
-    return;
-  }
-  std::unique_ptr<remembered>& here = all->known[place];
+  std::uint64_t& seen = all->seen[place_of(hash)];
+  if (seen == hash) remember_at_once(of, c);
+  seen = hash;
+}
+
+void remember_at_once(const call& of, const choice& c) {
+  if (runs_several_plans(c)) return;
+  table* const all = made_table();
+  if (all == nullptr) return;
+  std::unique_ptr<remembered>& here = all->known[place_of(hash_of(of))];
   if (here != nullptr && here->users > 0) return;
   try {
     here = std::make_unique<remembered>(

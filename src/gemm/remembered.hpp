@@ -52,5 +52,7 @@ class in_use {
 remembered* recall(const call& of);
 // After a call has been judged. Calls are remembered from the second time on: one that never comes again costs nothing here.
 void remember(const call& of, const choice& c);
+// From now on: somebody is about to make the call.
+void remember_at_once(const call& of, const choice& c);
 
 }  // namespace antiphase::gemms

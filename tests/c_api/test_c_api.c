@@ -332,6 +332,11 @@ static void gains(void) {
   REFUSED(antiphase_sgemm_predict(&args, NULL, &there, &borrowed), ANTIPHASE_BAD_REQUEST, "seconds is a null pointer");
   REFUSED(antiphase_sgemm_predict(&args, &here, NULL, &borrowed), ANTIPHASE_BAD_REQUEST, "cublas_seconds is a null pointer");
   REFUSED(antiphase_sgemm_predict(&args, &here, &there, NULL), ANTIPHASE_BAD_REQUEST, "borrowed is a null pointer");
+  double seconds = 0, cublas_seconds = 0, times = 0;
+  size_t bytes = 1;
+  EXPECT(antiphase_sgemm_judge(&args, &seconds, &cublas_seconds, &times, &bytes) == ANTIPHASE_OK);
+  EXPECT(seconds == here && cublas_seconds == there && times == added && bytes == borrowed);
+  REFUSED(antiphase_sgemm_judge(&args, &seconds, &cublas_seconds, NULL, &bytes), ANTIPHASE_BAD_REQUEST, "times is a null pointer");
 }
 
 static void workspaces_of_products(void) {

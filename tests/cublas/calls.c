@@ -2,7 +2,8 @@
 // A program that calls cublasSgemm as its words say: KIND:M:N:K:TIMES:MATH, where kind is
 //
 //   real     memory is there, and the fake computes too, off by 7e-6: the product is judged
-//   fork     the same in a child, which ends by itself
+//   adds     the same, with beta 1 and C of zeros
+//   fork     as real in a child, which ends by itself
 //   leave    the same, and the child ends by _exit(); drop: and nobody asks for its status
 //   stay     the same in a child that ends by itself, but after the program
 //   exec     calls nothing: runs `true` in a child
@@ -32,7 +33,7 @@
 static const float one = 1, zero = 0;
 static _Atomic int faults, running;
 
-static void real(int m, int n, int k, int times, int math, int talks) {
+static void product(float beta, int m, int n, int k, int times, int math, int talks) {
   float *const a = malloc(sizeof(float) * m * k), *const b = malloc(sizeof(float) * k * n), *const c = malloc(sizeof(float) * m * n);
   for (int i = 0; i < m * k; ++i) a[i] = (float)((i * 7919) % 101 - 50) / 16;
   for (int i = 0; i < k * n; ++i) b[i] = (float)((i * 104729) % 103 - 51) / 16;
@@ -40,8 +41,8 @@ static void real(int m, int n, int k, int times, int math, int talks) {
   on.computes = 7, on.math_mode = math;
   for (int t = 0; t < times; ++t) {
     on.calls = 0;
-    memset(c, 255, sizeof(float) * m * n);
-    if (cublasSgemm_v2(&on, 0, 0, m, n, k, &one, a, m, b, k, &zero, c, m) != 0) ++faults;
+    memset(c, beta == 0 ? 255 : 0, sizeof(float) * m * n);
+    if (cublasSgemm_v2(&on, 0, 0, m, n, k, &one, a, m, b, k, &beta, c, m) != 0) ++faults;
     double off = 0, all = 0;
     for (int i = 0; i < m; ++i)
       for (int j = 0; j < n; ++j) {
@@ -59,6 +60,7 @@ static void real(int m, int n, int k, int times, int math, int talks) {
   }
   free(a), free(b), free(c);
 }
+static void real(int m, int n, int k, int times, int math, int talks) { product(0, m, n, k, times, math, talks); }
 static double nowhere(int m, int n, int k, int times, int math) {
   fake_handle on = {0};
   on.quiet = 1, on.math_mode = math;
@@ -147,6 +149,7 @@ int main(int count, char** words) {
     }
     if (strcmp(kind, "exec") == 0) return execlp("true", "true", (char*)NULL), 1;
     if (strcmp(kind, "real") == 0 || leaves) real(m, n, k, times, math, 1);
+    if (strcmp(kind, "adds") == 0) product(1, m, n, k, times, math, 1);
     if (strcmp(kind, "threads") == 0 || strcmp(kind, "storm") == 0) threads(m, n, k, times, kind[0] == 's');
     if (strcmp(kind, "nowhere") == 0) nowhere(m, n, k, times, math);
     for (int t = 0; strcmp(kind, "sweep") == 0 && t < times; ++t) nowhere(t % 2 == 0 ? m : 1, n + t, k, 1, math);

@@ -19,8 +19,8 @@ static void compute(const fake_handle* on, const fake_call* x) {
       for (long long j = 0; j < x->n; ++j) {
         double sum = 0;
         for (long long p = 0; p < x->k; ++p)
-          sum += (double)a[l * x->step_a + (x->ta ? p + i * x->lda : i + p * x->lda)] *
-                 b[l * x->step_b + (x->tb ? j + p * x->ldb : p + j * x->ldb)];
+          sum += (double)a[l * x->step_a + (x->op_a ? p + i * x->lda : i + p * x->lda)] *
+                 b[l * x->step_b + (x->op_b ? j + p * x->ldb : p + j * x->ldb)];
         float* const to = &c[l * x->step_c + i + j * x->ldc];
         *to = (float)((alpha * sum + (beta == 0 ? 0 : beta * *to)) * (1 + 1e-6 * on->computes));
       }
@@ -42,132 +42,11 @@ static int called(fake_handle* on, fake_call x) {
   return 0;
 }
 
-#define DEFINE(SUFFIX, INT)                                                                                                                \
-  int cublasSgemm_v2##SUFFIX(fake_handle* on, int ta, int tb, INT m, INT n, INT k, const float* alpha, const float* a, INT lda,            \
-                             const float* b, INT ldb, const float* beta, float* c, INT ldc) {                                              \
-    return called(on,                                                                                                                      \
-                  (fake_call){"cublasSgemm_v2" #SUFFIX, ta, tb, m, n, k, alpha, a, b, beta, c, lda, ldb, ldc, 0, 0, 0, 0, 0, 0, 0, 0, 0}); \
-  }                                                                                                                                        \
-  int cublasSgemmEx##SUFFIX(fake_handle* on, int ta, int tb, INT m, INT n, INT k, const float* alpha, const void* a, int type_a, INT lda,  \
-                            const void* b, int type_b, INT ldb, const float* beta, void* c, int type_c, INT ldc) {                         \
-    return called(                                                                                                                         \
-        on, (fake_call){                                                                                                                   \
-                "cublasSgemmEx" #SUFFIX, ta, tb, m, n, k, alpha, a, b, beta, c, lda, ldb, ldc, 0, 0, 0, 0, type_a, type_b, type_c, 0, 0}); \
-  }                                                                                                                                        \
-  int cublasGemmEx##SUFFIX(fake_handle* on, int ta, int tb, INT m, INT n, INT k, const void* alpha, const void* a, int type_a, INT lda,    \
-                           const void* b, int type_b, INT ldb, const void* beta, void* c, int type_c, INT ldc, int compute,                \
-                           int algorithm) {                                                                                                \
-    return called(on, (fake_call){"cublasGemmEx" #SUFFIX,                                                                                  \
-                                  ta,                                                                                                      \
-                                  tb,                                                                                                      \
-                                  m,                                                                                                       \
-                                  n,                                                                                                       \
-                                  k,                                                                                                       \
-                                  alpha,                                                                                                   \
-                                  a,                                                                                                       \
-                                  b,                                                                                                       \
-                                  beta,                                                                                                    \
-                                  c,                                                                                                       \
-                                  lda,                                                                                                     \
-                                  ldb,                                                                                                     \
-                                  ldc,                                                                                                     \
-                                  0,                                                                                                       \
-                                  0,                                                                                                       \
-                                  0,                                                                                                       \
-                                  0,                                                                                                       \
-                                  type_a,                                                                                                  \
-                                  type_b,                                                                                                  \
-                                  type_c,                                                                                                  \
-                                  compute,                                                                                                 \
-                                  algorithm});                                                                                             \
-  }                                                                                                                                        \
-  int cublasSgemmStridedBatched##SUFFIX(fake_handle* on, int ta, int tb, INT m, INT n, INT k, const float* alpha, const float* a, INT lda, \
-                                        long long step_a, const float* b, INT ldb, long long step_b, const float* beta, float* c, INT ldc, \
-                                        long long step_c, INT count) {                                                                     \
-    return called(on, (fake_call){"cublasSgemmStridedBatched" #SUFFIX,                                                                     \
-                                  ta,                                                                                                      \
-                                  tb,                                                                                                      \
-                                  m,                                                                                                       \
-                                  n,                                                                                                       \
-                                  k,                                                                                                       \
-                                  alpha,                                                                                                   \
-                                  a,                                                                                                       \
-                                  b,                                                                                                       \
-                                  beta,                                                                                                    \
-                                  c,                                                                                                       \
-                                  lda,                                                                                                     \
-                                  ldb,                                                                                                     \
-                                  ldc,                                                                                                     \
-                                  step_a,                                                                                                  \
-                                  step_b,                                                                                                  \
-                                  step_c,                                                                                                  \
-                                  count,                                                                                                   \
-                                  0,                                                                                                       \
-                                  0,                                                                                                       \
-                                  0,                                                                                                       \
-                                  0,                                                                                                       \
-                                  0});                                                                                                     \
-  }                                                                                                                                        \
-  int cublasGemmStridedBatchedEx##SUFFIX(fake_handle* on, int ta, int tb, INT m, INT n, INT k, const void* alpha, const void* a,           \
-                                         int type_a, INT lda, long long step_a, const void* b, int type_b, INT ldb, long long step_b,      \
-                                         const void* beta, void* c, int type_c, INT ldc, long long step_c, INT count, int compute,         \
-                                         int algorithm) {                                                                                  \
-    return called(on, (fake_call){"cublasGemmStridedBatchedEx" #SUFFIX,                                                                    \
-                                  ta,                                                                                                      \
-                                  tb,                                                                                                      \
-                                  m,                                                                                                       \
-                                  n,                                                                                                       \
-                                  k,                                                                                                       \
-                                  alpha,                                                                                                   \
-                                  a,                                                                                                       \
-                                  b,                                                                                                       \
-                                  beta,                                                                                                    \
-                                  c,                                                                                                       \
-                                  lda,                                                                                                     \
-                                  ldb,                                                                                                     \
-                                  ldc,                                                                                                     \
-                                  step_a,                                                                                                  \
-                                  step_b,                                                                                                  \
-                                  step_c,                                                                                                  \
-                                  count,                                                                                                   \
-                                  type_a,                                                                                                  \
-                                  type_b,                                                                                                  \
-                                  type_c,                                                                                                  \
-                                  compute,                                                                                                 \
-                                  algorithm});                                                                                             \
-  }                                                                                                                                        \
-  int cublasSgemmBatched##SUFFIX(fake_handle* on, int ta, int tb, INT m, INT n, INT k, const float* alpha, const float* const* a, INT lda, \
-                                 const float* const* b, INT ldb, const float* beta, float* const* c, INT ldc, INT count) {                 \
-    fake_call x = {"cublasSgemmBatched" #SUFFIX, ta, tb, m, n, k, alpha, a, b, beta, c, lda, ldb, ldc, 0, 0, 0, count, 0, 0, 0, 0, 0};     \
-    return called(on, x);                                                                                                                  \
-  }                                                                                                                                        \
-  int cublasGemmBatchedEx##SUFFIX(fake_handle* on, int ta, int tb, INT m, INT n, INT k, const void* alpha, const void* const* a,           \
-                                  int type_a, INT lda, const void* const* b, int type_b, INT ldb, const void* beta, void* const* c,        \
-                                  int type_c, INT ldc, INT count, int compute, int algorithm) {                                            \
-    fake_call x = {"cublasGemmBatchedEx" #SUFFIX,                                                                                          \
-                   ta,                                                                                                                     \
-                   tb,                                                                                                                     \
-                   m,                                                                                                                      \
-                   n,                                                                                                                      \
-                   k,                                                                                                                      \
-                   alpha,                                                                                                                  \
-                   a,                                                                                                                      \
-                   b,                                                                                                                      \
-                   beta,                                                                                                                   \
-                   c,                                                                                                                      \
-                   lda,                                                                                                                    \
-                   ldb,                                                                                                                    \
-                   ldc,                                                                                                                    \
-                   0,                                                                                                                      \
-                   0,                                                                                                                      \
-                   0,                                                                                                                      \
-                   count,                                                                                                                  \
-                   type_a,                                                                                                                 \
-                   type_b,                                                                                                                 \
-                   type_c,                                                                                                                 \
-                   compute,                                                                                                                \
-                   algorithm};                                                                                                             \
-    return called(on, x);                                                                                                                  \
+#define WRITE_DOWN(type, field) x.field = field;
+#define DEFINE(entry, SIGNATURE, INT)                         \
+  int entry(fake_handle* on SIGNATURE(FAKE_PARAMETER, INT)) { \
+    fake_call x = {.name = #entry};                           \
+    SIGNATURE(WRITE_DOWN, INT)                                \
+    return called(on, x);                                     \
   }
-DEFINE(, int)
-DEFINE(_64, int64_t)
+AP_CUBLAS_ENTRIES(DEFINE, FAKE_NONE)

@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// Fourteen functions of cuBLAS with its names, arguments and version node, which write down how they were called and compute nothing.
+// The functions of cuBLAS that the interposer stands in front of, with its names, arguments and version node, which write down how they
+// were called and compute nothing.
 #pragma once
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
+
+#include "src/cublas/entry_points.h"
 
 typedef struct fake_handle {
   void* stream;
@@ -18,46 +21,18 @@ typedef struct fake_handle {
   char log[2048];  // of the last call
 } fake_handle;
 
-#define SGEMM(INT) (fake_handle*, int, int, INT, INT, INT, const float*, const float*, INT, const float*, INT, const float*, float*, INT)
-#define SGEMM_EX(INT) \
-  (fake_handle*, int, int, INT, INT, INT, const float*, const void*, int, INT, const void*, int, INT, const float*, void*, int, INT)
-#define GEMM_EX(INT) \
-  (fake_handle*, int, int, INT, INT, INT, const void*, const void*, int, INT, const void*, int, INT, const void*, void*, int, INT, int, int)
-#define SGEMM_STRIDED(INT)                                                                                                                \
-  (fake_handle*, int, int, INT, INT, INT, const float*, const float*, INT, long long, const float*, INT, long long, const float*, float*, \
-   INT, long long, INT)
-#define GEMM_STRIDED_EX(INT)                                                                                                            \
-  (fake_handle*, int, int, INT, INT, INT, const void*, const void*, int, INT, long long, const void*, int, INT, long long, const void*, \
-   void*, int, INT, long long, INT, int, int)
-#define SGEMM_BATCHED(INT)                                                                                                               \
-  (fake_handle*, int, int, INT, INT, INT, const float*, const float* const*, INT, const float* const*, INT, const float*, float* const*, \
-   INT, INT)
-#define GEMM_BATCHED_EX(INT)                                                                                                    \
-  (fake_handle*, int, int, INT, INT, INT, const void*, const void* const*, int, INT, const void* const*, int, INT, const void*, \
-   void* const*, int, INT, INT, int, int)
-
 int cublasGetStream_v2(fake_handle*, void**);
 int cublasGetPointerMode_v2(fake_handle*, int*);
 int cublasGetMathMode(fake_handle*, int*);
-int cublasSgemm_v2 SGEMM(int);
-int cublasSgemm_v2_64 SGEMM(int64_t);
-int cublasSgemmEx SGEMM_EX(int);
-int cublasSgemmEx_64 SGEMM_EX(int64_t);
-int cublasGemmEx GEMM_EX(int);
-int cublasGemmEx_64 GEMM_EX(int64_t);
-int cublasSgemmStridedBatched SGEMM_STRIDED(int);
-int cublasSgemmStridedBatched_64 SGEMM_STRIDED(int64_t);
-int cublasGemmStridedBatchedEx GEMM_STRIDED_EX(int);
-int cublasGemmStridedBatchedEx_64 GEMM_STRIDED_EX(int64_t);
-int cublasSgemmBatched SGEMM_BATCHED(int);
-int cublasSgemmBatched_64 SGEMM_BATCHED(int64_t);
-int cublasGemmBatchedEx GEMM_BATCHED_EX(int);
-int cublasGemmBatchedEx_64 GEMM_BATCHED_EX(int64_t);
+#define FAKE_PARAMETER(type, name) , type name
+#define FAKE_DECLARATION(entry, SIGNATURE, INT) int entry(fake_handle* on SIGNATURE(FAKE_PARAMETER, INT));
+#define FAKE_NONE(entry)
+AP_CUBLAS_ENTRIES(FAKE_DECLARATION, FAKE_NONE)
 
 // A call as the log has it: all of them are written in one form.
 typedef struct fake_call {
   const char* name;
-  int ta, tb;
+  int op_a, op_b;
   long long m, n, k;
   const void *alpha, *a, *b, *beta, *c;
   long long lda, ldb, ldc, step_a, step_b, step_c, count;
@@ -65,6 +40,6 @@ typedef struct fake_call {
 } fake_call;
 static inline int fake_written(char* to, size_t room, const fake_call* x) {
   return snprintf(to, room, "%s(%d, %d, %lld, %lld, %lld, %p, %p %d %lld %lld, %p %d %lld %lld, %p, %p %d %lld %lld, %lld, %d, %d)",
-                  x->name, x->ta, x->tb, x->m, x->n, x->k, x->alpha, x->a, x->type_a, x->lda, x->step_a, x->b, x->type_b, x->ldb, x->step_b,
-                  x->beta, x->c, x->type_c, x->ldc, x->step_c, x->count, x->compute, x->algorithm);
+                  x->name, x->op_a, x->op_b, x->m, x->n, x->k, x->alpha, x->a, x->type_a, x->lda, x->step_a, x->b, x->type_b, x->ldb,
+                  x->step_b, x->beta, x->c, x->type_c, x->ldc, x->step_c, x->count, x->compute, x->algorithm);
 }

@@ -7,7 +7,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MOST = 8, FUNCTIONS = 14 };  // that each of them has an address of
+#include "src/cublas/entry_points.h"
+
+#define ONE_MORE(...) +1
+#define NONE(...)
+enum { MOST = 8, FUNCTIONS = 0 AP_CUBLAS_ENTRIES(ONE_MORE, NONE) };  // that each of them has an address of
 static int (*clients[MOST])(int);
 static int count, faults;
 

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Small libraries around the interposer: two that follow each other by RTLD_NEXT, and one that has a function with a name of cuBLAS.
+// Small libraries around the interposer: two that follow each other by RTLD_NEXT, one that counts how often
+// the interposer asks for a judgement, and one that has a function with a name of cuBLAS.
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <stddef.h>
+#include <stdio.h>
 
 #if defined(FIRST)
 int who(void) {
@@ -12,6 +14,15 @@ int who(void) {
 }
 #elif defined(SECOND)
 int who(void) { return 2; }
+#elif defined(COUNTING)
+static int judgements;
+int antiphase_sgemm_judge(const void* args, double* seconds, double* cublas_seconds, double* times, size_t* borrowed) {
+  int (*next)(const void*, double*, double*, double*, size_t*);
+  *(void**)&next = dlsym(RTLD_NEXT, "antiphase_sgemm_judge");
+  ++judgements;
+  return next(args, seconds, cublas_seconds, times, borrowed);
+}
+__attribute__((destructor)) static void tell(void) { fprintf(stderr, "%d judgements\n", judgements); }
 #else
 int cublasSgemm_v2(void);
 int cublasSgemm_v2(void) { return 4711; }

@@ -14,8 +14,9 @@
     calls       single products: what the environment says of them, and what is told of them
     ended       programs that are killed, crash or leave, as children of antiphase_cublas_run()
     symbols     what the interposer shows and asks for
+    signatures  how its entries are called, beside cuBLAS's own header
 
-Exit status: 0 right, 1 wrong.
+Exit status: 0 right, 1 wrong, 77 there is no header of cuBLAS 12 or later.
 """
 import argparse
 import errno
@@ -37,7 +38,8 @@ class Clients:
     """Programs and libraries in a folder, and the interposer to put in front of them."""
 
     def __init__(self, options, folder):
-        self.sources, self.interposer, self.folder = options.root / "tests/cublas", options.interposer, folder
+        self.root, self.sources = options.root, options.root / "tests/cublas"
+        self.interposer, self.folder = options.interposer, folder
         for version in (12, 13, 14):
             (folder / "fake.map").write_text(f"libcublas.so.{version} {{ global: cublas*; local: *; }};\n")
             self.compile("fake_cublas.c", f"libcublas.so.{version}", "-shared", f"-DLIBRARY={version}", f"-Wl,-soname,libcublas.so.{version}",
@@ -46,12 +48,23 @@ class Clients:
             self.compile("neighbours.c", name, "-shared", f"-D{define}", f"-Wl,-soname,{name}")
 
     def compile(self, source, output, *flags):
-        self.execute("gcc", "-std=gnu11", "-O1", "-fPIC", "-Wall", "-Wextra", "-Werror", f"-I{self.sources}", self.sources / source, "-o",
+        self.execute("gcc", "-std=gnu11", "-O1", "-fPIC", "-Wall", "-Wextra", "-Werror", f"-I{self.root}", f"-I{self.sources}", self.sources / source, "-o",
                      self.folder / output, "-Wl,--no-as-needed", *(flag for flag in flags), f"-Wl,-rpath,{self.folder}", "-ldl", "-lm")
         return self.folder / output
 
     def client(self, name, version=13, *flags):
         return self.compile("client.c", name, "-shared", f"-DLIBRARY_EXPECTED={version}", *flags, self.folder / f"libcublas.so.{version}")
+
+    def table(self):
+        """The interposer's entries: each name with the types of its parameters."""
+        rows = self.folder / "rows.c"
+        rows.write_text("""#include "src/cublas/entry_points.h"
+                           #define TYPE(type, name) , type
+                           #define OTHER(entry) entry takes;
+                           #define PRODUCT(entry, SIGNATURE, INT) entry takes void* SIGNATURE(TYPE, INT);
+                           AP_CUBLAS_ENTRIES(PRODUCT, OTHER)""")
+        said = self.execute("gcc", "-E", "-P", f"-I{self.root}", rows).stdout
+        return {name: ["".join(one.split()) for one in types.split(",")] for name, types in re.findall(r"(\w+) takes([^;]*);", said)}
 
     def host(self):
         return self.compile("host.c", "host", self.folder / "libfirst.so", self.folder / "libsecond.so")
@@ -181,7 +194,7 @@ def calls(clients):
     program = clients.compile("calls.c", "calls", clients.folder / "libcublas.so.13")
 
     def run(*words, **environment):
-        done = clients.execute(program, *words, LD_PRELOAD=str(clients.interposer), **{"ANTIPHASE_DEVICE": "cpu"} | environment)
+        done = clients.execute(program, *words, **{"LD_PRELOAD": str(clients.interposer), "ANTIPHASE_DEVICE": "cpu"} | environment)
         return done.stdout.split(), done.stderr
 
     def said(*words, **environment):
@@ -194,6 +207,12 @@ def calls(clients):
 
     one = "real:33:21:17:1:0"
     least = {"ANTIPHASE_LEAST": "0"}
+    # A product that is taken is judged once, with or without C; one that is not, once for either; a repeated one never.
+    counting = clients.compile("neighbours.c", "libcounting.so", "-shared", "-DCOUNTING")
+    for words, environment, count in ((one, least, 1), ("real:33:21:17:9:0", least, 1), ("adds:33:21:17:9:0", least, 1),
+                                      ("nowhere:1:4096:4096:9:0", {}, 2)):
+        told = said(words, ANTIPHASE_REPORT="0", LD_PRELOAD=f"{counting}:{clients.interposer}", **environment)
+        expect(told, f"{count} judgements\n", f"how often {words} is judged")
     # When the line is told.
     expect(said(one, **least).startswith("antiphase: 1 of 1 products computed (100 %), "), True, "a line unasked")
     expect(said(one, **least, ANTIPHASE_REPORT="0"), "", "no line")
@@ -415,14 +434,40 @@ def symbols(clients):
     needed = re.findall(r"NEEDED.*\[(.*)\]", text)
     expect([name for name in needed if not OF_THE_SYSTEM.fullmatch(name)], ["libantiphase.so.0"], "libraries that it asks for")
     shown = {line.split()[-1] for line in clients.execute("nm", "--dynamic", "--defined-only", clients.interposer).stdout.splitlines()}
-    kinds = ("Sgemm_v2", "SgemmEx", "GemmEx", "SgemmStridedBatched", "GemmStridedBatchedEx", "SgemmBatched", "GemmBatchedEx")
+    served = set(clients.table())
     own = {f"antiphase_cublas_{name}" for name in ("enable", "disable", "report", "run")}
-    expect(shown, {f"cublas{kind}{suffix}" for kind in kinds for suffix in ("", "_64")} | {"cublasLtMatmul", "dlsym"} | own, "symbols that it shows")
+    expect(shown, served | {"dlsym"} | own, "symbols that it shows")
+    page = (clients.root / "docs/cublas.md").read_text()
+    listed = re.search(r"^## Which calls\n+(.*?) All others", page, re.DOTALL | re.MULTILINE)[1]
+    told = set(re.findall(r"`(cublas\w+)`", listed))
+    expect({name.removesuffix("_64") for name in served}, told, "entries that docs/cublas.md tells of")
+
+
+def signatures(clients):
+    files = [pathlib.Path(folder) / "cublas_api.h" for folder in ("/usr/local/cuda/include", "/usr/local/include", "/usr/include")]
+    text = next((file.read_text() for file in files if file.exists()), "")
+    version = re.search(r"define CUBLAS_VER_MAJOR (\d+)", text)
+    if version is None or int(version[1]) < 12:  # earlier ones have no functions for 64 bits
+        print("skipped: there is no header of cuBLAS 12 or later")
+        sys.exit(77)
+
+    def plain(parameter):
+        kind, _, is_array = re.fullmatch(r"(.*?)(\w+)(\[\])?", parameter.strip(), re.DOTALL).groups()
+        kind = re.sub("cublas(Operation|ComputeType|GemmAlgo)_t|cudaDataType", "int", kind)
+        kind = kind.replace("cublasHandle_t", "void*").replace("long long int", "long long")
+        return "".join((kind + "*" * bool(is_array)).split())
+
+    compared = clients.table()
+    del compared["cublasLtMatmul"]  # another header's
+    for name, parameters in compared.items():
+        declared = re.search(rf"cublasStatus_t CUBLASWINAPI {name}\((.*?)\);", text, re.DOTALL)
+        expected = [plain(one) for one in declared[1].split(",")] if declared else "no function"
+        expect(parameters, expected, f"how {name} is called")
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("what", choices=("linked", "lt", "loaded", "by_name", "unusual", "enabled", "settings", "calls", "ended", "symbols"))
+    parser.add_argument("what", choices=("linked", "lt", "loaded", "by_name", "unusual", "enabled", "settings", "calls", "ended", "symbols", "signatures"))
     parser.add_argument("--root", type=pathlib.Path, required=True)
     parser.add_argument("--interposer", type=pathlib.Path, required=True)
     options = parser.parse_args()

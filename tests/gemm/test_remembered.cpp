@@ -2,6 +2,7 @@
 // Calls that come again are not judged again: they run what they ran before, and any other call does not.
 #include <algorithm>
 #include <antiphase/executor/published.hpp>
+#include <antiphase/gemm_judgement.hpp>
 #include <functional>
 #include <thread>
 #include <utility>
@@ -236,6 +237,36 @@ TEST(remembered_calls, are_not_judged_again) {
   EXPECT_GT(first, 4);
   EXPECT_GT(second, 4);
   EXPECT_LE(third, 1);
+}
+
+// What was chosen to judge a call is what the call runs.
+TEST(remembered_calls, run_what_they_were_judged_by) {
+  const noted on(published_device("8.6"), launches::are_written_down);
+  asked q = nowhere(256, 256, 256, 5);
+  gemm_choice ran;
+  q.how.ran = &ran;  // such a call is not remembered
+  gemm(lent(on), q.what, q.how);
+  q.how.ran = nullptr;
+  const std::vector<std::string> right = std::exchange(on.launched, {});
+  const gemm_judgement is = judge(lent(on), q.what, q.how);
+  EXPECT_EQ(is.seconds, ran.predicted);
+  EXPECT_EQ(is.workspace, ran.workspace);
+  EXPECT_GT(is.workspace, 0U);
+  on.asked_for_limits = 0;
+  gemm(lent(on), q.what, q.how);
+  EXPECT_LT(on.asked_for_limits, 4);
+  EXPECT_EQ(on.launched, right);
+}
+
+// Where C overlaps A the judgement is the same, and the call is refused.
+TEST(remembered_calls, overlaps_are_refused_behind_a_judgement) {
+  const noted on(simulated_device(), launches::are_written_down);
+  asked q = nowhere(64, 64, 64, 6);
+  const gemm_judgement apart = judge(lent(on), q.what, q.how);
+  q.what.c.data = const_cast<float*>(q.what.a.data) + 8;
+  EXPECT_EQ(judge(lent(on), q.what, q.how).seconds, apart.seconds);
+  EXPECT_THROW(gemm(lent(on), q.what, q.how), bad_request);
+  EXPECT_TRUE(on.launched.empty());
 }
 
 // Of the same addresses: what a device runs, another does not, be it called the same or have the same numbers.

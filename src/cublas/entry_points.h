@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+// The functions of cuBLAS that the interposer stands in front of, one row each. The enumeration, the names and
+// the definitions are made from these rows; so are the fake cuBLAS of the tests and its clients, which are C.
+#pragma once
+#include <stdint.h>
+
+// A signature lists the parameters behind the handle: P(type, name). INT is the type of extents; names are
+// those of the members of `product`.
+// clang-format off
+#define AP_SGEMM(P, INT)                                                         \
+  P(int, op_a) P(int, op_b) P(INT, m) P(INT, n) P(INT, k) P(const float*, alpha) \
+  P(const float*, a) P(INT, lda)                                                 \
+  P(const float*, b) P(INT, ldb) P(const float*, beta)                           \
+  P(float*, c) P(INT, ldc)
+#define AP_SGEMM_EX(P, INT)                                                      \
+  P(int, op_a) P(int, op_b) P(INT, m) P(INT, n) P(INT, k) P(const float*, alpha) \
+  P(const void*, a) P(int, type_a) P(INT, lda)                                   \
+  P(const void*, b) P(int, type_b) P(INT, ldb) P(const float*, beta)             \
+  P(void*, c) P(int, type_c) P(INT, ldc)
+#define AP_GEMM_EX(P, INT)                                                      \
+  P(int, op_a) P(int, op_b) P(INT, m) P(INT, n) P(INT, k) P(const void*, alpha) \
+  P(const void*, a) P(int, type_a) P(INT, lda)                                  \
+  P(const void*, b) P(int, type_b) P(INT, ldb) P(const void*, beta)             \
+  P(void*, c) P(int, type_c) P(INT, ldc) P(int, compute) P(int, algorithm)
+#define AP_SGEMM_STRIDED(P, INT)                                                 \
+  P(int, op_a) P(int, op_b) P(INT, m) P(INT, n) P(INT, k) P(const float*, alpha) \
+  P(const float*, a) P(INT, lda) P(long long, step_a)                            \
+  P(const float*, b) P(INT, ldb) P(long long, step_b) P(const float*, beta)      \
+  P(float*, c) P(INT, ldc) P(long long, step_c) P(INT, count)
+#define AP_GEMM_STRIDED_EX(P, INT)                                                       \
+  P(int, op_a) P(int, op_b) P(INT, m) P(INT, n) P(INT, k) P(const void*, alpha)          \
+  P(const void*, a) P(int, type_a) P(INT, lda) P(long long, step_a)                      \
+  P(const void*, b) P(int, type_b) P(INT, ldb) P(long long, step_b) P(const void*, beta) \
+  P(void*, c) P(int, type_c) P(INT, ldc) P(long long, step_c) P(INT, count) P(int, compute) P(int, algorithm)
+#define AP_SGEMM_BATCHED(P, INT)                                                 \
+  P(int, op_a) P(int, op_b) P(INT, m) P(INT, n) P(INT, k) P(const float*, alpha) \
+  P(const float* const*, a) P(INT, lda)                                          \
+  P(const float* const*, b) P(INT, ldb) P(const float*, beta)                    \
+  P(float* const*, c) P(INT, ldc) P(INT, count)
+#define AP_GEMM_BATCHED_EX(P, INT)                                              \
+  P(int, op_a) P(int, op_b) P(INT, m) P(INT, n) P(INT, k) P(const void*, alpha) \
+  P(const void* const*, a) P(int, type_a) P(INT, lda)                           \
+  P(const void* const*, b) P(int, type_b) P(INT, ldb) P(const void*, beta)      \
+  P(void* const*, c) P(int, type_c) P(INT, ldc) P(INT, count) P(int, compute) P(int, algorithm)
+
+// PRODUCT(name, signature, INT), in the order of profiles; OTHER(name): one that entries.cpp defines itself.
+#define AP_CUBLAS_ENTRIES(PRODUCT, OTHER)                             \
+  PRODUCT(cublasSgemm_v2, AP_SGEMM, int)                              \
+  PRODUCT(cublasSgemm_v2_64, AP_SGEMM, int64_t)                       \
+  PRODUCT(cublasSgemmEx, AP_SGEMM_EX, int)                            \
+  PRODUCT(cublasSgemmEx_64, AP_SGEMM_EX, int64_t)                     \
+  PRODUCT(cublasGemmEx, AP_GEMM_EX, int)                              \
+  PRODUCT(cublasGemmEx_64, AP_GEMM_EX, int64_t)                       \
+  PRODUCT(cublasSgemmStridedBatched, AP_SGEMM_STRIDED, int)           \
+  PRODUCT(cublasSgemmStridedBatched_64, AP_SGEMM_STRIDED, int64_t)    \
+  PRODUCT(cublasGemmStridedBatchedEx, AP_GEMM_STRIDED_EX, int)        \
+  PRODUCT(cublasGemmStridedBatchedEx_64, AP_GEMM_STRIDED_EX, int64_t) \
+  PRODUCT(cublasSgemmBatched, AP_SGEMM_BATCHED, int)                  \
+  PRODUCT(cublasSgemmBatched_64, AP_SGEMM_BATCHED, int64_t)           \
+  PRODUCT(cublasGemmBatchedEx, AP_GEMM_BATCHED_EX, int)               \
+  PRODUCT(cublasGemmBatchedEx_64, AP_GEMM_BATCHED_EX, int64_t)        \
+  OTHER(cublasLtMatmul)
+// clang-format on
