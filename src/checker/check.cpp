@@ -12,6 +12,7 @@
 
 #include "executor.hpp"
 #include "lists.hpp"
+#include "model.hpp"
 #include "places.hpp"
 #include "process.hpp"
 #include "src/executor/cpu/observer.hpp"
@@ -98,16 +99,19 @@ outcome run_here(const program_of_runs& program, const check_options& options, c
                  const run_processes::fork_point& begins = {}) {
   outcome result;
   m.reset();
-  if (asked.draw) m.log.emplace();
+  if (asked.draw) m.write_down_run();
   check_run how = asked.how;
   const std::shared_ptr<executor> on = checker_detail::make_checking_executor(options_for(options, asked), m);
   if (begins)
     m.schedule_begins = [&] {
       const run_request now = begins();
-      if (now.draw) m.log.emplace();
+      if (now.draw) m.write_down_run();
       how = now.how;
       checker_detail::schedule_as(*on, options_for(options, now));
     };
+  const auto drawn = [&](const checker_detail::event_log::snapshot& s) {
+    return checker_detail::event_log::drawn(s, [&](checker_detail::place_number p) { return m.places.first_line(p); });
+  };
   finding fault;
   bool failed = false;
   try {
@@ -127,31 +131,32 @@ outcome run_here(const program_of_runs& program, const check_options& options, c
     fault.access = {
         .action = f.happened, .at = {}, .through = {}, .callers = {}, .block = f.block, .thread = everybody ? -1 : f.thread, .when = {}};
     const bool has_place = f.where.line() != 0 || (everybody && f.code != nullptr);
-    const checker_detail::place_number at = has_place ? m.number_of(f.code, f.where) : 0;
-    if (has_place) place(fault.access, m.lines(at));
-    if (m.log)
-      fault.drawn = m.draw(m.log->taken({.now = {{m.log->block_at(f.block), f.thread}, at, f.happened},
-                                         .earlier = {},
-                                         .others = true,
-                                         .for_ever = everybody,
-                                         .is_thread = !everybody && f.thread >= 0}));
+    const checker_detail::place_number at = has_place ? m.places.number_of(f.code, f.where) : 0;
+    if (has_place) place(fault.access, m.places.lines(at));
+    if (m.clocks.log != nullptr)
+      fault.drawn = drawn(m.clocks.log->taken({.now = {{m.clocks.log->block_at(f.block), f.thread}, at, f.happened},
+                                               .earlier = {},
+                                               .others = true,
+                                               .for_ever = everybody,
+                                               .is_thread = !everybody && f.thread >= 0}));
   } catch (const std::exception& e) {
     failed = true;
     fault.kind = finding_kind::wrong_result;
-    fault.kernel = m.kernel_name();
+    fault.kernel = m.findings.kernel;
     fault.access.action = e.what();
-    if (m.log) fault.drawn = m.draw(m.log->taken({.now = {}, .earlier = {}, .last_kernel = true, .is_thread = false}));
-    if (const auto* old = m.brought_old()) {
+    if (m.clocks.log != nullptr)
+      fault.drawn = drawn(m.clocks.log->taken({.now = {}, .earlier = {}, .last_kernel = true, .is_thread = false}));
+    if (const auto& old = m.brought_old) {
       fault.earlier = old->load;
       fault.earlier->action = "read of an old value";
-      place(*fault.earlier, m.lines(old->at));
+      place(*fault.earlier, m.places.lines(old->at));
       fault.missing = "what tells that thread of the write: a fence or release behind it, a fence or acquire before the read";
     }
   }
-  for (auto& f : m.findings()) {
-    place(f.what.access, m.lines(f.at), f.callers);
-    if (f.what.earlier) place(*f.what.earlier, m.lines(f.earlier));
-    if (m.log) f.what.drawn = m.draw(f.drawn);
+  for (auto& f : m.findings.all()) {
+    place(f.what.access, m.places.lines(f.at), f.callers);
+    if (f.what.earlier) place(*f.what.earlier, m.places.lines(f.earlier));
+    if (m.clocks.log != nullptr) f.what.drawn = drawn(f.drawn);
     result.findings.push_back(std::move(f.what));
   }
   if (failed) {
@@ -159,10 +164,10 @@ outcome run_here(const program_of_runs& program, const check_options& options, c
     result.findings.push_back(std::move(fault));
   }
   for (finding& f : result.findings) f.first = how;
-  result.notes = m.notes();
-  result.accesses = m.accesses();
-  result.tracked = m.memory().bytes_tracked();
-  result.kept = m.memory().bytes_kept();
+  result.notes = m.findings.notes();
+  result.accesses = m.history.effort.accesses;
+  result.tracked = m.memory.bytes_tracked();
+  result.kept = m.memory.bytes_kept();
   return result;
 }
 

@@ -14,12 +14,6 @@
 
 namespace antiphase::checker_detail {
 
-// Of which asynchronous actor, and which of its groups: copies and stores of a thread; loads that an mbarrier counts, in a phase of it.
-struct copy_group {
-  std::uintptr_t of = 0;  // 0: none
-  std::uint64_t number = 0;
-};
-
 // The last events of every thread, in the order of the schedule. Between two events of order, what a thread does in one place is one event.
 class event_log {
  public:

@@ -5,6 +5,7 @@
 #include <cstring>
 #include <map>
 
+#include "model.hpp"
 #include "places.hpp"
 #include "src/executor/cpu/launch.hpp"
 #include "src/executor/scratch.hpp"
@@ -47,9 +48,9 @@ void write() {
   t.loads.something_else();
   t.owner->note_write();
 }
-void give_way(bool only_reads, const void* code) {
+void give_way(atomic_kind kind, const void* code) {
   thread_state& t = cpu_detail::here();
-  if (only_reads && t.loads.is_waiting()) return;  // it lets others go first soon
+  if (kind == atomic_kind::load && t.loads.is_waiting()) return;  // it lets others go first soon
   t.code = code;
   t.inside_hook = true;
   t.owner->give_way(t);
@@ -64,22 +65,22 @@ class model_observer final : public cpu_detail::observer {
     if (bytes > shadow::shared_bytes)
       throw not_supported("the blocks that are resident at once have " + std::to_string(bytes) +
                           " bytes of shared memory together: the checker follows " + std::to_string(shadow::shared_bytes));
-    return m_.memory().shared();
+    return m_.memory.shared();
   }
   void launch_begins(const cpu_detail::launch_state& launch, stream on) override {
     launched_ = static_cast<std::uint32_t>(launch.grid.count() / static_cast<unsigned>(launch.what.cluster));
     begun_ = 0;
-    effort_before_ = m_.effort();
-    m_.begin_launch(launch.what.name, launch.params, launch.what.params_bytes, on, launch.what.overlaps_previous);
+    effort_before_ = m_.history.effort.total();
+    m_.begin_launch(launch.what.name, launch.params, launch.what.params_bytes, on,
+                    launch.what.overlaps_previous ? overlap::yes : overlap::no);
   }
   void launch_ends() override {
-    m_.set_current(nullptr);
-    m_.ignore_host();
+    runs(nullptr);
     m_.end_launch();
     clusters_.clear();
     clusters_before_ += launched_;
   }
-  bool enough() override { return most_accesses_ > 0 && begun_ > 0 && m_.effort() - effort_before_ >= most_accesses_; }
+  bool enough() override { return most_accesses_ > 0 && begun_ > 0 && m_.history.effort.total() - effort_before_ >= most_accesses_; }
   void block_begins(block_state& b) override {
     ++begun_;
     auto* block = m_.begin_block(b.index, b.threads, b.shared, b.shared_bytes, b.cluster_extent > 1 ? number_of(*b.cluster) : 0);
@@ -88,32 +89,30 @@ class model_observer final : public cpu_detail::observer {
   }
   void block_ends(block_state& b) override { m_.end_block(*static_cast<block_model*>(b.watched)); }
   void runs(thread_state* t) override {
-    if (t == nullptr) {
-      m_.set_current(nullptr);
-      return m_.ignore_host();
-    }
-    m_.set_current(&model_of(*t));
-    m_.stack_low = reinterpret_cast<std::uintptr_t>(t->self.bottom);
-    m_.stack_high = m_.stack_low + t->self.size;
-    m_.ignore_stack();
+    m_.set_current(t != nullptr ? &model_of(*t) : nullptr);
+    if (t == nullptr) return m_.host.pass_over(everything_but(m_.memory));
+    m_.host.stack = {reinterpret_cast<std::uintptr_t>(t->self.bottom), t->self.size};
+    m_.host.pass_over(m_.host.stack);
   }
   void thread_ends(thread_state& t, cpu_detail::place) override { m_.end_thread(model_of(t)); }
 
   void met(block_state& b, std::span<thread_state* const> threads) override {
-    meet(threads, static_cast<int>(threads.size()) == b.running);
+    m_.meet(models_of(threads), static_cast<int>(threads.size()) == b.running ? meeting::of_block : meeting::of_some);
   }
-  void arrived(thread_state& t, const void* barrier) override { m_.release(model_of(t), named_[barrier], "arrives at a named barrier"); }
+  void arrived(thread_state& t, const void* barrier) override {
+    m_.clocks.release(model_of(t), named_[barrier], "arrives at a named barrier");
+  }
   void passed(const void* barrier, std::span<thread_state* const> waiting) override {
     const knowledge_ptr all = std::move(named_[barrier]);
     named_.erase(barrier);
-    for (thread_state* t : waiting) m_.acquire(model_of(*t), all, "waits at a named barrier");
+    for (thread_state* t : waiting) m_.clocks.acquire(model_of(*t), all, "waits at a named barrier");
   }
 
-  void previous_grid_waited(thread_state& t) override { m_.wait_for_launch(model_of(t)); }
+  void previous_grid_waited(thread_state& t) override { m_.clocks.wait_for_launch(model_of(t)); }
   void cluster_arrived(thread_state& t, bool releases) override {
-    m_.arrive_in_cluster(model_of(t));
+    m_.barriers.arrive_in_cluster(model_of(t));
     if (!releases) return;
-    m_.release(model_of(t), clusters_[number_of(*t.home->cluster)].arrived, "arrives at the cluster's barrier");
+    m_.clocks.release(model_of(t), clusters_[number_of(*t.home->cluster)].arrived, "arrives at the cluster's barrier");
   }
   void cluster_phase_ended(cpu_detail::cluster_state& c) override {
     cluster_barrier& b = clusters_[number_of(c)];
@@ -121,68 +120,68 @@ class model_observer final : public cpu_detail::observer {
     b.arrived = nullptr;
   }
   void cluster_waited(thread_state& t) override {
-    m_.acquire(model_of(t), clusters_[number_of(*t.home->cluster)].ended, "waits at the cluster's barrier");
-    m_.cluster_met(model_of(t));
+    m_.clocks.acquire(model_of(t), clusters_[number_of(*t.home->cluster)].ended, "waits at the cluster's barrier");
+    m_.barriers.met_in_cluster(model_of(t));
   }
 
   void copy_issued(thread_state& t, const cpu_detail::async_copy& c, cpu_detail::place where) override {
-    m_.issue_copy(model_of(t), c.to, c.from, static_cast<std::size_t>(c.bytes), static_cast<std::size_t>(c.from_source), at(t, where));
+    m_.async.issue_copy(model_of(t), c.to, c.from, static_cast<std::size_t>(c.bytes), static_cast<std::size_t>(c.from_source),
+                        at(t, where));
   }
-  void copies_committed(thread_state& t) override { m_.commit_copies(model_of(t)); }
-  void copies_waited(thread_state& t, int groups_left) override { m_.wait_copies(model_of(t), groups_left); }
+  void copies_committed(thread_state& t) override { m_.async.commit_copies(model_of(t)); }
+  void copies_waited(thread_state& t, int groups_left) override { m_.async.wait_copies(model_of(t), groups_left); }
 
   void mbarrier_initialised(thread_state& t, const std::uint64_t* word, cpu_detail::place where) override {
-    m_.init_barrier(model_of(t), word, at(t, where));
+    m_.async.init_barrier(model_of(t), word, at(t, where));
   }
   void mbarrier_touched(thread_state& t, const std::uint64_t* word, cpu_detail::place where) override {
-    m_.touch_barrier(model_of(t), word, at(t, where));
+    m_.async.touch_barrier(model_of(t), word, at(t, where));
   }
-  void mbarrier_arrived(thread_state& t, const std::uint64_t* word) override { m_.arrive_barrier(model_of(t), word); }
-  void mbarrier_phase_ended(block_state& b, const std::uint64_t* word) override {
-    m_.end_phase(*static_cast<block_model*>(b.watched), word);
-  }
-  void mbarrier_waited(thread_state& t, const std::uint64_t* word) override { m_.wait_barrier(model_of(t), word); }
+  void mbarrier_arrived(thread_state& t, const std::uint64_t* word) override { m_.barriers.arrive(model_of(t), word); }
+  void mbarrier_phase_ended(block_state&, const std::uint64_t* word) override { m_.barriers.end_phase(word); }
+  void mbarrier_waited(thread_state& t, const std::uint64_t* word) override { m_.barriers.wait(model_of(t), word); }
   void bulk_load_issued(thread_state& t, const cpu_detail::bulk_load_state& l, cpu_detail::place where) override {
-    m_.issue_load(model_of(t), l.to, l.bytes, cpu_detail::sources(l), l.word, at(t, where));
+    m_.async.issue_load(model_of(t), l.to, l.bytes, cpu_detail::sources(l), l.word, at(t, where));
   }
-  std::uint32_t copies_tracked(thread_state& t, const std::uint64_t* word) override { return m_.track_copies(model_of(t), word); }
+  std::uint32_t copies_tracked(thread_state& t, const std::uint64_t* word) override { return m_.barriers.track_copies(model_of(t), word); }
   void copies_arrived(thread_state& t, const std::uint64_t* word, std::uint32_t tracked) override {
-    m_.arrive_with_copies(model_of(t), word, tracked);
+    m_.barriers.arrive_with_copies(model_of(t), word, tracked);
   }
   void bulk_store_issued(thread_state& t, const cpu_detail::bulk_store_state& s, cpu_detail::place where) override {
-    m_.issue_store(model_of(t), cpu_detail::destinations(s), s.from, s.bytes, at(t, where), s.updates ? scope::device : scope{});
+    m_.async.issue_store(model_of(t), cpu_detail::destinations(s), s.from, s.bytes, at(t, where), s.updates ? scope::device : scope{});
   }
-  void bulk_stores_committed(thread_state& t) override { m_.commit_stores(model_of(t)); }
+  void bulk_stores_committed(thread_state& t) override { m_.async.commit_stores(model_of(t)); }
   void bulk_stores_waited(thread_state& t, int groups_left, machine::bulk_done what) override {
-    m_.wait_stores(model_of(t), groups_left, what == machine::bulk_done::written);
+    m_.async.wait_stores(model_of(t), groups_left, what == machine::bulk_done::written ? stores::written : stores::read);
   }
   void proxy_fence(thread_state& t, machine::proxy of) override {
     if (of == machine::proxy::both)
-      m_.proxy_fence(model_of(t));
+      m_.clocks.proxy_fence(model_of(t));
     else
-      m_.proxy_fence(model_of(t), {of == machine::proxy::shared ? space::shared : space::global});
+      m_.clocks.proxy_fence(model_of(t), {of == machine::proxy::shared ? space::shared : space::global});
   }
-  void mbarrier_fence(thread_state& t) override { m_.mbarrier_fence(model_of(t)); }
+  void mbarrier_fence(thread_state& t) override { m_.barriers.fence(model_of(t)); }
 
   void atomic_begins(thread_state& t, const void* p, const machine::atomic_step& step, std::uint64_t expected,
                      cpu_detail::place where) override {
     at(t, where);
     const auto bytes = static_cast<std::size_t>(step.bytes);
-    const bool may_fail = step.what == atomic_update::compare_exchange && m_.is_followed(p, bytes);
+    const bool may_fail = step.what == atomic_update::compare_exchange && m_.memory.follows(p, bytes);
     machine::next_scope = step.reach;
-    m_.atomic(p, bytes, true, !may_fail || std::memcmp(p, &expected, bytes) == 0, static_cast<order>(step.how), t.code);
+    const bool fails = may_fail && std::memcmp(p, &expected, bytes) != 0;
+    m_.atomic(p, bytes, fails ? atomic_kind::load : atomic_kind::update, static_cast<order>(step.how), t.code);
   }
 
   void read_by_verb(thread_state& t, const void* from, std::size_t bytes) override { m_.access(from, bytes, access_kind::read, t.code); }
   void matrix_issued(std::span<thread_state* const> warp, std::span<const std::span<const unsigned char>> reads,
                      cpu_detail::place where) override {
-    m_.issue_matrix(models_of(warp), reads, at(*warp.front(), where));
+    m_.async.issue_matrix(models_of(warp), reads, at(*warp.front(), where));
   }
   void matrices_committed(std::span<thread_state* const> warp) override {
-    for (thread_state* t : warp) m_.commit_matrix(model_of(*t));
+    for (thread_state* t : warp) m_.async.commit_matrix(model_of(*t));
   }
   void matrices_waited(std::span<thread_state* const> warp, int groups_left) override {
-    for (thread_state* t : warp) m_.wait_matrix(model_of(*t), groups_left);
+    for (thread_state* t : warp) m_.async.wait_matrix(model_of(*t), groups_left);
   }
 
   void limit_accesses(std::uint64_t most) { most_accesses_ = most; }
@@ -190,8 +189,7 @@ class model_observer final : public cpu_detail::observer {
 
  private:
   std::uint32_t number_of(const cpu_detail::cluster_state& c) const { return clusters_before_ + static_cast<std::uint32_t>(c.number) + 1; }
-  place_number at(const thread_state& t, cpu_detail::place where) { return m_.number_of(t.code, where); }
-  void meet(std::span<thread_state* const> threads, bool whole_block) { m_.meet(models_of(threads), whole_block); }
+  place_number at(const thread_state& t, cpu_detail::place where) { return m_.places.number_of(t.code, where); }
   std::span<thread_model* const> models_of(std::span<thread_state* const> threads) {
     meeting_.clear();
     for (thread_state* t : threads) meeting_.push_back(&model_of(*t));
@@ -213,18 +211,18 @@ class model_observer final : public cpu_detail::observer {
 class checking_executor final : public executor {
  public:
   checking_executor(const cpu_options& options, model& m) : options_(options), m_(m), watch_(m) {
-    m_.host_allows = machine_allows;
-    m_.stop = leave_kernel;
-    m_.on_look = look;
-    m_.on_write = write;
-    m_.give_way = give_way;
+    m_.host.also = machine_allows;
+    m_.history.stop = leave_kernel;
+    m_.loops.on_look = look;
+    m_.loops.on_write = write;
+    m_.loops.give_way = give_way;
   }
 
   target kind() const override { return target::checked; }
   const device_limits& limits() const override { return options_.limits; }
 
-  void* allocate(std::size_t bytes) const override { return m_.allocate(bytes); }
-  void deallocate(void* memory) const noexcept override { m_.free(memory); }
+  void* allocate(std::size_t bytes) const override { return m_.memory.allocate(bytes); }
+  void deallocate(void* memory) const noexcept override { m_.memory.free(memory); }
   void copy_in(void* device, const void* host, std::size_t bytes, stream on) const override {
     if (m_.host_access(device, bytes, access_kind::write, on, "copy to the device") && bytes > 0) std::memcpy(device, host, bytes);
   }
@@ -236,7 +234,7 @@ class checking_executor final : public executor {
     const bool writable = m_.host_access(to, bytes, access_kind::write, on, "copy on the device");
     if (readable && writable && bytes > 0) std::memmove(to, from, bytes);
   }
-  void synchronize(stream on) const override { m_.synchronize(on); }
+  void synchronize(stream on) const override { m_.launches.synchronize(on); }
   double milliseconds(const std::function<void(stream)>& queue, stream on) const override {
     queue(on);
     return 0;  // a checked run measures nothing
@@ -261,7 +259,7 @@ class checking_executor final : public executor {
       ~following() { active = before; }
       model* before;
     } now(m_);
-    m_.late_writes = options_.copies == landing::late;
+    m_.old.on = options_.copies == landing::late;
     return workers_.launch(options_, k, grid, params, on, &watch_, chosen_);
   }
 

@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // The CPU executor of one checked run: its memory and its launches go through a model.
 #pragma once
+#include <antiphase/executor/cpu/cpu_executor.hpp>
 #include <memory>
-
-#include "model.hpp"
+#include <vector>
 
 namespace antiphase::checker_detail {
+
+class model;
 
 // `options` must have one worker. The model belongs to the OS thread that uses the executor and outlives it.
 std::shared_ptr<executor> make_checking_executor(const cpu_options& options, model& m);

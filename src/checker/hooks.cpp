@@ -8,135 +8,130 @@
 
 namespace antiphase::checker_detail {
 
+namespace {
+
 // Most accesses need no more than this: reads of what has been read before at the same time and place, by the same warp or another of the
 // block, and writes to what all know that touched it before. Most others are the first of their kind, which find nothing. Everything else,
 // and every finding, is for model::access().
-struct hook_access {
-  [[gnu::always_inline]] static inline bool read(model& m, const void* p, std::size_t bytes, const void* code) {
-    return m.current_ != nullptr && (quick_read(m, reinterpret_cast<std::uintptr_t>(p), bytes / 4, code) || m.reads_anew(p, bytes, code));
-  }
-  [[gnu::always_inline]] static inline bool write(model& m, const void* p, std::size_t bytes, const void* code) {
-    return m.current_ != nullptr && (quick_write(m, reinterpret_cast<std::uintptr_t>(p), bytes / 4, code) || m.writes_anew(p, bytes, code));
-  }
-
- private:
-  [[gnu::always_inline]] static inline bool quick_read(model& m, std::uintptr_t address, std::size_t words, const void* code) {
-    const std::size_t offset = address - m.memory_.lowest();
-    if (offset >= m.memory_.size()) return address >= m.stack_low && address < m.stack_high;
-    const std::uintptr_t place = reinterpret_cast<std::uintptr_t>(code) - code_base;
-    if (offset % 4 != 0 || place >= model::far_code) return false;
-    const thread_model& t = *m.current_;
-    const stamp now = *t.time;
-    cell* c = m.memory_.cells() + offset / 4;
-    std::uint32_t before = t.lane;  // still its bit at the end: it has read all of them here already
-    for (const cell* end = c + words; c < end; ++c) {
-      reader& r = c->first;
-      const bool first =
-          r.block == t.block && r.unit == t.warp && r.kind == warp_reads && r.scope == 0 && r.time == now && r.place == place;
-      reader_group* g = nullptr;
-      if (!first || r.lanes == 0) {
-        if (c->more == 0 || c->state == cell_state::split) return false;
-        g = &m.memory_.group(c->more);
-        if (!g->at(t.block, now, static_cast<place_number>(place))) return false;
-      }
-      if (!m.surely_knows_writer(t, *c)) return false;
-      std::uint32_t& lanes = g != nullptr ? g->lanes()[t.warp] : r.lanes;
-      before &= lanes;
-      lanes |= t.lane;
+[[gnu::always_inline]] inline bool quick_read(model& m, const void* p, std::size_t words, const void* code) {
+  const std::size_t offset = reinterpret_cast<std::uintptr_t>(p) - m.memory.lowest();
+  if (offset >= m.memory.size()) return m.host.stack.holds(reinterpret_cast<std::uintptr_t>(p));
+  const std::uintptr_t place = reinterpret_cast<std::uintptr_t>(code) - code_base;
+  if (offset % 4 != 0 || place >= place_table::far_code) return false;
+  const thread_model& t = *m.current();
+  const stamp now = *t.time;
+  cell* c = m.memory.cells() + offset / 4;
+  std::uint32_t before = t.lane;  // still its bit at the end: it has read all of them here already
+  for (const cell* end = c + words; c < end; ++c) {
+    reader& r = c->first;
+    const bool first = r.block == t.block && r.unit == t.warp && r.kind == warp_reads && r.scope == 0 && r.time == now && r.place == place;
+    reader_group* g = nullptr;
+    if (!first || r.lanes == 0) {
+      if (c->more == 0 || c->state == cell_state::split) return false;
+      g = &m.memory.group(c->more);
+      if (!g->at(t.block, now, static_cast<place_number>(place))) return false;
     }
-    ++m.accesses_;
-    if (m.log) [[unlikely]]
-      m.write_down(event_kind::read, reinterpret_cast<const void*>(address), words * 4, static_cast<place_number>(place));
-    if (before != 0) m.read_again(reinterpret_cast<const void*>(address), words * 4, code);
-    return true;
+    if (!access_history::surely_knows_writer(t, *c)) return false;
+    std::uint32_t& lanes = g != nullptr ? g->lanes()[t.warp] : r.lanes;
+    before &= lanes;
+    lanes |= t.lane;
   }
+  ++m.history.effort.accesses;
+  if (m.clocks.log != nullptr) [[unlikely]]
+    m.write_down(event_kind::read, p, words * 4, static_cast<place_number>(place));
+  if (before != 0) m.loops.read_again(p, words * 4, code);
+  return true;
+}
 
-  [[gnu::always_inline]] static inline bool quick_write(model& m, std::uintptr_t address, std::size_t words, const void* code) {
-    const std::size_t offset = address - m.memory_.lowest();
-    if (offset >= m.memory_.size()) return address >= m.stack_low && address < m.stack_high;
-    const std::uintptr_t place = reinterpret_cast<std::uintptr_t>(code) - code_base;
-    if (offset % 4 != 0 || place >= model::far_code) return false;
-    const thread_model& t = *m.current_;
-    cell* const start = m.memory_.cells() + offset / 4;
-    for (const cell* c = start; c < start + words; ++c) {
-      if (offset < shadow::shared_bytes && c->block != t.block)
-        return false;  // an earlier block's: whether it is this one's too, visit() knows
-      if (!m.surely_knows_writer(t, *c) || !m.surely_knows_readers(t, *c)) return false;
-    }
-    for (cell* c = start; c < start + words; ++c) m.write_over(*c, t, static_cast<place_number>(place));
-    ++m.accesses_;
-    if (m.log) [[unlikely]]
-      m.write_down(event_kind::write, reinterpret_cast<const void*>(address), words * 4, static_cast<place_number>(place));
-    return true;
+[[gnu::always_inline]] inline bool quick_write(model& m, const void* p, std::size_t words, const void* code) {
+  const std::size_t offset = reinterpret_cast<std::uintptr_t>(p) - m.memory.lowest();
+  if (offset >= m.memory.size()) return m.host.stack.holds(reinterpret_cast<std::uintptr_t>(p));
+  const std::uintptr_t place = reinterpret_cast<std::uintptr_t>(code) - code_base;
+  if (offset % 4 != 0 || place >= place_table::far_code) return false;
+  const thread_model& t = *m.current();
+  cell* const start = m.memory.cells() + offset / 4;
+  for (const cell* c = start; c < start + words; ++c) {
+    if (offset < shadow::shared_bytes && c->block != t.block)
+      return false;  // an earlier block's: whether it is this one's too, visit() knows
+    if (!access_history::surely_knows_writer(t, *c) || !m.history.surely_knows_readers(t, *c)) return false;
   }
-};
+  for (cell* c = start; c < start + words; ++c) m.history.write_over(*c, t, static_cast<place_number>(place));
+  ++m.history.effort.accesses;
+  if (m.clocks.log != nullptr) [[unlikely]]
+    m.write_down(event_kind::write, p, words * 4, static_cast<place_number>(place));
+  return true;
+}
 
-namespace {
+[[gnu::always_inline]] inline bool reads_quickly(model& m, const void* p, std::size_t bytes, const void* code) {
+  return m.current() != nullptr && (quick_read(m, p, bytes / 4, code) || m.reads_anew(p, bytes, code));
+}
+[[gnu::always_inline]] inline bool writes_quickly(model& m, const void* p, std::size_t bytes, const void* code) {
+  return m.current() != nullptr && (quick_write(m, p, bytes / 4, code) || m.writes_anew(p, bytes, code));
+}
 
 template <std::size_t Bytes> [[gnu::always_inline]] inline void read(const void* p, const void* code) {
   model* m = active;
   if (m == nullptr) return;
-  m->put_back();
-  if (Bytes >= 4 && hook_access::read(*m, p, Bytes, code)) return;
+  m->old.put_back();
+  if (Bytes >= 4 && reads_quickly(*m, p, Bytes, code)) return;
   m->access(p, Bytes, access_kind::read, code);
 }
 [[gnu::always_inline]] inline void any(const void* p, std::size_t bytes, access_kind kind, const void* code) {
   model* m = active;
   if (m == nullptr) return;
-  m->put_back();
+  m->old.put_back();
   m->access(p, bytes, kind, code);
 }
 template <std::size_t Bytes> [[gnu::always_inline]] inline void write(const void* p, const void* code) {
   model* m = active;
   if (m == nullptr) return;
-  m->put_back();
-  if (Bytes >= 4 && hook_access::write(*m, p, Bytes, code)) return m->wrote(p);
+  m->old.put_back();
+  if (Bytes >= 4 && writes_quickly(*m, p, Bytes, code)) return m->loops.wrote(p);
   m->access(p, Bytes, access_kind::write, code);
 }
 
 // A volatile access is a relaxed one of system scope (PTX ISA, ld.volatile): of 16 bytes, two.
-void relaxed_volatile(model& m, const void* p, std::size_t bytes, access_kind kind, const void* code) {
+void relaxed_volatile(model& m, const void* p, std::size_t bytes, atomic_kind kind, const void* code) {
   for (std::size_t done = 0; done < bytes; done += 8) {
     machine::next_scope = scope::system;
-    m.atomic(static_cast<const unsigned char*>(p) + done, std::min<std::size_t>(bytes - done, 8), kind == access_kind::read,
-             kind == access_kind::write, order::relaxed, code);
+    m.atomic(static_cast<const unsigned char*>(p) + done, std::min<std::size_t>(bytes - done, 8), kind, order::relaxed, code);
   }
 }
 void read_volatile(const void* p, std::size_t bytes, const void* code) {
   model* m = active;
-  if (m == nullptr || !m->follows(p)) return any(p, bytes, access_kind::read, code);
-  m->put_back();
-  m->comes_to_atomic(p, true, code);
+  if (m == nullptr || m->current() == nullptr || !m->memory.follows(p)) return any(p, bytes, access_kind::read, code);
+  m->old.put_back();
+  m->loops.comes_to_atomic(p, atomic_kind::load, code);
   std::uint64_t words[2] = {};
   machine::next_scope = scope::system;
   if (m->brings_old(p, bytes, order::relaxed, code, words[0])) {
-    m->looked(p, words[0], code);
-    m->volatile_read(p, code);
-    return m->lend_old(p, bytes, words[0]);
+    m->loops.looked(p, words[0], code);
+    m->lockstep.read(*m->current(), p, m->places.number_of_code(code));
+    return m->old.lend(p, bytes, words[0]);
   }
   std::memcpy(words, p, bytes);
-  m->looked(p, words[0] + 3 * words[1], code);  // others may go first; the load itself comes behind this function
-  relaxed_volatile(*m, p, bytes, access_kind::read, code);
-  m->volatile_read(p, code);
+  m->loops.looked(p, words[0] + 3 * words[1], code);  // others may go first; the load itself comes behind this function
+  relaxed_volatile(*m, p, bytes, atomic_kind::load, code);
+  m->lockstep.read(*m->current(), p, m->places.number_of_code(code));
 }
 void write_volatile(const void* p, std::size_t bytes, const void* code) {
   model* m = active;
-  if (m == nullptr || !m->follows(p)) return any(p, bytes, access_kind::write, code);
-  m->put_back();
-  m->comes_to_atomic(p, false, code);
-  relaxed_volatile(*m, p, bytes, access_kind::write, code);
-  m->volatile_write(p, bytes, code);
-  m->wrote(p);
+  if (m == nullptr || m->current() == nullptr || !m->memory.follows(p)) return any(p, bytes, access_kind::write, code);
+  m->old.put_back();
+  m->loops.comes_to_atomic(p, atomic_kind::store, code);
+  relaxed_volatile(*m, p, bytes, atomic_kind::store, code);
+  m->lockstep.write(*m->current(), p, bytes, m->places.number_of_code(code));
+  m->loops.wrote(p);
 }
 
 void copied(const void* to, const void* from, std::size_t bytes, const void* code) {
   model* m = active;
   if (m == nullptr) return;
-  m->put_back();
-  m->wrote(to);
+  m->old.put_back();
+  if (m->current() != nullptr) m->loops.wrote(to);
   const bool whole = bytes > 0 && bytes % 4 == 0;
-  if (!whole || !hook_access::read(*m, from, bytes, code)) m->access(from, bytes, access_kind::read, code);
-  if (!whole || !hook_access::write(*m, to, bytes, code)) m->access(to, bytes, access_kind::write, code);
+  if (!whole || !reads_quickly(*m, from, bytes, code)) m->access(from, bytes, access_kind::read, code);
+  if (!whole || !writes_quickly(*m, to, bytes, code)) m->access(to, bytes, access_kind::write, code);
 }
 
 order of(int memory_order) {
@@ -148,23 +143,23 @@ order of(int memory_order) {
     default: return order::both;
   }
 }
-void comes_to_atomic(const volatile void* p, bool only_reads, const void* code) {
+void comes_to_atomic(const volatile void* p, atomic_kind kind, const void* code) {
   if (model* m = active) {
-    m->put_back();
-    m->comes_to_atomic(const_cast<const void*>(p), only_reads, code);
+    m->old.put_back();
+    if (m->current() != nullptr) m->loops.comes_to_atomic(const_cast<const void*>(p), kind, code);
   }
 }
-void atomic(const volatile void* p, std::size_t bytes, bool reads, bool writes, int how, const void* code) {
-  if (model* m = active) m->atomic(const_cast<const void*>(p), bytes, reads, writes, of(how), code);
+void atomic(const volatile void* p, std::size_t bytes, atomic_kind kind, int how, const void* code) {
+  if (model* m = active) m->atomic(const_cast<const void*>(p), bytes, kind, of(how), code);
 }
 // After the operation, which has found `value`: a load, or an update. One that leaves what it found may be a loop's that waits.
 template <class T> T found(const volatile T* p, T value, const void* code) {
   model* m = active;
   if (m == nullptr || m->current() == nullptr) return value;
   if (__atomic_load_n(p, __ATOMIC_RELAXED) == value)
-    m->looked(const_cast<const T*>(p), value, code);
+    m->loops.looked(const_cast<const T*>(p), value, code);
   else
-    m->wrote(const_cast<const T*>(p));
+    m->loops.wrote(const_cast<const T*>(p));
   return value;
 }
 // Whether a load brings what stood there before a write that nothing has told its thread of. One of sequential consistency does not.
@@ -174,11 +169,11 @@ template <class T> bool brings_old(const volatile T* p, int how, const void* cod
   std::uint64_t old = 0;
   if (!m->brings_old(const_cast<const T*>(p), sizeof(T), of(how), code, old)) return false;
   std::memcpy(&value, &old, sizeof value);
-  m->looked(const_cast<const T*>(p), static_cast<std::uint64_t>(value), code);
+  m->loops.looked(const_cast<const T*>(p), static_cast<std::uint64_t>(value), code);
   return true;
 }
 void stored(const volatile void* p) {
-  if (model* m = active) m->wrote(const_cast<const void*>(p));
+  if (model* m = active; m != nullptr && m->current() != nullptr) m->loops.wrote(const_cast<const void*>(p));
 }
 
 }  // namespace
@@ -187,6 +182,7 @@ void stored(const volatile void* p) {
 using antiphase::checker_detail::access_kind;
 using antiphase::checker_detail::any;
 using antiphase::checker_detail::atomic;
+using antiphase::checker_detail::atomic_kind;
 using antiphase::checker_detail::brings_old;
 using antiphase::checker_detail::comes_to_atomic;
 using antiphase::checker_detail::copied;
@@ -258,20 +254,20 @@ int antiphase_checked_memcmp(const void* a, const void* b, std::size_t bytes) {
 // The hook performs the operation.
 #define FETCH(bits, type, name, operation)                                         \
   type __tsan_atomic##bits##_fetch_##name(volatile type* p, type value, int how) { \
-    comes_to_atomic(p, false, CODE);                                               \
-    atomic(p, sizeof(type), true, true, how, CODE);                                \
+    comes_to_atomic(p, atomic_kind::update, CODE);                                 \
+    atomic(p, sizeof(type), atomic_kind::update, how, CODE);                       \
     return found(p, operation(p, value, __ATOMIC_SEQ_CST), CODE);                  \
   }
 #define ATOMIC(bits, type)                                                                                        \
   type __tsan_atomic##bits##_load(const volatile type* p, int how) {                                              \
-    comes_to_atomic(p, true, CODE);                                                                               \
+    comes_to_atomic(p, atomic_kind::load, CODE);                                                                  \
     if (type old = 0; brings_old<type>(p, how, CODE, old)) return old;                                            \
-    atomic(p, sizeof(type), true, false, how, CODE);                                                              \
+    atomic(p, sizeof(type), atomic_kind::load, how, CODE);                                                        \
     return found<type>(p, __atomic_load_n(p, __ATOMIC_SEQ_CST), CODE);                                            \
   }                                                                                                               \
   void __tsan_atomic##bits##_store(volatile type* p, type value, int how) {                                       \
-    comes_to_atomic(p, false, CODE);                                                                              \
-    atomic(p, sizeof(type), false, true, how, CODE);                                                              \
+    comes_to_atomic(p, atomic_kind::store, CODE);                                                                 \
+    atomic(p, sizeof(type), atomic_kind::store, how, CODE);                                                       \
     __atomic_store_n(p, value, __ATOMIC_SEQ_CST);                                                                 \
     stored(p);                                                                                                    \
   }                                                                                                               \
@@ -282,30 +278,30 @@ int antiphase_checked_memcmp(const void* a, const void* b, std::size_t bytes) {
   FETCH(bits, type, xor, __atomic_fetch_xor)                                                                      \
   FETCH(bits, type, nand, __atomic_fetch_nand)                                                                    \
   type __tsan_atomic##bits##_exchange(volatile type* p, type value, int how) {                                    \
-    comes_to_atomic(p, false, CODE);                                                                              \
-    atomic(p, sizeof(type), true, true, how, CODE);                                                               \
+    comes_to_atomic(p, atomic_kind::update, CODE);                                                                \
+    atomic(p, sizeof(type), atomic_kind::update, how, CODE);                                                      \
     return found<type>(p, __atomic_exchange_n(p, value, __ATOMIC_SEQ_CST), CODE);                                 \
   }                                                                                                               \
   int __tsan_atomic##bits##_compare_exchange_strong(volatile type* p, type* expected, type value, int how, int) { \
-    comes_to_atomic(p, false, CODE);                                                                              \
+    comes_to_atomic(p, atomic_kind::update, CODE);                                                                \
     const bool will_write = __atomic_load_n(p, __ATOMIC_SEQ_CST) == *expected;                                    \
-    atomic(p, sizeof(type), true, will_write, how, CODE);                                                         \
+    atomic(p, sizeof(type), will_write ? atomic_kind::update : atomic_kind::load, how, CODE);                     \
     const bool done = __atomic_compare_exchange_n(p, expected, value, false, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST); \
     found<type>(p, *expected, CODE);                                                                              \
     return done;                                                                                                  \
   }                                                                                                               \
   int __tsan_atomic##bits##_compare_exchange_weak(volatile type* p, type* expected, type value, int how, int) {   \
-    comes_to_atomic(p, false, CODE);                                                                              \
+    comes_to_atomic(p, atomic_kind::update, CODE);                                                                \
     const bool will_write = __atomic_load_n(p, __ATOMIC_SEQ_CST) == *expected;                                    \
-    atomic(p, sizeof(type), true, will_write, how, CODE);                                                         \
+    atomic(p, sizeof(type), will_write ? atomic_kind::update : atomic_kind::load, how, CODE);                     \
     const bool done = __atomic_compare_exchange_n(p, expected, value, false, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST); \
     found<type>(p, *expected, CODE);                                                                              \
     return done;                                                                                                  \
   }                                                                                                               \
   type __tsan_atomic##bits##_compare_exchange_val(volatile type* p, type expected, type value, int how, int) {    \
-    comes_to_atomic(p, false, CODE);                                                                              \
+    comes_to_atomic(p, atomic_kind::update, CODE);                                                                \
     const bool will_write = __atomic_load_n(p, __ATOMIC_SEQ_CST) == expected;                                     \
-    atomic(p, sizeof(type), true, will_write, how, CODE);                                                         \
+    atomic(p, sizeof(type), will_write ? atomic_kind::update : atomic_kind::load, how, CODE);                     \
     __atomic_compare_exchange_n(p, &expected, value, false, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST);                  \
     return found<type>(p, expected, CODE);                                                                        \
   }

@@ -31,7 +31,7 @@ view_ptr join(const view_ptr& a, const view_ptr& b) {
   if (a == nullptr) return b;
   if (covers(*a, *b)) return a;
   if (covers(*b, *a)) return b;
-  auto both = boost::intrusive_ptr<view>(new view);
+  auto both = make<view>();
   both->floor = std::max(a->floor, b->floor);
   both->threads = a->threads;
   both->copies = a->copies;
@@ -43,15 +43,8 @@ view_ptr join(const view_ptr& a, const view_ptr& b) {
 knowledge_ptr join(const knowledge_ptr& a, const knowledge_ptr& b, block_number block) {
   if (a == b || b == nullptr) return a;
   if (a == nullptr && b->block == block) return b;
-  auto both = boost::intrusive_ptr<knowledge>(new knowledge);
+  auto both = a != nullptr ? make<knowledge>(*a) : make<knowledge>();
   both->block = block;
-  if (a != nullptr) {
-    both->own = a->own;
-    both->others = a->others;
-    both->fenced = a->fenced;
-    both->passed = a->passed;
-    both->seen = a->seen;
-  }
   if (b->block == block)
     both->own = join(both->own, b->own);
   else

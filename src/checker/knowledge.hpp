@@ -16,6 +16,15 @@ namespace antiphase::checker_detail {
 using stamp = std::uint32_t;
 using block_number = std::uint32_t;  // counts all blocks of a run; 0 is the host
 using actor = std::uint16_t;         // within a block: its threads, then their copies and the copies that barriers count
+// Where in the program: an offset into its code, or, with one of the highest bits set, an entry of a table (place_table).
+using place_number = std::uint32_t;
+enum class access_kind : std::uint8_t { read, write };
+enum class atomic_kind : std::uint8_t { load, store, update };
+// Of which asynchronous actor, and which of its groups: copies and stores of a thread; loads that an mbarrier counts, in a phase of it.
+struct copy_group {
+  std::uintptr_t of = 0;  // 0: none
+  std::uint64_t number = 0;
+};
 
 // Of one block: every thread up to `floor` at least, where a barrier of the whole block has levelled them.
 struct view : boost::intrusive_ref_counter<view, boost::thread_unsafe_counter> {
@@ -53,6 +62,15 @@ struct knowledge : boost::intrusive_ref_counter<knowledge, boost::thread_unsafe_
   }
 };
 using knowledge_ptr = boost::intrusive_ptr<const knowledge>;
+
+template <class T, class... From> boost::intrusive_ptr<T> make(const From&... from) { return boost::intrusive_ptr<T>(new T(from...)); }
+// Of one block, and of nothing else.
+inline boost::intrusive_ptr<knowledge> knowledge_of(block_number block, view_ptr own) {
+  auto k = make<knowledge>();
+  k->block = block;
+  k->own = std::move(own);
+  return k;
+}
 
 // The least that covers both. `a` belongs to block `block`, as does the result; either may be null.
 knowledge_ptr join(const knowledge_ptr& a, const knowledge_ptr& b, block_number block);

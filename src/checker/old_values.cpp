@@ -1,83 +1,84 @@
 // SPDX-License-Identifier: Apache-2.0
-// Loads that bring old values. Accesses happen one after the other here; on a GPU, an atomic or volatile write may stay unseen for a while
-// by a thread that nothing has told of it: no fence, release and acquire, or barrier lies between the two (PTX ISA, memory consistency
-// model, causality and coherence). Such a load may bring what stood there before, until the thread has seen the write once. Not so behind a
-// barrier with a thread that has read what a fence published, whether or not it has a fence of its own: the example of __threadfence() in
-// the CUDA guide has none.
-#include <cstring>
+#include "old_values.hpp"
 
-#include "accessor.hpp"
+#include <algorithm>
 
 namespace antiphase::checker_detail {
 
-// An atomic write is about to happen.
-void model::note_write(thread_model& t, std::uintptr_t location, const void* value, std::size_t bytes, place_number at) {
-  const std::size_t offset = location - memory_.lowest();
-  const cell& before = memory_.byte(offset);
+void old_values::reset() {
+  writes_.clear();
+  total_fences_.clear();
+  lent_.to = nullptr;
+}
+
+void old_values::write(thread_model& t, const atomic_operation& o, const void* value, std::size_t bytes, const cell& before,
+                       place_number at, const atomic_order::state& released) {
+  if (!on) return;
   if (bytes > sizeof(std::uint64_t)) {
-    atomic_writes_.erase(location);
+    writes_.erase(o.location);
     return;
   }
-  const bool was_written = before.state == cell_state::written || before.state == cell_state::copied;
-  atomic_write& w = atomic_writes_[location];
-  w = {.before = 0,
-       .number = ++atomic_number_,
+  atomic_write& w = writes_[o.location];
+  w = {.number = ++number_,
        .bytes = static_cast<std::uint32_t>(bytes),
-       .was_written = was_written,
+       .was_written = before.has_writer(),
        .block = t.block,
-       .writer = static_cast<actor>(t.index),
+       .writer = t.as_actor(),
        .time = *t.time,
        .at = at,
-       .released_before = {}};
+       .released_before = released};
   std::memcpy(&w.before, value, bytes);
-  t.seen[location] = w.number;
+  t.seen[o.location] = w.number;
 }
 
-bool model::brings_old(const void* p, std::size_t bytes, order how, const void* code, std::uint64_t& old) {
-  if (!late_writes || how == order::total || !is_followed(p, bytes)) return false;
-  thread_model& t = *current_;
-  const void* const there = followed(p);
-  const auto location = reinterpret_cast<std::uintptr_t>(there);
-  const auto last = atomic_writes_.find(location);
-  if (last == atomic_writes_.end() || last->second.bytes != bytes) return false;
-  const atomic_write& written = last->second;
-  const cell& c = memory_.byte(location - memory_.lowest());
-  const bool still_last = c.state == cell_state::written && c.scope != 0 && c.block == written.block && c.writer == written.writer &&
-                          c.time == written.time && c.place == written.at;
-  if (!still_last || (c.block == t.block && c.writer == t.index)) return false;
-  const scope reach = machine::next_scope;
-  if (!strong(static_cast<scope>(c.scope), c.block, reach, t.block) || knows(t, c.block, c.writer, c.time)) return false;
+void old_values::fence(const thread_model& t, scope reach) {
+  std::fill_n(total_fences_[key_of(t.block, t.as_actor())].begin(), circles_of(reach), ++number_);
+}
+
+void old_values::met(std::span<thread_model* const> threads) {
+  if (!on) return;
+  const block_number block = threads.front()->block;
+  knowledge_ptr heard;
+  for (const thread_model* t : threads) {
+    if (t->block != block) return;  // a cluster's barrier
+    for (const knowledge_ptr& of : {t->heard, t->acquirable.back()})
+      if (of != nullptr && of != heard) heard = join(heard, of, block);
+  }
+  if (heard == nullptr) return;
+  for (thread_model* t : threads) t->heard = heard;
+}
+
+void old_values::read(thread_model& t, std::uintptr_t location) {
+  if (!on) return;
+  if (const auto last = writes_.find(location); last != writes_.end()) t.seen[location] = last->second.number;
+}
+
+const atomic_write* old_values::unseen(thread_model& t, std::uintptr_t location, std::size_t bytes, const cell& c, scope reach) {
+  const auto last = writes_.find(location);
+  if (last == writes_.end() || last->second.bytes != bytes) return nullptr;
+  const atomic_write& w = last->second;
+  const bool still_last =
+      c.state == cell_state::written && c.scope != 0 && c.block == w.block && c.writer == w.writer && c.time == w.time && c.place == w.at;
+  if (!still_last || (c.block == t.block && c.writer == t.index)) return nullptr;
+  if (!clocks_.strong(static_cast<scope>(c.scope), c.block, reach, t.block) || clocks_.knows(t, c.block, c.writer, c.time)) return nullptr;
   if (const view* v = t.heard != nullptr && c.block != t.block ? t.heard->of(c.block) : nullptr;
       v != nullptr && c.time <= v->of_thread(c.writer))
-    return false;
+    return nullptr;
   std::uint64_t& seen = t.seen[location];
-  if (seen >= written.number) return false;
-  // Two fences of sequential consistency whose scopes include both threads are ordered: behind the later one, all is seen that came before
-  // the earlier one.
-  const std::uint32_t cluster = blocks_[t.block].cluster;
-  const std::size_t together = c.block == t.block ? 0 : cluster != 0 && cluster == blocks_[c.block].cluster ? 1 : 2;
+  if (seen >= w.number) return nullptr;
+  // Two fences of sequential consistency whose scopes include both threads are ordered: behind the later one,
+  // all is seen that came before the earlier one.
+  const std::size_t together = c.block == t.block ? 0 : clocks_.one_cluster(c.block, t.block) ? 1 : 2;
   const auto fenced_behind = [&](std::uint64_t key) {
     const auto f = total_fences_.find(key);
-    return f != total_fences_.end() && f->second[together] > written.number;
+    return f != total_fences_.end() && f->second[together] > w.number;
   };
-  if (fenced_behind(key_of(c.block, c.writer)) && fenced_behind(key_of(t.block, static_cast<actor>(t.index)))) return false;
-  seen = written.number;
-  accessor w{.thread = t, .kind = access_kind::read, .place = number_of_code(code), .bytes = bytes, .reach = reach};
-  if (!written.was_written) {
-    if (!forgiving_ || location - memory_.lowest() < shadow::shared_bytes)
-      report(w, finding_kind::uninitialised, location - memory_.lowest(), &c, nullptr,
-             "what tells this thread of the write, which it may not have seen yet: a fence or release there, a fence or acquire here");
-    return false;
-  }
-  machine::next_scope = scope::device;
-  old = written.before;
-  take_in(t, location, atomic_state(written.released_before), reach, how == order::acquire || how == order::both);
-  if (!brought_old_) brought_old_ = {.load = side_of(w), .write = side_of_write(c), .at = w.place, .written_at = c.place};
-  visit(w, p, bytes);
-  return true;
+  if (fenced_behind(key_of(c.block, c.writer)) && fenced_behind(key_of(t.block, t.as_actor()))) return nullptr;
+  seen = w.number;
+  return &w;
 }
 
-void model::lend_old(const void* p, std::size_t bytes, std::uint64_t old) {
+void old_values::lend(const void* p, std::size_t bytes, std::uint64_t old) {
   lent_ = {.to = const_cast<void*>(p), .bytes = bytes, .value = 0};
   std::memcpy(&lent_.value, p, bytes);
   std::memcpy(lent_.to, &old, bytes);

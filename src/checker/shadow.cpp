@@ -49,6 +49,8 @@ void shadow::reset() {
   single_chunks_ = 0;
   next_ = shared_bytes + gap;
   shared_used_ = 0;
+  variables_bytes_ = 0;
+  shared_by_variables = false;
   allocations_.clear();
   split_.assign(1, {});  // number 0 means none
   free_splits_.clear();
@@ -63,9 +65,7 @@ void* shadow::allocate(std::size_t bytes) {
         fmt::format("the checker follows at most {} MiB of device memory in a run, {} more bytes do not fit", global_bytes >> 20, bytes));
   next_ = (end + gap + alignment - 1) / alignment * alignment;
   allocations_.emplace_back(start, bytes);
-  cell fresh;
-  fresh.state = cell_state::uninitialised;
-  set(base_ + start, bytes, fresh);
+  set(base_ + start, bytes, cell_state::uninitialised);
   constexpr std::size_t huge = std::size_t{2} << 20;
   if (bytes >= 8 * huge) {  // whole pages of it are asked for one by one, and passed on by fork
     const auto first = (reinterpret_cast<std::uintptr_t>(base_ + start) + huge - 1) / huge * huge;
@@ -75,9 +75,18 @@ void* shadow::allocate(std::size_t bytes) {
 }
 
 void shadow::free(void* memory) {
-  cell gone;
-  gone.state = cell_state::freed;
-  set(memory, allocated(memory), gone);
+  if (memory != nullptr) set(memory, allocated(memory), cell_state::freed);
+}
+
+void shadow::follow_variables(std::uintptr_t low, std::uintptr_t high) {
+  variables_ = static_cast<const unsigned char*>(allocate(high - low));
+  set(variables_, high - low, cell_state::written);
+  variables_low_ = low;
+  variables_bytes_ = high - low;
+}
+
+void shadow::begin_shared_variable(const void* p, std::size_t bytes) {
+  if (bytes > 0 && byte(offset_of(p)).state == cell_state::nobodys) set(p, bytes, cell_state::uninitialised);
 }
 
 std::size_t shadow::allocated(const void* memory) const {

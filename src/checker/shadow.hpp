@@ -12,9 +12,6 @@
 
 namespace antiphase::checker_detail {
 
-// Where in the program: an offset into the code of this binary, or, with the highest bit set, an entry of the model's table of places.
-using place_number = std::uint32_t;
-
 // The last two: writes that an atomic one has covered.
 enum reader_kind : std::uint8_t { warp_reads, copy_reads, warp_wrote, copy_wrote };
 
@@ -52,7 +49,15 @@ struct cell {
   place_number place = 0;
   reader first;            // most memory is read by one warp at a time
   std::uint32_t more = 0;  // further readers, or the bytes of a split cell; 0: none
+
+  bool has_writer() const { return state == cell_state::written || state == cell_state::copied; }
+  bool exists() const { return state != cell_state::nobodys && state != cell_state::freed; }
 };
+inline cell fresh_cell(cell_state state) {
+  cell c;
+  c.state = state;
+  return c;
+}
 
 // Further readers of a cell, in a list: of one block at one time and place, whichever warps they belong to. Where all warps of a block read
 // the same between two barriers, that is one entry, in front of the list. Behind it lie the lanes of each warp; of an actor, the first
@@ -69,12 +74,15 @@ struct reader_group {
   }
 };
 
+// The memory of one run, and a cell for each word of it. It hands out memory, finds the cells of an address, and keeps their lists;
+// what a cell says is judged elsewhere (access_history). It assumes that one OS thread uses it.
 class shadow {
  public:
   // Memory is a single range: first that of blocks in flight, then what has been allocated, which is never used twice.
   static constexpr std::size_t shared_bytes = std::size_t{1} << 28;
   static constexpr std::size_t global_bytes = std::size_t{1} << 32;
-  static constexpr std::size_t gap = 4096;  // nobody's memory before the first allocation and after each
+  static constexpr std::size_t gap = 4096;                 // nobody's memory before the first allocation and after each
+  static constexpr std::size_t outside = ~std::size_t{0};  // no offset
 
   shadow();
   shadow(const shadow&) = delete;
@@ -92,6 +100,30 @@ class shadow {
   };
   neighbours allocations_beside(const void* address) const;
 
+  // Variables of the device that lie in the program's own image, in [low, high): a range here stands for them. All know them as they are.
+  void follow_variables(std::uintptr_t low, std::uintptr_t high);
+  const void* variable_at(const void* p) const {  // where in the image the variable is that `p`, an address here, stands for; null: none
+    const std::size_t offset = reinterpret_cast<std::uintptr_t>(p) - reinterpret_cast<std::uintptr_t>(variables_);
+    return offset < variables_bytes_ ? reinterpret_cast<const void*>(variables_low_ + offset) : nullptr;  // NOLINT: an address
+  }
+  // Where the cells of what lies at `p` are.
+  const void* followed(const void* p) const {
+    const std::size_t offset = reinterpret_cast<std::uintptr_t>(p) - variables_low_;
+    return offset < variables_bytes_ ? variables_ + offset : p;
+  }
+  // The same as an offset; `outside`: not all of these bytes are followed.
+  std::size_t offset_of(const void* p, std::size_t bytes = 1) const {
+    const std::size_t variable = reinterpret_cast<std::uintptr_t>(p) - variables_low_;
+    if (variable < variables_bytes_)
+      return bytes <= variables_bytes_ - variable ? reinterpret_cast<std::uintptr_t>(variables_) - lowest() + variable : outside;
+    const std::size_t offset = reinterpret_cast<std::uintptr_t>(p) - lowest();
+    return offset < size() && bytes <= size() - offset ? offset : outside;
+  }
+  bool follows(const void* p, std::size_t bytes = 1) const { return offset_of(p, bytes) != outside; }
+  // A block's shared memory is nobody's, but for the variables that it asks for (plain CUDA): nobody has written them.
+  bool shared_by_variables = false;
+  void begin_shared_variable(const void* p, std::size_t bytes);
+
   std::uintptr_t lowest() const { return reinterpret_cast<std::uintptr_t>(base_); }
   std::size_t size() const { return shared_bytes + global_bytes; }
   // The cells as they lie in memory: those of a chunk that nobody has touched since it was set as a whole are zeros.
@@ -108,11 +140,24 @@ class shadow {
 
   // Every byte of the range starts anew.
   void set(const void* memory, std::size_t bytes, const cell& as);
+  void set(const void* memory, std::size_t bytes, cell_state as) { set(memory, bytes, fresh_cell(as)); }
 
   // One function call for each cell that covers a part of [offset, offset + bytes): whole words where they are not split.
   template <class Visit> void visit(std::size_t offset, std::size_t bytes, Visit visit);
   // The same, for a visitor that looks at nothing but the cell: one call may stand for many cells that are the same.
   template <class Visit> void visit_alike(std::size_t offset, std::size_t bytes, Visit visit);
+  // One function call for each warp or actor of the cell's groups.
+  template <class Do> void each_reader(const cell& c, Do f) {
+    for (std::uint32_t number = c.more; number != 0; number = group(number).next) {
+      reader r = group(number).of;
+      const std::uint32_t units = r.by_copy() ? 1 : r.lanes;
+      for (std::uint32_t i = 0; i < units; ++i) {
+        if (!r.by_copy()) r.unit = static_cast<std::uint16_t>(i);
+        r.lanes = group(number).lanes()[i];
+        if (r.lanes != 0) f(r);
+      }
+    }
+  }
 
   reader_group& group(std::uint32_t number) { return *reinterpret_cast<reader_group*>(&lines_[number]); }
   // In front of the cell's list, without lanes; of a block with so many warps.
@@ -143,6 +188,9 @@ class shadow {
   std::uint64_t single_chunks_ = 0;
   std::size_t next_ = shared_bytes + gap;
   std::size_t shared_used_ = 0;
+  std::uintptr_t variables_low_ = 0;  // in the program's image
+  std::size_t variables_bytes_ = 0;
+  const unsigned char* variables_ = nullptr;                      // what stands for them
   std::vector<std::pair<std::size_t, std::size_t>> allocations_;  // offset and size, ascending
   std::vector<std::array<cell, 4>> split_;
   std::vector<std::uint32_t> free_splits_;

@@ -156,103 +156,150 @@ bool names_toolkit(const std::string& option) {
 }
 bool is_for_linker(const std::string& option) { return option.starts_with("-l") || option.starts_with("-L") || option.starts_with("-Wl,"); }
 
-}  // namespace
-
-compiled::compiled(const plain_program& p) {
+void require_file(const std::string& name, std::string_view whose) {
+  std::error_code ignored;
+  if (fs::is_directory(name, ignored)) throw bad_request(fmt::format("'{}'{} is a directory: expected a source", name, whose));
+  if (!fs::is_regular_file(name, ignored)) throw bad_request(fmt::format("there is no file '{}'{}", name, whose));
+}
+void require_files(const plain_program& p) {
   if (p.sources.empty()) throw bad_request("no source was given: expected a .cu file");
-  const auto require_file = [](const std::string& name, std::string_view whose) {
-    std::error_code ignored;
-    if (fs::is_directory(name, ignored)) throw bad_request(fmt::format("'{}'{} is a directory: expected a source", name, whose));
-    if (!fs::is_regular_file(name, ignored)) throw bad_request(fmt::format("there is no file '{}'{}", name, whose));
-  };
   for (const std::string& s : p.sources) require_file(s, "");
   if (!p.driver.empty()) require_file(p.driver, ", which --kernels names");
-  const fs::path include = headers_of(p);
-  const char* named = std::getenv("CXX");
-  const std::string compiler = !p.compiler.empty() ? p.compiler : named != nullptr && *named != '\0' ? named : "g++";
-  std::string pattern = fs::temp_directory_path() / "antiphase-check-XXXXXX";
-  if (mkdtemp(pattern.data()) == nullptr)
-    throw device_error(fmt::format("no folder can be made in {}: {}", fs::temp_directory_path().string(), std::strerror(errno)));
-  folder_ = pattern;
-  watched_ = watch_over(folder_, watcher_);
+}
 
-  words common{compiler};
-  if (!has_standard(p.compiler_options)) common.emplace_back("-std=gnu++20");
+std::string compiler_of(const plain_program& p) {
+  const char* const named = std::getenv("CXX");
+  return !p.compiler.empty() ? p.compiler : named != nullptr && *named != '\0' ? named : "g++";
+}
+
+[[noreturn]] void fail(const fs::path& said) {
+  std::string text = read(said);
+  while (text.ends_with('\n')) text.pop_back();
+  throw bad_source("the program does not compile:\n" + text);
+}
+void run_or_fail(const words& command, const fs::path& said) {
+  if (run(command, said) != 0) fail(said);
+}
+
+// The way from the sources of a program to a shared object, by files in one folder. Each stage reads what the one before has left, and
+// throws what is wrong with the program.
+class compilation {
+ public:
+  compilation(const plain_program& p, fs::path folder);
+  void preprocess();
+  void translate_all();
+  void compile_all();
+  void link(const std::string& object) const;
+
+ private:
+  void include_together();  // sources and driver
+  fs::path file(std::size_t unit, const char* ending) const { return folder_ / (std::to_string(unit) + ending); }
+  std::future<int> compile(words command, const fs::path& input);
+
+  const plain_program& program_;
+  fs::path folder_, include_;
+  std::string compiler_;
+  words common_;  // the compiler, and what the user asks of it
+  driven by_;
+  words units_;                   // their sources
+  std::vector<fs::path> inputs_;  // of the compiler: what is left of the units, and the program's own part
+};
+
+compilation::compilation(const plain_program& p, fs::path folder)
+    : program_(p), folder_(std::move(folder)), include_(headers_of(p)), compiler_(compiler_of(p)), common_{compiler_} {
+  if (!has_standard(p.compiler_options)) common_.emplace_back("-std=gnu++20");
   for (const std::string& o : p.compiler_options)
-    if (!is_for_linker(o) && !names_toolkit(o)) common.push_back(o);
-  const auto fail = [&](const fs::path& said) {
-    std::string text = read(said);
-    while (text.ends_with('\n')) text.pop_back();
-    throw bad_source("the program does not compile:\n" + text);
-  };
-  try {
-    int numbers = 0;
-    std::vector<std::future<int>> compilations;
-    words objects;
-    std::string refused;
-    std::vector<fs::path> inputs;
-    words sources = p.sources;
-    driven by;
-    if (!p.driver.empty()) {  // one unit with the kernels, as templates want it
-      by.driver = fs::absolute(p.driver).lexically_normal();
-      const fs::path all = folder_ / "driven.cu";
-      std::ofstream unit(all);
-      for (const std::string& s : sources) unit << fmt::format("#include \"{}\"\n", fs::absolute(s).lexically_normal().string());
-      unit << fmt::format("#include \"{}\"\n", by.driver);
-      sources.assign(1, all);
-    }
-    for (std::size_t i = 0; i < sources.size(); ++i) {
-      const std::string& source = sources[i];
-      const fs::path stem = folder_ / std::to_string(i), said = stem.string() + ".said", read_by = stem.string() + ".ii";
-      words command = common;
-      for (const char* w : {"-E", "-x", "c++", "-D__CUDACC__", "-D__NVCC__", "-D__CUDA_ARCH__=900", "-D__CUDACC_VER_MAJOR__=12",
-                            "-D__CUDACC_VER_MINOR__=0", "-DCUDART_VERSION=12000", "-DAP_CHECKED", "-w", "-include",
-                            "antiphase/executor/cpu/checked_prelude.hpp", "-include", "antiphase/plain/ends.h"})
-        command.emplace_back(w);
-      if (is_cuda(source)) command.insert(command.end(), {"-include", "antiphase/plain/cuda_runtime.h"});
-      if (!p.driver.empty()) command.insert(command.end(), {"-isystem", include / "antiphase/plain/bindings"});
-      command.insert(command.end(), {"-isystem", include / "antiphase/plain", "-isystem", include, "-o", read_by, source});
-      if (run(command, said) != 0) fail(said);
-      translation t = translate(read(read_by), numbers, by);
-      for (const refusal& r : t.refused) refused += (refused.empty() ? "" : "\n") + to_text(r);
-      const fs::path& input = inputs.emplace_back(stem.string() + ".plain.ii");
-      std::ofstream(input, std::ios::binary) << t.text;
-    }
-    if (!refused.empty()) throw bad_source(refused);
-    const auto compile = [&](words command, const fs::path& input) {
-      const std::string object = input.string() + ".o";
-      command.insert(command.end(), {"-c", input, "-o", object});
-      objects.push_back(object);
-      compilations.push_back(std::async(std::launch::async, [command, input] { return run(command, input.string() + ".said"); }));
-    };
-    for (const fs::path& input : inputs) {
-      words command = common;
-      command.insert(command.end(), instrumented.begin(), instrumented.end());
-      command.insert(command.end(), {"-x", "c++-cpp-output"});
-      compile(std::move(command), input);
-    }
-    const fs::path& own = inputs.emplace_back(folder_ / "own_part.cpp");
-    std::ofstream(own, std::ios::binary) << own_part;
-    compile({compiler, "-O2", "-fPIC", "-fno-plt"}, own);
-    for (auto& c : compilations) c.wait();
-    for (std::size_t i = 0; i < inputs.size(); ++i)
-      if (compilations[i].get() != 0) fail(inputs[i].string() + ".said");
-    words link{compiler, "-shared", "-Wl,-Bsymbolic", "-o", object()};
-    link.insert(link.end(), objects.begin(), objects.end());
-    std::copy_if(p.compiler_options.begin(), p.compiler_options.end(), std::back_inserter(link), is_for_linker);
-    if (run(link, folder_ / "link.said") != 0) fail(folder_ / "link.said");
-  } catch (...) {
-    remove();
-    throw;
+    if (!is_for_linker(o) && !names_toolkit(o)) common_.push_back(o);
+  if (p.driver.empty())
+    units_ = p.sources;
+  else
+    units_.emplace_back(folder_ / "driven.cu");
+}
+
+// One unit with the kernels, as templates want it.
+void compilation::include_together() {
+  by_.driver = fs::absolute(program_.driver).lexically_normal();
+  std::ofstream all(units_.front());
+  for (const std::string& s : program_.sources) all << fmt::format("#include \"{}\"\n", fs::absolute(s).lexically_normal().string());
+  all << fmt::format("#include \"{}\"\n", by_.driver);
+}
+
+void compilation::preprocess() {
+  if (!program_.driver.empty()) include_together();
+  for (std::size_t i = 0; i < units_.size(); ++i) {
+    words command = common_;
+    for (const char* w : {"-E", "-x", "c++", "-D__CUDACC__", "-D__NVCC__", "-D__CUDA_ARCH__=900", "-D__CUDACC_VER_MAJOR__=12",
+                          "-D__CUDACC_VER_MINOR__=0", "-DCUDART_VERSION=12000", "-DAP_CHECKED", "-w", "-include",
+                          "antiphase/executor/cpu/checked_prelude.hpp", "-include", "antiphase/plain/ends.h"})
+      command.emplace_back(w);
+    if (is_cuda(units_[i])) command.insert(command.end(), {"-include", "antiphase/plain/cuda_runtime.h"});
+    if (!program_.driver.empty()) command.insert(command.end(), {"-isystem", include_ / "antiphase/plain/bindings"});
+    command.insert(command.end(), {"-isystem", include_ / "antiphase/plain", "-isystem", include_, "-o", file(i, ".ii"), units_[i]});
+    run_or_fail(command, file(i, ".said"));
   }
 }
 
-void compiled::remove() {
+void compilation::translate_all() {
+  int numbers = 0;
+  std::string refused;
+  for (std::size_t i = 0; i < units_.size(); ++i) {
+    const translation t = translate(read(file(i, ".ii")), numbers, by_);
+    for (const refusal& r : t.refused) refused += (refused.empty() ? "" : "\n") + to_text(r);
+    std::ofstream(inputs_.emplace_back(file(i, ".plain.ii")), std::ios::binary) << t.text;
+  }
+  if (!refused.empty()) throw bad_source(refused);
+}
+
+std::future<int> compilation::compile(words command, const fs::path& input) {
+  command.insert(command.end(), {"-c", input, "-o", input.string() + ".o"});
+  return std::async(std::launch::async, [command = std::move(command), input] { return run(command, input.string() + ".said"); });
+}
+
+void compilation::compile_all() {
+  words of_unit = common_;
+  of_unit.insert(of_unit.end(), instrumented.begin(), instrumented.end());
+  of_unit.insert(of_unit.end(), {"-x", "c++-cpp-output"});
+  std::vector<std::future<int>> compilations;
+  for (const fs::path& input : inputs_) compilations.push_back(compile(of_unit, input));
+  const fs::path& own = inputs_.emplace_back(folder_ / "own_part.cpp");
+  std::ofstream(own, std::ios::binary) << own_part;
+  compilations.push_back(compile({compiler_, "-O2", "-fPIC", "-fno-plt"}, own));
+  for (auto& c : compilations) c.wait();
+  for (std::size_t i = 0; i < inputs_.size(); ++i)
+    if (compilations[i].get() != 0) fail(inputs_[i].string() + ".said");
+}
+
+void compilation::link(const std::string& object) const {
+  words command{compiler_, "-shared", "-Wl,-Bsymbolic", "-o", object};
+  for (const fs::path& input : inputs_) command.push_back(input.string() + ".o");
+  std::ranges::copy_if(program_.compiler_options, std::back_inserter(command), is_for_linker);
+  run_or_fail(command, folder_ / "link.said");
+}
+
+}  // namespace
+
+temporary_folder::temporary_folder() {
+  std::string pattern = fs::temp_directory_path() / "antiphase-check-XXXXXX";
+  if (mkdtemp(pattern.data()) == nullptr)
+    throw device_error(fmt::format("no folder can be made in {}: {}", fs::temp_directory_path().string(), std::strerror(errno)));
+  path_ = pattern;
+  watched_ = watch_over(path_, watcher_);
+}
+
+temporary_folder::~temporary_folder() {
   std::error_code ignored;
-  fs::remove_all(folder_, ignored);
+  fs::remove_all(path_, ignored);
   if (watched_ >= 0) close(watched_);
   if (watcher_ > 0) waitpid(watcher_, nullptr, 0);
 }
-compiled::~compiled() { remove(); }
+
+compiled::compiled(const plain_program& p) {
+  require_files(p);
+  compilation steps(p, folder_.path());
+  steps.preprocess();
+  steps.translate_all();
+  steps.compile_all();
+  steps.link(object());
+}
 
 }  // namespace antiphase::plain

@@ -67,8 +67,9 @@ void missing_lanes::launch_ended(checker_detail::model& m, const std::string& ke
       used |= told ? theirs != mine : WIFEXITED(status);  // it came to an end of another kind
     }
     if (used)
-      m.note(finding_kind::barrier_misuse, kernel, r.at, r.by,
-             "the lane in the mask and at the shuffle, or a mask and a condition that leave the value out: what it brings is undefined");
+      m.findings.note(
+          finding_kind::barrier_misuse, kernel, r.at, r.by, "",
+          "the lane in the mask and at the shuffle, or a mask and a condition that leave the value out: what it brings is undefined");
   }
   readings_.clear();
 }

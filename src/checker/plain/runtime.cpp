@@ -27,7 +27,7 @@
 #include "src/executor/cpu/worker.hpp"
 
 struct antiphase_plain_event {
-  antiphase::checker_detail::model::launches after;
+  antiphase::checker_detail::launch_order::launches after;
   bool recorded = false;
 };
 
@@ -35,6 +35,7 @@ namespace antiphase::plain {
 namespace {
 
 using checker_detail::access_kind;
+using checker_detail::atomic_kind;
 using checker_detail::model;
 
 constexpr std::size_t gap = 1024;                 // between shared variables: nobody's
@@ -106,7 +107,7 @@ running now;
 bool within(const void* p, char* const* section) { return p >= section[0] && p < section[1]; }
 bool is_variable(const void* p) { return within(p, now.sections) || within(p, now.sections + 2) || within(p, now.sections + 4); }
 bool of_device(const void* p) {
-  return reinterpret_cast<std::uintptr_t>(p) - now.m->memory().lowest() < now.m->memory().size() || is_variable(p);
+  return reinterpret_cast<std::uintptr_t>(p) - now.m->memory.lowest() < now.m->memory.size() || is_variable(p);
 }
 // Memory that host and kernels reach: managed, or pinned.
 bool is_shared_with_host(const void* p) {
@@ -149,15 +150,13 @@ bool (*machine_allows)(std::uintptr_t, std::size_t, access_kind) = nullptr;
 
 void touched(const void* p, std::size_t bytes, access_kind kind, const void* code) {
   model& m = *now.m;
-  if (!of_device(p)) {
-    return;
-  }
+  if (!of_device(p)) return;
   if (is_shared_with_host(p)) return m.host_touch(p, bytes, kind, code);
-  m.note(finding_kind::outside_memory, "", m.number_of_code(code),
-         fmt::format("{} by the host", kind == access_kind::read ? "read" : "write"),
-         is_variable(p) ? "the device's variable " + variable_name(p) : "device memory",
-         is_variable(p) ? "cudaMemcpyToSymbol() or cudaMemcpyFromSymbol(): the host has no access to it"
-                        : "cudaMemcpy(): the host has no access to it");
+  m.findings.note(finding_kind::outside_memory, "", m.places.number_of_code(code),
+                  fmt::format("{} by the host", kind == access_kind::read ? "read" : "write"),
+                  is_variable(p) ? "the device's variable " + variable_name(p) : "device memory",
+                  is_variable(p) ? "cudaMemcpyToSymbol() or cudaMemcpyFromSymbol(): the host has no access to it"
+                                 : "cudaMemcpy(): the host has no access to it");
   end_run(std::make_exception_ptr(checker_detail::stopped("the host left its memory")));
 }
 
@@ -167,7 +166,7 @@ cudaError_t fails(cudaError_t e) {
 }
 
 void refuse_launch(const char* name, place where, std::string what, std::string instead, cudaError_t e) {
-  now.m->note(finding_kind::bad_launch, name, now.m->number_of(where), std::move(what), "", std::move(instead));
+  now.m->findings.note(finding_kind::bad_launch, name, now.m->places.number_of(where), std::move(what), "", std::move(instead));
   fails(e);
 }
 
@@ -257,7 +256,7 @@ void begin_schedule() {
 // Results, and what kernels do that waits for others, are not judged from here on.
 void leave_blocks_out() {
   if (!std::exchange(now.sampled, true)) checker_detail::forgive_crashes();
-  now.m->forgive_unwritten();
+  now.m->history.forgive_unwritten();
 }
 
 // A loop around a flag, in a program that has memory which the host may set while a kernel runs.
@@ -326,17 +325,17 @@ void* shared_memory(const int* number, const char* name) noexcept {
     offset = (now.placed + std::min(gap, (left - std::min(left, needed)) / 2) + s.align - 1) / s.align * s.align;
     if (left < needed) {
       judge_shared_variables();
-      now.m->stop("more __shared__ variables than there is room for");
+      now.m->history.stop("more __shared__ variables than there is room for");
     }
     now.placed = offset + s.bytes;
   }
   unsigned char* const p = machine::current->block->shared + offset;
-  now.m->begin_shared_variable(p, s.bytes);
+  now.m->memory.begin_shared_variable(p, s.bytes);
   return p;
 }
 void* dynamic_shared_memory(std::size_t) {
   unsigned char* const p = machine::current->block->shared;
-  now.m->begin_shared_variable(p, now.dynamic);
+  now.m->memory.begin_shared_variable(p, now.dynamic);
   return p;
 }
 
@@ -357,8 +356,8 @@ void* in_block(void* mine, int rank, place where) {
   const auto offset = static_cast<std::size_t>(at - own);
   for (std::size_t i = 0; i < now.offsets.size(); ++i)  // a variable exists in a block that has not asked for it yet
     if (const std::size_t first = now.offsets[i]; first != 0 && offset >= first && offset < first + shared_sizes()[i].bytes)
-      now.m->begin_shared_variable(own + away + first, shared_sizes()[i].bytes);
-  if (offset < now.dynamic) now.m->begin_shared_variable(own + away, now.dynamic);
+      now.m->memory.begin_shared_variable(own + away + first, shared_sizes()[i].bytes);
+  if (offset < now.dynamic) now.m->memory.begin_shared_variable(own + away, now.dynamic);
   return at + away;
 }
 int block_of(const void* p, place where) {
@@ -408,7 +407,7 @@ void exchange(unsigned mask, void* value, int bytes, int from, place where) {
     if ((self.exchanged_by >> from & 1u) != 0)
       std::memcpy(at + done, all[from].bytes, static_cast<std::size_t>(some));
     else
-      now.missing.bring(*now.m, now.m->number_of(code, where), at + done, static_cast<std::size_t>(some));
+      now.missing.bring(*now.m, now.m->places.number_of(code, where), at + done, static_cast<std::size_t>(some));
   }
 }
 namespace {
@@ -426,8 +425,9 @@ std::uint64_t update_on_host(void* p, int bytes, ordering how, std::uint64_t (*c
                              unchanged same, const void* code) {
   const bool reads = same == unchanged::only_read;
   if (now.m != nullptr && is_shared_with_host(p)) {
-    now.m->host_touch(p, static_cast<std::size_t>(bytes), reads ? access_kind::read : access_kind::write, code, true);
-    if (how == ordering::acquire || how == ordering::acquire_release) now.m->host_acquires(p);
+    now.m->host_touch(p, static_cast<std::size_t>(bytes), reads ? access_kind::read : access_kind::write, code, scope::system);
+    if (how == ordering::acquire || how == ordering::acquire_release)
+      now.m->clocks.host_learns(now.m->atomics.released_to_all(now.m->memory.lowest() + now.m->memory.offset_of(p)));
   } else if (now.m != nullptr) {
     touched(p, static_cast<std::size_t>(bytes), reads ? access_kind::read : access_kind::write, code);
   }
@@ -448,7 +448,7 @@ std::uint64_t update(void* p, int bytes, scope reach, ordering how, std::uint64_
   model& m = *now.m;
   const auto size = static_cast<std::size_t>(bytes);
   std::uint64_t before = 0;
-  const bool there = m.is_followed(p, size);
+  const bool there = m.memory.follows(p, size);
   machine::next_scope = reach;
   if (same == unchanged::only_read && how != ordering::acquire_release &&  // which one of sequential consistency is
       m.brings_old(p, size, static_cast<checker_detail::order>(how), self.code, before)) {
@@ -458,7 +458,11 @@ std::uint64_t update(void* p, int bytes, scope reach, ordering how, std::uint64_
   if (there) std::memcpy(&before, p, size);
   const std::uint64_t after = there ? change(before, with) : 0;
   machine::next_scope = reach;
-  m.atomic(p, size, same != unchanged::not_read, same == unchanged::is_written || same == unchanged::not_read || after != before,
+  const bool writes = same == unchanged::is_written || same == unchanged::not_read || after != before;
+  m.atomic(p, size,
+           same == unchanged::not_read ? atomic_kind::store
+           : writes                    ? atomic_kind::update
+                                       : atomic_kind::load,
            static_cast<checker_detail::order>(how), self.code);
   if (!there) return 0;
   std::memcpy(p, &after, size);
@@ -478,20 +482,20 @@ void grid_barrier(place where) {
   if (words == nullptr) {
     const unsigned zeros[2] = {};
     words = static_cast<unsigned*>(now.on->allocate(sizeof zeros));
-    m.follow_as_written(words, sizeof zeros);
+    m.memory.set(words, sizeof zeros, checker_detail::cell_state::written);
   }
   machine::block_barrier(where);
   if (machine::current->index == 0) {
     const void* code = __builtin_return_address(0);
     const auto blocks = static_cast<unsigned>(machine::current->block->grid.count());
-    m.atomic(&words[0], sizeof words[0], true, true, checker_detail::order::both, code);
+    m.atomic(&words[0], sizeof words[0], atomic_kind::update, checker_detail::order::both, code);
     if (const unsigned phase = words[1]; ++words[0] == blocks) {
-      m.atomic(&words[1], sizeof words[1], true, true, checker_detail::order::both, code);
+      m.atomic(&words[1], sizeof words[1], atomic_kind::update, checker_detail::order::both, code);
       words[0] = 0;
       ++words[1];
     } else {
       while (words[1] == phase) machine::yield(where);
-      m.atomic(&words[1], sizeof words[1], true, false, checker_detail::order::acquire, code);
+      m.atomic(&words[1], sizeof words[1], atomic_kind::load, checker_detail::order::acquire, code);
     }
     machine::polled();
   }
@@ -510,7 +514,7 @@ const char* name_of(const void* entry) {
 
 // A hash of all memory that outlives a launch, and of the number of findings.
 std::uint64_t memory_as_number() {
-  std::uint64_t n = now.m->findings().size();
+  std::uint64_t n = now.m->findings.all().size();
   const auto add = [&](const void* start, std::size_t bytes) {
     const auto* at = static_cast<const unsigned char*>(start);
     for (std::size_t i = 0; i < bytes; i += sizeof n) {
@@ -560,16 +564,18 @@ void launch(const char* name, const config& c, place where, const void* entry, s
   const bool whole = c.together || k.cluster > 1;  // blocks that need others
   std::uint64_t accesses = whole ? 0 : now.most_accesses;
   constexpr int often = 4;
-  if (now.most_accesses > 0 && m.effort() > 6 * now.most_accesses && ++now.launched[name] > often) {
+  if (now.most_accesses > 0 && m.history.effort.total() > 6 * now.most_accesses && ++now.launched[name] > often) {
     leave_blocks_out();
-    return m.say(fmt::format("kernel {} is left out from its launch number {} on, as the run has taken long: {}", name, often + 1, rest));
+    return m.findings.say(
+        fmt::format("kernel {} is left out from its launch number {} on, as the run has taken long: {}", name, often + 1, rest));
   }
-  if (accesses > 0 && m.effort() > 3 * accesses) {  // one more block, another each time
+  if (accesses > 0 && m.history.effort.total() > 3 * accesses) {  // one more block, another each time
     accesses = 1;
     if (blocks > 1) chosen.push_back(chosen_blocks(blocks, std::min<std::uint64_t>(blocks, 3)).back());
   } else if (blocks > most && !whole) {
-    m.say(fmt::format("of the {} blocks of kernel {}, at most {} run: the first, the last, and others that differ from run to run; {}",
-                      blocks, name, most, rest));
+    m.findings.say(
+        fmt::format("of the {} blocks of kernel {}, at most {} run: the first, the last, and others that differ from run to run; {}",
+                    blocks, name, most, rest));
     chosen = chosen_blocks(blocks, most);
   }
   const bool together = chosen.empty();
@@ -586,7 +592,7 @@ void launch(const char* name, const config& c, place where, const void* entry, s
           "on here, so the program cannot be checked as it is",
           name))));
     if (now.sampled && may_be_misled(std::current_exception())) {
-      m.say(
+      m.findings.say(
           fmt::format("kernel {} gave up, or waited for what did not come, where blocks have been left out: that is not judged. --blocks "
                       "all runs them all",
                       name));
@@ -596,8 +602,8 @@ void launch(const char* name, const config& c, place where, const void* entry, s
   }
   if (checker_detail::blocks_begun(*now.on) < blocks) {
     if (together || accesses == 1)
-      m.say(fmt::format("of the {} blocks of kernel {}, only some run, after {} million accesses to memory: {}", blocks, name,
-                        now.most_accesses / 1'000'000, rest));
+      m.findings.say(fmt::format("of the {} blocks of kernel {}, only some run, after {} million accesses to memory: {}", blocks, name,
+                                 now.most_accesses / 1'000'000, rest));
     leave_blocks_out();
   }
   judge_shared_variables();
@@ -626,8 +632,8 @@ cudaError_t release(void* p, place where) {
   if (p == nullptr || on_device()) return cudaSuccess;  // a destructor of a kernel's argument, which no device runs
   synchronize(nullptr, true);
   if (now.allocations.erase(p) == 0) {
-    now.m->note(finding_kind::outside_memory, "", now.m->number_of(where), "cudaFree() of what is not allocated", "",
-                "a pointer that cudaMalloc() returned, once");
+    now.m->findings.note(finding_kind::outside_memory, "", now.m->places.number_of(where), "cudaFree() of what is not allocated", "",
+                         "a pointer that cudaMalloc() returned, once");
     return fails(cudaErrorInvalidValue);
   }
   now.on->deallocate(p);
@@ -636,9 +642,10 @@ cudaError_t release(void* p, place where) {
 
 bool holds(std::size_t symbol, std::size_t offset, std::size_t bytes, place where) {
   if (offset <= symbol && bytes <= symbol - offset) return true;
-  now.m->note(finding_kind::bad_copy, "", now.m->number_of(where), fmt::format("a copy of {} bytes to or from a symbol", bytes),
-              fmt::format("the symbol has {} bytes, {} of them behind the offset", symbol, symbol - std::min(symbol, offset)),
-              "a size in bytes that the symbol has");
+  now.m->findings.note(finding_kind::bad_copy, "", now.m->places.number_of(where),
+                       fmt::format("a copy of {} bytes to or from a symbol", bytes),
+                       fmt::format("the symbol has {} bytes, {} of them behind the offset", symbol, symbol - std::min(symbol, offset)),
+                       "a size in bytes that the symbol has");
   return fails(cudaErrorInvalidValue) == cudaSuccess;
 }
 
@@ -662,9 +669,10 @@ cudaError_t copy(void* to, const void* from, std::size_t bytes, cudaMemcpyKind k
   };
   model& m = *now.m;
   if (bytes > 0 && (wrong(to_device, wanted_to, to) || wrong(from_device, wanted_from, from))) {
-    m.note(finding_kind::bad_copy, "", m.number_of(where), "a copy whose kind does not fit its pointers",
-           fmt::format("to {}, from {}", to_device ? "device memory" : "host memory", from_device ? "device memory" : "host memory"),
-           "the cudaMemcpyKind of what the pointers are");
+    m.findings.note(
+        finding_kind::bad_copy, "", m.places.number_of(where), "a copy whose kind does not fit its pointers",
+        fmt::format("to {}, from {}", to_device ? "device memory" : "host memory", from_device ? "device memory" : "host memory"),
+        "the cudaMemcpyKind of what the pointers are");
     return fails(cudaErrorInvalidValue);
   }
   m.host_place = where;
@@ -679,7 +687,7 @@ cudaError_t copy(void* to, const void* from, std::size_t bytes, cudaMemcpyKind k
   m.host_place = {};
   if (when == returns::when_done && !(only_device(to) && only_device(from))) {
     if (on == nullptr)
-      m.synchronize_default();
+      m.launches.synchronize_default();
     else
       synchronize(on, false);
   }
@@ -697,7 +705,8 @@ cudaError_t copy_rows(void* to, std::size_t to_pitch, const void* from, std::siz
 cudaError_t set(void* p, int value, std::size_t bytes, cudaStream_t on, returns, place where) {
   if (bytes == 0) return cudaSuccess;
   if (!of_device(p)) {
-    now.m->note(finding_kind::bad_copy, "", now.m->number_of(where), "cudaMemset() of host memory", "", "a pointer to device memory");
+    now.m->findings.note(finding_kind::bad_copy, "", now.m->places.number_of(where), "cudaMemset() of host memory", "",
+                         "a pointer to device memory");
     return fails(cudaErrorInvalidValue);
   }
   const std::vector<char> all(bytes, static_cast<char>(value));
@@ -707,13 +716,13 @@ cudaError_t set(void* p, int value, std::size_t bytes, cudaStream_t on, returns,
   return cudaSuccess;
 }
 cudaError_t synchronize(cudaStream_t on, bool) {
-  now.m->synchronize(on);
+  now.m->launches.synchronize(on);
   return cudaSuccess;
 }
 
 cudaError_t create_stream(cudaStream_t* s, unsigned flags) {
   *s = reinterpret_cast<cudaStream_t>(64 * ++now.streams);
-  if ((flags & cudaStreamNonBlocking) != 0) now.m->apart_from_default(*s);
+  if ((flags & cudaStreamNonBlocking) != 0) now.m->launches.apart_from_default(*s);
   return cudaSuccess;
 }
 cudaError_t create_event(cudaEvent_t* e) {
@@ -726,18 +735,18 @@ cudaError_t destroy_event(cudaEvent_t e) {
 }
 cudaError_t record(cudaEvent_t e, cudaStream_t on) {
   if (e == nullptr) return fails(cudaErrorInvalidResourceHandle);
-  e->after = now.m->recorded(on);
+  e->after = now.m->launches.recorded(on);
   e->recorded = true;
   return cudaSuccess;
 }
 cudaError_t wait_for(cudaStream_t on, cudaEvent_t e) {
   if (e == nullptr) return fails(cudaErrorInvalidResourceHandle);
-  now.m->order_after(on, e->after);
+  now.m->launches.order_after(on, e->after);
   return cudaSuccess;
 }
 cudaError_t synchronize(cudaEvent_t e) {
   if (e == nullptr) return fails(cudaErrorInvalidResourceHandle);
-  now.m->synchronize(e->after);
+  now.m->launches.synchronize(e->after);
   return cudaSuccess;
 }
 
@@ -864,7 +873,7 @@ std::uintptr_t interrupted_at(const void* context) {
 // The run ends with a finding at the instruction where the kernel has been interrupted.
 [[noreturn]] void end_at(std::uintptr_t at, finding_kind kind, const char* action, const char* missing, const char* why) {
   model& m = *now.m;
-  m.note_here(kind, m.number_of_code(reinterpret_cast<const void*>(at + 1)), action, "", missing);
+  m.note_here(kind, m.places.number_of_code(reinterpret_cast<const void*>(at + 1)), action, "", missing);
   m.set_current(nullptr);
   end_run(std::make_exception_ptr(checker_detail::stopped(why)));
 }
@@ -945,14 +954,14 @@ void run_host(const std::string& object, int argc, char** argv) {
 void report_leaks() {
   for (const auto& [p, a] : now.allocations) {
     if (a.kind == memory_kind::host) continue;
-    const checker_detail::place_number at = now.m->number_of(a.where);
+    const checker_detail::place_number at = now.m->places.number_of(a.where);
     checker_detail::event_log::question life{.now = {.by = {}, .place = at, .action = {}}, .earlier = {}};
     life.memory = reinterpret_cast<std::uintptr_t>(p);
     life.bytes = a.bytes;
     life.never_freed = true;
     life.is_thread = false;
-    now.m->note(finding_kind::leak, "", at, fmt::format("{} bytes of device memory were never given back", a.bytes), "",
-                "cudaFree() before the program ends", life);
+    now.m->findings.note(finding_kind::leak, "", at, fmt::format("{} bytes of device memory were never given back", a.bytes), "",
+                         "cudaFree() before the program ends", life);
   }
 }
 
@@ -968,13 +977,13 @@ void run_main(const std::string& object, const plain_program& of, const context&
   now.m = &m;
   now.most_threads = of.most_threads;
   now.most_accesses = of.most_accesses;
-  m.most_effort = 10 * of.most_accesses;
-  machine_allows = m.host_allows;
-  m.host_allows = image_allows;
+  m.history.effort.most = 10 * of.most_accesses;
+  machine_allows = m.host.also;
+  m.host.also = image_allows;
   m.host_touches = touched;
-  m.shared_place = shared_place;
-  m.variable_name = variable_name;
-  m.follow_shared_variables();
+  m.findings.shared_place = shared_place;
+  m.findings.variable_name = variable_name;
+  m.memory.shared_by_variables = true;
   static std::vector<std::string> words;
   static std::vector<char*> argv;
   words.assign(1, of.sources.front());
@@ -985,8 +994,8 @@ void run_main(const std::string& object, const plain_program& of, const context&
   begin_schedule();
   checker_detail::active = nullptr;
   m.host_touches = nullptr;
-  m.ignored = nullptr;
-  const bool unlaunched = now.launches == 0 && m.findings().empty();
+  m.host.passed_over = nullptr;
+  const bool unlaunched = now.launches == 0 && m.findings.all().empty();
   if (now.thrown && unlaunched && is_of_host(now.thrown)) throw bad_request(said_by(now.thrown) + " " + checker_detail::before_launches);
   if (now.thrown && !(now.sampled && is_of_host(now.thrown))) std::rethrow_exception(now.thrown);
   if (now.exit_code != 0) {
@@ -996,7 +1005,7 @@ void run_main(const std::string& object, const plain_program& of, const context&
                                          now.error != cudaSuccess ? fmt::format(", after the error \"{}\"", error_text(now.error)) : ""));
   }
   report_leaks();
-  if (now.launches == 0 && m.findings().empty()) throw bad_request(std::string("the program ended ") + checker_detail::before_launches);
+  if (now.launches == 0 && m.findings.all().empty()) throw bad_request(std::string("the program ended ") + checker_detail::before_launches);
 }
 
 }  // namespace antiphase::plain
@@ -1008,15 +1017,15 @@ using namespace antiphase;
 extern "C" {
 
 // Before the program's variables are initialised.
-void antiphase_plain_loaded(char** sections, checker_detail::model::address_range* passed_over) {
+void antiphase_plain_loaded(char** sections, checker_detail::address_range* passed_over) {
   std::copy_n(sections, std::size(plain::now.sections), plain::now.sections);
   checker_detail::model& m = *plain::now.m;
   const auto [low, high] = std::minmax_element(sections, sections + std::size(plain::now.sections));
-  m.follow_variables(reinterpret_cast<std::uintptr_t>(*low), reinterpret_cast<std::uintptr_t>(*high));
+  m.memory.follow_variables(reinterpret_cast<std::uintptr_t>(*low), reinterpret_cast<std::uintptr_t>(*high));
   Dl_info info{};
   if (dladdr(passed_over, &info) != 0) checker_detail::code_base = reinterpret_cast<std::uintptr_t>(info.dli_fbase);
-  m.ignored = passed_over;
-  m.ignore_host();
+  m.host.passed_over = passed_over;
+  m.host.pass_over(everything_but(m.memory));
   checker_detail::active = &m;
 }
 // A kernel's malloc and new give memory of the device. A program that leaves it allocated is not accused: it ends with the device.
@@ -1026,7 +1035,7 @@ void* antiphase_plain_malloc(std::size_t bytes) {
 }
 void antiphase_plain_free(void* p) {
   if (p == nullptr) return;
-  if (plain::now.m == nullptr || reinterpret_cast<std::uintptr_t>(p) - plain::now.m->memory().lowest() >= plain::now.m->memory().size())
+  if (plain::now.m == nullptr || reinterpret_cast<std::uintptr_t>(p) - plain::now.m->memory.lowest() >= plain::now.m->memory.size())
     std::free(p);
   else
     plain::now.on->deallocate(p);
@@ -1043,8 +1052,8 @@ void antiphase_plain_free(void* p) {
   if (plain::now.misled)
     m.say_misled();
   else
-    m.note_here(finding_kind::gave_up, m.number_of_code(__builtin_return_address(0)), said, "", "");
-  m.stop("an assertion failed");
+    m.note_here(finding_kind::gave_up, m.places.number_of_code(__builtin_return_address(0)), said, "", "");
+  m.history.stop("an assertion failed");
   __builtin_unreachable();
 }
 
@@ -1069,15 +1078,16 @@ void __ubsan_handle_type_mismatch_v1(ubsan_mismatch* data, std::uintptr_t p) {
   auto& m = *plain::now.m;
   if (m.current() == nullptr || p == 0) return;
   const unsigned alignment = 1u << data->log_alignment;
-  m.note_here(finding_kind::misaligned, m.number_of_code(__builtin_return_address(0)), fmt::format("access of type {}", data->type->name),
+  m.note_here(finding_kind::misaligned, m.places.number_of_code(__builtin_return_address(0)),
+              fmt::format("access of type {}", data->type->name),
               fmt::format("an address that is {} more than a multiple of {}", p % alignment, alignment),
               fmt::format("an address that is a multiple of {}", alignment));
-  m.stop("a misaligned access");
+  m.history.stop("a misaligned access");
 }
 void __ubsan_handle_out_of_bounds(ubsan_bounds* data, std::uintptr_t index) {
   auto& m = *plain::now.m;
   if (m.current() == nullptr) return;
-  m.note_here(finding_kind::outside_memory, m.number_of_code(__builtin_return_address(0)),
+  m.note_here(finding_kind::outside_memory, m.places.number_of_code(__builtin_return_address(0)),
               fmt::format("index {} of {}", static_cast<long>(static_cast<int>(index)), data->array->name), "",
               "an index within the array");
 }
@@ -1089,7 +1099,8 @@ CUresult cuTensorMapEncodeTiled(CUtensorMap* map, CUtensorMapDataType type, cuui
                                 CUtensorMapInterleave interleave, CUtensorMapSwizzle swizzle, CUtensorMapL2promotion,
                                 CUtensorMapFloatOOBfill fill) {
   const auto refuse = [code = __builtin_return_address(0)](const std::string& why, const std::string& instead, CUresult result) {
-    plain::now.m->note(finding_kind::bad_copy, "cuTensorMapEncodeTiled", plain::now.m->number_of(code, plain::place{}), why, "", instead);
+    plain::now.m->findings.note(finding_kind::bad_copy, "cuTensorMapEncodeTiled", plain::now.m->places.number_of(code, plain::place{}), why,
+                                "", instead);
     return result;
   };
   constexpr int bytes_of[] = {1, 2, 4, 4, 8, 8, 2, 4, 8, 2, 4, 4, 4};

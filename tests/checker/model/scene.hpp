@@ -14,6 +14,7 @@
 namespace antiphase::test {
 
 using checker_detail::access_kind;
+using checker_detail::atomic_kind;
 using checker_detail::block_model;
 using checker_detail::knowledge_ptr;
 using checker_detail::model;
@@ -48,48 +49,55 @@ class actor_thread {
 
   void read(int step, const void* p, std::size_t bytes = 4) { access(step, p, bytes, access_kind::read); }
   void write(int step, const void* p, std::size_t bytes = 4) { access(step, p, bytes, access_kind::write); }
-  void load(int step, const void* p, order how, scope reach) { atomic(step, p, true, false, how, reach); }
-  void store(int step, const void* p, order how, scope reach) { atomic(step, p, false, true, how, reach); }
-  void update(int step, const void* p, order how, scope reach) { atomic(step, p, true, true, how, reach); }
+  void load(int step, const void* p, order how, scope reach) { atomic(step, p, atomic_kind::load, how, reach); }
+  void store(int step, const void* p, order how, scope reach) { atomic(step, p, atomic_kind::store, how, reach); }
+  void update(int step, const void* p, order how, scope reach) { atomic(step, p, atomic_kind::update, how, reach); }
   void fence(order how, scope reach) {
     m_->set_current(t_);
     machine::next_scope = reach;
     m_->fence(how);
   }
-  void proxy_fence() { m_->proxy_fence(*t_); }
+  void proxy_fence() { m_->clocks.proxy_fence(*t_); }
 
-  void copy(int step, const void* to, const void* from, std::size_t bytes = 4) { m_->issue_copy(*t_, to, from, bytes, bytes, place(step)); }
-  void commit() { m_->commit_copies(*t_); }
-  void wait(int groups_left = 0) { m_->wait_copies(*t_, groups_left); }
+  void copy(int step, const void* to, const void* from, std::size_t bytes = 4) {
+    m_->async.issue_copy(*t_, to, from, bytes, bytes, place(step));
+  }
+  void commit() { m_->async.commit_copies(*t_); }
+  void wait(int groups_left = 0) { m_->async.wait_copies(*t_, groups_left); }
 
-  void init(int step, const void* word) { m_->init_barrier(*t_, word, place(step)); }
-  void arrive(const void* word) { m_->arrive_barrier(*t_, word); }
-  void await(const void* word) { m_->wait_barrier(*t_, word); }
+  void init(int step, const void* word) { m_->async.init_barrier(*t_, word, place(step)); }
+  void arrive(const void* word) { m_->barriers.arrive(*t_, word); }
+  void await(const void* word) { m_->barriers.wait(*t_, word); }
   void load_bulk(int step, const void* to, const void* from, const void* word, std::size_t bytes = 16) {
-    m_->issue_load(*t_, to, from, bytes, word, place(step));
+    const std::span range(static_cast<const unsigned char*>(from), bytes);
+    m_->async.issue_load(*t_, to, bytes, {&range, 1}, word, place(step));
   }
 
   void store_bulk(int step, const void* to, const void* from, std::size_t bytes = 16) {
-    m_->issue_store(*t_, to, from, bytes, place(step));
-    m_->commit_stores(*t_);
+    const std::span range(static_cast<const unsigned char*>(to), bytes);
+    m_->async.issue_store(*t_, {&range, 1}, from, bytes, place(step));
+    m_->async.commit_stores(*t_);
   }
-  void wait_read(int groups_left = 0) { m_->wait_stores(*t_, groups_left, false); }
-  void wait_written(int groups_left = 0) { m_->wait_stores(*t_, groups_left, true); }
+  void wait_read(int groups_left = 0) { m_->async.wait_stores(*t_, groups_left, checker_detail::stores::read); }
+  void wait_written(int groups_left = 0) { m_->async.wait_stores(*t_, groups_left, checker_detail::stores::written); }
 
-  void multiply(int step, const void* operand, std::size_t bytes = 16) { m_->issue_matrix(*t_, operand, bytes, place(step)); }
-  void commit_multiply() { m_->commit_matrix(*t_); }
-  void wait_multiply(int groups_left = 0) { m_->wait_matrix(*t_, groups_left); }
+  void multiply(int step, const void* operand, std::size_t bytes = 16) {
+    const std::span range(static_cast<const unsigned char*>(operand), bytes);
+    m_->async.issue_matrix({&t_, 1}, {&range, 1}, place(step));
+  }
+  void commit_multiply() { m_->async.commit_matrix(*t_); }
+  void wait_multiply(int groups_left = 0) { m_->async.wait_matrix(*t_, groups_left); }
 
  private:
-  place_number place(int step) { return m_->number_of_code(code_of(step)); }
+  place_number place(int step) { return m_->places.number_of_code(code_of(step)); }
   void access(int step, const void* p, std::size_t bytes, access_kind kind) {
     m_->set_current(t_);
     m_->access(p, bytes, kind, code_of(step));
   }
-  void atomic(int step, const void* p, bool reads, bool writes, order how, scope reach) {
+  void atomic(int step, const void* p, atomic_kind kind, order how, scope reach) {
     m_->set_current(t_);
     machine::next_scope = reach;
-    m_->atomic(p, 4, reads, writes, how, code_of(step));
+    m_->atomic(p, 4, kind, how, code_of(step));
   }
 
   model* m_;
@@ -102,7 +110,7 @@ struct scene {
   model m;
   unsigned char* g;
 
-  explicit scene(std::size_t global_bytes = 256) : g(static_cast<unsigned char*>(m.allocate(global_bytes))) {
+  explicit scene(std::size_t global_bytes = 256) : g(static_cast<unsigned char*>(m.memory.allocate(global_bytes))) {
     m.host_access(g, global_bytes, access_kind::write, nullptr, "copy to the device");
     m.begin_launch("synthetic", nullptr, 0, nullptr);
   }
@@ -115,13 +123,13 @@ struct scene {
     const unsigned number = made_++;
     return *m.begin_block({number}, threads, shared(number), shared_each, cluster);
   }
-  unsigned char* shared(unsigned block) { return m.memory().shared() + shared_each * block; }
+  unsigned char* shared(unsigned block) { return m.memory.shared() + shared_each * block; }
   actor_thread thread(block_model& b, std::size_t index) { return {m, b.threads[index]}; }
 
   void meet(std::initializer_list<actor_thread> threads) {
     std::vector<thread_model*> all;
     for (const actor_thread& t : threads) all.push_back(&*t);
-    m.meet(all, false);
+    m.meet(all, checker_detail::meeting::of_some);
   }
   void block_barrier(block_model& b) { cluster_barrier({&b}); }
   // Of a block in which one thread has ended.
@@ -129,23 +137,23 @@ struct scene {
     std::vector<thread_model*> all;
     for (thread_model& t : b.threads)
       if (&t != &*ended) all.push_back(&t);
-    m.meet(all, true);
+    m.meet(all, checker_detail::meeting::of_block);
   }
   void cluster_barrier(std::initializer_list<block_model*> blocks) {
     std::vector<thread_model*> all;
     for (block_model* b : blocks)
       for (thread_model& t : b->threads) all.push_back(&t);
-    m.meet(all, blocks.size() == 1);
+    m.meet(all, blocks.size() == 1 ? checker_detail::meeting::of_block : checker_detail::meeting::of_some);
   }
 
   seen_list found() {
     seen_list all;
-    const auto zero = m.number_of_code(code_of(0));
-    for (const auto& f : m.findings())
+    const auto zero = m.places.number_of_code(code_of(0));
+    for (const auto& f : m.findings.all())
       all.push_back({f.what.kind, f.has_earlier ? static_cast<int>(f.earlier - zero) : 0, static_cast<int>(f.at - zero)});
     return all;
   }
-  std::string missing() { return m.findings().empty() ? std::string() : m.findings().front().what.missing; }
+  std::string missing() { return m.findings.all().empty() ? std::string() : m.findings.all().front().what.missing; }
 
  private:
   unsigned made_ = 0;

@@ -127,7 +127,7 @@ TEST_F(Copies, TheirSourceMustNotBeWrittenWhileTheyAreInFlight) {
 }
 
 TEST_F(Copies, ZeroFillReadsLessThanItWrites) {
-  s.m.issue_copy(*t, slot, s.g + 252, 16, 4, s.m.number_of_code(code_of(1)));  // 252 + 16 lies outside
+  s.m.async.issue_copy(*t, slot, s.g + 252, 16, 4, s.m.places.number_of_code(code_of(1)));  // 252 + 16 lies outside
   EXPECT_THAT(s.found(), IsEmpty());
   t.read(2, slot + 12);
   EXPECT_THAT(s.found(), ElementsAre(seen{read_before_landing, 1, 2}));
@@ -150,7 +150,7 @@ struct with_mbarrier : one_block {
     t.proxy_fence();
     whole_block();
   }
-  void end_phase() { s.m.end_phase(b, word); }
+  void end_phase() { s.m.barriers.end_phase(word); }
 };
 using Mbarriers = with_mbarrier;
 using BulkLoads = with_mbarrier;
@@ -216,9 +216,9 @@ TEST_F(Mbarriers, InitialisedAnewTheyForget) {
 }
 
 TEST_F(Mbarriers, AreUsedAfterTheirInitialisationOnly) {
-  s.m.touch_barrier(*other, word, s.m.number_of_code(code_of(2)));
+  s.m.async.touch_barrier(*other, word, s.m.places.number_of_code(code_of(2)));
   EXPECT_THAT(s.found(), IsEmpty());
-  s.m.touch_barrier(*other, word + 8, s.m.number_of_code(code_of(3)));
+  s.m.async.touch_barrier(*other, word + 8, s.m.places.number_of_code(code_of(3)));
   EXPECT_THAT(s.found(), ElementsAre(seen{uninitialised, 0, 3}));
   t.init(4, word);  // while the other uses it
   EXPECT_EQ(s.found().back(), (seen{overwritten_in_use, 2, 4}));

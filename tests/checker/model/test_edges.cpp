@@ -113,9 +113,9 @@ TEST_F(Barriers, LanesAfterASyncAreApartAgain) {
 
 TEST_F(Barriers, NamedOrderThoseWhoWait) {
   knowledge_ptr named;
-  s.m.release(*first, named);
-  s.m.release(*second, named);
-  s.m.acquire(*second, named);
+  s.m.clocks.release(*first, named);
+  s.m.clocks.release(*second, named);
+  s.m.clocks.acquire(*second, named);
   second.write(2, x);
   EXPECT_THAT(s.found(), IsEmpty());
 }
@@ -124,19 +124,19 @@ TEST_F(Barriers, WhoOnlyArrivesLearnsNothing) {
   const unsigned char* y = s.g + 40;
   second.write(2, y);
   knowledge_ptr named;
-  s.m.release(*first, named);
-  s.m.release(*second, named);
-  s.m.acquire(*second, named);
+  s.m.clocks.release(*first, named);
+  s.m.clocks.release(*second, named);
+  s.m.clocks.acquire(*second, named);
   first.read(3, y);
   EXPECT_THAT(s.found(), ElementsAre(seen{race, 2, 3}));
 }
 
 TEST_F(Barriers, NamedAreNotForWhatComesAfterTheArrival) {
   knowledge_ptr named;
-  s.m.release(*first, named);
+  s.m.clocks.release(*first, named);
   first.write(2, x);
-  s.m.release(*second, named);
-  s.m.acquire(*second, named);
+  s.m.clocks.release(*second, named);
+  s.m.clocks.acquire(*second, named);
   second.read(3, x);
   EXPECT_THAT(s.found(), ElementsAre(seen{race, 2, 3}));
 }
@@ -216,7 +216,7 @@ TEST(Clusters, AnArrivalAtAnotherBlocksMbarrierOrders) {
     s.cluster_barrier({&one, &other});
     s.thread(other, 4).write(2, s.shared(0) + 64);
     s.thread(other, 4).arrive(s.shared(0));
-    s.m.end_phase(one, s.shared(0));
+    s.m.barriers.end_phase(s.shared(0));
     if (waits) s.thread(one, 9).await(s.shared(0));
     s.thread(one, 9).read(3, s.shared(0) + 64);
     EXPECT_EQ(s.found(), waits ? seen_list{} : (seen_list{{race, 2, 3}}));
@@ -447,7 +447,7 @@ TEST(Launches, OfTwoStreamsAreNot) {
     s.next_launch(stream_number(8));
     s.thread(s.block(), 3).write(1, s.g + 4 * waits);
     s.m.end_launch();
-    if (waits) s.m.synchronize(stream_number(8));
+    if (waits) s.m.launches.synchronize(stream_number(8));
     s.m.begin_launch("synthetic", nullptr, 0, stream_number(16));
     s.thread(s.block(), 3).read(2 + waits, s.g + 4 * waits);
   }
@@ -469,7 +469,7 @@ TEST(Launches, SynchronisingAnotherStreamDoesNotHelp) {
   s.next_launch(stream_number(8));
   s.thread(s.block(), 3).write(1, s.g);
   s.m.end_launch();
-  s.m.synchronize(stream_number(24));
+  s.m.launches.synchronize(stream_number(24));
   s.m.begin_launch("synthetic", nullptr, 0, stream_number(16));
   s.thread(s.block(), 3).write(2, s.g);
   EXPECT_THAT(s.found(), ElementsAre(seen{race, 1, 2}));

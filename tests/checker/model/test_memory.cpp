@@ -79,7 +79,7 @@ TEST_F(Bytes, AreInitialisedOneByOne) {
 
 TEST(Uninitialised, IsTheSharedMemoryOfEveryNewBlockAndFreshGlobalMemory) {
   scene s;
-  unsigned char* fresh = static_cast<unsigned char*>(s.m.allocate(64));
+  unsigned char* fresh = static_cast<unsigned char*>(s.m.memory.allocate(64));
   block_model& before = s.block();
   s.thread(before, 0).write(1, s.shared(0));
   s.m.end_block(before);
@@ -101,13 +101,13 @@ TEST(Readers, AreAllRemembered) {
     for (std::size_t i = 0; i < 1024; ++i) s.thread(b, i).read(1 + static_cast<int>(i), s.g);
     knowledge_ptr arrivals;
     for (std::size_t i = 0; i < 1024; ++i)
-      if (i != left_out) s.m.release(*s.thread(b, i), arrivals);
-    s.m.acquire(*s.thread(b, writer), arrivals);
+      if (i != left_out) s.m.clocks.release(*s.thread(b, i), arrivals);
+    s.m.clocks.acquire(*s.thread(b, writer), arrivals);
     s.thread(b, writer).write(2000, s.g);
     ASSERT_EQ(s.found().size(), left_out < 1024 ? 1u : 0u) << left_out;
     if (left_out == 1024) continue;
     EXPECT_EQ(s.found().front().kind, overwritten_in_use);
-    EXPECT_EQ(s.m.findings().front().what.earlier->thread / 32, static_cast<int>(left_out / 32));  // places are kept by warp
+    EXPECT_EQ(s.m.findings.all().front().what.earlier->thread / 32, static_cast<int>(left_out / 32));  // places are kept by warp
   }
 }
 
@@ -119,12 +119,12 @@ TEST(Readers, AtDifferentTimesAreAllRemembered) {
     for (int round = 0; round < 3; ++round)
       for (std::size_t i = 0; i < 96; ++i) {
         s.thread(b, i).read(1 + static_cast<int>(i), s.g);
-        s.m.release(*s.thread(b, i), nobody = nullptr);  // time goes on in its warp
+        s.m.clocks.release(*s.thread(b, i), nobody = nullptr);  // time goes on in its warp
       }
     for (std::size_t i = 0; i < 96; ++i)
-      if (i != left_out) s.m.release(*s.thread(b, i), arrivals);
+      if (i != left_out) s.m.clocks.release(*s.thread(b, i), arrivals);
     actor_thread writer = s.thread(b, left_out == 0 ? 1 : 0);
-    s.m.acquire(*writer, arrivals);
+    s.m.clocks.acquire(*writer, arrivals);
     writer.write(2000, s.g);
     EXPECT_EQ(s.found(), left_out < 96 ? (seen_list{{overwritten_in_use, 1 + static_cast<int>(left_out), 2000}}) : seen_list{});
   }
@@ -140,7 +140,7 @@ TEST(Readers, InAnyPatternAreAllRemembered) {
   const auto number = [&](std::size_t below) { return draw() % below; };
   for (int round = 0; round < 400; ++round) {
     scene s;
-    s.m.follow_as_written(s.g, 4);
+    s.m.memory.set(s.g, 4, checker_detail::cell_state::written);
     block_model& b = s.block(256);
     const std::uint32_t few_lanes = static_cast<std::uint32_t>(draw() & draw() & draw()) | 1u << number(32), few_warps = draw() & 0xFFu;
     std::vector<std::size_t> readers;
@@ -159,10 +159,10 @@ TEST(Readers, InAnyPatternAreAllRemembered) {
     checker_detail::active = nullptr;
     knowledge_ptr arrivals;
     for (std::size_t i = 0; i < readers.size(); ++i)
-      if (i != left_out) s.m.release(*s.thread(b, readers[i]), arrivals);
-    s.m.acquire(*s.thread(b, 255), arrivals);
+      if (i != left_out) s.m.clocks.release(*s.thread(b, readers[i]), arrivals);
+    s.m.clocks.acquire(*s.thread(b, 255), arrivals);
     s.thread(b, 255).write(2000, s.g);
-    ASSERT_EQ(s.m.findings().size(), left_out < readers.size() ? 1u : 0u) << round;
+    ASSERT_EQ(s.m.findings.all().size(), left_out < readers.size() ? 1u : 0u) << round;
   }
 }
 
@@ -228,7 +228,7 @@ TEST_F(Bounds, OfAnotherBlocksSharedMemoryAreNotOurs) {
 TEST(BoundsOfAll, GlobalAllocationsAreExact) {
   for (const std::size_t bytes : {1u, 5u, 64u, 255u, 256u}) {
     scene s;
-    auto* p = static_cast<unsigned char*>(s.m.allocate(bytes));
+    auto* p = static_cast<unsigned char*>(s.m.memory.allocate(bytes));
     block_model& b = s.block();
     s.thread(b, 0).write(1, p, 1);
     s.thread(b, 0).write(2, p + bytes - 1, 1);
@@ -237,14 +237,14 @@ TEST(BoundsOfAll, GlobalAllocationsAreExact) {
     s.thread(b, 0).write(4, p + bytes, 1);
     s.thread(b, 0).read(5, p + bytes - 1, 2);
     ASSERT_THAT(s.found(), ElementsAre(seen{outside_memory, 0, 3}, seen{outside_memory, 0, 4}, seen{outside_memory, 0, 5})) << bytes;
-    EXPECT_THAT(s.m.findings()[1].what.memory, HasSubstr("0 bytes behind the end of " + std::to_string(bytes)));
+    EXPECT_THAT(s.m.findings.all()[1].what.memory, HasSubstr("0 bytes behind the end of " + std::to_string(bytes)));
   }
 }
 
 TEST_F(Bounds, MemoryGivenBackIsNobodys) {
-  auto* p = static_cast<unsigned char*>(s.m.allocate(8));
+  auto* p = static_cast<unsigned char*>(s.m.memory.allocate(8));
   t.write(1, p, 8);
-  s.m.free(p);
+  s.m.memory.free(p);
   t.read(2, p + 7, 1);
   EXPECT_THAT(s.found(), ElementsAre(seen{outside_memory, 0, 2}));
   EXPECT_EQ(s.missing(), "the memory has been given back");

@@ -238,7 +238,7 @@ void program::next_launch(const step& s) {
   const auto stream_of = [](std::size_t n) { return stream_number(n % 3 * 8); };
   if (s.size % 2 == 0) {
     const stream on = stream_of(s.size / 2);
-    s_.m.synchronize(on);
+    s_.m.launches.synchronize(on);
     for (past_launch& l : launches_) l.synchronised |= on == nullptr || l.on == on;
   }
   const stream on = stream_of(s.where);
@@ -386,14 +386,14 @@ void program::meet(const step& s) {
         r.a[i].last = node;
         threads.push_back(&*thread_of(r, i));
       }
-      s_.m.meet(threads, false);
+      s_.m.meet(threads, checker_detail::meeting::of_some);
       break;
     }
     case 5:
     case 6: {  // arrives at a named barrier
       agent_of(s).last = o_.add({agent_of(s).last});
       r.named_arrived[slot].push_back(agent_of(s).last);
-      s_.m.release(*thread_of(s), r.named[slot]);
+      s_.m.clocks.release(*thread_of(s), r.named[slot]);
       break;
     }
     case 7:  // some wait, and it opens
@@ -401,7 +401,7 @@ void program::meet(const step& s) {
         const int node = o_.add({r.a[i].last});
         for (const int n : r.named_arrived[slot]) o_.follow(n);
         r.a[i].last = node;
-        s_.m.acquire(*thread_of(r, i), r.named[slot]);
+        s_.m.clocks.acquire(*thread_of(r, i), r.named[slot]);
       }
       r.named[slot] = nullptr;
       r.named_arrived[slot].clear();
@@ -465,7 +465,7 @@ void program::bulk(const step& s) {
       for (const int n : r.arrived) o_.follow(n);
       for (const int n : r.loads) o_.landed(n);
       r.arrivals = 0;
-      s_.m.end_phase(*r.b, word);
+      s_.m.barriers.end_phase(word);
       break;
     }
     case 5: {

@@ -1,0 +1,321 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "access_history.hpp"
+
+#include <fmt/format.h>
+
+namespace antiphase::checker_detail {
+namespace {
+
+space space_of(std::size_t offset) { return offset < shadow::shared_bytes ? space::shared : space::global; }
+
+reader warp_reader(const thread_model& t, place_number place) { return {t.block, t.warp, 0, warp_reads, *t.time, t.lane, place}; }
+
+const char* proxy_fence_missing(space in) {
+  return in == space::shared ? "fence_async by the thread that wrote it, before the barrier that orders the two"
+                             : "fence_async_global by the thread that wrote it, before what orders the two";
+}
+
+}  // namespace
+
+void access_history::reset() {
+  updates_.clear();
+  forgiving_ = misled_ = false;
+  effort = {};
+}
+
+// accesses ----------------------------------------------------------------------------------------------------------------------------
+
+void access_history::judge(const accessor& w, std::size_t offset, std::size_t bytes) {
+  if (effort.too_much() && takes_long) takes_long();
+  if (!has_owner(w, offset, bytes)) return;
+  ++effort.accesses;
+  bool missing = false;
+  memory_.visit(offset, bytes, [&](cell& c, std::size_t at, std::size_t) {
+    if (!c.exists()) {
+      if (!std::exchange(missing, true)) report_missing(w, c, at);
+    } else if (w.kind == access_kind::read) {
+      read_cell(w, c, at);
+    } else {
+      write_cell(w, c, at);
+    }
+  });
+}
+
+void access_history::report_outside(const accessor& w, const void* p) const {
+  found_(w, {.kind = finding_kind::outside_memory,
+             .missing = fmt::format("address {:#x} is host memory or none at all: a kernel reaches what its executor allocates",
+                                    reinterpret_cast<std::uintptr_t>(p))});
+  if (stop != nullptr) stop("a kernel left the memory it may touch");
+}
+
+void access_history::report_missing(const accessor& w, const cell& c, std::size_t offset) const {
+  found_(w, {.kind = finding_kind::outside_memory,
+             .offset = offset,
+             .missing = c.state == cell_state::freed ? "the memory has been given back" : "nobody allocated it"});
+}
+
+// Global memory, or shared memory of a block that the thread may count on.
+bool access_history::has_owner(const accessor& w, std::size_t offset, std::size_t bytes) const {
+  const block_record& own = clocks_.block(w.thread.block);
+  if (offset >= shadow::shared_bytes || (offset >= own.lowest && offset + bytes <= own.highest)) return true;
+  const block_number other = clocks_.owner_of(w.thread.block, offset, bytes);
+  if (other == 0)
+    found_(w, {.kind = finding_kind::outside_memory,
+               .offset = offset,
+               .missing = fmt::format("the block has {} bytes of shared memory", own.highest - own.lowest)});
+  else if (!clocks_.has_begun(w.thread, other))
+    found_(w, {.kind = finding_kind::outside_memory,
+               .offset = offset,
+               .missing = "a cluster barrier before it: nothing says that the other block has begun"});
+  return other != 0;
+}
+
+std::size_t access_history::words_at(const thread_model& t, const void* p, std::size_t bytes) const {
+  const std::size_t offset = memory_.offset_of(p, bytes);
+  if (offset % 4 != 0 || effort.too_much()) return shadow::outside;
+  return offset >= shadow::shared_bytes || (offset >= t.shared_low && offset + bytes <= t.shared_high) ? offset : shadow::outside;
+}
+
+bool access_history::reads_anew(const thread_model& t, const void* p, std::size_t bytes, place_number place) {
+  const std::size_t offset = words_at(t, p, bytes);
+  if (offset == shadow::outside) return false;
+  const std::size_t end = offset + bytes;
+  for (std::size_t at = offset; at < end; at += 4)
+    if (!surely_knows_writer(t, memory_.touched(at))) return false;
+  const reader r = warp_reader(t, place);
+  for (std::size_t at = offset; at < end; at += 4) add_reader(t, r, memory_.touched(at));
+  ++effort.accesses;
+  return true;
+}
+
+bool access_history::writes_anew(const thread_model& t, const void* p, std::size_t bytes, place_number place) {
+  const std::size_t offset = words_at(t, p, bytes);
+  if (offset == shadow::outside) return false;
+  const std::size_t end = offset + bytes;
+  for (std::size_t at = offset; at < end; at += 4) {
+    const cell& c = memory_.touched(at);
+    if ((c.state != cell_state::uninitialised && !surely_knows_writer(t, c)) || !surely_knows_readers(t, c)) return false;
+  }
+  for (std::size_t at = offset; at < end; at += 4) write_over(memory_.touched(at), t, place);
+  ++effort.accesses;
+  return true;
+}
+
+// cells -------------------------------------------------------------------------------------------------------------------------------
+
+bool access_history::knows(const thread_model& t, const reader& r) const {
+  if (r.by_copy()) return clocks_.knows(t, r.block, r.unit, r.time);
+  if (r.block < t.first_visible) return true;
+  if (r.block == t.block && r.time <= t.floor) return true;
+  for (std::uint32_t lanes = r.lanes; lanes != 0; lanes &= lanes - 1)
+    if (!clocks_.knows(t, r.block, static_cast<actor>(r.unit * 32 + __builtin_ctz(lanes)), r.time)) return false;
+  return true;
+}
+
+// The engines behind bulk copies and Tensor Cores see ordinary writes, which threads and cp.async do, through
+// a fence only.
+bool access_history::needs_fence(const accessor& w, const cell& c, std::size_t offset) const {
+  if (!w.behind_proxy() || w.init_fenced || c.block == 0) return false;
+  const block_record& r = clocks_.block(c.block);
+  const bool ordinary = c.writer < r.threads || r.actors[static_cast<std::size_t>(c.writer - r.threads)].kind == actor_kind::copies;
+  return ordinary && !clocks_.knows_fenced(w.thread, space_of(offset), c.block, c.writer, c.time);
+}
+
+void access_history::check_writer(const accessor& w, cell& c, std::size_t offset, finding_kind if_copied) {
+  const thread_model& t = w.thread;
+  if (!surely_knows_writer(t, c) && !clocks_.knows(t, c.block, c.writer, c.time)) {
+    if (!clocks_.strong(static_cast<scope>(c.scope), c.block, w.reach, t.block))
+      found_(w, {.kind = c.state == cell_state::copied ? if_copied : finding_kind::race, .offset = offset, .write = &c});
+  } else if (needs_fence(w, c, offset)) {
+    found_(w, {.kind = finding_kind::missing_proxy_fence, .offset = offset, .write = &c, .missing = proxy_fence_missing(space_of(offset))});
+  }
+}
+
+void access_history::read_cell(const accessor& w, cell& c, std::size_t offset) {
+  const thread_model& t = w.thread;
+  if (c.state != cell_state::uninitialised)
+    check_writer(w, c, offset, finding_kind::read_before_landing);
+  else if (forgives(offset))
+    w.thread.misled = misled_ = true;
+  else
+    found_(w, {.kind = finding_kind::uninitialised, .offset = offset, .missing = "a write before it"});
+  if (c.more != 0 && c.scope != 0)
+    memory_.each_reader(c, [&](const reader& r) {
+      if (r.wrote() && !clocks_.strong(static_cast<scope>(r.scope), r.block, w.reach, t.block) && !knows(t, r))
+        found_(w, {.kind = finding_kind::race, .offset = offset, .read = &r});
+    });
+  if (w.updates) return;
+  reader r = warp_reader(t, w.place);
+  r.scope = static_cast<std::uint8_t>(w.reach);
+  if (w.asynchronous()) {
+    r.unit = w.number;
+    r.kind = copy_reads;
+    r.time = w.group;
+    r.lanes = 1;
+  }
+  add_reader(t, r, c);
+}
+
+// The last write is an atomic operation that has read what an earlier one had written, as has everybody who
+// comes behind it: whether or not it acquired anything, both of them are past.
+bool access_history::observed(const thread_model& t, const cell& c, const reader& r) const {
+  return r.wrote() && c.scope != 0 && updates_.contains(c.place) &&
+         clocks_.strong(static_cast<scope>(c.scope), c.block, static_cast<scope>(r.scope), r.block) &&
+         clocks_.knows(t, c.block, c.writer, c.time);
+}
+
+void access_history::check_readers(const accessor& w, cell& c, std::size_t offset) {
+  const thread_model& t = w.thread;
+  if (surely_knows_readers(t, c)) return;
+  const auto check = [&](const reader& r) {
+    if (r.lanes == 0) return;
+    if (!r.by_copy() && r.block == t.block && r.unit == t.warp && r.lanes == t.lane) return;  // oneself
+    if (clocks_.strong(static_cast<scope>(r.scope), r.block, w.reach, t.block)) return;
+    if (!knows(t, r) && !observed(t, c, r))
+      found_(w, {.kind = r.wrote() ? finding_kind::race : finding_kind::overwritten_in_use, .offset = offset, .read = &r});
+  };
+  check(c.first);
+  memory_.each_reader(c, check);
+}
+
+void access_history::write_cell(const accessor& w, cell& c, std::size_t offset) {
+  check_readers(w, c, offset);
+  if (c.has_writer()) check_writer(w, c, offset, finding_kind::overwritten_in_use);
+  if (w.reach == scope{})
+    memory_.clear_readers(c);
+  else
+    cover(w, c);
+  c.block = w.thread.block;
+  c.writer = w.as();
+  c.state = w.asynchronous() ? cell_state::copied : cell_state::written;
+  c.scope = static_cast<std::uint8_t>(w.reach);
+  c.time = w.time();
+  c.place = w.place;
+}
+
+void access_history::unlink(std::uint32_t& link) {
+  const std::uint32_t gone = std::exchange(link, memory_.group(link).next);
+  memory_.group(gone).next = 0;
+  memory_.drop_groups(gone);
+}
+
+// Who is ordered behind an ordinary write is behind all that came before it, and who is not races with it.
+// Not so with an atomic write, about to happen: others may reach it unordered, and race with what came
+// before. All of that is remembered, but for what whoever reaches the write reaches too.
+void access_history::cover(const accessor& w, cell& c) {
+  const thread_model& t = w.thread;
+  const auto hidden = [&](const reader& r) {
+    return r.block < launches_.first_pending() || (static_cast<scope>(r.scope) >= w.reach && r.block == t.block && knows(t, r));
+  };
+  if (c.first.lanes != 0 && hidden(c.first)) c.first.lanes = 0;
+  reader last{c.block, c.writer, c.scope, copy_wrote, c.time, 1, c.place};
+  if (c.writer < clocks_.block(c.block).threads) {
+    last.unit = c.writer / 32;
+    last.kind = warp_wrote;
+    last.lanes = 1u << c.writer % 32;
+  }
+  const bool covers = c.has_writer() && !hidden(last);
+  reader_group* with = nullptr;  // the last write belongs to it
+  for (std::uint32_t* link = &c.more; *link != 0;) {
+    reader_group& g = memory_.group(*link);
+    bool any = false;
+    for (std::uint32_t warp = 0; warp < g.warps(); ++warp) {
+      std::uint32_t& lanes = g.lanes()[warp];
+      reader r = g.of;
+      if (!r.by_copy()) r.unit = static_cast<std::uint16_t>(warp);
+      r.lanes = lanes;
+      if (r.lanes == 0) continue;
+      if (covers && r.same_group(last)) r.lanes &= ~last.lanes;  // the later write of a lane stands for its earlier one
+      lanes = r.lanes != 0 && !hidden(r) ? r.lanes : 0;
+      any |= lanes != 0;
+    }
+    const bool same = covers && last.kind == warp_wrote && g.of.kind == warp_wrote && g.of.block == last.block &&
+                      g.of.scope == last.scope && g.of.time == last.time && g.of.place == last.place;
+    if (same) with = &g;
+    if (any || same)
+      link = &g.next;
+    else
+      unlink(*link);
+  }
+  if (!covers) return;
+  (with != nullptr ? *with : memory_.add_group(c, last, warps_of(last))).lanes_of(last) |= last.lanes;
+}
+
+// Readers that a later reader is ordered behind need not be remembered: who is ordered behind the later one
+// is behind them too.
+void access_history::add_reader(const thread_model& t, const reader& r, cell& c) {
+  reader& first = c.first;
+  const block_number pending = launches_.first_pending();
+  if (first.lanes != 0 && first.same_group(r) && first.time != r.time) {
+    if (r.kind == warp_reads) first.lanes &= ~r.lanes;  // the lane's own later read stands for it
+    if (r.kind == copy_reads || (first.lanes != 0 && knows(t, first))) first.lanes = 0;
+  }
+  if (first.lanes == 0 || (!first.wrote() && first.block < pending)) {
+    first = r;
+    return;
+  }
+  if (first.same_group(r) && first.time == r.time && first.place == r.place) {
+    first.lanes |= r.lanes;
+    return;
+  }
+  bool has_lost[4][5] = {};  // by kind and scope
+  for (std::uint32_t* link = &c.more; *link != 0;) {
+    reader_group& g = memory_.group(*link);
+    const bool alike =
+        g.of.block == r.block && g.of.kind == r.kind && g.of.scope == r.scope && (r.kind != copy_reads || g.of.unit == r.unit);
+    if (alike && g.of.time == r.time && g.of.place == r.place) {
+      g.lanes_of(r) |= r.lanes;
+      return;
+    }
+    // Of blocks that have ended without ever telling others how far they were, one reader stands for all of
+    // its kind: nobody who comes can know of any of them.
+    const block_record& from = clocks_.block(g.of.block);
+    const bool lost = g.of.block >= launches_.first() && from.ended && !from.published;
+    bool& standing = has_lost[g.of.kind][g.of.scope];
+    // Others may reach an atomic read without being ordered behind it, and not reach what came before.
+    const bool reached = r.scope == 0 || g.of.scope >= r.scope;
+    const bool known = g.of.kind == warp_reads && (g.of.block < pending || (reached && g.of.block == t.block && g.of.time <= t.floor));
+    if (known || (lost && standing) || (alike && r.kind == copy_reads)) {
+      unlink(*link);
+      continue;
+    }
+    standing |= lost;
+    link = &g.next;
+  }
+  memory_.add_group(c, r, warps_of(r)).lanes_of(r) = r.lanes;
+}
+
+// by the host -------------------------------------------------------------------------------------------------------------------------
+
+void access_history::host_copy(const accessor& w, std::size_t offset, std::size_t bytes) {
+  memory_.visit_alike(offset, bytes, [&](cell& c, std::size_t at, std::size_t) {
+    if (!c.exists())
+      report_missing(w, c, at);
+    else if (w.kind == access_kind::write)
+      write_cell(w, c, at);
+    else if (c.state != cell_state::uninitialised)  // what nobody has written may be copied out
+      read_cell(w, c, at);
+  });
+}
+
+void access_history::host_touch(const accessor& w, const void* p) {
+  constexpr const char* missing =
+      "cudaDeviceSynchronize(), or cudaStreamSynchronize() of its stream, between the launch or copy and this: it may still be under way";
+  const auto both_atomic = [&](std::uint8_t reach) { return w.reach == scope::system && static_cast<scope>(reach) == scope::system; };
+  memory_.visit(memory_.offset_of(p), w.bytes, [&](cell& c, std::size_t at, std::size_t) {
+    if (!c.exists()) return report_missing(w, c, at);
+    if (c.has_writer() && launches_.unsynchronised(c.block) && !clocks_.host_acquired(c.block, c.writer, c.time) && !both_atomic(c.scope))
+      found_(w, {.kind = finding_kind::race, .offset = at, .write = &c, .missing = missing});
+    if (w.kind == access_kind::read) return;
+    const auto check = [&](const reader& r) {
+      if (r.lanes != 0 && launches_.unsynchronised(r.block) && !both_atomic(r.scope))
+        found_(w, {.kind = finding_kind::overwritten_in_use, .offset = at, .read = &r, .missing = missing});
+    };
+    check(c.first);
+    memory_.each_reader(c, check);
+    memory_.clear_readers(c);
+    c = fresh_cell(cell_state::written);
+  });
+}
+
+}  // namespace antiphase::checker_detail

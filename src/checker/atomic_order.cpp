@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "atomic_order.hpp"
+
+#include <algorithm>
+
+namespace antiphase::checker_detail {
+namespace {
+
+void join_into(knowledge_ptr& into, const knowledge_ptr& more, block_number otherwise) {
+  into = join(into, more, into != nullptr ? into->block : otherwise);
+}
+
+}  // namespace
+
+// Whom a thread's atomic operation reaches: the threads of its block and, by its scope, those of its cluster
+// and all.
+std::array<atomic_order::circle, 3> atomic_order::circles_around(const thread_model& t) const {
+  const std::uint32_t cluster = clocks_.block(t.block).cluster;
+  return {{{0, t.block}, {1, cluster != 0 ? cluster : ~t.block}, {2, 0}}};
+}
+
+knowledge_ptr atomic_order::released_to_all(std::uintptr_t location) const {
+  const auto a = states_.find(location);
+  if (a == states_.end()) return nullptr;
+  const auto released = a->second.find({2, 0});
+  return released != a->second.end() ? released->second : nullptr;
+}
+
+void atomic_order::take_in(thread_model& t, const atomic_operation& o, const state& a) {
+  const auto circles = circles_around(t);
+  const auto begun = t.begun.find(o.location);
+  for (std::size_t i = 0; i < circles_of(o.reach); ++i) {
+    const auto seen = a.find(circles[i]);
+    if (o.acquires() && begun != t.begun.end()) clocks_.acquire(t, std::exchange(begun->second.read[i], nullptr));
+    if (seen == a.end()) continue;
+    if (o.acquires()) {
+      clocks_.acquire(t, seen->second);  // before the access itself, which comes after what it has seen
+    } else {
+      t.acquirable[i] = join(t.acquirable[i], seen->second, t.block);
+      knowledge_ptr& read = t.begun[o.location].read[i];
+      read = join(read, seen->second, t.block);
+    }
+  }
+  for (std::size_t i = 0; i < circles_of(o.reach) && !a.empty(); ++i)
+    if (const auto seen = a.find(before_fences(circles[i])); seen != a.end()) clocks_.learn_also(t, &knowledge::seen, i, seen->second);
+}
+
+void atomic_order::begin(thread_model& t, const atomic_operation& o) {
+  state& a = states_[o.location];
+  if (!o.reads() || !o.follows_atomic) a.clear();  // a store ends the sequence that an earlier release headed
+  if (o.reads()) take_in(t, o, a);
+}
+
+void atomic_order::end(thread_model& t, const atomic_operation& o) {
+  const auto circles = circles_around(t);
+  state& a = states_[o.location];
+  knowledge_ptr now;
+  if (o.releases()) {
+    if (o.reach > scope::block) clocks_.block(t.block).published = true;
+    now = clocks_.publish(t);
+    std::fill_n(t.begun[o.location].released.begin(), circles_of(o.reach), now);
+  }
+  const auto begun = t.begun.find(o.location);
+  for (std::size_t i = 0; i < circles_of(o.reach); ++i) {
+    if (const knowledge_ptr& passed = t.known->passed[i]; passed != nullptr) join_into(a[before_fences(circles[i])], passed, t.block);
+    const knowledge_ptr what = now != nullptr           ? now
+                               : begun != t.begun.end() ? join(t.released[i], begun->second.released[i], t.block)
+                                                        : t.released[i];
+    if (what != nullptr) join_into(a[circles[i]], what, what->block);
+  }
+}
+
+void atomic_order::fence(thread_model& t, order how, scope reach) {
+  clocks_.write_down(t, "fence");
+  if (how != order::release)
+    for (std::size_t i = 0; i < circles_of(reach); ++i) clocks_.acquire(t, std::exchange(t.acquirable[i], nullptr));
+  if (how == order::acquire) return;
+  const bool total = how == order::total;
+  if (total)
+    for (std::size_t i = 0; i < circles_of(reach); ++i) clocks_.acquire(t, t.known->seen[i]);
+  if (reach > scope::block) clocks_.block(t.block).published = true;
+  const knowledge_ptr now = clocks_.publish(t);
+  std::fill_n(t.released.begin(), circles_of(reach), now);
+  if (!total) return;
+  const auto alone = make<knowledge>(*now);
+  alone->passed = alone->seen = {};
+  for (std::size_t i = 0; i < circles_of(reach); ++i) clocks_.learn_also(t, &knowledge::passed, i, alone);
+}
+
+}  // namespace antiphase::checker_detail

@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: Apache-2.0
+// What has been found in a run, in words.
+#pragma once
+#include <antiphase/checker.hpp>
+#include <map>
+#include <optional>
+#include <string>
+#include <tuple>
+#include <vector>
+
+#include "access_history.hpp"
+#include "event_log.hpp"
+#include "mbarrier_order.hpp"
+
+namespace antiphase::checker_detail {
+
+struct run_finding {
+  finding what;  // without `first`; the places are numbers still
+  place_number at = 0, earlier = 0;
+  bool has_earlier = false;
+  std::vector<const void*> callers;  // of the function in which the later side lies, innermost first
+  event_log::snapshot drawn;
+};
+
+// The findings of a run, one for each kind and pair of places; more of the same are counted. It says who did
+// what to which memory, and what is missing between the two.
+//
+// It assumes that a finding is told while the run stands where it is made: blocks, memory and the log are
+// asked at once.
+class finding_list {
+ public:
+  finding_list(const happens_before& clocks, const launch_order& launches, mbarrier_order& barriers, const shadow& memory)
+      : clocks_(clocks), launches_(launches), barriers_(barriers), memory_(memory) {}
+  void reset();
+  std::string kernel;  // whose launch is under way
+  // What lies at an offset in the current block's shared memory, and in the program's image; null: nobody
+  // knows.
+  std::string (*shared_place)(std::size_t offset) = nullptr;
+  std::string (*variable_name)(const void* p) = nullptr;
+
+  // A conflict, of which no thread is misled. Null: it has been found before.
+  run_finding* report(const accessor& w, const conflict& c);
+  // What is no conflict. `memory` and `missing` may be empty; `shown`, if given, is what a drawn schedule
+  // shows of it.
+  using question = std::optional<event_log::question>;
+  void note(finding_kind kind, const std::string& of_kernel, place_number at, finding_side by, std::string memory, std::string missing,
+            const question& shown = {});
+  void note(finding_kind kind, const std::string& of_kernel, place_number at, std::string action, std::string memory, std::string missing,
+            const question& shown = {});
+  finding_side side_of(const accessor& w) const;
+  finding_side side_of_write(const cell& c) const;
+  std::vector<run_finding>& all() { return all_; }
+
+  // Something that the report should say beside the findings, once.
+  void say(const std::string& what);
+  const std::vector<std::string>& notes() const { return notes_; }
+
+ private:
+  run_finding* fresh_entry(finding_kind kind, place_number at, std::optional<place_number> earlier);  // null: it is not
+  finding_side side_of_reader(const reader& r) const;
+  std::string missing_edge(const accessor& w, const conflict& c) const;
+  std::string missing_wait(const thread_model& t, block_number other, const actor_record& of) const;
+  std::string describe(const accessor& w, std::size_t offset) const;
+  std::string describe_shared(block_number own, std::size_t offset) const;
+  std::string describe_global(std::size_t offset) const;
+
+  const happens_before& clocks_;
+  const launch_order& launches_;
+  mbarrier_order& barriers_;
+  const shadow& memory_;
+  std::vector<std::string> notes_;
+  std::map<std::tuple<finding_kind, place_number, place_number>, std::size_t> entries_;
+  std::vector<run_finding> all_;
+};
+
+}  // namespace antiphase::checker_detail

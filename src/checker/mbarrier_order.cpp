@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "mbarrier_order.hpp"
+
+#include <algorithm>
+
+namespace antiphase::checker_detail {
+
+std::vector<mbarrier_order::counted_copy> mbarrier_order::end_block(const block_model& b) {
+  std::vector<counted_copy> unwaited;
+  const block_record& r = clocks_.block(b.number);
+  for (auto i = first(r); i != behind(r); ++i) {
+    const counted_copy& c = i->second.last;
+    if (i->second.last_load <= i->second.waited) continue;
+    if (c.tracked == 0 || b.threads[static_cast<std::size_t>(c.thread)].copies.waited < c.tracked) unwaited.push_back(c);
+  }
+  all_.erase(first(r), behind(r));
+  return unwaited;
+}
+
+// its word ----------------------------------------------------------------------------------------------------------------------------
+
+void mbarrier_order::init(const thread_model& t, const void* word) {
+  mbarrier& b = at(word);
+  b.arrived = b.ended = nullptr;  // its copies and phases go on being counted
+  b.initialised_by = t.index;
+  b.init_fenced = false;
+  b.told = 0;
+}
+
+void mbarrier_order::fence(const thread_model& t) {
+  const block_record& r = clocks_.block(t.block);
+  for (auto i = first(r); i != behind(r); ++i) i->second.init_fenced |= i->second.initialised_by == t.index;
+}
+
+// fence.mbarrier_init.release.cluster, then an arrival that need not release: what the PTX ISA has that fence
+// for. Only of the mbarriers that the thread has initialised is anything told.
+void mbarrier_order::arrive_in_cluster(const thread_model& t) {
+  const block_record& r = clocks_.block(t.block);
+  for (auto i = first(r); i != behind(r); ++i)
+    if (mbarrier& b = i->second; b.initialised_by == t.index && b.init_fenced && b.told == 0) b.told = t.met + 1;
+}
+void mbarrier_order::met_in_cluster(thread_model& t) {
+  int& met = clocks_.block(t.block).met;
+  met = std::max(met, ++t.met);
+}
+bool mbarrier_order::told_of(const thread_model& t, const void* word) {
+  const mbarrier& b = at(word);
+  const std::uint32_t offset = offset_of(word);
+  const block_record& own = clocks_.block(t.block);
+  const bool of_other = offset < own.lowest || offset >= own.highest;
+  return of_other && b.told != 0 && own.met >= b.told && clocks_.owner_of(t.block, offset, sizeof(std::uint64_t)) != 0;
+}
+
+// phases ------------------------------------------------------------------------------------------------------------------------------
+
+void mbarrier_order::end_phase(const void* word) {
+  mbarrier& b = at(word);
+  ++b.phase;
+  if (b.arrived != nullptr)
+    for (const auto& [started_in, number] : b.loads)
+      b.arrived = join(b.arrived, clocks_.landed(started_in, number, b.phase), b.arrived->block);
+  b.ended = b.arrived;
+}
+
+void mbarrier_order::wait(thread_model& t, const void* word) {
+  mbarrier& b = at(word);
+  b.waited = b.phase;
+  clocks_.write_down_wait(t, "waits for an mbarrier", {reinterpret_cast<std::uintptr_t>(word), b.phase});
+  clocks_.acquire(t, b.ended);
+}
+
+stamp mbarrier_order::track_copies(thread_model& t, const void* word) {
+  own_actor& c = t.copies;
+  if (c.last_used > c.closed) c.parts.push_back(++c.closed);  // what the thread copies from now on is another part of its group
+  c.tracked = c.closed;
+  if (c.last_used <= c.waited) return c.closed;
+  mbarrier& b = at(word);
+  b.last_load = b.phase + 1;
+  b.last = {.block = t.block, .thread = t.index, .place = c.last_place, .tracked = c.last_used};
+  return c.closed;
+}
+void mbarrier_order::arrive_with_copies(const thread_model& t, const void* word, stamp tracked) {
+  if (t.copies.number == 0) return;
+  knowledge_ptr& arrived = at(word).arrived;
+  arrived = join(arrived, clocks_.landed(t.block, t.copies.number, tracked), arrived != nullptr ? arrived->block : t.block);
+}
+
+// The copies that threads of a block start and an mbarrier counts, of this block or another, are one actor of
+// theirs.
+actor mbarrier_order::counted_by(mbarrier& b, const thread_model& t) {
+  for (const auto& [block, number] : b.loads)
+    if (block == t.block) return number;
+  const actor number = clocks_.add_actor(t.block, {actor_kind::loads, t.index});
+  block_record& r = clocks_.block(t.block);
+  r.published |= r.cluster != 0;  // who waits in another block learns of them
+  b.loads.push_back({t.block, number});
+  return number;
+}
+
+mbarrier_order::load mbarrier_order::begin_load(const thread_model& t, const void* word, place_number place) {
+  mbarrier& b = at(word);
+  const actor number = counted_by(b, t);
+  b.last_load = b.phase + 1;
+  b.last = {.block = t.block, .thread = t.index, .place = place, .tracked = 0};
+  return {.number = number, .phase = b.phase + 1, .init_fenced = b.init_fenced};
+}
+
+}  // namespace antiphase::checker_detail

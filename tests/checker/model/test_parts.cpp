@@ -1,0 +1,221 @@
+// SPDX-License-Identifier: Apache-2.0
+// The parts of the model, each by itself.
+#include <gmock/gmock.h>
+
+#include "src/checker/finding_list.hpp"
+#include "src/checker/launch_order.hpp"
+#include "src/checker/lockstep.hpp"
+#include "src/checker/place_table.hpp"
+
+namespace antiphase::checker_detail {
+namespace {
+
+using testing::ElementsAre;
+using testing::IsEmpty;
+
+stream stream_number(std::uintptr_t n) { return reinterpret_cast<stream>(n); }  // NOLINT: never followed
+
+// launches ----------------------------------------------------------------------------------------------------------------------------
+
+struct LaunchOrder : testing::Test {
+  launch_order order;
+  // One of four blocks, which begins with number `first`.
+  void launch(block_number first, stream on) {
+    order.begin(on, first, overlap::no);
+    order.end(first + 4);
+  }
+};
+
+TEST_F(LaunchOrder, OfTwoStreamsAreNotOrdered) {
+  launch(1, stream_number(8));
+  order.begin(stream_number(16), 5, overlap::no);
+  EXPECT_FALSE(order.ordered(1));
+  EXPECT_FALSE(order.ordered(4));
+  EXPECT_EQ(order.first_visible(), 1u);
+}
+
+TEST_F(LaunchOrder, OfOneStreamOrBesideTheDefaultStreamAre) {
+  launch(1, stream_number(8));
+  order.begin(stream_number(8), 5, overlap::no);
+  EXPECT_TRUE(order.ordered(1));
+  order.end(9);
+  order.begin(nullptr, 9, overlap::no);
+  EXPECT_TRUE(order.ordered(5));
+  EXPECT_EQ(order.first_visible(), 9u);
+}
+
+TEST_F(LaunchOrder, AreOrderedByAnEvent) {
+  launch(1, stream_number(8));
+  const launch_order::launches recorded = order.recorded(stream_number(8));
+  launch(5, stream_number(8));  // behind the event
+  order.order_after(stream_number(16), recorded);
+  order.begin(stream_number(16), 9, overlap::no);
+  EXPECT_TRUE(order.ordered(1));
+  EXPECT_FALSE(order.ordered(5));
+}
+
+TEST_F(LaunchOrder, AreKnownToTheHostThatHasWaited) {
+  launch(1, stream_number(8));
+  launch(5, stream_number(16));
+  order.synchronize(stream_number(8));
+  EXPECT_FALSE(order.unsynchronised(1));
+  EXPECT_TRUE(order.unsynchronised(5));
+}
+
+TEST_F(LaunchOrder, MayOverlapTheOneBeforeOnTheirStream) {
+  launch(1, nullptr);
+  order.begin(nullptr, 5, overlap::yes);
+  EXPECT_TRUE(order.overlapped(1));
+  EXPECT_EQ(order.previous(), 5u);
+  order.end(9);
+  order.begin(nullptr, 9, overlap::no);
+  EXPECT_FALSE(order.overlapped(1));
+}
+
+// order -------------------------------------------------------------------------------------------------------------------------------
+
+// Two threads of a block, in different warps.
+struct Clocks : testing::Test {
+  launch_order launches;
+  happens_before clocks{launches};
+  block_model& block = *clocks.begin_block({.index = {}, .threads = 64, .highest = 1024, .actors = {}});
+  thread_model &one = block.threads[0], &other = block.threads[33];
+  Clocks() { launches.begin(nullptr, block.number, overlap::no); }
+  bool knows(const thread_model& t, const thread_model& of, stamp time) const { return clocks.knows(t, of.block, of.as_actor(), time); }
+};
+
+TEST_F(Clocks, AReleaseAndAnAcquireOrderWhatCameBeforeTheRelease) {
+  const stamp before = *one.time;
+  knowledge_ptr flag;
+  clocks.release(one, flag);
+  const stamp behind = *one.time;
+  EXPECT_FALSE(knows(other, one, before));
+  clocks.acquire(other, flag);
+  EXPECT_TRUE(knows(other, one, before));
+  EXPECT_FALSE(knows(other, one, behind));
+}
+
+TEST_F(Clocks, KnowledgeIsPassedOn) {
+  thread_model& third = block.threads[60];
+  const stamp before = *one.time;
+  knowledge_ptr first, second;
+  clocks.release(one, first);
+  clocks.acquire(other, first);
+  clocks.release(other, second);
+  clocks.acquire(third, second);
+  EXPECT_TRUE(knows(third, one, before));
+}
+
+TEST_F(Clocks, AMeetingOrdersThoseThatTakePart) {
+  thread_model* const met[] = {&one, &other};
+  const stamp before = *one.time;
+  clocks.meet(met, meeting::of_some);
+  EXPECT_TRUE(knows(other, one, before));
+  EXPECT_FALSE(knows(block.threads[60], one, before));
+}
+
+TEST_F(Clocks, AProxyFenceIsKeptBySpace) {
+  const stamp before = *one.time;
+  clocks.proxy_fence(one, {space::shared});
+  EXPECT_TRUE(clocks.knows_fenced(one, space::shared, one.block, one.as_actor(), before));
+  EXPECT_FALSE(clocks.knows_fenced(one, space::global, one.block, one.as_actor(), before));
+}
+
+TEST_F(Clocks, AnMbarrierPassesOnWhatArrivedInItsPhase) {
+  constexpr std::uint64_t words[1] = {};
+  mbarrier_order barriers(clocks, reinterpret_cast<std::uintptr_t>(words));
+  const stamp before = *one.time;
+  barriers.init(one, words);
+  barriers.arrive(one, words);
+  barriers.wait(other, words);  // no phase has ended
+  EXPECT_FALSE(knows(other, one, before));
+  barriers.end_phase(words);
+  barriers.wait(other, words);
+  EXPECT_TRUE(knows(other, one, before));
+}
+
+// history -----------------------------------------------------------------------------------------------------------------------------
+
+struct History : Clocks {
+  shadow memory;
+  host_memory host;
+  std::vector<finding_kind> found;
+  access_history history{memory, clocks, launches, host, [this](const accessor&, const conflict& c) { found.push_back(c.kind); }};
+  void* word = memory.allocate(16);
+  void access(thread_model& t, access_kind kind, void* p) { history.visit({.thread = t, .kind = kind, .place = 1, .bytes = 4}, p, 4); }
+};
+
+TEST_F(History, JudgesByTheClocksAlone) {
+  access(one, access_kind::write, word);
+  knowledge_ptr flag;
+  clocks.release(one, flag);
+  clocks.acquire(other, flag);
+  access(other, access_kind::read, word);
+  EXPECT_THAT(found, IsEmpty());
+  access(one, access_kind::write, word);
+  EXPECT_THAT(found, ElementsAre(finding_kind::overwritten_in_use));
+}
+
+TEST_F(History, TellsOfMemoryThatIsNobodysOrUnwritten) {
+  access(one, access_kind::read, word);
+  access(one, access_kind::read, static_cast<char*>(word) + 16);
+  EXPECT_THAT(found, ElementsAre(finding_kind::uninitialised, finding_kind::outside_memory));
+}
+
+TEST_F(History, LeavesTheHostsMemoryToWhoeverAllowsIt) {
+  int of_host = 0;
+  access(one, access_kind::read, &of_host);
+  EXPECT_THAT(found, ElementsAre(finding_kind::outside_memory));
+  host.params = {reinterpret_cast<std::uintptr_t>(&of_host), sizeof of_host};
+  access(one, access_kind::read, &of_host);
+  EXPECT_EQ(found.size(), 1u);
+  access(one, access_kind::write, &of_host);
+  EXPECT_EQ(found.size(), 2u);
+}
+
+// findings ----------------------------------------------------------------------------------------------------------------------------
+
+struct Findings : Clocks {
+  shadow memory;
+  mbarrier_order barriers{clocks, memory.lowest()};
+  finding_list findings{clocks, launches, barriers, memory};
+  // Overwrites what thread `other` still reads, at such a place.
+  run_finding* overwrite(place_number at) {
+    const reader by{.block = other.block, .unit = other.warp, .kind = warp_reads, .time = *other.time, .lanes = other.lane, .place = 7};
+    return findings.report({.thread = one, .kind = access_kind::write, .place = at, .bytes = 4},
+                           {.kind = finding_kind::overwritten_in_use, .offset = 8, .read = &by});
+  }
+};
+
+TEST_F(Findings, AreOneForEachPairOfPlaces) {
+  EXPECT_NE(overwrite(1), nullptr);
+  EXPECT_EQ(overwrite(1), nullptr);
+  EXPECT_NE(overwrite(2), nullptr);
+  ASSERT_EQ(findings.all().size(), 2u);
+  EXPECT_EQ(findings.all()[0].what.times, 2u);
+  EXPECT_EQ(findings.all()[0].what.access.action, "write of 4 bytes");
+  EXPECT_EQ(findings.all()[0].what.earlier->thread, other.index);
+  EXPECT_EQ(findings.all()[0].what.memory, "shared memory, byte 8");
+}
+
+TEST_F(Findings, NameASlotOnlyWhereThereMayBeOne) {
+  EXPECT_EQ(overwrite(1)->what.missing, "a barrier between their reading and this: the slot has not been released");
+  memory.shared_by_variables = true;
+  EXPECT_EQ(overwrite(2)->what.missing, "a __syncthreads() between the two: this is written before all threads have read what was there");
+  barriers.init(one, memory.shared() + 64);
+  EXPECT_EQ(overwrite(3)->what.missing, "a barrier between their reading and this: the slot has not been released");
+}
+
+TEST(Places, HaveOneNumberEach) {
+  place_table places;
+  const auto here = machine::place::current();
+  EXPECT_EQ(places.number_of(here), places.number_of(here));
+  EXPECT_EQ(places.first_line(places.number_of(here)).line, static_cast<int>(here.line()));
+  const auto* far = reinterpret_cast<const void*>(code_base - 16);  // NOLINT: never followed
+  const place_number number = places.number_of_code(far);
+  EXPECT_EQ(places.number_of_code(far), number);
+  EXPECT_EQ(places.code_of(places.number_of_code(far)), far);
+}
+
+}  // namespace
+}  // namespace antiphase::checker_detail
