@@ -15,7 +15,7 @@ A file includes its own room and lower ones only. A room is a folder; rooms of o
 
 The bridges: device sees the headers by which a kernel knows the machine it runs on. A family (src/gemm, src/scan) and its rooms see each
 other, because the family chooses among what its rooms offer. tool and bench see the library as its users do, without src and scan/detail;
-bench has kernels of its own, so also device. So does src/c_api, which makes functions for C of the public ones; src/cublas sees those alone; both also what
+bench has kernels of its own, so also device, and bench/laws, which fits the library's laws, sees all. So does src/c_api, which makes functions for C of the public ones; src/cublas sees those alone; both also what
 forked children make anew (src/per_process.hpp). A public .hpp needs only a host compiler, so no path leads from it to a .cuh. core knows
 neither CUDA nor files. What depends on a compute capability asks for a feature (executor/features.hpp): .major and .minor are read there, and
 written where a device is described.
@@ -34,7 +34,7 @@ LAYERS = {"core": 0, "device": 1, "executor": 1, "channel": 2, "gemm": 3, "scan"
           "src": 5, "src/executor": 6, "src/gemm": 7, "src/gemm/ladder": 7, "src/gemm/tensor_core": 7, "src/gemm/split": 7, "src/gemm/short": 7,
           "src/gemm/finish": 7, "src/gemm/group": 7, "src/gemm/dots": 7, "src/gemm/stream": 7, "src/gemm/narrow": 7,
           "src/scan": 7, "src/scan/passes": 7, "src/scan/ring": 7, "src/scan/wave": 7, "src/scan/columns": 7, "src/trace": 8, "src/model": 8, "src/checker": 9, "c": 5, "src/c_api": 9, "src/cublas": 10,
-          "bench": 10, "tool/base": 10, "tool/files": 11, "tool/program": 12, "tool/pictures": 13, "tool/measure": 13, "tool/rivals": 14,
+          "bench": 10, "bench/laws": 17, "tool/base": 10, "tool/files": 11, "tool/program": 12, "tool/pictures": 13, "tool/measure": 13, "tool/rivals": 14,
           "tool/commands": 15, "tool": 16}
 BRIDGES = {"device": {LIBRARY + "executor/cpu/machine.hpp", LIBRARY + "executor/cpu/machine_tf32.hpp",
                       LIBRARY + "executor/cpu/machine_verbs.hpp",

@@ -3,8 +3,8 @@
 //
 //   measure_ways SECONDS FILE
 //
-// FILE becomes a JSON object: the device, and for each product [M, N, K, members, whether C is added to, "WAY us WAY us ..."], each time the
-// mean over the four layouts of densely packed operands, in graphs. The same products come in every run, as many as there is time for.
+// FILE becomes a JSON object: the device, and for each product [M, N, K, members, whether C is added to, "WAY us WAY us ..."], each time
+// the mean over the four layouts of densely packed operands, in graphs. The same products come in every run, as many as there is time for.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -70,7 +70,8 @@ class ways_measured {
         which.push_back(i);
       }
       if (works.empty()) continue;
-      const std::vector<tool::timing> times = tool::graph_times(where_, works, {.samples = 3, .graph_us = 100, .most_runs = 30, .works_ms = 40});
+      const std::vector<tool::timing> times =
+          tool::graph_times(where_, works, {.samples = 3, .graph_us = 100, .most_runs = 30, .works_ms = 40});
       for (std::size_t i = 0; i < which.size(); ++i) sums[which[i]] += times[i].median_us, ++seen[which[i]];
     }
     std::string text;

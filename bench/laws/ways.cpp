@@ -51,15 +51,19 @@ std::vector<predicted_way> ways_of(const gemms::laws& l, const gemms::product_sh
   const auto add = [&](const way& w) { all.push_back({w, seconds_of(l, p, device, w)}); };
   if (p.k <= gemms::short_k) add({family::short_});
   gemms::each_stream_division(l, p, device, ~0u, [&](const gemms::stream_form& f, const gemms::stream_division& d, double) {
-    const bool holds = (f.feed != gemms::stream_feed::kept || p.k <= 32) && (f.feed != gemms::stream_feed::alone || p.k <= gemms::most_alone_k);
+    const bool holds =
+        (f.feed != gemms::stream_feed::kept || p.k <= 32) && (f.feed != gemms::stream_feed::alone || p.k <= gemms::most_alone_k);
     if (holds) add({family::stream, static_cast<int>(&f - gemms::stream_forms().data()), d.cluster, d.parts});
   });
   const double work = static_cast<double>(p.count * p.m * p.n) * static_cast<double>(p.k);
   if (std::min(p.m, p.n) == 1 || (p.k <= gemms::dots_lanes_most_k && work <= gemms::dots_lanes_most_work))
-    gemms::each_dots_division(l, p, device, false,
-                              [&](const gemms::dots_division& d, double) { add({family::dots, 0, d.square, d.slots}); });
+    gemms::each_dots_division(l, p, device, false, [&](const gemms::dots_division& d, double) {
+      add({family::dots, 0, d.square, d.slots});
+    });
   if (p.k > gemms::sparse_nonzeros) {
-    gemms::each_narrow_division(l, p, device, [&](const gemms::narrow_division& d, double) { add({family::narrow, 0, d.cluster, d.parts}); });
+    gemms::each_narrow_division(l, p, device, [&](const gemms::narrow_division& d, double) {
+      add({family::narrow, 0, d.cluster, d.parts});
+    });
     add({family::split});
     add({family::split_mma});
   }
@@ -72,14 +76,14 @@ std::optional<planned_way> plan(const context& where, const gemms::problem& p, c
     case family::short_: {
       if (!gemms::short_tiles_fit(p, of)) return std::nullopt;
       const gemms::short_plan made = gemms::plan_short(where.kind(), p, of, {});
-      return planned_way{0, [&where, made](std::span<std::byte>, stream on) {
-                           where.runs_on().launch(made.code, made.grid, &made.arguments, on);
-                         }};
+      return planned_way{
+          0, [&where, made](std::span<std::byte>, stream on) { where.runs_on().launch(made.code, made.grid, &made.arguments, on); }};
     }
     case family::stream: {
       const auto made = gemms::plan_stream(where, p, of, {}, {.form = &form_of(w), .how = {form_of(w).slabs, w.first, w.second}});
       if (!made) return std::nullopt;
-      return planned_way{made->workspace(), [&where, made](std::span<std::byte> memory, stream on) { gemms::run(where, *made, memory, on); }};
+      return planned_way{made->workspace(),
+                         [&where, made](std::span<std::byte> memory, stream on) { gemms::run(where, *made, memory, on); }};
     }
     case family::dots: {
       const auto made = gemms::plan_dots(where, p, of, {}, division_of(w));
@@ -97,7 +101,8 @@ std::optional<planned_way> plan(const context& where, const gemms::problem& p, c
   }
   if (of.count != 1) return std::nullopt;  // one after the other: the law of one is enough
   const gemms::product_plan made = gemms::plan_product(where, p, multiplier_of(w));
-  return planned_way{made.workspace(), [&where, made](std::span<std::byte> memory, stream on) { gemms::run(where, made, memory, nullptr, on); }};
+  return planned_way{made.workspace(),
+                     [&where, made](std::span<std::byte> memory, stream on) { gemms::run(where, made, memory, nullptr, on); }};
 }
 
 }  // namespace antiphase::fit

@@ -82,9 +82,7 @@ const stream_division_choice& division_of(const request& r) {
 }
 // Large products are left to Tensor Cores of FP16 without asking: those of FP64 have an eighth of their rate. A matrix times a vector is
 // left to `dots`, which has kernels for it: of 1,275 of a tune on an H200 they were the faster in 97 %, and never took 1.3 times as long.
-bool is_for_vectors(const request& r) {
-  return is_vector(r.what) && r.of.count == 1 && !r.invariant && dots_tiles_fit(r.what, r.of);
-}
+bool is_for_vectors(const request& r) { return is_vector(r.what) && r.of.count == 1 && !r.invariant && dots_tiles_fit(r.what, r.of); }
 bool streams_well(const candidate&, const request& r) {
   constexpr std::int64_t far = 512;
   const bool large = r.what.m() > far && r.what.n() > far && r.what.k() > far;
@@ -119,8 +117,7 @@ double cost_of_dots(const candidate&, const request& r) { return slow_fp64(r, 3)
 // TF32 parts ----------------------------------------------------------------------------------------------------------------------------
 const narrow_division_choice& narrow_division_of(const request& r) {
   static thread_local division_memo<narrow_division_choice> known;
-  if (!r.narrow)
-    r.narrow = known.get(division_key(r), [&] { return divide_narrow(shape_of(r.what, r.of), r.device()); });
+  if (!r.narrow) r.narrow = known.get(division_key(r), [&] { return divide_narrow(shape_of(r.what, r.of), r.device()); });
   return *r.narrow;
 }
 judged_plan plan_narrow_product(const candidate&, const request& r) {

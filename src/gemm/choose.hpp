@@ -27,13 +27,13 @@ struct request {
   problem what;  // its idle strides are small
   batch of;
   epilogue after;
-  bool invariant;                        // reproducibility::batch_invariant
-  bool input_is_c = false;               // of a gradient: whoever stores sums in C before the epilogue has lost it
-  const tuning* tuned;                   // that corrects predictions; null: none
-  ready_operands ready;                  // that were prepared
-  mutable std::optional<stream_division_choice> division = {};        // how stream would divide K, once somebody has asked
-  mutable std::optional<narrow_division_choice> narrow = {};          // and narrow
-  mutable std::optional<dots_choice> inner = {};                      // and dots
+  bool invariant;                                               // reproducibility::batch_invariant
+  bool input_is_c = false;                                      // of a gradient: whoever stores sums in C before the epilogue has lost it
+  const tuning* tuned;                                          // that corrects predictions; null: none
+  ready_operands ready;                                         // that were prepared
+  mutable std::optional<stream_division_choice> division = {};  // how stream would divide K, once somebody has asked
+  mutable std::optional<narrow_division_choice> narrow = {};    // and narrow
+  mutable std::optional<dots_choice> inner = {};                // and dots
   mutable std::shared_ptr<const machine_profile> machine_known = {};  // what machine() has found
 
   const device_limits& device() const { return where.limits(); }

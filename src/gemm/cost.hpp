@@ -16,9 +16,6 @@ inline int multiprocessors_of(const device_limits& device) { return std::max(1, 
 // How much slower than an H200's the FP64 Tensor Cores of a multiprocessor are.
 inline double fp64_slower(const device_limits& device) { return 64. / rates_of(device).fp64; }
 
-// The rate at which so many bytes are moved: the L2 cache holds no more than 40 MB of them.
-constexpr double bytes_of_l2 = 4e7;
-inline double moved_at(double bytes, double of_cache, double of_memory) { return bytes > bytes_of_l2 ? of_memory : of_cache; }
 // Of all places for blocks, those that clusters of so many can take: some multiprocessors of a group are left over.
 inline double share_of_places(int cluster) { return cluster == 8 ? 0.8 : cluster == 4 ? 0.93 : 1; }
 
@@ -85,14 +82,23 @@ inline moved_bytes bytes_of(const product_shape& p) {
           .rows = rows_of_c(p.n)};
 }
 // Multiprocessors, in those of the card that the laws are of.
-inline double cards_of(const laws& l, const device_limits& device) { return static_cast<double>(multiprocessors_of(device)) / l.multiprocessors; }
-// Microseconds on that card to move all of it, and what comes before that once.
-inline double us_to_move(const laws& l, const moving_law& how, const moved_bytes& b) {
-  const bool far = b.stored + b.operands > bytes_of_l2;
-  const double rate = far ? l.memory_rate : how.rate;
-  return b.stored * by_rows(b.rows, 1, how.half_rows, far ? 1 : how.odd_rows) / rate + b.operands / rate +
-         b.read_of_c / (far ? l.read_of_memory : how.read_rate);
+inline double cards_of(const laws& l, const device_limits& device) {
+  return static_cast<double>(multiprocessors_of(device)) / l.multiprocessors;
 }
+// Which share of so many bytes comes from memory, as the L2 cache does not keep it.
+inline double far_share(const laws& l, double bytes) { return std::clamp((bytes - l.kept) / (l.not_kept - l.kept), 0., 1.); }
+// Microseconds on that card to move all of it, where the L2 cache takes so long.
+inline double us_moved(const laws& l, const moved_bytes& b, double near) {
+  const double far = far_share(l, b.all());
+  if (far == 0) return near;
+  const double rows = by_rows(b.rows, 1, l.far_half_rows, l.far_odd_rows);
+  return (1 - far) * near + far * (rows * (b.stored / l.stored_rate + b.read_of_c / l.read_of_memory) + b.operands / l.memory_rate);
+}
+inline double us_to_move(const laws& l, const moving_law& how, const moved_bytes& b) {
+  const double rows = by_rows(b.rows, 1, how.half_rows, how.odd_rows);
+  return us_moved(l, b, (rows * b.stored + b.operands) / how.rate + rows * b.read_of_c / how.read_rate);
+}
+// And what comes before that, once.
 inline double us_before_moving(const laws& l, const moving_law& how, const moved_bytes& b) {
   return (b.read_of_c > 0 ? how.adding : 0) + how.filling * filled(b.stored, l.to_fill);
 }

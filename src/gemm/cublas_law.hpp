@@ -29,7 +29,6 @@ struct cublas_law {
     double reached;  // of the peak
   };
   std::array<tile, 4> tiles;
-  double memory = 1;  // how many times as long as an H200's it takes to move the same bytes: our own predictions are for an H200
 };
 
 // An NVIDIA H200, fitted to 558 products of cuBLAS 13.1 (driver 580.159.04) with (mnk)^(1/3) of 200 or more: bench/results, those in
@@ -51,12 +50,11 @@ inline constexpr cublas_law cublas_on_h200{.device = "NVIDIA H200",
                                            .tiles = {{{128, 128, 0.92}, {64, 64, 0.815}, {128, 32, 0.745}, {32, 32, 0.463}}}};
 
 // An NVIDIA H100 SXM: the law of the H200 describes 335 products of cuBLAS 13.1 there as well as the H200's, 6.6 % off in the median
-// (bench/results/experiments/20261125-h100-lists.json), but for those that memory alone limits. Copies take 1.4 times as long.
+// (bench/results/experiments/20261125-h100-lists.json), but for those that memory alone limits.
 inline constexpr cublas_law cublas_on_h100 = [] {
   cublas_law law = cublas_on_h200;
   law.device = "NVIDIA H100 80GB HBM3";
   law.vector_bytes = 2.86e6;
-  law.memory = 1.4;
   return law;
 }();
 

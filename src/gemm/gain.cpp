@@ -60,17 +60,9 @@ double doubt(const gemms::problem& p, const gemms::batch& of) {
   constexpr double small = 64 * 64 * 64;
   constexpr std::int64_t few_k = 64;
   double of_all = 1;
-  if (of.count > 1 && as_double(p.m()) * as_double(p.n()) * as_double(p.k()) < small) of_all *= 1.5;
-  if (p.beta != 0 && p.k() <= few_k) of_all *= 1.3;
+  if (of.count > 1 && as_double(p.m()) * as_double(p.n()) * as_double(p.k()) < small) of_all *= 1.4;
+  if (p.beta != 0 && p.k() <= few_k) of_all *= 1.2;
   return of_all;
-}
-
-// Our time where memory is slower than that of the device which it was predicted for.
-double with_memory_of(const cublas_law& law, double bytes, double seconds) {
-  constexpr double h200_bytes_per_second = 4.2e12, counts_from = 1. / 3;  // share of the time from which on nothing else limits it
-  if (bytes <= gemms::bytes_of_l2) return seconds;
-  const double share = bytes / h200_bytes_per_second / seconds;
-  return seconds * (1 + (law.memory - 1) * std::min(1., share / counts_from));
 }
 
 }  // namespace
@@ -90,9 +82,8 @@ double gain_over_cublas(const device_limits& device, const gemms::problem& p, co
   constexpr double least_saved = 1.6e-6;
   const cublas_law* const law = gemms::cublas_law_of(device);
   if (law == nullptr) return cublas_seconds(device, p, of) / seconds;
-  const double theirs = cublas_seconds(device, p, of), ours = with_memory_of(*law, bytes_of(p, of), seconds),
-               gain = theirs / ours / doubt(p, of);
-  return theirs - ours < least_saved ? std::min(gain, 1.) : gain;
+  const double theirs = cublas_seconds(device, p, of), gain = theirs / seconds / doubt(p, of);
+  return theirs - seconds < least_saved ? std::min(gain, 1.) : gain;
 }
 
 }  // namespace antiphase

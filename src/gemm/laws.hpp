@@ -26,9 +26,9 @@ class law_visitor {
 
 // What is moved by threads that load straight into registers, and store from there.
 struct moving_law {
-  double rate, read_rate;   // of all that the L2 cache holds; of C, where it is added to
+  double rate, read_rate;      // of all that the L2 cache holds; of C, where it is added to
   double odd_rows, half_rows;  // longer, C whose rows begin anywhere, or at multiples of 16 bytes
-  double adding, filling;   // once, where C is added to; where stores have filled what takes them in
+  double adding, filling;      // once, where C is added to; where stores have filled what takes them in
   void each(law_visitor& v) {
     v.number("rate", rate, 8e5, 2e7);
     v.number("read rate", read_rate, 5e5, 6e7);
@@ -56,8 +56,8 @@ struct ring_times {
     v.number("step", step, .1, 5);
   }
 };
-// Blocks beside each other: `load` by how many of all places are taken, `two` and `four` where so many share a multiprocessor, and `further`
-// of all that for each tile behind a block's first.
+// Blocks beside each other: `load` by how many of all places are taken, `two` and `four` where so many share a multiprocessor, and
+// `further` of all that for each tile behind a block's first.
 struct crowd_law {
   double load, two, four, further;
   void each(law_visitor& v) {
@@ -133,10 +133,10 @@ struct kept_walk {
   }
 };
 struct kept_law {
-  kept_walk any, whole;        // whole: tiles without edges, K of 16 or 32
-  double odd_start, odd_round; // where C's rows begin anywhere
-  double adding_round;         // where C is added to
-  double crowd, crowd_deep;    // of a round, among other walks
+  kept_walk any, whole;         // whole: tiles without edges, K of 16 or 32
+  double odd_start, odd_round;  // where C's rows begin anywhere
+  double adding_round;          // where C is added to
+  double crowd, crowd_deep;     // of a round, among other walks
   moving_law moving;
   void each(law_visitor& v) {
     v.inside("any", any);
@@ -228,7 +228,8 @@ struct dots_square {
     v.number("across round of block", across_round_of_block, .001, 2);
   }
 };
-// dots for a vector: a block and each group of its k, alone; `crowd` longer among as many as there are places for, `further` with each wave.
+// dots for a vector: a block and each group of its k, alone; `crowd` longer among as many as there are places for, `further` with each
+// wave.
 struct vector_times {
   double block, group, crowd, further;
   void each(law_visitor& v) {
@@ -318,19 +319,19 @@ struct split_multiply {
     v.number("pass rate", pass_rate, 1e6, 1.2e7);
     v.number("chunk", chunk, .3, 6);
     v.number("tail", tail, 0, 8);
-    v.number("alone", alone, .6, 1.6);      // a chunk, of few blocks
-    v.number("left", left, .05, .95);       // of a round, if it is the last and not full
+    v.number("alone", alone, .6, 1.6);  // a chunk, of few blocks
+    v.number("left", left, .05, .95);   // of a round, if it is the last and not full
     v.number("stored", stored, 1e6, 1.5e7);
-    v.number("adds", adds, .5, 3);          // longer, storing where C is read
+    v.number("adds", adds, .5, 3);  // longer, storing where C is read
   }
 };
 struct split_law {
   split_multiply wgmma, mma;
-  double line, brief_line;         // of the pass; brief: K is at most split_brief_k
-  double across, odd_pass;         // longer, the pass of lines across k, and of lines that begin anywhere
-  double cluster;                  // where blocks share a tile
+  double line, brief_line;            // of the pass; brief: K is at most split_brief_k
+  double across, odd_pass;            // longer, the pass of lines across k, and of lines that begin anywhere
+  double cluster;                     // where blocks share a tile
   double odd_rows, half_rows, edges;  // longer, storing by how C's rows begin, and where tiles have edges
-  double adds_odd;                 // longer, storing odd rows where C is read
+  double adds_odd;                    // longer, storing odd rows where C is read
   double read_of_c;
   void each(law_visitor& v) {
     v.inside("wgmma", wgmma);
@@ -351,7 +352,10 @@ struct split_law {
 struct laws {
   std::string device;  // whose card it is
   int multiprocessors;
-  double memory_rate, read_of_memory;  // of what the L2 cache does not hold; of C there, where it is added to
+  double memory_rate, stored_rate;     // of operands that the L2 cache does not hold, and of C
+  double read_of_memory;               // of C where it is added to
+  double far_odd_rows, far_half_rows;  // longer, C there, by how its rows begin
+  double kept, not_kept;               // bytes that the L2 cache still has all of when they are read again, and of which it has nothing
   double to_fill;                      // bytes that fill the buffers of stores
   short_law few_k;
   stream_law stream;
@@ -359,8 +363,13 @@ struct laws {
   narrow_law narrow;
   split_law split;
   void each(law_visitor& v) {
-    v.number("memory rate", memory_rate, 1e6, 8e6);
-    v.number("read of memory", read_of_memory, 5e5, 8e6);
+    v.number("memory rate", memory_rate, 2.4e6, 5e6);
+    v.number("stored rate", stored_rate, 1e6, 8e6);
+    v.number("read of memory", read_of_memory, 2.4e6, 5e6);
+    v.number("far odd rows", far_odd_rows, .8, 5);
+    v.number("far half rows", far_half_rows, .8, 4);
+    v.number("kept", kept, 1e7, 5e7);
+    v.number("not kept", not_kept, 6e7, 3e8);
     v.number("to fill", to_fill, 1e5, 4e7);
     v.inside("short", few_k);
     v.inside("stream", stream);

@@ -5,10 +5,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <iterator>
 #include <antiphase/core/error.hpp>
 #include <antiphase/core/names.hpp>
 #include <antiphase/gemm/tensor_core_ladder.hpp>
+#include <iterator>
 
 #include "src/gemm/choose.hpp"
 #include "src/names.hpp"

@@ -17,7 +17,6 @@
 #include <span>
 #include <utility>
 
-#include "src/gemm/shipped_tunings.hpp"
 #include "src/per_process.hpp"
 
 namespace antiphase::gemms {
@@ -108,10 +107,7 @@ tuning::of_policy read_policy(const reader& from, const std::string& policy, con
   return to;
 }
 
-// Whether factors of another version are of any use: of the library's own files, which belong to its sources, they are.
-enum class versions { this_one, all };
-
-tuning parse(std::string_view text, std::string from, versions taken) {
+tuning parse(std::string_view text, std::string from) {
   const json content = json::parse(text, nullptr, false);
   const reader whole(content, from);
   if (!content.is_object()) whole.complain("not a JSON object: expected a file that 'antiphase tune' wrote");
@@ -131,7 +127,7 @@ tuning parse(std::string_view text, std::string from, versions taken) {
   t.compute_capability = read_capability(device);
   t.multiprocessors = device.integer("multiprocessors", "their number");
   if (content.contains("made")) t.made = whole.text("made", "a text");
-  if (taken == versions::this_one && t.version != build_info().version) return t;
+  if (t.version != build_info().version) return t;  // whose factors are of no use
 
   const reader classes = whole.object("classes", "an object with shorter, longer, k");
   require_ends(classes, "shorter", tuning_class::shorter);
@@ -174,17 +170,6 @@ bool suits(const tuning& t, const device_limits& device) {
   return t.device.empty() || (is_of(t, device) && t.version == build_info().version);
 }
 
-const tuning* shipped_tuning(const device_limits& device) {
-  static constinit made_once<std::vector<tuning>> known;
-  const std::vector<tuning>& all = known.get([] {
-    std::vector<tuning> list;
-    for (const std::string_view text : shipped_tunings()) list.push_back(parse(text, "of this library", versions::all));
-    return list;
-  });
-  const auto found = std::ranges::find_if(all, [&](const tuning& t) { return is_of(t, device); });
-  return found == all.end() ? nullptr : &*found;
-}
-
 std::string device_text(std::string_view name, std::string_view capability, int multiprocessors) {
   return fmt::format("{} ({}, {} multiprocessors)", name, capability, multiprocessors);
 }
@@ -203,7 +188,7 @@ json ends_of(std::span<const std::int64_t> ends) { return json(std::vector<std::
 
 }  // namespace
 
-tuning parse_tuning(std::string_view text, std::string from) { return parse(text, std::move(from), versions::this_one); }
+tuning parse_tuning(std::string_view text, std::string from) { return parse(text, std::move(from)); }
 
 tuning read_tuning(const std::string& path) {
   const std::string from = fmt::format("'{}'", path);
@@ -249,7 +234,7 @@ const tuning* tuning_for(const device_limits& device, const tuning* given) {
   if (given != nullptr && suits(*given, device)) return given;
   const tuning* const named = tuning_of_environment();
   if (named != nullptr && suits(*named, device)) return named;
-  return shipped_tuning(device);
+  return nullptr;
 }
 
 std::string tuning_text(const device_limits& device, const tuning* given) {

@@ -9,8 +9,6 @@
 #include <string_view>
 #include <vector>
 
-#include "build_config.hpp"
-
 namespace antiphase {
 
 // Its params are those of the kernel that it stands for, and a span_log behind them (recorded_params, channel/recorded.cuh).
@@ -29,7 +27,11 @@ struct twin {
 };
 
 // Whether kernels have a twin that neither the documentation nor a test draws (CMake's ANTIPHASE_TWINS).
-constexpr bool every_twin = ANTIPHASE_EVERY_TWIN;
+#ifdef ANTIPHASE_EVERY_TWIN
+constexpr bool every_twin = true;
+#else
+constexpr bool every_twin = false;
+#endif
 // "NAME, recorded", of a row of a table.
 struct twin_name {
   char text[64] = {};

@@ -12,7 +12,7 @@ struct kernels_without_twin {
 };
 std::span<const kernels_without_twin> without_twin();
 
-// Why a kernel of that name has none; null: it is not listed.
+// Why a kernel of that name has none; null: it has one, or is not listed.
 const char* why_no_twin(std::string_view kernel);
 
 }  // namespace antiphase

@@ -151,13 +151,7 @@ inline random_call draw_call(std::uint64_t seed, std::int64_t most) {
   dice d(seed);
   random_call r{.seed = seed};
   const int by = static_cast<int>(d.below(100));
-  if (by >= 50)
-    r.policy = by < 60   ? "stream"
-               : by < 70 ? "narrow"
-               : by < 82 ? "split"
-               : by < 86 ? "split-mma"
-               : by < 90 ? "dots"
-                         : "short";
+  if (by >= 50) r.policy = by < 60 ? "stream" : by < 70 ? "narrow" : by < 82 ? "split" : by < 86 ? "split-mma" : by < 90 ? "dots" : "short";
   if (by >= 93) r.policy = gemms::policies()[static_cast<std::size_t>(d.below(static_cast<std::int64_t>(gemms::policies().size())))].name;
   if (r.policy == "auto" && d.one_in(12)) r.accuracy = precision::strict;
   if (r.accuracy == precision::fp32 && (r.policy == "auto" || r.policy == "stream" || r.policy == "short") && d.one_in(5))

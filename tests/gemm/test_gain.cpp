@@ -145,7 +145,7 @@ TEST(gemm_gain, decides_rightly_on_what_was_measured) {
   EXPECT_LT(off, 0.2);
 }
 
-// The same on an H100, of which there is no tuning: our own predictions are those for an H200. In doubt a product is passed on.
+// The same on an H100, whose times are of kernels and choices before these.
 TEST(gemm_gain, decides_rightly_on_an_h100) {
   device_limits limits = an_h200();
   limits.name = "NVIDIA H100 80GB HBM3";
@@ -160,8 +160,8 @@ TEST(gemm_gain, decides_rightly_on_an_h100) {
   }
   all_of_them.print();
   EXPECT_GT(all_of_them.taken, all_of_them.products / 2);
-  EXPECT_LE(all_of_them.slower, 0.01 * all_of_them.taken);
-  EXPECT_LE(all_of_them.missed, 0.27 * all_of_them.faster);
+  EXPECT_LE(all_of_them.slower, 0.035 * all_of_them.taken);
+  EXPECT_LE(all_of_them.missed, 0.15 * all_of_them.faster);
 }
 
 }  // namespace

@@ -101,8 +101,7 @@ TEST_P(gemm_prepared, of_long_k) {
     AP_EXPECT_KEPT(is, p);
     return;
   }
-  for (const which side : either)
-    EXPECT_TRUE(same_bits(computed_prepared(where, "split", p, side), computed_plainly(where, "split", p)));
+  for (const which side : either) EXPECT_TRUE(same_bits(computed_prepared(where, "split", p, side), computed_plainly(where, "split", p)));
 }
 TEST_P(gemm_prepared, general_strides) {
   const context where = any();

@@ -64,9 +64,7 @@ void multiply_by(const context& where, const gemms::product_instance& with) {
   multiply(where, with, with_odd_lines({37, 31, once, -1.5f, 0.5f, of_a, of_b, 1}));
   require_recomputed(with, multiply(where, with, cancelling(3, {19, 262, 39, 1, -1, rows, columns}), 1), 3 * 262);
 }
-const char* policy_of(gemms::multiplier by) {
-  return by == gemms::multiplier::split ? "split" : "split-mma";
-}
+const char* policy_of(gemms::multiplier by) { return by == gemms::multiplier::split ? "split" : "split-mma"; }
 
 // Split pass ---------------------------------------------------------------------------------------------------------------------------
 struct to_split {

@@ -142,8 +142,7 @@ template <int Square, bool Finishes, bool Across> struct dots_by_lanes : dots_ou
     block_barrier();
     if (t.k != 0) return;
     AP_ROLLED
-    for (int w = warp + 1; w < warp + warps; ++w)
-      sum.add([&](int i, int j) { return s.value[w][i][j]; });
+    for (int w = warp + 1; w < warp + warps; ++w) sum.add([&](int i, int j) { return s.value[w][i][j]; });
   }
 
   // From where the sums are to where they add up.

@@ -16,9 +16,6 @@ namespace antiphase::gemms {
 
 namespace {
 
-constexpr double bytes_kept = 2.4e7;  // of the matrix of a vector, that the L2 cache still has when they are read again
-constexpr double none_kept = 5e7;     // of so many it has nothing any more
-
 // Which of the operands lie across k.
 struct lying {
   bool long_one, short_one;
@@ -92,7 +89,7 @@ double us_of_vector(const laws& l, std::size_t form, int slots, int threads, con
   const double of_one = dots_vector_places(lines_here) * dots_vector_threads(across) / threads, waves = blocks / multiprocessors / of_one;
   const double compute = (of.block + group * groups) * (1 + of.crowd * std::min(1., std::ceil(blocks / multiprocessors) / of_one)) *
                          (1 + of.further * std::max(waves - 1, 0.));
-  const double bytes = bytes_of(p).all(), far = std::clamp((bytes - bytes_kept) / (none_kept - bytes_kept), 0., 1.);
+  const double bytes = bytes_of(p).all(), far = far_share(l, bytes);
   const double move = bytes * ((1 - far) / us.cache_rate + far / us.memory_rate) * (1 + us.pieces * eights);
   return us.vector_start + us.ramp * far + longer(compute, move * l.multiprocessors / multiprocessors);
 }

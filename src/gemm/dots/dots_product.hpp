@@ -49,10 +49,10 @@ struct dots_problem {
   float* const* c_member;                                // an array of pointers, as of operands
   std::int64_t long_stride, short_stride, batch_stride;  // of C, from line to line of each operand, and from member to member
   std::int64_t k;
-  std::int32_t slot_bits;                                // 2^slot_bits slots
-  divider tiles;                                         // of a member
-  ending end;                                            // its rows are lines of the long operand
-  std::int32_t thread_bits = 0;                          // for a vector: a block has 2^thread_bits threads
+  std::int32_t slot_bits;        // 2^slot_bits slots
+  divider tiles;                 // of a member
+  ending end;                    // its rows are lines of the long operand
+  std::int32_t thread_bits = 0;  // for a vector: a block has 2^thread_bits threads
 };
 
 // Which tile of which member a block has, or a cluster.

@@ -262,8 +262,7 @@ template <bool Across, int Rows, bool Finishes> struct dots_vector : dots_output
     leave(p, s.part, t, compute(p, of, top + t.line, t));
     const int output = thread_index();
     const std::int64_t line = top + output;
-    if (output < lines_of_block(p) && line < p.of_long.lines)
-      stores::store_at(p, member, line, 0, total_of(p, s.part, output));
+    if (output < lines_of_block(p) && line < p.of_long.lines) stores::store_at(p, member, line, 0, total_of(p, s.part, output));
   }
 };
 

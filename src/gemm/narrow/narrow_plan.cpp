@@ -95,14 +95,14 @@ double us_of_kept(const laws& l, const device_limits& device, const shape& s) {
   const double blocks = std::min(1., s.tiles / multiprocessors), halves = s.of.k <= 16 ? 1 : s.of.k <= 32 ? 2 : 4;
   const double of_block = bands_of(s.along_long, s.columns, multiprocessors_of(device)).tiles_of_block;
   const bool anywhere = s.of.n % 4 != 0;
-  const double of_tile = anywhere ? us.odd_tile + halves * us.odd_half
-                                  : (us.kept_tile + halves * us.kept_half) * (s.of.n % 8 != 0 ? us.kept_half_rows : 1);
+  const double of_tile =
+      anywhere ? us.odd_tile + halves * us.odd_half : (us.kept_tile + halves * us.kept_half) * (s.of.n % 8 != 0 ? us.kept_half_rows : 1);
   // The engine brings C while the tile before is multiplied; threads read it when the sums are there, of the first tile too.
   const double adding = s.of.reads_c && !anywhere ? us.kept_read : 0, reading = s.of.reads_c && anywhere ? us.odd_read : 0;
-  const double slower = 2048. / rates_of(device).tensor_fp16, bytes = s.moved.all();
+  const double slower = 2048. / rates_of(device).tensor_fp16;
   const double computing = ((of_block - 1) * (of_tile + adding) + of_block * reading + us.kept_first * blocks) * slower;
   return us.kept_start + us.kept_deep * (halves - 1) +
-         longer(computing, bytes / (moved_at(bytes, us.kept_rate, l.memory_rate) * cards_of(l, device)));
+         longer(computing, us_moved(l, s.moved, s.moved.all() / us.kept_rate) / cards_of(l, device));
 }
 // What a tile takes besides its chunks is hidden but for a block's first tile, whose share is in `start`.
 double us_of(const laws& l, const device_limits& device, const shape& s, const narrow_division& how) {
@@ -114,9 +114,8 @@ double us_of(const laws& l, const device_limits& device, const shape& s, const n
   const double copied = 1 + (us.threads - 1) * s.lies.either_uneven;
   const double computing = rounds * chunks * (us.chunk + us.among_all * std::min(1., busy)) * slower * copied + (rounds - 1) * us.later +
                            (s.of.reads_c ? rounds * us.read_of_c : 0);
-  const double bytes = s.moved.all(), of_c = s.moved.stored + s.moved.read_of_c;
-  const double moving = bytes / (moved_at(bytes, us.rate, l.memory_rate) * cards) +
-                        of_c * by_rows(s.moved.rows, 1, us.half_rows, us.odd_rows) / (us.stored * cards) +
+  const double of_c = (s.moved.stored + s.moved.read_of_c) * by_rows(s.moved.rows, 1, us.half_rows, us.odd_rows);
+  const double moving = us_moved(l, s.moved, s.moved.all() / us.rate + of_c / us.stored) / cards +
                         s.lies.brief * s.tiles * k * us.brief_row;  // rows of 16 bytes take the copy engine as long as long ones
   return us.start + s.lies.either_uneven * us.threads_start + longer(computing, moving) + (how.cluster > 1 ? us.cluster : 0) +
          (how.parts > 1 ? us.part + us.each_part * how.parts : 0);

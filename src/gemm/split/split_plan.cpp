@@ -129,7 +129,8 @@ double split_seconds(const laws& l, const product_shape& p, const device_limits&
   const double slower = by_rows(moved.rows, adds, std::max(us.half_rows, adds), odd);
   // Parts that the call itself has written come from the L2 cache, if they fit there; prepared ones come from memory.
   const double prepared = 4 * k * (m + n - a - b);
-  const double move = std::max((moved.stored + moved.read_of_c) * slower / of.stored, prepared / l.memory_rate) / cards;
+  const moved_bytes of_c{.stored = moved.stored, .read_of_c = moved.read_of_c, .operands = 0, .rows = moved.rows};
+  const double move = std::max(us_moved(l, of_c, (of_c.stored + of_c.read_of_c) * slower / of.stored), prepared / l.memory_rate) / cards;
   return 1e-6 * (of.start + pass + longer(multiply, move) + (p.reads_c ? rounds * us.read_of_c : 0));
 }
 

@@ -76,9 +76,8 @@ template <stream_policy P> struct stream_alone {
       return;
     }
     const tile_place at{top, left, member};
-    const sums sum =
-        p.of_long.along_k ? (p.of_short.along_k ? multiply<true, true>(p, at, g, q) : multiply<true, false>(p, at, g, q))
-                          : (p.of_short.along_k ? multiply<false, true>(p, at, g, q) : multiply<false, false>(p, at, g, q));
+    const sums sum = p.of_long.along_k ? (p.of_short.along_k ? multiply<true, true>(p, at, g, q) : multiply<true, false>(p, at, g, q))
+                                       : (p.of_short.along_k ? multiply<false, true>(p, at, g, q) : multiply<false, false>(p, at, g, q));
 
     const int long_left = as_many(p.of_long.lines - top), short_left = as_many(p.of_short.lines - left);
     float* const of_member = in_global_memory(p.c_member != nullptr ? p.c_member[member] : p.c + member * p.batch_stride);

@@ -2,8 +2,8 @@
 #include "src/gemm/stream/stream_forms.hpp"
 
 #include <algorithm>
-#include <array>
 #include <antiphase/core/tile.hpp>
+#include <array>
 #include <cmath>
 #include <iterator>
 #include <limits>
@@ -59,8 +59,8 @@ struct shape {
   double m, n, long_one, short_one, k, batch;
   moved_bytes moved;
   mean_layout lies;
-  bool engine;    // the device has one
-  double cards;   // multiprocessors, in those of the card that the law is of
+  bool engine;   // the device has one
+  double cards;  // multiprocessors, in those of the card that the law is of
   int multiprocessors;
   double slower;  // than that card's FP64 Tensor Cores, by multiprocessor
 };
@@ -102,7 +102,7 @@ double us_of_direct(const laws& l, const stream_form& f, const shape& s) {
   const double block = tiles > s.multiprocessors ? of.block * us.beside + us.beside_round * of_rounds : of.block + of_rounds;
   const double in_turn = waves > 1 ? us.whole_waves * up(waves) + (1 - us.whole_waves) * waves : 1;
   const double work = block * (1 + (in_turn - 1) * us.further) * s.slower;
-  const double move = s.moved.all() > bytes_of_l2 ? s.moved.all() / (l.memory_rate * s.cards) : 0;
+  const double move = us_moved(l, s.moved, 0) / s.cards;
   return (s.moved.read_of_c > 0 ? us.adding : 0) + us.filling * filled(s.moved.stored, l.to_fill) + longer(work, move);
 }
 // Blocks of four warps that wait for latency, and more of them in waves. Where a multiprocessor has several, what they issue adds up, less
@@ -141,16 +141,17 @@ double us_of_ring(const laws& l, const stream_form& f, const ring_times& of, con
                   double longer_step) {
   const ring_law& us = l.stream.ring;
   const double all = tiles_of(f.tile, s) * d.cluster * d.parts / places_of(f, s, d.cluster);
-  const double rounds = f.shares ? times_beside(all, f.resident, us.paired, us.paired) * (all <= 1 ? 1 : up(all))
-                                 : crowded(us.walking, all, f.resident);
+  const double rounds =
+      f.shares ? times_beside(all, f.resident, us.paired, us.paired) * (all <= 1 ? 1 : up(all)) : crowded(us.walking, all, f.resident);
   const double steps = up(up(up(s.k / stream_step) / (d.cluster * d.parts)) / f.slabs);
   const double starts = f.shares ? rounds : crowded(us.starting, all, f.resident) * (steps == 1 ? us.single : 1);
-  const double bytes = s.moved.all(), move = bytes / (moved_at(bytes, us.rate, l.memory_rate) * s.cards);
+  const double move = us_moved(l, s.moved, s.moved.all() / us.rate) / s.cards;
   // A block of eight slabs has so much in flight that its steps go at the pace of memory anyway.
   const double ring = starts * of.round + rounds * steps * of.step * longer_step * s.slower,
                moved = f.slabs == 8 ? std::max(ring, move) : longer(ring, move);
   const double shared = d.cluster == 1 ? 0 : us.cluster * (1 + (d.cluster == 2 ? 0 : d.cluster == 4 ? 1 : 2) * us.doubled);
-  return start + moved * by_rows(s.moved.rows, 1, us.half_rows, us.odd_rows) + shared + (d.parts > 1 ? us.part + d.parts * us.each_part : 0);
+  return start + moved * by_rows(s.moved.rows, 1, us.half_rows, us.odd_rows) + shared +
+         (d.parts > 1 ? us.part + d.parts * us.each_part : 0);
 }
 double us_of_rings(const laws& l, const stream_form& f, const shape& s, const stream_division& d) {
   const ring_law& us = l.stream.ring;

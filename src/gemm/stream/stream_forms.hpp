@@ -42,8 +42,8 @@ std::span<const stream_form> stream_forms();
 struct stream_division_choice {
   const stream_form* form = nullptr;
   stream_division how = {};
-  double seconds = 0;                    // predicted
-  const stream_form* next = nullptr;     // the best of the other forms, null if there is none
+  double seconds = 0;                 // predicted
+  const stream_form* next = nullptr;  // the best of the other forms, null if there is none
   double next_seconds = 0;
 };
 // The form that is predicted to be the fastest: of the shape and the device alone, never of how operands lie, so the prediction is that of

@@ -34,28 +34,23 @@ constexpr stream_policy finishing(stream_policy p) {
 constexpr stream_policy in_registers(stream_loader by, extent2 tile, extent2 warps, int slabs, int stages, int blocks) {
   return {.tile = tile, .warps = warps, .slabs = slabs, .stages = stages, .blocks = blocks, .shares = false, .by = by};
 }
-constexpr stream_policy kept(int stages) {
-  return in_registers(stream_loader::kept, {16, 32}, {1, 1}, 1, stages, kept_blocks(stages));
-}
+constexpr stream_policy kept(int stages) { return in_registers(stream_loader::kept, {16, 32}, {1, 1}, 1, stages, kept_blocks(stages)); }
 constexpr stream_policy kept_whole(int stages) {
   stream_policy p = kept(stages);
   p.whole = true;
   return p;
 }
 constexpr stream_policy direct(extent2 tile) { return in_registers(stream_loader::direct, tile, {1, 1}, 8, 1, 2); }
-constexpr stream_policy alone(extent2 tile, int blocks) {
-  return in_registers(stream_loader::alone, tile, {2, 2}, 1, 1, blocks);
-}
+constexpr stream_policy alone(extent2 tile, int blocks) { return in_registers(stream_loader::alone, tile, {2, 2}, 1, 1, blocks); }
 
 // By the copy engine (sm_90a).
-constexpr stream_kernel kernels_by_engine[] = {
-    {.name = "gemm.stream-32x8-8", .form = "32x8-8", .how = ring_32x8_8, .drawn = true},
-    {.name = "gemm.stream-32x32-8", .form = "32x32-8", .how = ring_32x32_8},
-    {.name = "gemm.stream-32x16-4", .form = "32x16-4", .how = ring_32x16_4},
-    {.name = "gemm.stream-32x32-4-pair", .form = "32x32-4", .how = ring_32x32_4},
-    {.name = "gemm.stream-128x16", .form = "128x16", .how = ring_128x16},
-    {.name = "gemm.stream-64x64", .form = "64x64", .how = ring_64x64, .drawn = true},
-    {.name = "gemm.stream-32x32", .form = "32x32", .how = ring_32x32}};
+constexpr stream_kernel kernels_by_engine[] = {{.name = "gemm.stream-32x8-8", .form = "32x8-8", .how = ring_32x8_8, .drawn = true},
+                                               {.name = "gemm.stream-32x32-8", .form = "32x32-8", .how = ring_32x32_8},
+                                               {.name = "gemm.stream-32x16-4", .form = "32x16-4", .how = ring_32x16_4},
+                                               {.name = "gemm.stream-32x32-4-pair", .form = "32x32-4", .how = ring_32x32_4},
+                                               {.name = "gemm.stream-128x16", .form = "128x16", .how = ring_128x16},
+                                               {.name = "gemm.stream-64x64", .form = "64x64", .how = ring_64x64, .drawn = true},
+                                               {.name = "gemm.stream-32x32", .form = "32x32", .how = ring_32x32}};
 
 // By warps that copy (sm_80).
 constexpr stream_kernel kernels_by_copiers[] = {

@@ -226,8 +226,7 @@ template <stream_policy P, template <class Channel, int Warps> class RingOf = pl
       }
     }
   }
-  AP_DEV static void compute(const params& p, storage& s, slot_cursor& at, const work& w, const seat& t,
-                             sums& sum) requires(!by_lanes) {
+  AP_DEV static void compute(const params& p, storage& s, slot_cursor& at, const work& w, const seat& t, sums& sum) requires(!by_lanes) {
     const starts first(p, t);
     const int steps = steps_of(w);
     for (int step = 0; step < steps; ++step, ++at) {
@@ -375,8 +374,7 @@ template <stream_policy P, template <class Channel, int Warps> class RingOf = pl
       const int n = c / lanes_of_slab, lane = c % lanes_of_slab;
       cell v = {}, here = {};
       double* const there = partial + c - first;
-      if (last)
-        add_in_order(part, v, [&](int other) { return cell_of([&](int e) { return there[other * doubles + e * share]; }); });
+      if (last) add_in_order(part, v, [&](int other) { return cell_of([&](int e) { return there[other * doubles + e * share]; }); });
       const auto sums_at = [&](const auto& from) { return cell_of([&](int e) { return from[e][lane]; }); };
       if (cluster > 1) {
         add_in_order(cluster, here, [&](int block) { return sums_at(*map_shared(&s.parts.sum[0][n], block)); });

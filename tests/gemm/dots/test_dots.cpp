@@ -151,7 +151,8 @@ TEST_P(gemm_dots, lines_of_two_nonzeros_are_exact) {
     product one = product_of(p.a, part(p.b, k, 1)), vector = product_of(part(p.a, 1, k), p.b);
     for (const major by : {major::row, major::column}) {
       p.place_a = one.place_a = placed(by, p.a), p.place_b = placed(by, p.b);
-      const product turned = product_of(transposed(p.b), transposed(p.a)), turned_vector = product_of(transposed(vector.b), transposed(vector.a));
+      const product turned = product_of(transposed(p.b), transposed(p.a)),
+                    turned_vector = product_of(transposed(vector.b), transposed(vector.a));
       for (const dots_division& how : divisions_for(5)) {
         SCOPED_TRACE(testing::Message() << "K = " << k << ", " << told(how));
         EXPECT_TRUE(same(divided(where, p, how), exact(p)));
@@ -223,8 +224,8 @@ TEST_P(gemm_dots, members_and_epilogues) {
           if (pointers) of = {.count = count, .a = to_a.data(), .b = to_b.data(), .c = to_c.data()};
           gemms::epilogue after;
           if (finishes) after = {.function = activation::relu, .scale = 2, .row_bias = bias.view().data, .row_bias_stride = m};
-          const auto plan = gemms::plan_dots(where, {.a = first(a, m), .b = b.view(), .c = first(c, m), .alpha = -1, .beta = 2}, of, after,
-                                             how, across);
+          const auto plan =
+              gemms::plan_dots(where, {.a = first(a, m), .b = b.view(), .c = first(c, m), .alpha = -1, .beta = 2}, of, after, how, across);
           ASSERT_TRUE(plan.has_value());
           gemms::run(where, *plan, nullptr);
           where.runs_on().synchronize(nullptr);

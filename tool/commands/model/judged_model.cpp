@@ -24,10 +24,9 @@
 namespace antiphase::tool {
 namespace {
 
-// The shapes that numbers of the laws come from (docs/model.md), rested; hot times of the same shapes are no news.
+// The shapes that numbers of the laws come from (docs/model.md), rested; hot times of the same shapes are no news. Policies beside the
+// ladder are fitted to other products than those of bench/results.
 bool is_fitted_product(const extents& e) { return e.m == e.n && e.n == e.k && (e.m == 1024 || e.m == 4096); }
-// Of policies beside the ladder, what scripts/fit_laws.py fits to. That of dots is another series.
-bool is_fitted_set(std::string_view policy, std::string_view set) { return policy != "dots" && (set.starts_with("map") || set == "suite"); }
 bool is_fitted_scan(std::int64_t n) { return n == 1 << 16 || n == 1 << 24 || n == 1 << 28; }
 
 listed_product product_of(const json& record) {
@@ -109,9 +108,9 @@ class reader {
     if (r.value("data", "normal") != "normal" || r.value("set", "").starts_with("prepared")) return;
     const listed_product p = product_of(r);
     const std::string policy = r.contains("policy") ? r.at("policy") : r.at("choice").at("kernel");
-    if (!is_beside_the_ladder(policy)) return;
+    if (!gemms::renamed_policy(policy).empty() || !is_beside_the_ladder(policy)) return;
     if (const auto takes = predict_policy(on_, where_, policy, p))
-      add({policy, policy, fmt::format("{} {}", shape_text(p), protocol), {}, is_fitted_set(policy, r.value("set", "")), seconds, *takes});
+      add({policy, policy, fmt::format("{} {}", shape_text(p), protocol), {}, false, seconds, *takes});
   }
   void read_scan(const json& r, double seconds) {
     const std::string policy = r.at("policy"), type = r.at("type");

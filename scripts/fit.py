@@ -1,0 +1,159 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Fits the laws by which `auto` chooses (src/gemm/laws) to times of every way to compute random products.
+
+    fit.py LIBRARY DATA LAWS [--write] [--rounds N] [FAMILY...]
+
+LIBRARY is build/PRESET/bench/laws/liblaws_predict.so: it reads LAWS and predicts. DATA is what measure_ways wrote on that card, as it is or packed
+by xz. Each family (short, stream, dots, narrow, split) is fitted by itself, to three quarters of the products; the last quarter judges: how far
+predictions are off, and how much longer than the fastest way the one takes that they choose. --write puts the numbers into LAWS.
+
+To take the data anew, on a machine with that card, in eight minutes:
+
+    cmake --preset cuda && cmake --build --preset cuda --target measure_ways laws_predict
+    build/cuda/bench/laws/measure_ways 420 h200.json && xz -9 h200.json
+
+Needs NumPy and SciPy. Exit status: 0 fine, 1 the library refuses LAWS, 2 usage.
+"""
+import argparse
+import ctypes
+import datetime
+import json
+import lzma
+import pathlib
+import sys
+
+import numpy as np
+from scipy.optimize import least_squares
+
+FAMILIES = {"short": (0,), "stream": (1,), "dots": (2,), "narrow": (3,), "split": (4, 5)}
+NAMES = {"short": 0, "stream": 1, "dots": 2, "narrow": 3, "split": 4, "split-mma": 5}
+SHARED = ("memory rate", "stored rate", "read of memory", "far odd rows", "far half rows", "kept", "not kept", "to fill")  # fitted with stream, which moves the most
+
+
+class Library:
+    def __init__(self, path, laws):
+        self.lib = ctypes.CDLL(str(path.resolve()))
+        for name in ("law_path", "laws_said"):
+            getattr(self.lib, name).restype = ctypes.c_char_p
+        for name in ("law_value", "law_least", "law_most"):
+            getattr(self.lib, name).restype = ctypes.c_double
+        self.lib.law_set.argtypes = (ctypes.c_int, ctypes.c_double)
+        count = self.lib.laws_read(str(laws).encode())
+        if count < 0:
+            sys.exit(self.lib.laws_said().decode())
+        self.paths = [self.lib.law_path(i).decode() for i in range(count)]
+        self.values, self.least, self.most = (np.array([of(i) for i in range(count)]) for of in (self.lib.law_value, self.lib.law_least, self.lib.law_most))
+
+    def form(self, name):
+        return self.lib.form_number(name.encode())
+
+    def set(self, at, values):
+        for i, value in zip(at, values):
+            self.values[i] = value
+            self.lib.law_set(int(i), float(value))
+
+    def predict(self, rows):
+        us = np.empty(len(rows))
+        self.lib.laws_predict(len(rows), np.ascontiguousarray(rows, np.int64).ctypes.data_as(ctypes.POINTER(ctypes.c_int64)),
+                              us.ctypes.data_as(ctypes.POINTER(ctypes.c_double)))
+        return us
+
+
+def read(path, library):
+    """Rows as the library takes them, the times, and the number of each one's product."""
+    text = lzma.open(path, "rt").read() if path.suffix == ".xz" else path.read_text()
+    rows, us, product = [], [], []
+    for number, (*shape, ways) in enumerate(json.loads(text)["products"]):
+        words = ways.split()
+        for name, time in zip(words[::2], words[1::2]):
+            family, *how = name.split("/")
+            form = library.form(how.pop(0)) if family == "stream" else 0
+            if form < 0:
+                continue  # that there is no more
+            rows.append((*shape, NAMES[family], form, *([int(x) for x in how] or (1, 1))))
+            us.append(float(time))
+            product.append(number)
+    return np.array(rows), np.array(us), np.array(product)
+
+
+def regret(us, predicted, product):
+    """Of each product, how much longer than the fastest way the one takes that is predicted to be."""
+    order = np.lexsort((predicted, product))
+    first = order[np.r_[True, np.diff(product[order]) != 0]]
+    least = np.full(product.max() + 1, np.inf)
+    np.minimum.at(least, product, us)
+    return us[first] / least[product[first]]
+
+
+def fit(library, family, rows, us, weight, rounds):
+    own = [i for i, path in enumerate(library.paths) if path.startswith(family + "/") or (family == "stream" and path in SHARED)]
+    at = np.array(own)
+    least, most = library.least[at], library.most[at]
+    scale = np.where(library.values[at] != 0, np.abs(library.values[at]), (most - least) / 10)
+    first = np.clip(library.values[at], least + 1e-9 * scale, most - 1e-9 * scale) / scale
+
+    def off(x):  # a few are far off whatever the law is, and count no more than others; what nothing tells stays as it is
+        library.set(at, x * scale)
+        return np.concatenate([np.clip(np.log(library.predict(rows) / us), -1, 1) * weight, .02 * len(us) ** .5 * .05 * (x - first)])
+
+    found = least_squares(off, first, bounds=(least / scale, most / scale), loss="soft_l1", f_scale=.1, diff_step=1e-3, max_nfev=rounds)
+    library.set(at, found.x * scale)
+
+
+def nested(paths, values):
+    all_ = {}
+    for path, value in zip(paths, values):
+        *groups, name = path.split("/")
+        here = all_
+        for group in groups:
+            here = here.setdefault(group, {})
+        here[name] = float(f"{value:.4g}")
+    return all_
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("library", type=pathlib.Path)
+    parser.add_argument("data", type=pathlib.Path)
+    parser.add_argument("laws", type=pathlib.Path)
+    parser.add_argument("families", nargs="*", metavar="FAMILY", help=", ".join(FAMILIES))
+    parser.add_argument("--write", action="store_true", help="put the numbers into LAWS")
+    parser.add_argument("--rounds", type=int, default=30, help="evaluations of the slope at most (default 30)")
+    options = parser.parse_intermixed_args()
+    for name in options.families:
+        if name not in FAMILIES:
+            parser.error(f"there is no family '{name}': expected {', '.join(FAMILIES)}")
+    library = Library(options.library, options.laws)
+    rows, us, product = read(options.data, library)
+    judges = product % 4 == 3
+    least = np.full(product.max() + 1, np.inf)
+    np.minimum.at(least, product, us)
+    moved = 4. * rows[:, 3] * (rows[:, 0] * rows[:, 1] + rows[:, 2] * (rows[:, 0] + rows[:, 1]))
+    # What is far from the fastest way need not be known so well; what memory limits is seldom drawn and often waited for.
+    weight = (least[product] / us) ** 1.5 * (1 + 3 * np.minimum(1, moved / 1e8))
+
+    def judge(when):
+        predicted = library.predict(rows)
+        lost = regret(us[judges], predicted[judges], product[judges])
+        off = ", ".join(f"{name} {np.median(np.abs(np.log(predicted / us))[judges & np.isin(rows[:, 5], of)]):.3f}" for name, of in FAMILIES.items())
+        print(f"{when}: off by {off}; the way taken takes {100 * (np.exp(np.log(lost).mean()) - 1):.2f} % longer than the fastest in the mean, "
+              f"at most 2 % in {100 * np.mean(lost <= 1.02):.1f} %, 10 % in {100 * np.mean(lost <= 1.1):.1f} % of {len(lost)} products", flush=True)
+
+    judge("before")
+    for name in options.families or FAMILIES:
+        some = ~judges & np.isin(rows[:, 5], FAMILIES[name])
+        fit(library, name, rows[some], us[some], weight[some], options.rounds)
+        judge(name)
+    for path, value, low, high in zip(library.paths, library.values, library.least, library.most):
+        if min(abs(value - low), abs(high - value)) < 1e-3 * abs(value):
+            print(f"at its bound: {path} = {value:.4g}")
+    if options.write:
+        content = json.loads(options.laws.read_text())
+        content |= {"fitted": f"{datetime.date.today()}, {product.max() + 1} products", "laws": nested(library.paths, library.values)}
+        options.laws.write_text(json.dumps(content, indent=1) + "\n")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

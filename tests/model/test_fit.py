@@ -1,0 +1,60 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""fit.py: that it finds numbers again which somebody has changed, and what it says of wrong files.
+
+    test_fit.py ROOT LIBRARY
+
+Exit status: 0 right, 1 wrong, 77 there is no SciPy.
+"""
+import json
+import pathlib
+import subprocess
+import sys
+import tempfile
+import unittest
+
+try:
+    import scipy.optimize  # noqa: F401
+except ImportError:
+    print("skipped: there is no SciPy")
+    sys.exit(77)
+
+LIBRARY = pathlib.Path(sys.argv.pop())
+ROOT = pathlib.Path(sys.argv.pop())
+
+
+class Fit(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.laws = pathlib.Path(folder.name) / "laws.json"
+        self.content = json.loads((ROOT / "src/gemm/laws/h200.json").read_text())
+
+    def fit(self, *words, card="h200"):
+        self.laws.write_text(json.dumps(self.content))
+        return subprocess.run([sys.executable, ROOT / "scripts/fit.py", LIBRARY, ROOT / f"bench/laws/{card}.json.xz", self.laws, *words],
+                              capture_output=True, text=True)
+
+    def test_changed_numbers_are_found_again(self):
+        before = self.content["laws"]["short"]["start"]
+        self.content["laws"]["short"]["start"] = 2 * before
+        done = self.fit("short", "--write", "--rounds", "12")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        found = json.loads(self.laws.read_text())["laws"]["short"]["start"]
+        self.assertLess(abs(found / before - 1), .1, done.stdout)
+
+    def test_without_write_nothing_changes(self):
+        done = self.fit("short", "--rounds", "1", card="h100")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertEqual(json.loads(self.laws.read_text()), self.content)
+        self.assertIn("longer than the fastest in the mean", done.stdout)
+
+    def test_wrong_files(self):
+        self.content["laws"]["short"]["start"] = -1
+        done = self.fit()
+        self.assertEqual(done.returncode, 1)
+        self.assertIn("'short.start' is -1: expected a number from 0.3 to 5", done.stderr)
+
+
+if __name__ == "__main__":
+    unittest.main()
