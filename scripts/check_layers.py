@@ -123,7 +123,7 @@ def judge(file, target):
         return None
     if source == "c":
         return f"{file.rpartition('/')[2]} includes nothing of the project"
-    user, library = source if source in USERS_SEE else source.split("/")[0], not goal.startswith(("tool", "bench"))
+    user, library = source if source in USERS_SEE or source == "bench/laws" else source.split("/")[0], not goal.startswith(("tool", "bench"))
     if user in USERS_SEE and library:
         what, rooms = USERS_SEE[user]
         return None if goal in rooms else f"{user} sees {what} only"

@@ -261,7 +261,7 @@ struct dots_law {
     v.number("start", vector_start, .3, 3);
     v.number("cache rate", cache_rate, 2e6, 3e7);
     v.number("memory rate", memory_rate, 2e6, 4.8e6);
-    v.number("ramp", ramp, 0, 4);
+    v.number("ramp", ramp, 0, 12);
     v.number("uneven", uneven, 0, 3);
     v.number("scattered", scattered, 0, 4);
     v.number("pieces", pieces, 0, 3);

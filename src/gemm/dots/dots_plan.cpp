@@ -93,30 +93,33 @@ double us_of_vector(const laws& l, std::size_t form, int slots, int threads, con
   const double move = bytes * ((1 - far) / us.cache_rate + far / us.memory_rate) * (1 + us.pieces * eights);
   return us.vector_start + us.ramp * far + longer(compute, move * l.multiprocessors / multiprocessors);
 }
-// The form that is predicted to be the fastest, and how long it takes.
-struct vector_choice {
-  vector_form form;
-  double us;
-};
-vector_choice choose_form(const laws& l, bool across, int slots, const product_shape& p, bool finishes, double multiprocessors) {
-  vector_choice best{{}, std::numeric_limits<double>::infinity()};
-  for (std::size_t form = 0; form < std::size(lines_of_thread); ++form) {
-    const int lines = lines_of_thread[form];
-    if ((lines == dots_vector_most_rows(true)) != across || (finishes && lines < dots_vector_finishing_rows)) continue;
-    for (int threads = std::max(slots, dots_vector_least_threads); threads <= dots_vector_threads(across); threads *= 2) {
-      const double us = us_of_vector(l, form, slots, threads, p, multiprocessors);
-      if (us < best.us) best = {{threads, lines}, us};
-    }
+// The form for a layout. Along k one line to a thread where it has much of it and there are many blocks, else two; across, blocks as large
+// as leave half of the multiprocessors with one. Within 3 % of the fastest of 563 cases in the mean
+// (bench/results/experiments/20261126-vector-forms.json).
+vector_form form_for(bool across, int slots, const product_shape& p, bool finishes, double multiprocessors) {
+  const double lines = static_cast<double>(std::max(p.m, p.n) * p.count);
+  int threads = across ? dots_vector_threads(true) : std::max(slots, dots_vector_least_threads);
+  if (across) {
+    const auto blocks = [&] { return lines / (threads / slots * dots_vector_most_rows(true)); };
+    while (threads > std::max(slots, dots_vector_least_threads) && blocks() < multiprocessors / 2) threads /= 2;
+    return {threads, dots_vector_most_rows(true)};
   }
-  return best;
+  const bool much = p.k >= std::int64_t{64} * slots && lines * slots / threads >= 8 * multiprocessors;
+  return {threads, much && !finishes ? 1 : 2};
+}
+double us_of_form(const laws& l, const vector_form& form, int slots, const product_shape& p, double multiprocessors) {
+  const auto number = std::ranges::find(lines_of_thread, form.lines_of_thread) - std::begin(lines_of_thread);
+  return us_of_vector(l, static_cast<std::size_t>(number), slots, form.threads, p, multiprocessors);
 }
 
 // In the mean over layouts: a matrix of several lines and several k lies along k or across.
 double us_of(const laws& l, const dots_division& how, const product_shape& p, bool finishes, double multiprocessors) {
   const bool long_divides = p.k > 1 && std::max(p.m, p.n) > 1, short_divides = p.k > 1 && std::min(p.m, p.n) > 1;
   if (!how.for_vector()) return by_lanes_either_way(l, how, p, multiprocessors).microseconds(long_divides, short_divides);
-  const double along = choose_form(l, false, how.slots, p, finishes, multiprocessors).us;
-  return std::max(p.m, p.n) == 1 ? along : (along + choose_form(l, true, how.slots, p, finishes, multiprocessors).us) / 2;
+  const auto takes = [&](bool across) {
+    return us_of_form(l, form_for(across, how.slots, p, finishes, multiprocessors), how.slots, p, multiprocessors);
+  };
+  return std::max(p.m, p.n) == 1 ? takes(false) : (takes(false) + takes(true)) / 2;
 }
 
 bool takes_across(const context& where, const problem& p, const batch& of, const dots_division& how, bool turned) {
@@ -162,10 +165,8 @@ std::optional<dots_plan> plan_dots(const context& where, const problem& p, const
   const std::int64_t few = std::min(p.m(), p.n());
   const bool finishes = !after.is_plain();
   const auto find = [&](bool across) {
-    if (how.for_vector()) {
-      const laws& l = laws_of(where.limits());
-      plan.form = form ? *form : choose_form(l, across, how.slots, shape_of(p, of), finishes, multiprocessors_of(where.limits())).form;
-    }
+    if (how.for_vector())
+      plan.form = form ? *form : form_for(across, how.slots, shape_of(p, of), finishes, multiprocessors_of(where.limits()));
     for (const dots_instance& i : dots_instances(where.kind())) {
       if (i.finishes == finishes && i.square == how.square && i.across == across && i.lines_of_thread == plan.form.lines_of_thread &&
           shortage_of(where.limits(), i.code) == shortage::none)
