@@ -39,12 +39,19 @@ double bytes_stored(const request& r) { return 4. * static_cast<double>(r.what.m
 double bytes_of_c(const request& r) { return bytes_stored(r) * (r.what.beta == 0 ? 1 : 2); }
 
 // A division of K follows from these alone, and choosing one takes longer than all else that a call asks about. 64 of them are kept.
-constexpr std::size_t request_words = 8, device_words = std::tuple_size_v<decltype(numbers_of(device_limits{}))>;
+constexpr std::size_t request_words = 9, device_words = std::tuple_size_v<decltype(numbers_of(device_limits{}))>;
 template <class Choice> using division_memo = memo<request_words + device_words, Choice, 64>;
 division_memo<int>::key division_key(const request& r) {
   const auto word = [](auto x) { return static_cast<std::uint64_t>(x); };
-  division_memo<int>::key all{word(r.what.m()),       word(r.what.n()),  word(r.what.k()),     word(r.of.count),
-                              word(r.what.beta != 0), word(r.invariant), word(r.where.kind()), word(r.after.is_plain())};
+  division_memo<int>::key all{word(r.what.m()),
+                              word(r.what.n()),
+                              word(r.what.k()),
+                              word(r.of.count),
+                              word(r.what.beta != 0),
+                              word(r.invariant),
+                              word(r.where.kind()),
+                              word(r.after.is_plain()),
+                              reinterpret_cast<std::uintptr_t>(&laws_of(r.device()))};  // which follow from its name
   std::ranges::copy(numbers_of(r.device()), all.begin() + request_words);
   return all;
 }

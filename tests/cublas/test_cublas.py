@@ -287,11 +287,11 @@ def calls(clients):
            "the profile")
     lines = err.splitlines()
     expect(lines[0], "antiphase: products of this program, all computed by cuBLAS", "the profile's first line")
-    expect([re.sub(" +", " ", lines[at]).strip() for at in (2, 4)],
-           ["3 0.592~ 4.80 4096 x 4096 x 4096 TN cublasSgemm_v2 would be computed", "5 ? 512 x 512 x 16 TN cublasSgemm_v2 passed on: small"], "its lines")
+    expect([re.sub(r" +|\d\.\d+", lambda of: "#" if of[0].strip() else " ", lines[at]).strip() for at in (2, 4)],
+           ["3 #~ # 4096 x 4096 x 4096 TN cublasSgemm_v2 would be computed", "5 ? 512 x 512 x 16 TN cublasSgemm_v2 passed on: small"], "its lines")
     expect(lines[-1], read["judgement"], "its last line")
-    expect(lines[-1].startswith("antiphase would compute 3 of 17 products: 0.599 s of products would become 0.13 s, 4.61 times as fast (predicted"), True,
-           lines[-1])
+    saved = r"antiphase would compute 3 of 17 products: 0\.\d+ s of products would become 0\.\d+ s, [45]\.\d+ times as fast \(predicted"
+    expect(re.match(saved, lines[-1]) is not None, True, lines[-1])
     expect(said("nowhere:1:4096:4096:7:0", ANTIPHASE_PROFILE="1").splitlines()[-1],
            "antiphase would compute none of the 7 products: it would not help this program", "nothing to gain")
     # More products than decisions are remembered: what one is remembered to be is not taken for another.

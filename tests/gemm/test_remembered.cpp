@@ -272,14 +272,14 @@ TEST(remembered_calls, overlaps_are_refused_behind_a_judgement) {
 // Of the same addresses: what a device runs, another does not, be it called the same or have the same numbers.
 TEST(remembered_calls, devices_are_told_apart) {
   device_limits h200 = published_device("9.0"), other = h200, smaller = h200;
-  h200.name = smaller.name = "NVIDIA H200";  // which has a tuning
+  h200.name = smaller.name = "NVIDIA H200", other.name = "NVIDIA H100 80GB HBM3";  // which have laws of their own
   smaller.multiprocessors = 20;
   const noted all[] = {noted(h200, launches::are_written_down), noted(other, launches::are_written_down),
                        noted(smaller, launches::are_written_down)};
   int by_name = 0, by_number = 0;
   for (const std::int64_t m : {256, 512, 768, 1024})
-    for (const std::int64_t n : {4, 8, 96, 192, 256, 512})
-      for (const std::int64_t k : {64, 128, 256, 1024}) {
+    for (const std::int64_t n : {4, 24, 64, 96, 192, 256, 512})
+      for (const std::int64_t k : {20, 36, 64, 128, 256, 1024, 4096}) {
         asked q = nowhere(m, n, k);
         std::vector<std::string> right[3];
         for (int time = 0; time < 4; ++time)

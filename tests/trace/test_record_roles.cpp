@@ -144,10 +144,9 @@ TEST(RecordRoles, StreamingProducts) {
   struct form {
     int m, n, k, stages, computing, loading, bytes;
   };
-  constexpr form stream_shapes[] = {
-      {300, 8, 2048, 3, 8, 1, 40 * 256 * 4},   {256, 16, 2048, 3, 8, 1, 48 * 256 * 4}, {2000, 64, 128, 4, 4, 1, 128 * 32 * 4},
-      {128, 128, 2048, 5, 8, 1, 128 * 64 * 4}, {301, 7, 4095, 3, 8, 8, 40 * 256 * 4},  {400, 16, 2047, 3, 8, 8, 48 * 256 * 4},
-      {65, 31, 2047, 6, 8, 8, 64 * 128 * 4},   {2001, 63, 129, 4, 4, 2, 128 * 32 * 4}, {129, 127, 2047, 5, 8, 4, 128 * 64 * 4}};
+  constexpr form stream_shapes[] = {{300, 8, 2048, 3, 8, 1, 40 * 256 * 4},   {2000, 64, 128, 4, 4, 1, 128 * 32 * 4},
+                                    {128, 128, 2048, 3, 8, 1, 64 * 256 * 4}, {301, 7, 4095, 3, 8, 8, 40 * 256 * 4},
+                                    {2001, 63, 129, 4, 4, 2, 128 * 32 * 4},  {65, 31, 2047, 3, 8, 8, 64 * 256 * 4}};
   const context where = on_cpu();
   for (const form& f : stream_shapes) {
     SCOPED_TRACE(testing::Message() << f.m << " x " << f.n << " x " << f.k);
@@ -507,8 +506,14 @@ TEST(RecordRoles, CudaTwinsComputeTheSameBits) {
                              {"stream", 129, 129, 4095},
                              {"stream", 2000, 131, 67}}) {
     product p(where, f.m, f.n, f.k), plain(where, f.m, f.n, f.k);
-    const timeline t = record_gemm(where, f.policy, p.problem());
     SCOPED_TRACE(testing::Message() << f.policy << ", " << f.m << " x " << f.n << " x " << f.k);
+    timeline t;
+    try {
+      t = record_gemm(where, f.policy, p.problem());
+    } catch (const not_supported& e) {
+      EXPECT_THAT(e.what(), testing::HasSubstr("ANTIPHASE_TWINS=all"));  // which this build was not told
+      continue;
+    }
     if (!t.roles.empty()) expect_in_order(t);
     EXPECT_GT(t.recorded, 0);
     gemm(where, plain.problem(), {.policy = f.policy});

@@ -45,7 +45,7 @@ constexpr stream_policy alone(extent2 tile, int blocks) { return in_registers(st
 
 // By the copy engine (sm_90a).
 constexpr stream_kernel kernels_by_engine[] = {{.name = "gemm.stream-32x8-8", .form = "32x8-8", .how = ring_32x8_8, .drawn = true},
-                                               {.name = "gemm.stream-32x32-8", .form = "32x32-8", .how = ring_32x32_8},
+                                               {.name = "gemm.stream-32x32-8", .form = "32x32-8", .how = ring_32x32_8, .drawn = true},
                                                {.name = "gemm.stream-32x16-4", .form = "32x16-4", .how = ring_32x16_4},
                                                {.name = "gemm.stream-32x32-4-pair", .form = "32x32-4", .how = ring_32x32_4},
                                                {.name = "gemm.stream-128x16", .form = "128x16", .how = ring_128x16},
@@ -55,7 +55,7 @@ constexpr stream_kernel kernels_by_engine[] = {{.name = "gemm.stream-32x8-8", .f
 // By warps that copy (sm_80).
 constexpr stream_kernel kernels_by_copiers[] = {
     {.name = "gemm.stream-async-32x8-8", .form = "32x8-8", .how = by_copiers(8, ring_32x8_8), .drawn = true},
-    {.name = "gemm.stream-async-32x32-8", .form = "32x32-8", .how = by_copiers(8, ring_32x32_8)},
+    {.name = "gemm.stream-async-32x32-8", .form = "32x32-8", .how = by_copiers(8, ring_32x32_8), .drawn = true},
     {.name = "gemm.stream-async-32x16-4", .form = "32x16-4", .how = by_copiers(4, ring_32x16_4)},
     {.name = "gemm.stream-async-32x32-4-pair", .form = "32x32-4", .how = by_copiers(2, ring_32x32_4)},
     {.name = "gemm.stream-async-128x16", .form = "128x16", .how = by_copiers(4, ring_128x16)},
