@@ -272,7 +272,8 @@ class Explain(ToolTest):
         self.assertRegex(lines.pop(3), r"^  predicted: about [0-9.e+]+ us on a GPU of this size")
         self.assertEqual(lines[2:], ["  bound: |C - AB| <= 40 u |A||B| + 40 x 2^-150, u = 2^-24; precision fp32 stands for 80.67797 u |A||B| + 2^-150",
                                      "  tuning: none for CPU executor, so predictions are taken as they are",
-                                     "  why: policy async-3 was asked for"])
+                                     "  why: policy async-3 was asked for",
+                                     "  why: kernel gemm.async-3"])
         lines = self.run_tool("gemm", "A.npy", "B.npy", "--explain", "--policy", "async-3", "--precision", "strict", *CPU).stdout.decode().splitlines()
         self.assertEqual(lines[2], "  bound: |C - AB| <= 40 u |A||B| + 40 x 2^-150, u = 2^-24")
 

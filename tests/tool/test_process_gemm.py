@@ -174,11 +174,11 @@ class Gemm(ToolTest):
         self.assertEqual(json.loads(done.stdout)["policy"], "padded")  # the last step that needs no more than 10 KiB
 
     def test_a_weaker_bound_is_told_or_refused(self):
-        small = ("--shared-limit", "3", *CPU)  # the ladder fits, and of sums in FP64 only those by lanes, for less than this product
+        ladder, small = ("--policy", "tiled", *CPU), ("--shared-limit", "1", *CPU)
         both, out = ("gemm", "A.npy", "B.npy"), ("--output", "C.npy")
         told, asked = "|C - AB| <= 600 u |A||B| + 600 x 2^-150", "precision fp32 stands for 90.16949 u |A||B| + 2^-150"
         expected = self.matrices(90, 91, 600)
-        done = self.run_tool(*both, *out, "--json", *small)
+        done = self.run_tool(*both, *out, "--json", *ladder)
         self.assertEqual(self.read("C.npy")[0], expected)
         (line,) = [line for line in done.message.splitlines() if "2^-150" in line]
         self.assertIn(told, line)
@@ -188,13 +188,12 @@ class Gemm(ToolTest):
         self.assertEqual(result["asked_bound"], {"units": 80 + 600 / 59, "absolute": 2**-150})
         self.assertIs(result["bound_kept"], False)
         (self.folder / "C.npy").unlink()
-        line = self.refused(4, ["600 u |A||B| + 600 x 2^-150", "90.16949 u |A||B| + 2^-150"], *both, *out, "--if-weaker", "refuse", *small)
+        line = self.refused(4, ["600 u |A||B| + 600 x 2^-150", "90.16949 u |A||B| + 2^-150"], *both, *out, "--if-weaker", "refuse", *ladder)
         self.assertIn("fp32", line)
-        self.refused(4, ["600 u"], *both, *out, "--policy", "tiled", "--if-weaker", "refuse", *CPU)
-        self.refused(4, ["600 u"], *both, "--explain", "--if-weaker", "refuse", *small)
+        self.refused(4, ["600 u"], *both, "--explain", "--if-weaker", "refuse", *ladder)
         self.refused(2, ["--if-weaker 'no'", "take or refuse"], *both, *out, "--if-weaker", "no", *CPU)
         self.refused(2, ["--if-weaker refuse", "--on reference"], *both, *out, "--if-weaker", "refuse", "--on", "reference")
-        for kept in (CPU, ("--precision", "strict", *small)):
+        for kept in (CPU, small, ("--precision", "strict", *small)):  # sums in FP64 by lanes fit any shared memory
             done = self.run_tool(*both, *out, "--json", "--if-weaker", "refuse", *kept)
             self.assertNotIn("2^-150", done.message)
             self.assertIs(json.loads(done.stdout)["bound_kept"], True)

@@ -403,7 +403,7 @@ class Trace(ToolTest):
             self.assertAlmostEqual(t["multiply_adds_per_tick"], 2 * 32 ** 3 / t["duration"])
 
     def test_comparing_policies(self):
-        small = ("--m", "100", "--n", "60", "--k", "192", "--record", "8")
+        small = ("--m", "128", "--n", "128", "--k", "1500", "--record", "8")
         table = self.run_tool("trace", "--compare", "policy=split,narrow,stream,async-2", *small, "--output", "t.svg", *CPU).stdout.decode()
         rows = [line.split() for line in table.partition("\n\n")[0].splitlines()]
         self.assertEqual([row[0] for row in rows], ["policy", "split", "narrow", "stream", "async-2"])
