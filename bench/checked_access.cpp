@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What checking costs: the same schedule of the same kernels, plain, as they are compiled to be checked but with nobody who listens, and
-// checked. One thread, processor time, the least of several runs.
+// What checking costs: the same schedule of the same kernels, plain, as they are compiled to be checked but
+// with nobody who listens, and checked. One thread, processor time, the least of several runs.
 //
 //     bench_checked_access FOLDER [RUNS]      FOLDER: bench, which holds the programs in plain CUDA
 #include <fmt/format.h>
@@ -58,10 +58,14 @@ std::vector<float> numbers(std::int64_t count) {
 }
 program product(std::int64_t size, const char* policy, int times) {
   return [=, input = numbers(size * size)](const context& where) {
-    const device_array<float> a(where, std::span<const float>(input)), b(where, std::span<const float>(input));
+    const device_array<float> a(where, std::span<const float>(input)),
+        b(where, std::span<const float>(input));
     device_array<float> c(where, input.size());
     for (int i = 0; i < times; ++i)
-      gemm(where, {.a = row_major(a.data(), size, size), .b = row_major(b.data(), size, size), .c = row_major(c.data(), size, size)},
+      gemm(where,
+           {.a = row_major(a.data(), size, size),
+            .b = row_major(b.data(), size, size),
+            .c = row_major(c.data(), size, size)},
            {.policy = policy});
   };
 }
@@ -86,7 +90,8 @@ void print(const std::string& name, double plain, double unlistened, double chec
   std::cout << fmt::format(
       R"({{"kernel": "{}", "plain_s": {:.4f}, "instrumented_s": {:.4f}, "checked_s": {:.4f}, "accesses": {:.0f}, "checked_by_plain": {:.2f}, "checked_by_instrumented": {:.2f}, "ns_per_access": {:.2f}}})"
       "\n",
-      name, plain, unlistened, checked, accesses, checked / plain, checked / unlistened, (checked - unlistened) / accesses * 1e9);
+      name, plain, unlistened, checked, accesses, checked / plain, checked / unlistened,
+      (checked - unlistened) / accesses * 1e9);
   std::cout.flush();
 }
 
@@ -95,7 +100,8 @@ void of_library(const char* name, const program& p, int runs) {
   cpu_options like{.seed = 1, .order = schedule::random, .copies = landing::late, .workers = 1};
   like.resident_blocks = 1;
   like.sums = tensor_sums::plain;
-  const context plain(make_cpu_executor(like)), instrumented(std::make_shared<unwatched>(make_cpu_executor(like)));
+  const context plain(make_cpu_executor(like)),
+      instrumented(std::make_shared<unwatched>(make_cpu_executor(like)));
   check_report report = check(p, one_schedule());
   if (!report.clean()) throw std::runtime_error(fmt::format("{} is not clean: {}", name, to_text(report)));
   const double without = least(runs, RUSAGE_SELF, [&] { p(plain); });
@@ -110,12 +116,14 @@ std::string compiler_without(const std::string& option) {
   const int made = mkstemp(file.data());
   if (made < 0) throw std::runtime_error("no temporary file can be made");
   close(made);
-  std::ofstream(file) << "#!/bin/sh\nfor a; do shift; [ \"$a\" = " << option << " ] || set -- \"$@\" \"$a\"; done\nexec g++ \"$@\"\n";
+  std::ofstream(file) << "#!/bin/sh\nfor a; do shift; [ \"$a\" = " << option
+                      << " ] || set -- \"$@\" \"$a\"; done\nexec g++ \"$@\"\n";
   chmod(file.c_str(), 0700);
   return file;
 }
 
-// One schedule of a program: what eight more cost, so that compiling it and what comes before its first launch are left out.
+// One schedule of a program: what eight more cost, so that compiling it and what comes before its first
+// launch are left out.
 double schedule_of(const plain_program& p, int runs, double& accesses) {
   const auto of = [&](int schedules) {
     return least(runs, RUSAGE_CHILDREN, [&] {
@@ -128,8 +136,12 @@ double schedule_of(const plain_program& p, int runs, double& accesses) {
   return (nine - one) / 8;
 }
 void of_program(const std::string& folder, const char* name, int runs) {
-  plain_program p{
-      .sources = {folder + "/" + name + ".cu"}, .driver = {}, .compiler_options = {}, .arguments = {}, .compiler = {}, .headers = {}};
+  plain_program p{.sources = {folder + "/" + name + ".cu"},
+                  .driver = {},
+                  .compiler_options = {},
+                  .arguments = {},
+                  .compiler = {},
+                  .headers = {}};
   p.most_threads = p.most_accesses = 0;
   double accesses = 0, none = 0;
   const double with = schedule_of(p, runs, accesses);
@@ -148,7 +160,9 @@ int main(int argc, char** argv) {
   }
   const int runs = argc > 2 ? std::atoi(argv[2]) : 5;
   const std::string wanted = argc > 3 ? argv[3] : "";
-  const auto is_wanted = [&](const std::string& name) { return wanted.empty() || name.find(wanted) != std::string::npos; };
+  const auto is_wanted = [&](const std::string& name) {
+    return wanted.empty() || name.find(wanted) != std::string::npos;
+  };
   const std::pair<const char*, program> all[] = {{"gemm naive 128^3", product(128, "naive", 4)},
                                                  {"gemm tiled 128^3", product(128, "tiled", 4)},
                                                  {"gemm async-2 128^3", product(128, "async-2", 4)},

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a switch from fiber to fiber costs on the CPU executor: threads of a block that do nothing but meet at its barrier.
+// What a switch from fiber to fiber costs on the CPU executor: threads of a block that do nothing but meet at
+// its barrier.
 #include <benchmark/benchmark.h>
 #include <antiphase/context.hpp>
 #include <antiphase/device/barrier.cuh>
@@ -39,14 +40,20 @@ template <int Threads> void fiber_switch(benchmark::State& state) {
   for (auto _ : state) {
     const double start = seconds();
     const auto counts = on.runs_on().launch(what, {}, &params, nullptr);
-    state.SetIterationTime((seconds() - start) / static_cast<double>(counts.switches));  // the time reported is that of one switch
+    // the time reported is that of one switch
+    state.SetIterationTime((seconds() - start) / static_cast<double>(counts.switches));
     switches += counts.switches;
   }
-  state.counters["switches"] = benchmark::Counter(static_cast<double>(switches), benchmark::Counter::kAvgIterations);
+  state.counters["switches"] =
+      benchmark::Counter(static_cast<double>(switches), benchmark::Counter::kAvgIterations);
 }
 double least(const std::vector<double>& times) { return *std::min_element(times.begin(), times.end()); }
 void repeated(benchmark::internal::Benchmark* b) {
-  b->UseManualTime()->Unit(benchmark::kNanosecond)->Repetitions(9)->ReportAggregatesOnly()->ComputeStatistics("min", least);
+  b->UseManualTime()
+      ->Unit(benchmark::kNanosecond)
+      ->Repetitions(9)
+      ->ReportAggregatesOnly()
+      ->ComputeStatistics("min", least);
 }
 BENCHMARK(fiber_switch<32>)->Iterations(100)->Apply(repeated);
 BENCHMARK(fiber_switch<256>)->Iterations(20)->Apply(repeated);

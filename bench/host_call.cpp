@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a call of gemm() takes the host beside the launch: the same products again and again, on an executor that launches nothing.
+// What a call of gemm() takes the host beside the launch: the same products again and again, on an executor
+// that launches nothing.
 #include <benchmark/benchmark.h>
 
 #include <antiphase/executor/cpu/cpu_executor.hpp>

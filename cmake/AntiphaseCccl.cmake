@@ -1,9 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-# Which CUB the benchmarks compare with: the CUDA toolkit's, or that of the CCCL (the libraries that CUB is part of) at ANTIPHASE_CCCL.
+# Which CUB the benchmarks compare with: the CUDA toolkit's, or that of the CCCL (the libraries that CUB is
+# part of) at ANTIPHASE_CCCL.
 include_guard(GLOBAL)
 
 set(ANTIPHASE_CCCL "" CACHE PATH "CCCL whose CUB the benchmarks compare with, a source tree or an install (default: the CUDA toolkit's)")
-set(ANTIPHASE_CCCL_RUN_TO_RUN 3.5.0)  # the first whose DeviceScan adds up floats to the same bits in every run, if asked to
+# the first whose DeviceScan adds up floats to the same bits in every run, if asked to
+set(ANTIPHASE_CCCL_RUN_TO_RUN 3.5.0)
 
 # antiphase_use_cccl(target): its headers come before the toolkit's.
 function(antiphase_use_cccl target)

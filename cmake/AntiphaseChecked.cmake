@@ -2,8 +2,9 @@
 # Kernels for the checker. Installed with the package: users check kernels of their own with it.
 include_guard(GLOBAL)
 
-# antiphase_checked_kernels(target SOURCES files... [DEFINITIONS names...]): compiles sources that hold kernels once more, into the inline
-# namespace `checked` and with every access to memory instrumented, and adds them to the target. What a source defines outside of
+# antiphase_checked_kernels(target SOURCES files... [DEFINITIONS names...]): compiles sources that hold
+# kernels once more, into the inline namespace `checked` and with every access to memory instrumented, and
+# adds them to the target. What a source defines outside of
 # AP_TARGET must not be compiled into the target a second time. Needs g++; the target links antiphase::checker, never libtsan.
 function(antiphase_checked_kernels target)
   cmake_parse_arguments(arg "" "" "SOURCES;DEFINITIONS" ${ARGN})
@@ -24,11 +25,13 @@ function(antiphase_checked_kernels target)
     add_library(${library} OBJECT ${stubs})
     target_include_directories(${library} PRIVATE $<TARGET_PROPERTY:${target},INCLUDE_DIRECTORIES>)
     target_link_libraries(${library} PRIVATE antiphase::device)
-    # Calls of memcpy and its like must remain calls, which the prelude leads to the checker; a hook's return address is the place of the
-    # access, so hooks must not be left by a jump. -g1: lines for the reports. -fno-weak: an inline function or template that was not inlined
-    # becomes the object's own; with a weak symbol, one that another object defines without instrumentation might take its place. The compiler
-    # warns that constants are then the object's own too, and that libtsan knows no fences, hence -w; the other targets' compilations of the
-    # same sources show their warnings. Optimising loops in which every access is a call takes ten times as long as all the rest.
+    # Calls of memcpy and its like must remain calls, which the prelude leads to the checker; a hook's return
+    # address is the place of the access, so hooks must not be left by a jump. -g1: lines for the reports.
+    # -fno-weak: an inline function or template that was not inlined becomes the object's own; with a weak
+    # symbol, one that another object defines without instrumentation might take its place. The compiler warns
+    # that constants are then the object's own too, and that libtsan knows no fences, hence -w; the other
+    # targets' compilations of the same sources show their warnings. Optimising loops in which every access is
+    # a call takes ten times as long as all the rest.
     target_compile_options(${library} PRIVATE -O1 -fno-tree-loop-optimize -g1 -fsanitize=thread -fno-builtin -fno-optimize-sibling-calls -fno-weak -w
                                               "SHELL:--param tsan-instrument-func-entry-exit=0" "SHELL:--param tsan-distinguish-volatile=1"
                                               "SHELL:-include antiphase/executor/cpu/checked_prelude.hpp")

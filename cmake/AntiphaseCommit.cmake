@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-# cmake -D ROOT=... -D FILE=... -P AntiphaseCommit.cmake: writes the definition for tool/measure/provenance.hpp to FILE, if it has changed.
-set(code include src tool cmake bench/suite.json CMakeLists.txt)  # what a commit must contain to be the origin of a figure
+# cmake -D ROOT=... -D FILE=... -P AntiphaseCommit.cmake: writes the definition for
+# tool/measure/provenance.hpp to FILE, if it has changed.
+# what a commit must contain to be the origin of a figure
+set(code include src tool cmake bench/suite.json CMakeLists.txt)
 set(commit "")
 find_program(git git)
 if(git)

@@ -7,7 +7,8 @@ set(ANTIPHASE_HAS_CUDA OFF)
 set(ANTIPHASE_CUDA_MINIMUM 12.8)
 unset(_why_not)
 
-# The version is asked for before CMake tries the compiler: an old one does not know the architectures and would look broken, not old.
+# The version is asked for before CMake tries the compiler: an old one does not know the architectures and
+# would look broken, not old.
 if(ANTIPHASE_CUDA STREQUAL "OFF")
   set(_why_not "ANTIPHASE_CUDA=OFF")
 else()
@@ -31,7 +32,8 @@ endif()
 
 if(NOT DEFINED _why_not)
   if(NOT DEFINED CMAKE_CUDA_ARCHITECTURES)
-    set(CMAKE_CUDA_ARCHITECTURES 80 90a-real)  # each list of kernels names its own; this keeps CMake from guessing
+    # each list of kernels names its own; this keeps CMake from guessing
+    set(CMAKE_CUDA_ARCHITECTURES 80 90a-real)
   endif()
   enable_language(CUDA)
   find_package(CUDAToolkit REQUIRED)
@@ -49,15 +51,16 @@ endif()
 
 option(ANTIPHASE_LINE_NUMBERS "Kernels know their source lines, for profilers and compute-sanitizer: three times as large, a tenth longer to build" OFF)
 
-# antiphase_cuda_objects(name ARCHITECTURES list SOURCES files...): an object library of CUDA code with the project's flags.
+# antiphase_cuda_objects(name ARCHITECTURES list SOURCES files...): an object library of CUDA code with the
+# project's flags.
 function(antiphase_cuda_objects name)
   cmake_parse_arguments(arg "" "" "ARCHITECTURES;SOURCES" ${ARGN})
   add_library(${name} OBJECT ${arg_SOURCES})
   # CMake 3.25 on Debian knows no cuda_std_20.
   target_compile_options(${name} PRIVATE "$<$<COMPILE_LANGUAGE:CUDA>:-std=c++20;--expt-relaxed-constexpr;-Xptxas=-v;--compress-mode=$<IF:$<BOOL:${ANTIPHASE_QUICK}>,speed,size>>"
                                          "$<$<AND:$<COMPILE_LANGUAGE:CUDA>,$<BOOL:${ANTIPHASE_LINE_NUMBERS}>>:-lineinfo>")
-  # Nothing is measured with them. The tests' kernels take two thirds of the time so, the recording twins a sixth: of some, nothing between
-  # none and all of the optimiser fits into the registers.
+  # Nothing is measured with them. The tests' kernels take two thirds of the time so, the recording twins a
+  # sixth: of some, nothing between none and all of the optimiser fits into the registers.
   if(ANTIPHASE_QUICK_KERNELS AND CMAKE_CUDA_COMPILER_VERSION VERSION_GREATER_EQUAL 13)
     if(name MATCHES "^(test|example)_")
       target_compile_options(${name} PRIVATE "$<$<COMPILE_LANGUAGE:CUDA>:-Ofc=mid>")
@@ -70,14 +73,16 @@ function(antiphase_cuda_objects name)
   antiphase_options(${name})
 endfunction()
 
-# antiphase_kernels(target name ARCHITECTURES list SOURCES files... [DEFINITIONS names...] [UNCHECKED]): adds the same lists of kernels to a
-# target twice, compiled by g++ for the CPU executor and, if there is CUDA, by nvcc for GPUs (as the object library <target>_<name>, which the
-# target names in its property ANTIPHASE_KERNELS). The property ANTIPHASE_KERNEL_LISTS names the files for the checker: all but UNCHECKED ones.
+# antiphase_kernels(target name ARCHITECTURES list SOURCES files... [DEFINITIONS names...] [UNCHECKED]): adds
+# the same lists of kernels to a target twice, compiled by g++ for the CPU executor and, if there is CUDA, by
+# nvcc for GPUs (as the object library <target>_<name>, which the target names in its property
+# ANTIPHASE_KERNELS). The property ANTIPHASE_KERNEL_LISTS names the files for the checker: all but UNCHECKED
+# ones.
 function(antiphase_kernels target name)
   cmake_parse_arguments(arg "UNCHECKED" "" "ARCHITECTURES;SOURCES;DEFINITIONS" ${ARGN})
-  # Fibers take most of the time on the CPU; more optimisation would take longer than most kernels run there, that of unrolled loops ten
-  # times as long. Checks of pointers that AddressSanitizer makes of every access once more would take as long as all others. With
-  # ThreadSanitizer hardly any kernel runs.
+  # Fibers take most of the time on the CPU; more optimisation would take longer than most kernels run there,
+  # that of unrolled loops ten times as long. Checks of pointers that AddressSanitizer makes of every access
+  # once more would take as long as all others. With ThreadSanitizer hardly any kernel runs.
   set(stub_options "$<$<CONFIG:Release>:-O1;-fno-tree-loop-optimize>")
   if(ANTIPHASE_QUICK)
     set(stub_options "$<$<CONFIG:Release>:-Og;-fno-tree-loop-optimize>")
@@ -96,7 +101,8 @@ function(antiphase_kernels target name)
     endforeach()
     target_sources(${target} PRIVATE "${stub}.cpp")
     set_source_files_properties("${stub}.cpp" PROPERTIES COMPILE_OPTIONS "${stub_options}"
-                                                         SKIP_PRECOMPILE_HEADERS ON SKIP_UNITY_BUILD_INCLUSION ON)  # made with other options
+                                                         # made with other options
+                                                         SKIP_PRECOMPILE_HEADERS ON SKIP_UNITY_BUILD_INCLUSION ON)
     list(APPEND cuda_sources "${stub}.cu")
     if(NOT arg_UNCHECKED)
       set_property(TARGET ${target} APPEND PROPERTY ANTIPHASE_KERNEL_LISTS "${CMAKE_CURRENT_SOURCE_DIR}/${source}")

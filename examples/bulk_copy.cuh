@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// y = 2x + place, as a kernel of three roles: one warp loads, several compute, one stores, over a ring of mbarriers (sm_90).
+// y = 2x + place, as a kernel of three roles: one warp loads, several compute, one stores, over a ring of
+// mbarriers (sm_90).
 #pragma once
 #include <antiphase/core/channel.hpp>
 #include <antiphase/core/tile.hpp>
@@ -13,19 +14,22 @@
 namespace antiphase::examples {
 inline namespace AP_TARGET {
 
-// plan --------------------------------------------------------------------------------------------------------------------------
-// A block takes every gridDim-th tile; its roles walk over the same tiles, each with a cursor of its own that goes on from tile to tile:
+// plan
+// -----------------------------------------------------------------------------------------------------------
+// A block takes every gridDim-th tile; its roles walk over the same tiles, each with a cursor of its own that
+// goes on from tile to tile:
 //   warp 0            acquire | load -> full            | ... | finish
 //   warps 1 ... W     wait full | compute, then either write the result to global memory and release,
 //                                 or write it in place -> computed
 //   warp W + 1        wait computed | store | release            (only where the copy engine stores)
-// The last 1 to 3 floats of a tile that is not a multiple of 16 bytes are moved by the roles' own loads and stores.
+// The last 1 to 3 floats of a tile that is not a multiple of 16 bytes are moved by the roles' own loads and
+// stores.
 //
 // The ring is a parameter, so that a recording twin can take another (examples/timeline.cpp).
-template <bulk_copy_policy P> using bulk_copy_ring =
-    std::conditional_t<P.store == store_by::copy_engine,
-                       channel<mbarrier, P.stages, antiphase::threads(1), antiphase::warps(P.warps), antiphase::threads(1)>,
-                       channel<mbarrier, P.stages, antiphase::threads(1), antiphase::warps(P.warps)>>;
+template <bulk_copy_policy P> using bulk_copy_ring = std::conditional_t<
+    P.store == store_by::copy_engine,
+    channel<mbarrier, P.stages, antiphase::threads(1), antiphase::warps(P.warps), antiphase::threads(1)>,
+    channel<mbarrier, P.stages, antiphase::threads(1), antiphase::warps(P.warps)>>;
 
 template <bulk_copy_policy P, class Ring = bulk_copy_ring<P>> struct bulk_copy {
   static_assert(P.tile % 4 == 0, "a tile starts on a multiple of 16 bytes");
@@ -34,10 +38,12 @@ template <bulk_copy_policy P, class Ring = bulk_copy_ring<P>> struct bulk_copy {
   static constexpr int threads = 32 * (1 + P.warps + (in_place ? 1 : 0));
   static constexpr shared_kind shared = shared_kind::dynamic;
 
-  // params ----------------------------------------------------------------------------------------------------------------------
+  // params
+  // ---------------------------------------------------------------------------------------------------------
   using params = bulk_copy_params;
 
-  // storage ---------------------------------------------------------------------------------------------------------------------
+  // storage
+  // ---------------------------------------------------------------------------------------------------------
   static constexpr int full = 0, computed = 1;  // the last event, empty, is the channel's `last`
   struct storage {
     alignas(128) float tile[P.stages][P.tile];
@@ -55,19 +61,22 @@ template <bulk_copy_policy P, class Ring = bulk_copy_ring<P>> struct bulk_copy {
     return at;
   }
 
-  // load ------------------------------------------------------------------------------------------------------------------------
+  // load
+  // ---------------------------------------------------------------------------------------------------------
   AP_DEV static void load(storage& s, const params& p) {
     const place end = each_tile(p, [&](place at, std::int64_t first, int length) {
       float* slot = s.tile[at.index];
       const int whole = length / 4 * 4, size = whole * static_cast<int>(sizeof(float));
       s.ring.acquire(at);
-      if (size > 0) bulk_load(slot, p.from + first, static_cast<std::uint32_t>(size), s.ring.barrier[full][at.index]);
+      if (size > 0)
+        bulk_load(slot, p.from + first, static_cast<std::uint32_t>(size), s.ring.barrier[full][at.index]);
       for (int i = whole; i < length; ++i) slot[i] = p.from[first + i];
       s.ring.commit(at, full, bytes{size});
     });
     s.ring.finish(end);
   }
-  // compute ---------------------------------------------------------------------------------------------------------------------
+  // compute
+  // ---------------------------------------------------------------------------------------------------------
   AP_DEV static void compute(storage& s, const params& p, int thread) {
     each_tile(p, [&](place at, std::int64_t first, int length) {
       float* slot = s.tile[at.index];
@@ -78,7 +87,8 @@ template <bulk_copy_policy P, class Ring = bulk_copy_ring<P>> struct bulk_copy {
       s.ring.commit(at, computed, by_warp{});  // where nobody stores, this event is the last
     });
   }
-  // store -----------------------------------------------------------------------------------------------------------------------
+  // store
+  // ---------------------------------------------------------------------------------------------------------
   AP_DEV static void store(storage& s, const params& p) {
     each_tile(p, [&](place at, std::int64_t first, int length) {
       const float* slot = s.tile[at.index];
@@ -94,7 +104,8 @@ template <bulk_copy_policy P, class Ring = bulk_copy_ring<P>> struct bulk_copy {
   }
 
  public:
-  // kernel ----------------------------------------------------------------------------------------------------------------------
+  // kernel
+  // ---------------------------------------------------------------------------------------------------------
   AP_DEV void operator()(const params& p) const {
     storage& s = antiphase::shared<storage, shared>();
     if (thread_index() == 0) {

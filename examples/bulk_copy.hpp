@@ -24,6 +24,8 @@ struct bulk_copy_params {
 };
 
 // What is computed: exact for integers, and different at every place of a tile and from tile to tile.
-AP_FN constexpr float transformed(float x, std::int64_t place) { return 2 * x + static_cast<float>(place % 1021); }
+AP_FN constexpr float transformed(float x, std::int64_t place) {
+  return 2 * x + static_cast<float>(place % 1021);
+}
 
 }  // namespace antiphase::examples

@@ -11,7 +11,8 @@ int main(void) {
   args.device = ANTIPHASE_CPU;
   args.m = 300, args.n = 100, args.k = 200;
   args.a = a, args.b = b, args.c = c;
-  if (antiphase_sgemm(&args, NULL) != ANTIPHASE_OK || antiphase_synchronize(args.device, NULL) != ANTIPHASE_OK)
+  if (antiphase_sgemm(&args, NULL) != ANTIPHASE_OK ||
+      antiphase_synchronize(args.device, NULL) != ANTIPHASE_OK)
     return puts(antiphase_last_message()), 1;
   printf("%g\n", c[0]);
 }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Running sums of each row of a matrix, and of its segments by key, on the first GPU, or on the CPU executor where there is none.
+// Running sums of each row of a matrix, and of its segments by key, on the first GPU, or on the CPU executor
+// where there is none.
 #include <antiphase/scan.hpp>
 #include <cstdio>
 #include <vector>
@@ -15,7 +16,8 @@ int main() {
   for (std::size_t i = 0; i < numbers.size(); ++i) numbers[i] = static_cast<int>(i / 500);
   antiphase::device_array<int> keys(where, numbers);
   antiphase::device_array<float> offsets(where, ones.size());
-  antiphase::scan_by_key(where, {.kind = antiphase::scan_kind::exclusive, .in = x.data(), .out = offsets.data(), .length = 3000},
-                         {.data = keys.data()});
+  antiphase::scan_by_key(
+      where, {.kind = antiphase::scan_kind::exclusive, .in = x.data(), .out = offsets.data(), .length = 3000},
+      {.data = keys.data()});
   std::printf("%g, %g on %s\n", sums.to_host()[1999], offsets.to_host()[2999], where.limits().name.c_str());
 }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The timeline of a kernel of one's own: its ring is replaced by one that records. `antiphase trace --read` draws what this prints.
+// The timeline of a kernel of one's own: its ring is replaced by one that records. `antiphase trace --read`
+// draws what this prints.
 #include <antiphase/channel/recorded.cuh>
 #include <antiphase/context.hpp>
 #include <antiphase/trace.hpp>
@@ -30,7 +31,8 @@ int main() {
                                  .warps = warps,
                                  .kernel = "bulk copy",
                                  .step_is = "tile",
-                                 .roles = {{.name = "load", .loads = true}, {.name = "compute", .first = 1, .count = 4, .computes = true}},
+                                 .roles = {{.name = "load", .loads = true},
+                                           {.name = "compute", .first = 1, .count = 4, .computes = true}},
                                  .step_bytes = how.tile * 4},
                                 spans.to_host(), counts.to_host());
   std::fputs(to_json(t).c_str(), stdout);

@@ -1,14 +1,18 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Public CUDA files under `antiphase check`: fetches them by name, commit and hash, checks each, and writes what came of it.
+"""Public CUDA files under `antiphase check`: fetches them by name, commit and hash, checks each, and writes
+what came of it.
 
-    check_corpus.py run TOOL CACHE [NAME ...]   fetch what CACHE lacks, check all (or those whose path has a NAME), write outcome.json
-    check_corpus.py table [--check]             write docs/corpus.md from outcome.json, or say whether it is so already
-    check_corpus.py add CHECKOUT OWNER/NAME COMMIT PATH ...   add files of a checkout to the list, with the headers they include
+    check_corpus.py run TOOL CACHE [NAME ...]   fetch what CACHE lacks, check all (or those whose path has a
+                                                NAME), write outcome.json
+    check_corpus.py table [--check]             write docs/corpus.md from outcome.json, or say whether it is
+                                                so already
+    check_corpus.py add CHECKOUT OWNER/NAME COMMIT PATH ...   add files of a checkout to the list, with the
+                                                              headers they include
 
-The files themselves are in nobody's repository but their own. A verdict is clean, finding, unsupported (something is named that the
-dialect does not have), unfinished (too much for the time), or input (the program wants arguments or files). readings.json says of findings
-what somebody saw who read the program.
+The files themselves are in nobody's repository but their own. A verdict is clean, finding, unsupported
+(something is named that the dialect does not have), unfinished (too much for the time), or input (the program
+wants arguments or files). readings.json says of findings what somebody saw who read the program.
 """
 import collections
 import concurrent.futures
@@ -23,10 +27,17 @@ import urllib.request
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 FOLDER = ROOT / "tests/checker/corpus"
-FILES, OUTCOME, READINGS, PAGE = FOLDER / "files.json", FOLDER / "outcome.json", FOLDER / "readings.json", ROOT / "docs/corpus.md"
+FILES, OUTCOME, READINGS, PAGE = (
+    FOLDER / "files.json",
+    FOLDER / "outcome.json",
+    FOLDER / "readings.json",
+    ROOT / "docs/corpus.md",
+)
 SCHEDULES, SECONDS = 2, 40
 ENDS = {0: "clean", 2: "input", 3: "unsupported", 4: "unfinished", 5: "finding"}
-SHARES = re.compile(r"__shared__|\batomic[A-Z]\w*\s*\(|__shfl|__ballot|__syncwarp|__any_sync|__all_sync|cooperative_groups")
+SHARES = re.compile(
+    r"__shared__|\batomic[A-Z]\w*\s*\(|__shfl|__ballot|__syncwarp|__any_sync|__all_sync|cooperative_groups"
+)
 INCLUDE = re.compile(r'^\s*#\s*include\s*[<"]([^>"]+)[>"]', re.MULTILINE)
 
 
@@ -59,25 +70,61 @@ def check(tool, cache, entry, file):
     source = base / file["path"]
     more = [str((base / path).resolve()) for path in file.get("with", [])]
     include = [word for folder in file.get("include", []) for word in ("-I", str((base / folder).resolve()))]
-    command = [tool, "check", source.name, *more, *include, "--schedules", str(SCHEDULES), "--seconds", str(SECONDS), "--workers", "1", "--json"]
-    done = subprocess.run(command, cwd=source.parent, capture_output=True, text=True, stdin=subprocess.DEVNULL, timeout=SCHEDULES * SECONDS + 300, errors="replace")
+    command = [
+        tool,
+        "check",
+        source.name,
+        *more,
+        *include,
+        "--schedules",
+        str(SCHEDULES),
+        "--seconds",
+        str(SECONDS),
+        "--workers",
+        "1",
+        "--json",
+    ]
+    done = subprocess.run(
+        command,
+        cwd=source.parent,
+        capture_output=True,
+        text=True,
+        stdin=subprocess.DEVNULL,
+        timeout=SCHEDULES * SECONDS + 300,
+        errors="replace",
+    )
     record = {"verdict": ENDS.get(done.returncode, f"exit code {done.returncode}")}
     if done.returncode in (0, 4, 5) and done.stdout.strip():
         program = json.loads(done.stdout)["programs"][0]
         record["seconds"] = round(program["seconds"], 1)
         record["sampled"] = any("--blocks all" in note for note in program["notes"])
-        record["findings"] = sorted({f"{f['kind']} at {place(f)}" if place(f) else f["kind"] for f in program["findings"]})
+        record["findings"] = sorted(
+            {f"{f['kind']} at {place(f)}" if place(f) else f["kind"] for f in program["findings"]}
+        )
     elif done.returncode != 5:
-        lines = [line for line in done.stderr.splitlines() if "error:" in line or "not supported" in line or ("antiphase:" in line and not line.endswith(":"))]
+        lines = [
+            line
+            for line in done.stderr.splitlines()
+            if "error:" in line
+            or "not supported" in line
+            or ("antiphase:" in line and not line.endswith(":"))
+        ]
         record["said"] = re.sub(r"/\S*/", "", lines[0].removeprefix("antiphase: "))[:200] if lines else ""
     return f"{entry['repository']}/{file['path']}", record
 
 
 def run(tool, cache, names):
     outcome = json.loads(OUTCOME.read_text()) if names and OUTCOME.exists() else {}
-    work = [(entry, file) for entry in json.loads(FILES.read_text()) for file in entry["programs"] if not names or any(name in file["path"] for name in names)]
+    work = [
+        (entry, file)
+        for entry in json.loads(FILES.read_text())
+        for file in entry["programs"]
+        if not names or any(name in file["path"] for name in names)
+    ]
     with concurrent.futures.ThreadPoolExecutor(2) as pool:
-        for name, record in pool.map(lambda job: check(str(pathlib.Path(tool).resolve()), pathlib.Path(cache), *job), work):
+        for name, record in pool.map(
+            lambda job: check(str(pathlib.Path(tool).resolve()), pathlib.Path(cache), *job), work
+        ):
             outcome[name] = record
             print(name, record["verdict"], flush=True)
     OUTCOME.write_text(json.dumps(outcome, indent=1, sort_keys=True) + "\n")
@@ -117,8 +164,17 @@ def add(checkout, repository, commit, paths):
             program["include"] = include
         if others:
             program["with"] = others
-        program["shares"] = any(SHARES.search(re.sub(r"//[^\n]*|/\*.*?\*/", "", (checkout / name).read_text(errors="replace"), flags=re.DOTALL)) for name in (path, *others))
-        program["files"] = {k: v for name in (path, *others) for k, v in headers_of(checkout, name, include).items()}
+        program["shares"] = any(
+            SHARES.search(
+                re.sub(
+                    r"//[^\n]*|/\*.*?\*/", "", (checkout / name).read_text(errors="replace"), flags=re.DOTALL
+                )
+            )
+            for name in (path, *others)
+        )
+        program["files"] = {
+            k: v for name in (path, *others) for k, v in headers_of(checkout, name, include).items()
+        }
         entry["programs"] = [p for p in entry["programs"] if p["path"] != path] + [program]
     FILES.write_text(json.dumps(entries, indent=1) + "\n")
 
@@ -140,10 +196,17 @@ def page():
                 what += f". **Read**: {reading}"
             if record.get("sampled"):
                 what += (". " if what else "") + "Some blocks only"
-            rows.append(f"| {entry['repository'].split('/')[-1]} | `{program['path']}` | {record['verdict']} | {what.replace('|', '&#124;')} |")
+            rows.append(
+                f"| {entry['repository'].split('/')[-1]} | `{program['path']}` | {record['verdict']} | {what.replace('|', '&#124;')} |"
+            )
     total = sum(counts.values())
-    unread = [name for name, record in outcome.items() if any(not f.startswith("memory leak") for f in record.get("findings", [])) and name not in readings]
-    text = f"""# Public programs under the checker
+    unread = [
+        name
+        for name, record in outcome.items()
+        if any(not f.startswith("memory leak") for f in record.get("findings", [])) and name not in readings
+    ]
+    text = (
+        f"""# Public programs under the checker
 
 What `antiphase check` makes of {total} public CUDA programs, none of which was written with it in mind. Each was run
 as it is, with {SCHEDULES} schedules, and {SECONDS} seconds for a run. `scripts/check_corpus.py` fetches them by name,
@@ -165,7 +228,12 @@ What was found besides memory that is never given back has been read in the sour
 
 | repository | program | came of it | what |
 |---|---|---|---|
-""" + "\n".join(rows) + "\n\nCommits: " + ",\n".join(f"{e['repository']} `{e['commit'][:12]}`" for e in entries) + ".\n"
+"""
+        + "\n".join(rows)
+        + "\n\nCommits: "
+        + ",\n".join(f"{e['repository']} `{e['commit'][:12]}`" for e in entries)
+        + ".\n"
+    )
     return text, unread
 
 
@@ -179,7 +247,11 @@ def main():
         if unread:
             return f"{READINGS.name} does not say what was read of: " + ", ".join(unread)
         if "--check" in sys.argv:
-            return None if PAGE.read_text() == text else f"{PAGE} is not what {OUTCOME.name} says: run scripts/check_corpus.py table"
+            return (
+                None
+                if PAGE.read_text() == text
+                else f"{PAGE} is not what {OUTCOME.name} says: run scripts/check_corpus.py table"
+            )
         PAGE.write_text(text)
         return None
     return __doc__

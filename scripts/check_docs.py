@@ -1,12 +1,15 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Fails on links of the documents that lead nowhere, on long lines, and on comments that name a document which does not exist.
+"""Fails on links of the documents that lead nowhere, on long lines, and on comments that name a document
+which does not exist.
 
     check_docs.py [ROOT]
 
-Documents are README.md, CHANGELOG.md, CONTRIBUTING.md, all .md below docs, examples and bench. Of each relative link the file must exist, and of
-a link to a place (#like-this) that heading. Lines of running text have at most 120 characters, without the targets of links and comments;
-tables, code, headings, pictures and what scripts write between comments may be longer. Comments of sources name documents as docs/NAME.md. Exit status: 0 fine, 1 something was found, 2 usage.
+Documents are README.md, CHANGELOG.md, CONTRIBUTING.md, all .md below docs, examples and bench. Of each
+relative link the file must exist, and of a link to a place (#like-this) that heading. Lines of running text
+have at most 120 characters, without the targets of links and comments; tables, code, headings, pictures and
+what scripts write between comments may be longer. Comments of sources name documents as docs/NAME.md. Exit
+status: 0 fine, 1 something was found, 2 usage.
 """
 import pathlib
 import re
@@ -17,15 +20,25 @@ LINK = re.compile(r"(?<!\\)\[(?:[^\[\]\\]|\\.|`[^`]*`|\[[^\]]*\])*\]\(\s*<?([^()
 HEADING = re.compile(r"^(#{1,6})\s+(.*?)\s*#*\s*$")
 FENCE = re.compile(r"^\s*(```+|~~~+)")
 NAMED = re.compile(r"\bdocs/[\w/-]+\.md\b")
-WRITTEN = re.compile(r"<!-- (?:(?P<end>table end|(?:ladder|mutants):end)|table \w+|(?:ladder|mutants):begin) -->")
+WRITTEN = re.compile(
+    r"<!-- (?:(?P<end>table end|(?:ladder|mutants):end)|table \w+|(?:ladder|mutants):begin) -->"
+)
 SOURCES = {".hpp", ".cuh", ".h", ".cpp", ".cu", ".py", ".toml", ".cmake", ".txt", ".in", ""}
 # Made-up documents of the tests of scripts.
 INVENTED = {"tests/report/test_report.py", "tests/docs/test_check_docs.py", "scripts/check_docs.py"}
 
 
 def documents(root):
-    return [path for path in [*(root / name for name in ("README.md", "CHANGELOG.md", "CONTRIBUTING.md")),
-                              *sorted(path for folder in ("docs", "examples", "bench") for path in (root / folder).rglob("*.md"))] if path.exists()]
+    return [
+        path
+        for path in [
+            *(root / name for name in ("README.md", "CHANGELOG.md", "CONTRIBUTING.md")),
+            *sorted(
+                path for folder in ("docs", "examples", "bench") for path in (root / folder).rglob("*.md")
+            ),
+        ]
+        if path.exists()
+    ]
 
 
 def lines_outside_code(text):
@@ -44,7 +57,9 @@ def lines_outside_code(text):
 
 def anchor_of(heading):
     """The name that a heading has as the target of a link, as GitHub makes it."""
-    words = re.sub(r"!?\[([^\]]*)\]\([^)]*\)", r"\1", heading).replace("`", "").replace("*", "").strip().lower()
+    words = (
+        re.sub(r"!?\[([^\]]*)\]\([^)]*\)", r"\1", heading).replace("`", "").replace("*", "").strip().lower()
+    )
     return "".join("-" if c == " " else c for c in words if c.isalnum() or c in " -_")
 
 
@@ -108,7 +123,18 @@ def long_lines(path):
 
 def missing_documents(root):
     """Documents that sources name."""
-    for folder in ("include", "src", "tool", "tests", "scripts", "examples", "cmake", "bench", "python", "run"):
+    for folder in (
+        "include",
+        "src",
+        "tool",
+        "tests",
+        "scripts",
+        "examples",
+        "cmake",
+        "bench",
+        "python",
+        "run",
+    ):
         top = root / folder
         for path in [top] if top.is_file() else sorted(top.rglob("*")):
             name = str(path.relative_to(root))
@@ -133,7 +159,11 @@ def main(arguments):
     if not pages:
         print(f"check_docs.py: {root}: there is no document", file=sys.stderr)
         return 1
-    faults = [f"{path.relative_to(root)}:{number}: {what}" for path in pages for number, what in (*bad_links(root, path), *long_lines(path))]
+    faults = [
+        f"{path.relative_to(root)}:{number}: {what}"
+        for path in pages
+        for number, what in (*bad_links(root, path), *long_lines(path))
+    ]
     faults += missing_documents(root)
     for fault in faults:
         print(fault)

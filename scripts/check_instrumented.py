@@ -1,12 +1,14 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Fails if the checker could be blind in a program that holds kernels compiled with and without its instrumentation.
+"""Fails if the checker could be blind in a program that holds kernels compiled with and without its
+instrumentation.
 
     check_instrumented.py PROGRAM OBJECT...
 
-The objects are all of the program's own, archives included. An object is instrumented if it refers to __tsan_*. A function with a weak
-symbol that both kinds of objects define is one function in the program, and the link order says which; so there must be none. Nor may
-an instrumented object call memcpy and its like past the checker, or the program be linked against ThreadSanitizer's own library.
+The objects are all of the program's own, archives included. An object is instrumented if it refers to
+__tsan_*. A function with a weak symbol that both kinds of objects define is one function in the program, and
+the link order says which; so there must be none. Nor may an instrumented object call memcpy and its like past
+the checker, or the program be linked against ThreadSanitizer's own library.
 
 Exit status: 0 all is well, 1 it is not, 2 usage.
 """
@@ -25,7 +27,8 @@ def output_of(*command):
 
 
 def symbols_of(path):
-    """By object: the functions it defines weakly, and all names it leaves undefined. Members of an archive are objects."""
+    """By object: the functions it defines weakly, and all names it leaves undefined. Members of an archive
+    are objects."""
     weak, wanted = collections.defaultdict(set), collections.defaultdict(set)
     for line in output_of("nm", "-A", path).splitlines():
         place, _, rest = line.rpartition(":")
@@ -54,10 +57,15 @@ def check(program, paths):
         for name in weak[o]:
             plain.setdefault(name, o)
     for o in sorted(instrumented):
-        faults += [f"{output_of('c++filt', name).strip()} is in {o}, which is instrumented, and in {plain[name]}, which is not"
-                   for name in sorted(weak[o] & plain.keys())]
-    faults += [f"{program} needs {line.split()[-1]}" for line in output_of("readelf", "-d", program).splitlines()
-               if "NEEDED" in line and "libtsan" in line]
+        faults += [
+            f"{output_of('c++filt', name).strip()} is in {o}, which is instrumented, and in {plain[name]}, which is not"
+            for name in sorted(weak[o] & plain.keys())
+        ]
+    faults += [
+        f"{program} needs {line.split()[-1]}"
+        for line in output_of("readelf", "-d", program).splitlines()
+        if "NEEDED" in line and "libtsan" in line
+    ]
     return len(instrumented), len(wanted), faults
 
 

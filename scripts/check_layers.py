@@ -1,24 +1,30 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Draws the include graph and fails on an arrow that points upwards, on a cycle, on too long a chain of includes, or on code that asks a device
-for its compute capability.
+"""Draws the include graph and fails on an arrow that points upwards, on a cycle, on too long a chain of
+includes, or on code that asks a device for its compute capability.
 
     check_layers.py [--dot] [ROOT]
 
-A file includes its own room and lower ones only. A room is a folder; rooms of one layer do not include each other.
+A file includes its own room and lower ones only. A room is a folder; rooms of one layer do not include each
+other.
 
-    core < device, executor < channel < gemm, scan, plain < public headers (include/antiphase/*) < src < tool, bench
+    core < device, executor < channel < gemm, scan, plain < public headers (include/antiphase/*) < src < tool,
+    bench
     in scan     detail, of which only scan.cuh, block_scan.cuh, warp_scan.cuh and ladder.hpp know
-    for C       include/antiphase.h and antiphase_cublas.h, which include nothing of ours; src/c_api, beside the checker
-    in src      executor < gemm, scan < trace, model < checker; in gemm  ladder, tensor_core, split, stream, narrow, short, dots, finish, group; in scan  passes, ring, wave, columns
+    for C       include/antiphase.h and antiphase_cublas.h, which include nothing of ours; src/c_api, beside
+                the checker
+    in src      executor < gemm, scan < trace, model < checker; in gemm  ladder, tensor_core, split, stream,
+                narrow, short, dots, finish, group; in scan  passes, ring, wave, columns
     in tool     base < files < program < pictures, measure < rivals < commands < main.cpp
 
-The bridges: device sees the headers by which a kernel knows the machine it runs on. A family (src/gemm, src/scan) and its rooms see each
-other, because the family chooses among what its rooms offer. tool and bench see the library as its users do, without src and scan/detail;
-bench has kernels of its own, so also device, and bench/laws, which fits the library's laws, sees all. So does src/c_api, which makes functions for C of the public ones; src/cublas sees those alone; both also what
-forked children make anew (src/per_process.hpp). A public .hpp needs only a host compiler, so no path leads from it to a .cuh. core knows
-neither CUDA nor files. What depends on a compute capability asks for a feature (executor/features.hpp): .major and .minor are read there, and
-written where a device is described.
+The bridges: device sees the headers by which a kernel knows the machine it runs on. A family (src/gemm,
+src/scan) and its rooms see each other, because the family chooses among what its rooms offer. tool and bench
+see the library as its users do, without src and scan/detail; bench has kernels of its own, so also device,
+and bench/laws, which fits the library's laws, sees all. So does src/c_api, which makes functions for C of the
+public ones; src/cublas sees those alone; both also what forked children make anew (src/per_process.hpp). A
+public .hpp needs only a host compiler, so no path leads from it to a .cuh. core knows neither CUDA nor files.
+What depends on a compute capability asks for a feature (executor/features.hpp): .major and .minor are read
+there, and written where a device is described.
 
 Exit status: 0 the layers hold, 1 they do not, 2 usage.
 """
@@ -30,32 +36,101 @@ import re
 import sys
 
 LIBRARY = "include/antiphase/"
-LAYERS = {"core": 0, "device": 1, "executor": 1, "channel": 2, "gemm": 3, "scan": 3, "scan/detail": 3, "plain": 3, "public": 4,
-          "src": 5, "src/executor": 6, "src/gemm": 7, "src/gemm/ladder": 7, "src/gemm/tensor_core": 7, "src/gemm/split": 7, "src/gemm/short": 7,
-          "src/gemm/finish": 7, "src/gemm/group": 7, "src/gemm/dots": 7, "src/gemm/stream": 7, "src/gemm/narrow": 7,
-          "src/scan": 7, "src/scan/passes": 7, "src/scan/ring": 7, "src/scan/wave": 7, "src/scan/columns": 7, "src/trace": 8, "src/model": 8, "src/checker": 9, "c": 5, "src/c_api": 9, "src/cublas": 10,
-          "bench": 10, "bench/laws": 17, "tool/base": 10, "tool/files": 11, "tool/program": 12, "tool/pictures": 13, "tool/measure": 13, "tool/rivals": 14,
-          "tool/commands": 15, "tool": 16}
-BRIDGES = {"device": {LIBRARY + "executor/cpu/machine.hpp", LIBRARY + "executor/cpu/machine_tf32.hpp",
-                      LIBRARY + "executor/cpu/machine_verbs.hpp",
-                      LIBRARY + "executor/kernel.hpp"},
-           "src/c_api": {"src/per_process.hpp"}, "src/cublas": {"src/per_process.hpp"}}
-WITH_FOLDERS = ("executor", "plain", "src/executor", "src/checker", "tool/commands")  # whose folders are parts of one room
-KNOW_EACH_OTHER = [{"scan", "scan/detail"}] + [{f"src/{family}", f"src/{family}/{room}"} for family, rooms in
-                   {"gemm": ("ladder", "tensor_core", "split", "stream", "narrow", "short", "finish", "dots", "group"),
-                    "scan": ("passes", "ring", "wave", "columns")}.items() for room in rooms]
-KNOW_EACH_OTHER += [{"src/gemm/stream", "src/gemm/narrow"}, {"src/gemm/stream", "src/gemm/group"}]  # the same operands, as they lie
-USERS_SEE = {"tool": ("the library's public headers", {"public", "core", "gemm", "scan", "executor", "channel"}),
-             "src/c_api": ("the library's public headers and antiphase.h", {"public", "core", "gemm", "scan", "executor", "c"}),
-             "src/cublas": ("antiphase.h", {"c"}),
-             "bench": ("the library's public headers", {"public", "core", "gemm", "scan", "executor", "channel", "device"})}
+LAYERS = {
+    "core": 0,
+    "device": 1,
+    "executor": 1,
+    "channel": 2,
+    "gemm": 3,
+    "scan": 3,
+    "scan/detail": 3,
+    "plain": 3,
+    "public": 4,
+    "src": 5,
+    "src/executor": 6,
+    "src/gemm": 7,
+    "src/gemm/ladder": 7,
+    "src/gemm/tensor_core": 7,
+    "src/gemm/split": 7,
+    "src/gemm/short": 7,
+    "src/gemm/finish": 7,
+    "src/gemm/group": 7,
+    "src/gemm/dots": 7,
+    "src/gemm/stream": 7,
+    "src/gemm/narrow": 7,
+    "src/scan": 7,
+    "src/scan/passes": 7,
+    "src/scan/ring": 7,
+    "src/scan/wave": 7,
+    "src/scan/columns": 7,
+    "src/trace": 8,
+    "src/model": 8,
+    "src/checker": 9,
+    "c": 5,
+    "src/c_api": 9,
+    "src/cublas": 10,
+    "bench": 10,
+    "bench/laws": 17,
+    "tool/base": 10,
+    "tool/files": 11,
+    "tool/program": 12,
+    "tool/pictures": 13,
+    "tool/measure": 13,
+    "tool/rivals": 14,
+    "tool/commands": 15,
+    "tool": 16,
+}
+BRIDGES = {
+    "device": {
+        LIBRARY + "executor/cpu/machine.hpp",
+        LIBRARY + "executor/cpu/machine_tf32.hpp",
+        LIBRARY + "executor/cpu/machine_verbs.hpp",
+        LIBRARY + "executor/kernel.hpp",
+    },
+    "src/c_api": {"src/per_process.hpp"},
+    "src/cublas": {"src/per_process.hpp"},
+}
+# whose folders are parts of one room
+WITH_FOLDERS = ("executor", "plain", "src/executor", "src/checker", "tool/commands")
+KNOW_EACH_OTHER = [{"scan", "scan/detail"}] + [
+    {f"src/{family}", f"src/{family}/{room}"}
+    for family, rooms in {
+        "gemm": ("ladder", "tensor_core", "split", "stream", "narrow", "short", "finish", "dots", "group"),
+        "scan": ("passes", "ring", "wave", "columns"),
+    }.items()
+    for room in rooms
+]
+# the same operands, as they lie
+KNOW_EACH_OTHER += [{"src/gemm/stream", "src/gemm/narrow"}, {"src/gemm/stream", "src/gemm/group"}]
+USERS_SEE = {
+    "tool": ("the library's public headers", {"public", "core", "gemm", "scan", "executor", "channel"}),
+    "src/c_api": (
+        "the library's public headers and antiphase.h",
+        {"public", "core", "gemm", "scan", "executor", "c"},
+    ),
+    "src/cublas": ("antiphase.h", {"c"}),
+    "bench": (
+        "the library's public headers",
+        {"public", "core", "gemm", "scan", "executor", "channel", "device"},
+    ),
+}
 # Where .major and .minor may stand.
-CAPABILITIES = {LIBRARY + "executor/features.hpp", LIBRARY + "executor/limits.hpp", "src/executor/cpu/cpu_executor.cpp",
-                "src/executor/cuda/cuda_executor.cpp", "src/checker/plain/runtime.cpp", "src/executor/published.cpp", "src/executor/profiles.cpp", "tool/measure/kernel_code.cpp"}
+CAPABILITIES = {
+    LIBRARY + "executor/features.hpp",
+    LIBRARY + "executor/limits.hpp",
+    "src/executor/cpu/cpu_executor.cpp",
+    "src/executor/cuda/cuda_executor.cpp",
+    "src/checker/plain/runtime.cpp",
+    "src/executor/published.cpp",
+    "src/executor/profiles.cpp",
+    "tool/measure/kernel_code.cpp",
+}
 CAPABILITY = re.compile(r"(?:\.|->)(?:major|minor)\b")
 FOR_C = ("include/antiphase.h", "include/antiphase_cublas.h")
 LONGEST = 10  # files of a chain, the first included
-NOT_IN_CORE = re.compile(r"cuda.*|cooperative_groups.*|nv/.*|mma\.h|cub/.*|thrust/.*|iostream|fstream|ostream|istream|cstdio|stdio\.h")
+NOT_IN_CORE = re.compile(
+    r"cuda.*|cooperative_groups.*|nv/.*|mma\.h|cub/.*|thrust/.*|iostream|fstream|ostream|istream|cstdio|stdio\.h"
+)
 SUFFIXES = {".hpp", ".cuh", ".h", ".cpp", ".cu"}
 
 COMMENT = re.compile(r'//[^\n]*|/\*.*?\*/|("(?:\\.|[^"\\\n])*")', re.DOTALL)  # strings are kept
@@ -68,11 +143,18 @@ class Tree:
 
     def __init__(self, root):
         self.root = root
-        self.files = sorted(str(path.relative_to(root)) for folder in ("include", "src", "tool", "bench")
-                            for path in (root / folder).rglob("*") if path.suffix in SUFFIXES)
+        self.files = sorted(
+            str(path.relative_to(root))
+            for folder in ("include", "src", "tool", "bench")
+            for path in (root / folder).rglob("*")
+            if path.suffix in SUFFIXES
+        )
         self.known = set(self.files)
-        self.generated = {path.name.removesuffix(".in") for folder in ("include", "src", "tool", "bench", "cmake")
-                          for path in (root / folder).rglob("*.in")}
+        self.generated = {
+            path.name.removesuffix(".in")
+            for folder in ("include", "src", "tool", "bench", "cmake")
+            for path in (root / folder).rglob("*.in")
+        }
         self.arrows = collections.defaultdict(list)  # file: files of the project
         self.outside = collections.defaultdict(list)  # file: names of other headers
         self.faults = []
@@ -88,7 +170,9 @@ class Tree:
             target = self.resolve(file, name)
             if target:
                 self.arrows[file].append(target)
-            elif (name.startswith("antiphase/") or bracket == '"') and pathlib.PurePath(name).name not in self.generated:
+            elif (name.startswith("antiphase/") or bracket == '"') and pathlib.PurePath(
+                name
+            ).name not in self.generated:
                 self.faults.append(f"{file} includes {name}, which does not exist")
             else:
                 self.outside[file].append(name)
@@ -123,11 +207,15 @@ def judge(file, target):
         return None
     if source == "c":
         return f"{file.rpartition('/')[2]} includes nothing of the project"
-    user, library = source if source in USERS_SEE or source == "bench/laws" else source.split("/")[0], not goal.startswith(("tool", "bench"))
+    user, library = source if source in USERS_SEE or source == "bench/laws" else source.split("/")[
+        0
+    ], not goal.startswith(("tool", "bench"))
     if user in USERS_SEE and library:
         what, rooms = USERS_SEE[user]
         return None if goal in rooms else f"{user} sees {what} only"
-    if LAYERS[goal] < LAYERS[source] and (goal != "scan/detail" or source == "public" or source.startswith("src/scan")):
+    if LAYERS[goal] < LAYERS[source] and (
+        goal != "scan/detail" or source == "public" or source.startswith("src/scan")
+    ):
         return None
     if goal == "scan/detail":
         return f"{goal} is for scans only"
@@ -138,9 +226,11 @@ def judge(file, target):
 
 def longest_chain(tree):
     """The longest path of includes."""
+
     @functools.cache
     def below(file):
         return [file, *max((below(target) for target in tree.arrows[file]), key=len, default=[])]
+
     return max((below(file) for file in tree.files), key=len, default=[])
 
 
@@ -170,7 +260,7 @@ def find_cycles(tree):
 
     def visit(file, path):
         if file in path:
-            cycles.append(" -> ".join([*path[path.index(file):], file]))
+            cycles.append(" -> ".join([*path[path.index(file) :], file]))
         elif file not in done:
             for target in tree.arrows[file]:
                 visit(target, [*path, file])
@@ -183,8 +273,11 @@ def find_cycles(tree):
 
 def check(tree):
     faults = list(tree.faults)
-    faults += [f"{file} looks at a compute capability: expected a feature of include/antiphase/executor/features.hpp"
-               for file in tree.asks_capability if file not in CAPABILITIES]
+    faults += [
+        f"{file} looks at a compute capability: expected a feature of include/antiphase/executor/features.hpp"
+        for file in tree.asks_capability
+        if file not in CAPABILITIES
+    ]
     homeless = {file for file in tree.files if room_of(file) not in LAYERS}
     faults += [f"{file} is in a folder that has no layer" for file in sorted(homeless)]
     for file in tree.files:
@@ -192,12 +285,18 @@ def check(tree):
             if homeless.isdisjoint((file, target)) and (reason := judge(file, target)):
                 faults.append(f"{file} includes {target}: {reason}")
         if room_of(file) == "core":
-            faults += [f"{file} includes <{name}>: core knows neither CUDA nor files"
-                       for name in tree.outside[file] if NOT_IN_CORE.fullmatch(name)]
+            faults += [
+                f"{file} includes <{name}>: core knows neither CUDA nor files"
+                for name in tree.outside[file]
+                if NOT_IN_CORE.fullmatch(name)
+            ]
         if room_of(file) == "public" and file.endswith(".hpp"):
             through = reachable(tree, file)
             device_code = sorted(target for target in through if target.endswith(".cuh"))
-            faults += [f"{path_to(target, through)}: a public .hpp needs only a host compiler" for target in device_code[:1]]
+            faults += [
+                f"{path_to(target, through)}: a public .hpp needs only a host compiler"
+                for target in device_code[:1]
+            ]
     cycles = [f"cycle: {cycle}" for cycle in find_cycles(tree)]
     if not cycles and len(chain := longest_chain(tree)) > LONGEST:
         faults.append(f"a chain of {len(chain)} files, expected at most {LONGEST}: {' -> '.join(chain)}")
@@ -205,8 +304,12 @@ def check(tree):
 
 
 def room_arrows(tree):
-    return collections.Counter((room_of(file), room_of(target)) for file in tree.files for target in tree.arrows[file]
-                               if room_of(file) != room_of(target))
+    return collections.Counter(
+        (room_of(file), room_of(target))
+        for file in tree.files
+        for target in tree.arrows[file]
+        if room_of(file) != room_of(target)
+    )
 
 
 def print_dot(tree):
@@ -223,18 +326,26 @@ def print_summary(tree):
     arrows = room_arrows(tree)
     for room in LAYERS:
         if sizes[room]:
-            goals = [f"{goal} ({count})" for (source, goal), count in sorted(arrows.items(), key=str) if source == room]
+            goals = [
+                f"{goal} ({count})"
+                for (source, goal), count in sorted(arrows.items(), key=str)
+                if source == room
+            ]
             print(f"{LAYERS[room]:2} {room:20}{sizes[room]:4} files -> {', '.join(goals) or 'nothing'}")
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--dot", action="store_true", help="print the graph of rooms for Graphviz")
-    parser.add_argument("root", nargs="?", type=pathlib.Path, default=pathlib.Path(__file__).resolve().parent.parent)
+    parser.add_argument(
+        "root", nargs="?", type=pathlib.Path, default=pathlib.Path(__file__).resolve().parent.parent
+    )
     arguments = parser.parse_args()
     tree = Tree(arguments.root)
     if not tree.files:
-        parser.error(f"{arguments.root} holds no sources; expected a root with include/antiphase, src, tool or bench")
+        parser.error(
+            f"{arguments.root} holds no sources; expected a root with include/antiphase, src, tool or bench"
+        )
     print_dot(tree) if arguments.dot else print_summary(tree)
     faults = check(tree)
     for fault in faults:
@@ -242,8 +353,10 @@ def main():
     if faults:
         sys.exit(1)
     if not arguments.dot:
-        print(f"{len(tree.files)} files, {sum(map(len, tree.arrows.values()))} includes among them: no upward arrow, no cycle, "
-              f"at most {len(longest_chain(tree))} files in a chain")
+        print(
+            f"{len(tree.files)} files, {sum(map(len, tree.arrows.values()))} includes among them: no upward arrow, no cycle, "
+            f"at most {len(longest_chain(tree))} files in a chain"
+        )
 
 
 if __name__ == "__main__":

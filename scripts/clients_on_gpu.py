@@ -6,14 +6,18 @@
     clients_on_gpu.py --collect LIBRARIES          here, where there is gfortran: adds what step fortran runs
 
     distributed   DTensor, tensor-parallel Linear and FSDP in two processes by NCCL: needs torch and two GPUs
-    threads       8 threads with 4 streams each, half of them replaying graphs: bits as those of products computed alone
+    threads       8 threads with 4 streams each, half of them replaying graphs: bits as those of products
+                  computed alone
     batched       cublasSgemmBatched below a small C program, without and with the interposer
     fortran       a Fortran program with memory of the GPU
-    passed        what torch's calls take longer that are passed on to cuBLAS: fails where the median is beyond --most-passed-us (1 if not given)
-    call          what a Python matmul call takes the host, its parts, and torch.mm: fails beyond --most-us (6 if not given)
+    passed        what torch's calls take longer that are passed on to cuBLAS: fails where the median is
+                  beyond --most-passed-us (1 if not given)
+    call          what a Python matmul call takes the host, its parts, and torch.mm: fails beyond --most-us (6
+                  if not given)
 
-LIBRARIES is a folder with libantiphase.so.0 and libantiphase_cublas.so. The Python package and the tests are taken from the tree that this
-script lies in. Exit status: 0 if all points passed, 1 if one failed, 2 for arguments that make no sense.
+LIBRARIES is a folder with libantiphase.so.0 and libantiphase_cublas.so. The Python package and the tests are
+taken from the tree that this script lies in. Exit status: 0 if all points passed, 1 if one failed, 2 for
+arguments that make no sense.
 """
 import argparse
 import itertools
@@ -40,18 +44,35 @@ def run(command, seconds, **environment):
     """What a program writes. Its end is waited for no longer than so many seconds."""
     words = [str(word) for word in command]
     try:
-        done = subprocess.run(words, text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=seconds, env=os.environ | environment)
+        done = subprocess.run(
+            words,
+            text=True,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            timeout=seconds,
+            env=os.environ | environment,
+        )
     except subprocess.TimeoutExpired:
         raise Failed(f"{words[0]} takes longer than {seconds} s") from None
     if done.returncode != 0:
-        said = [line for line in done.stdout.splitlines() if line.strip() and not line.startswith(("#", "\t", "Error termination"))]  # but a stack, as Fortran's
-        raise Failed(f"{' '.join(words)} returned {done.returncode}: {said[-1] if said else 'it said nothing'}")
+        said = [
+            line
+            for line in done.stdout.splitlines()
+            if line.strip() and not line.startswith(("#", "\t", "Error termination"))
+        ]  # but a stack, as Fortran's
+        raise Failed(
+            f"{' '.join(words)} returned {done.returncode}: {said[-1] if said else 'it said nothing'}"
+        )
     return done.stdout
 
 
 def of_python(libraries):
-    return {"PYTHONPATH": f"{ROOT / 'python'}:{ROOT / 'python/tests'}:{os.environ.get('PYTHONPATH', '')}", "PYTHONDONTWRITEBYTECODE": "1",
-            "ANTIPHASE_LIBRARY": str(libraries / "libantiphase.so.0"), "ANTIPHASE_CUBLAS_LIBRARY": str(libraries / "libantiphase_cublas.so")}
+    return {
+        "PYTHONPATH": f"{ROOT / 'python'}:{ROOT / 'python/tests'}:{os.environ.get('PYTHONPATH', '')}",
+        "PYTHONDONTWRITEBYTECODE": "1",
+        "ANTIPHASE_LIBRARY": str(libraries / "libantiphase.so.0"),
+        "ANTIPHASE_CUBLAS_LIBRARY": str(libraries / "libantiphase_cublas.so"),
+    }
 
 
 def require_libraries(parser, folder):
@@ -74,22 +95,38 @@ def cuda_library(name):
     raise Failed(f"there is no {name}.so: expected a CUDA toolkit in /usr/local/cuda, or torch's libraries")
 
 
-# ---- Steps: each returns what its line says, or raises Failed -------------------------------------------------------------------------
+# ---- Steps: each returns what its line says, or raises Failed --------------------------------------------
+
 
 def distributed(options):
-    run([sys.executable, ROOT / "python/tests/test_torch.py", "Distributed"], options.left(60), ANTIPHASE_TEST_DEVICE="cuda", **of_python(options.libraries))
-    count = run([sys.executable, "-c", "import torch; print(torch.cuda.device_count())"], options.left(30)).split()[-1]
+    run(
+        [sys.executable, ROOT / "python/tests/test_torch.py", "Distributed"],
+        options.left(60),
+        ANTIPHASE_TEST_DEVICE="cuda",
+        **of_python(options.libraries),
+    )
+    count = run(
+        [sys.executable, "-c", "import torch; print(torch.cuda.device_count())"], options.left(30)
+    ).split()[-1]
     if int(count) < 2:
         raise Failed(f"there are {count} GPUs: expected 2, one for each process")
     return "sharding rules, tensor-parallel Linear and FSDP, two processes by NCCL"
 
 
 def threads(options):
-    return run([sys.executable, __file__, "--within", "threads", options.libraries], options.left(60), **of_python(options.libraries)).strip()
+    return run(
+        [sys.executable, __file__, "--within", "threads", options.libraries],
+        options.left(60),
+        **of_python(options.libraries),
+    ).strip()
 
 
 def call(options):
-    text = run([sys.executable, __file__, "--within", "call", options.libraries], options.left(40), **of_python(options.libraries)).strip()
+    text = run(
+        [sys.executable, __file__, "--within", "call", options.libraries],
+        options.left(40),
+        **of_python(options.libraries),
+    ).strip()
     ours = max(float(us) for us in re.findall(r"antiphase ([0-9.]+) us", text))
     if not ours <= options.most_us:
         raise Failed(f"{text}: expected {options.most_us:g} us or less")
@@ -97,7 +134,11 @@ def call(options):
 
 
 def passed(options):
-    text = run([sys.executable, __file__, "--within", "passed", options.libraries], options.left(40), **of_python(options.libraries)).strip()
+    text = run(
+        [sys.executable, __file__, "--within", "passed", options.libraries],
+        options.left(40),
+        **of_python(options.libraries),
+    ).strip()
     if not max(float(us) for us in re.findall(r"([+-][0-9.]+) us", text)) <= options.most_passed_us:
         raise Failed(f"{text}: expected {options.most_passed_us:g} us or less")
     return text
@@ -105,12 +146,33 @@ def passed(options):
 
 def batched(options):
     with tempfile.TemporaryDirectory() as folder:
-        program, needed = pathlib.Path(folder) / "batched", [cuda_library(name) for name in ("libcublas", "libcudart")]
-        run(["gcc", "-std=c11", "-O2", ROOT / "tests/cublas/batched_on_gpu.c", "-o", program, *needed, "-lm",
-             *(f"-Wl,-rpath,{library.parent}" for library in needed), f"-Wl,-rpath-link,{needed[0].parent}"], options.left(30))
+        program, needed = pathlib.Path(folder) / "batched", [
+            cuda_library(name) for name in ("libcublas", "libcudart")
+        ]
+        run(
+            [
+                "gcc",
+                "-std=c11",
+                "-O2",
+                ROOT / "tests/cublas/batched_on_gpu.c",
+                "-o",
+                program,
+                *needed,
+                "-lm",
+                *(f"-Wl,-rpath,{library.parent}" for library in needed),
+                f"-Wl,-rpath-link,{needed[0].parent}",
+            ],
+            options.left(30),
+        )
         run([program], options.left(30))
-        said = run([program], options.left(30), LD_PRELOAD=str(options.libraries / "libantiphase_cublas.so"), LD_LIBRARY_PATH=str(options.libraries),
-                   ANTIPHASE_LEAST="0", ANTIPHASE_REPORT="1")
+        said = run(
+            [program],
+            options.left(30),
+            LD_PRELOAD=str(options.libraries / "libantiphase_cublas.so"),
+            LD_LIBRARY_PATH=str(options.libraries),
+            ANTIPHASE_LEAST="0",
+            ANTIPHASE_REPORT="1",
+        )
     if "1 of 1 products computed" not in said:
         raise Failed(f"the interposer has not taken it: {said.strip()!r}")
     return said.splitlines()[0]
@@ -126,7 +188,8 @@ def fortran(options):
     return "a product of 300 x 100 x 200 of a Fortran program"
 
 
-# ---- Within a process that has torch ----------------------------------------------------------------------------------------------------
+# ---- Within a process that has torch ---------------------------------------------------------------------
+
 
 def threads_within():
     import threading
@@ -134,7 +197,16 @@ def threads_within():
     import antiphase
     import torch
 
-    shapes = [(512, 512, 512), (1000, 300, 700), (64, 4096, 1024), (1024, 1024, 1024), (33, 2000, 129), (2048, 64, 4096), (777, 555, 333), (1, 4096, 4096)]
+    shapes = [
+        (512, 512, 512),
+        (1000, 300, 700),
+        (64, 4096, 1024),
+        (1024, 1024, 1024),
+        (33, 2000, 129),
+        (2048, 64, 4096),
+        (777, 555, 333),
+        (1, 4096, 4096),
+    ]
     generator = torch.Generator().manual_seed(1)
     cases = []
     for t in range(THREADS):
@@ -170,7 +242,11 @@ def threads_within():
                         found.append((s, c, alone))
             for stream in streams[t]:
                 stream.synchronize()
-            wrong.extend((t, s) for s, c, alone in found if not torch.equal(c.view(torch.int32), alone.view(torch.int32)))
+            wrong.extend(
+                (t, s)
+                for s, c, alone in found
+                if not torch.equal(c.view(torch.int32), alone.view(torch.int32))
+            )
         except Exception as error:  # a thread's would be lost
             wrong.append((t, repr(error)))
 
@@ -180,8 +256,12 @@ def threads_within():
     for worker in workers:
         worker.join()
     if wrong:
-        sys.exit(f"{len(wrong)} of {THREADS * STREAMS * ROUNDS} products differ: of thread and stream {wrong[:4]}")
-    print(f"{THREADS * STREAMS * ROUNDS} products of {THREADS} threads x {STREAMS} streams, half of them replayed: all bits as alone")
+        sys.exit(
+            f"{len(wrong)} of {THREADS * STREAMS * ROUNDS} products differ: of thread and stream {wrong[:4]}"
+        )
+    print(
+        f"{THREADS * STREAMS * ROUNDS} products of {THREADS} threads x {STREAMS} streams, half of them replayed: all bits as alone"
+    )
 
 
 def passed_within():
@@ -190,12 +270,19 @@ def passed_within():
 
     def randn(*shape):
         return torch.randn(*shape, device="cuda")
+
     square, half, members, wide = randn(64, 64), randn(64, 64).half(), randn(4, 64, 64), randn(4096, 4096)
     layer, layer_without = torch.nn.Linear(768, 768).cuda(), torch.nn.Linear(768, 768, bias=False).cuda()
     row, rows, wide_row = randn(1, 768), randn(8, 768), randn(1, 4096)
-    calls = {"mm 64^3": lambda: square @ square, "mm 64^3 f16": lambda: half @ half, "bmm 4 of 64^3": lambda: members @ members,
-             "linear 1 x 768": lambda: layer(row), "linear 1 x 768 without bias": lambda: layer_without(row),
-             "linear 8 x 768": lambda: layer(rows), "mm 1 x 4096^2": lambda: wide_row @ wide}
+    calls = {
+        "mm 64^3": lambda: square @ square,
+        "mm 64^3 f16": lambda: half @ half,
+        "bmm 4 of 64^3": lambda: members @ members,
+        "linear 1 x 768": lambda: layer(row),
+        "linear 1 x 768 without bias": lambda: layer_without(row),
+        "linear 8 x 768": lambda: layer(rows),
+        "mm 1 x 4096^2": lambda: wide_row @ wide,
+    }
     lines = []
     with torch.no_grad():
         for name, function in calls.items():
@@ -221,7 +308,8 @@ def call_within():
     from antiphase import _arrays, _library, _products
 
     def microseconds(function):
-        """The host's, of calls that the GPU is done with sooner than the host queues them, or that its queue has room for."""
+        """The host's, of calls that the GPU is done with sooner than the host queues them, or that its queue
+        has room for."""
         times = []
         for _ in range(60):
             torch.cuda.synchronize()
@@ -236,34 +324,65 @@ def call_within():
         a, b = (torch.randn(extent, extent, device="cuda") for _ in range(2))
         for _ in range(3):
             antiphase.matmul(a, b)
-        filled, shape, strides, _, size, spare, device = _products._quick_plans[a.shape, a.stride(), b.shape, b.stride(), a.get_device()]
+        filled, shape, strides, _, size, spare, device = _products._quick_plans[
+            a.shape, a.stride(), b.shape, b.stride(), a.get_device()
+        ]
         args, place = spare[-1]
         results = itertools.cycle([torch.empty(shape, device="cuda").data_ptr() for _ in range(5000)])
 
         def elsewhere():
             args.c = next(results)
             _library.sgemm_of_pointers(place, None)
+
         guard = kind.guard(a, b) or (lambda a, b: None)
-        parts = {"antiphase": lambda: antiphase.matmul(a, b), "of which the library": lambda: _library.sgemm_of_pointers(place, None),
-                 "the library where each result lies elsewhere": elsewhere, "a tensor": lambda: kind.quick_empty(shape, strides, torch.float32),
-                 "torch's guards": lambda: guard(a, b), "torch.mm": lambda: torch.mm(a, b)}
-        lines.append(f"{extent}^3: " + ", ".join(f"{name} {microseconds(part):.1f} us" for name, part in parts.items()))
+        parts = {
+            "antiphase": lambda: antiphase.matmul(a, b),
+            "of which the library": lambda: _library.sgemm_of_pointers(place, None),
+            "the library where each result lies elsewhere": elsewhere,
+            "a tensor": lambda: kind.quick_empty(shape, strides, torch.float32),
+            "torch's guards": lambda: guard(a, b),
+            "torch.mm": lambda: torch.mm(a, b),
+        }
+        lines.append(
+            f"{extent}^3: " + ", ".join(f"{name} {microseconds(part):.1f} us" for name, part in parts.items())
+        )
     print("; ".join(lines))
 
 
-# ---- The program ------------------------------------------------------------------------------------------------------------------------
+# ---- The program -----------------------------------------------------------------------------------------
+
 
 def collect(libraries):
     with tempfile.TemporaryDirectory() as folder:
-        run(["gfortran", f"-J{folder}", "-static-libgfortran", "-static-libgcc", ROOT / "bindings/fortran/antiphase.f90",
-             ROOT / "tests/c_api/fortran_on_gpu.f90", "-o", libraries / "fortran_on_gpu", libraries / "libantiphase.so.0", "/usr/local/cuda/lib64/libcudart_static.a", "-ldl", "-lrt", "-lpthread"], 60)
+        run(
+            [
+                "gfortran",
+                f"-J{folder}",
+                "-static-libgfortran",
+                "-static-libgcc",
+                ROOT / "bindings/fortran/antiphase.f90",
+                ROOT / "tests/c_api/fortran_on_gpu.f90",
+                "-o",
+                libraries / "fortran_on_gpu",
+                libraries / "libantiphase.so.0",
+                "/usr/local/cuda/lib64/libcudart_static.a",
+                "-ldl",
+                "-lrt",
+                "-lpthread",
+            ],
+            60,
+        )
     for needed in re.findall(r"libquadmath\S+ => (/\S+)", run(["ldd", libraries / "fortran_on_gpu"], 10)):
         shutil.copy(needed, libraries)
-    print(f"carry {libraries} to the machine with the GPU: {', '.join(sorted(path.name for path in libraries.iterdir()))}")
+    print(
+        f"carry {libraries} to the machine with the GPU: {', '.join(sorted(path.name for path in libraries.iterdir()))}"
+    )
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("libraries", type=pathlib.Path, metavar="LIBRARIES")
     parser.add_argument("--steps", default=",".join(STEPS))
     parser.add_argument("--limit", type=float, default=115, help="seconds for all")
@@ -290,6 +409,7 @@ def main():
         if seconds <= 0:
             raise Failed(f"no time is left of {options.limit:g} s")
         return round(seconds, 1)
+
     options.left = left
     for step in steps:
         start = time.monotonic()

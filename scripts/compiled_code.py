@@ -12,7 +12,9 @@ class Table:
 
     def __init__(self, path):
         content = json.loads(path.read_text())
-        self.compiler, self.kernels = content["compiler"], {name: set(codes) for name, codes in content["kernels"].items()}
+        self.compiler, self.kernels = content["compiler"], {
+            name: set(codes) for name, codes in content["kernels"].items()
+        }
 
     def why_not_comparable(self, figure):
         """Why nothing can be said about a figure; none if something can."""
@@ -22,17 +24,27 @@ class Table:
         if compiler != self.compiler:
             return f"were compiled with CUDA {compiler}, and this build's {self.compiler} makes other code"
         others = sorted({architecture for architecture, _ in figure.code if architecture not in self.kernels})
-        return f"were compiled for {others[0]}, this build for {', '.join(sorted(self.kernels))}" if others else None
+        return (
+            f"were compiled for {others[0]}, this build for {', '.join(sorted(self.kernels))}"
+            if others
+            else None
+        )
 
     def holds(self, figure):
         return all(code in self.kernels[architecture] for architecture, code in figure.code)
 
 
 class Judge:
-    """Which figures are stale: by the table of a build where that can tell, else those that are listed as such."""
+    """Which figures are stale: by the table of a build where that can tell, else those that are listed as
+    such."""
 
     def __init__(self, figures, folder, table):
-        self.path, self.table, self.counts, self.unknown = folder / LIST, table, collections.Counter(), collections.Counter()
+        self.path, self.table, self.counts, self.unknown = (
+            folder / LIST,
+            table,
+            collections.Counter(),
+            collections.Counter(),
+        )
         listed = self.path.read_text().splitlines() if self.path.exists() else []
         self.lines = {}  # of the stale figures
         for figure in figures:
@@ -50,14 +62,20 @@ class Judge:
         return figure in self.lines
 
     def list_text(self):
-        return LIST_HEAD + "".join(f"{line}\n" for line in sorted(self.lines.values())) if self.lines else None
+        return (
+            LIST_HEAD + "".join(f"{line}\n" for line in sorted(self.lines.values())) if self.lines else None
+        )
 
     def verdict(self):
         if not self.table:
-            return ("code of the figures: not checked: there is no table of kernels; "
-                    "a build with the CUDA toolkit and its cuobjdump writes tool/kernels.json")
+            return (
+                "code of the figures: not checked: there is no table of kernels; "
+                "a build with the CUDA toolkit and its cuobjdump writes tool/kernels.json"
+            )
         unknown = "; ".join(f"{count} {why}" for why, count in sorted(self.unknown.items()))
         if not self.counts:
             return f"code of the figures: not checked: {unknown or 'there are no figures'}"
-        return (f"code of the figures: checked, {self.counts['current']} records current, {self.counts['stale']} stale"
-                + (f"; not checked: {unknown}" if unknown else ""))
+        return (
+            f"code of the figures: checked, {self.counts['current']} records current, {self.counts['stale']} stale"
+            + (f"; not checked: {unknown}" if unknown else "")
+        )

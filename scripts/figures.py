@@ -6,15 +6,18 @@
     rate FAMILY STEP SHAPE [RIVAL]     TFLOP/s of a product, GB/s of a scan
     time FAMILY STEP SHAPE             milliseconds
     gain FAMILY STEP BASE SHAPE        in speed over the step BASE
-    tiles STEP BASE SHAPE              the same for the block scans alone, without the rest of the three-kernel scan
+    tiles STEP BASE SHAPE              the same for the block scans alone, without the rest of the
+                                       three-kernel scan
     share FAMILY STEP RIVAL SHAPE      of the rival's speed
     times PRECISION SHAPE              the public product's speed in times of cuBLAS FP32's
-    random WHAT WHICH                  of the products of random shapes: their number (count), and in times of cuBLAS FP32 the geometric mean
-                                       (mean), the least (worst) and the share of those slower (slower). WHICH of them: GROUPS, below
+    random WHAT WHICH                  of the products of random shapes: their number (count), and in times of
+                                       cuBLAS FP32 the geometric mean (mean), the least (worst) and the share
+                                       of those slower (slower). WHICH of them: GROUPS, below
     promise STEP SHAPE                 (Tl + Tc) / max(Tl, Tc) of a GEMM step
     load STEP SHAPE, compute STEP SHAPE    Tl and Tc in milliseconds, for the whole product
     shared STEP SHAPE                  bytes of shared memory per block
-    cycles POLICY, hidden POLICY, computing POLICY    of a recorded timeline: cycles per step, share of the load time hidden, share of the time in which
+    cycles POLICY, hidden POLICY, computing POLICY    of a recorded timeline: cycles per step, share of the
+                                                      load time hidden, share of the time in which
                                        warps compute
 SHAPE is N for a cube or a scan, MxNxK else.
 """
@@ -93,33 +96,49 @@ class Figures:
             what, which = of
             if which not in GROUPS:
                 raise BadResult(f"'{which}' is no group of random products")
-            figures = [f for of_list in self.results.lists("random").values() for f in of_list
-                       if f.times_faster() and GROUPS[which](*f.shape, f.times["ours"])]
+            figures = [
+                f
+                for of_list in self.results.lists("random").values()
+                for f in of_list
+                if f.times_faster() and GROUPS[which](*f.shape, f.times["ours"])
+            ]
             if not figures:
                 raise BadResult(f"there is no figure of {which} random products")
             ratios = [f.times_faster() for f in figures]
             if what not in ("count", "mean", "worst", "slower"):
                 raise BadResult(f"'{what}' is nothing that is told of random products")
-            return {"count": f"{len(ratios)}", "mean": f"{geometric_mean(ratios):.2f}×", "worst": f"{min(ratios):.2f}×",
-                    "slower": f"{100 * sum(r < 1 for r in ratios) / len(ratios):.0f} %"}[what], figures
+            return {
+                "count": f"{len(ratios)}",
+                "mean": f"{geometric_mean(ratios):.2f}×",
+                "worst": f"{min(ratios):.2f}×",
+                "slower": f"{100 * sum(r < 1 for r in ratios) / len(ratios):.0f} %",
+            }[what], figures
         if kind in ("promise", "load", "compute", "shared"):
             figure = self.find("gemm", *of)
             if kind == "shared":
                 return f"{figure.record['shared_bytes']}", [figure]
             overlap = figure.record["overlap"]
-            return (f"{overlap['formula']:.2f}×" if kind == "promise" else f"{overlap[kind + '_us'] / 1000:.1f} ms"), [figure]
+            return (
+                f"{overlap['formula']:.2f}×"
+                if kind == "promise"
+                else f"{overlap[kind + '_us'] / 1000:.1f} ms"
+            ), [figure]
         if kind in ("cycles", "hidden", "computing"):
             timeline = self.timeline(*of)
-            text = {"cycles": f"{timeline['duration'] / timeline['recorded']:.0f}",
-                    "hidden": f"{timeline['hidden_share'] * 100:.0f} %",
-                    "computing": f"{timeline['mean_compute'] * timeline['recorded'] / timeline['duration'] * 100:.0f} %"}[kind]
+            text = {
+                "cycles": f"{timeline['duration'] / timeline['recorded']:.0f}",
+                "hidden": f"{timeline['hidden_share'] * 100:.0f} %",
+                "computing": f"{timeline['mean_compute'] * timeline['recorded'] / timeline['duration'] * 100:.0f} %",
+            }[kind]
             return text, []
         raise BadResult(f"'{kind}' is no kind of figure")
 
     def fill(self, text):
         """The text with every figure as it is now."""
+
         def one(match):
             words, origins = self.words(*match["words"].split())
             mark = f" {self.mark}" if any(self.stale(figure) for figure in origins) else ""
             return f"{match[1]}{words}{mark}{match[3]}"
+
         return PLACE.sub(one, text)

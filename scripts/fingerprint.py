@@ -1,20 +1,23 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Fingerprints of compiled kernels: equal as long as the code is that a GPU gets, whatever happens to names, comments and lines.
+"""Fingerprints of compiled kernels: equal as long as the code is that a GPU gets, whatever happens to names,
+comments and lines.
 
     fingerprint.py FILE...              prints a line per kernel: architecture, fingerprint, mangled name
     fingerprint.py --compare A B        says whether two builds hold the same code; exit status 1 if not
     fingerprint.py --table FILE.json --source FILE.cpp --compiler VERSION FILE...
-                                        writes what report.py compares figures with, and the definition for tool/measure/kernel_code.hpp
+                                        writes what report.py compares figures with, and the definition for
+                                        tool/measure/kernel_code.hpp
 
-FILE, A and B are object files, libraries, programs, or folders, of which all *.cu.o below them count. cuobjdump takes the machine code
-and the PTX out of them (--cuobjdump, else that on PATH).
+FILE, A and B are object files, libraries, programs, or folders, of which all *.cu.o below them count.
+cuobjdump takes the machine code and the PTX out of them (--cuobjdump, else that on PATH).
 
-Machine code (sm_90a) counts as the processor gets it: every bit of a kernel's instructions, with the functions it calls, its registers,
-stack frame, barriers, limit of threads and shared memory, and the tables of constants and of variables of its file. PTX, for which
-another compiler makes the machine code later, is told apart by its architecture's name (compute_80): a kernel's text, with the
-declarations it uses, all symbols numbered as they appear. A fingerprint is the beginning of the SHA-256 of that. Exit status: 0 fine,
-1 different or unreadable, 2 usage.
+Machine code (sm_90a) counts as the processor gets it: every bit of a kernel's instructions, with the
+functions it calls, its registers, stack frame, barriers, limit of threads and shared memory, and the tables
+of constants and of variables of its file. PTX, for which another compiler makes the machine code later, is
+told apart by its architecture's name (compute_80): a kernel's text, with the declarations it uses, all
+symbols numbered as they appear. A fingerprint is the beginning of the SHA-256 of that. Exit status: 0 fine, 1
+different or unreadable, 2 usage.
 """
 import argparse
 import collections
@@ -61,7 +64,9 @@ class Cubin:
         if data[:6] != b"\x7fELF\x02\x01":
             raise Unreadable("expected an ELF file of 64 bits, little endian")
         self.data = data
-        table, size, count, names = struct.unpack_from("<Q", data, 0x28) + struct.unpack_from("<HHH", data, 0x3A)
+        table, size, count, names = struct.unpack_from("<Q", data, 0x28) + struct.unpack_from(
+            "<HHH", data, 0x3A
+        )
         self.sections = [Section(data, table + i * size) for i in range(count)]
         for section in self.sections:
             section.name = self.text(self.sections[names], section.name_at)
@@ -71,14 +76,16 @@ class Cubin:
             if section.type == SYMBOLS:
                 for at in range(section.offset, section.offset + section.size, 24):
                     name, info, other, where, value = struct.unpack_from("<IBBHQ", data, at)
-                    self.symbols.append((self.text(self.sections[section.link], name), info & 15, other, where, value))
+                    self.symbols.append(
+                        (self.text(self.sections[section.link], name), info & 15, other, where, value)
+                    )
 
     def text(self, section, at):
         begin = section.offset + at
-        return self.data[begin:self.data.index(b"\0", begin)].decode()
+        return self.data[begin : self.data.index(b"\0", begin)].decode()
 
     def content(self, section):
-        return b"" if section.type == NO_BITS else self.data[section.offset:section.offset + section.size]
+        return b"" if section.type == NO_BITS else self.data[section.offset : section.offset + section.size]
 
     def attributes(self, name):
         """Of a section .nv.info: pairs of a number and what follows it."""
@@ -87,12 +94,13 @@ class Cubin:
         while at + 4 <= len(data):
             form, attribute, value = struct.unpack_from("<BBH", data, at)
             at += 4
-            found.append((attribute, data[at:at + value] if form == 4 else data[at - 2:at]))
+            found.append((attribute, data[at : at + value] if form == 4 else data[at - 2 : at]))
             at += value if form == 4 else 0
         return found
 
     def relocations(self, number):
-        """Of a section: where addresses are put when the code is loaded, and of what. Names of what the file itself holds do not matter."""
+        """Of a section: where addresses are put when the code is loaded, and of what. Names of what the file
+        itself holds do not matter."""
         found = []
         for section in self.sections:
             if section.info != number or section.type not in (RELOCATIONS, RELOCATIONS_WITH_ADDEND):
@@ -102,7 +110,9 @@ class Cubin:
                 offset, info, *addend = struct.unpack_from(form, self.data, at)
                 name, type, _, where, value = self.symbols[info >> 32]
                 inside = 0 < where < len(self.sections)
-                kind = re.match(r"\.(nv\.)?\w+(\.init)?", self.sections[where].name).group() if inside else name
+                kind = (
+                    re.match(r"\.(nv\.)?\w+(\.init)?", self.sections[where].name).group() if inside else name
+                )
                 found.append((offset, info & 0xFFFFFFFF, kind, type, value, *addend))
         return sorted(found)
 
@@ -117,26 +127,41 @@ class Cubin:
             if type != FUNCTION or not other & IS_KERNEL:
                 continue
             parts = [self.content(self.sections[where]), *self.relocations(where), *tables]
-            parts += [f"{OF_FILE[attribute]} {value[4:].hex()}" for attribute, value in sorted(self.attributes(".nv.info"))
-                      if attribute in OF_FILE and struct.unpack_from("<I", value)[0] == number]
-            parts += [f"{OF_KERNEL[attribute]} {value.hex()}" for attribute, value in sorted(self.attributes(f".nv.info.{name}"))
-                      if attribute in OF_KERNEL]
+            parts += [
+                f"{OF_FILE[attribute]} {value[4:].hex()}"
+                for attribute, value in sorted(self.attributes(".nv.info"))
+                if attribute in OF_FILE and struct.unpack_from("<I", value)[0] == number
+            ]
+            parts += [
+                f"{OF_KERNEL[attribute]} {value.hex()}"
+                for attribute, value in sorted(self.attributes(f".nv.info.{name}"))
+                if attribute in OF_KERNEL
+            ]
             shared = self.by_name.get(f".nv.shared.{name}")
             own = self.by_name.get(f".nv.constant2.{name}")
-            yield name, digest([*parts, f"shared {shared.size if shared else 0}", self.content(own) if own else b""])
+            yield name, digest(
+                [*parts, f"shared {shared.size if shared else 0}", self.content(own) if own else b""]
+            )
 
 
 class Section:
     def __init__(self, data, at):
-        self.name_at, self.type, _, _, self.offset, self.size, self.link, self.info = struct.unpack_from("<IIQQQQII", data, at)
+        self.name_at, self.type, _, _, self.offset, self.size, self.link, self.info = struct.unpack_from(
+            "<IIQQQQII", data, at
+        )
         self.name = ""
 
 
-# ---- PTX -----------------------------------------------------------------------------------------------------------------------------
+# ---- PTX -------------------------------------------------------------------------------------------------
 
-NO_CODE = re.compile(r"//[^\n]*|/\*.*?\*/|^[ \t]*\.(?:version|target|address_size|file|loc|section)\b[^\n;{]*$", re.DOTALL | re.MULTILINE)
+NO_CODE = re.compile(
+    r"//[^\n]*|/\*.*?\*/|^[ \t]*\.(?:version|target|address_size|file|loc|section)\b[^\n;{]*$",
+    re.DOTALL | re.MULTILINE,
+)
 SPACE = re.compile(r"\s+")
-DECLARED = re.compile(r"(?:\.(?:entry|func)\s+(?:\([^)]*\)\s*)?|\.(?:global|const|shared)\b[^=;{(]*?\s)([A-Za-z_$%][\w$]*)\s*(?=[\[(=;]|$)")
+DECLARED = re.compile(
+    r"(?:\.(?:entry|func)\s+(?:\([^)]*\)\s*)?|\.(?:global|const|shared)\b[^=;{(]*?\s)([A-Za-z_$%][\w$]*)\s*(?=[\[(=;]|$)"
+)
 FUNCTION_BEGINS = re.compile(r"\s*(?:\.\w+\s+)*\.(?:entry|func)\b")
 
 
@@ -146,7 +171,7 @@ def statements(text):
     for mark in re.finditer(r"[{};]", text):
         depth += {"{": 1, "}": -1, ";": 0}[mark.group()]
         if depth == 0 and (mark.group() == ";" or FUNCTION_BEGINS.match(text, begin)):
-            yield text[begin:mark.end()].strip()
+            yield text[begin : mark.end()].strip()
             begin = mark.end()
 
 
@@ -157,13 +182,16 @@ def kernels_of_ptx(text):
         if found:
             declared[found[1]] = SPACE.sub(" ", statement)
     plain = [re.escape(name) for name in declared if name[0] not in "$_"]
-    symbol = re.compile(r"[$_](?<![\w.%$].)[\w$]+" + "".join(rf"|(?<![\w.%$]){name}(?![\w$])" for name in plain))
+    symbol = re.compile(
+        r"[$_](?<![\w.%$].)[\w$]+" + "".join(rf"|(?<![\w.%$]){name}(?![\w$])" for name in plain)
+    )
     for name, statement in declared.items():
         if re.match(r"(\.\w+ )*\.entry\b", statement):
             numbers, parts = {}, []
 
             def numbered(found):
                 return "$" + str(numbers.setdefault(found.group(), len(numbers)))
+
             waiting = [name]
             for used in waiting:
                 parts.append(symbol.sub(numbered, declared[used]))
@@ -171,11 +199,17 @@ def kernels_of_ptx(text):
             yield name, digest(parts)
 
 
-# ---- files ---------------------------------------------------------------------------------------------------------------------------
+# ---- files -----------------------------------------------------------------------------------------------
+
 
 def kernels_of_file(path, cuobjdump):
     with tempfile.TemporaryDirectory() as folder:
-        done = subprocess.run([cuobjdump, "-xelf", "all", "-xptx", "all", path.resolve()], cwd=folder, capture_output=True, text=True)
+        done = subprocess.run(
+            [cuobjdump, "-xelf", "all", "-xptx", "all", path.resolve()],
+            cwd=folder,
+            capture_output=True,
+            text=True,
+        )
         if done.returncode:
             raise Unreadable(f"{path}: {(done.stderr or done.stdout).strip()}")
         for made in sorted(pathlib.Path(folder).iterdir()):
@@ -184,9 +218,15 @@ def kernels_of_file(path, cuobjdump):
                 continue
             try:
                 if architecture[2] == "cubin":
-                    yield from (Kernel(f"sm_{architecture[1]}", name, code) for name, code in Cubin(made.read_bytes()).kernels())
+                    yield from (
+                        Kernel(f"sm_{architecture[1]}", name, code)
+                        for name, code in Cubin(made.read_bytes()).kernels()
+                    )
                 else:
-                    yield from (Kernel(f"compute_{architecture[1]}", name, code) for name, code in kernels_of_ptx(made.read_text()))
+                    yield from (
+                        Kernel(f"compute_{architecture[1]}", name, code)
+                        for name, code in kernels_of_ptx(made.read_text())
+                    )
             except (Unreadable, struct.error, IndexError, ValueError) as failure:
                 raise Unreadable(f"{path}: {made.name}: {failure}") from None
 
@@ -214,11 +254,15 @@ def table_text(kernels, compiler):
 
 def source_text(kernels):
     all_of_them = sorted({(kernel.name, kernel.architecture, kernel.code) for kernel in kernels})
-    rows = "".join(f'    {{"{name}", "{architecture}:{code}"}},\n' for name, architecture, code in all_of_them)
-    return ("// The code of the kernels; written by scripts/fingerprint.py.\n"
-            '#include "tool/measure/kernel_code.hpp"\n\nnamespace antiphase::tool {\n\n'
-            f"std::span<const kernel_code> kernel_codes() {{\n  static constexpr kernel_code all[] = {{\n{rows}  }};\n  return all;\n}}\n\n"
-            "}  // namespace antiphase::tool\n")
+    rows = "".join(
+        f'    {{"{name}", "{architecture}:{code}"}},\n' for name, architecture, code in all_of_them
+    )
+    return (
+        "// The code of the kernels; written by scripts/fingerprint.py.\n"
+        '#include "tool/measure/kernel_code.hpp"\n\nnamespace antiphase::tool {\n\n'
+        f"std::span<const kernel_code> kernel_codes() {{\n  static constexpr kernel_code all[] = {{\n{rows}  }};\n  return all;\n}}\n\n"
+        "}  // namespace antiphase::tool\n"
+    )
 
 
 def readable(names):
@@ -226,28 +270,40 @@ def readable(names):
     tool = shutil.which("c++filt") or shutil.which("cu++filt")
     if not tool or not names:
         return names
-    return subprocess.run([tool], input="\n".join(names), capture_output=True, text=True, check=True).stdout.splitlines()
+    return subprocess.run(
+        [tool], input="\n".join(names), capture_output=True, text=True, check=True
+    ).stdout.splitlines()
 
 
 def compare(before, after):
     """Prints what only one of two lists of kernels holds; whether there is nothing."""
     same = True
     for architecture in sorted({kernel.architecture for kernel in before + after}):
-        codes = [collections.Counter(k.code for k in kernels if k.architecture == architecture) for kernels in (before, after)]
+        codes = [
+            collections.Counter(k.code for k in kernels if k.architecture == architecture)
+            for kernels in (before, after)
+        ]
         shared = sum((codes[0] & codes[1]).values())
-        print(f"{architecture}: {sum(codes[0].values())} kernels in A, {sum(codes[1].values())} in B, {shared} of the same code")
+        print(
+            f"{architecture}: {sum(codes[0].values())} kernels in A, {sum(codes[1].values())} in B, {shared} of the same code"
+        )
         for label, kernels, more in (("A", before, codes[0] - codes[1]), ("B", after, codes[1] - codes[0])):
             of_them = [k for k in kernels if k.architecture == architecture and k.code in more]
             for kernel, name in zip(of_them, readable([k.name for k in of_them])):
                 times = more[kernel.code]
                 of = sum(k.code == kernel.code for k in of_them)
-                print(f"  only in {label}: {kernel.code} {name}" + (f" ({times} of {of} with this code)" if of > times else ""))
+                print(
+                    f"  only in {label}: {kernel.code} {name}"
+                    + (f" ({times} of {of} with this code)" if of > times else "")
+                )
                 same = False
     return same
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("files", metavar="FILE", nargs="*", type=pathlib.Path)
     parser.add_argument("--compare", nargs=2, metavar=("A", "B"), type=pathlib.Path)
     parser.add_argument("--cuobjdump", metavar="TOOL", default="cuobjdump")
@@ -257,11 +313,15 @@ def main():
     options = parser.parse_args()
     if bool(options.compare) == bool(options.files):
         parser.error("expected files, or --compare and two")
-    if bool(options.table or options.source) and not (options.table and options.source and options.compiler and options.files):
+    if bool(options.table or options.source) and not (
+        options.table and options.source and options.compiler and options.files
+    ):
         parser.error("--table, --source and --compiler belong together, with files")
     cuobjdump = shutil.which(options.cuobjdump)
     if not cuobjdump:
-        parser.error(f"there is no {options.cuobjdump}: expected the CUDA toolkit's cuobjdump on PATH or named with --cuobjdump")
+        parser.error(
+            f"there is no {options.cuobjdump}: expected the CUDA toolkit's cuobjdump on PATH or named with --cuobjdump"
+        )
     try:
         if options.compare:
             same = compare(*(kernels_of([path], cuobjdump) for path in options.compare))

@@ -4,9 +4,10 @@
 
     fit.py LIBRARY DATA LAWS [--write] [--rounds N] [FAMILY...]
 
-LIBRARY is build/PRESET/bench/laws/liblaws_predict.so: it reads LAWS and predicts. DATA is what measure_ways wrote on that card, as it is or packed
-by xz. Each family (short, stream, dots, narrow, split) is fitted by itself, to three quarters of the products; the last quarter judges: how far
-predictions are off, and how much longer than the fastest way the one takes that they choose. --write puts the numbers into LAWS.
+LIBRARY is build/PRESET/bench/laws/liblaws_predict.so: it reads LAWS and predicts. DATA is what measure_ways
+wrote on that card, as it is or packed by xz. Each family (short, stream, dots, narrow, split) is fitted by
+itself, to three quarters of the products; the last quarter judges: how far predictions are off, and how much
+longer than the fastest way the one takes that they choose. --write puts the numbers into LAWS.
 
 To take the data anew, on a machine with that card, in eight minutes:
 
@@ -28,7 +29,17 @@ from scipy.optimize import least_squares
 
 FAMILIES = {"short": (0,), "stream": (1,), "dots": (2,), "narrow": (3,), "split": (4, 5)}
 NAMES = {"short": 0, "stream": 1, "dots": 2, "narrow": 3, "split": 4, "split-mma": 5}
-SHARED = ("memory rate", "stored rate", "read of memory", "far odd rows", "far half rows", "kept", "not kept", "to fill")  # fitted with stream, which moves the most
+# fitted with stream, which moves the most
+SHARED = (
+    "memory rate",
+    "stored rate",
+    "read of memory",
+    "far odd rows",
+    "far half rows",
+    "kept",
+    "not kept",
+    "to fill",
+)
 
 
 class Library:
@@ -43,7 +54,10 @@ class Library:
         if count < 0:
             sys.exit(self.lib.laws_said().decode())
         self.paths = [self.lib.law_path(i).decode() for i in range(count)]
-        self.values, self.least, self.most = (np.array([of(i) for i in range(count)]) for of in (self.lib.law_value, self.lib.law_least, self.lib.law_most))
+        self.values, self.least, self.most = (
+            np.array([of(i) for i in range(count)])
+            for of in (self.lib.law_value, self.lib.law_least, self.lib.law_most)
+        )
 
     def form(self, name):
         return self.lib.form_number(name.encode())
@@ -55,8 +69,11 @@ class Library:
 
     def predict(self, rows):
         us = np.empty(len(rows))
-        self.lib.laws_predict(len(rows), np.ascontiguousarray(rows, np.int64).ctypes.data_as(ctypes.POINTER(ctypes.c_int64)),
-                              us.ctypes.data_as(ctypes.POINTER(ctypes.c_double)))
+        self.lib.laws_predict(
+            len(rows),
+            np.ascontiguousarray(rows, np.int64).ctypes.data_as(ctypes.POINTER(ctypes.c_int64)),
+            us.ctypes.data_as(ctypes.POINTER(ctypes.c_double)),
+        )
         return us
 
 
@@ -87,17 +104,35 @@ def regret(us, predicted, product):
 
 
 def fit(library, family, rows, us, weight, rounds):
-    own = [i for i, path in enumerate(library.paths) if path.startswith(family + "/") or (family == "stream" and path in SHARED)]
+    own = [
+        i
+        for i, path in enumerate(library.paths)
+        if path.startswith(family + "/") or (family == "stream" and path in SHARED)
+    ]
     at = np.array(own)
     least, most = library.least[at], library.most[at]
     scale = np.where(library.values[at] != 0, np.abs(library.values[at]), (most - least) / 10)
     first = np.clip(library.values[at], least + 1e-9 * scale, most - 1e-9 * scale) / scale
 
-    def off(x):  # a few are far off whatever the law is, and count no more than others; what nothing tells stays as it is
+    # a few are far off whatever the law is, and count no more than others; what nothing tells stays as it is
+    def off(x):
         library.set(at, x * scale)
-        return np.concatenate([np.clip(np.log(library.predict(rows) / us), -1, 1) * weight, .02 * len(us) ** .5 * .05 * (x - first)])
+        return np.concatenate(
+            [
+                np.clip(np.log(library.predict(rows) / us), -1, 1) * weight,
+                0.02 * len(us) ** 0.5 * 0.05 * (x - first),
+            ]
+        )
 
-    found = least_squares(off, first, bounds=(least / scale, most / scale), loss="soft_l1", f_scale=.1, diff_step=1e-3, max_nfev=rounds)
+    found = least_squares(
+        off,
+        first,
+        bounds=(least / scale, most / scale),
+        loss="soft_l1",
+        f_scale=0.1,
+        diff_step=1e-3,
+        max_nfev=rounds,
+    )
     library.set(at, found.x * scale)
 
 
@@ -119,7 +154,9 @@ def main():
     parser.add_argument("laws", type=pathlib.Path)
     parser.add_argument("families", nargs="*", metavar="FAMILY", help=", ".join(FAMILIES))
     parser.add_argument("--write", action="store_true", help="put the numbers into LAWS")
-    parser.add_argument("--rounds", type=int, default=30, help="evaluations of the slope at most (default 30)")
+    parser.add_argument(
+        "--rounds", type=int, default=30, help="evaluations of the slope at most (default 30)"
+    )
     options = parser.parse_intermixed_args()
     for name in options.families:
         if name not in FAMILIES:
@@ -129,16 +166,23 @@ def main():
     judges = product % 4 == 3
     least = np.full(product.max() + 1, np.inf)
     np.minimum.at(least, product, us)
-    moved = 4. * rows[:, 3] * (rows[:, 0] * rows[:, 1] + rows[:, 2] * (rows[:, 0] + rows[:, 1]))
-    # What is far from the fastest way need not be known so well; what memory limits is seldom drawn and often waited for.
+    moved = 4.0 * rows[:, 3] * (rows[:, 0] * rows[:, 1] + rows[:, 2] * (rows[:, 0] + rows[:, 1]))
+    # What is far from the fastest way need not be known so well; what memory limits is seldom drawn and often
+    # waited for.
     weight = (least[product] / us) ** 1.5 * (1 + 3 * np.minimum(1, moved / 1e8))
 
     def judge(when):
         predicted = library.predict(rows)
         lost = regret(us[judges], predicted[judges], product[judges])
-        off = ", ".join(f"{name} {np.median(np.abs(np.log(predicted / us))[judges & np.isin(rows[:, 5], of)]):.3f}" for name, of in FAMILIES.items())
-        print(f"{when}: off by {off}; the way taken takes {100 * (np.exp(np.log(lost).mean()) - 1):.2f} % longer than the fastest in the mean, "
-              f"at most 2 % in {100 * np.mean(lost <= 1.02):.1f} %, 10 % in {100 * np.mean(lost <= 1.1):.1f} % of {len(lost)} products", flush=True)
+        off = ", ".join(
+            f"{name} {np.median(np.abs(np.log(predicted / us))[judges & np.isin(rows[:, 5], of)]):.3f}"
+            for name, of in FAMILIES.items()
+        )
+        print(
+            f"{when}: off by {off}; the way taken takes {100 * (np.exp(np.log(lost).mean()) - 1):.2f} % longer than the fastest in the mean, "
+            f"at most 2 % in {100 * np.mean(lost <= 1.02):.1f} %, 10 % in {100 * np.mean(lost <= 1.1):.1f} % of {len(lost)} products",
+            flush=True,
+        )
 
     judge("before")
     for name in options.families or FAMILIES:
@@ -150,7 +194,10 @@ def main():
             print(f"at its bound: {path} = {value:.4g}")
     if options.write:
         content = json.loads(options.laws.read_text())
-        content |= {"fitted": f"{datetime.date.today()}, {product.max() + 1} products", "laws": nested(library.paths, library.values)}
+        content |= {
+            "fitted": f"{datetime.date.today()}, {product.max() + 1} products",
+            "laws": nested(library.paths, library.values),
+        }
         options.laws.write_text(json.dumps(content, indent=1) + "\n")
     return 0
 

@@ -1,10 +1,12 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Fits the law of how long cuBLAS takes (src/gemm/cublas_law.hpp) to what was measured in bench/results, and judges it by cross-validation.
+"""Fits the law of how long cuBLAS takes (src/gemm/cublas_law.hpp) to what was measured in bench/results, and
+judges it by cross-validation.
 
     fit_cublas.py [RESULTS]
 
-Needs NumPy and SciPy. Whether decisions that rest on the law are right, with the library's own predictions, tests/gemm/test_gain.cpp says.
+Needs NumPy and SciPy. Whether decisions that rest on the law are right, with the library's own predictions,
+tests/gemm/test_gain.cpp says.
 """
 import json
 import pathlib
@@ -14,17 +16,35 @@ import numpy
 from scipy.optimize import least_squares
 
 LEAST = 200  # (m n k)^(1/3): below, a start is all it takes
-MULTIPROCESSORS, CLOCK, VECTOR_BYTES, FEW_ROWS_BYTES = 132, 1755, 4.0e6, 1.55e6  # of an H200; the law's own, which are not fitted
+MULTIPROCESSORS, CLOCK, VECTOR_BYTES, FEW_ROWS_BYTES = (
+    132,
+    1755,
+    4.0e6,
+    1.55e6,
+)  # of an H200; the law's own, which are not fitted
 TILES = ((128, 128), (64, 64), (128, 32), (32, 32))
 PARTS = (1, 2, 4, 8, 16, 32)
 # Name, where the fit begins (it finds what is near, and is done when it stays), least and most.
-PARAMETERS = (("start", 1.93, 0.5, 6), ("bytes", 2.03e6, 1e6, 6e6), ("unaligned", 0.07, 0, 2), ("worse", 1.07, 0.9, 1.4), ("alone", 1.42, 1, 3),
-              ("fill", 30, 0, 200), ("add_up", 3.2, 0.3, 6), ("add_up_bytes", 22e6, 0.5e6, 40e6),
-              *((f"reached by {longer} x {shorter}", share, 0.1, 1) for (longer, shorter), share in zip(TILES, (0.92, 0.815, 0.745, 0.463))))
+PARAMETERS = (
+    ("start", 1.93, 0.5, 6),
+    ("bytes", 2.03e6, 1e6, 6e6),
+    ("unaligned", 0.07, 0, 2),
+    ("worse", 1.07, 0.9, 1.4),
+    ("alone", 1.42, 1, 3),
+    ("fill", 30, 0, 200),
+    ("add_up", 3.2, 0.3, 6),
+    ("add_up_bytes", 22e6, 0.5e6, 40e6),
+    *(
+        (f"reached by {longer} x {shorter}", share, 0.1, 1)
+        for (longer, shorter), share in zip(TILES, (0.92, 0.815, 0.745, 0.463))
+    ),
+)
 
 
 def products(results):
-    """Rows of m, n, k, count, adds C, A transposed, B transposed, microseconds; with the elements of C's columns side by side, as cuBLAS has them."""
+    """Rows of m, n, k, count, adds C, A transposed, B transposed, microseconds; with the elements of C's
+    columns side by side, as cuBLAS has them."""
+
     def row(r, time):
         a, b = r["layout"][1] == "t", r["layout"][0] == "t"  # measured by rows: so both change places
         return r["n"], r["m"], r["k"], r.get("count", 1), r.get("beta", 0) != 0, a, b, time
@@ -32,7 +52,12 @@ def products(results):
     rows = []
     for path in sorted(results.glob("*-bench-*.json")):
         for r in json.loads(path.read_text())["records"]:
-            if r["protocol"] == "graph" and r.get("data") == "normal" and "cublas_fp32" in r.get("time_us", {}) and not r["set"].startswith("prepared"):
+            if (
+                r["protocol"] == "graph"
+                and r.get("data") == "normal"
+                and "cublas_fp32" in r.get("time_us", {})
+                and not r["set"].startswith("prepared")
+            ):
                 rows.append(row({**r, **r["shape"]}, r["time_us"]["cublas_fp32"]))
     for series in json.loads((results / "experiments/20261122-shapes.json").read_text())["series"]:
         rows += [row(r, r["cublas_us"]) for r in series["products"]]
@@ -48,16 +73,24 @@ def law(p, of):
     read = moved / rate * numpy.where(begins_anywhere, 1 + unaligned, 1)
     best = numpy.full(len(of), numpy.inf)
     for (longer, shorter), share in zip(TILES, reached):
-        tiles = count * numpy.minimum(numpy.ceil(m / longer) * numpy.ceil(n / shorter), numpy.ceil(m / shorter) * numpy.ceil(n / longer))
+        tiles = count * numpy.minimum(
+            numpy.ceil(m / longer) * numpy.ceil(n / shorter), numpy.ceil(m / shorter) * numpy.ceil(n / longer)
+        )
         for parts in PARTS:
             rounds = numpy.maximum(alone, numpy.ceil(tiles * parts / MULTIPROCESSORS))
-            time = numpy.maximum(read, longer * shorter * (numpy.ceil(k / parts) + fill) * rounds / (128 * CLOCK * share))
+            time = numpy.maximum(
+                read, longer * shorter * (numpy.ceil(k / parts) + fill) * rounds / (128 * CLOCK * share)
+            )
             if parts > 1:
-                time = numpy.where(k >= 64 * parts, time + add_up + parts * count * m * n * 8 / add_up_rate, numpy.inf)
+                time = numpy.where(
+                    k >= 64 * parts, time + add_up + parts * count * m * n * 8 / add_up_rate, numpy.inf
+                )
             best = numpy.minimum(best, time)
     few = (numpy.minimum(m, n) <= 4) | ((n <= 8) & (a == 0))
     few_rows = (m > 1) & (m <= 4) & (b == 0)
-    return start + numpy.where(few_rows, moved / FEW_ROWS_BYTES, numpy.where(few, moved / VECTOR_BYTES, worse * best))
+    return start + numpy.where(
+        few_rows, moved / FEW_ROWS_BYTES, numpy.where(few, moved / VECTOR_BYTES, worse * best)
+    )
 
 
 def fitted(of, times):
@@ -65,12 +98,27 @@ def fitted(of, times):
 
     def off(scaled):  # a few products are far off whatever the law: they do not count more than others
         return numpy.clip(numpy.log(law(scaled * first, of) / times), -0.6, 0.6)
-    return first * least_squares(off, numpy.ones(len(first)), bounds=(least / first, most / first), loss="soft_l1", f_scale=0.1, diff_step=1e-3,
-                                 max_nfev=80).x
+
+    return (
+        first
+        * least_squares(
+            off,
+            numpy.ones(len(first)),
+            bounds=(least / first, most / first),
+            loss="soft_l1",
+            f_scale=0.1,
+            diff_step=1e-3,
+            max_nfev=80,
+        ).x
+    )
 
 
 def main():
-    results = pathlib.Path(sys.argv[1]) if len(sys.argv) > 1 else pathlib.Path(__file__).parent.parent / "bench/results"
+    results = (
+        pathlib.Path(sys.argv[1])
+        if len(sys.argv) > 1
+        else pathlib.Path(__file__).parent.parent / "bench/results"
+    )
     of, times = products(results)
     for (name, *_), value in zip(PARAMETERS, fitted(of, times)):
         print(f"{name:24} {value:.4g}")
@@ -80,7 +128,9 @@ def main():
         rest = numpy.setdiff1d(order, left_out)
         unseen[left_out] = law(fitted(of[rest], times[rest]), of[left_out])
     error = numpy.abs(numpy.log(unseen / times))
-    print(f"{len(times)} products; where it was not fitted to them, off by {numpy.median(error):.3f} in the median, {error.mean():.3f} in the mean")
+    print(
+        f"{len(times)} products; where it was not fitted to them, off by {numpy.median(error):.3f} in the median, {error.mean():.3f} in the mean"
+    )
 
 
 if __name__ == "__main__":

@@ -1,13 +1,16 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Steps of JAX programs with XLA's defaults, without and with the preloaded library: one line each, PASS or FAIL, on a machine with a GPU.
+"""Steps of JAX programs with XLA's defaults, without and with the preloaded library: one line each, PASS or
+FAIL, on a machine with a GPU.
 
     jax_clients.py [--only PART] [--steps N] [--rounds N] [--output FILE] LIBRARIES
 
-Products are FP32 (JAX_DEFAULT_MATMUL_PRECISION=highest). XLA puts those of a step into CUDA graphs, each as a graph of its own within a larger one. A client ends, agrees and is not slower, or
-it has failed. LIBRARIES is a folder with libantiphase.so.0 and libantiphase_cublas.so. Clients whose packages are missing, or that want a
-second GPU, are left out. FILE receives medians and differences as JSON, a series as in bench/results/experiments. Exit status: 0 if all that
-ran have passed, 1 if one failed, 2 for arguments that make no sense.
+Products are FP32 (JAX_DEFAULT_MATMUL_PRECISION=highest). XLA puts those of a step into CUDA graphs, each as a
+graph of its own within a larger one. A client ends, agrees and is not slower, or it has failed. LIBRARIES is
+a folder with libantiphase.so.0 and libantiphase_cublas.so. Clients whose packages are missing, or that want a
+second GPU, are left out. FILE receives medians and differences as JSON, a series as in
+bench/results/experiments. Exit status: 0 if all that ran have passed, 1 if one failed, 2 for arguments that
+make no sense.
 """
 import argparse
 import json
@@ -22,9 +25,10 @@ import time
 from clients_on_gpu import of_python, require_libraries
 
 WARM = 3
-MOST_DIFFERENCE = 1e-5  # of the first two losses, relative: of later ones, training enlarges what orders of addition differ by
+# of the first two losses, relative: of later ones, training enlarges what orders of addition differ by
+MOST_DIFFERENCE = 1e-5
 MOST_LATER = 1e-2
-MOST_TIME = 1.05        # of the time without us
+MOST_TIME = 1.05  # of the time without us
 
 
 class LeftOut(Exception):
@@ -34,6 +38,7 @@ class LeftOut(Exception):
 def flax_transformer(jax):
     import optax
     from flax import linen as nn
+
     jnp = jax.numpy
 
     class Block(nn.Module):
@@ -55,19 +60,24 @@ def flax_transformer(jax):
     weights = model.init(jax.random.key(2), tokens)
 
     def loss(weights):
-        return optax.softmax_cross_entropy_with_integer_labels(model.apply(weights, tokens), jnp.roll(tokens, 1, 1)).mean()
+        return optax.softmax_cross_entropy_with_integer_labels(
+            model.apply(weights, tokens), jnp.roll(tokens, 1, 1)
+        ).mean()
+
     return optimised(jax, by, loss, weights)
 
 
 def equinox_mlp(jax):
     import equinox
     import optax
+
     model = equinox.nn.MLP(1024, 1024, 4096, 3, key=jax.random.key(1))
     x, y = (jax.random.normal(jax.random.key(key), (8192, 1024)) for key in (2, 3))
     weights, rest = equinox.partition(model, equinox.is_array)
 
     def loss(weights):
         return ((jax.vmap(equinox.combine(weights, rest))(x) - y) ** 2).mean()
+
     return optimised(jax, optax.adamw(1e-4), loss, weights)
 
 
@@ -80,12 +90,14 @@ def optimised(jax, by, loss, weights):
         value, gradient = jax.value_and_grad(loss)(weights)
         change, memory = by.update(gradient, memory, weights)
         return (optax.apply_updates(weights, change), memory), value
+
     return step, (weights, by.init(weights))
 
 
 def numpyro_regression(jax):
     import numpyro
     from numpyro import distributions, infer
+
     jnp = jax.numpy
     x = jax.random.normal(jax.random.key(1), (20000, 512))
     y = jnp.tanh(x @ jax.random.normal(jax.random.key(2), (512, 256))).sum(1)
@@ -94,6 +106,7 @@ def numpyro_regression(jax):
         first = numpyro.sample("first", distributions.Normal(0, 1).expand([512, 256]).to_event(2))
         second = numpyro.sample("second", distributions.Normal(0, 1).expand([256]).to_event(1))
         numpyro.sample("y", distributions.Normal(jnp.tanh(x @ first) @ second, 1.0), obs=y)
+
     fit = infer.SVI(model, infer.autoguide.AutoNormal(model), numpyro.optim.Adam(1e-3), infer.Trace_ELBO())
     state = fit.init(jax.random.key(3), x, y)
     return jax.jit(lambda state: fit.update(state, x, y)), state
@@ -110,6 +123,7 @@ def scan_of_products(jax):
     def step(weights):
         value, gradient = jax.value_and_grad(loss)(weights, x)
         return weights - 0.1 * gradient, value
+
     return step, weights
 
 
@@ -123,8 +137,10 @@ def loop_of_products(jax):
             count, x = state
             x = matrix @ x
             return count + 1, x / jax.numpy.linalg.norm(x)
+
         x = jax.lax.while_loop(lambda state: state[0] < 20, body, (0, x))[1]
         return x, (x * (matrix @ x)).sum()
+
     return step, jax.random.normal(jax.random.key(2), (1024, 768))
 
 
@@ -132,11 +148,19 @@ def sharded_products(jax):
     if len(jax.devices()) < 2:
         raise LeftOut("there is one GPU")
     from jax.sharding import PartitionSpec
+
     mesh = jax.make_mesh((2,), ("d",), axis_types=(jax.sharding.AxisType.Auto,))
     x = jax.random.normal(jax.random.key(1), (8192, 2048))
-    weights = [jax.random.normal(jax.random.key(2), (2048, 8192)) / 45, jax.random.normal(jax.random.key(3), (8192, 2048)) / 90]
+    weights = [
+        jax.random.normal(jax.random.key(2), (2048, 8192)) / 45,
+        jax.random.normal(jax.random.key(3), (8192, 2048)) / 90,
+    ]
 
-    @jax.shard_map(mesh=mesh, in_specs=(PartitionSpec(None, "d"), PartitionSpec("d", None), PartitionSpec()), out_specs=PartitionSpec())
+    @jax.shard_map(
+        mesh=mesh,
+        in_specs=(PartitionSpec(None, "d"), PartitionSpec("d", None), PartitionSpec()),
+        out_specs=PartitionSpec(),
+    )
     def forward(first, second, x):
         return jax.lax.psum(jax.numpy.tanh(x @ first) @ second, "d")
 
@@ -145,17 +169,25 @@ def sharded_products(jax):
         for _ in range(4):
             x = forward(*weights, x)
             x = x / jax.numpy.linalg.norm(x) * 4096
-        return x, (x ** 2)[::7].sum()
+        return x, (x**2)[::7].sum()
+
     return step, x
 
 
-CLIENTS = {"scan": scan_of_products, "while": loop_of_products, "equinox": equinox_mlp, "numpyro": numpyro_regression, "flax": flax_transformer,
-           "shard_map": sharded_products}
+CLIENTS = {
+    "scan": scan_of_products,
+    "while": loop_of_products,
+    "equinox": equinox_mlp,
+    "numpyro": numpyro_regression,
+    "flax": flax_transformer,
+    "shard_map": sharded_products,
+}
 
 
 def within(name, steps):
     """One client in a process of its own: losses, and milliseconds of each step behind the first ones."""
     import jax
+
     step, state = CLIENTS[name](jax)
     losses, times = [], []
     for at in range(WARM + steps):
@@ -168,21 +200,41 @@ def within(name, steps):
 
 
 def one_run(libraries, name, steps, preloaded, cache):
-    # Either way keeps what it has compiled: XLA measures kernels and cuBLAS while it compiles, and chooses between them.
-    environment = os.environ | of_python(libraries) | {"XLA_PYTHON_CLIENT_MEM_FRACTION": "0.6", "JAX_DEFAULT_MATMUL_PRECISION": "highest",
-                                                           "JAX_COMPILATION_CACHE_DIR": f"{cache}/{preloaded}"}
+    # Either way keeps what it has compiled: XLA measures kernels and cuBLAS while it compiles, and chooses
+    # between them.
+    environment = (
+        os.environ
+        | of_python(libraries)
+        | {
+            "XLA_PYTHON_CLIENT_MEM_FRACTION": "0.6",
+            "JAX_DEFAULT_MATMUL_PRECISION": "highest",
+            "JAX_COMPILATION_CACHE_DIR": f"{cache}/{preloaded}",
+        }
+    )
     if preloaded:
-        environment |= {"LD_PRELOAD": str((libraries / "libantiphase_cublas.so").resolve()), "ANTIPHASE_REPORT": "1"}
-    done = subprocess.run([sys.executable, __file__, "--within", name, "--steps", str(steps), libraries], text=True, capture_output=True,
-                          env=environment, timeout=200)
+        environment |= {
+            "LD_PRELOAD": str((libraries / "libantiphase_cublas.so").resolve()),
+            "ANTIPHASE_REPORT": "1",
+        }
+    done = subprocess.run(
+        [sys.executable, __file__, "--within", name, "--steps", str(steps), libraries],
+        text=True,
+        capture_output=True,
+        env=environment,
+        timeout=200,
+    )
     result = [line for line in done.stdout.splitlines() if line.startswith("RESULT ")]
     if done.returncode == 3:
         raise LeftOut(done.stderr.strip().splitlines()[-1])
     report = [line for line in done.stderr.splitlines() if line.startswith("antiphase")]
     if not result:
-        words = [line for line in done.stderr.splitlines() if "rror" in line] or done.stderr.splitlines() or ["it said nothing"]
+        words = (
+            [line for line in done.stderr.splitlines() if "rror" in line]
+            or done.stderr.splitlines()
+            or ["it said nothing"]
+        )
         return None, words[-1][:300]
-    return json.loads(result[0][len("RESULT "):]), report[-1] if report else ""
+    return json.loads(result[0][len("RESULT ") :]), report[-1] if report else ""
 
 
 def compared(libraries, name, steps, rounds):
@@ -201,13 +253,26 @@ def compared(libraries, name, steps, rounds):
     first, later = (max(abs(a - b) / max(abs(a), 1e-30) for a, b in some) for some in (pairs[:2], pairs))
     medians = {which: statistics.median(ms for run in runs[which] for ms in run["ms"]) for which in runs}
     words = f"{medians[False]:.3g} -> {medians[True]:.3g} ms, {medians[False] / medians[True]:.2f}x, losses differ by {first:.1e}, then {later:.1e}; {said}"
-    series = {"name": f"JAX: {name}", "difference": first, "difference_later": later,
-              "variants": [{"what": what, "us": round(1e3 * medians[which], 1)} for what, which in (("cuBLAS", False), ("antiphase", True))]}
-    return first <= MOST_DIFFERENCE and later <= MOST_LATER and medians[True] <= MOST_TIME * medians[False], words, series
+    series = {
+        "name": f"JAX: {name}",
+        "difference": first,
+        "difference_later": later,
+        "variants": [
+            {"what": what, "us": round(1e3 * medians[which], 1)}
+            for what, which in (("cuBLAS", False), ("antiphase", True))
+        ],
+    }
+    return (
+        first <= MOST_DIFFERENCE and later <= MOST_LATER and medians[True] <= MOST_TIME * medians[False],
+        words,
+        series,
+    )
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("libraries", type=pathlib.Path, metavar="LIBRARIES")
     parser.add_argument("--only", default="", metavar="PART")
     parser.add_argument("--steps", type=int, default=20)

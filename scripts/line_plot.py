@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Pictures of lines over a size that doubles from mark to mark. SVG, written by hand so that it needs no library."""
+"""Pictures of lines over a size that doubles from mark to mark. SVG, written by hand so that it needs no
+library."""
 import math
 from xml.sax.saxutils import escape
 
@@ -19,8 +20,13 @@ class Line:
         dashes = ' stroke-dasharray="5 4"' if self.dashed else ""
         faint = ' opacity="0.4"' if self.faint else ""
         dot = 'fill="{0}"' if not self.dashed else f'fill="{PAPER}" stroke="{{0}}" stroke-width="1.5"'
-        return [f'<polyline points="{points}" fill="none" stroke="{self.colour}" stroke-width="2"{dashes}{faint}/>',
-                *(f'<circle cx="{x_of(size):.1f}" cy="{y_of(value):.1f}" r="3" {dot.format(self.colour)}{faint}/>' for size, value in self.points)]
+        return [
+            f'<polyline points="{points}" fill="none" stroke="{self.colour}" stroke-width="2"{dashes}{faint}/>',
+            *(
+                f'<circle cx="{x_of(size):.1f}" cy="{y_of(value):.1f}" r="3" {dot.format(self.colour)}{faint}/>'
+                for size, value in self.points
+            ),
+        ]
 
 
 class Panel:
@@ -37,14 +43,21 @@ class Scale:
         if logarithmic:
             low, high = math.floor(math.log10(min(values))), math.ceil(math.log10(max(values)))
             high = max(high, low + 1)
-            self.marks = [factor * 10.0 ** power for power in range(low, high + 1) for factor in (1, 2, 5) if power < high or factor == 1]
+            self.marks = [
+                factor * 10.0**power
+                for power in range(low, high + 1)
+                for factor in (1, 2, 5)
+                if power < high or factor == 1
+            ]
             self.marks = [mark for mark in self.marks if min(values) / 2.6 <= mark <= max(values) * 2.6]
             self.place_of = math.log10
         else:
             step = nice_step(max(values))
             self.marks = [step * i for i in range(math.ceil(max(values) / step) + 1)]
             self.place_of = float
-        first, last = self.place_of(min([*self.marks, *values]) if logarithmic else 0), self.place_of(max([*self.marks, *values]))
+        first, last = self.place_of(min([*self.marks, *values]) if logarithmic else 0), self.place_of(
+            max([*self.marks, *values])
+        )
         self.start, self.factor, self.first = start, (end - start) / (last - first), first
 
     def __call__(self, value):
@@ -56,15 +69,20 @@ def value_text(value, logarithmic):
 
 
 def head(title, subtitle, height):
-    return [f'<svg xmlns="http://www.w3.org/2000/svg" width="{WIDTH}" height="{height}" viewBox="0 0 {WIDTH} {height}" '
-            'font-family="system-ui, -apple-system, Segoe UI, DejaVu Sans, sans-serif" role="img">',
-            f"<title>{escape(title)}</title>", DARK,
-            f'<rect width="{WIDTH}" height="{height}" fill="{PAPER}"/>',
-            text(20, 32, title, 18, weight="bold"), text(20, 55, subtitle, 13, FAINT)]
+    return [
+        f'<svg xmlns="http://www.w3.org/2000/svg" width="{WIDTH}" height="{height}" viewBox="0 0 {WIDTH} {height}" '
+        'font-family="system-ui, -apple-system, Segoe UI, DejaVu Sans, sans-serif" role="img">',
+        f"<title>{escape(title)}</title>",
+        DARK,
+        f'<rect width="{WIDTH}" height="{height}" fill="{PAPER}"/>',
+        text(20, 32, title, 18, weight="bold"),
+        text(20, 55, subtitle, 13, FAINT),
+    ]
 
 
 def picture(title, subtitle, along, up, lines, footnotes=(), logarithmic=False, size_text=str, values=True):
-    """`size_text` writes a size below the picture; `values`: whether every point of a full line says its value."""
+    """`size_text` writes a size below the picture; `values`: whether every point of a full line says its
+    value."""
     lines = [line for line in lines if line.points]
     sizes = sorted({size for line in lines for size, _ in line.points})
     bottom, right = TOP + HEIGHT, WIDTH - RIGHT
@@ -74,8 +92,10 @@ def picture(title, subtitle, along, up, lines, footnotes=(), logarithmic=False, 
     height = bottom + BOTTOM + 18 * len(footnotes)
     out = [*head(title, subtitle, height), text(20, TOP - 12, up, 12, FAINT)]
     for mark in y_of.marks:
-        out += [f'<line x1="{LEFT}" y1="{y_of(mark):.1f}" x2="{right}" y2="{y_of(mark):.1f}" stroke="{GRID}"/>',
-                text(LEFT - 8, y_of(mark) + 4, value_text(mark, logarithmic), 12, FAINT, "end")]
+        out += [
+            f'<line x1="{LEFT}" y1="{y_of(mark):.1f}" x2="{right}" y2="{y_of(mark):.1f}" stroke="{GRID}"/>',
+            text(LEFT - 8, y_of(mark) + 4, value_text(mark, logarithmic), 12, FAINT, "end"),
+        ]
     for size in sizes:
         out.append(text(x_of(size), bottom + 18, size_text(size), 12, FAINT, "middle"))
     out.append(text((LEFT + right) / 2, bottom + 40, along, 12, FAINT, "middle"))
@@ -83,8 +103,13 @@ def picture(title, subtitle, along, up, lines, footnotes=(), logarithmic=False, 
     for line in sorted(lines, key=lambda line: y_of(line.points[-1][1])):
         out += line.drawn(x_of, y_of)
         if values and not logarithmic and not line.dashed:
-            out += [halo(text(x_of(size), y_of(value) - 8, f"{value:.2f}", 12, anchor="middle")) for size, value in line.points]
-        labels.append(max(y_of(line.points[-1][1]) + 4, labels[-1] + 16 if labels else 0))  # at the line's end, below the label before
+            out += [
+                halo(text(x_of(size), y_of(value) - 8, f"{value:.2f}", 12, anchor="middle"))
+                for size, value in line.points
+            ]
+        labels.append(
+            max(y_of(line.points[-1][1]) + 4, labels[-1] + 16 if labels else 0)
+        )  # at the line's end, below the label before
         out.append(text(right + 12, labels[-1], line.label, 13, line.colour))
     for line, footnote in enumerate(footnotes):
         out.append(text(20, bottom + BOTTOM + 18 * line, footnote, 12, FAINT))
@@ -92,8 +117,8 @@ def picture(title, subtitle, along, up, lines, footnotes=(), logarithmic=False, 
 
 
 def panels(title, subtitle, up, panels, key, level, footnotes=(), size_text=str, columns=2, each=200, gap=56):
-    """Panels side by side, `columns` in a row, all with the same axes. `key` are lines without points: how each kind is drawn. A line across each
-    panel at the value `level` is drawn as the last of them."""
+    """Panels side by side, `columns` in a row, all with the same axes. `key` are lines without points: how
+    each kind is drawn. A line across each panel at the value `level` is drawn as the last of them."""
     known = [size for panel in panels for line in panel.lines for size, _ in line.points]
     values = [value for panel in panels for line in panel.lines for _, value in line.points]
     sizes = sorted(set(known))
@@ -105,8 +130,10 @@ def panels(title, subtitle, up, panels, key, level, footnotes=(), size_text=str,
     at = WIDTH - 20 - sum(50 + 7.5 * len(line.label) for line in key)
     for line in key:
         dashes = ' stroke-dasharray="5 4"' if line.dashed else ""
-        out += [f'<line x1="{at:.1f}" y1="{TOP - 2}" x2="{at + 28:.1f}" y2="{TOP - 2}" stroke="{line.colour}" stroke-width="2"{dashes}/>',
-                text(at + 34, TOP + 2, line.label, 13, line.colour)]
+        out += [
+            f'<line x1="{at:.1f}" y1="{TOP - 2}" x2="{at + 28:.1f}" y2="{TOP - 2}" stroke="{line.colour}" stroke-width="2"{dashes}/>',
+            text(at + 34, TOP + 2, line.label, 13, line.colour),
+        ]
         at += 50 + 7.5 * len(line.label)
     for row, column, panel in ((i // columns, i % columns, panel) for i, panel in enumerate(panels)):
         left, end = 20 + column * width + 44, 20 + (column + 1) * width - 24
@@ -117,9 +144,13 @@ def panels(title, subtitle, up, panels, key, level, footnotes=(), size_text=str,
         y_of = Scale([*values, level], lower, upper, False)
         out.append(text(left, upper - 10, panel.title, 13, weight="bold"))
         for mark in y_of.marks:
-            out += [f'<line x1="{left:.1f}" y1="{y_of(mark):.1f}" x2="{end:.1f}" y2="{y_of(mark):.1f}" stroke="{GRID}"/>',
-                    text(left - 8, y_of(mark) + 4, number(mark), 12, FAINT, "end")]
-        out.append(f'<line x1="{left:.1f}" y1="{y_of(level):.1f}" x2="{end:.1f}" y2="{y_of(level):.1f}" stroke="{key[-1].colour}" stroke-width="1.5"/>')
+            out += [
+                f'<line x1="{left:.1f}" y1="{y_of(mark):.1f}" x2="{end:.1f}" y2="{y_of(mark):.1f}" stroke="{GRID}"/>',
+                text(left - 8, y_of(mark) + 4, number(mark), 12, FAINT, "end"),
+            ]
+        out.append(
+            f'<line x1="{left:.1f}" y1="{y_of(level):.1f}" x2="{end:.1f}" y2="{y_of(level):.1f}" stroke="{key[-1].colour}" stroke-width="1.5"/>'
+        )
         said = []  # sizes that fit side by side, those of most lines first
         for size in sorted(sizes, key=lambda size: (-known.count(size), size)):
             if all(abs(x_of(size) - x_of(other)) >= 26 for other in said):

@@ -32,7 +32,9 @@ def main():
     here = pathlib.Path(__file__).resolve().parent
     arguments = argparse.ArgumentParser(description=__doc__)
     arguments.add_argument("table", type=pathlib.Path, help="digits.csv or digits.csv.gz")
-    arguments.add_argument("--folder", type=pathlib.Path, default=here.parent / "examples" / "data", help="where the arrays go")
+    arguments.add_argument(
+        "--folder", type=pathlib.Path, default=here.parent / "examples" / "data", help="where the arrays go"
+    )
     given = arguments.parse_args()
 
     try:
@@ -40,7 +42,8 @@ def main():
     except (OSError, ValueError) as problem:
         sys.exit(f"make_digits.py: {problem}")
     arrays = {
-        # One image per column: the right operand of a product with the test images. The bytes are those of the rows, in Fortran order.
+        # One image per column: the right operand of a product with the test images. The bytes are those of
+        # the rows, in Fortran order.
         "digits_train": pixels[:TRAIN].astype("<f4").T,
         "digits_test": pixels[TRAIN:].astype("<f4"),
         "labels_train": digits[:TRAIN].astype("u1"),

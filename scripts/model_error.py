@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Writes into docs/model.md by how much the model's predictions are off, as `antiphase model` says of the result files in bench/results, and
-docs/report_h200.html, as `antiphase report` makes it from some of them.
+"""Writes into docs/model.md by how much the model's predictions are off, as `antiphase model` says of the
+result files in bench/results, and docs/report_h200.html, as `antiphase report` makes it from some of them.
 
     model_error.py [--check] TOOL [ROOT]
 
-TOOL is the program antiphase. --check writes nothing and fails where one of the documents is another. Exit status: 0 fine, 1 it differs, 2 usage.
+TOOL is the program antiphase. --check writes nothing and fails where one of the documents is another. Exit
+status: 0 fine, 1 it differs, 2 usage.
 """
 import json
 import pathlib
@@ -21,25 +22,44 @@ def percent(share):
 
 def row(kernel):
     fitted, unseen = kernel["fitted"], kernel["times"] - kernel["fitted"]
-    cells = [kernel["kernels"], fitted or "", percent(kernel["fitted_median"]) if fitted else "", unseen or "",
-             percent(kernel["unseen_median"]) if unseen else "", percent(kernel["unseen_p90"]) if unseen else ""]
+    cells = [
+        kernel["kernels"],
+        fitted or "",
+        percent(kernel["fitted_median"]) if fitted else "",
+        unseen or "",
+        percent(kernel["unseen_median"]) if unseen else "",
+        percent(kernel["unseen_p90"]) if unseen else "",
+    ]
     shapes = kernel.get("shapes")
-    cells += [f"{kernel['rank']:.2f}", f"{kernel['picks_within_5_percent']} of {shapes}"] if shapes else ["", ""]
+    cells += (
+        [f"{kernel['rank']:.2f}", f"{kernel['picks_within_5_percent']} of {shapes}"] if shapes else ["", ""]
+    )
     return "| " + " | ".join(map(str, cells)) + " |\n"
 
 
 def table(tool, files):
-    said = subprocess.run([tool, "model", "--json", *map(str, files)], check=True, capture_output=True, text=True)
+    said = subprocess.run(
+        [tool, "model", "--json", *map(str, files)], check=True, capture_output=True, text=True
+    )
     kernels = json.loads(said.stdout)["kernels"]
     head = "| kernels | times fitted to | median error | times unseen | median error | 90 % within | rank | picks within 5 % |\n"
     return head + "| --- | --: | --: | --: | --: | --: | --: | --: |\n" + "".join(map(row, kernels))
 
 
 def page(tool, results):
-    kinds = ("gemm-4096x4096x4096-rested", "gemm-1024x1024x1024-rested", "scan-268435456-rested", "scan-1048576-rested", "bench-suite-rested",
-             "bench-random-rested", "bench-sizes-rested")
+    kinds = (
+        "gemm-4096x4096x4096-rested",
+        "gemm-1024x1024x1024-rested",
+        "scan-268435456-rested",
+        "scan-1048576-rested",
+        "bench-suite-rested",
+        "bench-random-rested",
+        "bench-sizes-rested",
+    )
     newest = [max(results.glob(f"*-{kind}.json")) for kind in kinds]
-    return subprocess.run([tool, "report", "--output", "-", *map(str, newest)], check=True, capture_output=True, text=True).stdout
+    return subprocess.run(
+        [tool, "report", "--output", "-", *map(str, newest)], check=True, capture_output=True, text=True
+    ).stdout
 
 
 def main():
@@ -58,12 +78,18 @@ def main():
     results = root / "bench" / "results"
     shown = root / "docs" / "report_h200.html"
     differ = 0
-    for path, is_now in ((document, before + BEGIN + table(words[0], sorted(results.glob("*.json"))) + END + after), (shown, page(words[0], results))):
+    for path, is_now in (
+        (document, before + BEGIN + table(words[0], sorted(results.glob("*.json"))) + END + after),
+        (shown, page(words[0], results)),
+    ):
         if path.exists() and path.read_text() == is_now:
             continue
         differ += 1
         if "--check" in sys.argv:
-            print(f"{path} is not what the result files and the model say: run scripts/model_error.py TOOL", file=sys.stderr)
+            print(
+                f"{path} is not what the result files and the model say: run scripts/model_error.py TOOL",
+                file=sys.stderr,
+            )
         else:
             path.write_text(is_now)
     return int("--check" in sys.argv and differ > 0)

@@ -1,17 +1,20 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Makes the README's tables of the ladders, their pictures, and the figures in the documents from the result files in bench/results.
+"""Makes the README's tables of the ladders, their pictures, and the figures in the documents from the result
+files in bench/results.
 
     report.py [--root ROOT] [--kernels FILE]           writes them
     report.py [--root ROOT] [--kernels FILE] --check   fails if they are not what it would write
 
-The tables stand in README.md or a document of docs between <!-- ladder:begin --> and <!-- ladder:end -->, the pictures in docs/pictures, single figures in
-README and the documents of docs (figures.py), the tables and pictures of the public product where bench_tables.py says; the programs and outputs that
-README and documents show are files of examples.
+The tables stand in README.md or a document of docs between <!-- ladder:begin --> and <!-- ladder:end -->, the
+pictures in docs/pictures, single figures in README and the documents of docs (figures.py), the tables and
+pictures of the public product where bench_tables.py says; the programs and outputs that README and documents
+show are files of examples.
 
-A figure whose code has changed since it was taken is marked. That is judged by a build's table of its compiled kernels: FILE, else
-build/tool/kernels.json. Where there is none (--kernels= says so), and for figures of another compiler or architecture, marks stay as they
-are, by bench/results/stale.txt. Exit status: 0 fine, 1 they disagree or a result file is wrong, 2 usage.
+A figure whose code has changed since it was taken is marked. That is judged by a build's table of its
+compiled kernels: FILE, else build/tool/kernels.json. Where there is none (--kernels= says so), and for
+figures of another compiler or architecture, marks stay as they are, by bench/results/stale.txt. Exit status:
+0 fine, 1 they disagree or a result file is wrong, 2 usage.
 """
 import argparse
 import os
@@ -32,9 +35,16 @@ STALE = f"{MARK} measured before the code changed."
 NOTHING = "No figures yet: `scripts/on_gpu` takes them on a machine with a GPU."
 # By ladder: see results.prefix().
 UNITS = {"gemm": "TFLOP/s", "gemm-f16": "TFLOP/s", "scan": "GB/s"}
-TITLES = {"gemm": "The GEMM ladder: C = A·B in FP32", "gemm-f16": "The GEMM ladder on Tensor Cores: C = A·B of f16 operands, added up in FP32",
-          "scan": "The scan ladder: inclusive sums of FP32"}
-RIVALS = {"gemm": {"cublas_fp32": "cuBLAS FP32"}, "gemm-f16": {"cublas_f16": "cuBLAS f16"}, "scan": {"cub": "CUB", "memcpy": "device copy"}}
+TITLES = {
+    "gemm": "The GEMM ladder: C = A·B in FP32",
+    "gemm-f16": "The GEMM ladder on Tensor Cores: C = A·B of f16 operands, added up in FP32",
+    "scan": "The scan ladder: inclusive sums of FP32",
+}
+RIVALS = {
+    "gemm": {"cublas_fp32": "cuBLAS FP32"},
+    "gemm-f16": {"cublas_f16": "cuBLAS f16"},
+    "scan": {"cub": "CUB", "memcpy": "device copy"},
+}
 
 
 class Report:
@@ -50,14 +60,19 @@ class Report:
         return rate_text(figure.rate(who)) + (f" {MARK}" if who == "ours" and self.stale(figure) else "")
 
     def reference(self, ladder):
-        """The shape that gains and shares are told for: of GEMM 4096 (else the largest cube, else the largest), of scan the longest."""
+        """The shape that gains and shares are told for: of GEMM 4096 (else the largest cube, else the
+        largest), of scan the longest."""
         shapes = self.results.shapes(ladder)
         if (4096,) * 3 in shapes:
             return (4096,) * 3
         return max(shapes, key=lambda shape: (len(set(shape)) == 1, shape), default=None)
 
     def ladder_origin(self, ladder):
-        return self.origin(f for f in self.results.figures.values() if f.kernel.startswith(results.prefix(ladder)) and f.protocol == "rested")
+        return self.origin(
+            f
+            for f in self.results.figures.values()
+            if f.kernel.startswith(results.prefix(ladder)) and f.protocol == "rested"
+        )
 
     def origin(self, of):
         """Where and when some figures were taken."""
@@ -67,8 +82,10 @@ class Report:
         driver = f", driver {machine['driver']}" if "driver" in machine else ""
         cuda = machine.get("cuda", {}).get("built_with")
         commits = sorted({file.commit for file in files})
-        return (f"{machine['name']}{driver}{f', CUDA {cuda}' if cuda else ''}; {max(file.date for file in files)[:10]}, "
-                f"commit{'s' if len(commits) > 1 else ''} {', '.join(commits)}")
+        return (
+            f"{machine['name']}{driver}{f', CUDA {cuda}' if cuda else ''}; {max(file.date for file in files)[:10]}, "
+            f"commit{'s' if len(commits) > 1 else ''} {', '.join(commits)}"
+        )
 
     def table(self, ladder):
         shapes, at, steps = self.results.shapes(ladder), self.reference(ladder), self.results.steps(ladder)
@@ -76,20 +93,41 @@ class Report:
         main_rival = next(iter(RIVALS[ladder]))
         overlaps = any(getattr(self.results.find(ladder, step, at), "overlap", None) for step in steps)
         hot = any(self.results.find(ladder, step, at, "hot") for step in steps)
-        head = ["step", "adds", *(shape_text(shape) for shape in shapes), f"gain at {shape_text(at)}", f"of {RIVALS[ladder][main_rival]}"]
+        head = [
+            "step",
+            "adds",
+            *(shape_text(shape) for shape in shapes),
+            f"gain at {shape_text(at)}",
+            f"of {RIVALS[ladder][main_rival]}",
+        ]
         head += ["(Tl + Tc) / max"] * overlaps + [f"{shape_text(at)}, hot"] * hot
         rows = [head, ["---", "---"] + ["--:"] * (len(head) - 2)]
         for step in steps:
             figure = self.results.find(ladder, step, at)
             of_all = [self.results.find(ladder, step, shape) for shape in shapes]
-            row = [f"`{step}`", next(f.adds for f in self.results.figures.values() if f.kernel == f"{results.prefix(ladder)}{step}"),
-                   *map(self.rate, of_all), gain_text(gains.get(step)), self.share(figure, main_rival)]
+            row = [
+                f"`{step}`",
+                next(
+                    f.adds
+                    for f in self.results.figures.values()
+                    if f.kernel == f"{results.prefix(ladder)}{step}"
+                ),
+                *map(self.rate, of_all),
+                gain_text(gains.get(step)),
+                self.share(figure, main_rival),
+            ]
             row += [f"{figure.overlap:.2f}" if figure and figure.overlap else ""] * overlaps
             row += [self.rate(self.results.find(ladder, step, at, "hot"))] * hot
             rows.append(row)
         for rival, called in RIVALS[ladder].items():
-            row = [f"**{called}**", "", *(self.rate(self.results.rival(ladder, shape, rival), rival) for shape in shapes)]
-            row += [""] * (len(head) - len(row) - hot) + [self.rate(self.results.rival(ladder, at, rival, "hot"), rival)] * hot
+            row = [
+                f"**{called}**",
+                "",
+                *(self.rate(self.results.rival(ladder, shape, rival), rival) for shape in shapes),
+            ]
+            row += [""] * (len(head) - len(row) - hot) + [
+                self.rate(self.results.rival(ladder, at, rival, "hot"), rival)
+            ] * hot
             if any(row[2:]):
                 rows.append(row)
         return "\n".join("| " + " | ".join(row) + " |" for row in rows)
@@ -99,7 +137,11 @@ class Report:
         return f"{figure.rate() / figure.rate(rival) * 100:.0f} %" if figure and figure.rate(rival) else ""
 
     def has_stale(self, ladder):
-        return any(self.stale(f) for f in self.results.figures.values() if f.kernel.startswith(results.prefix(ladder)))
+        return any(
+            self.stale(f)
+            for f in self.results.figures.values()
+            if f.kernel.startswith(results.prefix(ladder))
+        )
 
     def section(self, ladder, folder):
         title = f"**{TITLES[ladder]}**, {UNITS[ladder]}, medians of rested runs, gains over the step before. {self.ladder_origin(ladder)}."
@@ -126,14 +168,30 @@ class Report:
                 continue
             stale = stale or self.stale(figure)
             loss = (gains[step] or 0) < 0
-            bars.append(ladder_plot.Bar(step, figure.rate(), gain_text(gains[step]), "loss" if loss else "ours", f" {MARK}" * self.stale(figure)))
+            bars.append(
+                ladder_plot.Bar(
+                    step,
+                    figure.rate(),
+                    gain_text(gains[step]),
+                    "loss" if loss else "ours",
+                    f" {MARK}" * self.stale(figure),
+                )
+            )
         for rival, called in RIVALS[ladder].items():
             figure = self.results.rival(ladder, at, rival)
             if figure:
                 bars.append(ladder_plot.Bar(called, figure.rate(rival), "", "rival"))
-        shape = f"M = N = K = {at[0]}" if len(set(at)) == 1 and len(at) == 3 else f"{shape_text(at)} elements" if len(at) == 1 else shape_text(at)
+        shape = (
+            f"M = N = K = {at[0]}"
+            if len(set(at)) == 1 and len(at) == 3
+            else f"{shape_text(at)} elements"
+            if len(at) == 1
+            else shape_text(at)
+        )
         unit = f"{UNITS[ladder]}; at the right the gain over the step before"
-        return ladder_plot.picture(TITLES[ladder], f"{shape}; {self.ladder_origin(ladder)}", unit, bars, [STALE] if stale else [])
+        return ladder_plot.picture(
+            TITLES[ladder], f"{shape}; {self.ladder_origin(ladder)}", unit, bars, [STALE] if stale else []
+        )
 
 
 def with_ladders(text, block):
@@ -145,27 +203,59 @@ def with_ladders(text, block):
 
 
 def with_programs(text, root):
-    """The text with the programs and outputs it shows as they are in their files, license lines aside: <!-- program FILE --> or
-    <!-- output FILE --> stands before each, FILE perhaps followed by the lines shown (FIRST-LAST)."""
+    """The text with the programs and outputs it shows as they are in their files, license lines aside: <!--
+    program FILE --> or <!-- output FILE --> stands before each, FILE perhaps followed by the lines shown
+    (FIRST-LAST)."""
+
     def filled(match):
         lines = (root / match["file"]).read_text().splitlines(keepends=True)
         first, last = (int(match["first"]), int(match["last"])) if match["first"] else (1, len(lines))
-        shown = [line for line in lines[first - 1:last] if not re.match(r"(//|#|!) SPDX-License-Identifier: ", line)]
+        shown = [
+            line
+            for line in lines[first - 1 : last]
+            if not re.match(r"(//|#|!) SPDX-License-Identifier: ", line)
+        ]
         return match["before"] + "".join(shown) + "```"
-    return re.sub(r"(?P<before><!-- (?:program|output) (?P<file>\S+)(?: (?P<first>\d+)-(?P<last>\d+))? -->\n```\w*\n).*?```", filled, text, flags=re.DOTALL)
+
+    return re.sub(
+        r"(?P<before><!-- (?:program|output) (?P<file>\S+)(?: (?P<first>\d+)-(?P<last>\d+))? -->\n```\w*\n).*?```",
+        filled,
+        text,
+        flags=re.DOTALL,
+    )
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--root", type=pathlib.Path, default=pathlib.Path(__file__).resolve().parent.parent, help="the project's root")
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument(
+        "--root",
+        type=pathlib.Path,
+        default=pathlib.Path(__file__).resolve().parent.parent,
+        help="the project's root",
+    )
     parser.add_argument("--check", action="store_true", help="write nothing, fail if something would change")
-    parser.add_argument("--kernels", metavar="FILE", help="the table of a build's kernels, tool/kernels.json in its folder; empty: none")
+    parser.add_argument(
+        "--kernels",
+        metavar="FILE",
+        help="the table of a build's kernels, tool/kernels.json in its folder; empty: none",
+    )
     options = parser.parse_args()
-    kernels = pathlib.Path(options.kernels) if options.kernels else options.root / "build" / "tool" / "kernels.json"
+    kernels = (
+        pathlib.Path(options.kernels) if options.kernels else options.root / "build" / "tool" / "kernels.json"
+    )
     try:
-        table = compiled_code.Table(kernels) if options.kernels or options.kernels is None and kernels.exists() else None
+        table = (
+            compiled_code.Table(kernels)
+            if options.kernels or options.kernels is None and kernels.exists()
+            else None
+        )
     except (OSError, ValueError, KeyError, TypeError, AttributeError) as failure:
-        print(f"report.py: {kernels}: expected a table that scripts/fingerprint.py wrote: {failure}", file=sys.stderr)
+        print(
+            f"report.py: {kernels}: expected a table that scripts/fingerprint.py wrote: {failure}",
+            file=sys.stderr,
+        )
         return 1
     try:
         report = Report(options.root, table)
@@ -177,13 +267,22 @@ def main():
     folders = {path: os.path.relpath(pictures, path.parent) + "/" for path in pages}
     made = {path: with_programs(path.read_text() if path.exists() else "", options.root) for path in pages}
     of_ladders = [path for path, text in made.items() if BEGIN in text or END in text]
-    ladders = with_ladders(made[of_ladders[0]], report.block(folders[of_ladders[0]])) if len(of_ladders) == 1 else None
+    ladders = (
+        with_ladders(made[of_ladders[0]], report.block(folders[of_ladders[0]]))
+        if len(of_ladders) == 1
+        else None
+    )
     if ladders is None:
-        print(f"report.py: expected one line {BEGIN} and below it one line {END}, in README.md or one document of docs", file=sys.stderr)
+        print(
+            f"report.py: expected one line {BEGIN} and below it one line {END}, in README.md or one document of docs",
+            file=sys.stderr,
+        )
         return 1
     made[of_ladders[0]] = ladders
     for family in UNITS:
-        made[pictures / f"ladder_{family}.svg"] = report.picture(family) if family in report.ladders() else None
+        made[pictures / f"ladder_{family}.svg"] = (
+            report.picture(family) if family in report.ladders() else None
+        )
     tables = bench_tables.Tables(report.results, report.stale, MARK, report.origin)
     try:
         made |= {path: tables.fill(made[path], STALE, folders[path]) for path in pages}
@@ -192,7 +291,9 @@ def main():
         print(f"report.py: {failure}", file=sys.stderr)
         return 1
     if report.results.figures:
-        filler = figures.Figures(report.results, options.root / "bench" / "results" / "timelines", report.stale, MARK)
+        filler = figures.Figures(
+            report.results, options.root / "bench" / "results" / "timelines", report.stale, MARK
+        )
         try:
             made |= {path: filler.fill(made[path]) for path in pages}
         except results.BadResult as failure:
@@ -205,12 +306,19 @@ def main():
     if options.check:
         for path in differing:
             source = "the compiled kernels" if path == report.code.path else "bench/results"
-            print(f"report.py: {path.relative_to(options.root)} does not agree with {source}: run scripts/report.py", file=sys.stderr)
+            print(
+                f"report.py: {path.relative_to(options.root)} does not agree with {source}: run scripts/report.py",
+                file=sys.stderr,
+            )
         return 1 if differing else 0
     for path in differing:
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(made[path]) if made[path] is not None else path.unlink()
-        print(f"wrote {path.relative_to(options.root)}" if made[path] is not None else f"removed {path.relative_to(options.root)}")
+        print(
+            f"wrote {path.relative_to(options.root)}"
+            if made[path] is not None
+            else f"removed {path.relative_to(options.root)}"
+        )
     return 0
 
 

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The result files in bench/results: reading, checking, and which figure counts. docs/measuring.md describes them."""
+"""The result files in bench/results: reading, checking, and which figure counts. docs/measuring.md describes
+them."""
 import json
 import math
 import pathlib
@@ -7,13 +8,15 @@ import pathlib
 SCHEMA = 2
 WITHOUT_CODE = 1  # the schema whose records do not tell the code of their compiled kernels
 EXTENTS = {"gemm": ("m", "n", "k"), "scan": ("n",)}
-SIZES = {"f64": 8, "i8": 1, "u8": 1, "i16": 2, "u16": 2, "f16": 2, "bf16": 2, "i64": 8, "u64": 8}  # bytes of an element; of any other type 4
+# bytes of an element; of any other type 4
+SIZES = {"f64": 8, "i8": 1, "u8": 1, "i16": 2, "u16": 2, "f16": 2, "bf16": 2, "i64": 8, "u64": 8}
 NO_LIST = (None, None, None)  # set, group and name of a figure that belongs to no list of products
 PROTOCOLS = ("rested", "hot", "graph", "event")
 
 
 def prefix(ladder):
-    """How the names of a ladder's kernels begin. A ladder is a family, or "family-type" for steps that take operands of another type."""
+    """How the names of a ladder's kernels begin. A ladder is a family, or "family-type" for steps that take
+    operands of another type."""
     family, _, type = ladder.partition("-")
     return f"{family}.ladder-{type}." if type else f"{family}.ladder."
 
@@ -36,7 +39,9 @@ def codes(values):
     pairs = [tuple(value.split(":")) for value in values] if isinstance(values, list) else [()]
     for pair in pairs:
         if len(pair) != 2:
-            raise BadResult(f"code {values}: expected a list of architectures with fingerprints, such as sm_90a:0123456789abcdef")
+            raise BadResult(
+                f"code {values}: expected a list of architectures with fingerprints, such as sm_90a:0123456789abcdef"
+            )
     return pairs
 
 
@@ -51,7 +56,8 @@ class Figure:
         self.layout, self.data = record.get("layout", "nn"), record.get("data", "uniform")
         self.type = record.get("type", "f32")
         self.adds = record.get("adds", "")
-        self.set, self.name, self.group = record.get("set"), record.get("name"), record.get("group")  # of a list of products, and within it
+        # of a list of products, and within it
+        self.set, self.name, self.group = record.get("set"), record.get("name"), record.get("group")
         self.count, self.beta = record.get("count", 1), record.get("beta", 0)
         self.times = record["time_us"]
         self.code = codes(record["code"]) if file.schema != WITHOUT_CODE else []
@@ -61,7 +67,17 @@ class Figure:
 
     @property
     def key(self):
-        return self.kernel, self.shape, self.protocol, self.layout, self.data, self.type, self.set, self.group, self.name
+        return (
+            self.kernel,
+            self.shape,
+            self.protocol,
+            self.layout,
+            self.data,
+            self.type,
+            self.set,
+            self.group,
+            self.name,
+        )
 
     @property
     def operations(self):
@@ -78,7 +94,8 @@ class Figure:
         return self.times[than] / self.times["ours"] if than in self.times else None
 
     def rate(self, who="ours"):
-        """TFLOP/s of a product, GB/s of a scan (each element read once and written once); none for an absent rival."""
+        """TFLOP/s of a product, GB/s of a scan (each element read once and written once); none for an absent
+        rival."""
         if who not in self.times:
             return None
         if self.family == "gemm":
@@ -101,7 +118,11 @@ class File:
                 raise BadResult("partial: the run was interrupted before all was measured, take it again")
             self.machine, self.date, self.commit = content["machine"], content["date"], content["commit"]
             self.name = self.machine["name"]
-            records = [(number, record) for number, record in enumerate(content["records"]) if "refused" not in record]
+            records = [
+                (number, record)
+                for number, record in enumerate(content["records"])
+                if "refused" not in record
+            ]
             for _, record in records:
                 require_sensible(record)
             self.figures = [Figure(record, self, number) for number, record in records]
@@ -127,10 +148,14 @@ def require_sensible(record):
 
 
 class Results:
-    """What counts of a folder of result files: those of the machine measured last, and of several figures of one thing the newest."""
+    """What counts of a folder of result files: those of the machine measured last, and of several figures of
+    one thing the newest."""
 
     def __init__(self, folder):
-        files = sorted((File(path) for path in sorted(pathlib.Path(folder).glob("*.json"))), key=lambda file: (file.date, file.path.name))
+        files = sorted(
+            (File(path) for path in sorted(pathlib.Path(folder).glob("*.json"))),
+            key=lambda file: (file.date, file.path.name),
+        )
         self.files = [file for file in files if file.name == files[-1].name]
         self.figures = {}
         for file in self.files:
@@ -138,7 +163,8 @@ class Results:
                 self.figures[figure.key] = figure
 
     def steps(self, ladder):
-        """The steps of a ladder in their order: that of the file that knows most of them, the newest of several."""
+        """The steps of a ladder in their order: that of the file that knows most of them, the newest of
+        several."""
         lists = [[f.step for f in file.figures if f.kernel.startswith(prefix(ladder))] for file in self.files]
         order = []
         for steps in sorted(reversed(lists), key=lambda steps: -len(set(steps))):
@@ -146,13 +172,22 @@ class Results:
         return order
 
     def of_ladder(self, ladder, protocol):
-        return [f for f in self.figures.values() if f.kernel.startswith(prefix(ladder)) and (f.protocol, f.type) == (protocol, type_of(ladder))]
+        return [
+            f
+            for f in self.figures.values()
+            if f.kernel.startswith(prefix(ladder)) and (f.protocol, f.type) == (protocol, type_of(ladder))
+        ]
 
     def shapes(self, ladder, protocol="rested"):
-        return sorted({f.shape for f in self.of_ladder(ladder, protocol)}, key=lambda shape: (len(set(shape)) > 1, shape))
+        return sorted(
+            {f.shape for f in self.of_ladder(ladder, protocol)},
+            key=lambda shape: (len(set(shape)) > 1, shape),
+        )
 
     def find(self, ladder, step, shape, protocol="rested"):
-        return self.figures.get((f"{prefix(ladder)}{step}", shape, protocol, "nn", "uniform", type_of(ladder), *NO_LIST))
+        return self.figures.get(
+            (f"{prefix(ladder)}{step}", shape, protocol, "nn", "uniform", type_of(ladder), *NO_LIST)
+        )
 
     def product(self, precision, shape, protocol="rested", layout="nn", data="normal"):
         """What bench gemm measured of the public product."""
@@ -160,11 +195,23 @@ class Results:
 
     def products(self, **wanted):
         """All that bench gemm measured with these values: precision, shape, protocol, layout, data."""
-        found = [f for f in self.figures.values() if f.family == "gemm" and f.kernel in ("gemm.fp32", "gemm.strict") and not f.set]
-        return [f for f in found if all({"precision": f.step}.get(key, getattr(f, key, None)) == value for key, value in wanted.items())]
+        found = [
+            f
+            for f in self.figures.values()
+            if f.family == "gemm" and f.kernel in ("gemm.fp32", "gemm.strict") and not f.set
+        ]
+        return [
+            f
+            for f in found
+            if all(
+                {"precision": f.step}.get(key, getattr(f, key, None)) == value
+                for key, value in wanted.items()
+            )
+        ]
 
     def lists(self, kind):
-        """What bench gemm measured of lists of a kind: suite, random, serving or map. By the list's name, the figures of its newest file, in their order."""
+        """What bench gemm measured of lists of a kind: suite, random, serving or map. By the list's name, the
+        figures of its newest file, in their order."""
         found = {}
         for file in self.files:
             for name in dict.fromkeys(f.set for f in file.figures if f.set and f.set.split()[0] == kind):
@@ -177,7 +224,11 @@ class Results:
 
     def other_sums(self, protocol="rested"):
         """The same of sums by row, by key and in wider types."""
-        return [f for f in self.figures.values() if f.kernel in ("scan.rows", "scan.by-key", "scan.wider") and f.protocol == protocol]
+        return [
+            f
+            for f in self.figures.values()
+            if f.kernel in ("scan.rows", "scan.by-key", "scan.wider") and f.protocol == protocol
+        ]
 
     def own_scans(self, protocol="rested"):
         """The same of scans with a type and an operator of one's own."""
@@ -189,7 +240,8 @@ class Results:
         return max(known, key=lambda f: (f.file.date, f.file.path.name), default=None)
 
     def gains(self, ladder, shape, protocol="rested"):
-        """Per step the gain in speed over the step before it that was measured: 0.1 is 10 %, negative a loss; none for the first."""
+        """Per step the gain in speed over the step before it that was measured: 0.1 is 10 %, negative a loss;
+        none for the first."""
         gains, before = {}, None
         for step in self.steps(ladder):
             figure = self.find(ladder, step, shape, protocol)
@@ -203,7 +255,11 @@ def shape_text(shape):
     if len(shape) == 3:
         return f"{shape[0]}³" if len(set(shape)) == 1 else "×".join(map(str, shape))
     n = shape[0]
-    return "2" + str(n.bit_length() - 1).translate(str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹")) if n & (n - 1) == 0 else str(n)
+    return (
+        "2" + str(n.bit_length() - 1).translate(str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹"))
+        if n & (n - 1) == 0
+        else str(n)
+    )
 
 
 def geometric_mean(values):

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Pictures of many products: speed by arithmetic intensity under a roof, and maps of M x N. SVG, written by hand so that it needs no library."""
+"""Pictures of many products: speed by arithmetic intensity under a roof, and maps of M x N. SVG, written by
+hand so that it needs no library."""
 import math
 
 from ladder_plot import FAINT, GRID, number, text
@@ -18,7 +19,11 @@ class Cloud:
         self.label, self.colour, self.points, self.hollow = label, colour, points, hollow
 
     def drawn(self, x, y):
-        look = f'fill="none" stroke="{self.colour}" stroke-width="1.2"' if self.hollow else f'fill="{self.colour}" fill-opacity="0.75"'
+        look = (
+            f'fill="none" stroke="{self.colour}" stroke-width="1.2"'
+            if self.hollow
+            else f'fill="{self.colour}" fill-opacity="0.75"'
+        )
         return f'<circle cx="{x:.1f}" cy="{y:.1f}" r="3" {look}/>'
 
 
@@ -29,14 +34,15 @@ class Logarithmic:
         low, high = math.floor(math.log10(min(values))), math.ceil(math.log10(max(values)))
         high = max(high, low + 1)
         self.first, self.start, self.factor = low, start, (end - start) / (high - low)
-        self.marks = [10.0 ** power for power in range(low, high + 1)]
+        self.marks = [10.0**power for power in range(low, high + 1)]
 
     def __call__(self, value):
         return self.start + (math.log10(value) - self.first) * self.factor
 
 
 def rooflines(title, subtitle, along, up, panels, memory, arithmetic, footnotes=()):
-    """`panels` are pairs of a title and clouds; the roof rises with `memory`, TFLOP/s for each operation per byte, up to `arithmetic`."""
+    """`panels` are pairs of a title and clouds; the roof rises with `memory`, TFLOP/s for each operation per
+    byte, up to `arithmetic`."""
     points = [point for _, clouds in panels for cloud in clouds for point in cloud.points]
     ridge = arithmetic / memory
     intensities, speeds = [x for x, _ in points] + [ridge], [y for _, y in points] + [arithmetic]
@@ -52,11 +58,15 @@ def rooflines(title, subtitle, along, up, panels, memory, arithmetic, footnotes=
         x_of, y_of = Logarithmic(intensities, left, end), Logarithmic(speeds, bottom, top)
         out.append(text(left, top - 10, called, 13, weight="bold"))
         for mark in y_of.marks:
-            out += [f'<line x1="{left:.1f}" y1="{y_of(mark):.1f}" x2="{end:.1f}" y2="{y_of(mark):.1f}" stroke="{GRID}"/>',
-                    text(left - 8, y_of(mark) + 4, number(mark), 12, FAINT, "end")]
+            out += [
+                f'<line x1="{left:.1f}" y1="{y_of(mark):.1f}" x2="{end:.1f}" y2="{y_of(mark):.1f}" stroke="{GRID}"/>',
+                text(left - 8, y_of(mark) + 4, number(mark), 12, FAINT, "end"),
+            ]
         for mark in x_of.marks:
-            out += [f'<line x1="{x_of(mark):.1f}" y1="{top}" x2="{x_of(mark):.1f}" y2="{bottom}" stroke="{GRID}"/>',
-                    text(x_of(mark), bottom + 18, number(mark), 12, FAINT, "middle")]
+            out += [
+                f'<line x1="{x_of(mark):.1f}" y1="{top}" x2="{x_of(mark):.1f}" y2="{bottom}" stroke="{GRID}"/>',
+                text(x_of(mark), bottom + 18, number(mark), 12, FAINT, "middle"),
+            ]
         lowest = max(x_of.marks[0], y_of.marks[0] / memory)
         roof = [(lowest, lowest * memory), (ridge, arithmetic), (x_of.marks[-1], arithmetic)]
         path = " ".join(f"{x_of(x):.1f},{y_of(y):.1f}" for x, y in roof)
@@ -97,14 +107,23 @@ def maps(title, subtitle, panels, footnotes=()):
         lower = upper + len(of) * side
         out.append(text(left, upper - 10, called, 13, weight="bold"))
         for row, m in enumerate(of):
-            out.append(text(left - 6, upper + (row + .5) * side + 4, size_text(m), 11, FAINT, "end"))
-            out.append(text(left + (row + .5) * side, lower + 14, size_text(m), 11, FAINT, "middle"))
+            out.append(text(left - 6, upper + (row + 0.5) * side + 4, size_text(m), 11, FAINT, "end"))
+            out.append(text(left + (row + 0.5) * side, lower + 14, size_text(m), 11, FAINT, "middle"))
             for column, n in enumerate(of):
                 if (m, n) not in cells:
                     continue
                 x, y = left + column * side, upper + row * side
-                out += [f'<rect x="{x:.1f}" y="{y:.1f}" width="{side - 1:.1f}" height="{side - 1:.1f}" fill="{colour_of(cells[m, n])}"/>',
-                        text(x + (side - 1) / 2, y + side / 2 + 3, ratio_text(cells[m, n]), 9, text_colour_of(cells[m, n]), "middle")]
+                out += [
+                    f'<rect x="{x:.1f}" y="{y:.1f}" width="{side - 1:.1f}" height="{side - 1:.1f}" fill="{colour_of(cells[m, n])}"/>',
+                    text(
+                        x + (side - 1) / 2,
+                        y + side / 2 + 3,
+                        ratio_text(cells[m, n]),
+                        9,
+                        text_colour_of(cells[m, n]),
+                        "middle",
+                    ),
+                ]
         out.append(text(left + len(of) * side / 2, lower + 32, "N; M downwards", 12, FAINT, "middle"))
     out += [text(20, bottom + 60 + 18 * line, footnote, 12, FAINT) for line, footnote in enumerate(footnotes)]
     return "\n".join(out) + "\n</svg>\n"

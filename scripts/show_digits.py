@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Shows what the demo computed: nearest neighbours of handwritten digits from a matrix product, and the ink used from a scan.
+"""Shows what the demo computed: nearest neighbours of handwritten digits from a matrix product, and the ink
+used from a scan.
 
 Standard library only: the arrays are the small .npy files of examples/data and of the demo.
 """
@@ -34,7 +35,8 @@ def picture(pixels):
 
 
 def nearest(products, squares):
-    """For one test image: the training image at the smallest distance, |t|^2 - 2 s.t being that distance up to a constant."""
+    """For one test image: the training image at the smallest distance, |t|^2 - 2 s.t being that distance up
+    to a constant."""
     return min(range(len(squares)), key=lambda j: squares[j] - 2 * products[j])
 
 
@@ -51,7 +53,9 @@ def show_neighbours(folder, product):
         return images[i * pixels : (i + 1) * pixels]
 
     squares = [sum(x * x for x in image(train, j)) for j in range(train_count)]
-    neighbours = [nearest(products[i * train_count : (i + 1) * train_count], squares) for i in range(test_count)]
+    neighbours = [
+        nearest(products[i * train_count : (i + 1) * train_count], squares) for i in range(test_count)
+    ]
     right = sum(train_labels[j] == test_labels[i] for i, j in enumerate(neighbours))
     wrong = next((i for i, j in enumerate(neighbours) if train_labels[j] != test_labels[i]), None)
 
@@ -61,17 +65,24 @@ def show_neighbours(folder, product):
         j = neighbours[i]
         verdict = "" if train_labels[j] == test_labels[i] else "  (wrong)"
         title = f"a {test_labels[i]}, nearest: a {train_labels[j]}{verdict}"
-        columns.append([title.ljust(36)] + [f"{a}  {b}".ljust(36) for a, b in zip(picture(image(test, i)), picture(image(train, j)))])
+        columns.append(
+            [title.ljust(36)]
+            + [f"{a}  {b}".ljust(36) for a, b in zip(picture(image(test, i)), picture(image(train, j)))]
+        )
     for line in zip(*columns):
         print("  " + "".join(line).rstrip())
-    print(f"  {right} of {test_count} test images have a nearest neighbour that shows the same digit ({100 * right / test_count:.1f} %)")
+    print(
+        f"  {right} of {test_count} test images have a nearest neighbour that shows the same digit ({100 * right / test_count:.1f} %)"
+    )
     return 0 if right > 0.9 * test_count else 1
 
 
 def show_ink(sums):
     (count,), _, totals = read_npy(sums)
     half = next(i for i, total in enumerate(totals) if 2 * total >= totals[-1])
-    print(f"  writing {count} digits takes {totals[-1]} dots of ink; half of it is used up by digit {half + 1}")
+    print(
+        f"  writing {count} digits takes {totals[-1]} dots of ink; half of it is used up by digit {half + 1}"
+    )
     return 0 if all(a <= b for a, b in zip(totals, totals[1:])) else 1
 
 
@@ -85,7 +96,11 @@ def main():
     ink.add_argument("sums", type=pathlib.Path)
     given = arguments.parse_args()
     try:
-        return show_neighbours(given.folder, given.product) if given.what == "neighbours" else show_ink(given.sums)
+        return (
+            show_neighbours(given.folder, given.product)
+            if given.what == "neighbours"
+            else show_ink(given.sums)
+        )
     except (OSError, ValueError, KeyError) as problem:
         print(f"show_digits.py: {problem}", file=sys.stderr)
         return 1

@@ -2,13 +2,16 @@
 # SPDX-License-Identifier: Apache-2.0
 """The form of the sources, and what clang says about them.
 
-    style.py format          adds the missing license lines and formats every C++ and CUDA file with clang-format
+    style.py format          adds the missing license lines and formats every C++ and CUDA file with
+                             clang-format
     style.py check           says which files lack their license line or are not formatted
-    style.py clang BUILD     compiles the host sources of a configured build with clang++, without making objects
+    style.py clang BUILD     compiles the host sources of a configured build with clang++, without making
+                             objects
     style.py tidy BUILD      runs clang-tidy over them
 
-`clang` and `tidy` remember what was clean, in BUILD/style: a file is looked at again when it, a header that it reaches, or its flags have changed.
-Exit status: 0 if there is nothing to complain about, 1 if there is, 77 if the program that would tell is not installed.
+`clang` and `tidy` remember what was clean, in BUILD/style: a file is looked at again when it, a header that
+it reaches, or its flags have changed. Exit status: 0 if there is nothing to complain about, 1 if there is, 77
+if the program that would tell is not installed.
 """
 import argparse
 import concurrent.futures
@@ -24,10 +27,28 @@ import sys
 import threading
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
-PLACES = ["CMakeLists.txt", "run", ".ci", "bench", "bindings", "cmake", "examples", "include", "python", "scripts", "src", "tests", "tool"]
+PLACES = [
+    "CMakeLists.txt",
+    "run",
+    ".ci",
+    "bench",
+    "bindings",
+    "cmake",
+    "examples",
+    "include",
+    "python",
+    "scripts",
+    "src",
+    "tests",
+    "tool",
+]
 LICENSE = "SPDX-License-Identifier: Apache-2.0"
 FORMATTED = (".cpp", ".hpp", ".cuh", ".cu", ".hpp.in", ".h", ".c")
-HASHED = (".py", ".pyi", ".toml", ".cmake", ".cmake.in")  # with comments that begin with #; so have CMakeLists.txt and scripts without a suffix
+PYTHON = (".py", ".pyi")
+BLACK = ["black", "--skip-magic-trailing-comma", "--line-length", "110"]
+WIDTH = 110  # of comments, which clang-format leaves as they are; that of code stands in .clang-format
+# with comments that begin with #; so have CMakeLists.txt and scripts without a suffix
+HASHED = (".py", ".pyi", ".toml", ".cmake", ".cmake.in")
 AT_ONCE = max(2, os.cpu_count() or 2)
 
 
@@ -84,42 +105,78 @@ def side_by_side(work, things):
         return list(pool.map(work, things))
 
 
-# ---- form --------------------------------------------------------------------------------------------------------------------------------
+# ---- form ------------------------------------------------------------------------------------------------
 
 
 def run_format(root):
-    program = need("clang-format")
+    program, _ = need("clang-format"), need("black")
     files = list(sources(root))
     unlicensed = [path for path in files if lacks_license(path)]
     for path in unlicensed:
         add_license(path)
     formatted = [str(path) for path in files if path.name.endswith(FORMATTED)]
-    side_by_side(lambda group: subprocess.run([program, "-i", *group], cwd=root, check=True), in_groups(formatted))
-    print(f"{len(unlicensed)} license lines added, {len(formatted)} files formatted")
+    python = [str(path) for path in files if path.name.endswith(PYTHON)]
+    side_by_side(
+        lambda group: subprocess.run([program, "-i", *group], cwd=root, check=True), in_groups(formatted)
+    )
+    if python:
+        subprocess.run([*BLACK, "--quiet", *python], cwd=root, check=True)
+    print(f"{len(unlicensed)} license lines added, {len(formatted) + len(python)} files formatted")
     return 0
 
 
+def unformatted_python(root, files):
+    if not files:
+        return []
+    said = subprocess.run([*BLACK, "--check", *files], cwd=root, capture_output=True, text=True)
+    if said.returncode not in (0, 1):
+        raise RuntimeError(said.stderr)
+    return re.findall(r"^would reformat (.+)$", said.stderr, re.MULTILINE)
+
+
+def wide_comments(root, files):
+    """Lines that are a comment and longer than WIDTH. An expectation of a test stays on its line."""
+    for name in files:
+        for number, line in enumerate((root / name).read_text().splitlines(), 1):
+            if len(line) > WIDTH and re.match(r"\s*//", line) and "FOUND" not in line:
+                yield f"{name}:{number}: a comment of {len(line)} columns: expected at most {WIDTH}"
+
+
 def run_check(root):
-    program = need("clang-format")
+    program, _ = need("clang-format"), need("black")
     faults = []
 
     def unformatted(group):
-        said = subprocess.run([program, "--dry-run", "-Werror", "--ferror-limit=1", *group], cwd=root, capture_output=True, text=True)
+        said = subprocess.run(
+            [program, "--dry-run", "-Werror", "--ferror-limit=1", *group],
+            cwd=root,
+            capture_output=True,
+            text=True,
+        )
         if said.returncode != 0 and "clang-format-violations" not in said.stderr:
             raise RuntimeError(said.stderr)
-        return sorted(set(re.findall(r"^(.+?):\d+:\d+: error: .*clang-format-violations", said.stderr, re.MULTILINE)))
+        return sorted(
+            set(re.findall(r"^(.+?):\d+:\d+: error: .*clang-format-violations", said.stderr, re.MULTILINE))
+        )
 
     files = list(sources(root))
-    faults += [f"{path.relative_to(root)}: lacks the line '{comment_of(path)} {LICENSE}'" for path in files if lacks_license(path)]
+    faults += [
+        f"{path.relative_to(root)}: lacks the line '{comment_of(path)} {LICENSE}'"
+        for path in files
+        if lacks_license(path)
+    ]
     formatted = [str(path.relative_to(root)) for path in files if path.name.endswith(FORMATTED)]
     for found in side_by_side(unformatted, in_groups(formatted)):
         faults += [f"{path}: is not formatted" for path in found]
+    python = [str(path.relative_to(root)) for path in files if path.name.endswith(PYTHON)]
+    faults += [f"{path}: is not formatted" for path in unformatted_python(root, python)]
+    faults += wide_comments(root, formatted)
     print("\n".join(faults))
     print(f"{len(files)} files, {len(faults)} faults{'; ./run format removes them' if faults else ''}")
     return 1 if faults else 0
 
 
-# ---- clang -------------------------------------------------------------------------------------------------------------------------------
+# ---- clang -----------------------------------------------------------------------------------------------
 
 INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]*[<"]([^>"\n]+)[>"]', re.MULTILINE)
 
@@ -135,7 +192,10 @@ class Reach:
         if path not in self.known:
             text = path.read_text(errors="replace")
             near = [*self.folders, path.parent]
-            self.known[path] = [next((folder / name for folder in near if (folder / name).is_file()), None) for name in INCLUDE.findall(text)]
+            self.known[path] = [
+                next((folder / name for folder in near if (folder / name).is_file()), None)
+                for name in INCLUDE.findall(text)
+            ]
         return filter(None, self.known[path])
 
     def of(self, path):
@@ -149,15 +209,22 @@ class Reach:
 
 
 def host_sources(root, build):
-    """What a build compiles by the C++ compiler of library and tool, with the flags that matter to another compiler. The checker is for g++ alone."""
+    """What a build compiles by the C++ compiler of library and tool, with the flags that matter to another
+    compiler. The checker is for g++ alone."""
     taken = {}
     for entry in json.loads((build / "compile_commands.json").read_text()):
         path = pathlib.Path(entry["directory"], entry["file"]).resolve()
         words = shlex.split(entry["command"])
         folder = pathlib.Path(entry["directory"])
         near = [str(path.relative_to(base)) for base in (root, build) if path.is_relative_to(base)]
-        ours = path.suffix == ".cpp" and near and re.match(r"(src|tool)/", near[-1]) and "/CMakeFiles/" not in near[-1]
-        if not ours or re.match(r"src/checker/", near[-1]) or not path.is_file():  # one that the build makes may not be there yet
+        ours = (
+            path.suffix == ".cpp"
+            and near
+            and re.match(r"(src|tool)/", near[-1])
+            and "/CMakeFiles/" not in near[-1]
+        )
+        # one that the build makes may not be there yet
+        if not ours or re.match(r"src/checker/", near[-1]) or not path.is_file():
             continue
         flags = []
         for at, word in enumerate(words):
@@ -200,10 +267,14 @@ class Stamps:
 
 
 def look_at_all(root, build, name, command_for, wanted=lambda path: True, extra=(), changed=None):
-    """Runs a command for each source that has changed; whatever it says, or any status but 0, is a finding."""
+    """Runs a command for each source that has changed; whatever it says, or any status but 0, is a
+    finding."""
     stamps, reach, work = Stamps(build / "style" / name), Reach(root), []
-    everything = [(path, *rest) for path, rest in host_sources(root, build)
-                  if wanted(path) and (changed is None or not changed.isdisjoint(reach.of(path)))]
+    everything = [
+        (path, *rest)
+        for path, rest in host_sources(root, build)
+        if wanted(path) and (changed is None or not changed.isdisjoint(reach.of(path)))
+    ]
     if not everything and changed is None:
         sys.exit(f"{build} has no host sources of this project: expected a configured build")
     for path, folder, flags in everything:
@@ -217,7 +288,10 @@ def look_at_all(root, build, name, command_for, wanted=lambda path: True, extra=
     def show(text):
         with printing:  # what is in a header is seen from many sources
             place = re.compile(r"\S+:\d+:\d+: (warning|error)")
-            print("\n".join(line for line in text.splitlines() if not (place.match(line) and line in seen)), flush=True)
+            print(
+                "\n".join(line for line in text.splitlines() if not (place.match(line) and line in seen)),
+                flush=True,
+            )
             seen.update(text.splitlines())
 
     def look(item):
@@ -233,26 +307,47 @@ def look_at_all(root, build, name, command_for, wanted=lambda path: True, extra=
         return [path]
 
     found = [path for paths in side_by_side(look, work) for path in paths]
-    print(f"{name}: {len(everything)} files, {len(everything) - len(work)} unchanged since they were clean, {len(found)} with findings")
+    print(
+        f"{name}: {len(everything)} files, {len(everything) - len(work)} unchanged since they were clean, {len(found)} with findings"
+    )
     return 1 if found else 0
 
 
 def run_clang(root, build, since=None):
     program = need("clang++")
-    said = subprocess.run([program, "--version"], capture_output=True, text=True, check=True).stdout.splitlines()[0]
+    said = subprocess.run(
+        [program, "--version"], capture_output=True, text=True, check=True
+    ).stdout.splitlines()[0]
 
     def command(path, flags):
-        return [program, *flags, "-fsyntax-only", "-Wall", "-Wextra", "-Werror", "-Wno-unknown-warning-option", str(path)]
+        return [
+            program,
+            *flags,
+            "-fsyntax-only",
+            "-Wall",
+            "-Wextra",
+            "-Werror",
+            "-Wno-unknown-warning-option",
+            str(path),
+        ]
 
-    return look_at_all(root, build, "clang", command, extra=[stamp_of_version(build, said)],
-                       changed=changed_since(root, since) if since else None)
+    return look_at_all(
+        root,
+        build,
+        "clang",
+        command,
+        extra=[stamp_of_version(build, said)],
+        changed=changed_since(root, since) if since else None,
+    )
 
 
 def changed_since(root, commit):
     """The files that differ from a commit; None, which stands for all, where git does not know it."""
+
     def git(*words):
         done = subprocess.run(["git", "-C", str(root), *words], capture_output=True, text=True)
         return done.stdout.splitlines() if done.returncode == 0 else None
+
     differing, new = git("diff", "--name-only", commit), git("ls-files", "--others", "--exclude-standard")
     return None if differing is None or new is None else {root / name for name in differing + new}
 
@@ -262,11 +357,27 @@ def run_tidy(root, build, since=None):
     said = subprocess.run([program, "--version"], capture_output=True, text=True, check=True).stdout
 
     def command(path, flags):
-        return [program, "--quiet", "--warnings-as-errors=*", f"--config-file={root / '.clang-tidy'}", str(path), "--", *flags, "-Wno-everything"]
+        return [
+            program,
+            "--quiet",
+            "--warnings-as-errors=*",
+            f"--config-file={root / '.clang-tidy'}",
+            str(path),
+            "--",
+            *flags,
+            "-Wno-everything",
+        ]
 
     hand_written = lambda path: path.is_relative_to(root) and not path.is_relative_to(build)
-    return look_at_all(root, build, "tidy", command, hand_written, [root / ".clang-tidy", stamp_of_version(build, said)],
-                       changed_since(root, since) if since else None)
+    return look_at_all(
+        root,
+        build,
+        "tidy",
+        command,
+        hand_written,
+        [root / ".clang-tidy", stamp_of_version(build, said)],
+        changed_since(root, since) if since else None,
+    )
 
 
 def stamp_of_version(build, said):
@@ -278,10 +389,14 @@ def stamp_of_version(build, said):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("what", choices=["format", "check", "clang", "tidy"])
     parser.add_argument("build", nargs="?", type=pathlib.Path)
-    parser.add_argument("--since", metavar="COMMIT", help="clang, tidy: only sources that a change since then reaches")
+    parser.add_argument(
+        "--since", metavar="COMMIT", help="clang, tidy: only sources that a change since then reaches"
+    )
     parser.add_argument("--root", type=pathlib.Path, default=ROOT)
     arguments = parser.parse_args()
     root = arguments.root.resolve()
@@ -291,7 +406,9 @@ def main():
         return run_check(root)
     if arguments.build is None:
         parser.error(f"{arguments.what} needs a build folder")
-    return (run_clang if arguments.what == "clang" else run_tidy)(root, arguments.build.resolve(), arguments.since)
+    return (run_clang if arguments.what == "clang" else run_tidy)(
+        root, arguments.build.resolve(), arguments.since
+    )
 
 
 if __name__ == "__main__":

@@ -4,11 +4,13 @@
 
     time_clients.py [--only PART] [--rounds N] [--commit ID] [--output FILE] LIBRARIES
 
-LIBRARIES is a folder with libantiphase.so.0 and libantiphase_cublas.so. The Python package is taken from the tree that this script lies in.
-Clients of PyTorch and CuPy run in one process each, in which antiphase.enable() and disable() take turns; JAX asks the dynamic linker for
-cuBLAS once, so that its processes take turns, every other one with the library preloaded. A client runs once each way before it is timed.
-PART selects the clients whose names contain it. FILE receives the medians and quartiles as JSON, a series as in bench/results/experiments.
-Exit status: 0 if each client ran and its results agree, 1 if not, 2 for arguments that make no sense.
+LIBRARIES is a folder with libantiphase.so.0 and libantiphase_cublas.so. The Python package is taken from the
+tree that this script lies in. Clients of PyTorch and CuPy run in one process each, in which
+antiphase.enable() and disable() take turns; JAX asks the dynamic linker for cuBLAS once, so that its
+processes take turns, every other one with the library preloaded. A client runs once each way before it is
+timed. PART selects the clients whose names contain it. FILE receives the medians and quartiles as JSON, a
+series as in bench/results/experiments. Exit status: 0 if each client ran and its results agree, 1 if not, 2
+for arguments that make no sense.
 """
 import argparse
 import datetime
@@ -24,21 +26,31 @@ import time
 from clients_on_gpu import of_python, require_libraries
 
 FRAMEWORKS = ("torch", "cupy", "jax")
-METHOD = ("scripts/time_clients.py: with and without antiphase by turns, {rounds} rounds after one each way; torch between two events, CuPy and JAX "
-          "by the host's clock; calls included. FP32 with TF32 off. difference: of results, relative to the Frobenius norm, or of losses.")
+METHOD = (
+    "scripts/time_clients.py: with and without antiphase by turns, {rounds} rounds after one each way; torch between two events, CuPy and JAX "
+    "by the host's clock; calls included. FP32 with TF32 off. difference: of results, relative to the Frobenius norm, or of losses."
+)
 
 
 def summary(us):
     ordered = sorted(us)
     quartile = len(ordered) // 4
-    return {"us": round(statistics.median(ordered), 1), "lower_quartile": round(ordered[quartile], 1), "upper_quartile": round(ordered[-1 - quartile], 1)}
+    return {
+        "us": round(statistics.median(ordered), 1),
+        "lower_quartile": round(ordered[quartile], 1),
+        "upper_quartile": round(ordered[-1 - quartile], 1),
+    }
 
 
 def series(name, cublas, antiphase, **more):
-    return {"name": name, "variants": [{"what": "cuBLAS"} | summary(cublas), {"what": "antiphase"} | summary(antiphase)]} | more
+    return {
+        "name": name,
+        "variants": [{"what": "cuBLAS"} | summary(cublas), {"what": "antiphase"} | summary(antiphase)],
+    } | more
 
 
-# ---- Clients of PyTorch -----------------------------------------------------------------------------------------------------------------
+# ---- Clients of PyTorch ----------------------------------------------------------------------------------
+
 
 def gpt(torch, vocabulary, width, layers, heads, context):
     """A language model of the kind of GPT-2."""
@@ -52,8 +64,13 @@ def gpt(torch, vocabulary, width, layers, heads, context):
             self.up, self.down = nn.Linear(width, 4 * width), nn.Linear(4 * width, width)
 
         def forward(self, x):
-            q, k, v = (part.unflatten(-1, (heads, -1)).transpose(1, 2) for part in self.projections(self.before_attention(x)).chunk(3, dim=-1))
-            x = x + self.out(functional.scaled_dot_product_attention(q, k, v, is_causal=True).transpose(1, 2).flatten(2))
+            q, k, v = (
+                part.unflatten(-1, (heads, -1)).transpose(1, 2)
+                for part in self.projections(self.before_attention(x)).chunk(3, dim=-1)
+            )
+            x = x + self.out(
+                functional.scaled_dot_product_attention(q, k, v, is_causal=True).transpose(1, 2).flatten(2)
+            )
             return x + self.down(functional.gelu(self.up(self.before_mlp(x))))
 
     class Model(nn.Module):
@@ -64,7 +81,9 @@ def gpt(torch, vocabulary, width, layers, heads, context):
             self.norm, self.logits = nn.LayerNorm(width), nn.Linear(width, vocabulary, bias=False)
 
         def forward(self, tokens):
-            return self.logits(self.norm(self.blocks(self.token(tokens) + self.place.weight[:tokens.shape[1]])))
+            return self.logits(
+                self.norm(self.blocks(self.token(tokens) + self.place.weight[: tokens.shape[1]]))
+            )
 
     return Model().cuda()
 
@@ -74,7 +93,8 @@ def loss_of(torch, model, tokens, following):
 
 
 def torch_clients(torch):
-    """name: a function that makes the client, which returns its result or none. Each is made, timed and dropped before the next one."""
+    """name: a function that makes the client, which returns its result or none. Each is made, timed and
+    dropped before the next one."""
     generator = torch.Generator("cuda").manual_seed(1)
 
     def randn(*shape):
@@ -101,6 +121,7 @@ def torch_clients(torch):
             by.zero_grad()
             model(x).square().mean().backward()
             by.step()
+
         return step
 
     def gpt2(train):
@@ -117,17 +138,21 @@ def torch_clients(torch):
         def forward():
             with torch.no_grad():
                 return model(tokens)
+
         return step if train else forward
 
     def encoder_step():
         layer = torch.nn.TransformerEncoderLayer(768, 12, 3072, dropout=0, batch_first=True)
-        model, x = torch.nn.TransformerEncoder(layer, 6, enable_nested_tensor=False).cuda(), randn(8, 1024, 768)
+        model, x = torch.nn.TransformerEncoder(layer, 6, enable_nested_tensor=False).cuda(), randn(
+            8, 1024, 768
+        )
         by = torch.optim.AdamW(model.parameters(), lr=1e-6, fused=True)
 
         def step():
             by.zero_grad()
             model(x).square().mean().backward()
             by.step()
+
         return step
 
     def muon():
@@ -139,6 +164,7 @@ def torch_clients(torch):
                 a = x @ x.T
                 x = 3.4445 * x + (-4.775 * a + 2.0315 * (a @ a)) @ x
             return x
+
         return steps
 
     def factors(function, extent, definite=False):
@@ -148,23 +174,40 @@ def torch_clients(torch):
 
         def run():
             function(a)
+
         return run
 
-    made = {f"torch: product {m} x {n} x {k}": functools.partial(product, m, n, k) for m, n, k in (
-        (512, 512, 512), (1024, 1024, 1024), (4096, 4096, 4096), (1, 4096, 4096), (16, 4096, 4096), (7680, 7680, 128))}
-    made |= {f"torch: bmm {count} of {extent}^3": functools.partial(bmm, count, extent) for count, extent in ((64, 512), (1000, 128))}
-    made |= {"torch: addmm 6000 x 6000 x 256, beta 1": functools.partial(added, 6000, 6000, 256),
-             "torch: addmm 5999 x 5999 x 256, beta 1": functools.partial(added, 5999, 5999, 256),
-             "torch: MLP step, 4 layers of 4096, 8192 rows": mlp_step,
-             "torch: GPT-2 124M step, 8 x 1024 tokens": functools.partial(gpt2, True),
-             "torch: GPT-2 124M forward, 8 x 1024 tokens": functools.partial(gpt2, False),
-             "torch: encoder step, 6 layers of 768, 8 x 1024 tokens": encoder_step,
-             "torch: Muon, 4096": muon}
+    made = {
+        f"torch: product {m} x {n} x {k}": functools.partial(product, m, n, k)
+        for m, n, k in (
+            (512, 512, 512),
+            (1024, 1024, 1024),
+            (4096, 4096, 4096),
+            (1, 4096, 4096),
+            (16, 4096, 4096),
+            (7680, 7680, 128),
+        )
+    }
+    made |= {
+        f"torch: bmm {count} of {extent}^3": functools.partial(bmm, count, extent)
+        for count, extent in ((64, 512), (1000, 128))
+    }
+    made |= {
+        "torch: addmm 6000 x 6000 x 256, beta 1": functools.partial(added, 6000, 6000, 256),
+        "torch: addmm 5999 x 5999 x 256, beta 1": functools.partial(added, 5999, 5999, 256),
+        "torch: MLP step, 4 layers of 4096, 8192 rows": mlp_step,
+        "torch: GPT-2 124M step, 8 x 1024 tokens": functools.partial(gpt2, True),
+        "torch: GPT-2 124M forward, 8 x 1024 tokens": functools.partial(gpt2, False),
+        "torch: encoder step, 6 layers of 768, 8 x 1024 tokens": encoder_step,
+        "torch: Muon, 4096": muon,
+    }
     linear = torch.linalg
     for extent in (8192, 16384):
-        made |= {f"torch: cholesky {extent}": functools.partial(factors, linear.cholesky, extent, True),
-                 f"torch: lu_factor {extent}": functools.partial(factors, linear.lu_factor, extent),
-                 f"torch: qr {extent}": functools.partial(factors, linear.qr, extent)}
+        made |= {
+            f"torch: cholesky {extent}": functools.partial(factors, linear.cholesky, extent, True),
+            f"torch: lu_factor {extent}": functools.partial(factors, linear.lu_factor, extent),
+            f"torch: qr {extent}": functools.partial(factors, linear.qr, extent),
+        }
     made["torch: eigh 4096"] = functools.partial(factors, linear.eigh, 4096, True)
     return made
 
@@ -175,12 +218,21 @@ LOSSES = f"torch: losses of {LOSS_STEPS} steps, 6 layers of 512"
 
 def torch_loss_curve(torch, antiphase):
     """The largest difference of losses over so many steps of training, relative to the loss with cuBLAS."""
+
     def curve():
         torch.manual_seed(1)
         model = gpt(torch, 512, 512, 6, 8, 512)
-        by, generator, losses = torch.optim.AdamW(model.parameters(), lr=1e-3), torch.Generator("cuda").manual_seed(5), []
+        by, generator, losses = (
+            torch.optim.AdamW(model.parameters(), lr=1e-3),
+            torch.Generator("cuda").manual_seed(5),
+            [],
+        )
         for _ in range(LOSS_STEPS):
-            tokens = torch.arange(513, device="cuda") * torch.randint(1, 9, (8, 1), device="cuda", generator=generator) % 512
+            tokens = (
+                torch.arange(513, device="cuda")
+                * torch.randint(1, 9, (8, 1), device="cuda", generator=generator)
+                % 512
+            )
             loss = loss_of(torch, model, tokens[:, :-1], tokens[:, 1:])
             by.zero_grad()
             loss.backward()
@@ -191,7 +243,11 @@ def torch_loss_curve(torch, antiphase):
     stock = curve()
     with antiphase.enabled():
         ours = curve()
-    return {"name": LOSSES, "difference": max(abs(a - b) / abs(a) for a, b in zip(stock, ours)), "steps": LOSS_STEPS}
+    return {
+        "name": LOSSES,
+        "difference": max(abs(a - b) / abs(a) for a, b in zip(stock, ours)),
+        "steps": LOSS_STEPS,
+    }
 
 
 def torch_within(options):
@@ -237,7 +293,8 @@ def torch_within(options):
         options.write(torch_loss_curve(torch, antiphase))
 
 
-# ---- Clients of CuPy and JAX ------------------------------------------------------------------------------------------------------------
+# ---- Clients of CuPy and JAX -----------------------------------------------------------------------------
+
 
 def host_us(call, calls, wait):
     wait()
@@ -258,7 +315,10 @@ def cupy_within(options):
         name = f"cupy: a @ b of {extent}"
         if options.only not in name:
             continue
-        a, b = (cupy.random.default_rng(seed).standard_normal((extent, extent), dtype="float32") for seed in (1, 2))
+        a, b = (
+            cupy.random.default_rng(seed).standard_normal((extent, extent), dtype="float32")
+            for seed in (1, 2)
+        )
         stock = a @ b
         with antiphase.enabled():
             ours = a @ b
@@ -289,6 +349,7 @@ def jax_within(options):
 
         def call():
             last[0] = dot(a)
+
         us = [host_us(call, 5, lambda: last[0].block_until_ready()) for _ in range(options.rounds)]
         options.write({"extent": extent, "us": us, "first": [float(x) for x in result[0, :64]]})
 
@@ -309,16 +370,38 @@ def jax_series(options):
     for extent, (stock, ours) in runs.items():
         first, second = stock[0]["first"], ours[0]["first"]
         apart = sum((a - b) ** 2 for a, b in zip(first, second)) ** 0.5 / sum(a * a for a in first) ** 0.5
-        yield series(jax_name(extent), *([us for run in runs_of for us in run["us"]] for runs_of in (stock, ours)), difference=apart)
+        yield series(
+            jax_name(extent),
+            *([us for run in runs_of for us in run["us"]] for runs_of in (stock, ours)),
+            difference=apart,
+        )
 
 
-# ---- The program ------------------------------------------------------------------------------------------------------------------------
+# ---- The program -----------------------------------------------------------------------------------------
+
 
 def within(framework, options, **environment):
     """Yields what a process of its own writes, a JSON value a line, as it comes."""
-    environment = os.environ | of_python(options.libraries) | {
-        "ANTIPHASE_REPORT": "0", "LD_LIBRARY_PATH": f"{options.libraries}:{os.environ.get('LD_LIBRARY_PATH', '')}"} | environment
-    command = [sys.executable, __file__, "--within", framework, "--rounds", str(options.rounds), "--only", options.only, str(options.libraries)]
+    environment = (
+        os.environ
+        | of_python(options.libraries)
+        | {
+            "ANTIPHASE_REPORT": "0",
+            "LD_LIBRARY_PATH": f"{options.libraries}:{os.environ.get('LD_LIBRARY_PATH', '')}",
+        }
+        | environment
+    )
+    command = [
+        sys.executable,
+        __file__,
+        "--within",
+        framework,
+        "--rounds",
+        str(options.rounds),
+        "--only",
+        options.only,
+        str(options.libraries),
+    ]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=environment) as process:
         for line in process.stdout:
             yield json.loads(line)
@@ -337,13 +420,17 @@ def shown(found):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("libraries", type=pathlib.Path, metavar="LIBRARIES")
     parser.add_argument("--only", default="", metavar="PART")
     parser.add_argument("--rounds", type=int, default=7)
     parser.add_argument("--commit", default="unknown")
     parser.add_argument("--output", type=pathlib.Path)
-    parser.add_argument("--most-apart", type=float, default=1e-5, help="the largest difference that is agreement")
+    parser.add_argument(
+        "--most-apart", type=float, default=1e-5, help="the largest difference that is agreement"
+    )
     parser.add_argument("--within", choices=FRAMEWORKS, help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.rounds < 1:
@@ -364,12 +451,29 @@ def main():
             failed = True
             print(f"time_clients.py: {error}", file=sys.stderr)
     if options.output:
-        machine = subprocess.run(["nvidia-smi", "--query-gpu=name,driver_version", "--format=csv,noheader"], text=True, capture_output=True, check=True).stdout
+        machine = subprocess.run(
+            ["nvidia-smi", "--query-gpu=name,driver_version", "--format=csv,noheader"],
+            text=True,
+            capture_output=True,
+            check=True,
+        ).stdout
         name, driver = machine.splitlines()[0].split(", ")
-        options.output.write_text(json.dumps({
-            "schema": 1, "command": "experiment", "question": "what libantiphase_cublas.so brings to unmodified programs",
-            "date": datetime.datetime.now(datetime.timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ"), "machine": {"name": name, "driver": driver},
-            "commit": options.commit, "method": METHOD.format(rounds=options.rounds), "series": found}, indent=1) + "\n")
+        options.output.write_text(
+            json.dumps(
+                {
+                    "schema": 1,
+                    "command": "experiment",
+                    "question": "what libantiphase_cublas.so brings to unmodified programs",
+                    "date": datetime.datetime.now(datetime.timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ"),
+                    "machine": {"name": name, "driver": driver},
+                    "commit": options.commit,
+                    "method": METHOD.format(rounds=options.rounds),
+                    "series": found,
+                },
+                indent=1,
+            )
+            + "\n"
+        )
     sys.exit(failed)
 
 

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Writes include/antiphase/device/wgmma_instructions.cuh and wgmma_tf32_instructions.cuh: inline assembly takes no list of registers from
-a template.
+"""Writes include/antiphase/device/wgmma_instructions.cuh and wgmma_tf32_instructions.cuh: inline assembly
+takes no list of registers from a template.
 
     wgmma_instructions.py           writes the headers
     wgmma_instructions.py --check   exit status 1 if a header is not what would be written
@@ -13,7 +13,8 @@ import sys
 COLUMNS = (64, 128, 256)
 TF32_COLUMNS = (64,)
 HEAD = """// SPDX-License-Identifier: Apache-2.0
-// The wgmma instructions{of} with their lists of registers. Written by scripts/wgmma_instructions.py; change that.
+// The wgmma instructions{of} with their lists of registers.
+// Written by scripts/wgmma_instructions.py; change that.
 #pragma once
 #include <antiphase/core/portable.hpp>
 #include <cstdint>
@@ -32,12 +33,13 @@ TAIL = """
 
 def in_lines(items, per_line, start, end):
     """The items, some to a line, each line between `start` and `end`; the last one without its comma."""
-    lines = [", ".join(items[i:i + per_line]) for i in range(0, len(items), per_line)]
+    lines = [", ".join(items[i : i + per_line]) for i in range(0, len(items), per_line)]
     return ",\n".join(lines).replace("\n", end + "\n" + start).join((start, end))
 
 
 def instruction(columns, a_in_registers):
-    """One form. The operands after the sum: A (one descriptor or four registers), B, scale-d, and whether A and B are transposed."""
+    """One form. The operands after the sum: A (one descriptor or four registers), B, scale-d, and whether A
+    and B are transposed."""
     registers = columns // 2
     following = iter(range(registers, registers + 9))
     a = [f"%{next(following)}" for _ in range(4 if a_in_registers else 1)]
@@ -47,7 +49,11 @@ def instruction(columns, a_in_registers):
     outputs = in_lines([f'"+f"(sum[{i}])' for i in range(registers)], 8, "                 ", "")
     template = "int TransposedB" if a_in_registers else "int TransposedA, int TransposedB"
     parameter = "const std::uint32_t (&a)[4]" if a_in_registers else "std::uint64_t a"
-    inputs = ['"r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3])' if a_in_registers else '"l"(a)', '"l"(b)', '"r"(static_cast<int>(accumulate))']
+    inputs = [
+        '"r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3])' if a_in_registers else '"l"(a)',
+        '"l"(b)',
+        '"r"(static_cast<int>(accumulate))',
+    ]
     inputs += ['"n"(TransposedB)'] if a_in_registers else ['"n"(TransposedA), "n"(TransposedB)']
     source = "{" + ", ".join(a) + "}" if a_in_registers else a[0]
     return f"""
@@ -86,9 +92,14 @@ def main():
     parser.add_argument("--check", action="store_true", help="compare, write nothing")
     check = parser.parse_args().check
     folder = pathlib.Path(__file__).resolve().parent.parent / "include/antiphase/device"
-    f16 = "".join(instruction(columns, a_in_registers) for columns in COLUMNS for a_in_registers in (False, True))
+    f16 = "".join(
+        instruction(columns, a_in_registers) for columns in COLUMNS for a_in_registers in (False, True)
+    )
     tf32 = "".join(tf32_instruction(columns) for columns in TF32_COLUMNS)
-    for name, of, instructions in (("wgmma_instructions.cuh", "", f16), ("wgmma_tf32_instructions.cuh", " of tf32", tf32)):
+    for name, of, instructions in (
+        ("wgmma_instructions.cuh", "", f16),
+        ("wgmma_tf32_instructions.cuh", " of tf32", tf32),
+    ):
         text = HEAD.replace("{of}", of) + instructions + TAIL
         if not check:
             (folder / name).write_text(text)

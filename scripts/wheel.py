@@ -4,8 +4,9 @@
 
     wheel.py BUILD FOLDER
 
-BUILD is a build folder in which antiphase_shared and antiphase_cublas are built. The wheel's platform is the oldest that has the C library's
-functions which they ask for. Prints the wheel's file and size. Needs pip, scikit-build-core and wheel. Exit status: 0, or 1 with a sentence.
+BUILD is a build folder in which antiphase_shared and antiphase_cublas are built. The wheel's platform is the
+oldest that has the C library's functions which they ask for. Prints the wheel's file and size. Needs pip,
+scikit-build-core and wheel. Exit status: 0, or 1 with a sentence.
 """
 import pathlib
 import re
@@ -20,7 +21,9 @@ OF_THE_SYSTEM = re.compile(r"(libc|libm|libpthread|libdl|librt|ld-linux[\w-]*)\.
 
 
 def run(*command):
-    done = subprocess.run([str(word) for word in command], text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+    done = subprocess.run(
+        [str(word) for word in command], text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT
+    )
     if done.returncode != 0:
         sys.exit(f"wheel.py: {' '.join(map(str, command))} failed:\n{done.stdout}")
     return done.stdout
@@ -30,10 +33,16 @@ def platform_of(libraries):
     """The tag of the platforms that have what the libraries ask for."""
     newest = (2, 17)  # manylinux2014
     for library in libraries:
-        needed = [name for name in re.findall(r"NEEDED.*\[(.*)\]", run("readelf", "--dynamic", "--wide", library)) if not OF_THE_SYSTEM.fullmatch(name)]
+        needed = [
+            name
+            for name in re.findall(r"NEEDED.*\[(.*)\]", run("readelf", "--dynamic", "--wide", library))
+            if not OF_THE_SYSTEM.fullmatch(name)
+        ]
         foreign = set(needed) - {path.name for path in libraries}
         if foreign:
-            sys.exit(f"wheel.py: {library.name} asks for {', '.join(sorted(foreign))}: expected what every Linux has, and what lies beside it")
+            sys.exit(
+                f"wheel.py: {library.name} asks for {', '.join(sorted(foreign))}: expected what every Linux has, and what lies beside it"
+            )
         versions = re.findall(r"GLIBC_(\d+)\.(\d+)", run("objdump", "--dynamic-syms", library))
         newest = max([newest, *((int(major), int(minor)) for major, minor in versions)])
     machine = run("uname", "-m").strip()
@@ -44,17 +53,45 @@ def pack(build, folder):
     with tempfile.TemporaryDirectory(prefix="antiphase-wheel-") as work:
         stage, packed = pathlib.Path(work) / "stage", pathlib.Path(work) / "packed"
         stage.mkdir()
-        shutil.copytree(ROOT / "python/antiphase", stage / "antiphase", ignore=shutil.ignore_patterns("__pycache__", "lib"))
+        shutil.copytree(
+            ROOT / "python/antiphase",
+            stage / "antiphase",
+            ignore=shutil.ignore_patterns("__pycache__", "lib"),
+        )
         for file in ("python/pyproject.toml", "python/README.md", "LICENSE", "NOTICE_THIRD_PARTY"):
             shutil.copy(ROOT / file, stage)
         run("cmake", "--install", build, "--component", "python", "--strip", "--prefix", stage)
         libraries = sorted((stage / "antiphase/lib").glob("*.so*"))
         if len(libraries) != 2:
-            sys.exit(f"wheel.py: {build} has {len(libraries)} of the two libraries: expected a build with the shared library")
+            sys.exit(
+                f"wheel.py: {build} has {len(libraries)} of the two libraries: expected a build with the shared library"
+            )
         platform = platform_of(libraries)
-        run(sys.executable, "-m", "pip", "wheel", stage, "--no-deps", "--no-build-isolation", "--no-index", "--disable-pip-version-check",
-            "--wheel-dir", packed, "--config-settings=wheel.cmake=false", "--config-settings=wheel.platlib=true")
-        run(sys.executable, "-m", "wheel", "tags", "--remove", "--platform-tag", platform, *packed.glob("*.whl"))
+        run(
+            sys.executable,
+            "-m",
+            "pip",
+            "wheel",
+            stage,
+            "--no-deps",
+            "--no-build-isolation",
+            "--no-index",
+            "--disable-pip-version-check",
+            "--wheel-dir",
+            packed,
+            "--config-settings=wheel.cmake=false",
+            "--config-settings=wheel.platlib=true",
+        )
+        run(
+            sys.executable,
+            "-m",
+            "wheel",
+            "tags",
+            "--remove",
+            "--platform-tag",
+            platform,
+            *packed.glob("*.whl"),
+        )
         (wheel,) = packed.glob("*.whl")
         folder.mkdir(parents=True, exist_ok=True)
         return pathlib.Path(shutil.copy(wheel, folder))

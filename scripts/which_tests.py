@@ -4,8 +4,9 @@
 
     which_tests.py BUILD NAME
 
-Prints two lines: the targets that tests whose names begin with NAME need, and a regular expression for their names. BUILD/tests/needs.txt, written
-when the build is configured, says which targets belong to which names. A name that no test begins with is refused with those that are close.
+Prints two lines: the targets that tests whose names begin with NAME need, and a regular expression for their
+names. BUILD/tests/needs.txt, written when the build is configured, says which targets belong to which names.
+A name that no test begins with is refused with those that are close.
 """
 import difflib
 import pathlib
@@ -45,7 +46,9 @@ def main():
     if selection is None:
         known = sorted(known for known in needs)
         close = difflib.get_close_matches(name, known, n=3, cutoff=0.5) or known
-        sys.exit(f"There is no test '{name}': expected the beginning of a test's name, such as {', '.join(close)}")
+        sys.exit(
+            f"There is no test '{name}': expected the beginning of a test's name, such as {', '.join(close)}"
+        )
     print(*selection, sep="\n")
 
 

@@ -1,18 +1,25 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Which tool finds which mutant of tests/checker/mutants: our checker, compute-sanitizer's tools, or a look at the numbers.
+"""Which tool finds which mutant of tests/checker/mutants: our checker, compute-sanitizer's tools, or a look
+at the numbers.
 
-    who_finds_what.py checker PROGRAM                  what the checker says; PROGRAM: test_mutants of a build, whose tests compare with it
-    who_finds_what.py collect PROGRAM FOLDER           copies all that the next one needs; PROGRAM: mutants_on_gpu of a build with CUDA (cmake --build
+    who_finds_what.py checker PROGRAM                  what the checker says; PROGRAM: test_mutants of a
+                                                       build, whose tests compare with it
+    who_finds_what.py collect PROGRAM FOLDER           copies all that the next one needs; PROGRAM:
+                                                       mutants_on_gpu of a build with CUDA (cmake --build
                                                        build/ci --target mutants_on_gpu)
-    who_finds_what.py gpu PROGRAM OUTPUT               on a machine with a GPU, also from the folder collected; OUTPUT: a JSON file
+    who_finds_what.py gpu PROGRAM OUTPUT               on a machine with a GPU, also from the folder
+                                                       collected; OUTPUT: a JSON file
                       [-j JOBS] [--minutes M] [--limit SECONDS] [--only TEXT] [--sanitizer PATH]
-    who_finds_what.py table [--check]                  the tables in docs/who_finds_what.md, from the two files in tests/checker/mutants/results, the
-                                                       programs of tests/checker/plain and the outcome of tests/checker/corpus
+    who_finds_what.py table [--check]                  the tables in docs/who_finds_what.md, from the two
+                                                       files in tests/checker/mutants/results, the programs of
+                                                       tests/checker/plain and the outcome of
+                                                       tests/checker/corpus
 
-A whole round: `checker`; then `collect`, on the machine with the GPU `FOLDER/who_finds_what.py gpu FOLDER/mutants_on_gpu gpu.json`, and the
-file to tests/checker/mutants/results; then `table`. Every run of a mutant has its own process and LIMIT seconds (10), after which the process group
-is killed and the run counts as hanging; one that hangs only under a tool is tried once more, alone. With --check nothing is written. Exit
+A whole round: `checker`; then `collect`, on the machine with the GPU `FOLDER/who_finds_what.py gpu
+FOLDER/mutants_on_gpu gpu.json`, and the file to tests/checker/mutants/results; then `table`. Every run of a
+mutant has its own process and LIMIT seconds (10), after which the process group is killed and the run counts
+as hanging; one that hangs only under a tool is tried once more, alone. With --check nothing is written. Exit
 status: 0 fine, 1 a run or a check failed, 2 usage, 4 no GPU or no compute-sanitizer.
 """
 import argparse
@@ -44,11 +51,18 @@ class Failure(Exception):
         self.status = status
 
 
-# ---- on a GPU ----------------------------------------------------------------------------------------------------------------------
+# ---- on a GPU --------------------------------------------------------------------------------------------
+
 
 def run(command, limit):
     """Exit status (None: it was stopped) and output."""
-    process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, start_new_session=True)
+    process = subprocess.Popen(
+        command,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        start_new_session=True,
+    )
     try:
         output, _ = process.communicate(timeout=limit)
         return process.returncode, output.decode(errors="replace")
@@ -62,7 +76,10 @@ def plain_result(status, output):
     if status is None:
         return {"result": "hangs"}
     words = {0: "right", 1: "wrong", 2: "failed"}
-    return {"result": words.get(status, "failed"), "said": (output.strip().splitlines() or [f"exit status {status}"])[-1][:200]}
+    return {
+        "result": words.get(status, "failed"),
+        "said": (output.strip().splitlines() or [f"exit status {status}"])[-1][:200],
+    }
 
 
 def tool_result(status, output):
@@ -70,13 +87,18 @@ def tool_result(status, output):
     lines = [line.lstrip("= ").strip() for line in output.splitlines() if line.startswith("=========")]
     summary = next((line for line in reversed(lines) if "SUMMARY" in line), "")
     counts = [int(number) for number in re.findall(r"(\d+) (?:hazards?|errors?)", summary)]
-    first = next((line for line in lines if line and "SUMMARY" not in line and "COMPUTE-SANITIZER" not in line), "")
+    first = next(
+        (line for line in lines if line and "SUMMARY" not in line and "COMPUTE-SANITIZER" not in line), ""
+    )
     if status == FOUND or any(counts):
         return {"result": "found", "said": (first or summary)[:200]}
     if status is None:
         return {"result": "hangs"}
     if not summary:
-        return {"result": "failed", "said": (lines or output.strip().splitlines() or [f"exit status {status}"])[-1][:200]}
+        return {
+            "result": "failed",
+            "said": (lines or output.strip().splitlines() or [f"exit status {status}"])[-1][:200],
+        }
     return {"result": "nothing"}
 
 
@@ -96,10 +118,18 @@ def mutants_of(program):
 
 def sanitizer_at(path):
     beside = pathlib.Path(__file__).resolve().parent / "compute-sanitizer" / "compute-sanitizer"
-    for candidate in (path, shutil.which("compute-sanitizer"), "/usr/local/cuda/bin/compute-sanitizer", str(beside)):
+    for candidate in (
+        path,
+        shutil.which("compute-sanitizer"),
+        "/usr/local/cuda/bin/compute-sanitizer",
+        str(beside),
+    ):
         if candidate and os.access(candidate, os.X_OK):
             return candidate
-    raise Failure("compute-sanitizer was not found on PATH, in /usr/local/cuda/bin or beside this script: name it with --sanitizer", 4)
+    raise Failure(
+        "compute-sanitizer was not found on PATH, in /usr/local/cuda/bin or beside this script: name it with --sanitizer",
+        4,
+    )
 
 
 def gpu(options):
@@ -108,7 +138,11 @@ def gpu(options):
     named = [row[0] for row in mutants_of(program) if row[3] == "gpu" and (options.only or "") in row[0]]
     if not named:
         raise Failure(f"no mutant's name has '{options.only}' in it", 2)
-    device = output_of(["nvidia-smi", "--query-gpu=name,driver_version", "--format=csv,noheader"]).splitlines()[0].split(", ")
+    device = (
+        output_of(["nvidia-smi", "--query-gpu=name,driver_version", "--format=csv,noheader"])
+        .splitlines()[0]
+        .split(", ")
+    )
     version = re.search(r"[Vv]ersion ([\w.]+)", output_of([sanitizer, "--version"]))
     deadline = time.monotonic() + options.minutes * 60
     results = {name: {} for name in named}
@@ -144,9 +178,16 @@ def gpu(options):
     all_of([(name, tool) for name in named if name not in quick for tool in TOOLS], options.jobs)
     all_of([(name, tool) for name in quick for tool in TOOLS if results[name][tool]["result"] == "hangs"], 1)
 
-    file = {"schema": SCHEMA, "device": device[0], "driver": device[1], "toolkit": output_of([program, "--toolkit"]),
-            "sanitizer": version[1] if version else "", "date": datetime.datetime.now(datetime.timezone.utc).strftime("%Y-%m-%d"),
-            "limit_seconds": options.limit, "mutants": results}
+    file = {
+        "schema": SCHEMA,
+        "device": device[0],
+        "driver": device[1],
+        "toolkit": output_of([program, "--toolkit"]),
+        "sanitizer": version[1] if version else "",
+        "date": datetime.datetime.now(datetime.timezone.utc).strftime("%Y-%m-%d"),
+        "limit_seconds": options.limit,
+        "mutants": results,
+    }
     options.output.write_text(json.dumps(file, indent=1) + "\n")
     missed = sum(said["result"] == "no time" for tools in results.values() for said in tools.values())
     if missed:
@@ -164,22 +205,28 @@ def collect(options):
         library = re.search(r"(lib(?:fmt|boost_context)\S*) => (\S+)", line)
         if library:
             shutil.copy2(library[2], options.folder / library[1])
-    print(f"on the machine with the GPU: LD_LIBRARY_PATH={options.folder} {script} gpu {options.folder / options.program.name} gpu.json -j 8")
+    print(
+        f"on the machine with the GPU: LD_LIBRARY_PATH={options.folder} {script} gpu {options.folder / options.program.name} gpu.json -j 8"
+    )
 
 
-# ---- the checker -------------------------------------------------------------------------------------------------------------------
+# ---- the checker -----------------------------------------------------------------------------------------
+
 
 def checker(options):
     stored = options.root / RESULTS / "checker.json"
     with tempfile.TemporaryDirectory() as folder:
         fresh = pathlib.Path(folder) / "checker.json"
-        subprocess.run([options.program.resolve(), "--checker-json", fresh], check=True, stdout=subprocess.DEVNULL)
+        subprocess.run(
+            [options.program.resolve(), "--checker-json", fresh], check=True, stdout=subprocess.DEVNULL
+        )
         text = fresh.read_text()
     stored.parent.mkdir(parents=True, exist_ok=True)
     stored.write_text(text)
 
 
-# ---- the table ---------------------------------------------------------------------------------------------------------------------
+# ---- the table -------------------------------------------------------------------------------------------
+
 
 def read(path):
     try:
@@ -195,11 +242,19 @@ def tool_cell(said, alarm):
     if not said:
         return ""
     found = "reports" if alarm else "**found**"
-    return {"found": found, "nothing": "–", "hangs": "hangs", "failed": "failed", "no time": ""}[said["result"]]
+    return {"found": found, "nothing": "–", "hangs": "hangs", "failed": "failed", "no time": ""}[
+        said["result"]
+    ]
 
 
 def plain_cell(said):
-    return {"right": "–", "wrong": "**wrong**", "hangs": "hangs", "failed": "**fails**", "no time": ""}[said["result"]] if said else ""
+    return (
+        {"right": "–", "wrong": "**wrong**", "hangs": "hangs", "failed": "**fails**", "no time": ""}[
+            said["result"]
+        ]
+        if said
+        else ""
+    )
 
 
 def block(found, on_gpu):
@@ -212,28 +267,49 @@ def block(found, on_gpu):
         return runs.get(m["name"], {}).get(tool, {})
 
     # What a tool says of a family whose right kernels it reports too, tells nothing.
-    alarms = {(m["family"], tool) for m in mutants if not m["broken"] for tool in TOOLS if said(m, tool).get("result") == "found"}
+    alarms = {
+        (m["family"], tool)
+        for m in mutants
+        if not m["broken"]
+        for tool in TOOLS
+        if said(m, tool).get("result") == "found"
+    }
 
     def count(tool, result):
-        return sum(said(m, tool).get("result") == result and (m["family"], tool) not in alarms for m in broken)
+        return sum(
+            said(m, tool).get("result") == result and (m["family"], tool) not in alarms for m in broken
+        )
 
     by_numbers = sum(m["by"] == "wrong result" for m in broken)
-    parts = [f"Of {len(broken)} broken kernels the checker finds {sum(m['by'] is not None for m in broken)}, within {found['schedules']} "
-             f"schedules each, {by_numbers} of them only because the program checks its numbers; of {len(mutants) - len(broken)} right ones it "
-             f"reports {sum(bool(m['kinds']) for m in mutants if not m['broken'])}."]
+    parts = [
+        f"Of {len(broken)} broken kernels the checker finds {sum(m['by'] is not None for m in broken)}, within {found['schedules']} "
+        f"schedules each, {by_numbers} of them only because the program checks its numbers; of {len(mutants) - len(broken)} right ones it "
+        f"reports {sum(bool(m['kinds']) for m in mutants if not m['broken'])}."
+    ]
     if on_gpu:
         broken_there = [m for m in broken if m["name"] in runs]
-        right_reported = [f"{tool} {n}" for tool in TOOLS if (n := sum(said(m, tool).get("result") == "found" for m in mutants if not m["broken"]))]
-        parts[0] += (f" {len(broken_there)} of the broken ones were run on one {on_gpu['device']} (driver {on_gpu['driver']}, CUDA "
-                     f"{on_gpu['toolkit']}, compute-sanitizer {on_gpu['sanitizer']}, {on_gpu['date']}): racecheck finds "
-                     f"{count('racecheck', 'found')}, synccheck {count('synccheck', 'found')}, memcheck {count('memcheck', 'found')}; without a "
-                     f"tool {count('plain', 'wrong')} give wrong numbers, {count('plain', 'failed')} fail, {count('plain', 'hangs')} do not end "
-                     f"within {on_gpu['limit_seconds']:g} s, {count('plain', 'right')} give right numbers."
-                     + (f" Reports on right kernels: {', '.join(right_reported)}; what the tool reports of that family does not count."
-                        if right_reported else ""))
+        right_reported = [
+            f"{tool} {n}"
+            for tool in TOOLS
+            if (n := sum(said(m, tool).get("result") == "found" for m in mutants if not m["broken"]))
+        ]
+        parts[0] += (
+            f" {len(broken_there)} of the broken ones were run on one {on_gpu['device']} (driver {on_gpu['driver']}, CUDA "
+            f"{on_gpu['toolkit']}, compute-sanitizer {on_gpu['sanitizer']}, {on_gpu['date']}): racecheck finds "
+            f"{count('racecheck', 'found')}, synccheck {count('synccheck', 'found')}, memcheck {count('memcheck', 'found')}; without a "
+            f"tool {count('plain', 'wrong')} give wrong numbers, {count('plain', 'failed')} fail, {count('plain', 'hangs')} do not end "
+            f"within {on_gpu['limit_seconds']:g} s, {count('plain', 'right')} give right numbers."
+            + (
+                f" Reports on right kernels: {', '.join(right_reported)}; what the tool reports of that family does not count."
+                if right_reported
+                else ""
+            )
+        )
     else:
         parts[0] += " The columns of the GPU are empty: nobody has run them yet."
-    parts.append("A dash: nothing is found, or the numbers are right. Empty: not run, because the kernel needs what only the checker has, or is newer.")
+    parts.append(
+        "A dash: nothing is found, or the numbers are right. Empty: not run, because the kernel needs what only the checker has, or is newer."
+    )
     families = list(dict.fromkeys(m["family"] for m in mutants))
     for family in families:
         rows = [[f"{family}", "checker", *TOOLS, "the numbers"], ["---"] * 6]
@@ -248,7 +324,8 @@ def block(found, on_gpu):
 
 
 def block_of_programs(folder):
-    """A row for each program in plain CUDA: what is broken, and what is found, as its marks say and its test sees."""
+    """A row for each program in plain CUDA: what is broken, and what is found, as its marks say and its test
+    sees."""
     rows = [["program", "what is right and what is broken", "the checker finds"], ["---"] * 3]
     for program in sorted(folder.glob("*.cu")):
         text = program.read_text()
@@ -257,11 +334,16 @@ def block_of_programs(folder):
             if not line.startswith("// ") or line.startswith("// FOUND"):
                 break
             about.append(line[3:])
-        found = [mark.group(2) + ("" if mark.group(1) else f" (line {text.count(chr(10), 0, mark.start()) + 1})") for mark in MARK.finditer(text)]
+        found = [
+            mark.group(2) + ("" if mark.group(1) else f" (line {text.count(chr(10), 0, mark.start()) + 1})")
+            for mark in MARK.finditer(text)
+        ]
         if not about or not found:
             raise Failure(f"{program.name}: expected a comment that says what is broken, and a mark // FOUND")
         rows.append([f"[`{program.stem}`](../{PROGRAMS}/{program.name})", " ".join(about), "; ".join(found)])
-    return f"{len(rows) - 2} programs, each right and broken.\n\n" + "\n".join("| " + " | ".join(row) + " |" for row in rows)
+    return f"{len(rows) - 2} programs, each right and broken.\n\n" + "\n".join(
+        "| " + " | ".join(row) + " |" for row in rows
+    )
 
 
 def block_of_corpus(outcome):
@@ -270,8 +352,14 @@ def block_of_corpus(outcome):
     for record in outcome.values():
         for kind in {finding.split(" at ")[0] for finding in record.get("findings", [])}:
             kinds[kind] = kinds.get(kind, 0) + 1
-    rows = [["finding", "public programs"], ["---", "--:"], *([kind, str(n)] for kind, n in sorted(kinds.items(), key=lambda k: (-k[1], k[0])))]
-    return f"Of {len(outcome)} public programs:\n\n" + "\n".join("| " + " | ".join(row) + " |" for row in rows)
+    rows = [
+        ["finding", "public programs"],
+        ["---", "--:"],
+        *([kind, str(n)] for kind, n in sorted(kinds.items(), key=lambda k: (-k[1], k[0]))),
+    ]
+    return f"Of {len(outcome)} public programs:\n\n" + "\n".join(
+        "| " + " | ".join(row) + " |" for row in rows
+    )
 
 
 def with_block(text, name, made):
@@ -285,22 +373,34 @@ def with_block(text, name, made):
 def table(options):
     folder, document = options.root / RESULTS, options.root / DOCUMENT
     on_gpu = folder / "gpu.json"
-    made = (block(read(folder / "checker.json"), read(on_gpu) if on_gpu.exists() else None), block_of_programs(options.root / PROGRAMS),
-            block_of_corpus(json.loads((options.root / CORPUS).read_text())))
+    made = (
+        block(read(folder / "checker.json"), read(on_gpu) if on_gpu.exists() else None),
+        block_of_programs(options.root / PROGRAMS),
+        block_of_corpus(json.loads((options.root / CORPUS).read_text())),
+    )
     old = document.read_text()
     new = old
     for name, one in zip(BLOCKS, made):
         new = with_block(new, name, one)
     if options.check:
         if old != new:
-            raise Failure(f"{DOCUMENT} does not agree with {RESULTS}, {PROGRAMS} and {CORPUS}: run who_finds_what.py table")
+            raise Failure(
+                f"{DOCUMENT} does not agree with {RESULTS}, {PROGRAMS} and {CORPUS}: run who_finds_what.py table"
+            )
         return
     document.write_text(new)
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--root", type=pathlib.Path, default=pathlib.Path(__file__).resolve().parent.parent, help="the project's root")
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument(
+        "--root",
+        type=pathlib.Path,
+        default=pathlib.Path(__file__).resolve().parent.parent,
+        help="the project's root",
+    )
     modes = parser.add_subparsers(dest="mode", required=True)
     for mode in ("checker", "collect", "gpu", "table"):
         of_mode = modes.add_parser(mode)
@@ -308,7 +408,9 @@ def main():
         if mode != "table":
             of_mode.add_argument("program", type=pathlib.Path)
         if mode == "table":
-            of_mode.add_argument("--check", action="store_true", help="write nothing, fail if something would change")
+            of_mode.add_argument(
+                "--check", action="store_true", help="write nothing, fail if something would change"
+            )
         if mode == "collect":
             of_mode.add_argument("folder", type=pathlib.Path)
         if mode == "gpu":

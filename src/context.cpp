@@ -41,14 +41,18 @@ std::size_t bytes_of(std::size_t size, std::size_t element_bytes) {
   constexpr auto most = static_cast<std::size_t>(std::numeric_limits<std::ptrdiff_t>::max());
   std::size_t bytes = 0;
   if (__builtin_mul_overflow(size, element_bytes, &bytes) || bytes > most)
-    throw bad_request(fmt::format("a device array of {} elements of {} bytes: expected less than 2^63 bytes in all", size, element_bytes));
+    throw bad_request(
+        fmt::format("a device array of {} elements of {} bytes: expected less than 2^63 bytes in all", size,
+                    element_bytes));
   return bytes;
 }
 
 void require_source(const void* host, std::size_t count, std::size_t size) {
-  if (count > size) throw bad_request(fmt::format("copy_from of {} elements: the device array has room for {}", count, size));
+  if (count > size)
+    throw bad_request(fmt::format("copy_from of {} elements: the device array has room for {}", count, size));
   if (host == nullptr && count > 0)
-    throw bad_request(fmt::format("copy_from of {} elements from a null pointer: expected their address", count));
+    throw bad_request(
+        fmt::format("copy_from of {} elements from a null pointer: expected their address", count));
 }
 
 }  // namespace array_detail

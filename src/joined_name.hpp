@@ -7,7 +7,8 @@
 
 namespace antiphase {
 
-// Parts::parts, a std::array of std::string_view, one after the other. The text lives as long as the program, as a literal does.
+// Parts::parts, a std::array of std::string_view, one after the other. The text lives as long as the program,
+// as a literal does.
 template <class Parts> struct joined_name {
   static constexpr std::size_t size = [] {
     std::size_t all = 0;

@@ -7,8 +7,9 @@
 
 namespace antiphase {
 
-// For a function whose result follows from its key, Words numbers, and from nothing else. Each key has one of the places, and the last one
-// that came keeps it. For one thread: make it thread_local. Nothing is allocated.
+// For a function whose result follows from its key, Words numbers, and from nothing else. Each key has one of
+// the places, and the last one that came keeps it. For one thread: make it thread_local. Nothing is
+// allocated.
 template <std::size_t Words, class Value, std::size_t Places> class memo {
  public:
   using key = std::array<std::uint64_t, Words>;

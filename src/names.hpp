@@ -23,12 +23,14 @@ template <class Instance> std::vector<Instance> concatenate(kernel_lists<Instanc
 }
 
 // Throws bad_request: there is no `what` of that name, but the `known` ones.
-[[noreturn]] inline void refuse_name(std::string_view what, std::string_view name, const std::vector<std::string>& known) {
+[[noreturn]] inline void refuse_name(std::string_view what, std::string_view name,
+                                     const std::vector<std::string>& known) {
   throw bad_request(fmt::format("there is no {} '{}': {}", what, shortened(name), suggestion(name, known)));
 }
 
 // The step of that name; throws bad_request, with the names there are. `what` says of what they are.
-template <class Steps> const auto& find_named(const Steps& steps, std::string_view what, std::string_view name) {
+template <class Steps>
+const auto& find_named(const Steps& steps, std::string_view what, std::string_view name) {
   for (const auto& step : steps)
     if (name == step.name) return step;
   refuse_name(what, name, names_of(steps));

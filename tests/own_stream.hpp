@@ -11,7 +11,8 @@ namespace antiphase {
 struct own_stream {
   cudaStream_t get = nullptr;
   own_stream() {
-    if (cudaStreamCreateWithFlags(&get, cudaStreamNonBlocking) != cudaSuccess) throw device_error("no stream");
+    if (cudaStreamCreateWithFlags(&get, cudaStreamNonBlocking) != cudaSuccess)
+      throw device_error("no stream");
   }
   own_stream(const own_stream&) = delete;
   own_stream& operator=(const own_stream&) = delete;

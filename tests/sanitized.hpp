@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Whether tests run under AddressSanitizer, where kernels take ten times as long: long ones are content with a part of their cases there.
+// Whether tests run under AddressSanitizer, where kernels take ten times as long: long ones are content with
+// a part of their cases there.
 #pragma once
 
 namespace antiphase::test {

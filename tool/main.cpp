@@ -14,7 +14,8 @@ namespace {
 using namespace antiphase;
 
 constexpr const char* about =
-    "Double-buffered matrix products and scans: the same kernels on a GPU, or thread by thread on a simulated one where there is none.";
+    "Double-buffered matrix products and scans: the same kernels on a GPU, or thread by thread on a "
+    "simulated one where there is none.";
 
 constexpr const char* examples =
     "Examples:\n"
@@ -29,7 +30,8 @@ constexpr const char* examples =
     "  antiphase run python3 train.py               a program's cuBLAS products, faster\n"
     "  antiphase help bench gemm                    a command explained\n"
     "\n"
-    "Results go to standard output or the --output file, messages to standard error. An output file appears complete or not at "
+    "Results go to standard output or the --output file, messages to standard error. An output file appears "
+    "complete or not at "
     "all.\n"
     "\n"
     "Exit codes\n"
@@ -43,12 +45,14 @@ constexpr const char* examples =
     "  127  the program of run is not there\n"
     "  129  the terminal was closed (SIGHUP)\n"
     "  130  interrupted (SIGINT, Ctrl-C)\n"
-    "  143  asked to end (SIGTERM). With each of the three, bench, ladder and check print what they have measured so far; in JSON "
+    "  143  asked to end (SIGTERM). With each of the three, bench, ladder and check print what they have "
+    "measured so far; in JSON "
     "it says \"partial\": true";
 
 std::string version() {
   const std::string_view commit = tool::built_from();
-  return fmt::format("antiphase {}{}\n", build_info().version, commit.empty() ? "" : fmt::format(" ({})", commit));
+  return fmt::format("antiphase {}{}\n", build_info().version,
+                     commit.empty() ? "" : fmt::format(" ({})", commit));
 }
 
 void run(int argc, char** argv) {

@@ -3,8 +3,9 @@
 //
 //   measure_ways SECONDS FILE
 //
-// FILE becomes a JSON object: the device, and for each product [M, N, K, members, whether C is added to, "WAY us WAY us ..."], each time
-// the mean over the four layouts of densely packed operands, in graphs. The same products come in every run, as many as there is time for.
+// FILE becomes a JSON object: the device, and for each product [M, N, K, members, whether C is added to, "WAY
+// us WAY us ..."], each time the mean over the four layouts of densely packed operands, in graphs. The same
+// products come in every run, as many as there is time for.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -28,12 +29,16 @@ using tool::listed_product;
 
 constexpr std::uint64_t seed = 20261127;  // no list of bench gemm, which are to judge the fit
 constexpr std::int64_t products = 16384, largest = 8192;
-constexpr double worth_measuring = 2.2;  // a way that is predicted to take so many times as long as the first is not
+// a way that is predicted to take so many times as long as the first is not
+constexpr double worth_measuring = 2.2;
 constexpr std::size_t most_ways = 12;
 
-gemms::product_shape shape_of(const listed_product& p) { return {p.size.m, p.size.n, p.size.k, p.count, p.beta != 0}; }
+gemms::product_shape shape_of(const listed_product& p) {
+  return {p.size.m, p.size.n, p.size.k, p.count, p.beta != 0};
+}
 
-// Log-uniform shapes, and half as many of extents that language models have; C added to every fifth, and batches of small ones.
+// Log-uniform shapes, and half as many of extents that language models have; C added to every fifth, and
+// batches of small ones.
 std::vector<listed_product> drawn() {
   std::vector<listed_product> all = tool::random_products(seed, products, largest);
   for (std::size_t i = 0; i < all.size(); ++i) {
@@ -49,11 +54,15 @@ std::vector<listed_product> drawn() {
 class ways_measured {
  public:
   ways_measured(const context& where, const std::vector<listed_product>& all)
-      : where_(where), laws_(gemms::laws_of(where.limits())), memory_(where, all, 0), workspace_(where, std::size_t{256} << 20) {}
+      : where_(where),
+        laws_(gemms::laws_of(where.limits())),
+        memory_(where, all, 0),
+        workspace_(where, std::size_t{256} << 20) {}
 
   std::string of(listed_product p) {
     std::vector<predicted_way> ways = ways_of(laws_, shape_of(p), where_.limits());
-    std::erase_if(ways, [&](const predicted_way& w) { return w.seconds > worth_measuring * ways.front().seconds; });
+    std::erase_if(ways,
+                  [&](const predicted_way& w) { return w.seconds > worth_measuring * ways.front().seconds; });
     if (ways.size() > most_ways) ways.resize(most_ways);
     std::map<std::size_t, double> sums;
     std::vector<int> seen(ways.size());
@@ -76,7 +85,8 @@ class ways_measured {
     }
     std::string text;
     for (const auto& [i, sum] : sums)
-      if (seen[i] == 4) text += fmt::format("{}{} {:.4g}", text.empty() ? "" : " ", name_of(ways[i].how), sum / 4);
+      if (seen[i] == 4)
+        text += fmt::format("{}{} {:.4g}", text.empty() ? "" : " ", name_of(ways[i].how), sum / 4);
     return text;
   }
 
@@ -98,9 +108,11 @@ int run(double seconds, const char* path) {
     rows.push_back({p.size.m, p.size.n, p.size.k, p.count, static_cast<int>(p.beta), measure.of(p)});
   }
   std::ofstream file(path);
-  file << "{\"device\": " << nlohmann::json(where.limits().name) << ", \"multiprocessors\": " << where.limits().multiprocessors
+  file << "{\"device\": " << nlohmann::json(where.limits().name)
+       << ", \"multiprocessors\": " << where.limits().multiprocessors
        << ", \"version\": " << nlohmann::json(std::string(build_info().version)) << ",\n \"products\": [\n";
-  for (std::size_t i = 0; i < rows.size(); ++i) file << "  " << rows[i].dump() << (i + 1 < rows.size() ? ",\n" : "\n");
+  for (std::size_t i = 0; i < rows.size(); ++i)
+    file << "  " << rows[i].dump() << (i + 1 < rows.size() ? ",\n" : "\n");
   file << "]}\n";
   file.close();
   fmt::print("{} products on {}\n", rows.size(), where.limits().name);

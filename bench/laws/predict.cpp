@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The laws as a shared library, for scripts/fit.py: what their numbers are, and what they predict with others.
+// The laws as a shared library, for scripts/fit.py: what their numbers are, and what they predict with
+// others.
 #include <antiphase/executor/published.hpp>
 
 #include <cstring>
@@ -87,9 +88,10 @@ int form_number(const char* name) {
 // Of each row (m, n, k, members, whether C is added to, family, form, first, second): microseconds.
 void laws_predict(int rows, const std::int64_t* row, double* us) {
   for (int i = 0; i < rows; ++i, row += 9) {
-    const antiphase::fit::way w{static_cast<antiphase::fit::family>(row[5]), static_cast<int>(row[6]), static_cast<int>(row[7]),
-                                static_cast<int>(row[8])};
-    us[i] = 1e6 * antiphase::fit::seconds_of(state.laws, {row[0], row[1], row[2], row[3], row[4] != 0}, state.device, w);
+    const antiphase::fit::way w{static_cast<antiphase::fit::family>(row[5]), static_cast<int>(row[6]),
+                                static_cast<int>(row[7]), static_cast<int>(row[8])};
+    us[i] = 1e6 * antiphase::fit::seconds_of(state.laws, {row[0], row[1], row[2], row[3], row[4] != 0},
+                                             state.device, w);
   }
 }
 }

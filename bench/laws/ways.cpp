@@ -15,9 +15,13 @@
 namespace antiphase::fit {
 namespace {
 
-const gemms::stream_form& form_of(const way& w) { return gemms::stream_forms()[static_cast<std::size_t>(w.form)]; }
+const gemms::stream_form& form_of(const way& w) {
+  return gemms::stream_forms()[static_cast<std::size_t>(w.form)];
+}
 gemms::dots_division division_of(const way& w) { return {.slots = w.second, .square = w.first}; }
-gemms::multiplier multiplier_of(const way& w) { return w.by == family::split ? gemms::multiplier::split : gemms::multiplier::split_mma; }
+gemms::multiplier multiplier_of(const way& w) {
+  return w.by == family::split ? gemms::multiplier::split : gemms::multiplier::split_mma;
+}
 
 }  // namespace
 
@@ -33,10 +37,12 @@ std::string name_of(const way& w) {
   return "split-mma";
 }
 
-double seconds_of(const gemms::laws& l, const gemms::product_shape& p, const device_limits& device, const way& w) {
+double seconds_of(const gemms::laws& l, const gemms::product_shape& p, const device_limits& device,
+                  const way& w) {
   switch (w.by) {
     case family::short_: return gemms::short_seconds(l, p, device);
-    case family::stream: return gemms::stream_seconds(l, p, device, form_of(w), {form_of(w).slabs, w.first, w.second});
+    case family::stream:
+      return gemms::stream_seconds(l, p, device, form_of(w), {form_of(w).slabs, w.first, w.second});
     case family::dots: return gemms::dots_seconds(l, p, device, division_of(w), false);
     case family::narrow: return gemms::narrow_seconds(l, p, device, {w.first, w.second});
     case family::split:
@@ -46,15 +52,18 @@ double seconds_of(const gemms::laws& l, const gemms::product_shape& p, const dev
   return static_cast<double>(p.count) * gemms::split_seconds(l, member, device, multiplier_of(w));
 }
 
-std::vector<predicted_way> ways_of(const gemms::laws& l, const gemms::product_shape& p, const device_limits& device) {
+std::vector<predicted_way> ways_of(const gemms::laws& l, const gemms::product_shape& p,
+                                   const device_limits& device) {
   std::vector<predicted_way> all;
   const auto add = [&](const way& w) { all.push_back({w, seconds_of(l, p, device, w)}); };
   if (p.k <= gemms::short_k) add({family::short_});
-  gemms::each_stream_division(l, p, device, ~0u, [&](const gemms::stream_form& f, const gemms::stream_division& d, double) {
-    const bool holds =
-        (f.feed != gemms::stream_feed::kept || p.k <= 32) && (f.feed != gemms::stream_feed::alone || p.k <= gemms::most_alone_k);
-    if (holds) add({family::stream, static_cast<int>(&f - gemms::stream_forms().data()), d.cluster, d.parts});
-  });
+  gemms::each_stream_division(
+      l, p, device, ~0u, [&](const gemms::stream_form& f, const gemms::stream_division& d, double) {
+        const bool holds = (f.feed != gemms::stream_feed::kept || p.k <= 32) &&
+                           (f.feed != gemms::stream_feed::alone || p.k <= gemms::most_alone_k);
+        if (holds)
+          add({family::stream, static_cast<int>(&f - gemms::stream_forms().data()), d.cluster, d.parts});
+      });
   const double work = static_cast<double>(p.count * p.m * p.n) * static_cast<double>(p.k);
   if (std::min(p.m, p.n) == 1 || (p.k <= gemms::dots_lanes_most_k && work <= gemms::dots_lanes_most_work))
     gemms::each_dots_division(l, p, device, false, [&](const gemms::dots_division& d, double) {
@@ -71,38 +80,46 @@ std::vector<predicted_way> ways_of(const gemms::laws& l, const gemms::product_sh
   return all;
 }
 
-std::optional<planned_way> plan(const context& where, const gemms::problem& p, const gemms::batch& of, const way& w) {
+std::optional<planned_way> plan(const context& where, const gemms::problem& p, const gemms::batch& of,
+                                const way& w) {
   switch (w.by) {
     case family::short_: {
       if (!gemms::short_tiles_fit(p, of)) return std::nullopt;
       const gemms::short_plan made = gemms::plan_short(where.kind(), p, of, {});
-      return planned_way{
-          0, [&where, made](std::span<std::byte>, stream on) { where.runs_on().launch(made.code, made.grid, &made.arguments, on); }};
+      return planned_way{0, [&where, made](std::span<std::byte>, stream on) {
+                           where.runs_on().launch(made.code, made.grid, &made.arguments, on);
+                         }};
     }
     case family::stream: {
-      const auto made = gemms::plan_stream(where, p, of, {}, {.form = &form_of(w), .how = {form_of(w).slabs, w.first, w.second}});
+      const auto made = gemms::plan_stream(
+          where, p, of, {}, {.form = &form_of(w), .how = {form_of(w).slabs, w.first, w.second}});
       if (!made) return std::nullopt;
-      return planned_way{made->workspace(),
-                         [&where, made](std::span<std::byte> memory, stream on) { gemms::run(where, *made, memory, on); }};
+      return planned_way{made->workspace(), [&where, made](std::span<std::byte> memory, stream on) {
+                           gemms::run(where, *made, memory, on);
+                         }};
     }
     case family::dots: {
       const auto made = gemms::plan_dots(where, p, of, {}, division_of(w));
       if (!made) return std::nullopt;
-      return planned_way{0, [&where, made](std::span<std::byte>, stream on) { gemms::run(where, *made, on); }};
+      return planned_way{0,
+                         [&where, made](std::span<std::byte>, stream on) { gemms::run(where, *made, on); }};
     }
     case family::narrow: {
-      const auto made = gemms::narrow_tiles_fit(p, of) ? gemms::plan_narrow(where, p, of, {w.first, w.second}) : std::nullopt;
+      const auto made = gemms::narrow_tiles_fit(p, of) ? gemms::plan_narrow(where, p, of, {w.first, w.second})
+                                                       : std::nullopt;
       if (!made) return std::nullopt;
-      return planned_way{made->workspace(),
-                         [&where, made](std::span<std::byte> memory, stream on) { gemms::run(where, *made, memory, nullptr, on); }};
+      return planned_way{made->workspace(), [&where, made](std::span<std::byte> memory, stream on) {
+                           gemms::run(where, *made, memory, nullptr, on);
+                         }};
     }
     case family::split:
     case family::split_mma: break;
   }
   if (of.count != 1) return std::nullopt;  // one after the other: the law of one is enough
   const gemms::product_plan made = gemms::plan_product(where, p, multiplier_of(w));
-  return planned_way{made.workspace(),
-                     [&where, made](std::span<std::byte> memory, stream on) { gemms::run(where, made, memory, nullptr, on); }};
+  return planned_way{made.workspace(), [&where, made](std::span<std::byte> memory, stream on) {
+                       gemms::run(where, made, memory, nullptr, on);
+                     }};
 }
 
 }  // namespace antiphase::fit

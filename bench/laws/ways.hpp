@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The ways to compute a product among which `auto` chooses, for those who measure them and fit laws to what they have measured.
+// The ways to compute a product among which `auto` chooses, for those who measure them and fit laws to what
+// they have measured.
 #pragma once
 #include <antiphase/context.hpp>
 #include <antiphase/gemm/problem.hpp>
@@ -17,27 +18,30 @@ namespace antiphase::fit {
 
 enum class family { short_, stream, dots, narrow, split, split_mma };
 
-// A policy, and how it divides the work: stream has a form, blocks of a cluster and parts of K, dots a square (0: for a vector) and slots,
-// narrow blocks of a cluster and parts of K.
+// A policy, and how it divides the work: stream has a form, blocks of a cluster and parts of K, dots a square
+// (0: for a vector) and slots, narrow blocks of a cluster and parts of K.
 struct way {
   family by;
   int form = 0, first = 1, second = 1;
 };
 std::string name_of(const way& w);  // "stream/32x8-8/2/1"
 
-double seconds_of(const gemms::laws& l, const gemms::product_shape& p, const device_limits& device, const way& w);
+double seconds_of(const gemms::laws& l, const gemms::product_shape& p, const device_limits& device,
+                  const way& w);
 // All that may be chosen on the device, with what the laws say.
 struct predicted_way {
   way how;
   double seconds;
 };
-std::vector<predicted_way> ways_of(const gemms::laws& l, const gemms::product_shape& p, const device_limits& device);
+std::vector<predicted_way> ways_of(const gemms::laws& l, const gemms::product_shape& p,
+                                   const device_limits& device);
 
 // What computes the product so, and the workspace it takes; nothing where no kernel can.
 struct planned_way {
   std::size_t workspace;
   std::function<void(std::span<std::byte>, stream)> run;
 };
-std::optional<planned_way> plan(const context& where, const gemms::problem& p, const gemms::batch& of, const way& w);
+std::optional<planned_way> plan(const context& where, const gemms::problem& p, const gemms::batch& of,
+                                const way& w);
 
 }  // namespace antiphase::fit

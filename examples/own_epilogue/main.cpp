@@ -33,11 +33,13 @@ int main() {
     for (int j = 0; j < tokens; ++j) {
       float sum = 0;  // of small integers: exact
       for (int at = 0; at < width; ++at)
-        sum += queries[static_cast<std::size_t>(i * width + at)] * keys[static_cast<std::size_t>(j * width + at)];
+        sum += queries[static_cast<std::size_t>(i * width + at)] *
+               keys[static_cast<std::size_t>(j * width + at)];
       const float is = found[static_cast<std::size_t>(i * tokens + j)];
       hidden += std::isinf(is) ? 1 : 0;
       wrong += j <= i ? is != 0.125f * sum : !(std::isinf(is) && is < 0);
     }
-  std::printf("%d of %d scores are hidden, %d are wrong, on %s\n", hidden, tokens * tokens, wrong, where.limits().name.c_str());
+  std::printf("%d of %d scores are hidden, %d are wrong, on %s\n", hidden, tokens * tokens, wrong,
+              where.limits().name.c_str());
   return wrong == 0 ? 0 : 1;
 }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A function of one's own applied to a product's results: compiled by nvcc for GPUs and by g++ for the CPU executor.
+// A function of one's own applied to a product's results: compiled by nvcc for GPUs and by g++ for the CPU
+// executor.
 #include <antiphase/gemm.cuh>
 #include <limits>
 
@@ -10,7 +11,9 @@ namespace own::AP_TARGET {
 struct causal {
   float factor;
   float hidden = -std::numeric_limits<float>::infinity();
-  AP_FN float operator()(float value, std::int64_t row, std::int64_t column) const { return column <= row ? factor * value : hidden; }
+  AP_FN float operator()(float value, std::int64_t row, std::int64_t column) const {
+    return column <= row ? factor * value : hidden;
+  }
 };
 
 void masked_scores(const antiphase::context& where, const antiphase::gemm_problem& scores, float factor) {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Scores of causal attention: queries times keys, scaled, and minus infinity where a key comes after the query.
+// Scores of causal attention: queries times keys, scaled, and minus infinity where a key comes after the
+// query.
 #pragma once
 #include <antiphase/gemm.hpp>
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Checks a kernel of one's own, without a GPU: check_smooth right|broken [--schedules N --seed N ...]. Exit code 5: something was found.
+// Checks a kernel of one's own, without a GPU: check_smooth right|broken [--schedules N --seed N ...]. Exit
+// code 5: something was found.
 #include <algorithm>
 #include <antiphase/checker.hpp>
 #include <antiphase/core/error.hpp>
@@ -25,7 +26,8 @@ static void run(const antiphase::context& where, example::last_barrier b) {
   for (std::size_t i = 0; i < host.size(); ++i) {
     const int expected = (i > 0 ? host[i - 1] : 0) + host[i] + (i + 1 < host.size() ? host[i + 1] : 0);
     if (result[i] != expected)
-      throw std::runtime_error("sum " + std::to_string(i) + " is " + std::to_string(result[i]) + ": expected " + std::to_string(expected));
+      throw std::runtime_error("sum " + std::to_string(i) + " is " + std::to_string(result[i]) +
+                               ": expected " + std::to_string(expected));
   }
 }
 

@@ -40,14 +40,16 @@ template <last_barrier B> struct smooth {
       block_barrier();       // and everybody's
       const int* v = s.value[i % 2];
       if (i * tile + t < p.size) p.to[i * tile + t] = v[t] + v[t + 1] + v[t + 2];
-      if constexpr (B == last_barrier::kept) block_barrier();  // the next step copies to where others may still be reading
+      // the next step copies to where others may still be reading
+      if constexpr (B == last_barrier::kept) block_barrier();
     }
   }
 };
 
 kernel smooth_kernel(last_barrier b) {
-  return b == last_barrier::kept ? kernel_of<smooth<last_barrier::kept>>("smooth")
-                                 : kernel_of<smooth<last_barrier::forgotten>>("smooth without its last barrier");
+  return b == last_barrier::kept
+             ? kernel_of<smooth<last_barrier::kept>>("smooth")
+             : kernel_of<smooth<last_barrier::forgotten>>("smooth without its last barrier");
 }
 
 }  // namespace AP_TARGET

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// An account: every day it earns that day's interest and takes that day's payment. Its balance of each day, by one scan.
+// An account: every day it earns that day's interest and takes that day's payment. Its balance of each day,
+// by one scan.
 #include <antiphase/context.hpp>
 
 #include <cmath>
@@ -11,7 +12,8 @@
 int main() {
   constexpr int days = 100'000;
   std::vector<own::step> host;
-  for (int day = 0; day < days; ++day) host.push_back({1 + (day % 31 - 15) * 1e-5, day % 7 < 5 ? 1.25 : -3.0});
+  for (int day = 0; day < days; ++day)
+    host.push_back({1 + (day % 31 - 15) * 1e-5, day % 7 < 5 ? 1.25 : -3.0});
 
   const auto where = antiphase::context::best();
   antiphase::device_array<own::step> steps(where, host);
@@ -26,11 +28,12 @@ int main() {
   const double at_first = 1000;
   double balance = at_first, off = 0;
   for (int day = 0; day < days; ++day) {
-    balance = host[static_cast<std::size_t>(day)].factor * balance + host[static_cast<std::size_t>(day)].offset;
+    balance =
+        host[static_cast<std::size_t>(day)].factor * balance + host[static_cast<std::size_t>(day)].offset;
     const own::step& all = through[static_cast<std::size_t>(day)];
     off = std::max(off, std::abs(all.factor * at_first + all.offset - balance) / std::abs(balance));
   }
-  std::printf("after %d days on %s: %.2f; no day's balance is off by more than a share of %.0e\n", days, where.limits().name.c_str(),
-              balance, off);
+  std::printf("after %d days on %s: %.2f; no day's balance is off by more than a share of %.0e\n", days,
+              where.limits().name.c_str(), balance, off);
   return off < 1e-9 ? 0 : 1;
 }

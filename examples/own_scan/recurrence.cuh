@@ -8,7 +8,9 @@ namespace own::AP_TARGET {
 
 // First x, then y. The order matters: y's factor multiplies x's offset.
 struct one_after_the_other {
-  AP_FN step operator()(const step& x, const step& y) const { return {x.factor * y.factor, y.factor * x.offset + y.offset}; }
+  AP_FN step operator()(const step& x, const step& y) const {
+    return {x.factor * y.factor, y.factor * x.offset + y.offset};
+  }
 };
 
 void compose(const antiphase::context& where, step* steps, std::int64_t count) {

@@ -11,8 +11,9 @@
 #include <string_view>
 #include <vector>
 
-// Kernels are checked if they are compiled into the inline namespace `checked` with the compiler's instrumentation: in CMake,
-// antiphase_checked_kernels(target SOURCES ...). The program links antiphase::checker. docs/checking.md explains what is found and how.
+// Kernels are checked if they are compiled into the inline namespace `checked` with the compiler's
+// instrumentation: in CMake, antiphase_checked_kernels(target SOURCES ...). The program links
+// antiphase::checker. docs/checking.md explains what is found and how.
 namespace antiphase {
 
 enum class finding_kind {
@@ -25,10 +26,11 @@ enum class finding_kind {
   divergent_barrier,    // threads of a block at different barriers, lanes of a warp at different operations
   deadlock,             // nobody can go on
   never_waited_for,     // asynchronous copies in flight when their thread or block ends
-  barrier_misuse,       // arrivals or bytes that a barrier does not expect, a barrier used before it is initialised
-  bad_copy,             // misaligned, of a bad size, or not between global and shared memory
-  gave_up,              // the kernel trapped
-  wrong_result,         // the program threw: its own check of the numbers failed
+  // arrivals or bytes that a barrier does not expect, a barrier used before it is initialised
+  barrier_misuse,
+  bad_copy,      // misaligned, of a bad size, or not between global and shared memory
+  gave_up,       // the kernel trapped
+  wrong_result,  // the program threw: its own check of the numbers failed
   // Of whole programs in plain CUDA:
   misaligned,  // an access by a type that wants a larger alignment than the address has
   bad_launch,  // a configuration that the device refuses
@@ -44,10 +46,11 @@ struct code_place {
 
 // One of the two sides of a finding: who did what, where, and when.
 struct finding_side {
-  std::string action;                    // "write of 4 bytes", "asynchronous copy of 16 bytes"
-  code_place at;                         // in the kernel
-  std::vector<code_place> through;       // the library's headers it went through, innermost first
-  std::vector<code_place> callers = {};  // how the kernel came to `at`: the calls that were under way, innermost first, as far as known
+  std::string action;               // "write of 4 bytes", "asynchronous copy of 16 bytes"
+  code_place at;                    // in the kernel
+  std::vector<code_place> through;  // the library's headers it went through, innermost first
+  // how the kernel came to `at`: the calls that were under way, innermost first, as far as known
+  std::vector<code_place> callers = {};
   extent3 block;
   int thread = -1;   // -1: not a thread's doing
   std::string when;  // "after 3 block barriers, copy group 2", or empty
@@ -63,8 +66,8 @@ struct check_run {
   bool operator==(const check_run&) const = default;
 };
 
-// What is drawn of a schedule. `order`: a barrier, an arrival, a fence, a commit; `wait`: until others have come, or copies have landed;
-// `flight`: a group of asynchronous copies, until somebody has waited for it.
+// What is drawn of a schedule. `order`: a barrier, an arrival, a fence, a commit; `wait`: until others have
+// come, or copies have landed; `flight`: a group of asynchronous copies, until somebody has waited for it.
 enum class event_kind { read, write, atomic, copy, order, wait, flight };
 enum class event_mark { none, now, earlier };  // the sides of the finding
 
@@ -96,8 +99,8 @@ struct finding {
   std::string missing;      // what would have ordered the two, in words
   std::uint64_t times = 0;  // in all runs, for this pair of places
   check_run first;          // the first run that showed it, shortened where that was asked for
-  // That run, around the finding, if check_options::draw; of a wrong result the last kernel, of a leak the allocation's life. No lanes: no
-  // thread of a kernel took part.
+  // That run, around the finding, if check_options::draw; of a wrong result the last kernel, of a leak the
+  // allocation's life. No lanes: no thread of a kernel took part.
   finding_schedule drawn{};
 };
 
@@ -112,17 +115,22 @@ struct check_options {
   std::vector<schedule> orders = {};
   std::vector<landing> copies = {};
   std::vector<int> resident_blocks = {};
-  int workers = 0;               // runs at a time, one OS thread each; 0: one per core. Findings do not depend on it.
+  // runs at a time, one OS thread each; 0: one per core. Findings do not depend on it.
+  int workers = 0;
   std::string script = {};       // of those of order schedule::script
   std::uint64_t exhaustive = 0;  // not 0: instead every schedule there is, up to so many; for tiny cases
-  bool shorten = true;           // look for a simpler schedule that shows a finding which only some schedules show; not of a single run
+  // look for a simpler schedule that shows a finding which only some schedules show; not of a single run
+  bool shorten = true;
   std::optional<check_run> replay = {};  // exactly this run and no other
-  bool draw = false;                     // run what shows a finding once more, and keep its schedule: finding::drawn
+  // run what shows a finding once more, and keep its schedule: finding::drawn
+  bool draw = false;
   device_limits limits = simulated_device();
-  // Not 0: each run is a process of its own, so that a program may keep state, exit or crash, and ends after so many seconds.
+  // Not 0: each run is a process of its own, so that a program may keep state, exit or crash, and ends after
+  // so many seconds.
   double process_seconds = 0;
-  program_output output = program_output::none;                   // of such processes
-  std::function<void(const check_report& so_far)> progress = {};  // called after each run, by one thread at a time
+  program_output output = program_output::none;  // of such processes
+  // called after each run, by one thread at a time
+  std::function<void(const check_report& so_far)> progress = {};
 };
 
 // Why a program in plain CUDA was not checked.
@@ -136,35 +144,41 @@ struct check_refusal {
 struct check_report {
   std::vector<finding> findings;  // in the order of the first run that showed them; each pair of places once
   int runs = 0;
-  int unfinished = 0;                       // of them: stopped after process_seconds, so that nothing is known of what they did
-  bool complete = false;                    // there are no other schedules; known of exhaustive checks only
-  std::uint64_t accesses = 0;               // of kernels to memory that the checker follows
-  std::uint64_t tracked_bytes = 0;          // the most of one run, shared and global
-  std::uint64_t checker_bytes = 0;          // what the checker kept about them
-  std::vector<std::string> notes;           // what was not looked at, such as blocks of a large launch
-  std::vector<check_refusal> refused = {};  // of to_json() and to_sarif(), which tell it too; check() throws instead
+  // of them: stopped after process_seconds, so that nothing is known of what they did
+  int unfinished = 0;
+  bool complete = false;            // there are no other schedules; known of exhaustive checks only
+  std::uint64_t accesses = 0;       // of kernels to memory that the checker follows
+  std::uint64_t tracked_bytes = 0;  // the most of one run, shared and global
+  std::uint64_t checker_bytes = 0;  // what the checker kept about them
+  std::vector<std::string> notes;   // what was not looked at, such as blocks of a large launch
+  // of to_json() and to_sarif(), which tell it too; check() throws instead
+  std::vector<check_refusal> refused = {};
   bool clean() const { return findings.empty(); }
 };
 
-// Runs `program` once per schedule. It allocates, launches and may verify its results on the context it is given, which is the CPU
-// executor of that schedule; it may be called by several threads at once. What it throws is a finding, unless it is a bad_request or
-// not_supported: those are thrown on.
+// Runs `program` once per schedule. It allocates, launches and may verify its results on the context it is
+// given, which is the CPU executor of that schedule; it may be called by several threads at once. What it
+// throws is a finding, unless it is a bad_request or not_supported: those are thrown on.
 check_report check(const std::function<void(const context&)>& program, const check_options& options = {});
 
-// Sets an option by its name: --schedules, --seed, --order, --landing, --resident, --workers, --exhaustive, --script. Orders, landings
-// and residents are lists with commas; `all` stands for the default. Throws bad_request. options_of() reads pairs of name and value.
+// Sets an option by its name: --schedules, --seed, --order, --landing, --resident, --workers, --exhaustive,
+// --script. Orders, landings and residents are lists with commas; `all` stands for the default. Throws
+// bad_request. options_of() reads pairs of name and value.
 void set_option(check_options& options, std::string_view name, std::string_view value);
 check_options options_of(std::span<const char* const> arguments);
 
-// The report for a terminal. `command`, if given, is what a user types to run the check; the text adds the options that replay a run.
-// `behind` stands at the end of it: arguments of the program itself.
-std::string to_text(const check_report& report, const std::string& command = {}, const std::string& behind = {});
+// The report for a terminal. `command`, if given, is what a user types to run the check; the text adds the
+// options that replay a run. `behind` stands at the end of it: arguments of the program itself.
+std::string to_text(const check_report& report, const std::string& command = {},
+                    const std::string& behind = {});
 std::string summary(const check_report& report);  // "no finding in 20 schedules"
-std::string to_json(const check_report& report, const std::string& command = {}, const std::string& behind = {});
-// For editors: each finding as a line that starts with file:line:column, as compilers print them. `source` is where findings are shown that
-// have no place of their own.
+std::string to_json(const check_report& report, const std::string& command = {},
+                    const std::string& behind = {});
+// For editors: each finding as a line that starts with file:line:column, as compilers print them. `source` is
+// where findings are shown that have no place of their own.
 std::string to_lines(const check_report& report, const std::string& source);
-// SARIF 2.1.0, which editors and code hosts show. Names of files are relative to the current folder where they can be.
+// SARIF 2.1.0, which editors and code hosts show. Names of files are relative to the current folder where
+// they can be.
 std::string to_sarif(const check_report& report, const std::string& source, const std::string& command = {},
                      const std::string& behind = {});
 
@@ -179,7 +193,8 @@ std::string to_text(const check_run& run);
 const char* name(schedule order);
 const char* name(landing copies);
 
-// What `antiphase check` runs: the library's own kernels, on shapes that take all of their paths, with results that are verified.
+// What `antiphase check` runs: the library's own kernels, on shapes that take all of their paths, with
+// results that are verified.
 struct checked_case {
   std::string name;                             // gemm/async-2
   std::string about;                            // what the kernel is

@@ -14,15 +14,18 @@
 
 namespace antiphase {
 
-// A handle of one GPU, or of the CPU executor. Cheap to copy, immutable; a stream is an argument of each call. Host threads may share one,
-// and its streams, the default stream among them: calls give what they give alone, on whichever streams.
+// A handle of one GPU, or of the CPU executor. Cheap to copy, immutable; a stream is an argument of each
+// call. Host threads may share one, and its streams, the default stream among them: calls give what they give
+// alone, on whichever streams.
 class context {
  public:
   explicit context(std::shared_ptr<const executor> runs_on) : executor_(std::move(runs_on)) {}
 
-  // "cpu", "cuda" (device 0) or "cuda:N". Throws bad_request for any other text, not_supported if there is no such device.
+  // "cpu", "cuda" (device 0) or "cuda:N". Throws bad_request for any other text, not_supported if there is no
+  // such device.
   static context on(std::string_view where);
-  // The first usable GPU, else the CPU executor; `why_not_cuda`, if given, receives the reason for the latter.
+  // The first usable GPU, else the CPU executor; `why_not_cuda`, if given, receives the reason for the
+  // latter.
   static context best(std::string* why_not_cuda = nullptr);
 
   const executor& runs_on() const { return *executor_; }
@@ -42,15 +45,22 @@ void require_source(const void* host, std::size_t count, std::size_t size);
 
 }  // namespace array_detail
 
-// `size` elements, which may be 0, in memory that kernels of a context can reach; uninitialised unless made from host data. An array that
-// was moved from has none. Throws bad_request for more elements than any memory has, device_error where the device has no room for them.
+// `size` elements, which may be 0, in memory that kernels of a context can reach; uninitialised unless made
+// from host data. An array that was moved from has none. Throws bad_request for more elements than any memory
+// has, device_error where the device has no room for them.
 template <class T> class device_array {
  public:
   device_array(const context& where, std::size_t size)
-      : where_(where), size_(size), data_(static_cast<T*>(where.runs_on().allocate(array_detail::bytes_of(size, sizeof(T))))) {}
-  device_array(const context& where, std::span<const T> host) : device_array(where, host.size()) { copy_from(host); }
+      : where_(where),
+        size_(size),
+        data_(static_cast<T*>(where.runs_on().allocate(array_detail::bytes_of(size, sizeof(T))))) {}
+  device_array(const context& where, std::span<const T> host) : device_array(where, host.size()) {
+    copy_from(host);
+  }
   device_array(device_array&& other) noexcept
-      : where_(other.where_), size_(std::exchange(other.size_, 0)), data_(std::exchange(other.data_, nullptr)) {}
+      : where_(other.where_),
+        size_(std::exchange(other.size_, 0)),
+        data_(std::exchange(other.data_, nullptr)) {}
   device_array& operator=(device_array&& other) noexcept {
     std::swap(where_, other.where_);
     std::swap(size_, other.size_);
@@ -65,8 +75,8 @@ template <class T> class device_array {
   const T* data() const { return data_; }
   std::size_t size() const { return size_; }
 
-  // Both wait for the copy. copy_from() replaces the first host.size() elements and leaves the others as they are; more than size(), or
-  // elements at a null pointer, are refused by a bad_request.
+  // Both wait for the copy. copy_from() replaces the first host.size() elements and leaves the others as they
+  // are; more than size(), or elements at a null pointer, are refused by a bad_request.
   void copy_from(std::span<const T> host) {
     array_detail::require_source(host.data(), host.size(), size_);
     where_.runs_on().copy_in(data_, host.data(), host.size_bytes(), nullptr);

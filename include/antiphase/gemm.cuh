@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Matrix products with a function of your own applied to their results: for nvcc, and for g++, which compiles it for the CPU executor.
+// Matrix products with a function of your own applied to their results: for nvcc, and for g++, which compiles
+// it for the CPU executor.
 #pragma once
 #include <algorithm>
 #include <antiphase/core/error.hpp>
@@ -15,28 +16,34 @@
 namespace antiphase {
 inline namespace AP_TARGET {
 
-// A function of a result's value, row and column, and perhaps the member of the batch: a type whose call gives a float. It may hold values,
-// up to 2 KiB of them: factors, pointers to memory of the device. For nvcc its call is a __device__ function (AP_FN compiles for both).
+// A function of a result's value, row and column, and perhaps the member of the batch: a type whose call
+// gives a float. It may hold values, up to 2 KiB of them: factors, pointers to memory of the device. For nvcc
+// its call is a __device__ function (AP_FN compiles for both).
 template <class F>
-concept finishes_member = std::is_invocable_r_v<float, const F&, float, std::int64_t, std::int64_t, std::int64_t>;
+concept finishes_member =
+    std::is_invocable_r_v<float, const F&, float, std::int64_t, std::int64_t, std::int64_t>;
 template <class F>
 concept finishes_results = std::is_trivially_copyable_v<F> && sizeof(F) <= 2048 &&
-                           (finishes_member<F> || std::is_invocable_r_v<float, const F&, float, std::int64_t, std::int64_t>);
+                           (finishes_member<F> ||
+                            std::is_invocable_r_v<float, const F&, float, std::int64_t, std::int64_t>);
 
-// As gemm() of gemm.hpp, and then C(i, j) = finish(v, i, j), or finish(v, i, j, n) in member n, where v is what gemm() gives: with alpha,
-// beta and options.epilogue, rounded to FP32. It is called once for each element of C, in any order, and may read what it has pointers to,
-// but no other element of C.
+// As gemm() of gemm.hpp, and then C(i, j) = finish(v, i, j), or finish(v, i, j, n) in member n, where v is
+// what gemm() gives: with alpha, beta and options.epilogue, rounded to FP32. It is called once for each
+// element of C, in any order, and may read what it has pointers to, but no other element of C.
 //
-// All policies serve, the fastest ones too, since the function runs in a launch behind the product: C is read and written once more. That
-// is what it costs, at the speed of memory; the bits are those that a function within the product would give.
+// All policies serve, the fastest ones too, since the function runs in a launch behind the product: C is read
+// and written once more. That is what it costs, at the speed of memory; the bits are those that a function
+// within the product would give.
 //
-// Throws what gemm() throws, and not_supported where `where` is not what the call was compiled for (nvcc: a GPU, g++: the CPU executor).
-template <finishes_results F>
-launch_counts gemm(const context& where, const gemm_problem& p, const F& finish, const gemm_options& options = {});
+// Throws what gemm() throws, and not_supported where `where` is not what the call was compiled for (nvcc: a
+// GPU, g++: the CPU executor).
+template <finishes_results F> launch_counts gemm(const context& where, const gemm_problem& p, const F& finish,
+                                                 const gemm_options& options = {});
 
 namespace gemm_detail {
 
-// A pass over C. A block takes tiles of 8 x 128 elements, along the index whose elements are closer together; a warp a row of them.
+// A pass over C. A block takes tiles of 8 x 128 elements, along the index whose elements are closer together;
+// a warp a row of them.
 template <class F> struct finish_by {
   static constexpr int rows_of_tile = 8, columns_of_tile = 128, of_lane = columns_of_tile / warp_size;
   static constexpr int threads = rows_of_tile * warp_size;
@@ -62,7 +69,8 @@ template <class F> struct finish_by {
  private:
   // All is read before anything is written, so that the reads overlap.
   AP_DEV static void finish_row(const params& p, std::int64_t member, std::int64_t i, std::int64_t first) {
-    float* const row = (p.c_of != nullptr ? p.c_of[member] : p.c + member * p.member_stride) + i * p.row_stride;
+    float* const row =
+        (p.c_of != nullptr ? p.c_of[member] : p.c + member * p.member_stride) + i * p.row_stride;
     float value[of_lane];
     AP_UNROLL
     for (int n = 0; n < of_lane; ++n)
@@ -70,9 +78,11 @@ template <class F> struct finish_by {
     AP_UNROLL
     for (int n = 0; n < of_lane; ++n)
       if (const std::int64_t j = first + n * warp_size; j < p.columns)
-        row[j * p.column_stride] = p.turned ? finished(p.finish, value[n], j, i, member) : finished(p.finish, value[n], i, j, member);
+        row[j * p.column_stride] = p.turned ? finished(p.finish, value[n], j, i, member)
+                                            : finished(p.finish, value[n], i, j, member);
   }
-  AP_DEV static float finished(const F& finish, float value, std::int64_t i, std::int64_t j, std::int64_t member) {
+  AP_DEV static float finished(const F& finish, float value, std::int64_t i, std::int64_t j,
+                               std::int64_t member) {
     if constexpr (finishes_member<F>)
       return finish(value, i, j, member);
     else
@@ -80,7 +90,8 @@ template <class F> struct finish_by {
   }
 };
 
-template <class F> launch_counts finish_all(const context& where, const gemm_problem& p, const F& finish, const gemm_options& options) {
+template <class F> launch_counts finish_all(const context& where, const gemm_problem& p, const F& finish,
+                                            const gemm_options& options) {
   using pass = finish_by<F>;
   constexpr std::int64_t most_blocks = 1 << 20;  // of which each takes several tiles then
   const auto length = [](std::int64_t stride) { return stride < 0 ? -stride : stride; };
@@ -107,12 +118,12 @@ template <class F> launch_counts finish_all(const context& where, const gemm_pro
 
 }  // namespace gemm_detail
 
-template <finishes_results F>
-launch_counts gemm(const context& where, const gemm_problem& p, const F& finish, const gemm_options& options) {
+template <finishes_results F> launch_counts gemm(const context& where, const gemm_problem& p, const F& finish,
+                                                 const gemm_options& options) {
   if ((where.kind() == target::cuda) != (AP_ON_GPU != 0))
     throw not_supported("this product was compiled for " +
-                        std::string(AP_ON_GPU ? "GPUs, by nvcc" : "the CPU executor, by a host compiler") + ": it cannot run on " +
-                        where.limits().name);
+                        std::string(AP_ON_GPU ? "GPUs, by nvcc" : "the CPU executor, by a host compiler") +
+                        ": it cannot run on " + where.limits().name);
   launch_counts counts = gemm(where, p, options);
   return counts += gemm_detail::finish_all(where, p, finish, options);
 }

@@ -13,8 +13,8 @@ struct gemm_judgement {
   std::size_t workspace = 0;  // bytes that the call takes
 };
 
-// Throws what gemm() throws, except for memory that overlaps. If the same thread makes the same call of gemm() next, that runs what was
-// chosen here, and chooses nothing.
+// Throws what gemm() throws, except for memory that overlaps. If the same thread makes the same call of
+// gemm() next, that runs what was chosen here, and chooses nothing.
 gemm_judgement judge(const context& where, const gemm_problem& p, const gemm_options& options = {});
 
 }  // namespace antiphase

@@ -6,9 +6,10 @@
 
 namespace antiphase {
 
-// Takes about a second and some hundred MB of the GPU. Measured: the clock, copies in memory and in the L2 cache, latencies by a thread
-// that follows pointers, multiply-adds, shared memory, launches. What is not (Tensor Cores, sizes, the clock under power) is profile_of()
-// the device's; sources say which is which. Throws not_supported for a context that is no GPU.
+// Takes about a second and some hundred MB of the GPU. Measured: the clock, copies in memory and in the L2
+// cache, latencies by a thread that follows pointers, multiply-adds, shared memory, launches. What is not
+// (Tensor Cores, sizes, the clock under power) is profile_of() the device's; sources say which is which.
+// Throws not_supported for a context that is no GPU.
 machine_profile measure_machine(const context& where);
 
 }  // namespace antiphase

@@ -9,28 +9,34 @@
 
 namespace antiphase {
 
-// A source that cannot be compiled, or holds what the dialect does not have. what() is what the compiler said, or a line for each place.
+// A source that cannot be compiled, or holds what the dialect does not have. what() is what the compiler
+// said, or a line for each place.
 struct bad_source : error {
   using error::error;
 };
 
 struct plain_program {
   std::vector<std::string> sources;  // .cu, and .cpp that belong to it
-  std::string driver;  // not empty: a source with a main that launches the kernels of `sources`, whose own main is left out, as is what
-                       // binds them to Python
+  // not empty: a source with a main that launches the kernels of `sources`, whose own main is left out, as is
+  // what
+  std::string driver;
+  // binds them to Python
   std::vector<std::string> compiler_options;  // -I, -D and the like, as g++ takes them
   std::vector<std::string> arguments;         // of its main, behind the name
   std::string compiler;                       // empty: $CXX, or g++
-  std::string headers;  // the folder include/ of antiphase; empty: beside the program that runs, or where it was built
-  // Of a launch with more threads than this, only some blocks run: the first, the last, and others that differ from run to run. 0: all run.
+  // the folder include/ of antiphase; empty: beside the program that runs, or where it was built
+  std::string headers;
+  // Of a launch with more threads than this, only some blocks run: the first, the last, and others that
+  // differ from run to run. 0: all run.
   std::uint64_t most_threads = 65'536;
-  // After so many accesses to memory no more blocks of a launch begin, and after three times as many of the whole run one block of a launch
-  // is enough. 0: never.
+  // After so many accesses to memory no more blocks of a launch begin, and after three times as many of the
+  // whole run one block of a launch is enough. 0: never.
   std::uint64_t most_accesses = 12'000'000;
 };
 
-// Compiles the program and runs its main once per schedule, each time in a process of its own; `options.process_seconds` bounds each (0:
-// 60). Throws bad_source; bad_request if a file is not there or no kernel was launched; not_supported if there is no g++.
+// Compiles the program and runs its main once per schedule, each time in a process of its own;
+// `options.process_seconds` bounds each (0: 60). Throws bad_source; bad_request if a file is not there or no
+// kernel was launched; not_supported if there is no g++.
 check_report check_plain(const plain_program& program, check_options options);
 
 // What plain CUDA may use here.

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Scans of arrays of your own types with your own operators: for nvcc, and for g++, which compiles them for the CPU executor.
+// Scans of arrays of your own types with your own operators: for nvcc, and for g++, which compiles them for
+// the CPU executor.
 #pragma once
 #include <algorithm>
 #include <antiphase/context.hpp>
@@ -36,65 +37,76 @@ struct array_scan_options {
 
 inline namespace AP_TARGET {
 
-// What an array may be scanned with: a type without values of its own, whose call op(x, y) is associative. It need not be commutative:
-// operands stay in the order of the scan (a reverse one begins at the end). It need not have an identity: it is called for elements that
-// are there only. For nvcc its call is a __device__ function (AP_FN compiles for both); a lambda is one too if it captures nothing and can
-// be default constructed.
+// What an array may be scanned with: a type without values of its own, whose call op(x, y) is associative. It
+// need not be commutative: operands stay in the order of the scan (a reverse one begins at the end). It need
+// not have an identity: it is called for elements that are there only. For nvcc its call is a __device__
+// function (AP_FN compiles for both); a lambda is one too if it captures nothing and can be default
+// constructed.
 //
 //   inclusive_scan   out[i] = in[0] . in[1] ... in[i]
 //   exclusive_scan   out[i] = initial . in[0] ... in[i - 1]; out[0] = initial
 //
-// of every line of `length` elements. T: trivially copyable, with or without constructors, up to 32 bytes, such as structs of 3 bytes. The
-// arrays are memory of `where` (device_array), aligned as T is; `in` and `out` may be the same, but not overlap otherwise. Results are the
-// same bits in every run. One line of elements of up to 16 bytes, on a device of compute capability 8.0 or above, which the program must be
-// compiled for, is read once (single_pass.cuh; by bulk copies if that is 9.0 or above); its working memory belongs to the executor and the
-// stream, so that the first call with a stream, or with a larger array, cannot be captured in a graph. Other arrays are read twice ("reduce
-// then scan", in three kernels), with working memory that is allocated and given back in the order of the stream. The call returns when all
-// is queued.
+// of every line of `length` elements. T: trivially copyable, with or without constructors, up to 32 bytes,
+// such as structs of 3 bytes. The arrays are memory of `where` (device_array), aligned as T is; `in` and
+// `out` may be the same, but not overlap otherwise. Results are the same bits in every run. One line of
+// elements of up to 16 bytes, on a device of compute capability 8.0 or above, which the program must be
+// compiled for, is read once (single_pass.cuh; by bulk copies if that is 9.0 or above); its working memory
+// belongs to the executor and the stream, so that the first call with a stream, or with a larger array,
+// cannot be captured in a graph. Other arrays are read twice ("reduce then scan", in three kernels), with
+// working memory that is allocated and given back in the order of the stream. The call returns when all is
+// queued.
 //
-// Throws bad_request for sizes below 0, null and misaligned pointers and arrays that overlap otherwise, not_supported where `where` is not
-// what the call was compiled for (nvcc: a GPU, g++: the CPU executor), or where the device cannot run the kernels.
+// Throws bad_request for sizes below 0, null and misaligned pointers and arrays that overlap otherwise,
+// not_supported where `where` is not what the call was compiled for (nvcc: a GPU, g++: the CPU executor), or
+// where the device cannot run the kernels.
 template <scans::scannable T, scans::operator_on<T> Op>
-launch_counts inclusive_scan(const context& where, const T* in, T* out, std::int64_t length, Op op, const array_scan_options& options = {});
-template <scans::scannable T, scans::operator_on<T> Op> launch_counts exclusive_scan(const context& where, const T* in, T* out,
-                                                                                     std::int64_t length, const T& initial, Op op,
-                                                                                     const array_scan_options& options = {});
+launch_counts inclusive_scan(const context& where, const T* in, T* out, std::int64_t length, Op op,
+                             const array_scan_options& options = {});
+template <scans::scannable T, scans::operator_on<T> Op>
+launch_counts exclusive_scan(const context& where, const T* in, T* out, std::int64_t length, const T& initial,
+                             Op op, const array_scan_options& options = {});
 
-// The same with a function before the scan and one behind it, in the same pass: elements In become `before(x)`, of some type T, on their
-// way from memory, T is scanned with `op`, and a result r is written as `after(r)`, of type Out:
+// The same with a function before the scan and one behind it, in the same pass: elements In become
+// `before(x)`, of some type T, on their way from memory, T is scanned with `op`, and a result r is written as
+// `after(r)`, of type Out:
 //
 //   transform_inclusive_scan   out[i] = after(before(in[0]) . before(in[1]) ... before(in[i]))
-//   transform_exclusive_scan   out[i] = after(initial . before(in[0]) ... before(in[i - 1])); out[0] = after(initial)
+//   transform_exclusive_scan   out[i] = after(initial . before(in[0]) ... before(in[i - 1])); out[0] =
+//                              after(initial)
 //
 // Running sums of squares of bytes, for example, as shares of a total:
 //
 //   struct squared { AP_FN std::uint64_t operator()(std::uint8_t x) const { return std::uint64_t{x} * x; } };
-//   struct share { AP_FN float operator()(std::uint64_t sum) const { return static_cast<float>(sum) / 255; } };
+//   struct share { AP_FN float operator()(std::uint64_t sum) const { return static_cast<float>(sum) / 255; }
+//   };
 //   transform_inclusive_scan(where, bytes, shares, count, scans::sum{}, squared{}, share{});
 //
-// Both are types without values of their own, as `op` is, and must give the same for the same x: `before` is called up to three times for
-// an element. They are called for elements that are there and results that are written only. In, T and Out: trivially copyable, up to 32
-// bytes; one pass for up to 16 bytes each. `in` and `out` may be the same memory where In and Out have the same size, each aligned as its
-// type is.
+// Both are types without values of their own, as `op` is, and must give the same for the same x: `before` is
+// called up to three times for an element. They are called for elements that are there and results that are
+// written only. In, T and Out: trivially copyable, up to 32 bytes; one pass for up to 16 bytes each. `in` and
+// `out` may be the same memory where In and Out have the same size, each aligned as its type is.
 struct unchanged {
   template <class T> AP_FN constexpr T operator()(const T& x) const { return x; }
 };
-template <class Before, class In> using scanned_type = std::remove_cvref_t<decltype(Before{}(std::declval<const In&>()))>;
+template <class Before, class In> using scanned_type =
+    std::remove_cvref_t<decltype(Before{}(std::declval<const In&>()))>;
 template <class F, class In, class Out>
 concept function_on = std::is_empty_v<F> && std::is_default_constructible_v<F> && requires(F f, const In& x) {
   { f(x) } -> std::convertible_to<Out>;
 };
 
 template <scans::scannable In, scans::scannable Out, class Op, class Before, class After = unchanged>
-requires scans::operator_on<Op, scanned_type<Before, In>> && function_on<Before, In, scanned_type<Before, In>> &&
-    function_on<After, scanned_type<Before, In>, Out>
-        launch_counts transform_inclusive_scan(const context& where, const In* in, Out* out, std::int64_t length, Op op, Before before,
-                                               After after = {}, const array_scan_options& options = {});
+requires scans::operator_on<Op, scanned_type<Before, In>> &&
+    function_on<Before, In, scanned_type<Before, In>> && function_on<After, scanned_type<Before, In>, Out>
+        launch_counts transform_inclusive_scan(const context& where, const In* in, Out* out,
+                                               std::int64_t length, Op op, Before before, After after = {},
+                                               const array_scan_options& options = {});
 template <scans::scannable In, scans::scannable Out, class Op, class Before, class After = unchanged>
-requires scans::operator_on<Op, scanned_type<Before, In>> && function_on<Before, In, scanned_type<Before, In>> &&
-    function_on<After, scanned_type<Before, In>, Out>
-        launch_counts transform_exclusive_scan(const context& where, const In* in, Out* out, std::int64_t length,
-                                               const scanned_type<Before, In>& initial, Op op, Before before, After after = {},
+requires scans::operator_on<Op, scanned_type<Before, In>> &&
+    function_on<Before, In, scanned_type<Before, In>> && function_on<After, scanned_type<Before, In>, Out>
+        launch_counts transform_exclusive_scan(const context& where, const In* in, Out* out,
+                                               std::int64_t length, const scanned_type<Before, In>& initial,
+                                               Op op, Before before, After after = {},
                                                const array_scan_options& options = {});
 
 namespace scan_detail {
@@ -110,22 +122,25 @@ template <class T, class Op, class Ends = scans::as_they_are<T>> scans::kernel_p
   using namespace scans;
   constexpr policy how = policy_for(sizeof(T));
   using block = block_scan_of<T, Op, how>;
-  return {kernel_of<tile_totals<T, Op, how, block, Ends>>("scan.own.totals"), kernel_of<tile_scan<T, Op, how, block, Ends>>("scan.own"),
-          how.tile(sizeof(T))};
+  return {kernel_of<tile_totals<T, Op, how, block, Ends>>("scan.own.totals"),
+          kernel_of<tile_scan<T, Op, how, block, Ends>>("scan.own"), how.tile(sizeof(T))};
 }
 
-template <class T, class In, class Out> void require_sensible(const context& where, const scans::arguments<T, In, Out>& all) {
+template <class T, class In, class Out>
+void require_sensible(const context& where, const scans::arguments<T, In, Out>& all) {
   const scans::array_at in{all.in, sizeof(In), alignof(In)}, out{all.out, sizeof(Out), alignof(Out)};
   scans::require_arrays(all.over, in, out);
   if ((where.kind() == target::cuda) != (AP_ON_GPU != 0))
-    throw not_supported("this scan was compiled for " + std::string(AP_ON_GPU ? "GPUs, by nvcc" : "the CPU executor, by a host compiler") +
+    throw not_supported("this scan was compiled for " +
+                        std::string(AP_ON_GPU ? "GPUs, by nvcc" : "the CPU executor, by a host compiler") +
                         ": it cannot run on " + where.limits().name);
 }
 
-// In one pass: one line, of more than a block of the other way scans at once. Totals of more than 16 bytes take longer to look for than a
-// second reading (docs/design/scan.md).
+// In one pass: one line, of more than a block of the other way scans at once. Totals of more than 16 bytes
+// take longer to look for than a second reading (docs/design/scan.md).
 template <class T, class Ends = scans::as_they_are<T>>
-constexpr bool is_for_one_pass = sizeof(T) <= 16 && sizeof(typename Ends::in) <= 16 && sizeof(typename Ends::out) <= 16;
+constexpr bool is_for_one_pass = sizeof(T) <= 16 && sizeof(typename Ends::in) <= 16 &&
+                                 sizeof(typename Ends::out) <= 16;
 using scans::tile_mover;
 template <class T, class Op, class Ends, tile_mover M> using ring_elements =
     scans::custom_elements<T, Op, Ends, scans::custom_ring_of(scans::sizes_of<T, Ends>(), M)>;
@@ -133,12 +148,14 @@ template <class T, class Op, tile_mover M, class Ends = scans::as_they_are<T>> s
     : scans::single_pass<ring_elements<T, Op, Ends, M>> {
   using all = scans::single_pass<ring_elements<T, Op, Ends, M>>;
   AP_DEV void operator()(const typename all::params& p) const {
-    // Nobody calls it by threads where there are bulk copies, so it is not compiled there; the CPU executor simulates both.
+    // Nobody calls it by threads where there are bulk copies, so it is not compiled there; the CPU executor
+    // simulates both.
     if constexpr (M == tile_mover::copy_engine || !has_bulk_copies || AP_ON_GPU == 0) all::operator()(p);
   }
 };
 template <class T, class Op, tile_mover M, class Ends = scans::as_they_are<T>> kernel ring_kernel() {
-  return kernel_of<ring_scan<T, Op, M, Ends>>(M == tile_mover::copy_engine ? "scan.own.single-pass" : "scan.own.single-pass-async");
+  return kernel_of<ring_scan<T, Op, M, Ends>>(M == tile_mover::copy_engine ? "scan.own.single-pass"
+                                                                           : "scan.own.single-pass-async");
 }
 template <class T, class Op, tile_mover M, class Ends> std::int64_t tiles_of(const scans::lines& over) {
   return ceil_div<std::int64_t>(over.length, ring_scan<T, Op, M, Ends>::tile);
@@ -147,7 +164,8 @@ template <class T, class Op, tile_mover M, class Ends> std::int64_t tiles_of(con
 template <class T, class Op, class Ends = scans::as_they_are<T>>
 std::optional<tile_mover> mover_for(const context& where, const scans::lines& over) {
   const device_features has = features_of(where.limits());
-  if (over.count() != 1 || over.length <= policy_for(sizeof(T)).tile(sizeof(T)) || !has.cp_async) return std::nullopt;
+  if (over.count() != 1 || over.length <= policy_for(sizeof(T)).tile(sizeof(T)) || !has.cp_async)
+    return std::nullopt;
   // by the smaller ones
   if (tiles_of<T, Op, tile_mover::threads, Ends>(over) > std::numeric_limits<int>::max()) return std::nullopt;
   static const int architecture = compiled_for(ring_kernel<T, Op, tile_mover::copy_engine, Ends>());
@@ -155,7 +173,8 @@ std::optional<tile_mover> mover_for(const context& where, const scans::lines& ov
   return architecture >= 80 ? std::optional(tile_mover::threads) : std::nullopt;
 }
 template <class T, class Op, class Ends, tile_mover M>
-launch_counts in_one_pass(const context& where, const scans::arguments<T, typename Ends::in, typename Ends::out>& all, stream on) {
+launch_counts in_one_pass(const context& where,
+                          const scans::arguments<T, typename Ends::in, typename Ends::out>& all, stream on) {
   using namespace scans;
   const executor& runs = where.runs_on();
   const std::int64_t tiles = tiles_of<T, Op, M, Ends>(all.over);
@@ -171,20 +190,24 @@ launch_counts in_one_pass(const context& where, const scans::arguments<T, typena
   p.control = words.control;
   p.states = words.states;
   p.state_words = words.state_words;
-  const auto blocks = static_cast<unsigned>(std::min<std::int64_t>(tiles, std::max(1, where.limits().multiprocessors)));
+  const auto blocks =
+      static_cast<unsigned>(std::min<std::int64_t>(tiles, std::max(1, where.limits().multiprocessors)));
   return workspace.work([&] { return runs.launch(ring_kernel<T, Op, M, Ends>(), {blocks, 1, 1}, &p, on); });
 }
 
 template <class T, class Op, class Ends>
-launch_counts run(const context& where, const scans::arguments<T, typename Ends::in, typename Ends::out>& all, stream on) {
-  static_assert(sizeof(T) <= 32 && sizeof(typename Ends::in) <= 32 && sizeof(typename Ends::out) <= 32, "elements of up to 32 bytes");
+launch_counts run(const context& where, const scans::arguments<T, typename Ends::in, typename Ends::out>& all,
+                  stream on) {
+  static_assert(sizeof(T) <= 32 && sizeof(typename Ends::in) <= 32 && sizeof(typename Ends::out) <= 32,
+                "elements of up to 32 bytes");
   require_sensible(where, all);
   launch_counts counts;
   if (scans::is_empty(all.over)) return counts;
   if constexpr (is_for_one_pass<T, Ends>)
     if (const std::optional<tile_mover> mover = mover_for<T, Op, Ends>(where, all.over))
-      return *mover == tile_mover::threads ? in_one_pass<T, Op, Ends, tile_mover::threads>(where, all, on)
-                                           : in_one_pass<T, Op, Ends, tile_mover::copy_engine>(where, all, on);
+      return *mover == tile_mover::threads
+                 ? in_one_pass<T, Op, Ends, tile_mover::threads>(where, all, on)
+                 : in_one_pass<T, Op, Ends, tile_mover::copy_engine>(where, all, on);
   const scans::kernel_pair of_array = kernels<T, Op, Ends>(), of_totals = kernels<T, Op>();
   const executor& runs = where.runs_on();
   const borrowed workspace(runs, scans::workspace_bytes<T>(of_array.tile, all.over), on);
@@ -194,46 +217,52 @@ launch_counts run(const context& where, const scans::arguments<T, typename Ends:
 }
 
 // `initial`: null for an inclusive scan, which nothing else depends on.
-template <class T, class Op, class Ends> launch_counts call(const context& where, const typename Ends::in* in, typename Ends::out* out,
-                                                            std::int64_t length, const T* initial, const array_scan_options& options) {
-  return run<T, Op, Ends>(where,
-                          {.in = in,
-                           .out = out,
-                           .totals = nullptr,
-                           .over = {options.outer, length, options.inner, options.direction},
-                           .kind = initial == nullptr ? scan_kind::inclusive : scan_kind::exclusive,
-                           .initial = initial == nullptr ? std::bit_cast<T>(std::array<unsigned char, sizeof(T)>{}) : *initial},
-                          options.on);
+template <class T, class Op, class Ends>
+launch_counts call(const context& where, const typename Ends::in* in, typename Ends::out* out,
+                   std::int64_t length, const T* initial, const array_scan_options& options) {
+  return run<T, Op, Ends>(
+      where,
+      {.in = in,
+       .out = out,
+       .totals = nullptr,
+       .over = {options.outer, length, options.inner, options.direction},
+       .kind = initial == nullptr ? scan_kind::inclusive : scan_kind::exclusive,
+       .initial = initial == nullptr ? std::bit_cast<T>(std::array<unsigned char, sizeof(T)>{}) : *initial},
+      options.on);
 }
 
 }  // namespace scan_detail
 
 template <scans::scannable T, scans::operator_on<T> Op>
-launch_counts inclusive_scan(const context& where, const T* in, T* out, std::int64_t length, Op, const array_scan_options& options) {
+launch_counts inclusive_scan(const context& where, const T* in, T* out, std::int64_t length, Op,
+                             const array_scan_options& options) {
   return scan_detail::call<T, Op, scans::as_they_are<T>>(where, in, out, length, nullptr, options);
 }
-template <scans::scannable T, scans::operator_on<T> Op> launch_counts exclusive_scan(const context& where, const T* in, T* out,
-                                                                                     std::int64_t length, const T& initial, Op,
-                                                                                     const array_scan_options& options) {
+template <scans::scannable T, scans::operator_on<T> Op>
+launch_counts exclusive_scan(const context& where, const T* in, T* out, std::int64_t length, const T& initial,
+                             Op, const array_scan_options& options) {
   return scan_detail::call<T, Op, scans::as_they_are<T>>(where, in, out, length, &initial, options);
 }
 
 template <scans::scannable In, scans::scannable Out, class Op, class Before, class After>
-requires scans::operator_on<Op, scanned_type<Before, In>> && function_on<Before, In, scanned_type<Before, In>> &&
-    function_on<After, scanned_type<Before, In>, Out>
-        launch_counts transform_inclusive_scan(const context& where, const In* in, Out* out, std::int64_t length, Op, Before, After,
+requires scans::operator_on<Op, scanned_type<Before, In>> &&
+    function_on<Before, In, scanned_type<Before, In>> && function_on<After, scanned_type<Before, In>, Out>
+        launch_counts transform_inclusive_scan(const context& where, const In* in, Out* out,
+                                               std::int64_t length, Op, Before, After,
                                                const array_scan_options& options) {
   using T = scanned_type<Before, In>;
-  return scan_detail::call<T, Op, scans::transformed<In, T, Out, Before, After>>(where, in, out, length, nullptr, options);
+  return scan_detail::call<T, Op, scans::transformed<In, T, Out, Before, After>>(where, in, out, length,
+                                                                                 nullptr, options);
 }
 template <scans::scannable In, scans::scannable Out, class Op, class Before, class After>
-requires scans::operator_on<Op, scanned_type<Before, In>> && function_on<Before, In, scanned_type<Before, In>> &&
-    function_on<After, scanned_type<Before, In>, Out>
-        launch_counts transform_exclusive_scan(const context& where, const In* in, Out* out, std::int64_t length,
-                                               const scanned_type<Before, In>& initial, Op, Before, After,
-                                               const array_scan_options& options) {
+requires scans::operator_on<Op, scanned_type<Before, In>> &&
+    function_on<Before, In, scanned_type<Before, In>> && function_on<After, scanned_type<Before, In>, Out>
+        launch_counts transform_exclusive_scan(const context& where, const In* in, Out* out,
+                                               std::int64_t length, const scanned_type<Before, In>& initial,
+                                               Op, Before, After, const array_scan_options& options) {
   using T = scanned_type<Before, In>;
-  return scan_detail::call<T, Op, scans::transformed<In, T, Out, Before, After>>(where, in, out, length, &initial, options);
+  return scan_detail::call<T, Op, scans::transformed<In, T, Out, Before, After>>(where, in, out, length,
+                                                                                 &initial, options);
 }
 
 }  // namespace AP_TARGET

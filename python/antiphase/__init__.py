@@ -13,7 +13,21 @@ from ._library import VERSION as __version__
 from ._library import device_count
 from ._scans import cumsum, cumulative_sum, scan
 
-__all__ = ["advise", "check", "cumsum", "cumulative_sum", "device_count", "disable", "enable", "enabled", "explain", "matmul", "report", "scan", "unwritten"]
+__all__ = [
+    "advise",
+    "check",
+    "cumsum",
+    "cumulative_sum",
+    "device_count",
+    "disable",
+    "enable",
+    "enabled",
+    "explain",
+    "matmul",
+    "report",
+    "scan",
+    "unwritten",
+]
 
 
 def __getattr__(name):
@@ -32,18 +46,19 @@ def __dir__():
 def matmul(a, b, /, *, out=None, precision=None):
     """The matrix product of float32 arrays, as the array API's and numpy's matmul.
 
-    a has shape (..., m, k) or (k,), b (..., k, n) or (k,); batches are broadcast. The result, of shape (..., m, n), is on the device of
-    a and b and of their library. Operands may lie in any way that strides can tell; none is copied. On a GPU the work is queued on the
-    library's current stream. Arrays of the host are multiplied by the CPU executor, slowly.
+    a has shape (..., m, k) or (k,), b (..., k, n) or (k,); batches are broadcast. The result, of shape (...,
+    m, n), is on the device of a and b and of their library. Operands may lie in any way that strides can
+    tell; none is copied. On a GPU the work is queued on the library's current stream. Arrays of the host are
+    multiplied by the CPU executor, slowly.
 
     out: an array for the result, of its shape, that shares no memory with a and b.
     precision: 'fp32' (the default) or 'strict', FP32 multiply-adds in the order of k.
 
     torch tensors that require a gradient get it: they go through antiphase.torch.
 
-    Raises TypeError for other types, and for arrays of two libraries; ValueError for shapes that do not fit, for two devices and for an
-    out that cannot take the result; NotImplementedError where the device cannot do it; MemoryError; RuntimeError if the device fails.
-    Nothing has been changed then, but by RuntimeError.
+    Raises TypeError for other types, and for arrays of two libraries; ValueError for shapes that do not fit,
+    for two devices and for an out that cannot take the result; NotImplementedError where the device cannot do
+    it; MemoryError; RuntimeError if the device fails. Nothing has been changed then, but by RuntimeError.
     """
     kind = _arrays._kinds.get(type(a))
     if kind is not None and kind.quick is not None and out is None and precision is None:

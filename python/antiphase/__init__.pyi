@@ -6,16 +6,34 @@ from .checking import check as check
 from .checking import unwritten as unwritten
 
 _Array = TypeVar("_Array")
-_Operation = Literal["sum", "product", "min", "max", "add", "prod", "multiply", "minimum", "maximum", "cumsum", "cumprod"]
+_Operation = Literal[
+    "sum", "product", "min", "max", "add", "prod", "multiply", "minimum", "maximum", "cumsum", "cumprod"
+]
 
 __version__: str
 
-def matmul(a: _Array, b: _Array, /, *, out: _Array | None = None, precision: Literal["fp32", "strict"] | None = None) -> _Array: ...
+def matmul(
+    a: _Array, b: _Array, /, *, out: _Array | None = None, precision: Literal["fp32", "strict"] | None = None
+) -> _Array: ...
 def explain(a: _Array, b: _Array, /, *, precision: Literal["fp32", "strict"] | None = None) -> str: ...
-def cumulative_sum(x: _Array, /, *, axis: int | None = None, dtype: Any = None, include_initial: bool = False) -> _Array: ...
+def cumulative_sum(
+    x: _Array, /, *, axis: int | None = None, dtype: Any = None, include_initial: bool = False
+) -> _Array: ...
 def cumsum(x: _Array, /, axis: int | None = None, dtype: Any = None, out: _Array | None = None) -> _Array: ...
-def scan(x: _Array, /, *, op: _Operation = "sum", axis: int = -1, reverse: bool = False, exclusive: bool = False, by_key: _Array | None = None,
-         heads: _Array | None = None, initial: float | None = None, dtype: Any = None, out: _Array | None = None) -> _Array: ...
+def scan(
+    x: _Array,
+    /,
+    *,
+    op: _Operation = "sum",
+    axis: int = -1,
+    reverse: bool = False,
+    exclusive: bool = False,
+    by_key: _Array | None = None,
+    heads: _Array | None = None,
+    initial: float | None = None,
+    dtype: Any = None,
+    out: _Array | None = None,
+) -> _Array: ...
 def advise(about: Literal["gemm", "scan", "kernel"], **question: Any) -> dict[str, Any]: ...
 def device_count() -> int: ...
 def enable() -> int: ...

@@ -5,10 +5,12 @@
         versions, the library, the devices; --version, -V: the version alone
     python -m antiphase run [options] script.py ...
     python -m antiphase run [options] -m module ...
-        a program whose FP32 products of cuBLAS antiphase computes where that is faster. Words behind its name are its own. The exit
-        code is the program's; 127 if it is not there, 126 if it cannot be run, 2 if something else here makes no sense
+        a program whose FP32 products of cuBLAS antiphase computes where that is faster. Words behind its name
+        are its own. The exit code is the program's; 127 if it is not there, 126 if it cannot be run, 2 if
+        something else here makes no sense
           --report                   say at the end how many products were computed
-          --least N                  take products of at least this size, the cube root of m n k, and no prediction
+          --least N                  take products of at least this size, the cube root of m n k, and no
+                                     prediction
           --precision fp32|strict    strict: FP32 multiply-adds in the order of k instead of Tensor Cores
           --profile [--json FILE]    compute none: list them, with their times, and which would be computed
         With --report or --profile it tells of processes that crash, are killed or leave by os._exit, too,
@@ -29,14 +31,16 @@ def _is_missing(library):
 def _interpreter():
     """This one, with the options that it was started with."""
     words = getattr(sys, "orig_argv", [])[1:]  # from Python 3.10 on
-    options = words[:words.index("-m")] if "-m" in words else []
+    options = words[: words.index("-m")] if "-m" in words else []
     return [sys.executable, *options]
 
 
 def info():
     print(f"antiphase {_library.VERSION}, library {_library.PLACE}")
     count = _library.device_count()
-    print(f"{count} CUDA device{'' if count == 1 else 's'}{'' if count else ': arrays of the host are computed by the CPU executor, slowly'}")
+    print(
+        f"{count} CUDA device{'' if count == 1 else 's'}{'' if count else ': arrays of the host are computed by the CPU executor, slowly'}"
+    )
     known = [name for name in ("numpy", "torch", "cupy", "jax") if importlib.util.find_spec(name)]
     print(f"array libraries: {', '.join(known) if known else 'none of numpy, torch, cupy, jax'}")
     library = _cublas.place()
@@ -60,7 +64,8 @@ def require_program(words):
         module = words[1].partition(".")[0]
         try:
             found = importlib.util.find_spec(module) is not None
-        except (ImportError, ValueError):  # what is no name, or has no specification: Python says what it makes of it
+        # what is no name, or has no specification: Python says what it makes of it
+        except (ImportError, ValueError):
             found = True
         if not found:
             fail(127, f"antiphase run: there is no module {module}")
@@ -76,7 +81,11 @@ def require_program(words):
 
 # What options say in the environment.
 _FLAGS = {"--report": "ANTIPHASE_REPORT", "--profile": "ANTIPHASE_PROFILE"}
-_VALUES = {"--least": "ANTIPHASE_LEAST", "--precision": "ANTIPHASE_PRECISION", "--json": "ANTIPHASE_PROFILE_JSON"}
+_VALUES = {
+    "--least": "ANTIPHASE_LEAST",
+    "--precision": "ANTIPHASE_PRECISION",
+    "--json": "ANTIPHASE_PROFILE_JSON",
+}
 
 
 def run(words):
@@ -110,10 +119,14 @@ def run(words):
     require_program(words)
     library = _cublas.place()
     if _is_missing(library):
-        sys.exit(f"antiphase run: {library} is {'a folder: expected the library' if os.path.isdir(library) else 'missing'}")
+        sys.exit(
+            f"antiphase run: {library} is {'a folder: expected the library' if os.path.isdir(library) else 'missing'}"
+        )
     if " " in library or ":" in library:
-        sys.exit(f"antiphase run: {library} cannot be preloaded, since spaces and colons separate what LD_PRELOAD names: expected a path "
-                 "without them; ANTIPHASE_CUBLAS_LIBRARY may name a link")
+        sys.exit(
+            f"antiphase run: {library} cannot be preloaded, since spaces and colons separate what LD_PRELOAD names: expected a path "
+            "without them; ANTIPHASE_CUBLAS_LIBRARY may name a link"
+        )
     before = os.environ.get("LD_PRELOAD")
     os.environ["LD_PRELOAD"] = f"{library}:{before}" if before else library
     os.environ.update(settings)

@@ -15,7 +15,9 @@ def _plain(value):
     try:
         return float(value)
     except (TypeError, ValueError):
-        raise TypeError(f"antiphase: advise is asked with {_library.shown(value)}: expected numbers and texts") from None
+        raise TypeError(
+            f"antiphase: advise is asked with {_library.shown(value)}: expected numbers and texts"
+        ) from None
 
 
 def _profile(path):
@@ -23,23 +25,29 @@ def _profile(path):
         with open(path, encoding="utf-8") as file:
             return file.read()
     except (OSError, UnicodeDecodeError) as error:
-        raise ValueError(f"antiphase: {path} cannot be read ({error}): expected what `antiphase info --measure` wrote") from None
+        raise ValueError(
+            f"antiphase: {path} cannot be read ({error}): expected what `antiphase info --measure` wrote"
+        ) from None
 
 
 def advise(about, **question):
-    """Which policy and how many buffers suit a product, a scan or a kernel of one's own, as predicted; nothing runs, no GPU is needed.
+    """Which policy and how many buffers suit a product, a scan or a kernel of one's own, as predicted;
+    nothing runs, no GPU is needed.
 
     advise("gemm", m=4096, n=4096, k=4096)            a product of float32 (count=: so many of them)
     advise("scan", count=1000000, size=4)             inclusive sums of that many elements of size bytes
-    advise("kernel", smem=16384, compute="900clk")    blocks that load smem bytes into a slot, wait, and compute from it; also regs=, load=,
-                                                      threads=, fixed=, copy="async", "bulk" or "registers", form="pipeline" or
+    advise("kernel", smem=16384, compute="900clk")    blocks that load smem bytes into a slot, wait, and
+                                                      compute from it; also regs=, load=, threads=, fixed=,
+                                                      copy="async", "bulk" or "registers", form="pipeline" or
                                                       "roles", as `antiphase advise --help` says
 
-    device: the name of a machine profile ("H200" if not given), or the path of a file that `antiphase info --measure` wrote (.json).
+    device: the name of a machine profile ("H200" if not given), or the path of a file that `antiphase info
+    --measure` wrote (.json).
 
-    Returns a dictionary: 'pick' (policy, seconds, limit, parts), 'predicted' (all policies), 'pipelined' (its 'stages', each with gain,
-    occupancy, bytes in flight, limit), and sentences: 'recommends', 'limits', 'changes'. Raises ValueError for questions that make no
-    sense. docs/model.md says how good predictions are.
+    Returns a dictionary: 'pick' (policy, seconds, limit, parts), 'predicted' (all policies), 'pipelined' (its
+    'stages', each with gain, occupancy, bytes in flight, limit), and sentences: 'recommends', 'limits',
+    'changes'. Raises ValueError for questions that make no sense. docs/model.md says how good predictions
+    are.
     """
     import json  # a tenth of what importing antiphase would take
 
@@ -48,7 +56,9 @@ def advise(about, **question):
         question = {"kernel": ",".join(f"{member}={value}" for member, value in question.items())}
     if device is not None:
         if not isinstance(device, (str, os.PathLike)):
-            raise TypeError(f"antiphase: device is {_library.shown(device)}: expected the name of a profile, or the path of a file")
+            raise TypeError(
+                f"antiphase: device is {_library.shown(device)}: expected the name of a profile, or the path of a file"
+            )
         device = os.fsdecode(device)
         if device.endswith(".json"):
             question["profile"] = _profile(device)

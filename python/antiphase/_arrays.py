@@ -8,24 +8,40 @@ import sys
 
 from . import _dlpack, _library
 
-ITEM_BYTES = {"float32": 4, "float64": 8, "int8": 1, "int16": 2, "int32": 4, "int64": 8, "uint8": 1, "uint16": 2, "uint32": 4, "uint64": 8,
-              "float16": 2, "bfloat16": 2, "bool": 1}
+ITEM_BYTES = {
+    "float32": 4,
+    "float64": 8,
+    "int8": 1,
+    "int16": 2,
+    "int32": 4,
+    "int64": 8,
+    "uint8": 1,
+    "uint16": 2,
+    "uint32": 4,
+    "uint64": 8,
+    "float16": 2,
+    "bfloat16": 2,
+    "bool": 1,
+}
 
 
-# What a call needs to know of an array. Strides count bytes or elements, as the kind says; dtype and device are the library's, hashable; owner
-# is what keeps the memory as long as it is needed, if that is not the array itself. (typing.NamedTuple would be half of what importing takes.)
+# What a call needs to know of an array. Strides count bytes or elements, as the kind says; dtype and device
+# are the library's, hashable; owner is what keeps the memory as long as it is needed, if that is not the
+# array itself. (typing.NamedTuple would be half of what importing takes.)
 View = collections.namedtuple("View", "pointer shape strides dtype device owner", defaults=(None,))
 
 
 class Kind:
-    """The arrays of one library. This base is NumPy's conventions: strides in bytes, `astype`, `x[...] = y`."""
+    """The arrays of one library. This base is NumPy's conventions: strides in bytes, `astype`, `x[...] =
+    y`."""
 
     name = "NumPy"
     is_torch = False
     conversion = ".astype('float32')"
     strides_count_bytes = True
     quick = None  # of torch: products like those before
-    # Work is queued on a stream that the library orders its own work by; else a call waits until the work is done.
+    # Work is queued on a stream that the library orders its own work by; else a call waits until the work is
+    # done.
     ordered = False
 
     def view(self, x):
@@ -81,7 +97,7 @@ class Kind:
 
     def behind_zeros(self, x, axis):
         """x with a 0 before the first element along an axis."""
-        shape = (*x.shape[:axis], 1, *x.shape[axis + 1:])
+        shape = (*x.shape[:axis], 1, *x.shape[axis + 1 :])
         return self.joined([self.zeros(x, shape), x], axis)
 
     def zeros(self, like, shape):
@@ -142,7 +158,12 @@ class Cupy(Kind):
 
 
 def _guard(guards, a, b):
-    return guards(a, b, dynamic_dims_sizes=[list(x.shape) for x in (a, b)], dynamic_dims_strides=[list(x.stride()) for x in (a, b)]).check
+    return guards(
+        a,
+        b,
+        dynamic_dims_sizes=[list(x.shape) for x in (a, b)],
+        dynamic_dims_strides=[list(x.stride()) for x in (a, b)],
+    ).check
 
 
 def _tells_apart(torch, guards):
@@ -151,9 +172,21 @@ def _tells_apart(torch, guards):
         with torch.inference_mode(False), torch.enable_grad():
             a, b = torch.empty(2, 3), torch.empty(3, 2)
             check = _guard(guards, a, b)
-            others = (torch.empty(3, 4), torch.empty(2, 3).t(), torch.empty(3, 2, dtype=torch.float64), torch.empty(3, 2, requires_grad=True),
-                      torch._neg_view(b), torch.nn.Parameter(b, requires_grad=False), torch.empty(3, 2, device="meta"), torch.empty(3, 2, 1))
-            return check(a, b) and check(torch.empty(2, 3), torch.empty(3, 2)) and not any(check(a, other) for other in others)
+            others = (
+                torch.empty(3, 4),
+                torch.empty(2, 3).t(),
+                torch.empty(3, 2, dtype=torch.float64),
+                torch.empty(3, 2, requires_grad=True),
+                torch._neg_view(b),
+                torch.nn.Parameter(b, requires_grad=False),
+                torch.empty(3, 2, device="meta"),
+                torch.empty(3, 2, 1),
+            )
+            return (
+                check(a, b)
+                and check(torch.empty(2, 3), torch.empty(3, 2))
+                and not any(check(a, other) for other in others)
+            )
     except Exception:  # of another signature, or not there at all
         return False
 
@@ -169,37 +202,58 @@ class Torch(Kind):
         self.torch = torch = sys.modules["torch"]
         self.types = (torch.Tensor, torch.nn.Parameter)
         self.float32 = torch.float32
-        # Functions of torch's own, of which not every version has all; those beside them do the same, more slowly.
-        self.raw_stream = getattr(torch._C, "_cuda_getCurrentRawStream", None) or (lambda index: torch.cuda.current_stream(index).cuda_stream)
+        # Functions of torch's own, of which not every version has all; those beside them do the same, more
+        # slowly.
+        self.raw_stream = getattr(torch._C, "_cuda_getCurrentRawStream", None) or (
+            lambda index: torch.cuda.current_stream(index).cuda_stream
+        )
         self.current_device = getattr(torch._C, "_cuda_getDevice", None) or torch.cuda.current_device
-        self.is_capturing = getattr(torch._C, "_cuda_isCurrentStreamCapturing", None) or torch.cuda.is_current_stream_capturing
+        self.is_capturing = (
+            getattr(torch._C, "_cuda_isCurrentStreamCapturing", None)
+            or torch.cuda.is_current_stream_capturing
+        )
         guards = getattr(getattr(torch._C, "_dynamo", None), "guards", None)
         self._guards = getattr(guards, "TensorGuards", None)
         self.has_guards = self._guards is not None
         self._guards_are_tested = False
         # On the current device, as compiled programs of torch allocate.
         self.quick_empty = getattr(guards, "_empty_strided_cuda", None) or (
-            lambda shape, strides, dtype: torch.empty_strided(shape, strides, dtype=dtype, device="cuda"))
+            lambda shape, strides, dtype: torch.empty_strided(shape, strides, dtype=dtype, device="cuda")
+        )
         self.is_compiling = torch.compiler.is_compiling
-        self.is_tracing = getattr(torch._C, "_is_tracing", None) or torch.jit.is_tracing  # extents are tensors then
+        # extents are tensors then
+        self.is_tracing = getattr(torch._C, "_is_tracing", None) or torch.jit.is_tracing
         self.is_grad_enabled = torch.is_grad_enabled
         self.modes = torch._C._len_torch_dispatch_stack
         self.transforms = torch._C._functorch.peek_interpreter_stack
         self.forward_level = torch.autograd.forward_ad
 
     def plain(self, *tensors):
-        """Whether nothing but their elements matters, and they have some: no gradients, transformations, modes, subclasses, pending signs."""
-        if self.is_compiling() or self.is_tracing() or self.modes() or self.transforms() is not None or self.forward_level._current_level >= 0:
+        """Whether nothing but their elements matters, and they have some: no gradients, transformations,
+        modes, subclasses, pending signs."""
+        if (
+            self.is_compiling()
+            or self.is_tracing()
+            or self.modes()
+            or self.transforms() is not None
+            or self.forward_level._current_level >= 0
+        ):
             return False
         for x in tensors:
-            if type(x) not in self.types or x.is_neg() or x.is_meta or (x.requires_grad and self.is_grad_enabled()):
+            if (
+                type(x) not in self.types
+                or x.is_neg()
+                or x.is_meta
+                or (x.requires_grad and self.is_grad_enabled())
+            ):
                 return False
         return True
 
     def guard(self, a, b):
-        """What tells of two tensors whether they are like these plain ones in all but their elements and addresses: in class, type, device,
-        extents, strides, whether they require gradients, and what transformations are under way. By one call, as torch's compiled programs
-        ask; none if this torch has no such function."""
+        """What tells of two tensors whether they are like these plain ones in all but their elements and
+        addresses: in class, type, device, extents, strides, whether they require gradients, and what
+        transformations are under way. By one call, as torch's compiled programs ask; none if this torch has
+        no such function."""
         if not self._guards_are_tested:
             self.has_guards, self._guards_are_tested = _tells_apart(self.torch, self._guards), True
         return _guard(self._guards, a, b) if self.has_guards else None
@@ -211,7 +265,9 @@ class Torch(Kind):
         except RuntimeError:
             if x.layout is self.torch.strided:
                 raise
-            raise TypeError(f"antiphase: a tensor has layout {x.layout}: expected a dense one; convert with .to_dense()") from None
+            raise TypeError(
+                f"antiphase: a tensor has layout {x.layout}: expected a dense one; convert with .to_dense()"
+            ) from None
 
     def pointer(self, x):
         return x.data_ptr()
@@ -224,7 +280,9 @@ class Torch(Kind):
             return device.index
         if device.type == "cpu":
             return _library.CPU
-        raise TypeError(f"antiphase: the tensor is on device {device}: expected cpu or cuda; move it with .to('cuda')")
+        raise TypeError(
+            f"antiphase: the tensor is on device {device}: expected cpu or cuda; move it with .to('cuda')"
+        )
 
     def stream(self, device):
         return None if device.type == "cpu" else self.raw_stream(device.index) or None
@@ -265,8 +323,8 @@ class Torch(Kind):
 
 
 class Capsules(Kind):
-    """Arrays of any library, by DLPack or __cuda_array_interface__. They are read on CUDA's default stream, and a call waits: nobody
-    could tell their library how far the work is."""
+    """Arrays of any library, by DLPack or __cuda_array_interface__. They are read on CUDA's default stream,
+    and a call waits: nobody could tell their library how far the work is."""
 
     name = "DLPack"
     strides_count_bytes = False
@@ -290,14 +348,18 @@ class Capsules(Kind):
             elif kind in (_dlpack.CUDA, _dlpack.CUDA_MANAGED):
                 device = number
             else:
-                raise TypeError(f"antiphase: a {_type_name(x)} is on DLPack device {kind}: expected memory of the host or of a CUDA device")
+                raise TypeError(
+                    f"antiphase: a {_type_name(x)} is on DLPack device {kind}: expected memory of the host or of a CUDA device"
+                )
             pointer, shape, strides, dtype, writable = _dlpack.read(capsule)
             return View(pointer, shape, strides, dtype, device, capsule), writable
         pointer, read_only, shape, strides, (dtype, size), stream = _offered(x, _interface_of)
         if strides is None:
             strides = _dlpack.dense_strides(shape)
         elif any(step % size for step in strides):
-            raise ValueError(f"antiphase: an array of {dtype} has strides of {strides} bytes: expected multiples of {size}; copy it first")
+            raise ValueError(
+                f"antiphase: an array of {dtype} has strides of {strides} bytes: expected multiples of {size}; copy it first"
+            )
         else:
             strides = tuple(step // size for step in strides)
         if stream:  # what the array waits for; 1 and 2 are the default streams
@@ -309,20 +371,26 @@ class Capsules(Kind):
 
     def require_writable(self, x):
         if not self._read(x)[1]:
-            raise ValueError(f"antiphase: out, a {_type_name(x)}, is read-only: expected an array that may be written")
+            raise ValueError(
+                f"antiphase: out, a {_type_name(x)}, is read-only: expected an array that may be written"
+            )
 
     def module(self, like):
         if hasattr(like, "__array_namespace__"):
             return like.__array_namespace__()
-        raise TypeError(f"antiphase: a {_type_name(like)} has no __array_namespace__, by which a new one is made: "
-                        "give an array for the result as out=, or arrays of NumPy, torch, CuPy or JAX")
+        raise TypeError(
+            f"antiphase: a {_type_name(like)} has no __array_namespace__, by which a new one is made: "
+            "give an array for the result as out=, or arrays of NumPy, torch, CuPy or JAX"
+        )
 
     def empty(self, like, shape, dtype="float32"):
         module = self.module(like)
         return module.empty(shape, dtype=getattr(module, dtype), device=like.device)
 
     def dense(self, x):
-        raise ValueError(f"antiphase: a {_type_name(x)} lies in memory as cannot be read here: copy it into rows without gaps first")
+        raise ValueError(
+            f"antiphase: a {_type_name(x)} lies in memory as cannot be read here: copy it into rows without gaps first"
+        )
 
     def astype(self, x, dtype):
         module = self.module(x)
@@ -347,12 +415,16 @@ class Jax(Capsules):
     def _read(self, x):
         jax = sys.modules["jax"]
         if isinstance(x, jax.core.Tracer):
-            raise TypeError("antiphase: an array is traced, by jax.jit, grad or vmap: expected one with values; call antiphase outside, "
-                            "or jnp.matmul with precision='highest' under `python -m antiphase run`")
+            raise TypeError(
+                "antiphase: an array is traced, by jax.jit, grad or vmap: expected one with values; call antiphase outside, "
+                "or jnp.matmul with precision='highest' under `python -m antiphase run`"
+            )
         if x.is_deleted():
             raise ValueError("antiphase: an array has been deleted, or donated: expected one with values")
         if len(x.devices()) != 1:
-            raise ValueError(f"antiphase: an array lies on {len(x.devices())} devices: expected one; move it with jax.device_put")
+            raise ValueError(
+                f"antiphase: an array lies on {len(x.devices())} devices: expected one; move it with jax.device_put"
+            )
         x.block_until_ready()
         view, writable = super()._read(x)
         return view._replace(dtype=x.dtype.name), writable
@@ -366,8 +438,11 @@ class Jax(Capsules):
     def empty(self, like, shape, dtype="float32"):
         known = sys.modules["jax"].dtypes.canonicalize_dtype(dtype).name
         if known != dtype:
-            raise TypeError(f"antiphase: the result would be {dtype}, which JAX makes {known}: set jax_enable_x64, or give another dtype")
-        # Filled by JAX, so that it is memory of this array alone: of shape () it might be a constant that others have too.
+            raise TypeError(
+                f"antiphase: the result would be {dtype}, which JAX makes {known}: set jax_enable_x64, or give another dtype"
+            )
+        # Filled by JAX, so that it is memory of this array alone: of shape () it might be a constant that
+        # others have too.
         return self.module(like).empty(shape or (1,), dtype, device=next(iter(like.devices())))
 
     def shaped(self, made, shape):
@@ -395,16 +470,26 @@ def _offered(x, read):
     try:
         return read(x)
     except (AttributeError, KeyError, IndexError, TypeError, ValueError, RuntimeError) as error:
-        raise TypeError(f"antiphase: a {_type_name(x)} cannot be read ({error}): expected an array that DLPack or __cuda_array_interface__ "
-                        "describes") from None
+        raise TypeError(
+            f"antiphase: a {_type_name(x)} cannot be read ({error}): expected an array that DLPack or __cuda_array_interface__ "
+            "describes"
+        ) from None
 
 
 def _interface_of(x):
-    """__cuda_array_interface__: pointer, whether it is read-only, shape, strides in bytes or none, type with its size, stream."""
+    """__cuda_array_interface__: pointer, whether it is read-only, shape, strides in bytes or none, type with
+    its size, stream."""
     about = x.__cuda_array_interface__
     pointer, read_only = about["data"]
     strides = about.get("strides")
-    return (pointer, read_only, tuple(map(int, about["shape"])), strides and tuple(map(int, strides)), _type_of(about["typestr"]), about.get("stream"))
+    return (
+        pointer,
+        read_only,
+        tuple(map(int, about["shape"])),
+        strides and tuple(map(int, strides)),
+        _type_of(about["typestr"]),
+        about.get("stream"),
+    )
 
 
 def _type_of(typestr):
@@ -448,8 +533,10 @@ def kind_of(x, name):
     if kind is None:
         found = _find(x)
         if found is None:
-            raise TypeError(f"antiphase: {name} is a {_type_name(x)}: expected an array of NumPy, torch, CuPy or JAX, or one with "
-                            "__dlpack__ or __cuda_array_interface__; convert with numpy.asarray")
+            raise TypeError(
+                f"antiphase: {name} is a {_type_name(x)}: expected an array of NumPy, torch, CuPy or JAX, or one with "
+                "__dlpack__ or __cuda_array_interface__; convert with numpy.asarray"
+            )
         kind = _made.setdefault(found, found())
         _kinds[type(x)] = kind
     return kind
@@ -461,7 +548,9 @@ def common_kind(arrays):
     kind = kind_of(x, first)
     for name, y in others:
         if kind_of(y, name) is not kind:
-            raise TypeError(f"antiphase: {first} is a {_type_name(x)}, {name} is a {_type_name(y)}: expected arrays of one library")
+            raise TypeError(
+                f"antiphase: {first} is a {_type_name(x)}, {name} is a {_type_name(y)}: expected arrays of one library"
+            )
     return kind
 
 
@@ -471,7 +560,9 @@ def elements(kind, view, name):
         return tuple(view.strides)
     size = view.dtype.itemsize
     if any(stride % size for stride in view.strides):
-        raise ValueError(f"antiphase: {name} has strides of {view.strides} bytes: expected multiples of {size}; copy it first")
+        raise ValueError(
+            f"antiphase: {name} has strides of {view.strides} bytes: expected multiples of {size}; copy it first"
+        )
     return tuple(stride // size for stride in view.strides)
 
 
@@ -497,13 +588,17 @@ def require_places_of_their_own(shape, strides):
     reach = 0
     for step, extent in sorted((abs(step), extent) for step, extent in zip(strides, shape) if extent > 1):
         if step <= reach:
-            raise ValueError(f"antiphase: out has strides {strides} at shape {tuple(shape)}: expected places of their own for its elements")
+            raise ValueError(
+                f"antiphase: out has strides {strides} at shape {tuple(shape)}: expected places of their own for its elements"
+            )
         reach += step * (extent - 1)
 
 
 def require_aligned(pointer, size, name):
     if pointer % size:
-        raise ValueError(f"antiphase: {name} is at address {pointer:#x}: expected a multiple of {size}; copy it first")
+        raise ValueError(
+            f"antiphase: {name} is at address {pointer:#x}: expected a multiple of {size}; copy it first"
+        )
 
 
 def finish(kind, device):

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""libantiphase_cublas.so from within a process: docs/cublas.md says which of a program's cuBLAS calls it computes."""
+"""libantiphase_cublas.so from within a process: docs/cublas.md says which of a program's cuBLAS calls it
+computes."""
 import contextlib
 import ctypes
 import os
@@ -14,13 +15,15 @@ _change = _library.lock()
 
 
 def place():
-    """The library's file: of ANTIPHASE_CUBLAS_LIBRARY, or beside libantiphase.so.0; the system's has no folder."""
+    """The library's file: of ANTIPHASE_CUBLAS_LIBRARY, or beside libantiphase.so.0; the system's has no
+    folder."""
     named, folder = os.environ.get("ANTIPHASE_CUBLAS_LIBRARY"), os.path.dirname(_library.PLACE)
     return named or os.path.join(folder and os.path.abspath(folder), "libantiphase_cublas.so")
 
 
-_TOO_OLD = ("cannot be put into a process that runs: start the program by "
-            "`python -m antiphase run program.py`")
+_TOO_OLD = (
+    "cannot be put into a process that runs: start the program by " "`python -m antiphase run program.py`"
+)
 
 
 def _function(name, *types, result=ctypes.c_int, lacks=_TOO_OLD):
@@ -55,11 +58,12 @@ def _take_back():
 
 
 def enable():
-    """From now on FP32 products of this process's cuBLAS calls, those of torch, CuPy and others, are computed by antiphase where that is
-    faster. Serves the libraries that are loaded; call it again after others have been imported.
+    """From now on FP32 products of this process's cuBLAS calls, those of torch, CuPy and others, are computed
+    by antiphase where that is faster. Serves the libraries that are loaded; call it again after others have
+    been imported.
 
-    Returns how many places that call cuBLAS have been changed. docs/cublas.md says which calls are taken, and which settings there are.
-    Raises RuntimeError if that cannot be done in a process that runs.
+    Returns how many places that call cuBLAS have been changed. docs/cublas.md says which calls are taken, and
+    which settings there are. Raises RuntimeError if that cannot be done in a process that runs.
     """
     global _asked
     with _change:
@@ -69,7 +73,8 @@ def enable():
 
 
 def disable():
-    """Takes enable() back: cuBLAS computes everything again. Returns how many places have been changed; 0 without enable()."""
+    """Takes enable() back: cuBLAS computes everything again. Returns how many places have been changed; 0
+    without enable()."""
     global _asked
     with _change:
         _asked = False
@@ -78,8 +83,8 @@ def disable():
 
 @contextlib.contextmanager
 def enabled():
-    """`with antiphase.enabled():` is enable() for the statements in it, in all threads. It may be nested, also in enable(), and several
-    threads may be within: the last one to leave takes it back."""
+    """`with antiphase.enabled():` is enable() for the statements in it, in all threads. It may be nested,
+    also in enable(), and several threads may be within: the last one to leave takes it back."""
     global _within
     with _change:
         _reroute()
@@ -96,7 +101,9 @@ def enabled():
 def report():
     """What has become of this process's products of cuBLAS so far: a line."""
     text = ctypes.create_string_buffer(4096)
-    _function("antiphase_cublas_report", ctypes.c_char_p, ctypes.c_size_t, result=ctypes.c_size_t)(text, len(text))
+    _function("antiphase_cublas_report", ctypes.c_char_p, ctypes.c_size_t, result=ctypes.c_size_t)(
+        text, len(text)
+    )
     return text.value.decode(errors="replace")
 
 

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Reading DLPack capsules by ctypes, versioned and unversioned ones. The capsule keeps the array's memory, and frees it when it goes."""
+"""Reading DLPack capsules by ctypes, versioned and unversioned ones. The capsule keeps the array's memory,
+and frees it when it goes."""
 import ctypes
 
 CPU, CUDA, CUDA_HOST, CUDA_MANAGED = 1, 2, 3, 13
@@ -18,13 +19,26 @@ class _Type(ctypes.Structure):
 
 
 class _Tensor(ctypes.Structure):
-    _fields_ = [("data", ctypes.c_void_p), ("device", _Device), ("ndim", ctypes.c_int32), ("dtype", _Type),
-                ("shape", ctypes.POINTER(ctypes.c_int64)), ("strides", ctypes.POINTER(ctypes.c_int64)), ("byte_offset", ctypes.c_uint64)]
+    _fields_ = [
+        ("data", ctypes.c_void_p),
+        ("device", _Device),
+        ("ndim", ctypes.c_int32),
+        ("dtype", _Type),
+        ("shape", ctypes.POINTER(ctypes.c_int64)),
+        ("strides", ctypes.POINTER(ctypes.c_int64)),
+        ("byte_offset", ctypes.c_uint64),
+    ]
 
 
 class _Versioned(ctypes.Structure):
-    _fields_ = [("major", ctypes.c_uint32), ("minor", ctypes.c_uint32), ("manager", ctypes.c_void_p), ("deleter", ctypes.c_void_p),
-                ("flags", ctypes.c_uint64), ("tensor", _Tensor)]
+    _fields_ = [
+        ("major", ctypes.c_uint32),
+        ("minor", ctypes.c_uint32),
+        ("manager", ctypes.c_void_p),
+        ("deleter", ctypes.c_void_p),
+        ("flags", ctypes.c_uint64),
+        ("tensor", _Tensor),
+    ]
 
 
 _is_valid = ctypes.pythonapi.PyCapsule_IsValid
@@ -34,7 +48,8 @@ _pointer_of.argtypes, _pointer_of.restype = [ctypes.py_object, ctypes.c_char_p],
 
 
 def dense_strides(shape):
-    """Of rows without gaps, in elements. Extents that a library counts by objects of its own, which may change where they are, end here."""
+    """Of rows without gaps, in elements. Extents that a library counts by objects of its own, which may
+    change where they are, end here."""
     strides, step = [], 1
     for extent in reversed(shape):
         strides.append(step)
@@ -43,7 +58,8 @@ def dense_strides(shape):
 
 
 def capsule_of(x):
-    """The capsule that x gives for work on CUDA's default stream, and where its memory is: a DLPack device."""
+    """The capsule that x gives for work on CUDA's default stream, and where its memory is: a DLPack
+    device."""
     kind, number = map(int, x.__dlpack_device__())
     order = {"stream": _LEGACY_DEFAULT_STREAM} if kind in (CUDA, CUDA_MANAGED) else {}
     try:
@@ -55,15 +71,21 @@ def capsule_of(x):
 def read(capsule):
     """(pointer, shape, strides in elements, name of the type, whether it may be written) of a capsule."""
     if _is_valid(capsule, b"dltensor_versioned"):
-        managed = ctypes.cast(_pointer_of(capsule, b"dltensor_versioned"), ctypes.POINTER(_Versioned)).contents
+        managed = ctypes.cast(
+            _pointer_of(capsule, b"dltensor_versioned"), ctypes.POINTER(_Versioned)
+        ).contents
         if managed.major != 1:
-            raise BufferError(f"antiphase: the array speaks DLPack {managed.major}.{managed.minor}: expected 1.x")
+            raise BufferError(
+                f"antiphase: the array speaks DLPack {managed.major}.{managed.minor}: expected 1.x"
+            )
         tensor, writable = managed.tensor, not managed.flags & (_READ_ONLY | _COPIED)
     elif _is_valid(capsule, b"dltensor"):
         tensor = ctypes.cast(_pointer_of(capsule, b"dltensor"), ctypes.POINTER(_Tensor)).contents
         writable = True
     else:
-        raise BufferError("antiphase: __dlpack__() gave no capsule that is unused: expected 'dltensor' or 'dltensor_versioned'")
+        raise BufferError(
+            "antiphase: __dlpack__() gave no capsule that is unused: expected 'dltensor' or 'dltensor_versioned'"
+        )
     shape = tuple(tensor.shape[i] for i in range(tensor.ndim))
     strides = tuple(tensor.strides[i] for i in range(tensor.ndim)) if tensor.strides else dense_strides(shape)
     kind = _KINDS.get(tensor.dtype.code, f"code {tensor.dtype.code} of ")

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""libantiphase.so.0 by ctypes: where it lies, its functions, its argument structs, its sentences as exceptions."""
+"""libantiphase.so.0 by ctypes: where it lies, its functions, its argument structs, its sentences as
+exceptions."""
 import ctypes
 import os
 import threading
@@ -24,17 +25,38 @@ class SgemmArgs(ctypes.Structure):
     """antiphase_sgemm_args of antiphase.h."""
 
     _fields_ = [
-        ("size", ctypes.c_size_t), ("device", ctypes.c_int32), ("precision", ctypes.c_int32),
-        ("m", ctypes.c_int64), ("n", ctypes.c_int64), ("k", ctypes.c_int64),
-        ("a", ctypes.c_void_p), ("a_row_stride", ctypes.c_int64), ("a_column_stride", ctypes.c_int64),
-        ("b", ctypes.c_void_p), ("b_row_stride", ctypes.c_int64), ("b_column_stride", ctypes.c_int64),
-        ("c", ctypes.c_void_p), ("c_row_stride", ctypes.c_int64), ("c_column_stride", ctypes.c_int64),
-        ("alpha", ctypes.c_float), ("beta", ctypes.c_float),
-        ("batch", ctypes.c_int64), ("a_batch_stride", ctypes.c_int64), ("b_batch_stride", ctypes.c_int64), ("c_batch_stride", ctypes.c_int64),
-        ("row_bias", ctypes.c_void_p), ("column_bias", ctypes.c_void_p),
-        ("row_bias_batch_stride", ctypes.c_int64), ("column_bias_batch_stride", ctypes.c_int64),
-        ("function", ctypes.c_int32), ("reproducible", ctypes.c_int32), ("if_weaker", ctypes.c_int32), ("reserved", ctypes.c_int32),
-        ("policy", ctypes.c_char_p), ("workspace", ctypes.c_void_p), ("workspace_size", ctypes.c_size_t),
+        ("size", ctypes.c_size_t),
+        ("device", ctypes.c_int32),
+        ("precision", ctypes.c_int32),
+        ("m", ctypes.c_int64),
+        ("n", ctypes.c_int64),
+        ("k", ctypes.c_int64),
+        ("a", ctypes.c_void_p),
+        ("a_row_stride", ctypes.c_int64),
+        ("a_column_stride", ctypes.c_int64),
+        ("b", ctypes.c_void_p),
+        ("b_row_stride", ctypes.c_int64),
+        ("b_column_stride", ctypes.c_int64),
+        ("c", ctypes.c_void_p),
+        ("c_row_stride", ctypes.c_int64),
+        ("c_column_stride", ctypes.c_int64),
+        ("alpha", ctypes.c_float),
+        ("beta", ctypes.c_float),
+        ("batch", ctypes.c_int64),
+        ("a_batch_stride", ctypes.c_int64),
+        ("b_batch_stride", ctypes.c_int64),
+        ("c_batch_stride", ctypes.c_int64),
+        ("row_bias", ctypes.c_void_p),
+        ("column_bias", ctypes.c_void_p),
+        ("row_bias_batch_stride", ctypes.c_int64),
+        ("column_bias_batch_stride", ctypes.c_int64),
+        ("function", ctypes.c_int32),
+        ("reproducible", ctypes.c_int32),
+        ("if_weaker", ctypes.c_int32),
+        ("reserved", ctypes.c_int32),
+        ("policy", ctypes.c_char_p),
+        ("workspace", ctypes.c_void_p),
+        ("workspace_size", ctypes.c_size_t),
     ]
 
 
@@ -42,12 +64,25 @@ class ScanArgs(ctypes.Structure):
     """antiphase_scan_args of antiphase.h."""
 
     _fields_ = [
-        ("size", ctypes.c_size_t), ("device", ctypes.c_int32), ("type", ctypes.c_int32),
-        ("input", ctypes.c_void_p), ("out", ctypes.c_void_p),
-        ("outer", ctypes.c_int64), ("length", ctypes.c_int64), ("inner", ctypes.c_int64),
-        ("operation", ctypes.c_int32), ("kind", ctypes.c_int32), ("direction", ctypes.c_int32), ("result_type", ctypes.c_int32),
-        ("initial", ctypes.c_void_p), ("keys", ctypes.c_void_p), ("key_type", ctypes.c_int32), ("segments", ctypes.c_int32),
-        ("policy", ctypes.c_char_p), ("workspace", ctypes.c_void_p), ("workspace_size", ctypes.c_size_t),
+        ("size", ctypes.c_size_t),
+        ("device", ctypes.c_int32),
+        ("type", ctypes.c_int32),
+        ("input", ctypes.c_void_p),
+        ("out", ctypes.c_void_p),
+        ("outer", ctypes.c_int64),
+        ("length", ctypes.c_int64),
+        ("inner", ctypes.c_int64),
+        ("operation", ctypes.c_int32),
+        ("kind", ctypes.c_int32),
+        ("direction", ctypes.c_int32),
+        ("result_type", ctypes.c_int32),
+        ("initial", ctypes.c_void_p),
+        ("keys", ctypes.c_void_p),
+        ("key_type", ctypes.c_int32),
+        ("segments", ctypes.c_int32),
+        ("policy", ctypes.c_char_p),
+        ("workspace", ctypes.c_void_p),
+        ("workspace_size", ctypes.c_size_t),
     ]
 
 
@@ -66,13 +101,17 @@ def _load():
         library = ctypes.CDLL(place)
         found = library.antiphase_version()
     except (OSError, AttributeError) as error:
-        raise ImportError(f"antiphase: its library {place} cannot be loaded ({error}): expected libantiphase.so.0 in the package, "
-                          "or where ANTIPHASE_LIBRARY says") from None
+        raise ImportError(
+            f"antiphase: its library {place} cannot be loaded ({error}): expected libantiphase.so.0 in the package, "
+            "or where ANTIPHASE_LIBRARY says"
+        ) from None
     # Before 1.0 a new minor version may change the interface; members and functions come with patches.
     major, minor, patch = map(int, VERSION.split("."))
     if found // 100 != 100 * major + minor or found % 100 < patch:
-        raise ImportError(f"antiphase: {place} is version {found // 10000}.{found // 100 % 100}.{found % 100}: "
-                          f"this package of version {VERSION} needs {major}.{minor}.{patch} or a later {major}.{minor}")
+        raise ImportError(
+            f"antiphase: {place} is version {found // 10000}.{found // 100 % 100}.{found % 100}: "
+            f"this package of version {VERSION} needs {major}.{minor}.{patch} or a later {major}.{minor}"
+        )
     return place, library
 
 
@@ -82,7 +121,8 @@ sgemm = LIBRARY.antiphase_sgemm
 scan = LIBRARY.antiphase_scan
 synchronize_stream = LIBRARY.antiphase_synchronize
 sgemm.argtypes = [ctypes.c_void_p, ctypes.c_void_p]
-# The same for what needs no conversion, which takes half a call's time: byref() of the arguments, and a c_void_p or None.
+# The same for what needs no conversion, which takes half a call's time: byref() of the arguments, and a
+# c_void_p or None.
 sgemm_of_pointers = LIBRARY["antiphase_sgemm"]
 scan.argtypes = [ctypes.c_void_p, ctypes.c_void_p]
 synchronize_stream.argtypes = [ctypes.c_int, ctypes.c_void_p]
@@ -111,11 +151,14 @@ def shown(value):
 def check(status):
     """Raises what a status other than 0 stands for, with the library's sentence."""
     if status != _OK:
-        raise _EXCEPTIONS.get(status, RuntimeError)("antiphase: " + LIBRARY.antiphase_last_message().decode(errors="replace"))
+        raise _EXCEPTIONS.get(status, RuntimeError)(
+            "antiphase: " + LIBRARY.antiphase_last_message().decode(errors="replace")
+        )
 
 
 def workspace_bytes(args):
-    """What a product with these arguments takes of the allocator's memory: enough for all that are smaller too, or nothing."""
+    """What a product with these arguments takes of the allocator's memory: enough for all that are smaller
+    too, or nothing."""
     if text_of(args).partition("\n")[0].endswith(" 0 bytes of workspace"):
         return 0
     size = ctypes.c_size_t()

@@ -9,7 +9,12 @@ from . import _arrays, _dlpack, _library, _waiting
 _PRECISIONS = {None: 0, "fp32": 0, "strict": 1}
 _FLOAT_BYTES = 4
 _MOST_PLANS = 4096
-_from_buffer_copy, _addressof, _byref, _pointer = _library.SgemmArgs.from_buffer_copy, ctypes.addressof, ctypes.byref, ctypes.c_void_p
+_from_buffer_copy, _addressof, _byref, _pointer = (
+    _library.SgemmArgs.from_buffer_copy,
+    ctypes.addressof,
+    ctypes.byref,
+    ctypes.c_void_p,
+)
 _FIRST, _SECOND = "the first operand", "the second operand"
 
 
@@ -46,13 +51,17 @@ def _broadcast(a, b):
         if ea != eb and 1 not in (ea, eb):
             return None
         shape.append(eb if ea == 1 else ea)
-        for to, extent, batch, strides in ((steps[0], ea, batch_a, strides_a), (steps[1], eb, batch_b, strides_b)):
+        for to, extent, batch, strides in (
+            (steps[0], ea, batch_a, strides_a),
+            (steps[1], eb, batch_b, strides_b),
+        ):
             to.append(strides[i - 2] if extent != 1 and -i <= len(batch) else 0)
     return tuple(shape), *steps
 
 
 def _merged(dimensions):
-    """The same batch in fewer dimensions, each (extent, strides of a, b and c): without those of 1, and next ones as one where they lie so."""
+    """The same batch in fewer dimensions, each (extent, strides of a, b and c): without those of 1, and next
+    ones as one where they lie so."""
     kept = []
     for extent, *strides in dimensions:
         if extent == 1:
@@ -68,12 +77,14 @@ def _matrix_strides(rows, columns, row_stride, column_stride, name):
     """As the library takes them: to it, two strides of 0 mean densely packed rows, and one alone nothing."""
     if row_stride or column_stride or columns <= 1 or rows <= 1:
         return row_stride or _library.REPEATED, column_stride or _library.REPEATED
-    raise ValueError(f"antiphase: {name} is one element, {rows} x {columns} times: expected places of their own for its elements")
+    raise ValueError(
+        f"antiphase: {name} is one element, {rows} x {columns} times: expected places of their own for its elements"
+    )
 
 
 def _plan(a, b, c, precision, device, biased):
-    """`a`, `b`: (shape, strides in elements). `c`: the strides of the result, or none where it is to be dense. `biased`: columns have a
-    bias, so that they must remain which they are."""
+    """`a`, `b`: (shape, strides in elements). `c`: the strides of the result, or none where it is to be
+    dense. `biased`: columns have a bias, so that they must remain which they are."""
     (shape_a, strides_a), (shape_b, strides_b) = a, b
     if not shape_a or not shape_b:
         _refuse_shapes(shape_a, shape_b, "expected at least one axis each; numbers are multiplied by *")
@@ -84,11 +95,19 @@ def _plan(a, b, c, precision, device, biased):
         shape_b, strides_b = (*shape_b, 1), (*strides_b, 0)
     (m, k), (kb, n) = shape_a[-2:], shape_b[-2:]
     if k != kb:
-        _refuse_shapes(a[0], b[0], f"the last extent of the first is {k}, the {'second to last' if column else 'last'} of the second {kb}: "
-                       "they must agree")
+        _refuse_shapes(
+            a[0],
+            b[0],
+            f"the last extent of the first is {k}, the {'second to last' if column else 'last'} of the second {kb}: "
+            "they must agree",
+        )
     found = _broadcast((shape_a, strides_a), (shape_b, strides_b))
     if found is None:
-        _refuse_shapes(a[0], b[0], f"batches of {shape_a[:-2]} and {shape_b[:-2]} do not fit: expected extents that are the same, or 1")
+        _refuse_shapes(
+            a[0],
+            b[0],
+            f"batches of {shape_a[:-2]} and {shape_b[:-2]} do not fit: expected extents that are the same, or 1",
+        )
     batch, batch_a, batch_b = found
     shape = batch + ((m,) if row else ()) + ((n,) if column else ())
     strides = list(_dlpack.dense_strides(shape) if c is None else c)
@@ -98,7 +117,8 @@ def _plan(a, b, c, precision, device, biased):
         return _Plan(shape, device, [])
     dimensions = _merged(zip(batch, batch_a, batch_b, strides))
     ra, ca, rb, cb = *strides_a[-2:], *strides_b[-2:]
-    # Rows of a batch that has one B are rows of one product, if they lie so; and columns of one that has one A.
+    # Rows of a batch that has one B are rows of one product, if they lie so; and columns of one that has one
+    # A.
     while (ra or ca) and dimensions and dimensions[-1][1:] == (m * ra, 0, m * row_stride):
         m *= dimensions.pop()[0]
     while (rb or cb) and not biased and dimensions and dimensions[-1][1:] == (0, n * cb, n * column_stride):
@@ -109,12 +129,30 @@ def _plan(a, b, c, precision, device, biased):
     ra, ca = _matrix_strides(m, k, ra, ca, _FIRST)
     rb, cb = _matrix_strides(k, n, rb, cb, _SECOND)
     rc, cc = _matrix_strides(m, n, row_stride, column_stride, "out")
-    filled = _library.SgemmArgs(size=ctypes.sizeof(_library.SgemmArgs), device=device, precision=precision, m=m, n=n, k=k,
-                                a_row_stride=ra, a_column_stride=ca, b_row_stride=rb, b_column_stride=cb, c_row_stride=rc,
-                                c_column_stride=cc, alpha=1, beta=0, batch=members[0], a_batch_stride=members[1],
-                                b_batch_stride=members[2], c_batch_stride=members[3])
-    calls = [(filled, *(_FLOAT_BYTES * sum(i * d[of] for i, d in zip(place, dimensions)) for of in (1, 2, 3)))
-             for place in itertools.product(*(range(d[0]) for d in dimensions))]
+    filled = _library.SgemmArgs(
+        size=ctypes.sizeof(_library.SgemmArgs),
+        device=device,
+        precision=precision,
+        m=m,
+        n=n,
+        k=k,
+        a_row_stride=ra,
+        a_column_stride=ca,
+        b_row_stride=rb,
+        b_column_stride=cb,
+        c_row_stride=rc,
+        c_column_stride=cc,
+        alpha=1,
+        beta=0,
+        batch=members[0],
+        a_batch_stride=members[1],
+        b_batch_stride=members[2],
+        c_batch_stride=members[3],
+    )
+    calls = [
+        (filled, *(_FLOAT_BYTES * sum(i * d[of] for i, d in zip(place, dimensions)) for of in (1, 2, 3)))
+        for place in itertools.product(*(range(d[0]) for d in dimensions))
+    ]
     return _Plan(shape, device, calls)
 
 
@@ -143,9 +181,13 @@ def _made(kind, a, b, c, precision, biased):
     types = tuple(kind.dtype_name(v.dtype) for v in (a, b))
     if types != ("float32", "float32"):
         other = types[types[0] == "float32"]
-        raise TypeError(f"antiphase: matmul of {types[0]} and {types[1]}: expected float32; {_arrays.way_out(kind, other)}")
+        raise TypeError(
+            f"antiphase: matmul of {types[0]} and {types[1]}: expected float32; {_arrays.way_out(kind, other)}"
+        )
     if a.device != b.device:
-        raise ValueError(f"antiphase: matmul of arrays on devices {a.device} and {b.device}: expected one device")
+        raise ValueError(
+            f"antiphase: matmul of arrays on devices {a.device} and {b.device}: expected one device"
+        )
     device = kind.number_of(a.device)
     operands = [(tuple(v.shape), _arrays.elements(kind, v, name)) for v, name in ((a, _FIRST), (b, _SECOND))]
     copied = tuple(_is_one_element(*operand) for operand in operands)
@@ -156,7 +198,9 @@ def _made(kind, a, b, c, precision, biased):
     if kind.dtype_name(c.dtype) != "float32":
         raise TypeError(f"antiphase: out is {kind.dtype_name(c.dtype)}: expected float32")
     if c.device != a.device:
-        raise ValueError(f"antiphase: out is on device {c.device}, the operands are on {a.device}: expected one device")
+        raise ValueError(
+            f"antiphase: out is on device {c.device}, the operands are on {a.device}: expected one device"
+        )
     # Its shape is judged first: strides of another one would mean nothing.
     shape = _plan(*operands, None, 0, device, biased).shape
     if tuple(c.shape) != shape:
@@ -172,11 +216,15 @@ def _is_one_element(shape, strides):
 def _extent_in_memory(v, strides):
     """The first and one behind the last byte of a view that has elements."""
     ends = [(extent - 1) * stride * _FLOAT_BYTES for extent, stride in zip(v.shape, strides)]
-    return v.pointer + sum(min(end, 0) for end in ends), v.pointer + sum(max(end, 0) for end in ends) + _FLOAT_BYTES
+    return (
+        v.pointer + sum(min(end, 0) for end in ends),
+        v.pointer + sum(max(end, 0) for end in ends) + _FLOAT_BYTES,
+    )
 
 
 def _require_apart(kind, c, operands):
-    """For a product of several calls: one must not write what another reads or writes. Of a single call the library sees to it."""
+    """For a product of several calls: one must not write what another reads or writes. Of a single call the
+    library sees to it."""
     strides = _arrays.elements(kind, c, "out")
     _arrays.require_places_of_their_own(c.shape, strides)
     first, end = _extent_in_memory(c, strides)
@@ -187,7 +235,8 @@ def _require_apart(kind, c, operands):
 
 
 def product(kind, a, b, out, precision, *, alpha=1, beta=0, bias=None):
-    """alpha ab + beta out + bias, of arrays of one kind, whose gradients nobody asks for. `bias`: as many values as ab has columns, packed."""
+    """alpha ab + beta out + bias, of arrays of one kind, whose gradients nobody asks for. `bias`: as many
+    values as ab has columns, packed."""
     va, vb, vc = kind.view(a), kind.view(b), None
     if out is not None:
         kind.require_writable(out)
@@ -197,7 +246,11 @@ def product(kind, a, b, out, precision, *, alpha=1, beta=0, bias=None):
         a, b = (kind.dense(x) if copied else x for x, copied in zip((a, b), plan.copied))
         return product(kind, a, b, out, precision, alpha=alpha, beta=beta, bias=bias)
     if plan.work:
-        _waiting.warn_of_product(plan.calls[0][0], plan.work * len(plan.calls), f"matmul of shapes {tuple(va[1])} and {tuple(vb[1])}")
+        _waiting.warn_of_product(
+            plan.calls[0][0],
+            plan.work * len(plan.calls),
+            f"matmul of shapes {tuple(va[1])} and {tuple(vb[1])}",
+        )
     at_a, at_b = va[0], vb[0]
     if out is None:
         out = kind.empty(a, plan.shape)
@@ -228,7 +281,8 @@ _MOST_KEPT_BYTES = 1 << 25
 
 
 class _Kept(threading.local):
-    """The working memory of a thread's calls on each stream. Calls of one stream follow one another, those of one thread are queued as a whole."""
+    """The working memory of a thread's calls on each stream. Calls of one stream follow one another, those of
+    one thread are queued as a whole."""
 
     def __init__(self):
         self.by_stream = {}
@@ -241,12 +295,15 @@ _MOST_GUARDS = 8  # for tensors of the same shapes
 
 
 class Quick:
-    """Products of plain torch tensors on a GPU at default precision that have been planned: with as little Python as there can be, for one call
-    is over in microseconds. What its functions need lies in closures, where Python finds it sooner than in modules and objects."""
+    """Products of plain torch tensors on a GPU at default precision that have been planned: with as little
+    Python as there can be, for one call is over in microseconds. What its functions need lies in closures,
+    where Python finds it sooner than in modules and objects.
+    """
 
     def __init__(self, kind):
         self.kind = kind
-        self.known = {}  # by shapes: a few of (guard, plan, whether somebody would want gradients if they were on)
+        # by shapes: a few of (guard, plan, whether somebody would want gradients if they were on)
+        self.known = {}
         self.run = self._made_run()
         self.again = self._made_again()
 
@@ -265,7 +322,12 @@ class Quick:
     def _made_run(self):
         """run(plan, a, b, keep): the product."""
         kind, float32 = self.kind, self.kind.float32
-        current_device, empty, raw_stream, is_capturing = kind.current_device, kind.quick_empty, kind.raw_stream, kind.is_capturing
+        current_device, empty, raw_stream, is_capturing = (
+            kind.current_device,
+            kind.quick_empty,
+            kind.raw_stream,
+            kind.is_capturing,
+        )
         sgemm, check, pointer = _library.sgemm_of_pointers, _library.check, _pointer
 
         def run(plan, a, b, keep):
@@ -287,7 +349,8 @@ class Quick:
             args.c = at_c
             stream = raw_stream(device)
             if size:
-                # Of a captured call the graph keeps the memory, and calls on other devices than the current one are rare.
+                # Of a captured call the graph keeps the memory, and calls on other devices than the current
+                # one are rare.
                 if keep and here and size <= _MOST_KEPT_BYTES and not is_capturing():
                     kept = _kept.by_stream.get((device, stream))
                     if kept is None or kept[2] < size:
@@ -307,7 +370,12 @@ class Quick:
     def _made_again(self):
         """again(a, b): the product if tensors like these have been remembered, else none."""
         kind, known, run = self.kind, self.known, self.run
-        is_compiling, is_tracing, modes, forward = kind.is_compiling, kind.is_tracing, kind.modes, kind.forward_level
+        is_compiling, is_tracing, modes, forward = (
+            kind.is_compiling,
+            kind.is_tracing,
+            kind.modes,
+            kind.forward_level,
+        )
         is_grad_enabled = kind.is_grad_enabled
         last = (lambda a, b: False), None, False
 
@@ -332,13 +400,19 @@ class Quick:
 
 
 def quick_product(kind, a, b, keep=True):
-    """product() of two plain torch tensors at default precision. What is not on one GPU, has not been planned yet, or takes more than one call,
-    goes the long way.
+    """product() of two plain torch tensors at default precision. What is not on one GPU, has not been planned
+    yet, or takes more than one call, goes the long way.
 
-    keep: working memory may stay this thread's for its next call. Within torch's operators it may not: compiled programs run them once while
-    the allocator is led to memory that graphs will own."""
+    keep: working memory may stay this thread's for its next call. Within torch's operators it may not:
+    compiled programs run them once while the allocator is led to memory that graphs will own."""
     device = a.get_device()
-    if not (a.is_cuda and b.is_cuda and b.get_device() == device and a.dtype is kind.float32 and b.dtype is kind.float32):
+    if not (
+        a.is_cuda
+        and b.is_cuda
+        and b.get_device() == device
+        and a.dtype is kind.float32
+        and b.dtype is kind.float32
+    ):
         return product(kind, a, b, None, None)
     key = (a.shape, a.stride(), b.shape, b.stride(), device)
     plan = _quick_plans.get(key)
@@ -369,19 +443,32 @@ def _remember_quick(kind, a, b, key):
     with _change:
         if len(_quick_plans) >= _MOST_PLANS:
             _quick_plans.clear()
-        # What a call takes of the allocator's memory may depend on how its operands' is aligned. Lists are changed as a whole by threads.
+        # What a call takes of the allocator's memory may depend on how its operands' is aligned. Lists are
+        # changed as a whole by threads.
         low_bits = (256 if size else _FLOAT_BYTES) - 1
-        _quick_plans[key] = plan.calls[0][0], plan.shape, _dlpack.dense_strides(plan.shape), low_bits, size, [], a.get_device()
+        _quick_plans[key] = (
+            plan.calls[0][0],
+            plan.shape,
+            _dlpack.dense_strides(plan.shape),
+            low_bits,
+            size,
+            [],
+            a.get_device(),
+        )
 
 
 def _queue(kind, args, plan, stream, like):
-    """One call, in memory of the array library's where it has an allocator that works in the order of streams."""
+    """One call, in memory of the array library's where it has an allocator that works in the order of
+    streams."""
     if plan.device == _library.CPU:
         _waiting.run_product(args, plan.work)
         return
     memory = None
     if kind.ordered:
-        key = (*((at or 0) & 255 for at in (args.a, args.b, args.c)), args.beta != 0)  # None: an empty array's
+        key = (
+            *((at or 0) & 255 for at in (args.a, args.b, args.c)),
+            args.beta != 0,
+        )  # None: an empty array's
         size = plan.workspaces.get(key)
         if size is None:
             size = plan.workspaces[key] = _library.workspace_bytes(args)
@@ -399,8 +486,12 @@ def explained(kind, a, b, precision):
     plan = _planned(kind, va, vb, None, precision)
     if plan.copied:  # as if they had been
         step = _FLOAT_BYTES if kind.strides_count_bytes else 1
-        va, vb = (v._replace(pointer=1 << 41, strides=tuple(step * s for s in _dlpack.dense_strides(v.shape))) if copied else v
-                  for v, copied in zip((va, vb), plan.copied))
+        va, vb = (
+            v._replace(pointer=1 << 41, strides=tuple(step * s for s in _dlpack.dense_strides(v.shape)))
+            if copied
+            else v
+            for v, copied in zip((va, vb), plan.copied)
+        )
         plan = _planned(kind, va, vb, None, precision)
     if not plan.calls:
         return f"nothing to compute: the product has shape {plan.shape}\n"

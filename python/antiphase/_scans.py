@@ -8,12 +8,47 @@ import sys
 
 from . import _arrays, _library, _waiting
 
-_TYPES = {"float32": 1, "float64": 2, "int8": 3, "int16": 4, "int32": 5, "int64": 6, "uint8": 7, "uint16": 8, "uint32": 9, "uint64": 10,
-          "float16": 11, "bfloat16": 12}
+_TYPES = {
+    "float32": 1,
+    "float64": 2,
+    "int8": 3,
+    "int16": 4,
+    "int32": 5,
+    "int64": 6,
+    "uint8": 7,
+    "uint16": 8,
+    "uint32": 9,
+    "uint64": 10,
+    "float16": 11,
+    "bfloat16": 12,
+}
 # By the package's names, and by numpy's.
-_OPERATIONS = {"sum": 0, "product": 1, "min": 2, "max": 3, "add": 0, "prod": 1, "multiply": 1, "minimum": 2, "maximum": 3, "cumsum": 0, "cumprod": 1}
-_PACKED = {"float32": "f", "float64": "d", "int8": "b", "int16": "h", "int32": "i", "int64": "q", "uint8": "B", "uint16": "H", "uint32": "I",
-           "uint64": "Q", "float16": "e"}
+_OPERATIONS = {
+    "sum": 0,
+    "product": 1,
+    "min": 2,
+    "max": 3,
+    "add": 0,
+    "prod": 1,
+    "multiply": 1,
+    "minimum": 2,
+    "maximum": 3,
+    "cumsum": 0,
+    "cumprod": 1,
+}
+_PACKED = {
+    "float32": "f",
+    "float64": "d",
+    "int8": "b",
+    "int16": "h",
+    "int32": "i",
+    "int64": "q",
+    "uint8": "B",
+    "uint16": "H",
+    "uint32": "I",
+    "uint64": "Q",
+    "float16": "e",
+}
 
 
 def _wider(dtype, result):
@@ -36,13 +71,17 @@ def _packed(value, dtype):
             if rounded & 0x7F800000 == 0x7F800000 and math.isfinite(value):
                 raise OverflowError
             return struct.pack("=H", (rounded >> 16) & 0xFFFF)
-        return struct.pack("=" + _PACKED[dtype], value)  # with native sizes a number that is too large would become infinite
+        # with native sizes a number that is too large would become infinite
+        return struct.pack("=" + _PACKED[dtype], value)
     except (struct.error, OverflowError, TypeError):
-        raise ValueError(f"antiphase: initial is {_library.shown(value)}: expected a number that {dtype} holds") from None
+        raise ValueError(
+            f"antiphase: initial is {_library.shown(value)}: expected a number that {dtype} holds"
+        ) from None
 
 
 def _order_in_memory(view, strides):
-    """The axes from the outermost to the innermost if the array is densely packed in that order; else nothing."""
+    """The axes from the outermost to the innermost if the array is densely packed in that order; else
+    nothing."""
     long = [i for i, extent in enumerate(view.shape) if extent > 1]
     outermost_first = sorted(long, key=lambda i: -strides[i])
     step = 1
@@ -62,14 +101,24 @@ def _name(dtype):
     if dtype is None or isinstance(dtype, str) and dtype in _TYPES:
         return dtype
     numpy = sys.modules.get("numpy")
-    if isinstance(dtype, str) or numpy is not None and isinstance(dtype, type) and issubclass(dtype, numpy.generic):  # its shorter names
+    # its shorter names
+    if (
+        isinstance(dtype, str)
+        or numpy is not None
+        and isinstance(dtype, type)
+        and issubclass(dtype, numpy.generic)
+    ):
         try:
             return numpy.dtype(dtype).name
         except (AttributeError, TypeError):
             return str(dtype)
     if isinstance(dtype, type):
         made = getattr(dtype, "dtype", None)  # jax.numpy.float32
-        return made.name if hasattr(made, "name") else {float: "float64", int: "int64"}.get(dtype, dtype.__name__)
+        return (
+            made.name
+            if hasattr(made, "name")
+            else {float: "float64", int: "int64"}.get(dtype, dtype.__name__)
+        )
     name = getattr(dtype, "name", None)
     return name if isinstance(name, str) else str(dtype).rpartition(".")[2]
 
@@ -84,20 +133,36 @@ def _axis_of(axis, shape, name):
     except TypeError:
         raise TypeError(f"antiphase: axis is {_library.shown(axis)}: expected an integer") from None
     if not -len(shape) <= axis < len(shape):
-        raise ValueError(f"antiphase: axis is {axis}, the array has shape {tuple(shape)}: expected {-len(shape)} to {len(shape) - 1}")
+        raise ValueError(
+            f"antiphase: axis is {axis}, the array has shape {tuple(shape)}: expected {-len(shape)} to {len(shape) - 1}"
+        )
     return axis % len(shape)
 
 
 class _Scan:
     """One scan, as it is asked for."""
 
-    def __init__(self, name, op="sum", reverse=False, exclusive=False, by_key=None, heads=None, initial=None, widens=False):
+    def __init__(
+        self,
+        name,
+        op="sum",
+        reverse=False,
+        exclusive=False,
+        by_key=None,
+        heads=None,
+        initial=None,
+        widens=False,
+    ):
         if not isinstance(op, str) or op not in _OPERATIONS:
-            raise ValueError(f"antiphase: op is {_library.shown(op)}: expected 'sum', 'product', 'min' or 'max'")
+            raise ValueError(
+                f"antiphase: op is {_library.shown(op)}: expected 'sum', 'product', 'min' or 'max'"
+            )
         if by_key is not None and heads is not None:
             raise ValueError("antiphase: by_key and heads are both given: expected one of them")
         if initial is not None and not exclusive:
-            raise ValueError(f"antiphase: initial is {_library.shown(initial)}: only an exclusive scan has one")
+            raise ValueError(
+                f"antiphase: initial is {_library.shown(initial)}: only an exclusive scan has one"
+            )
         self.name, self.reverse, self.exclusive, self.initial = name, reverse, exclusive, initial
         self.op = next(own for own, number in _OPERATIONS.items() if number == _OPERATIONS[op])
         self.widens = widens  # small integers, by default
@@ -105,7 +170,13 @@ class _Scan:
         self.segments_name = "by_key" if by_key is not None else "heads"
 
     def run(self, x, axis, dtype, out):
-        kind = _arrays.common_kind([(n, y) for n, y in (("x", x), (self.segments_name, self.segments), ("out", out)) if y is not None])
+        kind = _arrays.common_kind(
+            [
+                (n, y)
+                for n, y in (("x", x), (self.segments_name, self.segments), ("out", out))
+                if y is not None
+            ]
+        )
         arrays = [y for y in (x, self.segments, out) if y is not None]
         dtype = self._result_type(kind, x, dtype, out)
         if kind.is_torch and not kind.plain(*arrays):
@@ -115,8 +186,9 @@ class _Scan:
         return self.of_plain(kind, x, axis, dtype, out)
 
     def _result_type(self, kind, x, dtype, out):
-        """The name of the type that is asked for, or none for x's. As in numpy, integers are added up in out's type, and bools are counted;
-        as in the array API, smaller integers are added up in the default one."""
+        """The name of the type that is asked for, or none for x's. As in numpy, integers are added up in
+        out's type, and bools are counted; as in the array API, smaller integers are added up in the default
+        one."""
         if dtype is not None:
             return _name(dtype)
         of = kind.about(x)[1]
@@ -138,13 +210,17 @@ class _Scan:
         of = kind.dtype_name(view.dtype)
         to = _name(dtype) or of
         if of not in _TYPES and not (of == "bool" and to != of):
-            raise TypeError(f"antiphase: {self.name} of {of}: expected {', '.join(_TYPES)}; {_arrays.way_out(kind, of)}")
+            raise TypeError(
+                f"antiphase: {self.name} of {of}: expected {', '.join(_TYPES)}; {_arrays.way_out(kind, of)}"
+            )
         if to not in _TYPES:
             raise TypeError(f"antiphase: dtype is {to}: expected {', '.join(_TYPES)}")
         if out is not None:
             self._judge_out(kind, kind.view(out), view, to)
         lines_of_rows = math.prod(view.shape) > view.shape[axis] and view.shape[axis] > 0
-        if to != of and not (self.op == "sum" and _wider(of, to) and not lines_of_rows and self.segments is None):
+        if to != of and not (
+            self.op == "sum" and _wider(of, to) and not lines_of_rows and self.segments is None
+        ):
             x, of = kind.astype(x, to), to
             view = kind.view(x)
         keys = self._keys(kind, view)
@@ -174,11 +250,15 @@ class _Scan:
 
     def _judge_out(self, kind, place, view, to):
         if tuple(place.shape) != tuple(view.shape):
-            raise ValueError(f"antiphase: out has shape {tuple(place.shape)}: expected {tuple(view.shape)}, that of x")
+            raise ValueError(
+                f"antiphase: out has shape {tuple(place.shape)}: expected {tuple(view.shape)}, that of x"
+            )
         if kind.dtype_name(place.dtype) != to:
             raise TypeError(f"antiphase: out is {kind.dtype_name(place.dtype)}: expected {to}")
         if place.device != view.device:
-            raise ValueError(f"antiphase: out is on device {place.device}, x on {view.device}: expected one device")
+            raise ValueError(
+                f"antiphase: out is on device {place.device}, x on {view.device}: expected one device"
+            )
         _arrays.require_places_of_their_own(place.shape, _arrays.elements(kind, place, "out"))
 
     def _keys(self, kind, view):
@@ -187,10 +267,14 @@ class _Scan:
             return None
         keys = kind.view(self.segments)
         if len(view.shape) != 1 or tuple(keys.shape) != tuple(view.shape):
-            raise ValueError(f"antiphase: {self.name} of shape {tuple(view.shape)} with {self.segments_name} of shape {tuple(keys.shape)}: "
-                             "expected one axis, and as many as there are elements")
+            raise ValueError(
+                f"antiphase: {self.name} of shape {tuple(view.shape)} with {self.segments_name} of shape {tuple(keys.shape)}: "
+                "expected one axis, and as many as there are elements"
+            )
         if keys.device != view.device:
-            raise ValueError(f"antiphase: {self.segments_name} is on device {keys.device}, x on {view.device}: expected one device")
+            raise ValueError(
+                f"antiphase: {self.segments_name} is on device {keys.device}, x on {view.device}: expected one device"
+            )
         of = kind.dtype_name(keys.dtype)
         if self.segments_name == "heads" and of not in ("bool", "uint8", "int8"):
             raise TypeError(f"antiphase: heads is {of}: expected bool, or integers of 8 bits")
@@ -211,10 +295,20 @@ class _Scan:
         at = order.index(axis)
         extents = [view.shape[i] for i in order]
         device = kind.number_of(view.device)
-        args = _library.ScanArgs(size=ctypes.sizeof(_library.ScanArgs), device=device, type=_TYPES[of], input=view.pointer,
-                                 out=place.pointer, outer=math.prod(extents[:at]), length=extents[at], inner=math.prod(extents[at + 1:]),
-                                 operation=_OPERATIONS[self.op], kind=bool(self.exclusive), direction=bool(self.reverse),
-                                 result_type=_TYPES[to])
+        args = _library.ScanArgs(
+            size=ctypes.sizeof(_library.ScanArgs),
+            device=device,
+            type=_TYPES[of],
+            input=view.pointer,
+            out=place.pointer,
+            outer=math.prod(extents[:at]),
+            length=extents[at],
+            inner=math.prod(extents[at + 1 :]),
+            operation=_OPERATIONS[self.op],
+            kind=bool(self.exclusive),
+            direction=bool(self.reverse),
+            result_type=_TYPES[to],
+        )
         if self.initial is not None:
             initial = ctypes.create_string_buffer(_packed(self.initial, to))
             args.initial = ctypes.addressof(initial)
@@ -225,22 +319,37 @@ class _Scan:
         _arrays.finish(kind, device)
 
 
-def scan(x, /, *, op="sum", axis=-1, reverse=False, exclusive=False, by_key=None, heads=None, initial=None, dtype=None, out=None):
-    """Running sums, products, minima or maxima along an axis: element i of the result is taken of x's elements up to the i-th.
+def scan(
+    x,
+    /,
+    *,
+    op="sum",
+    axis=-1,
+    reverse=False,
+    exclusive=False,
+    by_key=None,
+    heads=None,
+    initial=None,
+    dtype=None,
+    out=None,
+):
+    """Running sums, products, minima or maxima along an axis: element i of the result is taken of x's
+    elements up to the i-th.
 
-    op: 'sum', 'product', 'min' or 'max', or by numpy's names, 'add', 'prod', 'maximum' and others. reverse: from the end. exclusive: of the
-    elements before the i-th; the first is `initial`, or else 0 of sums, 1 of products, the type's largest number of minima, its lowest of
-    maxima.
-    by_key: as many keys as x, which has one axis, has elements: a segment ends where the next key is another one, and each is scanned on
-    its own. heads: instead of keys, bools or bytes: a segment begins where one is not 0.
-    dtype: of result and sums (that of x; of integers that of out, if given; of bools, which sums count, the default integer): x is converted
-    to it first where the library does not add up in it as it reads.
-    out: an array for the result, which may be x itself. On a GPU the work is queued on the library's current stream.
+    op: 'sum', 'product', 'min' or 'max', or by numpy's names, 'add', 'prod', 'maximum' and others. reverse:
+    from the end. exclusive: of the elements before the i-th; the first is `initial`, or else 0 of sums, 1 of
+    products, the type's largest number of minima, its lowest of maxima. by_key: as many keys as x, which has
+    one axis, has elements: a segment ends where the next key is another one, and each is scanned on its own.
+    heads: instead of keys, bools or bytes: a segment begins where one is not 0. dtype: of result and sums
+    (that of x; of integers that of out, if given; of bools, which sums count, the default integer): x is
+    converted to it first where the library does not add up in it as it reads. out: an array for the result,
+    which may be x itself. On a GPU the work is queued on the library's current stream.
 
-    Elements are of float32, float64, float16, bfloat16, and integers of 8 to 64 bits. An array that is not densely packed is copied first.
+    Elements are of float32, float64, float16, bfloat16, and integers of 8 to 64 bits. An array that is not
+    densely packed is copied first.
 
-    Raises TypeError for other types, ValueError for what makes no sense, NotImplementedError where the device cannot do it. Nothing has
-    been changed then.
+    Raises TypeError for other types, ValueError for what makes no sense, NotImplementedError where the device
+    cannot do it. Nothing has been changed then.
     """
     return _Scan("scan", op, reverse, exclusive, by_key, heads, initial).run(x, axis, dtype, out)
 
@@ -248,14 +357,17 @@ def scan(x, /, *, op="sum", axis=-1, reverse=False, exclusive=False, by_key=None
 def cumulative_sum(x, /, *, axis=None, dtype=None, include_initial=False):
     """The array API's cumulative_sum: running sums along an axis, which an array of one axis need not name.
 
-    dtype: by default x's, or for smaller integers and bools the library's default integer. include_initial: a 0 before the first, so that
-    there is one element more along the axis. Types, devices and errors are those of scan().
+    dtype: by default x's, or for smaller integers and bools the library's default integer. include_initial: a
+    0 before the first, so that there is one element more along the axis. Types, devices and errors are those
+    of scan().
     """
     kind = _arrays.kind_of(x, "x")
     shape = kind.about(x)[0]
     if axis is None:
         if len(shape) != 1:
-            raise ValueError(f"antiphase: cumulative_sum of shape {shape}: expected an axis, only an array of one axis needs none")
+            raise ValueError(
+                f"antiphase: cumulative_sum of shape {shape}: expected an axis, only an array of one axis needs none"
+            )
         axis = 0
     axis = _axis_of(axis, shape, "cumulative_sum")
     sums = _Scan("cumulative_sum", widens=True).run(x, axis, dtype, None)
@@ -263,9 +375,11 @@ def cumulative_sum(x, /, *, axis=None, dtype=None, include_initial=False):
 
 
 def cumsum(x, /, axis=None, dtype=None, out=None):
-    """numpy's cumsum: running sums along an axis; without an axis, those of all elements in the order of rows.
+    """numpy's cumsum: running sums along an axis; without an axis, those of all elements in the order of
+    rows.
 
-    Types, devices and errors are those of scan(); dtype is by default that of cumulative_sum(), or of integers that of out, if given.
+    Types, devices and errors are those of scan(); dtype is by default that of cumulative_sum(), or of
+    integers that of out, if given.
     """
     kind = _arrays.kind_of(x, "x")
     if axis is None:

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Calls on the CPU executor, which may take long: signals are seen meanwhile, and what will take more than ten seconds is said first."""
+"""Calls on the CPU executor, which may take long: signals are seen meanwhile, and what will take more than
+ten seconds is said first."""
 import _thread
 import ctypes
 import math
@@ -10,7 +11,8 @@ import warnings
 
 from . import _library
 
-# Multiply-adds and elements: from some 10 ms on a call is worth a thread, from a second or so on a try with a piece of it.
+# Multiply-adds and elements: from some 10 ms on a call is worth a thread, from a second or so on a try with a
+# piece of it.
 _LONG_PRODUCT, _LONG_SCAN = 1 << 22, 1 << 16
 _SLOW_PRODUCT, _SLOW_SCAN = 1 << 29, 1 << 22
 _PROBED_EXTENTS, _PROBED_WORK = {"m": 256, "n": 256, "k": 128}, 1 << 22
@@ -19,7 +21,8 @@ _STEP = 0.05
 
 
 def run(call, args):
-    """A call that is long. Python tells its main thread of signals, so another one makes it, and is stopped where a handler raises."""
+    """A call that is long. Python tells its main thread of signals, so another one makes it, and is stopped
+    where a handler raises."""
     if _thread.get_ident() != threading.main_thread().ident:
         _library.check(call(ctypes.addressof(args), None))
         return
@@ -35,6 +38,7 @@ def run(call, args):
         finally:
             over.append(True)
             ended.release()
+
     ended.acquire()
     try:
         _thread.start_new_thread(work, ())
@@ -42,8 +46,8 @@ def run(call, args):
             pass
     except BaseException:
         flag.value = 1
-        # The memory is in use until it has ended; one that begins after all finds the flag and writes nothing. The signal may have come when
-        # the lock had just been taken.
+        # The memory is in use until it has ended; one that begins after all finds the flag and writes
+        # nothing. The signal may have come when the lock had just been taken.
         while not over:
             try:
                 if not ended.acquire(timeout=1) and not begun:
@@ -76,13 +80,26 @@ def warn_of_product(args, work, what):
 
 
 def _piece_of_product(args):
-    piece = _library.SgemmArgs(size=args.size, device=args.device, precision=args.precision, alpha=1,
-                               **{name: min(getattr(args, name), most) for name, most in _PROBED_EXTENTS.items()}, batch=1)
+    piece = _library.SgemmArgs(
+        size=args.size,
+        device=args.device,
+        precision=args.precision,
+        alpha=1,
+        **{name: min(getattr(args, name), most) for name, most in _PROBED_EXTENTS.items()},
+        batch=1,
+    )
     piece.k = min(args.k, max(piece.k, _PROBED_WORK // (max(piece.m, 16) * max(piece.n, 16))))
     piece.batch = max(1, min(args.batch, _PROBED_WORK // product_work(piece)))
     m, n, k = piece.m, piece.n, piece.k
     piece.a_batch_stride, piece.b_batch_stride, piece.c_batch_stride = m * k, k * n, m * n
-    piece.a_row_stride, piece.a_column_stride, piece.b_row_stride, piece.b_column_stride, piece.c_row_stride, piece.c_column_stride = k, 1, n, 1, n, 1
+    (
+        piece.a_row_stride,
+        piece.a_column_stride,
+        piece.b_row_stride,
+        piece.b_column_stride,
+        piece.c_row_stride,
+        piece.c_column_stride,
+    ) = (k, 1, n, 1, n, 1)
     piece.memory = [(ctypes.c_float * (piece.batch * count))() for count in (m * k, k * n, m * n)]
     for operand in piece.memory[:2]:
         operand[:] = [0.5] * len(operand)
@@ -96,7 +113,8 @@ def run_scan(args, what):
         return False
     if count >= _SLOW_SCAN:
         piece = type(args).from_buffer_copy(args)
-        # Any elements are as slow: the first of the memory, in lines as long, and one beside the other as far as that goes.
+        # Any elements are as slow: the first of the memory, in lines as long, and one beside the other as far
+        # as that goes.
         piece.length = min(args.length, 2 * _LONG_SCAN)
         piece.inner = min(args.inner, max(1, 2 * _LONG_SCAN // piece.length))
         piece.outer = min(args.outer, max(1, 2 * _LONG_SCAN // (piece.length * piece.inner)))
@@ -122,5 +140,9 @@ def _warn(what, seconds):
     while frame.f_back is not None and frame.f_globals.get("__package__") == __package__:
         frame, level = frame.f_back, level + 1
     how_long = f"{seconds:.0f} seconds" if seconds < 120 else f"{seconds / 60:.0f} minutes"
-    warnings.warn(f"antiphase: {what} will take about {how_long} on the CPU executor; what the array library has of its own takes a "
-                  "fraction of that", RuntimeWarning, stacklevel=level)
+    warnings.warn(
+        f"antiphase: {what} will take about {how_long} on the CPU executor; what the array library has of its own takes a "
+        "fraction of that",
+        RuntimeWarning,
+        stacklevel=level,
+    )

@@ -4,11 +4,11 @@
     import numpy as np
     from antiphase.checking import check, unwritten
 
-    x = np.arange(1000, dtype=np.float32)
-    report = check("scale.cu", "scale", grid=4, block=256, args=[x, unwritten(1000, np.float32), 1000], expected={1: 2 * x})
-    assert report.clean, report
+    x = np.arange(1000, dtype=np.float32) report = check("scale.cu", "scale", grid=4, block=256, args=[x,
+    unwritten(1000, np.float32), 1000], expected={1: 2 * x}) assert report.clean, report
 
-It needs g++ and the program antiphase, and neither CUDA nor a GPU. docs/plain_cuda.md tells what is found, and what a source may use.
+It needs g++ and the program antiphase, and neither CUDA nor a GPU. docs/plain_cuda.md tells what is found,
+and what a source may use.
 """
 import dataclasses
 import json
@@ -23,13 +23,26 @@ import numpy as np
 
 __all__ = ["Finding", "Report", "check", "unwritten"]
 
-_TYPES = {"bool": "bool", "int8": "signed char", "uint8": "unsigned char", "int16": "short", "uint16": "unsigned short", "int32": "int",
-          "uint32": "unsigned", "int64": "long long", "uint64": "unsigned long long", "float16": "__half", "float32": "float", "float64": "double"}
+_TYPES = {
+    "bool": "bool",
+    "int8": "signed char",
+    "uint8": "unsigned char",
+    "int16": "short",
+    "uint16": "unsigned short",
+    "int32": "int",
+    "uint32": "unsigned",
+    "int64": "long long",
+    "uint64": "unsigned long long",
+    "float16": "__half",
+    "float32": "float",
+    "float64": "double",
+}
 
 
 @dataclasses.dataclass(frozen=True)
 class Finding:
-    """One fault: what was done (`action`) at `file` and `line` (0: no place is known), and where the other side is, if there is one."""
+    """One fault: what was done (`action`) at `file` and `line` (0: no place is known), and where the other
+    side is, if there is one."""
 
     kind: str
     kernel: str
@@ -47,13 +60,16 @@ class Finding:
         place = f"{self.file}:{self.line}: " if self.line > 0 else ""
         text = f"{place}{self.kind}: {self.action}"
         text += f", {self.memory}" if self.memory else ""
-        text += f"; earlier: {self.earlier} at {self.earlier_file}:{self.earlier_line}" if self.earlier else ""
+        text += (
+            f"; earlier: {self.earlier} at {self.earlier_file}:{self.earlier_line}" if self.earlier else ""
+        )
         return text + (f"; missing: {self.missing}" if self.missing else "")
 
 
 @dataclasses.dataclass(frozen=True)
 class Report:
-    """What a check has found. `notes` says what was not looked at; `finished` is false if a run was stopped, so that nothing is known."""
+    """What a check has found. `notes` says what was not looked at; `finished` is false if a run was stopped,
+    so that nothing is known."""
 
     findings: tuple
     notes: tuple
@@ -78,7 +94,8 @@ class _Unwritten:
 
 
 def unwritten(shape, dtype):
-    """An array on the device that nobody has written: for what a kernel only writes. A kernel that reads it is accused."""
+    """An array on the device that nobody has written: for what a kernel only writes. A kernel that reads it
+    is accused."""
     return _Unwritten(int(np.prod(shape)), np.dtype(dtype))
 
 
@@ -104,11 +121,17 @@ def _scalar(value, number):
         return str(int(value))
     if isinstance(value, numbers.Real):
         return repr(float(value))
-    raise TypeError(f"argument {number} is a {type(value).__name__}: expected an array, a number, or unwritten()")
+    raise TypeError(
+        f"argument {number} is a {type(value).__name__}: expected an array, a number, or unwritten()"
+    )
 
 
 def _driver(kernel, grid, block, shared_bytes, args, expected, tolerance, folder):
-    lines, names, checks = ["#include <antiphase/plain/driver.h>", "int main() {", "  using namespace antiphase::driver;"], [], []
+    lines, names, checks = (
+        ["#include <antiphase/plain/driver.h>", "int main() {", "  using namespace antiphase::driver;"],
+        [],
+        [],
+    )
 
     def file_of(array, name):
         path = folder / f"{name}.bin"
@@ -118,7 +141,11 @@ def _driver(kernel, grid, block, shared_bytes, args, expected, tolerance, folder
     for number, value in enumerate(args):
         if isinstance(value, (np.ndarray, _Unwritten)):
             kind = _c_type(value.dtype, f"argument {number}")
-            start = value.size if isinstance(value, _Unwritten) else f"contents<{kind}>({file_of(value, f'argument{number}')})"
+            start = (
+                value.size
+                if isinstance(value, _Unwritten)
+                else f"contents<{kind}>({file_of(value, f'argument{number}')})"
+            )
             lines.append(f"  array<{kind}> a{number}({start});")
             names.append(f"static_cast<{kind}*>(a{number})")
         else:
@@ -127,41 +154,78 @@ def _driver(kernel, grid, block, shared_bytes, args, expected, tolerance, folder
         if not 0 <= number < len(args) or not isinstance(args[number], (np.ndarray, _Unwritten)):
             raise ValueError(f"expected[{number}]: there is no array among the arguments with this number")
         if np.size(array) != args[number].size:
-            raise ValueError(f"expected[{number}] has {np.size(array)} elements, the argument {args[number].size}")
+            raise ValueError(
+                f"expected[{number}] has {np.size(array)} elements, the argument {args[number].size}"
+            )
         array = np.asarray(array, dtype=args[number].dtype)
         kind = _c_type(array.dtype, f"expected[{number}]")
         checks.append(f"  const auto e{number} = contents<{kind}>({file_of(array, f'expected{number}')});")
-        checks.append(f'  good = holds("argument {number}", a{number}, [&](std::size_t i) {{ return e{number}[i]; }}, {tolerance!r}) && good;')
+        checks.append(
+            f'  good = holds("argument {number}", a{number}, [&](std::size_t i) {{ return e{number}[i]; }}, {tolerance!r}) && good;'
+        )
     lines.append(f"  {kernel}<<<{grid}, {block}, {int(shared_bytes)}>>>({', '.join(names)});")
-    lines += ["  cudaDeviceSynchronize();", "  bool good = cudaGetLastError() == cudaSuccess;", *checks, "  return good ? 0 : 1;", "}"]
+    lines += [
+        "  cudaDeviceSynchronize();",
+        "  bool good = cudaGetLastError() == cudaSuccess;",
+        *checks,
+        "  return good ? 0 : 1;",
+        "}",
+    ]
     return "\n".join(lines) + "\n"
 
 
 def _finding(f):
     at, earlier = f["access"]["at"], f["earlier"]
-    return Finding(kind=f["kind"], kernel=f["kernel"], memory=f["memory"], action=f["access"]["action"], file=at["file"], line=at["line"],
-                   earlier=earlier["action"] if earlier else "", earlier_file=earlier["at"]["file"] if earlier else "",
-                   earlier_line=earlier["at"]["line"] if earlier else 0, missing=f["missing"], times=f["times"])
+    return Finding(
+        kind=f["kind"],
+        kernel=f["kernel"],
+        memory=f["memory"],
+        action=f["access"]["action"],
+        file=at["file"],
+        line=at["line"],
+        earlier=earlier["action"] if earlier else "",
+        earlier_file=earlier["at"]["file"] if earlier else "",
+        earlier_line=earlier["at"]["line"] if earlier else 0,
+        missing=f["missing"],
+        times=f["times"],
+    )
 
 
-def check(source, kernel, grid, block, args, *, expected=None, tolerance=0.0, shared_bytes=0, schedules=20, seconds=60, options=(), tool=None):
+def check(
+    source,
+    kernel,
+    grid,
+    block,
+    args,
+    *,
+    expected=None,
+    tolerance=0.0,
+    shared_bytes=0,
+    schedules=20,
+    seconds=60,
+    options=(),
+    tool=None,
+):
     """Launches one kernel under many schedules and reports what it did wrong.
 
-    source: a path of a .cu file, or the text of one. A main of its own is left out, as is what binds it to PyTorch or pybind11.
-    kernel: its name, with template arguments if it has some: "sum<float, 128>".
-    grid, block: a size, or up to three (x, y, z).
-    args: NumPy arrays (copied to the device, in C order), unwritten(shape, dtype), and numbers, in the kernel's order.
-    expected: what arrays are to hold afterwards, by the number of the argument; compared up to `tolerance`, a part of each value.
-    shared_bytes: of the launch, for extern __shared__. schedules: runs. seconds: of a run, at most.
-    options: more for the compiler, such as "-DN=4". tool: the program antiphase; default: $ANTIPHASE_TOOL, or the one on the path.
+    source: a path of a .cu file, or the text of one. A main of its own is left out, as is what binds it to
+    PyTorch or pybind11. kernel: its name, with template arguments if it has some: "sum<float, 128>". grid,
+    block: a size, or up to three (x, y, z). args: NumPy arrays (copied to the device, in C order),
+    unwritten(shape, dtype), and numbers, in the kernel's order. expected: what arrays are to hold afterwards,
+    by the number of the argument; compared up to `tolerance`, a part of each value. shared_bytes: of the
+    launch, for extern __shared__. schedules: runs. seconds: of a run, at most. options: more for the
+    compiler, such as "-DN=4". tool: the program antiphase; default: $ANTIPHASE_TOOL, or the one on the path.
 
-    Returns a Report. Raises TypeError and ValueError for arguments that do not fit, ValueError too with what the compiler said if the
-    source does not compile or uses what is not supported, and FileNotFoundError if there is no program antiphase.
+    Returns a Report. Raises TypeError and ValueError for arguments that do not fit, ValueError too with what
+    the compiler said if the source does not compile or uses what is not supported, and FileNotFoundError if
+    there is no program antiphase.
     """
     tool = tool or os.environ.get("ANTIPHASE_TOOL") or shutil.which("antiphase")
     if tool is None:
-        raise FileNotFoundError("there is no program antiphase on the path: expected the one that ./run build makes of the project's sources, "
-                                "build/antiphase; set ANTIPHASE_TOOL to where it is")
+        raise FileNotFoundError(
+            "there is no program antiphase on the path: expected the one that ./run build makes of the project's sources, "
+            "build/antiphase; set ANTIPHASE_TOOL to where it is"
+        )
     grid, block = _extent(grid, "grid"), _extent(block, "block")
     with tempfile.TemporaryDirectory(prefix="antiphase-check-") as name:
         folder = pathlib.Path(name)
@@ -172,10 +236,23 @@ def check(source, kernel, grid, block, args, *, expected=None, tolerance=0.0, sh
             path = pathlib.Path(source).resolve()
         driver = folder / "driver.cpp"
         driver.write_text(_driver(kernel, grid, block, shared_bytes, args, expected, tolerance, folder))
-        command = [str(tool), "check", str(path), "--kernels", str(driver), "--schedules", str(int(schedules)), "--seconds", str(int(seconds)), "--json"]
+        command = [
+            str(tool),
+            "check",
+            str(path),
+            "--kernels",
+            str(driver),
+            "--schedules",
+            str(int(schedules)),
+            "--seconds",
+            str(int(seconds)),
+            "--json",
+        ]
         for option in options:
             if option[:2] not in ("-I", "-D", "-U", "-L", "-l"):
-                raise ValueError(f"options: {option!r} is not for the compiler: expected -I, -D, -U, -L or -l")
+                raise ValueError(
+                    f"options: {option!r} is not for the compiler: expected -I, -D, -U, -L or -l"
+                )
             command.append(option)
         done = subprocess.run(command, capture_output=True, text=True, errors="replace")
     if done.returncode not in (0, 4, 5) or not done.stdout.strip():
@@ -183,5 +260,10 @@ def check(source, kernel, grid, block, args, *, expected=None, tolerance=0.0, sh
     program = json.loads(done.stdout)["programs"][0]
     if program["refused"]:
         raise ValueError(done.stderr.strip())
-    return Report(findings=tuple(_finding(f) for f in program["findings"]), notes=tuple(program["notes"]), schedules=program["schedules"],
-                  accesses=program["accesses"], finished=done.returncode != 4)
+    return Report(
+        findings=tuple(_finding(f) for f in program["findings"]),
+        notes=tuple(program["notes"]),
+        schedules=program["schedules"],
+        accesses=program["accesses"],
+        finished=done.returncode != 4,
+    )

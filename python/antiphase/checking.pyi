@@ -35,7 +35,18 @@ class Report:
 class _Unwritten: ...
 
 def unwritten(shape: int | Sequence[int], dtype: DTypeLike) -> _Unwritten: ...
-def check(source: str | os.PathLike[str], kernel: str, grid: int | Sequence[int], block: int | Sequence[int],
-          args: Sequence[NDArray[Any] | _Unwritten | float], *, expected: Mapping[int, ArrayLike] | None = None, tolerance: float = 0.0,
-          shared_bytes: int = 0, schedules: int = 20, seconds: int = 60, options: Sequence[str] = (),
-          tool: str | os.PathLike[str] | None = None) -> Report: ...
+def check(
+    source: str | os.PathLike[str],
+    kernel: str,
+    grid: int | Sequence[int],
+    block: int | Sequence[int],
+    args: Sequence[NDArray[Any] | _Unwritten | float],
+    *,
+    expected: Mapping[int, ArrayLike] | None = None,
+    tolerance: float = 0.0,
+    shared_bytes: int = 0,
+    schedules: int = 20,
+    seconds: int = 60,
+    options: Sequence[str] = (),
+    tool: str | os.PathLike[str] | None = None
+) -> Report: ...

@@ -4,8 +4,9 @@
     import antiphase.torch
     y = antiphase.torch.linear(x, weight, bias)
 
-They take float32 tensors on CUDA devices, and on the CPU by the CPU executor, slowly. Work is queued on the current stream, in memory of
-torch's allocator, so that it may be captured into a CUDA graph. Results are the same bits in every run.
+They take float32 tensors on CUDA devices, and on the CPU by the CPU executor, slowly. Work is queued on the
+current stream, in memory of torch's allocator, so that it may be captured into a CUDA graph. Results are the
+same bits in every run.
 """
 import sys
 
@@ -21,13 +22,17 @@ __all__ = ["Linear", "addmm", "baddbmm", "bmm", "linear", "matmul", "mm"]
 _kind = _arrays.kind_of(torch.empty(0), "a tensor")
 
 
-# ---- The operators, as torch knows them -------------------------------------------------------------------------------------------------
+# ---- The operators, as torch knows them ------------------------------------------------------------------
 
 _functorch = torch._C._functorch
 _functions = {}  # by operator
 _operators = _ops_of_torch.Library("antiphase", "DEF")
 # Operands may lie in any way: nobody needs to copy them for us.
-_TAGS = tuple(tag for tag in (getattr(torch.Tag, name, None) for name in ("pt2_compliant_tag", "flexible_layout")) if tag is not None)
+_TAGS = tuple(
+    tag
+    for tag in (getattr(torch.Tag, name, None) for name in ("pt2_compliant_tag", "flexible_layout"))
+    if tag is not None
+)
 
 
 def _define(schema, compute, fake, setup, backward, mapped):
@@ -38,17 +43,31 @@ def _define(schema, compute, fake, setup, backward, mapped):
     _ops_of_torch.register_fake(f"antiphase::{name}", fake, lib=_operators)
     _ops_of_torch.register_autograd(f"antiphase::{name}", backward, setup_context=setup, lib=_operators)
     if hasattr(_ops_of_torch, "register_vmap"):  # torch 2.5
-        _ops_of_torch.register_vmap(f"antiphase::{name}", lambda how, axes, *args: (mapped(how.batch_size, axes, *args), 0), lib=_operators)
+        _ops_of_torch.register_vmap(
+            f"antiphase::{name}",
+            lambda how, axes, *args: (mapped(how.batch_size, axes, *args), 0),
+            lib=_operators,
+        )
     operator = getattr(torch.ops.antiphase, name).default
     # For torch.func.grad, which does not go by what operators have registered.
-    _functions[operator] = type(name, (torch.autograd.Function,), {
-        "forward": staticmethod(operator), "setup_context": staticmethod(setup), "backward": staticmethod(backward), "jvp": _refuse_tangents,
-        "generate_vmap_rule": True})
+    _functions[operator] = type(
+        name,
+        (torch.autograd.Function,),
+        {
+            "forward": staticmethod(operator),
+            "setup_context": staticmethod(setup),
+            "backward": staticmethod(backward),
+            "jvp": _refuse_tangents,
+            "generate_vmap_rule": True,
+        },
+    )
     return operator
 
 
 def _refuse_tangents(*_):
-    raise NotImplementedError("antiphase: a tensor has a tangent, of forward-mode differentiation: only backward is known here")
+    raise NotImplementedError(
+        "antiphase: a tensor has a tangent, of forward-mode differentiation: only backward is known here"
+    )
 
 
 def _refuse(name, tensors, why):
@@ -61,14 +80,22 @@ def _judge(name, dimensions, *tensors):
     a, b = tensors[-2:]
     for t in tensors:
         if t.dtype != torch.float32:
-            raise TypeError(f"antiphase: {name} of {' and '.join(_kind.dtype_name(u.dtype) for u in tensors)}: expected float32; "
-                            + _arrays.way_out(_kind, _kind.dtype_name(t.dtype)))
+            raise TypeError(
+                f"antiphase: {name} of {' and '.join(_kind.dtype_name(u.dtype) for u in tensors)}: expected float32; "
+                + _arrays.way_out(_kind, _kind.dtype_name(t.dtype))
+            )
         if t.device != a.device:
-            raise ValueError(f"antiphase: {name} of tensors on {' and '.join(str(u.device) for u in tensors)}: expected one device")
+            raise ValueError(
+                f"antiphase: {name} of tensors on {' and '.join(str(u.device) for u in tensors)}: expected one device"
+            )
     if a.dim() != dimensions or b.dim() != dimensions:
         _refuse(name, (a, b), f"expected {dimensions} axes each")
     if a.shape[-1] != b.shape[-2]:
-        _refuse(name, (a, b), f"the last extent of the first is {a.shape[-1]}, the second to last of the second {b.shape[-2]}: they must agree")
+        _refuse(
+            name,
+            (a, b),
+            f"the last extent of the first is {a.shape[-1]}, the second to last of the second {b.shape[-2]}: they must agree",
+        )
     if dimensions == 3 and a.shape[0] != b.shape[0]:
         _refuse(name, (a, b), f"batches of {a.shape[0]} and {b.shape[0]}: they must agree")
     return (*a.shape[:-1], b.shape[-1])
@@ -76,7 +103,9 @@ def _judge(name, dimensions, *tensors):
 
 def _judge_addend(name, added, shape):
     if added.dim() > len(shape) or any(x not in (1, y) for x, y in zip(added.shape[::-1], shape[::-1])):
-        raise ValueError(f"antiphase: {name} adds shape {tuple(added.shape)} to {tuple(shape)}: expected one that can be broadcast to it")
+        raise ValueError(
+            f"antiphase: {name} adds shape {tuple(added.shape)} to {tuple(shape)}: expected one that can be broadcast to it"
+        )
 
 
 def _product(a, b):
@@ -84,7 +113,8 @@ def _product(a, b):
 
 
 def _added(added, a, b, beta, alpha):
-    """beta added + alpha ab, in one call: a row that is added to all rows is a bias, all else is what C holds before."""
+    """beta added + alpha ab, in one call: a row that is added to all rows is a bias, all else is what C holds
+    before."""
     shape = (*a.shape[:-1], b.shape[-1])
     if beta == 0:
         return _products.product(_kind, a, b, None, None, alpha=alpha)
@@ -105,6 +135,7 @@ def _factors_gradients(grad, a, b, multiply, needed_a, needed_b):
 def _product_backward(multiply):
     def backward(ctx, grad):
         return _factors_gradients(grad, *ctx.saved_tensors, multiply, *ctx.needs_input_grad)
+
     return backward
 
 
@@ -122,13 +153,20 @@ def _added_backward(multiply):
             of_added = grad.sum_to_size(ctx.shape)
             of_added = of_added if ctx.beta == 1 else of_added * ctx.beta
         scaled = grad if ctx.alpha == 1 or not (needed_a or needed_b) else grad * ctx.alpha
-        return of_added, *_factors_gradients(scaled, *ctx.saved_tensors, multiply, needed_a, needed_b), None, None
+        return (
+            of_added,
+            *_factors_gradients(scaled, *ctx.saved_tensors, multiply, needed_a, needed_b),
+            None,
+            None,
+        )
+
     return backward
 
 
 def _fake_product(name, dimensions):
     def fake(a, b):
         return a.new_empty(_judge(name, dimensions, a, b))
+
     return fake
 
 
@@ -137,6 +175,7 @@ def _fake_added(name, dimensions):
         shape = _judge(name, dimensions, added, a, b)
         _judge_addend(name, added, shape)
         return a.new_empty(shape)
+
     return fake
 
 
@@ -144,6 +183,7 @@ def _compute_product(name, dimensions):
     def compute(a, b):
         _judge(name, dimensions, a, b)
         return _product(a, b)
+
     return compute
 
 
@@ -151,6 +191,7 @@ def _compute_added(name, dimensions):
     def compute(added, a, b, beta=1.0, alpha=1.0):
         _judge_addend(name, added, _judge(name, dimensions, added, a, b))
         return _added(added, a, b, beta, alpha)
+
     return compute
 
 
@@ -170,7 +211,9 @@ def _spread_addend(added, axis, count, shape):
 
 def _mapped_product(count, axes, a, b):
     if a.dim() - (axes[0] is not None) == 3:
-        return _bmm(_spread(a, axes[0], count).flatten(0, 1), _spread(b, axes[1], count).flatten(0, 1)).unflatten(0, (count, -1))
+        return _bmm(
+            _spread(a, axes[0], count).flatten(0, 1), _spread(b, axes[1], count).flatten(0, 1)
+        ).unflatten(0, (count, -1))
     if axes[1] is None:  # all rows of all members times the same matrix
         rows = a.movedim(axes[0], 0)
         return _mm(rows.flatten(0, 1), b).reshape(*rows.shape[:2], b.shape[1])
@@ -190,10 +233,24 @@ def _mapped_added(count, axes, added, a, b, beta=1.0, alpha=1.0):
 
 def _define_pair(product, added, dimensions):
     multiply = lambda a, b: _dispatched(getattr(torch.ops.antiphase, product).default, a, b)(a, b)
-    return (_define(f"{product}(Tensor a, Tensor b) -> Tensor", _compute_product(product, dimensions), _fake_product(product, dimensions),
-                    _save_factors, _product_backward(multiply), _mapped_product),
-            _define(f"{added}(Tensor added, Tensor a, Tensor b, float beta=1.0, float alpha=1.0) -> Tensor", _compute_added(added, dimensions),
-                    _fake_added(added, dimensions), _save_added, _added_backward(multiply), _mapped_added))
+    return (
+        _define(
+            f"{product}(Tensor a, Tensor b) -> Tensor",
+            _compute_product(product, dimensions),
+            _fake_product(product, dimensions),
+            _save_factors,
+            _product_backward(multiply),
+            _mapped_product,
+        ),
+        _define(
+            f"{added}(Tensor added, Tensor a, Tensor b, float beta=1.0, float alpha=1.0) -> Tensor",
+            _compute_added(added, dimensions),
+            _fake_added(added, dimensions),
+            _save_added,
+            _added_backward(multiply),
+            _mapped_added,
+        ),
+    )
 
 
 _mm, _addmm = _define_pair("mm", "addmm", 2)
@@ -211,18 +268,29 @@ def _save_sum(ctx, inputs, output):
 
 
 def _sum_backward(ctx, grad):
-    return _dispatched(_running_sum, grad)(grad.contiguous(), ctx.axis, not ctx.reverse, ctx.exclusive), None, None, None
+    return (
+        _dispatched(_running_sum, grad)(grad.contiguous(), ctx.axis, not ctx.reverse, ctx.exclusive),
+        None,
+        None,
+        None,
+    )
 
 
 def _mapped_sum(count, axes, x, axis, reverse, exclusive):
     return _running_sum(_spread(x, axes[0], count), axis if axis < 0 else axis + 1, reverse, exclusive)
 
 
-_running_sum = _define("running_sum(Tensor x, int axis, bool reverse, bool exclusive) -> Tensor", _compute_sum,
-                       lambda x, axis, reverse, exclusive: torch.empty_like(x), _save_sum, _sum_backward, _mapped_sum)
+_running_sum = _define(
+    "running_sum(Tensor x, int axis, bool reverse, bool exclusive) -> Tensor",
+    _compute_sum,
+    lambda x, axis, reverse, exclusive: torch.empty_like(x),
+    _save_sum,
+    _sum_backward,
+    _mapped_sum,
+)
 
 
-# ---- The functions -----------------------------------------------------------------------------------------------------------------------
+# ---- The functions ---------------------------------------------------------------------------------------
 
 
 def _given(result, out, tensors):
@@ -230,10 +298,14 @@ def _given(result, out, tensors):
     if out is None:
         return result
     if torch.is_grad_enabled() and any(t.requires_grad for t in (*tensors, out)):
-        raise ValueError("antiphase: out is given, and a tensor requires a gradient: expected one or the other")
+        raise ValueError(
+            "antiphase: out is given, and a tensor requires a gradient: expected one or the other"
+        )
     if out.shape != result.shape or out.dtype != result.dtype or out.device != result.device:
-        raise ValueError(f"antiphase: out is {_kind.dtype_name(out.dtype)} of shape {tuple(out.shape)} on {out.device}: expected "
-                         f"{_kind.dtype_name(result.dtype)} of shape {tuple(result.shape)} on {result.device}")
+        raise ValueError(
+            f"antiphase: out is {_kind.dtype_name(out.dtype)} of shape {tuple(out.shape)} on {out.device}: expected "
+            f"{_kind.dtype_name(result.dtype)} of shape {tuple(result.shape)} on {result.device}"
+        )
     return out.copy_(result)
 
 
@@ -245,7 +317,9 @@ def _is_direct(*tensors):
 def _dispatched(operator, *tensors):
     """An operator, after what torch's dispatcher does not see to."""
     if not torch.compiler.is_compiling():
-        if torch.is_grad_enabled() and any(way.key() == _functorch.TransformType.Grad for way in _functorch.get_interpreter_stack() or ()):
+        if torch.is_grad_enabled() and any(
+            way.key() == _functorch.TransformType.Grad for way in _functorch.get_interpreter_stack() or ()
+        ):
             return _functions[operator].apply
         _learn_shardings()
         # What has no gradient to go backward would lose its tangent without a word.
@@ -271,7 +345,8 @@ def bmm(a, b):
 
 
 def addmm(input, a, b, *, beta=1, alpha=1):
-    """torch.addmm: beta input + alpha ab; input can be broadcast to (m, n), and is not read where beta is 0."""
+    """torch.addmm: beta input + alpha ab; input can be broadcast to (m, n), and is not read where beta is
+    0."""
     how = _add_mm if _is_direct(input, a, b) else _dispatched(_addmm, input, a, b)
     return how(input, a, b, float(beta), float(alpha))
 
@@ -283,13 +358,14 @@ def baddbmm(input, a, b, *, beta=1, alpha=1):
 
 
 def matmul(a, b):
-    """torch.matmul: (..., m, k) times (..., k, n), batches broadcast, tensors of one axis as a row and as a column."""
+    """torch.matmul: (..., m, k) times (..., k, n), batches broadcast, tensors of one axis as a row and as a
+    column."""
     return _matmul(a, b, None, None)
 
 
 def linear(input, weight, bias=None):
-    """torch.nn.functional.linear: input of shape (..., in) times weight^T, weight of shape (out, in), plus bias of shape (out,). A weight of
-    shape (in,) is a column."""
+    """torch.nn.functional.linear: input of shape (..., in) times weight^T, weight of shape (out, in), plus
+    bias of shape (out,). A weight of shape (in,) is a column."""
     if weight.dim() == 1:
         result = matmul(input, weight)
         return result if bias is None else result + bias
@@ -308,7 +384,8 @@ class Linear(torch.nn.Linear):
     """torch.nn.Linear whose products are computed by antiphase."""
 
     def forward(self, input):
-        if not isinstance(input, torch.Tensor) and isinstance(input, torch.fx.Proxy):  # to torch.fx a leaf, as its own modules are
+        # to torch.fx a leaf, as its own modules are
+        if not isinstance(input, torch.Tensor) and isinstance(input, torch.fx.Proxy):
             return input.tracer.create_proxy("call_module", input.tracer.path_of_module(self), (input,), {})
         return linear(input, self.weight, self.bias)
 
@@ -316,14 +393,22 @@ class Linear(torch.nn.Linear):
 def _matmul(a, b, out, precision):
     """matmul of any tensors; those that need no more than their elements go straight to the library."""
     if _is_direct(a, b) if out is None else _is_direct(a, b, out):
-        return _products.product(_kind, a, b, out, precision) if out is not None or precision else _product(a, b)
+        return (
+            _products.product(_kind, a, b, out, precision) if out is not None or precision else _product(a, b)
+        )
     if precision not in (None, "fp32"):
-        raise ValueError(f"antiphase: precision is {precision!r}, and a tensor requires a gradient or is traced: expected 'fp32'")
+        raise ValueError(
+            f"antiphase: precision is {precision!r}, and a tensor requires a gradient or is traced: expected 'fp32'"
+        )
     if a.dim() == 0 or b.dim() == 0:
         _refuse("matmul", (a, b), "expected at least one axis each; numbers are multiplied by *")
     if a.shape[-1] != b.shape[max(b.dim() - 2, 0)]:
-        _refuse("matmul", (a, b), f"the last extent of the first is {a.shape[-1]}, the {'second to last' if b.dim() > 1 else 'last'} of the "
-                f"second {b.shape[max(b.dim() - 2, 0)]}: they must agree")
+        _refuse(
+            "matmul",
+            (a, b),
+            f"the last extent of the first is {a.shape[-1]}, the {'second to last' if b.dim() > 1 else 'last'} of the "
+            f"second {b.shape[max(b.dim() - 2, 0)]}: they must agree",
+        )
     left = a if a.dim() > 1 else a.unsqueeze(0)
     right = b if b.dim() > 1 else b.unsqueeze(1)
     if right.dim() == 2:  # the rows of all members are rows of one product
@@ -332,8 +417,12 @@ def _matmul(a, b, out, precision):
         try:
             batch = torch.broadcast_shapes(left.shape[:-2], right.shape[:-2])
         except RuntimeError:
-            _refuse("matmul", (a, b), f"batches of {tuple(left.shape[:-2])} and {tuple(right.shape[:-2])} do not fit: expected extents that "
-                    "are the same, or 1")
+            _refuse(
+                "matmul",
+                (a, b),
+                f"batches of {tuple(left.shape[:-2])} and {tuple(right.shape[:-2])} do not fit: expected extents that "
+                "are the same, or 1",
+            )
         members = [t.expand(*batch, *t.shape[-2:]).flatten(0, -3) for t in (left, right)]
         result = bmm(*members).reshape(*batch, left.shape[-2], right.shape[-1])
     if b.dim() == 1:
@@ -346,15 +435,19 @@ def _matmul(a, b, out, precision):
 def _scan(asked, x, axis, dtype, out):
     """A scan of tensors of which more than their elements matters."""
     if asked.op != "sum" or asked.segments is not None or asked.initial is not None:
-        raise TypeError(f"antiphase: {asked.name} of a tensor that requires a gradient, or is traced: only sums without segments and initial "
-                        "values have one; detach() it")
+        raise TypeError(
+            f"antiphase: {asked.name} of a tensor that requires a gradient, or is traced: only sums without segments and initial "
+            "values have one; detach() it"
+        )
     axis = _scans._axis_of(axis, x.shape, asked.name)
     if dtype is not None and x.dtype != getattr(torch, dtype):
         x = x.to(getattr(torch, dtype))
-    return _given(_dispatched(_running_sum, x)(x, axis, bool(asked.reverse), bool(asked.exclusive)), out, (x,))
+    return _given(
+        _dispatched(_running_sum, x)(x, axis, bool(asked.reverse), bool(asked.exclusive)), out, (x,)
+    )
 
 
-# ---- Automatic casts, and tensors that lie on several devices ----------------------------------------------------------------------------
+# ---- Automatic casts, and tensors that lie on several devices --------------------------------------------
 
 if hasattr(_ops_of_torch, "register_autocast"):  # under autocast, products are what they are without
     for _name in ("mm", "addmm", "bmm", "baddbmm"):
@@ -374,15 +467,22 @@ def _learn_shardings():
 
 
 def _register_shardings():
-    """How DTensor divides these products: by rows, by columns, by members of a batch, and along k, of which the results are parts of sums."""
+    """How DTensor divides these products: by rows, by columns, by members of a batch, and along k, of which
+    the results are parts of sums."""
     from torch.distributed.tensor import Partial, Replicate, Shard
     from torch.distributed.tensor.experimental import register_sharding
 
     def of_product(batched):
         rows, inner = (1, 2) if batched else (0, 1)
         whole = Replicate()
-        ways = [(whole, whole, whole), (Shard(rows), Shard(rows), whole), (Shard(inner), whole, Shard(inner)),
-                (Partial(), Shard(inner), Shard(rows)), (Partial(), Partial(), whole), (Partial(), whole, Partial())]
+        ways = [
+            (whole, whole, whole),
+            (Shard(rows), Shard(rows), whole),
+            (Shard(inner), whole, Shard(inner)),
+            (Partial(), Shard(inner), Shard(rows)),
+            (Partial(), Partial(), whole),
+            (Partial(), whole, Partial()),
+        ]
         return [*ways, (Shard(0), Shard(0), Shard(0))] if batched else ways
 
     def of_added(way, added, dimensions):
@@ -394,13 +494,17 @@ def _register_shardings():
         return result
 
     for product, added, batched in ((_mm, _addmm, False), (_bmm, _baddbmm, True)):
+
         @register_sharding(product)
         def _(a, b, batched=batched):
             return [([result], [of_a, of_b]) for result, of_a, of_b in of_product(batched)]
 
         @register_sharding(added)
         def _(input, a, b, beta=1.0, alpha=1.0, batched=batched):
-            return [([way[0]], [of_added(way, input, 3 if batched else 2), *way[1:], None, None]) for way in of_product(batched)]
+            return [
+                ([way[0]], [of_added(way, input, 3 if batched else 2), *way[1:], None, None])
+                for way in of_product(batched)
+            ]
 
 
 _learn_shardings()

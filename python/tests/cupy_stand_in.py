@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What antiphase asks of CuPy, over NumPy: for machines without a GPU. It counts what is allocated, and where."""
+"""What antiphase asks of CuPy, over NumPy: for machines without a GPU. It counts what is allocated, and
+where."""
 import types
 
 import numpy
@@ -52,7 +53,12 @@ def alloc(size):
 
 def module():
     return types.SimpleNamespace(
-        ndarray=ndarray, empty=lambda shape, dtype: made(numpy.full(shape, 77, dtype)), zeros=lambda shape, dtype: made(numpy.zeros(shape, dtype)),
+        ndarray=ndarray,
+        empty=lambda shape, dtype: made(numpy.full(shape, 77, dtype)),
+        zeros=lambda shape, dtype: made(numpy.zeros(shape, dtype)),
         ascontiguousarray=lambda x: made(numpy.ascontiguousarray(x.array)),
         concatenate=lambda arrays, axis: made(numpy.concatenate([x.array for x in arrays], axis)),
-        cuda=types.SimpleNamespace(alloc=alloc, get_current_stream=lambda device: types.SimpleNamespace(ptr=0)))
+        cuda=types.SimpleNamespace(
+            alloc=alloc, get_current_stream=lambda device: types.SimpleNamespace(ptr=0)
+        ),
+    )

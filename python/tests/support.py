@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the tests of the Python package share: what they need, inputs that depend on the position, the library's bound, refusals."""
+"""What the tests of the Python package share: what they need, inputs that depend on the position, the
+library's bound, refusals."""
 import importlib
 import re
 import sys
@@ -18,7 +19,8 @@ def need(name):
 
 
 def pattern(numpy, *shape, seed=1):
-    """Odd numbers of float32 that no two places share the reason for: an index that is off by one changes the result."""
+    """Odd numbers of float32 that no two places share the reason for: an index that is off by one changes the
+    result."""
     return numpy.random.default_rng([seed, *shape]).standard_normal(shape).astype("float32")
 
 
@@ -50,8 +52,14 @@ class Case(unittest.TestCase):
             self.assertFalse(found.any())
             return
         units = units_of(antiphase.explain(a, b))
-        most = numpy.matmul(abs(a).astype("float64"), abs(b).astype("float64")) * units * 2.0**-24 + 2.0**-149
-        self.assertTrue((abs(found - exact) <= most).all(), f"{a.shape} x {b.shape}: off by {abs(found - exact).max()}, bound {most.max()}")
+        most = (
+            numpy.matmul(abs(a).astype("float64"), abs(b).astype("float64")) * units * 2.0**-24
+            + 2.0**-149
+        )
+        self.assertTrue(
+            (abs(found - exact) <= most).all(),
+            f"{a.shape} x {b.shape}: off by {abs(found - exact).max()}, bound {most.max()}",
+        )
 
 
 class CountingRunner(unittest.TextTestRunner):

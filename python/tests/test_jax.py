@@ -15,7 +15,14 @@ A = lambda *shape, seed=1: support.pattern(numpy, *shape, seed=seed)
 
 class Jax(support.Case):
     def test_products(self):
-        for a, b in (((3, 5), (5, 7)), ((5,), (5,)), ((5,), (5, 7)), ((2, 1, 3, 5), (4, 5, 6)), ((3, 0), (0, 4)), ((0, 3), (3, 2))):
+        for a, b in (
+            ((3, 5), (5, 7)),
+            ((5,), (5,)),
+            ((5,), (5, 7)),
+            ((2, 1, 3, 5), (4, 5, 6)),
+            ((3, 0), (0, 4)),
+            ((0, 3), (3, 2)),
+        ):
             with self.subTest(a=a, b=b):
                 a, b = A(*a), A(*b, seed=2)
                 found = antiphase.matmul(jnp.asarray(a), jnp.asarray(b))
@@ -44,13 +51,23 @@ class Jax(support.Case):
     def test_scans(self):
         x = A(3, 4, 5)
         for axis in range(-1, 3):
-            numpy.testing.assert_allclose(antiphase.cumulative_sum(jnp.asarray(x), axis=axis), numpy.cumsum(x, axis), rtol=2e-6, atol=2e-5)
+            numpy.testing.assert_allclose(
+                antiphase.cumulative_sum(jnp.asarray(x), axis=axis),
+                numpy.cumsum(x, axis),
+                rtol=2e-6,
+                atol=2e-5,
+            )
         # With axes of one element anywhere; and in another order, which JAX permutes by a copy.
         for shape in ((1, 6), (6, 1), (2, 1, 3), (4, 1, 2), (1, 1, 5), (1,)):
             y = A(*shape)
             for axis in range(len(shape)):
-                numpy.testing.assert_allclose(antiphase.cumsum(jnp.asarray(y), axis), numpy.cumsum(y, axis), rtol=2e-6, atol=2e-5)
-                numpy.testing.assert_array_equal(antiphase.scan(jnp.asarray(y.T), op="max", axis=-1 - axis), numpy.maximum.accumulate(y.T, -1 - axis))
+                numpy.testing.assert_allclose(
+                    antiphase.cumsum(jnp.asarray(y), axis), numpy.cumsum(y, axis), rtol=2e-6, atol=2e-5
+                )
+                numpy.testing.assert_array_equal(
+                    antiphase.scan(jnp.asarray(y.T), op="max", axis=-1 - axis),
+                    numpy.maximum.accumulate(y.T, -1 - axis),
+                )
         integers = jnp.asarray(numpy.arange(24, dtype="int16").reshape(4, 6))
         found = antiphase.cumulative_sum(integers, axis=1, include_initial=True)
         self.assertEqual(found.dtype, "int32")  # as jnp.cumulative_sum, where jax_enable_x64 is off
@@ -61,7 +78,10 @@ class Jax(support.Case):
         numpy.testing.assert_array_equal(found, jnp.cumsum(mask, 1))
         half = jnp.arange(300, dtype=jnp.bfloat16)
         self.assertEqual(antiphase.scan(half).dtype, jnp.bfloat16)
-        numpy.testing.assert_array_equal(antiphase.scan(half, dtype=jnp.float32), numpy.cumsum(numpy.asarray(half, "float32"), dtype="float32"))
+        numpy.testing.assert_array_equal(
+            antiphase.scan(half, dtype=jnp.float32),
+            numpy.cumsum(numpy.asarray(half, "float32"), dtype="float32"),
+        )
         first = antiphase.scan(half, exclusive=True, initial=1.5)[0]
         self.assertEqual((first.dtype, float(first)), (jnp.bfloat16, 1.5))
 
@@ -69,19 +89,28 @@ class Jax(support.Case):
         a, gone = jnp.asarray(A(3, 3)), jnp.asarray(A(3, 3))
         gone.delete()
         for error, words, call in (
-                (ValueError, ["has been deleted"], lambda: antiphase.matmul(gone, a)),
-                (TypeError, ["PRNGKeyArray", "cannot be read"], lambda: antiphase.matmul(jax.random.key(0), a)),
-                (TypeError, ["cannot be read"], lambda: antiphase.scan(jnp.zeros(4, "int4"))),
-                (TypeError, ["scan of float8_e4m3fn"], lambda: antiphase.scan(jnp.zeros(4, "float8_e4m3fn"))),
-                (ValueError, ["initial is 3.4e+38", "bfloat16"], lambda: antiphase.scan(jnp.ones(3, "bfloat16"), exclusive=True, initial=3.4e38)),
-                (TypeError, ["traced", "jax.jit"], lambda: jax.jit(antiphase.matmul)(a, a)),
-                (TypeError, ["traced", "grad"], lambda: jax.grad(lambda x: antiphase.matmul(x, x).sum())(a)),
-                (TypeError, ["traced", "vmap"], lambda: jax.vmap(antiphase.scan)(a)),
-                (TypeError, ["cannot be written"], lambda: antiphase.matmul(a, a, out=a)),
-                (TypeError, ["JAX makes int32", "jax_enable_x64"], lambda: antiphase.scan(jnp.arange(3), dtype="int64")),
-                (TypeError, ["float16", ".astype('float32')"], lambda: antiphase.matmul(a.astype("float16"), a)),
-                (TypeError, ["ArrayImpl", "numpy.ndarray", "one library"], lambda: antiphase.matmul(a, A(3, 3))),
-                (ValueError, ["(3, 3)", "(2, 3)", "must agree"], lambda: antiphase.matmul(a, a[:2]))):
+            (ValueError, ["has been deleted"], lambda: antiphase.matmul(gone, a)),
+            (TypeError, ["PRNGKeyArray", "cannot be read"], lambda: antiphase.matmul(jax.random.key(0), a)),
+            (TypeError, ["cannot be read"], lambda: antiphase.scan(jnp.zeros(4, "int4"))),
+            (TypeError, ["scan of float8_e4m3fn"], lambda: antiphase.scan(jnp.zeros(4, "float8_e4m3fn"))),
+            (
+                ValueError,
+                ["initial is 3.4e+38", "bfloat16"],
+                lambda: antiphase.scan(jnp.ones(3, "bfloat16"), exclusive=True, initial=3.4e38),
+            ),
+            (TypeError, ["traced", "jax.jit"], lambda: jax.jit(antiphase.matmul)(a, a)),
+            (TypeError, ["traced", "grad"], lambda: jax.grad(lambda x: antiphase.matmul(x, x).sum())(a)),
+            (TypeError, ["traced", "vmap"], lambda: jax.vmap(antiphase.scan)(a)),
+            (TypeError, ["cannot be written"], lambda: antiphase.matmul(a, a, out=a)),
+            (
+                TypeError,
+                ["JAX makes int32", "jax_enable_x64"],
+                lambda: antiphase.scan(jnp.arange(3), dtype="int64"),
+            ),
+            (TypeError, ["float16", ".astype('float32')"], lambda: antiphase.matmul(a.astype("float16"), a)),
+            (TypeError, ["ArrayImpl", "numpy.ndarray", "one library"], lambda: antiphase.matmul(a, A(3, 3))),
+            (ValueError, ["(3, 3)", "(2, 3)", "must agree"], lambda: antiphase.matmul(a, a[:2])),
+        ):
             with self.subTest(words):
                 self.refused(error, words, call, a)
 

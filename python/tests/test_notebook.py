@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""docs/tutorial.ipynb runs from its first cell to its last, by this interpreter: its own assertions hold. It needs no Jupyter."""
+"""docs/tutorial.ipynb runs from its first cell to its last, by this interpreter: its own assertions hold. It
+needs no Jupyter."""
 import json
 import pathlib
 import sys
@@ -12,7 +13,9 @@ sys.modules["IPython"] = None  # as if it were not there: what it would show is 
 
 
 def main():
-    notebook = json.loads((pathlib.Path(__file__).resolve().parents[2] / "docs" / "tutorial.ipynb").read_text())
+    notebook = json.loads(
+        (pathlib.Path(__file__).resolve().parents[2] / "docs" / "tutorial.ipynb").read_text()
+    )
     cells = ["".join(cell["source"]) for cell in notebook["cells"] if cell["cell_type"] == "code"]
     assert len(cells) > 5, "there are hardly any cells"
     names = {}

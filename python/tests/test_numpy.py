@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""antiphase on NumPy arrays, by the CPU executor; and on arrays that only speak DLPack or __cuda_array_interface__."""
+"""antiphase on NumPy arrays, by the CPU executor; and on arrays that only speak DLPack or
+__cuda_array_interface__."""
 import ctypes
 import itertools
 import os
@@ -32,21 +33,44 @@ class Products(support.Case):
         self.assert_product(numpy, antiphase, found, a, b)
 
     def test_shapes_are_those_of_numpy(self):
-        for a, b in (((3, 5), (5, 7)), ((5,), (5, 7)), ((3, 5), (5,)), ((5,), (5,)), ((1, 1), (1, 1)), ((1, 5), (5, 1)), ((2, 3, 5), (5, 4)),
-                     ((2, 3, 5), (2, 5, 4)), ((2, 3, 5), (5,)), ((5,), (2, 5, 4)), ((2, 1, 3, 5), (4, 5, 6)), ((3, 5), (2, 4, 5, 6)),
-                     ((4, 2, 3, 5), (4, 1, 5, 2)), ((3, 1, 2, 3, 4), (3, 5, 1, 4, 2)), ((1, 2, 3), (7, 3, 2)), ((0, 5), (5, 3)),
-                     ((3, 0), (0, 4)), ((0,), (0,)), ((0, 3, 5), (5, 4)), ((2, 3, 0), (0, 4)), ((4, 0, 3), (1, 3, 2))):
+        for a, b in (
+            ((3, 5), (5, 7)),
+            ((5,), (5, 7)),
+            ((3, 5), (5,)),
+            ((5,), (5,)),
+            ((1, 1), (1, 1)),
+            ((1, 5), (5, 1)),
+            ((2, 3, 5), (5, 4)),
+            ((2, 3, 5), (2, 5, 4)),
+            ((2, 3, 5), (5,)),
+            ((5,), (2, 5, 4)),
+            ((2, 1, 3, 5), (4, 5, 6)),
+            ((3, 5), (2, 4, 5, 6)),
+            ((4, 2, 3, 5), (4, 1, 5, 2)),
+            ((3, 1, 2, 3, 4), (3, 5, 1, 4, 2)),
+            ((1, 2, 3), (7, 3, 2)),
+            ((0, 5), (5, 3)),
+            ((3, 0), (0, 4)),
+            ((0,), (0,)),
+            ((0, 3, 5), (5, 4)),
+            ((2, 3, 0), (0, 4)),
+            ((4, 0, 3), (1, 3, 2)),
+        ):
             with self.subTest(a=a, b=b):
                 self.assert_right(A(*a), A(*b, seed=2))
 
     def test_operands_may_lie_in_any_way(self):
         whole = A(6, 7, 22, 26)
-        ways = {"rows": lambda x, m, k: x[0, 0, :m, :k], "transposed": lambda x, m, k: x[0, 0, :k, :m].T,
-                "backwards": lambda x, m, k: x[0, 1, :m, :k][::-1, ::-1], "every third": lambda x, m, k: x[1, 0, : 3 * m : 3, : 2 * k : 2],
-                "repeated row": lambda x, m, k: numpy.broadcast_to(x[0, 0, 0, :k], (m, k)),
-                "repeated column": lambda x, m, k: numpy.broadcast_to(x[0, 0, :m, :1], (m, k)),
-                "one number": lambda x, m, k: numpy.broadcast_to(x[0, 0, 3, 3], (m, k)),
-                "fortran": lambda x, m, k: numpy.asfortranarray(x[2, 1, :m, :k])}
+        ways = {
+            "rows": lambda x, m, k: x[0, 0, :m, :k],
+            "transposed": lambda x, m, k: x[0, 0, :k, :m].T,
+            "backwards": lambda x, m, k: x[0, 1, :m, :k][::-1, ::-1],
+            "every third": lambda x, m, k: x[1, 0, : 3 * m : 3, : 2 * k : 2],
+            "repeated row": lambda x, m, k: numpy.broadcast_to(x[0, 0, 0, :k], (m, k)),
+            "repeated column": lambda x, m, k: numpy.broadcast_to(x[0, 0, :m, :1], (m, k)),
+            "one number": lambda x, m, k: numpy.broadcast_to(x[0, 0, 3, 3], (m, k)),
+            "fortran": lambda x, m, k: numpy.asfortranarray(x[2, 1, :m, :k]),
+        }
         for (of_a, a), (of_b, b) in itertools.product(ways.items(), ways.items()):
             with self.subTest(a=of_a, b=of_b):
                 self.assert_right(a(whole, 5, 7), b(whole, 7, 3))
@@ -83,7 +107,9 @@ class Products(support.Case):
                 child = os.fork()
                 if child == 0:
                     signal.alarm(20)
-                    right = numpy.array_equal(antiphase.matmul(a[::-1], b), expected[::-1]) and numpy.allclose(antiphase.cumsum(a[:5, 0])[-1], a[:5, 0].sum())
+                    right = numpy.array_equal(
+                        antiphase.matmul(a[::-1], b), expected[::-1]
+                    ) and numpy.allclose(antiphase.cumsum(a[:5, 0])[-1], a[:5, 0].sum())
                     os._exit(0 if right else 1)
                 self.assertEqual(os.waitpid(child, 0)[1], 0)
         finally:
@@ -93,9 +119,15 @@ class Products(support.Case):
 
     def test_batches_may_lie_in_any_way(self):
         x, y = A(4, 3, 6, 5), A(4, 3, 5, 2, seed=2)
-        for a, b in ((x.transpose(1, 0, 2, 3), y.transpose(1, 0, 2, 3)), (x[::-1, ::2], y[::2, 1:2][[0, 1, 0, 1]]), (x.transpose(2, 0, 1, 3), y[0, 0]),
-                     (numpy.broadcast_to(x[0], (5, 3, 6, 5)), y[0]), (x[0, 0], y.transpose(0, 1, 3, 2).copy().transpose(0, 1, 3, 2)),
-                     (x[0, 0, 0], y), (numpy.broadcast_to(x[0, 0, 0, 0], (3, 2, 5)), y[0])):
+        for a, b in (
+            (x.transpose(1, 0, 2, 3), y.transpose(1, 0, 2, 3)),
+            (x[::-1, ::2], y[::2, 1:2][[0, 1, 0, 1]]),
+            (x.transpose(2, 0, 1, 3), y[0, 0]),
+            (numpy.broadcast_to(x[0], (5, 3, 6, 5)), y[0]),
+            (x[0, 0], y.transpose(0, 1, 3, 2).copy().transpose(0, 1, 3, 2)),
+            (x[0, 0, 0], y),
+            (numpy.broadcast_to(x[0, 0, 0, 0], (3, 2, 5)), y[0]),
+        ):
             with self.subTest(a=a.strides, b=b.strides):
                 self.assert_right(a, b)
 
@@ -110,8 +142,12 @@ class Products(support.Case):
     def test_out(self):
         a, b = A(5, 7), A(7, 3, seed=2)
         big = numpy.full((12, 13), 77, "float32")
-        for name, out in (("dense", numpy.empty((5, 3), "float32")), ("every second", big[:10:2, :9:3]), ("transposed", numpy.empty((3, 5), "float32").T),
-                          ("backwards", numpy.empty((5, 3), "float32")[::-1, ::-1])):
+        for name, out in (
+            ("dense", numpy.empty((5, 3), "float32")),
+            ("every second", big[:10:2, :9:3]),
+            ("transposed", numpy.empty((3, 5), "float32").T),
+            ("backwards", numpy.empty((5, 3), "float32")[::-1, ::-1]),
+        ):
             with self.subTest(name):
                 self.assertIs(antiphase.matmul(a, b, out=out), out)
                 self.assert_product(numpy, antiphase, out, a, b)
@@ -136,14 +172,21 @@ class Products(support.Case):
         a[1, 2], a[2, 3] = numpy.inf, numpy.nan
         b[2, 4] = 0
         found, exact = antiphase.matmul(a, b), a.astype("float64") @ b.astype("float64")
-        self.assertTrue((numpy.isnan(found) == numpy.isnan(exact)).all() and (numpy.isposinf(found) == numpy.isposinf(exact)).all())
-        self.assertTrue(numpy.isnan(found[1, 4]) and numpy.isnan(found[2]).all() and numpy.isfinite(found[[0, 3]]).all())
+        self.assertTrue(
+            (numpy.isnan(found) == numpy.isnan(exact)).all()
+            and (numpy.isposinf(found) == numpy.isposinf(exact)).all()
+        )
+        self.assertTrue(
+            numpy.isnan(found[1, 4]) and numpy.isnan(found[2]).all() and numpy.isfinite(found[[0, 3]]).all()
+        )
 
     def test_the_same_bits_in_every_run_and_thread(self):
         a, b = A(3, 21, 40), A(40, 19, seed=2)
         first = antiphase.matmul(a, b).tobytes()
         found = []
-        threads = [threading.Thread(target=lambda: found.append(antiphase.matmul(a, b).tobytes())) for _ in range(4)]
+        threads = [
+            threading.Thread(target=lambda: found.append(antiphase.matmul(a, b).tobytes())) for _ in range(4)
+        ]
         for thread in threads:
             thread.start()
         for thread in threads:
@@ -180,33 +223,52 @@ class Products(support.Case):
         masked = numpy.ma.masked_array(a, a > 0)
         repeated = numpy.lib.stride_tricks.as_strided(numpy.zeros(5, "float32"), (3, 5), (0, 4))
         for error, words, call in (
-                (ValueError, ["(3, 4)", "(5, 6)", "is 4", "5", "must agree"], lambda: m(a, A(5, 6), out=out)),
-                (ValueError, ["(3,)", "(4, 5)", "must agree"], lambda: m(A(3), b)),
-                (ValueError, ["(3, 4)", "(5,)", "the last of the second"], lambda: m(a, A(5))),
-                (ValueError, ["(2, 3, 4)", "(3, 4, 5)", "(2,) and (3,) do not fit"], lambda: m(A(2, 3, 4), A(3, 4, 5), out=out)),
-                (ValueError, ["()", "(4, 5)", "at least one axis"], lambda: m(numpy.array(2, "float32"), b)),
-                (TypeError, ["float64 and float32", "expected float32", ".astype('float32')"], lambda: m(double, b, out=out)),
-                (TypeError, ["float32 and float16", "expected float32"], lambda: m(A(5, 4), half.T)),
-                (TypeError, ["int64"], lambda: m(a, numpy.ones((4, 5), "int64"))), (TypeError, ["complex64"], lambda: m(complex_, b)),
-                (TypeError, ["bool"], lambda: m(a > 0, b)), (TypeError, ["other byte order"], lambda: m(swapped, b)),
-                (TypeError, ["list", "numpy.asarray"], lambda: m([[1.0]], b)), (TypeError, ["second operand is a builtins.float"], lambda: m(a, 2.0)),
-                (TypeError, ["MaskedArray"], lambda: m(masked, b)), (TypeError, ["out is a builtins.list"], lambda: m(a, b, out=[])),
-                (ValueError, ["out has shape (3, 4)", "(3, 5)"], lambda: m(a, b, out=a)),
-                (ValueError, ["out has shape (5,)", "(3, 5)"], lambda: m(a, b, out=numpy.zeros(5, "float32"))),
-                (TypeError, ["out is float64"], lambda: m(a, b, out=numpy.zeros((3, 5)))), (ValueError, ["read-only"], lambda: m(a, b, out=frozen)),
-                (ValueError, ["overlap"], lambda: m(out, A(5, 5), out=out)),
-                (ValueError, ["overlap"], lambda: m(a, b, out=repeated)),
-                (ValueError, ["'double'", "'fp32' or 'strict'"], lambda: m(a, b, precision="double")),
-                (ValueError, ["precision is []", "'fp32' or 'strict'"], lambda: m(a, b, precision=[])),
-                (ValueError, ["first operand is at address", "multiple of 4"], lambda: m(odd, b)),
-                (ValueError, ["strides of", "multiples of 4"], lambda: m(gaps, b))):
+            (ValueError, ["(3, 4)", "(5, 6)", "is 4", "5", "must agree"], lambda: m(a, A(5, 6), out=out)),
+            (ValueError, ["(3,)", "(4, 5)", "must agree"], lambda: m(A(3), b)),
+            (ValueError, ["(3, 4)", "(5,)", "the last of the second"], lambda: m(a, A(5))),
+            (
+                ValueError,
+                ["(2, 3, 4)", "(3, 4, 5)", "(2,) and (3,) do not fit"],
+                lambda: m(A(2, 3, 4), A(3, 4, 5), out=out),
+            ),
+            (ValueError, ["()", "(4, 5)", "at least one axis"], lambda: m(numpy.array(2, "float32"), b)),
+            (
+                TypeError,
+                ["float64 and float32", "expected float32", ".astype('float32')"],
+                lambda: m(double, b, out=out),
+            ),
+            (TypeError, ["float32 and float16", "expected float32"], lambda: m(A(5, 4), half.T)),
+            (TypeError, ["int64"], lambda: m(a, numpy.ones((4, 5), "int64"))),
+            (TypeError, ["complex64"], lambda: m(complex_, b)),
+            (TypeError, ["bool"], lambda: m(a > 0, b)),
+            (TypeError, ["other byte order"], lambda: m(swapped, b)),
+            (TypeError, ["list", "numpy.asarray"], lambda: m([[1.0]], b)),
+            (TypeError, ["second operand is a builtins.float"], lambda: m(a, 2.0)),
+            (TypeError, ["MaskedArray"], lambda: m(masked, b)),
+            (TypeError, ["out is a builtins.list"], lambda: m(a, b, out=[])),
+            (ValueError, ["out has shape (3, 4)", "(3, 5)"], lambda: m(a, b, out=a)),
+            (ValueError, ["out has shape (5,)", "(3, 5)"], lambda: m(a, b, out=numpy.zeros(5, "float32"))),
+            (TypeError, ["out is float64"], lambda: m(a, b, out=numpy.zeros((3, 5)))),
+            (ValueError, ["read-only"], lambda: m(a, b, out=frozen)),
+            (ValueError, ["overlap"], lambda: m(out, A(5, 5), out=out)),
+            (ValueError, ["overlap"], lambda: m(a, b, out=repeated)),
+            (ValueError, ["'double'", "'fp32' or 'strict'"], lambda: m(a, b, precision="double")),
+            (ValueError, ["precision is []", "'fp32' or 'strict'"], lambda: m(a, b, precision=[])),
+            (ValueError, ["first operand is at address", "multiple of 4"], lambda: m(odd, b)),
+            (ValueError, ["strides of", "multiples of 4"], lambda: m(gaps, b)),
+        ):
             with self.subTest(words):
                 self.refused(error, words, call, a, b, out, frozen)
 
     def test_memory_that_a_call_takes(self):
         """As torch and CuPy are asked for it, of shapes whose addresses are not known yet."""
         kind, taken = _arrays.kind_of(A(1), ""), []
-        for a, b in ((A(64, 64), A(64, 64)), (A(3, 40, 50)[::-1], A(3, 50, 60)), (A(300, 200), A(100, 200).T), (A(900, 300), A(300, 800))):
+        for a, b in (
+            (A(64, 64), A(64, 64)),
+            (A(3, 40, 50)[::-1], A(3, 50, 60)),
+            (A(300, 200), A(100, 200).T),
+            (A(900, 300), A(300, 800)),
+        ):
             plan = antiphase._products._planned(kind, kind.view(a), kind.view(b), None, None)
             found = antiphase._products._aligned_workspace(plan.calls[0][0])
             told = int(antiphase.explain(a, b).partition(" bytes of workspace")[0].split()[-1])
@@ -222,10 +284,16 @@ class Products(support.Case):
         out = numpy.full((3, 5, 2, 4, 4), 7, "float32")
         shared = out[:, :1]
         kind = _arrays.kind_of(x, "")
-        self.assertGreater(len(antiphase._products._planned(kind, kind.view(x), kind.view(y), None, None).calls), 1)
+        self.assertGreater(
+            len(antiphase._products._planned(kind, kind.view(x), kind.view(y), None, None).calls), 1
+        )
         self.refused(ValueError, ["shares memory"], lambda: antiphase.matmul(shared, y, out=out), out, y)
-        doubled = numpy.lib.stride_tricks.as_strided(numpy.zeros(400, "float32"), out.shape, (64, 0, 320, 16, 4))
-        self.refused(ValueError, ["places of their own"], lambda: antiphase.matmul(x, y, out=doubled), doubled)
+        doubled = numpy.lib.stride_tricks.as_strided(
+            numpy.zeros(400, "float32"), out.shape, (64, 0, 320, 16, 4)
+        )
+        self.refused(
+            ValueError, ["places of their own"], lambda: antiphase.matmul(x, y, out=doubled), doubled
+        )
 
 
 class Scans(support.Case):
@@ -246,7 +314,19 @@ class Scans(support.Case):
 
     def test_types(self):
         """By the array API, sums of smaller integers are taken in the default one."""
-        for name in ("float32", "float64", "float16", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64"):
+        for name in (
+            "float32",
+            "float64",
+            "float16",
+            "int8",
+            "int16",
+            "int32",
+            "int64",
+            "uint8",
+            "uint16",
+            "uint32",
+            "uint64",
+        ):
             for shape in ((11,), (3, 7)):
                 x = (numpy.arange(numpy.prod(shape)) * 5 % 13).reshape(shape).astype(name)
                 with self.subTest(name, shape=shape):
@@ -254,13 +334,26 @@ class Scans(support.Case):
                     self.assert_same(antiphase.scan(x), numpy.cumsum(x, -1, dtype=name))
         x = numpy.full((2, 300), 2048, "float16") + numpy.arange(300).astype("float16") % 2
         for one in (x, x[0], x.T):
-            self.assert_same(antiphase.cumulative_sum(one, axis=0, dtype="float32"), numpy.cumsum(one, 0, dtype="float32"))
-            self.assert_same(antiphase.scan(one, axis=0, dtype=numpy.float64), numpy.cumsum(one, 0, dtype="float64"))
-        self.assert_same(antiphase.scan(x.astype("int8"), dtype=numpy.longlong), numpy.cumsum(x.astype("int8"), 1, dtype="int64"))
-        self.assert_same(antiphase.scan(x[0], exclusive=True, initial=float("inf"), dtype="float32")[:1], numpy.array([numpy.inf], "float32"))
+            self.assert_same(
+                antiphase.cumulative_sum(one, axis=0, dtype="float32"), numpy.cumsum(one, 0, dtype="float32")
+            )
+            self.assert_same(
+                antiphase.scan(one, axis=0, dtype=numpy.float64), numpy.cumsum(one, 0, dtype="float64")
+            )
+        self.assert_same(
+            antiphase.scan(x.astype("int8"), dtype=numpy.longlong),
+            numpy.cumsum(x.astype("int8"), 1, dtype="int64"),
+        )
+        self.assert_same(
+            antiphase.scan(x[0], exclusive=True, initial=float("inf"), dtype="float32")[:1],
+            numpy.array([numpy.inf], "float32"),
+        )
         for name in ("float32", "f4", numpy.float32, numpy.dtype("float32"), numpy.dtype("<f4")):
             self.assert_same(antiphase.scan(x, dtype=name), numpy.cumsum(x, 1, dtype="float32"))
-        self.assert_same(antiphase.scan(numpy.array([3, -1, 2], "int8"), dtype="float32"), numpy.array([3, 2, 4], "float32"))
+        self.assert_same(
+            antiphase.scan(numpy.array([3, -1, 2], "int8"), dtype="float32"),
+            numpy.array([3, 2, 4], "float32"),
+        )
         self.assert_same(antiphase.scan(numpy.array([200, 100], "uint8")), numpy.array([200, 44], "uint8"))
 
     def test_bools_are_counted(self):
@@ -268,12 +361,17 @@ class Scans(support.Case):
         for y in (mask, mask[1], mask.T, mask[:, ::2], numpy.full(3, 2, "uint8").view(bool), mask[:0]):
             for axis in range(y.ndim):
                 self.assert_same(antiphase.cumsum(y, axis), numpy.cumsum(y, axis))
-                self.assert_same(antiphase.cumulative_sum(y, axis=axis, include_initial=True), numpy.cumulative_sum(y, axis=axis, include_initial=True))
+                self.assert_same(
+                    antiphase.cumulative_sum(y, axis=axis, include_initial=True),
+                    numpy.cumulative_sum(y, axis=axis, include_initial=True),
+                )
                 self.assert_same(antiphase.scan(y, axis=axis), numpy.cumsum(y, axis))
         self.assert_same(antiphase.cumsum(mask), numpy.cumsum(mask))
         self.assert_same(antiphase.cumsum(mask, 1, dtype="float32"), numpy.cumsum(mask, 1, dtype="float32"))
         self.assert_same(antiphase.scan(mask[0], op="prod"), numpy.cumprod(mask[0]))
-        self.assert_same(antiphase.scan(mask[0], heads=mask[0], exclusive=True, initial=3)[:1], numpy.array([3]))
+        self.assert_same(
+            antiphase.scan(mask[0], heads=mask[0], exclusive=True, initial=3)[:1], numpy.array([3])
+        )
 
     def test_integers_are_added_up_in_the_type_of_out(self):
         """As in numpy, where nobody says dtype."""
@@ -282,44 +380,78 @@ class Scans(support.Case):
             for shape in ((300,), (2, 30)):
                 x = (numpy.arange(numpy.prod(shape)) * 7 % 100).reshape(shape).astype(of)
                 with self.subTest(of, to=to, shape=shape):
-                    for call in (lambda out: antiphase.cumsum(x, -1, out=out), lambda out: antiphase.scan(x, out=out)):
+                    for call in (
+                        lambda out: antiphase.cumsum(x, -1, out=out),
+                        lambda out: antiphase.scan(x, out=out),
+                    ):
                         out = numpy.zeros(shape, to)
                         self.assertIs(call(out), out)
                         self.assert_same(out, numpy.cumsum(x, -1, out=numpy.zeros(shape, to)))
 
     def test_names_of_numpy(self):
         x = (numpy.arange(12) * 5 % 7 - 2).astype("int64")
-        for names, function in ((("sum", "add", "cumsum"), numpy.add), (("product", "prod", "multiply", "cumprod"), numpy.multiply),
-                                (("min", "minimum"), numpy.minimum), (("max", "maximum"), numpy.maximum)):
+        for names, function in (
+            (("sum", "add", "cumsum"), numpy.add),
+            (("product", "prod", "multiply", "cumprod"), numpy.multiply),
+            (("min", "minimum"), numpy.minimum),
+            (("max", "maximum"), numpy.maximum),
+        ):
             for name in names:
                 self.assert_same(antiphase.scan(x, op=name), function.accumulate(x))
 
     def test_out_whose_elements_overlap(self):
         strided = numpy.lib.stride_tricks.as_strided
         x = A(4, 4)
-        for out in (strided(numpy.zeros(4, "float32"), (4, 4), (0, 4)), strided(numpy.zeros(7, "float32"), (4, 4), (4, 4))):
-            for call in (lambda: antiphase.cumsum(x, 0, out=out), lambda: antiphase.scan(x, op="max", out=out), lambda: antiphase.matmul(x, x, out=out)):
+        for out in (
+            strided(numpy.zeros(4, "float32"), (4, 4), (0, 4)),
+            strided(numpy.zeros(7, "float32"), (4, 4), (4, 4)),
+        ):
+            for call in (
+                lambda: antiphase.cumsum(x, 0, out=out),
+                lambda: antiphase.scan(x, op="max", out=out),
+                lambda: antiphase.matmul(x, x, out=out),
+            ):
                 self.refused(ValueError, ["its elements"], call, out)
-        self.refused(ValueError, ["places of their own"], lambda: antiphase.cumsum(x[0], out=strided(numpy.zeros(1, "float32"), (4,), (0,))))
+        self.refused(
+            ValueError,
+            ["places of their own"],
+            lambda: antiphase.cumsum(x[0], out=strided(numpy.zeros(1, "float32"), (4,), (0,))),
+        )
         one = strided(numpy.zeros(1, "float32"), (1, 1), (0, 0))  # which does not
         self.assertEqual(float(antiphase.cumsum(x[:1, :1], 0, out=one)[0, 0]), float(x[0, 0]))
 
     def test_what_becomes_of_other_types(self):
         """The way out fits the type: none loses a part of what there is."""
         x = numpy.arange(4)
-        ways = [(x.astype("complex64"), "real and the imaginary parts"), (x.astype(complex), "real and the imaginary parts"),
-                (x.astype("datetime64[D]"), ".view('int64')"), (x.astype("timedelta64[s]"), ".view('int64')"), (x.astype("S3"), "if all of them are numbers"),
-                (x.astype(object), "if all of them are numbers"), (x.astype(str), "if all of them are numbers"), (x.astype(">f8"), "newbyteorder('=')"),
-                (numpy.zeros(4, [("a", "f4")]), "one of their fields"), (x.astype("longdouble"), ".astype('float32')")]
+        ways = [
+            (x.astype("complex64"), "real and the imaginary parts"),
+            (x.astype(complex), "real and the imaginary parts"),
+            (x.astype("datetime64[D]"), ".view('int64')"),
+            (x.astype("timedelta64[s]"), ".view('int64')"),
+            (x.astype("S3"), "if all of them are numbers"),
+            (x.astype(object), "if all of them are numbers"),
+            (x.astype(str), "if all of them are numbers"),
+            (x.astype(">f8"), "newbyteorder('=')"),
+            (numpy.zeros(4, [("a", "f4")]), "one of their fields"),
+            (x.astype("longdouble"), ".astype('float32')"),
+        ]
         for y, way in ways:
-            for call in (lambda: antiphase.scan(y), lambda: antiphase.cumsum(y), lambda: antiphase.cumulative_sum(y), lambda: antiphase.matmul(y, A(4, 2)),
-                         lambda: antiphase.matmul(A(4), y)):
+            for call in (
+                lambda: antiphase.scan(y),
+                lambda: antiphase.cumsum(y),
+                lambda: antiphase.cumulative_sum(y),
+                lambda: antiphase.matmul(y, A(4, 2)),
+                lambda: antiphase.matmul(A(4), y),
+            ):
                 self.refused(TypeError, ["expected float32", way], call)
 
     def test_initial_zero(self):
         x = numpy.arange(24, dtype="int32").reshape(2, 3, 4)
         for axis in range(3):
-            self.assert_same(antiphase.cumulative_sum(x, axis=axis, include_initial=True), numpy.cumulative_sum(x, axis=axis, include_initial=True))
+            self.assert_same(
+                antiphase.cumulative_sum(x, axis=axis, include_initial=True),
+                numpy.cumulative_sum(x, axis=axis, include_initial=True),
+            )
         self.assert_same(antiphase.cumulative_sum(A(5), include_initial=True)[:1], numpy.zeros(1, "float32"))
 
     def test_operations_directions_and_kinds(self):
@@ -330,12 +462,24 @@ class Scans(support.Case):
             with self.subTest(op, axis=axis, reverse=reverse):
                 turned = numpy.flip(x, axis) if reverse else x
                 inclusive = function.accumulate(turned, axis, dtype="int32")
-                self.assert_same(antiphase.scan(x, op=op, axis=axis, reverse=reverse), numpy.flip(inclusive, axis) if reverse else inclusive)
+                self.assert_same(
+                    antiphase.scan(x, op=op, axis=axis, reverse=reverse),
+                    numpy.flip(inclusive, axis) if reverse else inclusive,
+                )
                 before = numpy.roll(inclusive, 1, axis)
                 numpy.moveaxis(before, axis, 0)[0] = ends[op]
-                self.assert_same(antiphase.scan(x, op=op, axis=axis, reverse=reverse, exclusive=True), numpy.flip(before, axis) if reverse else before)
-        self.assert_same(antiphase.scan(x[0, 0], exclusive=True, initial=7), 7 + numpy.cumsum(x[0, 0], dtype="int32") - x[0, 0])
-        self.assert_same(antiphase.scan(A(3).astype("float16"), exclusive=True, initial=0.25)[:1], numpy.array([0.25], "float16"))
+                self.assert_same(
+                    antiphase.scan(x, op=op, axis=axis, reverse=reverse, exclusive=True),
+                    numpy.flip(before, axis) if reverse else before,
+                )
+        self.assert_same(
+            antiphase.scan(x[0, 0], exclusive=True, initial=7),
+            7 + numpy.cumsum(x[0, 0], dtype="int32") - x[0, 0],
+        )
+        self.assert_same(
+            antiphase.scan(A(3).astype("float16"), exclusive=True, initial=0.25)[:1],
+            numpy.array([0.25], "float16"),
+        )
 
     def test_segments(self):
         x = numpy.arange(1, 10, dtype="float32")
@@ -346,18 +490,36 @@ class Scans(support.Case):
             self.assert_same(antiphase.scan(x, by_key=keys.astype(kind)), expected)
         self.assert_same(antiphase.scan(x, heads=heads), expected)
         self.assert_same(antiphase.scan(x, heads=heads.astype("uint8")), expected)
-        self.assert_same(antiphase.scan(x, by_key=heads), numpy.array([1, 3, 3, 4, 9, 6, 13, 8, 17], "float32"))
-        self.assert_same(antiphase.scan(x, by_key=numpy.repeat(keys, 2)[::2], reverse=True, op="max"), numpy.array([2, 2, 5, 5, 5, 6, 9, 9, 9], "float32"))
+        self.assert_same(
+            antiphase.scan(x, by_key=heads), numpy.array([1, 3, 3, 4, 9, 6, 13, 8, 17], "float32")
+        )
+        self.assert_same(
+            antiphase.scan(x, by_key=numpy.repeat(keys, 2)[::2], reverse=True, op="max"),
+            numpy.array([2, 2, 5, 5, 5, 6, 9, 9, 9], "float32"),
+        )
         # In a wider type: the library does not add up so by segment, so they are converted first.
-        for of, to in (("float32", "float64"), ("float16", "float32"), ("int8", "int32"), ("uint16", "uint64"), ("int32", "int64")):
+        for of, to in (
+            ("float32", "float64"),
+            ("float16", "float32"),
+            ("int8", "int32"),
+            ("uint16", "uint64"),
+            ("int32", "int64"),
+        ):
             for segments in ({"by_key": keys}, {"heads": heads}):
                 self.assert_same(antiphase.scan(x.astype(of), dtype=to, **segments), expected.astype(to))
 
     def test_arrays_may_lie_in_any_way(self):
         x = A(4, 5, 6)
-        for name, y in (("transposed", x.transpose(2, 0, 1)), ("backwards", x[::-1]), ("every second", x[:, ::2]),
-                        ("fortran", numpy.asfortranarray(x)), ("repeated", numpy.broadcast_to(x[0], (3, 5, 6))),
-                        ("one wide", x[:, :1].transpose(1, 2, 0)), ("one deep", x[:, :1]), ("empty", x[:0])):
+        for name, y in (
+            ("transposed", x.transpose(2, 0, 1)),
+            ("backwards", x[::-1]),
+            ("every second", x[:, ::2]),
+            ("fortran", numpy.asfortranarray(x)),
+            ("repeated", numpy.broadcast_to(x[0], (3, 5, 6))),
+            ("one wide", x[:, :1].transpose(1, 2, 0)),
+            ("one deep", x[:, :1]),
+            ("empty", x[:0]),
+        ):
             for axis in range(3):
                 with self.subTest(name, axis=axis):
                     before = y.copy()
@@ -369,8 +531,12 @@ class Scans(support.Case):
     def test_out(self):
         x = A(3, 5)
         expected = numpy.cumsum(x, 0)
-        for name, out in (("dense", numpy.empty((3, 5), "float32")), ("gaps", numpy.empty((3, 10), "float32")[:, ::2]),
-                          ("fortran", numpy.empty((5, 3), "float32").T), ("itself", x)):
+        for name, out in (
+            ("dense", numpy.empty((3, 5), "float32")),
+            ("gaps", numpy.empty((3, 10), "float32")[:, ::2]),
+            ("fortran", numpy.empty((5, 3), "float32").T),
+            ("itself", x),
+        ):
             with self.subTest(name):
                 self.assertIs(antiphase.cumsum(x, 0, out=out), out)
                 self.assert_same(out, expected, near=True)
@@ -379,35 +545,57 @@ class Scans(support.Case):
         x, out = A(3, 4), numpy.full((3, 4), 7, "float32")
         s = antiphase.scan
         for error, words, call in (
-                (ValueError, ["axis is 2", "(3, 4)", "-2 to 1"], lambda: s(x, axis=2, out=out)), (TypeError, ["axis is 1.5"], lambda: s(x, axis=1.5)),
-                (ValueError, ["shape ()"], lambda: s(numpy.array(1, "float32"))),
-                (ValueError, ["op is 'mean'", "'product'"], lambda: s(x, op="mean", out=out)),
-                (ValueError, ["(3, 4)", "expected an axis"], lambda: antiphase.cumulative_sum(x)),
-                (TypeError, ["complex64", "float32"], lambda: s(x.astype("complex64"))),
-                (TypeError, ["scan of bool"], lambda: s(x > 0, op="max")), (TypeError, ["out is bool", "int64"], lambda: antiphase.cumsum(x > 0, 1, out=x > 0)),
-                (TypeError, ["axis is True"], lambda: s(x, axis=True, out=out)), (TypeError, ["axis is True"], lambda: antiphase.cumsum(x, True)),
-                (TypeError, ["axis is", "expected an integer"], lambda: antiphase.cumulative_sum(x, axis=numpy.bool_(False))),
-                (ValueError, ["op is 'mean'"], lambda: s(x, op="mean")), (TypeError, ["out is float32", "int64"], lambda: s(numpy.ones((3, 4), int), out=out)),
-                (TypeError, ["out is int32", "float32"], lambda: s(x, out=numpy.zeros((3, 4), "int32"))),
-                (TypeError, ["out is uint8", "int64"], lambda: s(x > 0, dtype="int64", out=numpy.zeros((3, 4), "uint8"))),
-                (TypeError, ["dtype is int7"], lambda: s(x, dtype="int7", out=out)),
-                (TypeError, ["dtype is complex64"], lambda: s(x, dtype="complex64", out=out)),
-                (ValueError, ["out has shape (4,)", "(3, 4)"], lambda: s(x, out=numpy.zeros(4, "float32"))),
-                (TypeError, ["out is float64", "float32"], lambda: s(x, out=numpy.zeros((3, 4)))),
-                (ValueError, ["initial is 3", "exclusive"], lambda: s(x, initial=3, out=out)),
-                (ValueError, ["initial is 300", "uint8"], lambda: s(numpy.zeros(3, "uint8"), exclusive=True, initial=300)),
-                (ValueError, ["initial is 'a'", "float32"], lambda: s(x, exclusive=True, initial="a", out=out)),
-                (ValueError, ["initial is 1e+300", "float32"], lambda: s(x, exclusive=True, initial=1e300, out=out)),
-                (ValueError, ["op is 'xxx", "xxx...: expected"], lambda: s(x, op="x" * 100000)),
-                (ValueError, ["op is ['sum']"], lambda: s(x, op=["sum"], out=out)), (TypeError, ["dtype is [1]"], lambda: s(x, dtype=[1])),
-                (TypeError, ["axis is array([0, 1])"], lambda: s(x, axis=numpy.array([0, 1]), out=out)),
-                (TypeError, ["by_key is float16"], lambda: s(x[0], by_key=x[0].astype("float16"))),
-                (ValueError, ["by_key and heads"], lambda: s(x[0], by_key=x[0], heads=x[0])),
-                (ValueError, ["(3, 4)", "by_key", "one axis"], lambda: s(x, by_key=x, out=out)),
-                (ValueError, ["(4,)", "(3,)"], lambda: s(x[0], by_key=numpy.zeros(3, "int32"))),
-                (TypeError, ["heads is int32"], lambda: s(x[0], heads=numpy.zeros(4, "int32"))),
-                (TypeError, ["by_key is complex64"], lambda: s(x[0], by_key=x[0].astype("complex64"))),
-                (ValueError, ["overlap"], lambda: s(x.reshape(-1)[1:], out=x.reshape(-1)[:-1]))):
+            (ValueError, ["axis is 2", "(3, 4)", "-2 to 1"], lambda: s(x, axis=2, out=out)),
+            (TypeError, ["axis is 1.5"], lambda: s(x, axis=1.5)),
+            (ValueError, ["shape ()"], lambda: s(numpy.array(1, "float32"))),
+            (ValueError, ["op is 'mean'", "'product'"], lambda: s(x, op="mean", out=out)),
+            (ValueError, ["(3, 4)", "expected an axis"], lambda: antiphase.cumulative_sum(x)),
+            (TypeError, ["complex64", "float32"], lambda: s(x.astype("complex64"))),
+            (TypeError, ["scan of bool"], lambda: s(x > 0, op="max")),
+            (TypeError, ["out is bool", "int64"], lambda: antiphase.cumsum(x > 0, 1, out=x > 0)),
+            (TypeError, ["axis is True"], lambda: s(x, axis=True, out=out)),
+            (TypeError, ["axis is True"], lambda: antiphase.cumsum(x, True)),
+            (
+                TypeError,
+                ["axis is", "expected an integer"],
+                lambda: antiphase.cumulative_sum(x, axis=numpy.bool_(False)),
+            ),
+            (ValueError, ["op is 'mean'"], lambda: s(x, op="mean")),
+            (TypeError, ["out is float32", "int64"], lambda: s(numpy.ones((3, 4), int), out=out)),
+            (TypeError, ["out is int32", "float32"], lambda: s(x, out=numpy.zeros((3, 4), "int32"))),
+            (
+                TypeError,
+                ["out is uint8", "int64"],
+                lambda: s(x > 0, dtype="int64", out=numpy.zeros((3, 4), "uint8")),
+            ),
+            (TypeError, ["dtype is int7"], lambda: s(x, dtype="int7", out=out)),
+            (TypeError, ["dtype is complex64"], lambda: s(x, dtype="complex64", out=out)),
+            (ValueError, ["out has shape (4,)", "(3, 4)"], lambda: s(x, out=numpy.zeros(4, "float32"))),
+            (TypeError, ["out is float64", "float32"], lambda: s(x, out=numpy.zeros((3, 4)))),
+            (ValueError, ["initial is 3", "exclusive"], lambda: s(x, initial=3, out=out)),
+            (
+                ValueError,
+                ["initial is 300", "uint8"],
+                lambda: s(numpy.zeros(3, "uint8"), exclusive=True, initial=300),
+            ),
+            (ValueError, ["initial is 'a'", "float32"], lambda: s(x, exclusive=True, initial="a", out=out)),
+            (
+                ValueError,
+                ["initial is 1e+300", "float32"],
+                lambda: s(x, exclusive=True, initial=1e300, out=out),
+            ),
+            (ValueError, ["op is 'xxx", "xxx...: expected"], lambda: s(x, op="x" * 100000)),
+            (ValueError, ["op is ['sum']"], lambda: s(x, op=["sum"], out=out)),
+            (TypeError, ["dtype is [1]"], lambda: s(x, dtype=[1])),
+            (TypeError, ["axis is array([0, 1])"], lambda: s(x, axis=numpy.array([0, 1]), out=out)),
+            (TypeError, ["by_key is float16"], lambda: s(x[0], by_key=x[0].astype("float16"))),
+            (ValueError, ["by_key and heads"], lambda: s(x[0], by_key=x[0], heads=x[0])),
+            (ValueError, ["(3, 4)", "by_key", "one axis"], lambda: s(x, by_key=x, out=out)),
+            (ValueError, ["(4,)", "(3,)"], lambda: s(x[0], by_key=numpy.zeros(3, "int32"))),
+            (TypeError, ["heads is int32"], lambda: s(x[0], heads=numpy.zeros(4, "int32"))),
+            (TypeError, ["by_key is complex64"], lambda: s(x[0], by_key=x[0].astype("complex64"))),
+            (ValueError, ["overlap"], lambda: s(x.reshape(-1)[1:], out=x.reshape(-1)[:-1])),
+        ):
             with self.subTest(words):
                 self.refused(error, words, call, x, out)
 
@@ -429,13 +617,20 @@ class Waiting(support.Case):
         signal.setitimer(signal.ITIMER_REAL, after)
         with self.assertRaises(KeyboardInterrupt):
             call()
-        self.assertLess(time.monotonic() - start - after, 1)  # where other programs run beside; else some hundredths
+        # where other programs run beside; else some hundredths
+        self.assertLess(time.monotonic() - start - after, 1)
 
     def test_long_calls_can_be_interrupted(self):
-        square, batch = numpy.broadcast_to(A(1, 4096), (4096, 4096)), numpy.broadcast_to(A(1, 1, 8), (1 << 20, 8, 8))
+        square, batch = numpy.broadcast_to(A(1, 4096), (4096, 4096)), numpy.broadcast_to(
+            A(1, 1, 8), (1 << 20, 8, 8)
+        )
         line, cube = numpy.ones(1 << 25, "int8"), numpy.ones((2, 3000, 3000), "float32")
-        for call in (lambda: antiphase.matmul(square, square), lambda: antiphase.matmul(batch, batch), lambda: antiphase.cumsum(cube, 1),
-                     lambda: antiphase.scan(line, by_key=line)):
+        for call in (
+            lambda: antiphase.matmul(square, square),
+            lambda: antiphase.matmul(batch, batch),
+            lambda: antiphase.cumsum(cube, 1),
+            lambda: antiphase.scan(line, by_key=line),
+        ):
             self.interrupted(call)
             # What follows is right, in memory that the interrupted call has left somehow.
             a, b, x = A(70, 80), A(80, 90, seed=2), A(1 << 17)
@@ -444,6 +639,7 @@ class Waiting(support.Case):
 
     def test_a_signal_as_the_call_ends(self):
         """When the lock that tells of the end has just been taken."""
+
         class Lock:
             def __init__(self, lock=threading.Lock()):
                 self.lock, self.release, self.raises = lock, lock.release, True
@@ -454,12 +650,16 @@ class Waiting(support.Case):
                     self.raises = False
                     raise KeyboardInterrupt
                 return taken
+
         ended = threading.Event()
 
         def call():
-            with self.assertRaises(KeyboardInterrupt), unittest.mock.patch.object(antiphase._waiting._thread, "allocate_lock", Lock):
+            with self.assertRaises(KeyboardInterrupt), unittest.mock.patch.object(
+                antiphase._waiting._thread, "allocate_lock", Lock
+            ):
                 antiphase._waiting.run(lambda *_: 0, antiphase._library.SgemmArgs())
             ended.set()
+
         thread = threading.Thread(target=call, daemon=True)
         with unittest.mock.patch.object(antiphase._waiting.threading, "main_thread", lambda: thread):
             thread.start()
@@ -482,21 +682,34 @@ class Waiting(support.Case):
         thread.join()
         self.assertEqual(found[0].tobytes(), antiphase.matmul(a, a.T).tobytes())
         whole = A(400, 400)
-        self.refused(ValueError, ["overlap"], lambda: antiphase.matmul(whole, whole, out=whole), whole)  # by the library, in another thread
+        # by the library, in another thread
+        self.refused(ValueError, ["overlap"], lambda: antiphase.matmul(whole, whole, out=whole), whole)
 
     def test_who_waits_for_long_is_told(self):
         a, x, out = A(200, 300), A(3, 70000), numpy.full((200, 200), 7, "float32")
-        calls = {"matmul of shapes (200, 300) and (300, 200)": lambda: antiphase.matmul(a, a.T, out=out), "cumsum of shape (3, 70000)": lambda: antiphase.cumsum(x, 1),
-                 "matmul of shapes (3, 2, 1, 300) and (2, 300, 200)": lambda: antiphase.matmul(numpy.broadcast_to(a[0], (3, 2, 1, 300)), numpy.stack([a.T, -a.T]))}
+        calls = {
+            "matmul of shapes (200, 300) and (300, 200)": lambda: antiphase.matmul(a, a.T, out=out),
+            "cumsum of shape (3, 70000)": lambda: antiphase.cumsum(x, 1),
+            "matmul of shapes (3, 2, 1, 300) and (2, 300, 200)": lambda: antiphase.matmul(
+                numpy.broadcast_to(a[0], (3, 2, 1, 300)), numpy.stack([a.T, -a.T])
+            ),
+        }
         limits = dict(_SLOW_PRODUCT=1, _SLOW_SCAN=1)
         for name, call in calls.items():
-            with warnings.catch_warnings(record=True) as told, unittest.mock.patch.multiple(antiphase._waiting, **limits, _WORTH_A_WORD=0):
+            with warnings.catch_warnings(record=True) as told, unittest.mock.patch.multiple(
+                antiphase._waiting, **limits, _WORTH_A_WORD=0
+            ):
                 warnings.simplefilter("always")
                 call()
             (warning,) = told
             self.assertEqual((warning.category, warning.filename), (RuntimeWarning, __file__))
-            self.assertRegex(str(warning.message), rf"^antiphase: {re.escape(name)} will take about \d+ (seconds|minutes) on the CPU executor")
-        with warnings.catch_warnings(), unittest.mock.patch.multiple(antiphase._waiting, **limits, _WORTH_A_WORD=0):
+            self.assertRegex(
+                str(warning.message),
+                rf"^antiphase: {re.escape(name)} will take about \d+ (seconds|minutes) on the CPU executor",
+            )
+        with warnings.catch_warnings(), unittest.mock.patch.multiple(
+            antiphase._waiting, **limits, _WORTH_A_WORD=0
+        ):
             warnings.simplefilter("error")
             out[...] = 7
             with self.assertRaises(RuntimeWarning):
@@ -514,7 +727,13 @@ class Wrapped:
     """An array of a library that antiphase does not know, by DLPack. `version`: which the library speaks."""
 
     def __init__(self, array, version=(1, 0), namespace=None):
-        self.array, self.version, self.shape, self.dtype, self.device = array, version, array.shape, array.dtype, "cpu"
+        self.array, self.version, self.shape, self.dtype, self.device = (
+            array,
+            version,
+            array.shape,
+            array.dtype,
+            "cpu",
+        )
         if namespace:
             self.__array_namespace__ = lambda: namespace
 
@@ -561,11 +780,24 @@ class Foreign(support.Case):
     def test_scans_by_dlpack(self):
         x = numpy.arange(24, dtype="int16").reshape(2, 3, 4)
         for y in (x, x.transpose(2, 0, 1)):
-            numpy.testing.assert_array_equal(antiphase.scan(Wrapped(y.astype("int64"), namespace=Namespace()), axis=1).array, y.cumsum(1))
-            numpy.testing.assert_array_equal(antiphase.cumulative_sum(Wrapped(y[0, 0].copy(), namespace=Namespace())).array, y[0, 0].cumsum())
-            self.refused(TypeError, ["__array_namespace__"], lambda: antiphase.cumulative_sum(Wrapped(y > 3), axis=0))
-            numpy.testing.assert_array_equal(antiphase.cumsum(Wrapped(y > 3, namespace=Namespace()), 1).array, (y > 3).cumsum(1))
-        self.refused(ValueError, ["Wrapped", "copy it"], lambda: antiphase.scan(Wrapped(x[:, ::2], namespace=Namespace()), axis=0))
+            numpy.testing.assert_array_equal(
+                antiphase.scan(Wrapped(y.astype("int64"), namespace=Namespace()), axis=1).array, y.cumsum(1)
+            )
+            numpy.testing.assert_array_equal(
+                antiphase.cumulative_sum(Wrapped(y[0, 0].copy(), namespace=Namespace())).array,
+                y[0, 0].cumsum(),
+            )
+            self.refused(
+                TypeError, ["__array_namespace__"], lambda: antiphase.cumulative_sum(Wrapped(y > 3), axis=0)
+            )
+            numpy.testing.assert_array_equal(
+                antiphase.cumsum(Wrapped(y > 3, namespace=Namespace()), 1).array, (y > 3).cumsum(1)
+            )
+        self.refused(
+            ValueError,
+            ["Wrapped", "copy it"],
+            lambda: antiphase.scan(Wrapped(x[:, ::2], namespace=Namespace()), axis=0),
+        )
         flat = antiphase.cumsum(Wrapped(A(3, 4), namespace=Namespace()))
         numpy.testing.assert_allclose(flat.array, A(3, 4).cumsum(), rtol=1e-5, atol=1e-5)
 
@@ -574,7 +806,11 @@ class Foreign(support.Case):
         self.refused(TypeError, ["Wrapped", "__array_namespace__", "out="], lambda: antiphase.matmul(x, x))
 
     def test_libraries_are_not_mixed(self):
-        self.refused(TypeError, ["Wrapped", "numpy.ndarray", "one library"], lambda: antiphase.matmul(Wrapped(A(3, 3)), A(3, 3)))
+        self.refused(
+            TypeError,
+            ["Wrapped", "numpy.ndarray", "one library"],
+            lambda: antiphase.matmul(Wrapped(A(3, 3)), A(3, 3)),
+        )
 
     def test_read_only_results(self):
         frozen = A(3, 3)
@@ -586,8 +822,15 @@ class Foreign(support.Case):
         """A capsule of three by two elements in columns, of memory that begins 8 bytes before them."""
         self.memory = (ctypes.c_float * 8)(*range(8))
         self.shape, self.strides = (ctypes.c_int64 * 2)(3, 2), (ctypes.c_int64 * 2)(1, 3)
-        tensor = _dlpack._Tensor(ctypes.addressof(self.memory), _dlpack._Device(1, 0), 2, _dlpack._Type(2, 32, 1),
-                                 self.shape, self.strides, 8)
+        tensor = _dlpack._Tensor(
+            ctypes.addressof(self.memory),
+            _dlpack._Device(1, 0),
+            2,
+            _dlpack._Type(2, 32, 1),
+            self.shape,
+            self.strides,
+            8,
+        )
         for name, value in set_to.items():
             if hasattr(tensor, name):
                 setattr(tensor, name, value)
@@ -595,7 +838,9 @@ class Foreign(support.Case):
         name = b"dltensor"
         if versioned:
             name = b"dltensor_versioned"
-            self.managed = _dlpack._Versioned(major=set_to.get("major", 1), minor=1, flags=set_to.get("flags", 0), tensor=tensor)
+            self.managed = _dlpack._Versioned(
+                major=set_to.get("major", 1), minor=1, flags=set_to.get("flags", 0), tensor=tensor
+            )
         make = ctypes.pythonapi.PyCapsule_New
         make.restype, make.argtypes = ctypes.py_object, [ctypes.c_void_p, ctypes.c_char_p, ctypes.c_void_p]
         self.name = set_to.get("name", name)
@@ -607,8 +852,15 @@ class Foreign(support.Case):
             self.assertEqual(pointer, ctypes.addressof(self.memory) + 8)
             self.assertEqual(rest, [(3, 2), (1, 3), "float32", True])
         self.assertEqual(_dlpack.read(self.capsule(True, strides=None))[2], (2, 1))
-        for type_, name in (((2, 64, 1), "float64"), ((4, 16, 1), "bfloat16"), ((0, 8, 1), "int8"), ((1, 32, 1), "uint32"), ((6, 8, 1), "bool"),
-                            ((2, 32, 4), "float32x4"), ((9, 8, 1), "code 9 of 8")):
+        for type_, name in (
+            ((2, 64, 1), "float64"),
+            ((4, 16, 1), "bfloat16"),
+            ((0, 8, 1), "int8"),
+            ((1, 32, 1), "uint32"),
+            ((6, 8, 1), "bool"),
+            ((2, 32, 4), "float32x4"),
+            ((9, 8, 1), "code 9 of 8"),
+        ):
             self.assertEqual(_dlpack.read(self.capsule(True, dtype=_dlpack._Type(*type_)))[3], name)
         for flags in (1, 2, 3):
             self.assertFalse(_dlpack.read(self.capsule(True, flags=flags))[4])
@@ -619,6 +871,7 @@ class Foreign(support.Case):
 
     def test_extents_that_change_where_they_are(self):
         """As tensors do, which are extents while torch traces."""
+
         class Extent(int):
             def __new__(cls, value):
                 made = super().__new__(cls, value)
@@ -634,7 +887,9 @@ class Foreign(support.Case):
             def __imul__(self, other):
                 self.value[0] *= int(other)
                 return self
+
             __rmul__ = __mul__
+
         shape = tuple(map(Extent, (2, 8, 10)))
         strides = _dlpack.dense_strides(shape)
         self.assertEqual([int(step) for step in strides], [80, 10, 1])
@@ -645,34 +900,60 @@ class Foreign(support.Case):
         class Elsewhere(Wrapped):
             def __dlpack_device__(self):
                 return (8, 0)
-        self.refused(TypeError, ["DLPack device 8"], lambda: antiphase.matmul(Elsewhere(A(3, 3)), Elsewhere(A(3, 3))))
+
+        self.refused(
+            TypeError, ["DLPack device 8"], lambda: antiphase.matmul(Elsewhere(A(3, 3)), Elsewhere(A(3, 3)))
+        )
 
     def test_cuda_array_interface(self):
         class Device:
             def __init__(self, **about):
-                self.__cuda_array_interface__ = {"shape": (3, 4), "typestr": "<f4", "data": (4096, False), "version": 3} | about
+                self.__cuda_array_interface__ = {
+                    "shape": (3, 4),
+                    "typestr": "<f4",
+                    "data": (4096, False),
+                    "version": 3,
+                } | about
+
         kind = _arrays.kind_of(Device(), "x")
         self.assertEqual(kind.view(Device())[:4], (4096, (3, 4), (4, 1), "float32"))
         self.assertEqual(kind.view(Device(strides=(4, 12), typestr="<i4"))[1:4], ((3, 4), (1, 3), "int32"))
         self.refused(ValueError, ["multiples of 4"], lambda: kind.view(Device(strides=(6, 2))))
         self.refused(ValueError, ["read-only"], lambda: kind.require_writable(Device(data=(4096, True))))
-        self.refused(TypeError, ["float64"], lambda: antiphase.matmul(Device(typestr="<f8"), Device(), out=Device()))
-        self.refused(TypeError, ["other byte order"], lambda: antiphase.matmul(Device(typestr=">f4"), Device(), out=Device()))
-        self.refused(ValueError, ["(3, 4)", "must agree"], lambda: antiphase.matmul(Device(), Device(), out=Device()))
+        self.refused(
+            TypeError, ["float64"], lambda: antiphase.matmul(Device(typestr="<f8"), Device(), out=Device())
+        )
+        self.refused(
+            TypeError,
+            ["other byte order"],
+            lambda: antiphase.matmul(Device(typestr=">f4"), Device(), out=Device()),
+        )
+        self.refused(
+            ValueError, ["(3, 4)", "must agree"], lambda: antiphase.matmul(Device(), Device(), out=Device())
+        )
 
 
 class Cupy(support.Case):
-    """Over the stand-in for CuPy, whose device 1 is the CPU executor: what is queued there takes CuPy's memory, and nobody waits."""
+    """Over the stand-in for CuPy, whose device 1 is the CPU executor: what is queued there takes CuPy's
+    memory, and nobody waits."""
 
     def setUp(self):
         def call(function):
             def on_the_cpu(address, stream):
-                args = (antiphase._library.SgemmArgs if function is sgemm else antiphase._library.ScanArgs).from_address(address)
+                args = (
+                    antiphase._library.SgemmArgs if function is sgemm else antiphase._library.ScanArgs
+                ).from_address(address)
                 self.assertEqual(args.device, 1)
                 args.device = antiphase._library.CPU
                 return function(address, stream)
+
             return on_the_cpu
-        sgemm, scan, told = antiphase._library.sgemm, antiphase._library.scan, antiphase._library.workspace_bytes
+
+        sgemm, scan, told = (
+            antiphase._library.sgemm,
+            antiphase._library.scan,
+            antiphase._library.workspace_bytes,
+        )
 
         def asked(args):
             args.device = antiphase._library.CPU
@@ -680,8 +961,17 @@ class Cupy(support.Case):
                 return told(args)
             finally:
                 args.device = 1
-        instead = {"sgemm": call(sgemm), "scan": call(scan), "workspace_bytes": asked, "synchronize_stream": lambda *_: self.fail("it waited")}
-        for patch in (unittest.mock.patch.dict(sys.modules, cupy=cupy_stand_in.module()), unittest.mock.patch.multiple(antiphase._library, **instead)):
+
+        instead = {
+            "sgemm": call(sgemm),
+            "scan": call(scan),
+            "workspace_bytes": asked,
+            "synchronize_stream": lambda *_: self.fail("it waited"),
+        }
+        for patch in (
+            unittest.mock.patch.dict(sys.modules, cupy=cupy_stand_in.module()),
+            unittest.mock.patch.multiple(antiphase._library, **instead),
+        ):
             patch.start()
             self.addCleanup(patch.stop)
         cupy_stand_in.allocated.clear()
@@ -700,20 +990,30 @@ class Cupy(support.Case):
         self.assertIs(antiphase.matmul(self.on_1(a), self.on_1(b), out=out), out)
         numpy.testing.assert_array_equal(out.array, found.array)
         repeated = numpy.broadcast_to(numpy.float32(3), (ROWS, DEPTH))
-        numpy.testing.assert_allclose(antiphase.matmul(self.on_1(repeated), self.on_1(b)).array, repeated @ b, rtol=1e-5, atol=1e-4)
-        self.refused(TypeError, ["cupy_stand_in.ndarray", "numpy.ndarray"], lambda: antiphase.matmul(self.on_1(a), b))
-        self.refused(ValueError, ["devices 1 and 0"], lambda: antiphase.matmul(self.on_1(a), cupy_stand_in.ndarray(b)))
+        numpy.testing.assert_allclose(
+            antiphase.matmul(self.on_1(repeated), self.on_1(b)).array, repeated @ b, rtol=1e-5, atol=1e-4
+        )
+        self.refused(
+            TypeError, ["cupy_stand_in.ndarray", "numpy.ndarray"], lambda: antiphase.matmul(self.on_1(a), b)
+        )
+        self.refused(
+            ValueError, ["devices 1 and 0"], lambda: antiphase.matmul(self.on_1(a), cupy_stand_in.ndarray(b))
+        )
 
     def test_scans(self):
         x = A(4, 6)
         for y in (x, x[:, ::2], x.T):
             found = antiphase.cumulative_sum(self.on_1(y), axis=0, include_initial=True)
             self.assertEqual(found.device.id, 1)
-            numpy.testing.assert_allclose(found.array, numpy.cumulative_sum(y, axis=0, include_initial=True), rtol=1e-5, atol=1e-5)
+            numpy.testing.assert_allclose(
+                found.array, numpy.cumulative_sum(y, axis=0, include_initial=True), rtol=1e-5, atol=1e-5
+            )
         out = self.on_1(numpy.zeros((4, 12), "float32")[:, ::2])
         antiphase.cumsum(self.on_1(x), 1, out=out)
         numpy.testing.assert_allclose(out.array, x.cumsum(1), rtol=1e-5, atol=1e-5)
-        numpy.testing.assert_allclose(antiphase.cumsum(self.on_1(x), dtype="float64").array, x.astype("float64").cumsum(), rtol=1e-9)
+        numpy.testing.assert_allclose(
+            antiphase.cumsum(self.on_1(x), dtype="float64").array, x.astype("float64").cumsum(), rtol=1e-9
+        )
 
 
 class TorchOnGpus(support.Case):
@@ -728,7 +1028,13 @@ class TorchOnGpus(support.Case):
 
         def run(place, stream):
             args = antiphase._library.SgemmArgs.from_address(place) if isinstance(place, int) else place._obj
-            self.calls.append((args.workspace, args.workspace_size, stream if stream is None else getattr(stream, "value", stream)))
+            self.calls.append(
+                (
+                    args.workspace,
+                    args.workspace_size,
+                    stream if stream is None else getattr(stream, "value", stream),
+                )
+            )
             before, self.meanwhile = self.meanwhile, lambda: None
             before()
             device, args.device = args.device, antiphase._library.CPU
@@ -740,13 +1046,32 @@ class TorchOnGpus(support.Case):
         def asked(args):
             args.device = antiphase._library.CPU
             return workspace_bytes(args)
-        for patch in (unittest.mock.patch.dict(sys.modules, torch=torch_stand_in.module(self.guards)), unittest.mock.patch.dict(_arrays._kinds),
-                      unittest.mock.patch.dict(_arrays._made), unittest.mock.patch.dict(_products._quick_plans),
-                      unittest.mock.patch.dict(_products._plans), unittest.mock.patch.object(_products, "_kept", _products._Kept()),
-                      unittest.mock.patch.multiple(antiphase._library, sgemm=run, sgemm_of_pointers=run, workspace_bytes=asked)):
+
+        for patch in (
+            unittest.mock.patch.dict(sys.modules, torch=torch_stand_in.module(self.guards)),
+            unittest.mock.patch.dict(_arrays._kinds),
+            unittest.mock.patch.dict(_arrays._made),
+            unittest.mock.patch.dict(_products._quick_plans),
+            unittest.mock.patch.dict(_products._plans),
+            unittest.mock.patch.object(_products, "_kept", _products._Kept()),
+            unittest.mock.patch.multiple(
+                antiphase._library, sgemm=run, sgemm_of_pointers=run, workspace_bytes=asked
+            ),
+        ):
             patch.start()
             self.addCleanup(patch.stop)
-        vars(torch_stand_in.now).update(device=0, stream=0, capturing=False, grad=True, compiling=False, tracing=False, modes=0, results=0, workspaces=[], guarded=0)
+        vars(torch_stand_in.now).update(
+            device=0,
+            stream=0,
+            capturing=False,
+            grad=True,
+            compiling=False,
+            tracing=False,
+            modes=0,
+            results=0,
+            workspaces=[],
+            guarded=0,
+        )
         self.now = torch_stand_in.now
 
     def product(self, m=ROWS, n=COLUMNS, device=0, seed=1):
@@ -812,6 +1137,7 @@ class TorchOnGpus(support.Case):
             thread = threading.Thread(target=lambda: inner.append(self.product(seed=9)))
             thread.start()
             thread.join()
+
         self.meanwhile = meanwhile
         self.product(seed=8)  # its arguments are its own: the result is right
         self.assertEqual(len(inner), 1)
@@ -832,7 +1158,9 @@ class TorchOnGpusAgain(TorchOnGpus):
 
     def setUp(self):
         super().setUp()
-        patch = unittest.mock.patch.object(_arrays, "_tells_apart", lambda torch, guards: guards is torch_stand_in.TensorGuards)
+        patch = unittest.mock.patch.object(
+            _arrays, "_tells_apart", lambda torch, guards: guards is torch_stand_in.TensorGuards
+        )
         patch.start()
         self.addCleanup(patch.stop)
 

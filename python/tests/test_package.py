@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""The package itself: how it finds its library, `python -m antiphase`, antiphase.enable() over a stand-in, and what an import brings along."""
+"""The package itself: how it finds its library, `python -m antiphase`, antiphase.enable() over a stand-in,
+and what an import brings along."""
 import ctypes
 import os
 import pathlib
@@ -31,7 +32,13 @@ int antiphase_cublas_run(char* const words[]) { return execvp(words[0], words), 
 
 
 def python(*words, code=0, **environment):
-    done = subprocess.run([sys.executable, *map(str, words)], text=True, capture_output=True, timeout=100, env=os.environ | environment)
+    done = subprocess.run(
+        [sys.executable, *map(str, words)],
+        text=True,
+        capture_output=True,
+        timeout=100,
+        env=os.environ | environment,
+    )
     if done.returncode != code:
         raise AssertionError(f"{words} returned {done.returncode}, not {code}:\n{done.stdout}{done.stderr}")
     return done.stdout + done.stderr
@@ -44,7 +51,12 @@ class Scratch(support.Case):
         self.folder = pathlib.Path(folder.name)
 
     def built(self, name, source, *flags):
-        subprocess.run(["gcc", "-shared", "-fPIC", "-x", "c", "-", "-o", self.folder / name, *flags], input=source, text=True, check=True)
+        subprocess.run(
+            ["gcc", "-shared", "-fPIC", "-x", "c", "-", "-o", self.folder / name, *flags],
+            input=source,
+            text=True,
+            check=True,
+        )
         return str(self.folder / name)
 
 
@@ -53,28 +65,56 @@ class Library(Scratch):
         return python("-c", "import antiphase", code=1, ANTIPHASE_LIBRARY=library).splitlines()[-1]
 
     def test_no_library(self):
-        self.assertRegex(self.import_with("/nowhere/lib.so"), r"^ImportError: antiphase: its library /nowhere/lib\.so cannot be loaded")
+        self.assertRegex(
+            self.import_with("/nowhere/lib.so"),
+            r"^ImportError: antiphase: its library /nowhere/lib\.so cannot be loaded",
+        )
         other = self.built("libother.so", "int other;")
-        self.assertRegex(self.import_with(other), r"^ImportError: antiphase: its library .*libother\.so cannot be loaded \(.*antiphase_version")
+        self.assertRegex(
+            self.import_with(other),
+            r"^ImportError: antiphase: its library .*libother\.so cannot be loaded \(.*antiphase_version",
+        )
 
     def test_another_version(self):
         import antiphase
+
         major, minor, patch = map(int, antiphase.__version__.split("."))
-        for number in (10000 * major + 100 * (minor + 1) + patch, 10000 * (major + 1) + 100 * minor + patch, 0):
+        for number in (
+            10000 * major + 100 * (minor + 1) + patch,
+            10000 * (major + 1) + 100 * minor + patch,
+            0,
+        ):
             library = self.built("libversion.so", f"int antiphase_version(void) {{ return {number}; }}")
-            self.assertRegex(self.import_with(library), rf"is version {number // 10000}\.{number // 100 % 100}\.{number % 100}: this package .* needs")
+            self.assertRegex(
+                self.import_with(library),
+                rf"is version {number // 10000}\.{number // 100 % 100}\.{number % 100}: this package .* needs",
+            )
 
     def test_arguments_are_those_of_the_header(self):
         """The same members in the same places; those that the header has behind them may be left out."""
         from antiphase import _library
-        members = {"SgemmArgs": ("antiphase_sgemm_args", _library.SgemmArgs), "ScanArgs": ("antiphase_scan_args", _library.ScanArgs)}
+
+        members = {
+            "SgemmArgs": ("antiphase_sgemm_args", _library.SgemmArgs),
+            "ScanArgs": ("antiphase_scan_args", _library.ScanArgs),
+        }
         for name, type_ in members.values():
             fields = [field for field, _ in type_._fields_]
-            expected = "".join(f'printf("%zu ", offsetof({name}, {"in" if field == "input" else field}));' for field in fields)
+            expected = "".join(
+                f'printf("%zu ", offsetof({name}, {"in" if field == "input" else field}));'
+                for field in fields
+            )
             source = self.folder / "offsets.c"
-            source.write_text(f'#include <antiphase.h>\n#include <stdio.h>\nint main(void) {{ {expected} printf("%zu", sizeof({name})); }}\n')
-            subprocess.run(["gcc", f"-I{HERE.parent.parent / 'include'}", source, "-o", self.folder / "offsets"], check=True)
-            found = subprocess.run([self.folder / "offsets"], capture_output=True, text=True, check=True).stdout.split()
+            source.write_text(
+                f'#include <antiphase.h>\n#include <stdio.h>\nint main(void) {{ {expected} printf("%zu", sizeof({name})); }}\n'
+            )
+            subprocess.run(
+                ["gcc", f"-I{HERE.parent.parent / 'include'}", source, "-o", self.folder / "offsets"],
+                check=True,
+            )
+            found = subprocess.run(
+                [self.folder / "offsets"], capture_output=True, text=True, check=True
+            ).stdout.split()
             *offsets, size = map(int, found)
             self.assertEqual(offsets, [getattr(type_, field).offset for field in fields])
             self.assertLessEqual(ctypes.sizeof(type_), size)
@@ -82,52 +122,92 @@ class Library(Scratch):
     def test_stubs_are_those_of_the_functions(self):
         """The same names with the same parameters and defaults."""
         import ast
+
         package = HERE.parent / "antiphase"
         told, there = {}, {}
-        for to, files in ((told, ["__init__.pyi", "checking.pyi", "torch.pyi"]),
-                          (there, ["__init__.py", "_scans.py", "_advice.py", "_cublas.py", "_library.py", "checking.py", "torch.py"])):
+        for to, files in (
+            (told, ["__init__.pyi", "checking.pyi", "torch.pyi"]),
+            (
+                there,
+                [
+                    "__init__.py",
+                    "_scans.py",
+                    "_advice.py",
+                    "_cublas.py",
+                    "_library.py",
+                    "checking.py",
+                    "torch.py",
+                ],
+            ),
+        ):
             for file in files:
                 for node in ast.parse((package / file).read_text()).body:
                     if isinstance(node, ast.FunctionDef) and not node.name.startswith("_"):
                         x = node.args
                         names = [[arg.arg for arg in kind] for kind in (x.posonlyargs, x.args, x.kwonlyargs)]
-                        defaults = [[ast.unparse(value) for value in kind if value is not None] for kind in (x.defaults, x.kw_defaults)]
+                        defaults = [
+                            [ast.unparse(value) for value in kind if value is not None]
+                            for kind in (x.defaults, x.kw_defaults)
+                        ]
                         to[(file.partition(".")[0] == "torch", node.name)] = names, defaults
         import antiphase
-        for module, names in ((False, set(antiphase.__all__)), (True, {"mm", "bmm", "addmm", "baddbmm", "linear", "matmul"})):
+
+        for module, names in (
+            (False, set(antiphase.__all__)),
+            (True, {"mm", "bmm", "addmm", "baddbmm", "linear", "matmul"}),
+        ):
             self.assertEqual({name for of, name in told if of == module}, names)
         self.assertEqual(told, {name: there[name] for name in told})
 
     def test_all_names_are_listed(self):
-        said = python("-c", "import antiphase\nprint(sorted(set(antiphase.__all__) - set(dir(antiphase))), len(dir(antiphase)) == len(set(dir(antiphase))),"
-                      " 'matmul' in dir(antiphase) and '__version__' in dir(antiphase), 'numpy' in __import__('sys').modules)")
+        said = python(
+            "-c",
+            "import antiphase\nprint(sorted(set(antiphase.__all__) - set(dir(antiphase))), len(dir(antiphase)) == len(set(dir(antiphase))),"
+            " 'matmul' in dir(antiphase) and '__version__' in dir(antiphase), 'numpy' in __import__('sys').modules)",
+        )
         self.assertEqual(said.strip(), "[] True True False")
 
     def test_the_program_that_checks(self):
-        said = python("-c", "import antiphase\ntry: antiphase.check('a.cu', 'f', 1, 1, [])\nexcept FileNotFoundError as error: print(error)",
-                      PATH="/nowhere", ANTIPHASE_TOOL="")
+        said = python(
+            "-c",
+            "import antiphase\ntry: antiphase.check('a.cu', 'f', 1, 1, [])\nexcept FileNotFoundError as error: print(error)",
+            PATH="/nowhere",
+            ANTIPHASE_TOOL="",
+        )
         self.assertRegex(said, r"no program antiphase on the path.*\./run build.*ANTIPHASE_TOOL")
 
     def test_advice(self):
         import antiphase
+
         product = antiphase.advise("gemm", m=4096, n=4096, k=4096)
         self.assertEqual((product["device"], product["pick"]["policy"]), ("NVIDIA H200", "split"))
         self.assertEqual([one["stages"] for one in product["pipelined"]["stages"]], list(range(1, 7)))
-        kernel = antiphase.advise("kernel", smem="64KiB", regs=128, load="2000clk", compute="1000clk", threads=512)
+        kernel = antiphase.advise(
+            "kernel", smem="64KiB", regs=128, load="2000clk", compute="1000clk", threads=512
+        )
         self.assertGreater(kernel["pipelined"]["stages"][1]["gain"], 0.25)
         shipped = HERE.parent.parent / "src/executor/profiles/a100.json"
         self.assertEqual(antiphase.advise("scan", count=1 << 28, device=shipped)["device"], "NVIDIA A100")
-        self.assertEqual(antiphase.advise("scan", count=1 << 28, device="A100")["pick"]["policy"], "single-pass-async")
-        for question, said in (({"m": 1}, "'n' is missing"), ({"m": 1, "n": 1, "k": 1, "device": "B17"}, "no machine profile 'B17'")):
+        self.assertEqual(
+            antiphase.advise("scan", count=1 << 28, device="A100")["pick"]["policy"], "single-pass-async"
+        )
+        for question, said in (
+            ({"m": 1}, "'n' is missing"),
+            ({"m": 1, "n": 1, "k": 1, "device": "B17"}, "no machine profile 'B17'"),
+        ):
             with self.assertRaisesRegex(ValueError, said):
                 antiphase.advise("gemm", **question)
         # Numbers of array libraries, and what cannot be asked.
         import numpy
+
         numbers = {"m": numpy.int64(4096), "n": numpy.uint16(4096), "k": numpy.int32(4096)}
         self.assertEqual(antiphase.advise("gemm", **numbers, device=pathlib.Path("H200")), product)
         (self.folder / "bytes.json").write_bytes(b"\xff")
-        for error, device, said in ((TypeError, 5, "device is 5"), (ValueError, "no.json", "no.json cannot be read"),
-                                    (ValueError, self.folder / "bytes.json", "bytes.json cannot be read")):
+        for error, device, said in (
+            (TypeError, 5, "device is 5"),
+            (ValueError, "no.json", "no.json cannot be read"),
+            (ValueError, self.folder / "bytes.json", "bytes.json cannot be read"),
+        ):
             with self.assertRaisesRegex(error, "antiphase: .*" + said):
                 antiphase.advise("gemm", m=1, n=1, k=1, device=device)
         with self.assertRaisesRegex(TypeError, "antiphase: advise is asked with {1}"):
@@ -140,19 +220,33 @@ class Library(Scratch):
 
     def test_import_time(self):
         """Of the processor: what else the machine does is not counted."""
-        measured = [float(python("-c", "import time; t = time.process_time(); import antiphase; print(time.process_time() - t)")) for _ in range(5)]
+        measured = [
+            float(
+                python(
+                    "-c",
+                    "import time; t = time.process_time(); import antiphase; print(time.process_time() - t)",
+                )
+            )
+            for _ in range(5)
+        ]
         print(f"import of antiphase: {1000 * min(measured):.0f} ms")
         self.assertLess(min(measured), 0.2)
 
     def test_no_driver(self):
         self.assertGreaterEqual(int(python("-c", "import antiphase; print(antiphase.device_count())")), 0)
-        self.assertEqual(python("-c", "import antiphase; print(antiphase.device_count())", CUDA_VISIBLE_DEVICES="").strip(), "0")
+        self.assertEqual(
+            python(
+                "-c", "import antiphase; print(antiphase.device_count())", CUDA_VISIBLE_DEVICES=""
+            ).strip(),
+            "0",
+        )
 
 
 class Enabling(Scratch):
     def setUp(self):
         super().setUp()
         from antiphase import _cublas
+
         self.module = _cublas
         _cublas._loaded, _cublas._taken, _cublas._asked = None, False, False
         self.addCleanup(os.environ.pop, "ANTIPHASE_CUBLAS_LIBRARY", None)
@@ -166,6 +260,7 @@ class Enabling(Scratch):
 
     def test_on_and_off(self):
         import antiphase
+
         self.use()
         self.assertEqual(antiphase.disable(), 0)
         self.expect(0, 0)
@@ -179,6 +274,7 @@ class Enabling(Scratch):
 
     def test_within_a_block(self):
         import antiphase
+
         self.use()
         with antiphase.enabled():
             self.expect(1, 1)
@@ -200,6 +296,7 @@ class Enabling(Scratch):
 
     def test_within_blocks_of_several_threads(self):
         import antiphase
+
         self.use()
         inside, leaves = threading.Event(), threading.Event()
 
@@ -207,6 +304,7 @@ class Enabling(Scratch):
             with antiphase.enabled():
                 inside.set()
                 leaves.wait()
+
         thread = threading.Thread(target=other)
         thread.start()
         inside.wait()
@@ -218,6 +316,7 @@ class Enabling(Scratch):
 
     def test_failures(self):
         import antiphase
+
         self.use()
         self.stand_in.say(-1)
         self.refused(MemoryError, ["no memory", "none has been"], antiphase.enable)
@@ -227,6 +326,7 @@ class Enabling(Scratch):
 
     def test_a_library_that_cannot(self):
         import antiphase
+
         self.use("-DWITHOUT")
         for call in (antiphase.enable, antiphase.report):
             self.refused(RuntimeError, ["python -m antiphase run"], call)
@@ -239,40 +339,73 @@ class Program(Scratch):
     def script(self):
         (self.folder / "module_of_mine.py").write_text(
             "import os, sys\nprint(sys.argv[1:], 'libstand.so' in open('/proc/self/maps').read(), os.environ['LD_PRELOAD'].count(':'), "
-            "*(os.environ.get('ANTIPHASE_' + name) for name in ('REPORT', 'LEAST', 'PRECISION', 'PROFILE', 'PROFILE_JSON')))\nsys.exit(7)\n")
+            "*(os.environ.get('ANTIPHASE_' + name) for name in ('REPORT', 'LEAST', 'PRECISION', 'PROFILE', 'PROFILE_JSON')))\nsys.exit(7)\n"
+        )
         return self.folder / "module_of_mine.py"
 
     def test_run(self):
         stand_in = self.built("libstand.so", STAND_IN)
-        run = lambda *words, **more: python("-m", "antiphase", "run", *words, code=7, ANTIPHASE_CUBLAS_LIBRARY=stand_in, **more).strip()
+        run = lambda *words, **more: python(
+            "-m", "antiphase", "run", *words, code=7, ANTIPHASE_CUBLAS_LIBRARY=stand_in, **more
+        ).strip()
         script = self.script()
         self.assertEqual(run(script, "-x", "--report"), "['-x', '--report'] True 0 None None None None None")
-        self.assertEqual(run("--report", "--least", 512, "--precision=strict", script), "[] True 0 1 512 strict None None")
-        self.assertEqual(run("--profile", "--json=a.json", script), f"[] True 0 None None None 1 {os.path.abspath('a.json')}")
+        self.assertEqual(
+            run("--report", "--least", 512, "--precision=strict", script), "[] True 0 1 512 strict None None"
+        )
+        self.assertEqual(
+            run("--profile", "--json=a.json", script),
+            f"[] True 0 None None None 1 {os.path.abspath('a.json')}",
+        )
         paths = f"{self.folder}:{os.environ.get('PYTHONPATH', '')}"
-        self.assertEqual(run("--", "-m", "module_of_mine", "y", PYTHONPATH=paths), "['y'] True 0 None None None None None")
+        self.assertEqual(
+            run("--", "-m", "module_of_mine", "y", PYTHONPATH=paths), "['y'] True 0 None None None None None"
+        )
         another = self.built("libanother.so", "int another;")
         self.assertEqual(run(script, LD_PRELOAD=another), "[] True 1 None None None None None")
 
     def test_run_refuses(self):
         script = self.script()
-        for words, said in (((), "no program is named"), (("-m",), "no program is named"), (("--fast", script), "no option --fast"),
-                            (("--least", "many", script), "--least many"), (("--precision", "double", script), "--precision double"),
-                            (("-x", script), "no option -x"), (("--least",), "--least has no value"),
-                            (("--json", "a.json", script), "--json is for --profile"), (("--report=0", script), "--report=0: expected no value"),
-                            (("--least=", script), "--least has no value"), (("--least=\u00b2", script), "--least \u00b2")):
+        for words, said in (
+            ((), "no program is named"),
+            (("-m",), "no program is named"),
+            (("--fast", script), "no option --fast"),
+            (("--least", "many", script), "--least many"),
+            (("--precision", "double", script), "--precision double"),
+            (("-x", script), "no option -x"),
+            (("--least",), "--least has no value"),
+            (("--json", "a.json", script), "--json is for --profile"),
+            (("--report=0", script), "--report=0: expected no value"),
+            (("--least=", script), "--least has no value"),
+            (("--least=\u00b2", script), "--least \u00b2"),
+        ):
             with self.subTest(words):
                 first = python("-m", "antiphase", "run", *words, code=2).splitlines()[0]
                 self.assertIn(said, first)
-        for program, code, said in ((["nowhere.py"], 127, "there is no nowhere.py"), (["-m", "no_module_of_mine.x"], 127, "no module no_module_of_mine"),
-                                    ([self.folder], 126, "folder without __main__.py"), ([script / "x"], 127, "there is no ")):
+        for program, code, said in (
+            (["nowhere.py"], 127, "there is no nowhere.py"),
+            (["-m", "no_module_of_mine.x"], 127, "no module no_module_of_mine"),
+            ([self.folder], 126, "folder without __main__.py"),
+            ([script / "x"], 127, "there is no "),
+        ):
             with self.subTest(program):
-                self.assertIn(said, python("-m", "antiphase", "run", "--report", *program, "--help", code=code))
-        self.assertIn("/nowhere is missing", python("-m", "antiphase", "run", script, code=1, ANTIPHASE_CUBLAS_LIBRARY="/nowhere"))
-        self.assertIn(f"{self.folder} is a folder", python("-m", "antiphase", "run", script, code=1, ANTIPHASE_CUBLAS_LIBRARY=str(self.folder)))
+                self.assertIn(
+                    said, python("-m", "antiphase", "run", "--report", *program, "--help", code=code)
+                )
+        self.assertIn(
+            "/nowhere is missing",
+            python("-m", "antiphase", "run", script, code=1, ANTIPHASE_CUBLAS_LIBRARY="/nowhere"),
+        )
+        self.assertIn(
+            f"{self.folder} is a folder",
+            python("-m", "antiphase", "run", script, code=1, ANTIPHASE_CUBLAS_LIBRARY=str(self.folder)),
+        )
         (self.folder / "of mine").mkdir()
         apart = self.built("of mine/libstand.so", STAND_IN)
-        self.assertIn("cannot be preloaded", python("-m", "antiphase", "run", script, code=1, ANTIPHASE_CUBLAS_LIBRARY=apart))
+        self.assertIn(
+            "cannot be preloaded",
+            python("-m", "antiphase", "run", script, code=1, ANTIPHASE_CUBLAS_LIBRARY=apart),
+        )
         old = self.built("libold.so", STAND_IN, "-DWITHOUT")
         said = python("-m", "antiphase", "run", script, code=1, ANTIPHASE_CUBLAS_LIBRARY=old)
         self.assertIn("libold.so has no antiphase_cublas_run", said)
@@ -292,16 +425,27 @@ class Program(Scratch):
         script.write_text("import sys\nprint(sys.flags.optimize, sys.flags.utf8_mode)\n")
         if sys.version_info >= (3, 10):
             stand_in = self.built("libstand.so", STAND_IN)
-            self.assertEqual(python("-O", "-X", "utf8", "-m", "antiphase", "run", script, ANTIPHASE_CUBLAS_LIBRARY=stand_in).strip(), "1 1")
+            self.assertEqual(
+                python(
+                    "-O", "-X", "utf8", "-m", "antiphase", "run", script, ANTIPHASE_CUBLAS_LIBRARY=stand_in
+                ).strip(),
+                "1 1",
+            )
 
     def test_version(self):
         import antiphase
+
         for word in ("--version", "-V", "version"):
             self.assertEqual(python("-m", "antiphase", word), f"antiphase {antiphase.__version__}\n")
 
     def test_info(self):
         said = python("-m", "antiphase", "info")
-        for words in (r"^antiphase \d+\.\d+\.\d+, library ", r"CUDA device", r"^array libraries: ", r"^for programs on cuBLAS: "):
+        for words in (
+            r"^antiphase \d+\.\d+\.\d+, library ",
+            r"CUDA device",
+            r"^array libraries: ",
+            r"^for programs on cuBLAS: ",
+        ):
             self.assertRegex(said, re.compile(words, re.MULTILINE))
 
 

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""antiphase on torch tensors and antiphase.torch. By the CPU executor, or on ANTIPHASE_TEST_DEVICE, such as cuda."""
+"""antiphase on torch tensors and antiphase.torch. By the CPU executor, or on ANTIPHASE_TEST_DEVICE, such as
+cuda."""
 import copy
 import os
 import signal
@@ -25,7 +26,11 @@ if DEVICE.type == "cuda" and not torch.cuda.is_available():
 
 
 def R(*shape, seed=1, **how):
-    return torch.from_numpy(support.pattern(numpy, *shape, seed=seed)).to(DEVICE).requires_grad_(how.get("requires_grad", False))
+    return (
+        torch.from_numpy(support.pattern(numpy, *shape, seed=seed))
+        .to(DEVICE)
+        .requires_grad_(how.get("requires_grad", False))
+    )
 
 
 def near(found, expected):
@@ -35,22 +40,46 @@ def near(found, expected):
 # What is asked of antiphase, of torch, and for which tensors.
 CALLS = {
     "mm": (at.mm, torch.mm, lambda: (R(3, 5), R(5, 4, seed=2))),
-    "mm, transposed": (lambda a, b: at.mm(a.t(), b.t()), lambda a, b: torch.mm(a.t(), b.t()), lambda: (R(5, 3), R(4, 5, seed=2))),
+    "mm, transposed": (
+        lambda a, b: at.mm(a.t(), b.t()),
+        lambda a, b: torch.mm(a.t(), b.t()),
+        lambda: (R(5, 3), R(4, 5, seed=2)),
+    ),
     "bmm": (at.bmm, torch.bmm, lambda: (R(2, 3, 5), R(2, 5, 4, seed=2))),
     "addmm, a bias": (at.addmm, torch.addmm, lambda: (R(4, seed=3), R(3, 5), R(5, 4, seed=2))),
     "addmm, a column": (at.addmm, torch.addmm, lambda: (R(3, 1, seed=3), R(3, 5), R(5, 4, seed=2))),
     "addmm, a number": (at.addmm, torch.addmm, lambda: (R(1, seed=3)[0], R(3, 5), R(5, 4, seed=2))),
-    "addmm, factors": (lambda *t: at.addmm(*t, beta=0.5, alpha=3), lambda *t: torch.addmm(*t, beta=0.5, alpha=3),
-                       lambda: (R(3, 4, seed=3), R(3, 5), R(5, 4, seed=2))),
-    "addmm, a bias and factors": (lambda *t: at.addmm(*t, beta=2), lambda *t: torch.addmm(*t, beta=2), lambda: (R(4, seed=3), R(3, 5), R(5, 4, seed=2))),
-    "addmm, beta 0": (lambda *t: at.addmm(*t, beta=0, alpha=2), lambda *t: torch.addmm(*t, beta=0, alpha=2),
-                      lambda: (R(3, 4, seed=3), R(3, 5), R(5, 4, seed=2))),
+    "addmm, factors": (
+        lambda *t: at.addmm(*t, beta=0.5, alpha=3),
+        lambda *t: torch.addmm(*t, beta=0.5, alpha=3),
+        lambda: (R(3, 4, seed=3), R(3, 5), R(5, 4, seed=2)),
+    ),
+    "addmm, a bias and factors": (
+        lambda *t: at.addmm(*t, beta=2),
+        lambda *t: torch.addmm(*t, beta=2),
+        lambda: (R(4, seed=3), R(3, 5), R(5, 4, seed=2)),
+    ),
+    "addmm, beta 0": (
+        lambda *t: at.addmm(*t, beta=0, alpha=2),
+        lambda *t: torch.addmm(*t, beta=0, alpha=2),
+        lambda: (R(3, 4, seed=3), R(3, 5), R(5, 4, seed=2)),
+    ),
     "baddbmm": (at.baddbmm, torch.baddbmm, lambda: (R(2, 3, 4, seed=3), R(2, 3, 5), R(2, 5, 4, seed=2))),
-    "baddbmm, a bias": (at.baddbmm, torch.baddbmm, lambda: (R(4, seed=3), R(2, 1, 5), R(1, 5, 4, seed=2).expand(2, 5, 4))),
-    "baddbmm, columns side by side": (at.baddbmm, torch.baddbmm, lambda: (R(4, seed=3), R(1, 1, 5).expand(2, 1, 5),
-                                                                          R(5, 8, seed=2).reshape(5, 2, 4).permute(1, 0, 2))),
-    "baddbmm, shared": (lambda *t: at.baddbmm(*t, beta=-1, alpha=0.25), lambda *t: torch.baddbmm(*t, beta=-1, alpha=0.25),
-                        lambda: (R(2, 1, 4, seed=3), R(2, 3, 5), R(2, 5, 4, seed=2))),
+    "baddbmm, a bias": (
+        at.baddbmm,
+        torch.baddbmm,
+        lambda: (R(4, seed=3), R(2, 1, 5), R(1, 5, 4, seed=2).expand(2, 5, 4)),
+    ),
+    "baddbmm, columns side by side": (
+        at.baddbmm,
+        torch.baddbmm,
+        lambda: (R(4, seed=3), R(1, 1, 5).expand(2, 1, 5), R(5, 8, seed=2).reshape(5, 2, 4).permute(1, 0, 2)),
+    ),
+    "baddbmm, shared": (
+        lambda *t: at.baddbmm(*t, beta=-1, alpha=0.25),
+        lambda *t: torch.baddbmm(*t, beta=-1, alpha=0.25),
+        lambda: (R(2, 1, 4, seed=3), R(2, 3, 5), R(2, 5, 4, seed=2)),
+    ),
     "linear": (at.linear, torch.nn.functional.linear, lambda: (R(2, 3, 5), R(6, 5, seed=2), R(6, seed=3))),
     "linear without bias": (at.linear, torch.nn.functional.linear, lambda: (R(3, 5), R(6, 5, seed=2))),
     "linear of one": (at.linear, torch.nn.functional.linear, lambda: (R(5), R(6, 5, seed=2), R(6, seed=3))),
@@ -60,15 +89,25 @@ CALLS = {
     "matmul, a column": (antiphase.matmul, torch.matmul, lambda: (R(3, 2, 5), R(5, seed=2))),
     "matmul, batches": (antiphase.matmul, torch.matmul, lambda: (R(3, 1, 2, 5), R(4, 5, 3, seed=2))),
     "matmul, empty": (at.matmul, torch.matmul, lambda: (R(3, 0), R(0, 2, seed=2))),
-    "sums": (lambda x: antiphase.cumulative_sum(x, axis=1), lambda x: torch.cumsum(x, 1), lambda: (R(3, 4, 5),)),
-    "sums from the end": (lambda x: antiphase.scan(x, axis=0, reverse=True, exclusive=True), lambda x: x.flip(0).cumsum(0).flip(0) - x, lambda: (R(7, 2),)),
+    "sums": (
+        lambda x: antiphase.cumulative_sum(x, axis=1),
+        lambda x: torch.cumsum(x, 1),
+        lambda: (R(3, 4, 5),),
+    ),
+    "sums from the end": (
+        lambda x: antiphase.scan(x, axis=0, reverse=True, exclusive=True),
+        lambda x: x.flip(0).cumsum(0).flip(0) - x,
+        lambda: (R(7, 2),),
+    ),
 }
 
 
 def with_gradients(function, tensors):
     tensors = [t.detach().clone().requires_grad_() for t in tensors]
     result = function(*tensors)
-    weights = torch.arange(1, result.numel() + 1, dtype=torch.float32, device=DEVICE).reshape(result.shape) / 8
+    weights = (
+        torch.arange(1, result.numel() + 1, dtype=torch.float32, device=DEVICE).reshape(result.shape) / 8
+    )
     (result * weights).sum().backward()
     return [result.detach(), *(torch.zeros(1) if t.grad is None else t.grad for t in tensors)]
 
@@ -78,14 +117,17 @@ class Products(support.Case):
         for name, (ours, theirs, tensors) in CALLS.items():
             with self.subTest(name):
                 near(ours(*tensors()), theirs(*tensors()))
-                for found, expected in zip(with_gradients(ours, tensors()), with_gradients(theirs, tensors())):
+                for found, expected in zip(
+                    with_gradients(ours, tensors()), with_gradients(theirs, tensors())
+                ):
                     if expected.numel() and expected.any():
                         near(found, expected)
                     else:
                         self.assertFalse(found.any())
 
     def test_torchs_own_samples(self):
-        """What torch tries its own operators with: shapes, broadcasts, factors, views, empty tensors; results and gradients."""
+        """What torch tries its own operators with: shapes, broadcasts, factors, views, empty tensors; results
+        and gradients."""
         try:
             from torch.testing._internal.common_methods_invocations import op_db
         except ImportError as missing:
@@ -100,7 +142,14 @@ class Products(support.Case):
                     tensors = [t.detach().requires_grad_() for t in (sample.input, *sample.args)]
                     result = function(*tensors, **sample.kwargs)
                     weights = torch.linspace(-1, 2, result.numel(), device=DEVICE).reshape(result.shape)
-                    results.append([result.detach(), *torch.autograd.grad((result * weights).sum(), tensors, allow_unused=True, materialize_grads=True)])
+                    results.append(
+                        [
+                            result.detach(),
+                            *torch.autograd.grad(
+                                (result * weights).sum(), tensors, allow_unused=True, materialize_grads=True
+                            ),
+                        ]
+                    )
                 for found, expected in zip(*results):  # samples reach to 9
                     with self.subTest(op.name, sample=sample.summary()):
                         torch.testing.assert_close(found, expected, rtol=1e-5, atol=1e-3)
@@ -109,8 +158,19 @@ class Products(support.Case):
 
     def test_second_derivatives(self):
         a, b = (R(3, 4).double(), R(4, 2, seed=2).double())
-        for ours, theirs in ((at.mm, torch.mm), (lambda p, q: at.addmm(R(2, seed=3), p, q, alpha=2), lambda p, q: torch.addmm(R(2, seed=3), p, q, alpha=2))):
-            found = [torch.autograd.functional.hessian(lambda p, q, f=f: (f(p, q) ** 2).sum(), (a.float(), b.float())) for f in (ours, theirs)]
+        for ours, theirs in (
+            (at.mm, torch.mm),
+            (
+                lambda p, q: at.addmm(R(2, seed=3), p, q, alpha=2),
+                lambda p, q: torch.addmm(R(2, seed=3), p, q, alpha=2),
+            ),
+        ):
+            found = [
+                torch.autograd.functional.hessian(
+                    lambda p, q, f=f: (f(p, q) ** 2).sum(), (a.float(), b.float())
+                )
+                for f in (ours, theirs)
+            ]
             torch.testing.assert_close(*found, rtol=1e-4, atol=1e-4)
 
     def test_what_is_added_is_not_read_or_changed(self):
@@ -126,24 +186,36 @@ class Products(support.Case):
         self.assertTrue(antiphase.matmul(a, b).requires_grad and antiphase.matmul(b.t(), a.t()).requires_grad)
         self.assertTrue(at.linear(b.t(), b.t().detach(), R(4, requires_grad=True)).requires_grad)
         parameter = torch.nn.Parameter(R(5, 4))
-        self.assertTrue(antiphase.matmul(a.detach(), parameter).requires_grad and antiphase.cumulative_sum(parameter, axis=0).requires_grad)
+        self.assertTrue(
+            antiphase.matmul(a.detach(), parameter).requires_grad
+            and antiphase.cumulative_sum(parameter, axis=0).requires_grad
+        )
         with torch.no_grad():
             self.assertFalse(antiphase.matmul(a, b).requires_grad)
         with torch.inference_mode():
             near(antiphase.matmul(a, b), a @ b)
         with self.assertRaisesRegex(ValueError, "out is given, and a tensor requires a gradient"):
             antiphase.matmul(a, b, out=torch.zeros(3, 4, device=DEVICE))
-        for call in (lambda: antiphase.scan(a, op="max"), lambda: antiphase.scan(a[0], by_key=torch.arange(5, device=DEVICE)),
-                     lambda: antiphase.scan(a, exclusive=True, initial=1)):
+        for call in (
+            lambda: antiphase.scan(a, op="max"),
+            lambda: antiphase.scan(a[0], by_key=torch.arange(5, device=DEVICE)),
+            lambda: antiphase.scan(a, exclusive=True, initial=1),
+        ):
             with self.assertRaisesRegex(TypeError, "requires a gradient"):
                 call()
         with self.assertRaisesRegex(ValueError, "'fp32'"):
             antiphase.matmul(a, b, precision="strict")
         import torch.autograd.forward_ad as forward
+
         with forward.dual_level():
             dual = forward.make_dual(a.detach(), a.detach())
-            for call in (lambda: antiphase.matmul(dual, b), lambda: at.mm(dual, b), lambda: at.addmm(R(4), dual, b),
-                         lambda: at.linear(dual, b.t()), lambda: antiphase.cumsum(dual, 0)):
+            for call in (
+                lambda: antiphase.matmul(dual, b),
+                lambda: at.mm(dual, b),
+                lambda: at.addmm(R(4), dual, b),
+                lambda: at.linear(dual, b.t()),
+                lambda: antiphase.cumsum(dual, 0),
+            ):
                 with self.assertRaisesRegex(NotImplementedError, "tangent"):
                     call()
             near(antiphase.matmul(a.detach(), b), a.detach() @ b)
@@ -157,7 +229,13 @@ class Products(support.Case):
 
     def test_views_and_out(self):
         whole = R(6, 22, 26)
-        for a in (whole[0, :5, :7], whole[1, :7, :5].t(), whole[2, ::4, 1:15:2], whole[3, 0, :7].expand(6, 7), whole[4, 1, 1].expand(5, 7)):
+        for a in (
+            whole[0, :5, :7],
+            whole[1, :7, :5].t(),
+            whole[2, ::4, 1:15:2],
+            whole[3, 0, :7].expand(6, 7),
+            whole[4, 1, 1].expand(5, 7),
+        ):
             near(antiphase.matmul(a, whole[5, :7, :3]), a @ whole[5, :7, :3])
         out = torch.full((8, 9), 77.0, device=DEVICE)
         part = out[::2, 1::3].t()
@@ -172,11 +250,22 @@ class Products(support.Case):
             self.assertEqual(found.dtype, expected.dtype)
             self.assertTrue(torch.equal(found, expected), name)
         mask = R(3, 40) > 0
-        self.assertTrue(torch.equal(antiphase.cumsum(mask, 1), mask.cumsum(1)) and torch.equal(antiphase.scan(mask, axis=0), mask.cumsum(0)))
+        self.assertTrue(
+            torch.equal(antiphase.cumsum(mask, 1), mask.cumsum(1))
+            and torch.equal(antiphase.scan(mask, axis=0), mask.cumsum(0))
+        )
         out = torch.zeros(3, 40, dtype=torch.int32, device=DEVICE)
         self.assertTrue(torch.equal(antiphase.cumsum(mask, 1, out=out), mask.cumsum(1, dtype=torch.int32)))
-        self.refused(TypeError, ["complex64", "real and the imaginary parts"], lambda: antiphase.cumsum(torch.complex(R(3), R(3)), 0))
-        self.refused(TypeError, ["complex64", "real and the imaginary parts"], lambda: at.mm(torch.complex(R(3, 3), R(3, 3)), R(3, 3)))
+        self.refused(
+            TypeError,
+            ["complex64", "real and the imaginary parts"],
+            lambda: antiphase.cumsum(torch.complex(R(3), R(3)), 0),
+        )
+        self.refused(
+            TypeError,
+            ["complex64", "real and the imaginary parts"],
+            lambda: at.mm(torch.complex(R(3, 3), R(3, 3)), R(3, 3)),
+        )
         x = R(3, 40).bfloat16()
         torch.testing.assert_close(antiphase.cumsum(x, 1, dtype=torch.float32), x.float().cumsum(1))
         whole = antiphase.cumulative_sum(R(5), include_initial=True)
@@ -184,24 +273,53 @@ class Products(support.Case):
         self.assertEqual(float(whole[0]), 0)
 
     def test_what_makes_no_sense(self):
-        self.refused(TypeError, ["layout torch.sparse_coo", ".to_dense()"], lambda: antiphase.matmul(R(3, 4).to_sparse(), R(4, 2)))
+        self.refused(
+            TypeError,
+            ["layout torch.sparse_coo", ".to_dense()"],
+            lambda: antiphase.matmul(R(3, 4).to_sparse(), R(4, 2)),
+        )
         a, b = R(3, 5), R(5, 4)
         before = a.clone(), b.clone()
         for error, words, call in (
-                (TypeError, "float64 and float32: expected float32; convert with .float\\(\\)", lambda: antiphase.matmul(a.double(), b)),
-                (TypeError, "mm of float16 and float32: expected float32; convert with .float\\(\\)", lambda: at.mm(a.half(), b)),
-                (TypeError, "float64 and float32 and float32", lambda: at.addmm(R(4).double(), a, b)),
-                (ValueError, r"mm of shapes \(3, 5\) and \(3, 5\): the last extent of the first is 5", lambda: at.mm(a, a)),
-                (ValueError, r"mm of shapes \(3, 5\) and \(1, 5, 4\): expected 2 axes", lambda: at.mm(a, b[None])),
-                (ValueError, r"batches of 2 and 3", lambda: at.bmm(R(2, 3, 5), R(3, 5, 4))),
-                (ValueError, r"adds shape \(3,\) to \(3, 4\)", lambda: at.addmm(R(3), a, b)),
-                (ValueError, r"linear of shapes \(3, 5\) and \(5, 4\)", lambda: at.linear(a, b)),
-                (ValueError, r"matmul of shapes \(3, 5\) and \(3, 5\)", lambda: antiphase.matmul(a, a)),
-                (ValueError, r"matmul of shapes \(2, 3, 5\) and \(3, 5, 4\): batches", lambda: antiphase.matmul(R(2, 3, 5, requires_grad=True), R(3, 5, 4))),
-                (ValueError, r"matmul of shapes \(\) and \(5, 4\)", lambda: at.matmul(R(1)[0].requires_grad_(), b)),
-                (ValueError, r"out has shape \(3, 5\)", lambda: antiphase.matmul(a, b, out=a)),
-                (TypeError, "numpy.ndarray", lambda: antiphase.matmul(a, b.cpu().numpy())),
-                (ValueError, "overlap", lambda: antiphase.matmul(R(4, 4), whole := R(4, 4), out=whole))):
+            (
+                TypeError,
+                "float64 and float32: expected float32; convert with .float\\(\\)",
+                lambda: antiphase.matmul(a.double(), b),
+            ),
+            (
+                TypeError,
+                "mm of float16 and float32: expected float32; convert with .float\\(\\)",
+                lambda: at.mm(a.half(), b),
+            ),
+            (TypeError, "float64 and float32 and float32", lambda: at.addmm(R(4).double(), a, b)),
+            (
+                ValueError,
+                r"mm of shapes \(3, 5\) and \(3, 5\): the last extent of the first is 5",
+                lambda: at.mm(a, a),
+            ),
+            (
+                ValueError,
+                r"mm of shapes \(3, 5\) and \(1, 5, 4\): expected 2 axes",
+                lambda: at.mm(a, b[None]),
+            ),
+            (ValueError, r"batches of 2 and 3", lambda: at.bmm(R(2, 3, 5), R(3, 5, 4))),
+            (ValueError, r"adds shape \(3,\) to \(3, 4\)", lambda: at.addmm(R(3), a, b)),
+            (ValueError, r"linear of shapes \(3, 5\) and \(5, 4\)", lambda: at.linear(a, b)),
+            (ValueError, r"matmul of shapes \(3, 5\) and \(3, 5\)", lambda: antiphase.matmul(a, a)),
+            (
+                ValueError,
+                r"matmul of shapes \(2, 3, 5\) and \(3, 5, 4\): batches",
+                lambda: antiphase.matmul(R(2, 3, 5, requires_grad=True), R(3, 5, 4)),
+            ),
+            (
+                ValueError,
+                r"matmul of shapes \(\) and \(5, 4\)",
+                lambda: at.matmul(R(1)[0].requires_grad_(), b),
+            ),
+            (ValueError, r"out has shape \(3, 5\)", lambda: antiphase.matmul(a, b, out=a)),
+            (TypeError, "numpy.ndarray", lambda: antiphase.matmul(a, b.cpu().numpy())),
+            (ValueError, "overlap", lambda: antiphase.matmul(R(4, 4), whole := R(4, 4), out=whole)),
+        ):
             with self.subTest(words):
                 with self.assertRaisesRegex(error, words):
                     call()
@@ -213,9 +331,15 @@ class Integration(support.Case):
         ops = torch.ops.antiphase
         for grad in (False, True):
             r = lambda *shape: R(*shape, requires_grad=grad)
-            for op, given in ((ops.mm, (r(3, 5), r(4, 5).t())), (ops.mm, (r(3, 0), r(0, 4))), (ops.bmm, (r(2, 3, 5), r(2, 5, 4))),
-                              (ops.addmm, (r(4), r(3, 5), r(5, 4))), (ops.addmm, (r(3, 1), r(3, 5), r(5, 4), 2.0, 0.5)),
-                              (ops.baddbmm, (r(1, 3, 4), r(2, 3, 5), r(2, 5, 4), 0.5, 1.0)), (ops.running_sum, (r(2, 3, 5), 1, True, False))):
+            for op, given in (
+                (ops.mm, (r(3, 5), r(4, 5).t())),
+                (ops.mm, (r(3, 0), r(0, 4))),
+                (ops.bmm, (r(2, 3, 5), r(2, 5, 4))),
+                (ops.addmm, (r(4), r(3, 5), r(5, 4))),
+                (ops.addmm, (r(3, 1), r(3, 5), r(5, 4), 2.0, 0.5)),
+                (ops.baddbmm, (r(1, 3, 4), r(2, 3, 5), r(2, 5, 4), 0.5, 1.0)),
+                (ops.running_sum, (r(2, 3, 5), 1, True, False)),
+            ):
                 operators.opcheck(op.default, given)
 
     def test_compile(self):
@@ -238,9 +362,15 @@ class Integration(support.Case):
 
     def test_fake_tensors_and_meta(self):
         from torch._subclasses.fake_tensor import FakeTensorMode
+
         with FakeTensorMode():
-            self.assertEqual(antiphase.matmul(torch.empty(10**6, 10**6), torch.empty(10**6, 3)).shape, (10**6, 3))
-        self.assertEqual(at.mm(torch.empty(10**6, 5, device="meta"), torch.empty(5, 7, device="meta")).shape, (10**6, 7))
+            self.assertEqual(
+                antiphase.matmul(torch.empty(10**6, 10**6), torch.empty(10**6, 3)).shape, (10**6, 3)
+            )
+        self.assertEqual(
+            at.mm(torch.empty(10**6, 5, device="meta"), torch.empty(5, 7, device="meta")).shape,
+            (10**6, 7),
+        )
 
     def test_autocast(self):
         with torch.autocast(DEVICE.type, torch.bfloat16):
@@ -251,6 +381,7 @@ class Integration(support.Case):
 
     def test_vmap_is_one_batch(self):
         import warnings
+
         vmap = torch.func.vmap
         a, b, bias, c = R(2, 3, 5), R(2, 5, 4), R(4), R(2, 3, 4)
         deep_a, deep_b = R(6, 2, 3, 5), R(2, 5, 4)
@@ -284,7 +415,8 @@ class Integration(support.Case):
 
 
 class Tracing(support.Case):
-    """What walks through a program without running it as it is: the trace, of torch.jit, the old ONNX export and TensorBoard, and of torch.fx."""
+    """What walks through a program without running it as it is: the trace, of torch.jit, the old ONNX export
+    and TensorBoard, and of torch.fx."""
 
     def traced(self, function, example):
         with warnings.catch_warnings():
@@ -295,24 +427,52 @@ class Tracing(support.Case):
         b, deep, net = R(6, 4, seed=2), R(2, 6, 4, seed=2), at.Linear(6, 4, device=DEVICE)
         # With an extent that may differ in another call, and without.
         programs = {
-            "matmul": (lambda x: antiphase.matmul(x, b), lambda x: x @ b), "mm": (lambda x: at.mm(x, b), lambda x: x @ b),
+            "matmul": (lambda x: antiphase.matmul(x, b), lambda x: x @ b),
+            "mm": (lambda x: at.mm(x, b), lambda x: x @ b),
             "transposed": (lambda x: antiphase.matmul(b.t(), x.t()), lambda x: b.t() @ x.t()),
-            "row": (lambda x: antiphase.matmul(x[0], b), lambda x: x[0] @ b), "column": (lambda x: at.matmul(x, b[:, 0]), lambda x: x @ b[:, 0]),
-            "vectors": (lambda x: antiphase.matmul(x[0], x[1]), lambda x: x[0] @ x[1]), "square": (lambda x: antiphase.matmul(x, x.mT), lambda x: x @ x.mT),
-            "addmm": (lambda x: at.addmm(b[0], x, b, beta=2, alpha=3), lambda x: torch.addmm(b[0], x, b, beta=2, alpha=3)),
+            "row": (lambda x: antiphase.matmul(x[0], b), lambda x: x[0] @ b),
+            "column": (lambda x: at.matmul(x, b[:, 0]), lambda x: x @ b[:, 0]),
+            "vectors": (lambda x: antiphase.matmul(x[0], x[1]), lambda x: x[0] @ x[1]),
+            "square": (lambda x: antiphase.matmul(x, x.mT), lambda x: x @ x.mT),
+            "addmm": (
+                lambda x: at.addmm(b[0], x, b, beta=2, alpha=3),
+                lambda x: torch.addmm(b[0], x, b, beta=2, alpha=3),
+            ),
             "addmm, a bias": (lambda x: at.addmm(b[0], x, b), lambda x: torch.addmm(b[0], x, b)),
             "linear": (net, lambda x: torch.nn.functional.linear(x, net.weight, net.bias)),
             "linear of one": (lambda x: at.linear(x[0], b.t(), b[0]), lambda x: x[0] @ b + b[0]),
-            "batches": (lambda x: antiphase.matmul(x.reshape(2, -1, 6), deep), lambda x: x.reshape(2, -1, 6) @ deep),
-            "broadcast": (lambda x: antiphase.matmul(x.reshape(2, 1, -1, 6), deep), lambda x: x.reshape(2, 1, -1, 6) @ deep),
+            "batches": (
+                lambda x: antiphase.matmul(x.reshape(2, -1, 6), deep),
+                lambda x: x.reshape(2, -1, 6) @ deep,
+            ),
+            "broadcast": (
+                lambda x: antiphase.matmul(x.reshape(2, 1, -1, 6), deep),
+                lambda x: x.reshape(2, 1, -1, 6) @ deep,
+            ),
             "bmm": (lambda x: at.bmm(x.reshape(2, -1, 6), deep), lambda x: x.reshape(2, -1, 6) @ deep),
-            "baddbmm": (lambda x: at.baddbmm(b[0], x.reshape(2, -1, 6), deep), lambda x: x.reshape(2, -1, 6) @ deep + b[0]),
-            "rows of batches": (lambda x: antiphase.matmul(x.reshape(2, -1, 6), b), lambda x: x.reshape(2, -1, 6) @ b),
-            "cumsum": (lambda x: antiphase.cumsum(x, 1), lambda x: x.cumsum(1)), "of all": (antiphase.cumsum, lambda x: x.flatten().cumsum(0)),
-            "cumulative_sum": (lambda x: antiphase.cumulative_sum(x, axis=0, include_initial=True), lambda x: torch.cat([torch.zeros_like(x[:1]), x.cumsum(0)])),
-            "in batches": (lambda x: antiphase.cumsum(x.reshape(2, -1, 6), 1), lambda x: x.reshape(2, -1, 6).cumsum(1)),
+            "baddbmm": (
+                lambda x: at.baddbmm(b[0], x.reshape(2, -1, 6), deep),
+                lambda x: x.reshape(2, -1, 6) @ deep + b[0],
+            ),
+            "rows of batches": (
+                lambda x: antiphase.matmul(x.reshape(2, -1, 6), b),
+                lambda x: x.reshape(2, -1, 6) @ b,
+            ),
+            "cumsum": (lambda x: antiphase.cumsum(x, 1), lambda x: x.cumsum(1)),
+            "of all": (antiphase.cumsum, lambda x: x.flatten().cumsum(0)),
+            "cumulative_sum": (
+                lambda x: antiphase.cumulative_sum(x, axis=0, include_initial=True),
+                lambda x: torch.cat([torch.zeros_like(x[:1]), x.cumsum(0)]),
+            ),
+            "in batches": (
+                lambda x: antiphase.cumsum(x.reshape(2, -1, 6), 1),
+                lambda x: x.reshape(2, -1, 6).cumsum(1),
+            ),
             "a mask": (lambda x: antiphase.cumsum(x > 0, 1), lambda x: (x > 0).cumsum(1)),
-            "scan": (lambda x: antiphase.scan(x, axis=0, reverse=True), lambda x: x.flip(0).cumsum(0).flip(0)),
+            "scan": (
+                lambda x: antiphase.scan(x, axis=0, reverse=True),
+                lambda x: x.flip(0).cumsum(0).flip(0),
+            ),
         }
         for name, (ours, theirs) in programs.items():
             for mode in (torch.no_grad, torch.enable_grad):
@@ -323,13 +483,21 @@ class Tracing(support.Case):
 
     def test_traces_have_gradients(self):
         b = R(6, 4)
-        traced, x = self.traced(lambda x: antiphase.cumsum(antiphase.matmul(x, b), 0), R(3, 6)), R(5, 6, seed=2, requires_grad=True)
-        (found,), (expected,) = (torch.autograd.grad(f.square().sum(), x) for f in (traced(x), (x @ b).cumsum(0)))
+        traced, x = self.traced(lambda x: antiphase.cumsum(antiphase.matmul(x, b), 0), R(3, 6)), R(
+            5, 6, seed=2, requires_grad=True
+        )
+        (found,), (expected,) = (
+            torch.autograd.grad(f.square().sum(), x) for f in (traced(x), (x @ b).cumsum(0))
+        )
         near(found, expected)
 
     def test_what_cannot_be_traced_is_refused(self):
-        for call in (lambda x: antiphase.scan(x, op="max"), lambda x: antiphase.scan(x[0], by_key=x[1] > 0),
-                     lambda x: antiphase.scan(x, exclusive=True, initial=1.0), lambda x: antiphase.matmul(x, x.t(), precision="strict")):
+        for call in (
+            lambda x: antiphase.scan(x, op="max"),
+            lambda x: antiphase.scan(x[0], by_key=x[1] > 0),
+            lambda x: antiphase.scan(x, exclusive=True, initial=1.0),
+            lambda x: antiphase.matmul(x, x.t(), precision="strict"),
+        ):
             with self.assertRaisesRegex((TypeError, ValueError), "antiphase: .* is traced"):
                 self.traced(call, R(3, 4))
 
@@ -339,37 +507,61 @@ class Tracing(support.Case):
         self.assertEqual(told, [antiphase.explain(R(5, 5), R(5, 5))])
 
     def test_fx(self):
-        net = torch.nn.Sequential(at.Linear(6, 4), torch.nn.ReLU(), torch.nn.Sequential(at.Linear(4, 2, bias=False))).to(DEVICE)
+        net = torch.nn.Sequential(
+            at.Linear(6, 4), torch.nn.ReLU(), torch.nn.Sequential(at.Linear(4, 2, bias=False))
+        ).to(DEVICE)
         graph = torch.fx.symbolic_trace(net)
-        self.assertEqual([(node.op, node.target) for node in graph.graph.nodes if node.op.startswith("call")],
-                         [("call_module", "0"), ("call_module", "1"), ("call_module", "2.0")])
+        self.assertEqual(
+            [(node.op, node.target) for node in graph.graph.nodes if node.op.startswith("call")],
+            [("call_module", "0"), ("call_module", "1"), ("call_module", "2.0")],
+        )
         near(graph(R(3, 6)), net(R(3, 6)))
         b = R(6, 4)
-        for ours, theirs in ((lambda x: at.matmul(x, b), lambda x: x @ b), (lambda x: at.linear(x, b.t()), lambda x: x @ b),
-                             (lambda x: at.mm(x, b), lambda x: x @ b)):
+        for ours, theirs in (
+            (lambda x: at.matmul(x, b), lambda x: x @ b),
+            (lambda x: at.linear(x, b.t()), lambda x: x @ b),
+            (lambda x: at.mm(x, b), lambda x: x @ b),
+        ):
             near(torch.fx.symbolic_trace(ours)(R(3, 6)), theirs(R(3, 6)))
 
     def test_torch_func(self):
         grad, vmap = torch.func.grad, torch.func.vmap
         a, b, bias = R(3, 5), R(5, 4, seed=2), R(4, seed=3)
-        for ours, theirs in ((lambda x: antiphase.matmul(x, b), lambda x: x @ b), (lambda x: at.linear(x, b.t(), bias), lambda x: x @ b + bias),
-                             (lambda x: at.addmm(bias, x, b, beta=2, alpha=3), lambda x: torch.addmm(bias, x, b, beta=2, alpha=3)),
-                             (lambda x: antiphase.matmul(torch.stack([x, x]), torch.stack([b, b])), lambda x: torch.stack([x, x]) @ b),
-                             (lambda x: antiphase.cumsum(x, 1), lambda x: x.cumsum(1))):
+        for ours, theirs in (
+            (lambda x: antiphase.matmul(x, b), lambda x: x @ b),
+            (lambda x: at.linear(x, b.t(), bias), lambda x: x @ b + bias),
+            (
+                lambda x: at.addmm(bias, x, b, beta=2, alpha=3),
+                lambda x: torch.addmm(bias, x, b, beta=2, alpha=3),
+            ),
+            (
+                lambda x: antiphase.matmul(torch.stack([x, x]), torch.stack([b, b])),
+                lambda x: torch.stack([x, x]) @ b,
+            ),
+            (lambda x: antiphase.cumsum(x, 1), lambda x: x.cumsum(1)),
+        ):
             of = lambda f: lambda x: (f(x) ** 3).sum()
             near(grad(of(ours))(a), grad(of(theirs))(a))
-            near(grad(lambda x: grad(of(ours))(x).sum())(a) / 100, grad(lambda x: grad(of(theirs))(x).sum())(a) / 100)
+            near(
+                grad(lambda x: grad(of(ours))(x).sum())(a) / 100,
+                grad(lambda x: grad(of(theirs))(x).sum())(a) / 100,
+            )
             many = R(2, 3, 5, seed=4)
             near(vmap(grad(of(ours)))(many), vmap(grad(of(theirs)))(many))
         near(torch.func.jacrev(lambda x: antiphase.matmul(x, b))(a), torch.func.jacrev(lambda x: x @ b)(a))
-        for forward in (torch.func.jacfwd(lambda x: antiphase.matmul(x, b)), torch.func.hessian(lambda x: antiphase.matmul(x, x.t()).sum())):
+        for forward in (
+            torch.func.jacfwd(lambda x: antiphase.matmul(x, b)),
+            torch.func.hessian(lambda x: antiphase.matmul(x, x.t()).sum()),
+        ):
             self.refused(NotImplementedError, ["tangent"], lambda: forward(a))
 
 
 @unittest.skipUnless(DEVICE.type == "cpu", "products of the CPU executor take minutes")
 class Interruption(support.Case):
     def test_within_torchs_operators(self):
-        self.addCleanup(signal.signal, signal.SIGALRM, signal.signal(signal.SIGALRM, signal.default_int_handler))
+        self.addCleanup(
+            signal.signal, signal.SIGALRM, signal.signal(signal.SIGALRM, signal.default_int_handler)
+        )
         x = torch.ones(4096, 1).expand(4096, 4096).requires_grad_()
         for call in (lambda: at.mm(x, x), lambda: antiphase.matmul(x.detach(), x.detach())):
             signal.setitimer(signal.ITIMER_REAL, 0.15)
@@ -380,15 +572,23 @@ class Interruption(support.Case):
 
 
 class Again(support.Case):
-    """The shortest way, by which tensors go that torch's guards find to be like those of calls before. On the CPU it is led to the CPU executor."""
+    """The shortest way, by which tensors go that torch's guards find to be like those of calls before. On the
+    CPU it is led to the CPU executor."""
 
     def setUp(self):
         self.kind = kind = _arrays.kind_of(R(1), "a tensor")
         other = dict(quick=None)  # what other tests have made known is none of these tests' business
         if DEVICE.type == "cpu":
-            other.update(current_device=lambda: -1, raw_stream=lambda device: 0, is_capturing=lambda: False,
-                         quick_empty=lambda shape, strides, dtype: torch.empty_strided(shape, strides, dtype=dtype))
-        for patch in (unittest.mock.patch.multiple(kind, **other), unittest.mock.patch.dict(_products._quick_plans)):
+            other.update(
+                current_device=lambda: -1,
+                raw_stream=lambda device: 0,
+                is_capturing=lambda: False,
+                quick_empty=lambda shape, strides, dtype: torch.empty_strided(shape, strides, dtype=dtype),
+            )
+        for patch in (
+            unittest.mock.patch.multiple(kind, **other),
+            unittest.mock.patch.dict(_products._quick_plans),
+        ):
             patch.start()
             self.addCleanup(patch.stop)
 
@@ -421,9 +621,18 @@ class Again(support.Case):
     def test_tensors_that_are_not(self):
         a, b = R(30, 50), R(50, 20, seed=2)
         self.known(a, b)
-        others = {"extents": R(50, 21), "strides": R(20, 50).t(), "padding": R(50, 24)[:, :20], "type": b.double(), "gradients": R(50, 20, requires_grad=True),
-                  "a sign that waits": torch._neg_view(b), "a class": torch.nn.Parameter(b, requires_grad=False), "no memory": b.to("meta"),
-                  "another class": torch.nn.Buffer(b).as_subclass(type("Mine", (torch.Tensor,), {})), "not dense": b.to_sparse()}
+        others = {
+            "extents": R(50, 21),
+            "strides": R(20, 50).t(),
+            "padding": R(50, 24)[:, :20],
+            "type": b.double(),
+            "gradients": R(50, 20, requires_grad=True),
+            "a sign that waits": torch._neg_view(b),
+            "a class": torch.nn.Parameter(b, requires_grad=False),
+            "no memory": b.to("meta"),
+            "another class": torch.nn.Buffer(b).as_subclass(type("Mine", (torch.Tensor,), {})),
+            "not dense": b.to_sparse(),
+        }
         for name, other in others.items():
             with self.subTest(name):
                 self.assertIsNone(self.again(a, other))
@@ -462,8 +671,13 @@ class Again(support.Case):
 class Streams(support.Case):
     def test_graphs(self):
         a, b, c = R(300, 200), R(200, 100, seed=2), R(100, seed=3)
-        calls = [lambda: antiphase.matmul(a, b), lambda: at.addmm(c, a, b), lambda: at.addmm(c, a, b, beta=2), lambda: at.linear(a.view(3, 100, 200), b.t()),
-                 lambda: antiphase.matmul(a.view(10, 1, 30, 200), b.view(1, 200, 100).expand(4, 200, 100))]
+        calls = [
+            lambda: antiphase.matmul(a, b),
+            lambda: at.addmm(c, a, b),
+            lambda: at.addmm(c, a, b, beta=2),
+            lambda: at.linear(a.view(3, 100, 200), b.t()),
+            lambda: antiphase.matmul(a.view(10, 1, 30, 200), b.view(1, 200, 100).expand(4, 200, 100)),
+        ]
         for call in calls:
             call()
             graph, kept = torch.cuda.CUDAGraph(), (a.clone(), b.clone())
@@ -522,7 +736,9 @@ def divided(rank, file, world):
 
     if DEVICE.type == "cuda":
         torch.cuda.set_device(rank)
-    distributed.init_process_group("nccl" if DEVICE.type == "cuda" else "gloo", init_method=f"file://{file}", rank=rank, world_size=world)
+    distributed.init_process_group(
+        "nccl" if DEVICE.type == "cuda" else "gloo", init_method=f"file://{file}", rank=rank, world_size=world
+    )
     mesh = init_device_mesh(DEVICE.type, (world,))
     ways = [Replicate(), Shard(0), Shard(1)]
     a, b, added = R(6, 8), R(8, 4, seed=2), R(4, seed=3)
@@ -536,28 +752,45 @@ def divided(rank, file, world):
                 assert isinstance(found, DTensor)
                 near(found.full_tensor(), torch.addmm(added, a, b))
                 expected = with_gradients(torch.addmm, (added, a, b))
-                weights = distribute_tensor(torch.arange(1, 25, dtype=torch.float32, device=DEVICE).reshape(6, 4) / 8, mesh, [Replicate()])
+                weights = distribute_tensor(
+                    torch.arange(1, 25, dtype=torch.float32, device=DEVICE).reshape(6, 4) / 8,
+                    mesh,
+                    [Replicate()],
+                )
                 gradients = torch.autograd.grad((found * weights).sum(), (z, x, y))
                 for g, e in zip(gradients, expected[1:]):
                     near(g.full_tensor(), e)
             near(antiphase.matmul(x, y).full_tensor(), a @ b)
             cases += 1
     # Rows by rows, columns by columns: nothing has to be sent.
-    assert at.mm(distribute_tensor(a, mesh, [Shard(0)]), distribute_tensor(b, mesh, [Replicate()])).placements == (Shard(0),)
-    assert at.mm(distribute_tensor(a, mesh, [Replicate()]), distribute_tensor(b, mesh, [Shard(1)])).placements == (Shard(1),)
-    assert at.mm(distribute_tensor(a, mesh, [Shard(1)]), distribute_tensor(b, mesh, [Shard(0)])).placements[0].is_partial()
-    members = at.bmm(distribute_tensor(R(4, 3, 5), mesh, [Shard(0)]), distribute_tensor(R(4, 5, 2), mesh, [Shard(0)]))
+    assert at.mm(
+        distribute_tensor(a, mesh, [Shard(0)]), distribute_tensor(b, mesh, [Replicate()])
+    ).placements == (Shard(0),)
+    assert at.mm(
+        distribute_tensor(a, mesh, [Replicate()]), distribute_tensor(b, mesh, [Shard(1)])
+    ).placements == (Shard(1),)
+    assert (
+        at.mm(distribute_tensor(a, mesh, [Shard(1)]), distribute_tensor(b, mesh, [Shard(0)]))
+        .placements[0]
+        .is_partial()
+    )
+    members = at.bmm(
+        distribute_tensor(R(4, 3, 5), mesh, [Shard(0)]), distribute_tensor(R(4, 5, 2), mesh, [Shard(0)])
+    )
     assert members.placements == (Shard(0),)
     near(members.full_tensor(), R(4, 3, 5) @ R(4, 5, 2))
 
     # A network divided as tensor parallelism does, and one as FSDP does, against the whole.
     from torch.distributed.fsdp import fully_shard
+
     torch.manual_seed(1)
     whole = torch.nn.Sequential(at.Linear(8, 12), torch.nn.ReLU(), at.Linear(12, 4)).to(DEVICE)
     x = R(2, 3, 8)
     expected = whole(x)
     expected.square().sum().backward()
-    parallel = parallelize_module(copy.deepcopy(whole), mesh, {"0": ColwiseParallel(), "2": RowwiseParallel()})
+    parallel = parallelize_module(
+        copy.deepcopy(whole), mesh, {"0": ColwiseParallel(), "2": RowwiseParallel()}
+    )
     sharded = copy.deepcopy(whole)
     fully_shard(sharded, mesh=mesh)
     for net in (parallel, sharded):
@@ -571,7 +804,9 @@ def divided(rank, file, world):
     assert cases == 9
 
 
-@unittest.skipUnless(DEVICE.type == "cpu" or torch.cuda.device_count() > 1, "there is one GPU: NCCL's processes have one each")
+@unittest.skipUnless(
+    DEVICE.type == "cpu" or torch.cuda.device_count() > 1, "there is one GPU: NCCL's processes have one each"
+)
 class Distributed(support.Case):
     def test_two_processes(self):
         if not torch.distributed.is_available():

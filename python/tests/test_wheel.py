@@ -20,8 +20,14 @@ SKIPPED = 77
 
 def run(*words, **environment):
     """From a folder of no package's, as Python takes modules from where it is."""
-    done = subprocess.run([str(word) for word in words], text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, cwd="/",
-                          env=os.environ | environment)
+    done = subprocess.run(
+        [str(word) for word in words],
+        text=True,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        cwd="/",
+        env=os.environ | environment,
+    )
     if done.returncode != 0:
         sys.exit(f"{' '.join(map(str, words))}\nreturned {done.returncode}:\n{done.stdout}")
     return done.stdout
@@ -43,25 +49,57 @@ def main():
         said = run(sys.executable, root / "scripts/wheel.py", build, folder / "wheels")
         print(said, end="")
         (wheel,) = (folder / "wheels").iterdir()
-        version = re.search(r"project\(antiphase[^)]*VERSION ([0-9.]+)", (root / "CMakeLists.txt").read_text())[1]
-        expect(re.fullmatch(rf"antiphase-{re.escape(version)}-py3-none-manylinux_2_\d+_x86_64\.whl", wheel.name),
-               f"{wheel.name}: expected one wheel for every Python")
+        version = re.search(
+            r"project\(antiphase[^)]*VERSION ([0-9.]+)", (root / "CMakeLists.txt").read_text()
+        )[1]
+        expect(
+            re.fullmatch(rf"antiphase-{re.escape(version)}-py3-none-manylinux_2_\d+_x86_64\.whl", wheel.name),
+            f"{wheel.name}: expected one wheel for every Python",
+        )
         names = zipfile.ZipFile(wheel).namelist()
-        code = {str(path.relative_to(root / "python")) for path in (root / "python/antiphase").iterdir() if path.suffix in (".py", ".pyi", ".typed")}
+        code = {
+            str(path.relative_to(root / "python"))
+            for path in (root / "python/antiphase").iterdir()
+            if path.suffix in (".py", ".pyi", ".typed")
+        }
         packed = {name for name in names if not name.startswith(f"antiphase-{version}.dist-info/")}
-        expected = code | {"antiphase/py.typed", "antiphase/lib/libantiphase.so.0", "antiphase/lib/libantiphase_cublas.so"}
+        expected = code | {
+            "antiphase/py.typed",
+            "antiphase/lib/libantiphase.so.0",
+            "antiphase/lib/libantiphase_cublas.so",
+        }
         expect(packed == expected, f"the wheel has {sorted(packed ^ expected)} too much, or not")
 
         for file in ("LICENSE", "NOTICE_THIRD_PARTY"):
-            expect(any(name.startswith(f"antiphase-{version}.dist-info/") and name.endswith(f"/{file}") for name in names), f"the wheel has no {file}")
+            expect(
+                any(
+                    name.startswith(f"antiphase-{version}.dist-info/") and name.endswith(f"/{file}")
+                    for name in names
+                ),
+                f"the wheel has no {file}",
+            )
 
         run(sys.executable, "-m", "venv", "--without-pip", folder / "empty")
         python = folder / "empty/bin/python"
-        run(sys.executable, "-m", "pip", "--python", python, "install", "--quiet", "--no-index", "--no-deps", "--disable-pip-version-check", wheel)
+        run(
+            sys.executable,
+            "-m",
+            "pip",
+            "--python",
+            python,
+            "install",
+            "--quiet",
+            "--no-index",
+            "--no-deps",
+            "--disable-pip-version-check",
+            wheel,
+        )
         clean = {"PYTHONPATH": "", "ANTIPHASE_LIBRARY": "", "PYTHONDONTWRITEBYTECODE": ""}
         script = folder / "script.py"
-        script.write_text("import time\nstart = time.perf_counter()\nimport antiphase\nprint(time.perf_counter() - start, antiphase.__file__)\n"
-                          "print([line for line in open('/proc/self/maps') if 'libantiphase_cublas' in line] != [])\n")
+        script.write_text(
+            "import time\nstart = time.perf_counter()\nimport antiphase\nprint(time.perf_counter() - start, antiphase.__file__)\n"
+            "print([line for line in open('/proc/self/maps') if 'libantiphase_cublas' in line] != [])\n"
+        )
         times = []
         for _ in range(5):
             time, place = run(python, script, **clean).splitlines()[0].split()
@@ -69,20 +107,39 @@ def main():
             times.append(float(time))
         print(f"import: {1000 * min(times):.0f} ms")
         expect(min(times) < 0.2, f"an import took {min(times):.3f} s: expected less than 0.2")
-        expect(run(python, "-m", "antiphase", "run", script, **clean).splitlines()[1] == "True", "python -m antiphase run: the library was not in the process")
-        expect("which is missing" not in run(python, "-m", "antiphase", "info", **clean), "python -m antiphase info: a library is missing")
+        expect(
+            run(python, "-m", "antiphase", "run", script, **clean).splitlines()[1] == "True",
+            "python -m antiphase run: the library was not in the process",
+        )
+        expect(
+            "which is missing" not in run(python, "-m", "antiphase", "info", **clean),
+            "python -m antiphase info: a library is missing",
+        )
         # Both libraries are the wheel's: the one finds the other beside it.
-        found = run(python, "-c", "import ctypes, antiphase\nfrom antiphase import _cublas\nctypes.CDLL(_cublas.place())\n"
-                    "print(*{line.split()[-1] for line in open('/proc/self/maps') if 'libantiphase' in line})", **clean).split()
-        expect(len(found) == 2 and all(path.startswith(str(folder)) for path in found), f"in the process are {found}")
+        found = run(
+            python,
+            "-c",
+            "import ctypes, antiphase\nfrom antiphase import _cublas\nctypes.CDLL(_cublas.place())\n"
+            "print(*{line.split()[-1] for line in open('/proc/self/maps') if 'libantiphase' in line})",
+            **clean,
+        ).split()
+        expect(
+            len(found) == 2 and all(path.startswith(str(folder)) for path in found),
+            f"in the process are {found}",
+        )
 
         # The first product: with the tests' NumPy, in the same environment.
         if importlib.util.find_spec("numpy") is None:
             print(f"no product: numpy is not installed for {sys.executable}")
             return
         paths = {"PYTHONPATH": str(pathlib.Path(importlib.util.find_spec("numpy").origin).parent.parent)}
-        answer = run(python, "-c", "import numpy, antiphase\na, b = numpy.full((3, 200), 1.5, 'f4'), numpy.full((200, 2), 2, 'f4')\n"
-                     "print(antiphase.matmul(a, b)[2, 1], antiphase.cumsum(a[:, 0])[2])", **clean | paths)
+        answer = run(
+            python,
+            "-c",
+            "import numpy, antiphase\na, b = numpy.full((3, 200), 1.5, 'f4'), numpy.full((200, 2), 2, 'f4')\n"
+            "print(antiphase.matmul(a, b)[2, 1], antiphase.cumsum(a[:, 0])[2])",
+            **clean | paths,
+        )
         expect(answer == "600.0 4.5\n", f"the products are {answer}")
 
 

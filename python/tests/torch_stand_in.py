@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What antiphase asks of torch for a plain product on GPUs, over NumPy: for machines without torch and a GPU. It counts what is allocated."""
+"""What antiphase asks of torch for a plain product on GPUs, over NumPy: for machines without torch and a GPU.
+It counts what is allocated."""
 import collections
 import types
 
@@ -13,7 +14,18 @@ class dtype:
 
 Device = collections.namedtuple("Device", "type index")
 float32 = dtype()
-now = types.SimpleNamespace(device=0, stream=0, capturing=False, grad=True, compiling=False, tracing=False, modes=0, results=0, workspaces=[], guarded=0)
+now = types.SimpleNamespace(
+    device=0,
+    stream=0,
+    capturing=False,
+    grad=True,
+    compiling=False,
+    tracing=False,
+    modes=0,
+    results=0,
+    workspaces=[],
+    guarded=0,
+)
 
 
 class Tensor:
@@ -66,7 +78,9 @@ class TensorGuards:
     """What is compared of two tensors; it counts how often they are alike."""
 
     def __init__(self, a, b, *, dynamic_dims_sizes, dynamic_dims_strides):
-        assert [a.shape, b.shape] == [tuple(x) for x in dynamic_dims_sizes] and [a.stride(), b.stride()] == [tuple(x) for x in dynamic_dims_strides]
+        assert [a.shape, b.shape] == [tuple(x) for x in dynamic_dims_sizes] and [a.stride(), b.stride()] == [
+            tuple(x) for x in dynamic_dims_strides
+        ]
         self.like = self.of(a, b)
 
     @staticmethod
@@ -83,10 +97,23 @@ def module(guards=False):
     """guards: it has torch's function that compares two tensors with two others by one call."""
     answer = lambda value: lambda *_: value
     return types.SimpleNamespace(
-        Tensor=Tensor, nn=types.SimpleNamespace(Parameter=type("Parameter", (Tensor,), {})), float32=float32, is_grad_enabled=lambda: now.grad,
-        compiler=types.SimpleNamespace(is_compiling=lambda: now.compiling), autograd=types.SimpleNamespace(forward_ad=types.SimpleNamespace(_current_level=-1)),
+        Tensor=Tensor,
+        nn=types.SimpleNamespace(Parameter=type("Parameter", (Tensor,), {})),
+        float32=float32,
+        is_grad_enabled=lambda: now.grad,
+        compiler=types.SimpleNamespace(is_compiling=lambda: now.compiling),
+        autograd=types.SimpleNamespace(forward_ad=types.SimpleNamespace(_current_level=-1)),
         _C=types.SimpleNamespace(
             _is_tracing=lambda: now.tracing,
-            _len_torch_dispatch_stack=lambda: now.modes, _functorch=types.SimpleNamespace(peek_interpreter_stack=answer(None)),
-            _cuda_getCurrentRawStream=lambda device: now.stream, _cuda_getDevice=lambda: now.device, _cuda_isCurrentStreamCapturing=lambda: now.capturing,
-            _dynamo=types.SimpleNamespace(guards=types.SimpleNamespace(_empty_strided_cuda=empty_strided, **({"TensorGuards": TensorGuards} if guards else {})))))
+            _len_torch_dispatch_stack=lambda: now.modes,
+            _functorch=types.SimpleNamespace(peek_interpreter_stack=answer(None)),
+            _cuda_getCurrentRawStream=lambda device: now.stream,
+            _cuda_getDevice=lambda: now.device,
+            _cuda_isCurrentStreamCapturing=lambda: now.capturing,
+            _dynamo=types.SimpleNamespace(
+                guards=types.SimpleNamespace(
+                    _empty_strided_cuda=empty_strided, **({"TensorGuards": TensorGuards} if guards else {})
+                )
+            ),
+        ),
+    )

@@ -20,7 +20,8 @@
 namespace antiphase::c_api {
 namespace {
 
-// The allocator in use changes without a lock, since a forked child has it too. Earlier ones are never destroyed: somebody may read one.
+// The allocator in use changes without a lock, since a forked child has it too. Earlier ones are never
+// destroyed: somebody may read one.
 struct allocator_in_use {
   allocator is;
   const allocator_in_use* before;
@@ -33,17 +34,20 @@ allocator current_allocator() {
 
 class lent_executor final : public forwarding_executor {
  public:
-  lent_executor(std::shared_ptr<const executor> of, int device) : forwarding_executor(std::move(of)), device_(device) {}
+  lent_executor(std::shared_ptr<const executor> of, int device)
+      : forwarding_executor(std::move(of)), device_(device) {}
 
   bool shares_memory_with(const executor& other) const override { return to().shares_memory_with(other); }
   void* borrow(std::size_t bytes, stream on) const override {
     const allocator from = current_allocator();
     if (from.allocate == nullptr) return forwarding_executor::borrow(bytes, on);
     void* const memory = from.allocate(from.user, bytes, device_, on);
-    if (memory == nullptr) throw out_of_memory(fmt::format("the allocator has no {} bytes for device {}", bytes, device_));
+    if (memory == nullptr)
+      throw out_of_memory(fmt::format("the allocator has no {} bytes for device {}", bytes, device_));
     try {
       if (const auto address = reinterpret_cast<std::uintptr_t>(memory); address % 256 != 0)
-        throw bad_request(fmt::format("the allocator's memory is at address {:#x}: expected a multiple of 256", address));
+        throw bad_request(
+            fmt::format("the allocator's memory is at address {:#x}: expected a multiple of 256", address));
       auto& [change, loans] = lent_.get();
       const std::scoped_lock lock(change);
       loans.emplace(memory, loan{from, bytes});
@@ -89,8 +93,8 @@ class lent_executor final : public forwarding_executor {
 
 void set_allocator(const allocator& to) {
   if ((to.allocate == nullptr) != (to.deallocate == nullptr))
-    throw bad_request(
-        fmt::format("the allocator has no function to {}: expected both, or neither", to.allocate == nullptr ? "allocate" : "deallocate"));
+    throw bad_request(fmt::format("the allocator has no function to {}: expected both, or neither",
+                                  to.allocate == nullptr ? "allocate" : "deallocate"));
   auto next = std::unique_ptr<allocator_in_use>(new allocator_in_use{to, in_use});
   while (!in_use.compare_exchange_weak(next->before, next.get())) {
   }
@@ -103,6 +107,7 @@ std::shared_ptr<const executor> with_allocator(std::shared_ptr<const executor> o
 
 }  // namespace antiphase::c_api
 
-antiphase_status antiphase_set_allocator(antiphase_allocate allocate, antiphase_deallocate deallocate, void* user) {
+antiphase_status antiphase_set_allocator(antiphase_allocate allocate, antiphase_deallocate deallocate,
+                                         void* user) {
   return antiphase::c_api::guarded([&] { antiphase::c_api::set_allocator({allocate, deallocate, user}); });
 }

@@ -16,7 +16,8 @@ struct allocator {
 };
 void set_allocator(const allocator& to);
 
-// As `of`, but what is borrowed comes from the allocator, if there is one. `device` is what the allocator is told.
+// As `of`, but what is borrowed comes from the allocator, if there is one. `device` is what the allocator is
+// told.
 std::shared_ptr<const executor> with_allocator(std::shared_ptr<const executor> of, int device);
 
 }  // namespace antiphase::c_api

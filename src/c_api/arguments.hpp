@@ -14,15 +14,18 @@
 
 namespace antiphase::c_api {
 
-// The caller's arguments as this library knows them. What an older caller's struct lacks has the initialiser's value. What a newer one's
-// has beyond ours must be 0: it asks for something that this library does not know.
-template <class Arguments> Arguments taken(const Arguments* given, const Arguments& initial, std::size_t least, std::string_view name) {
+// The caller's arguments as this library knows them. What an older caller's struct lacks has the
+// initialiser's value. What a newer one's has beyond ours must be 0: it asks for something that this library
+// does not know.
+template <class Arguments>
+Arguments taken(const Arguments* given, const Arguments& initial, std::size_t least, std::string_view name) {
   if (given == nullptr) throw bad_request(fmt::format("{} is a null pointer: expected arguments", name));
   constexpr std::size_t most = 4096;
   std::size_t size = 0;
   std::memcpy(&size, given, sizeof size);
   if (size < least || size > most)
-    throw bad_request(fmt::format("{}.size is {}: expected {}, to which the initialiser sets it", name, size, sizeof(Arguments)));
+    throw bad_request(fmt::format("{}.size is {}: expected {}, to which the initialiser sets it", name, size,
+                                  sizeof(Arguments)));
   Arguments all = initial;
   std::memcpy(&all, given, std::min(size, sizeof all));
   all.size = sizeof all;
@@ -30,7 +33,8 @@ template <class Arguments> Arguments taken(const Arguments* given, const Argumen
   for (std::size_t i = sizeof all; i < size; ++i)
     if (bytes[i] != 0)
       throw not_supported(
-          fmt::format("{} of {} bytes has something in byte {}: this library knows the first {} only", name, size, i, sizeof all));
+          fmt::format("{} of {} bytes has something in byte {}: this library knows the first {} only", name,
+                      size, i, sizeof all));
   return all;
 }
 
@@ -50,7 +54,8 @@ inline void hand_out(std::string_view text, char* to, std::size_t room) {
 }
 
 template <class T> T& required(T* to, std::string_view name) {
-  if (to == nullptr) throw bad_request(fmt::format("{} is a null pointer: expected where to write a number", name));
+  if (to == nullptr)
+    throw bad_request(fmt::format("{} is a null pointer: expected where to write a number", name));
   return *to;
 }
 

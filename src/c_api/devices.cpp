@@ -32,7 +32,9 @@ constinit lasting<per_process<known_places>> known;
 const place& place_of(int device) {
   if (device == ANTIPHASE_CURRENT_DEVICE) device = current_cuda_device();
   if (device < ANTIPHASE_CPU)
-    throw bad_request(fmt::format("device is {}: expected the number of a CUDA device, ANTIPHASE_CPU or ANTIPHASE_CURRENT_DEVICE", device));
+    throw bad_request(fmt::format(
+        "device is {}: expected the number of a CUDA device, ANTIPHASE_CPU or ANTIPHASE_CURRENT_DEVICE",
+        device));
   auto& [change, places] = known.is.get();
   const std::scoped_lock lock(change);
   if (const auto found = places.find(device); found != places.end()) return found->second;

@@ -5,8 +5,9 @@
 
 namespace antiphase::c_api {
 
-// Of the number of a CUDA device, ANTIPHASE_CPU or ANTIPHASE_CURRENT_DEVICE: made at the first call with it, and kept as long as the
-// process lives. Throws bad_request for another number below 0, not_supported where there is no such device.
+// Of the number of a CUDA device, ANTIPHASE_CPU or ANTIPHASE_CURRENT_DEVICE: made at the first call with it,
+// and kept as long as the process lives. Throws bad_request for another number below 0, not_supported where
+// there is no such device.
 const context& where(int device);
 
 }  // namespace antiphase::c_api

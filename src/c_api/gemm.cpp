@@ -15,9 +15,10 @@
 namespace antiphase::c_api {
 namespace {
 
-// Both strides 0: densely packed rows. One alone is more likely forgotten beside a leading dimension than meant.
-template <class T> matrix_view<T> view(const char* name, T* data, std::int64_t rows, std::int64_t columns, std::int64_t row_stride,
-                                       std::int64_t column_stride) {
+// Both strides 0: densely packed rows. One alone is more likely forgotten beside a leading dimension than
+// meant.
+template <class T> matrix_view<T> view(const char* name, T* data, std::int64_t rows, std::int64_t columns,
+                                       std::int64_t row_stride, std::int64_t column_stride) {
   if (row_stride == 0 && column_stride == 0) return row_major(data, rows, columns);
   const auto stride = [&](std::int64_t given, std::int64_t extent, const char* of, std::int64_t other) {
     if (given == 0 && extent > 1 && rows > 0 && columns > 0)
@@ -27,7 +28,8 @@ template <class T> matrix_view<T> view(const char* name, T* data, std::int64_t r
                       name, of, other == ANTIPHASE_REPEATED ? "ANTIPHASE_REPEATED" : std::to_string(other)));
     return given == ANTIPHASE_REPEATED ? 0 : given;
   };
-  return {data, rows, columns, stride(row_stride, rows, "row", column_stride), stride(column_stride, columns, "column", row_stride)};
+  return {data, rows, columns, stride(row_stride, rows, "row", column_stride),
+          stride(column_stride, columns, "column", row_stride)};
 }
 
 // A call as gemm() takes it.
@@ -38,7 +40,8 @@ struct product {
 };
 product product_of(const antiphase_sgemm_args* given, antiphase_stream on) {
   const antiphase_sgemm_args initial = ANTIPHASE_SGEMM_ARGS_INIT;
-  const antiphase_sgemm_args x = taken(given, initial, offsetof(antiphase_sgemm_args, batch), "antiphase_sgemm_args");
+  const antiphase_sgemm_args x =
+      taken(given, initial, offsetof(antiphase_sgemm_args, batch), "antiphase_sgemm_args");
   if (x.reserved != 0) throw not_supported(fmt::format("reserved is {}: expected 0", x.reserved));
   gemm_options how;
   how.accuracy = one_of("precision", x.precision, {precision::fp32, precision::strict});
@@ -50,16 +53,19 @@ product product_of(const antiphase_sgemm_args* given, antiphase_stream on) {
                .a = x.a_members,
                .b = x.b_members,
                .c = x.c_members};
-  how.epilogue.function = one_of("function", x.function, {activation::none, activation::relu, activation::gelu, activation::gelu_tanh});
+  how.epilogue.function = one_of(
+      "function", x.function, {activation::none, activation::relu, activation::gelu, activation::gelu_tanh});
   how.epilogue.row_bias = x.row_bias;
   how.epilogue.column_bias = x.column_bias;
   how.epilogue.row_bias_stride = x.row_bias_batch_stride;
   how.epilogue.column_bias_stride = x.column_bias_batch_stride;
-  if (x.added != nullptr) how.epilogue.residual = view("added", x.added, x.m, x.n, x.added_row_stride, x.added_column_stride);
+  if (x.added != nullptr)
+    how.epilogue.residual = view("added", x.added, x.m, x.n, x.added_row_stride, x.added_column_stride);
   how.epilogue.residual_stride = x.added_batch_stride;
   how.on = on;
   if (x.workspace != nullptr) how.workspace = {static_cast<std::byte*>(x.workspace), x.workspace_size};
-  how.reproducible = one_of("reproducible", x.reproducible, {reproducibility::by_shape, reproducibility::batch_invariant});
+  how.reproducible =
+      one_of("reproducible", x.reproducible, {reproducibility::by_shape, reproducibility::batch_invariant});
   how.if_weaker = one_of("if_weaker", x.if_weaker, {weaker_bound::take, weaker_bound::refuse});
   return {where(x.device),
           {.a = view("A", x.a, x.m, x.k, x.a_row_stride, x.a_column_stride),
@@ -71,10 +77,11 @@ product product_of(const antiphase_sgemm_args* given, antiphase_stream on) {
 }
 
 std::string in_words(const gemm_choice& c) {
-  std::string text = fmt::format("{}: {} blocks of {} x {} outputs, {} bytes of workspace\nbound: {}\n", c.kernel, c.blocks, c.tile.m,
-                                 c.tile.n, c.workspace, to_text(c.bound));
+  std::string text = fmt::format("{}: {} blocks of {} x {} outputs, {} bytes of workspace\nbound: {}\n",
+                                 c.kernel, c.blocks, c.tile.m, c.tile.n, c.workspace, to_text(c.bound));
   for (const std::string& why : c.why) text += why + '\n';
-  for (const auto& other : c.considered) text += fmt::format("considered: {}, {:.3g} us\n", other.kernel, other.predicted * 1e6);
+  for (const auto& other : c.considered)
+    text += fmt::format("considered: {}, {:.3g} us\n", other.kernel, other.predicted * 1e6);
   for (const std::string& why : c.refused) text += "refused: " + why + '\n';
   return text + "tuning: " + c.tuning + '\n';
 }
@@ -99,8 +106,8 @@ antiphase_status antiphase_sgemm_workspace(const antiphase_sgemm_args* args, siz
   });
 }
 
-antiphase_status antiphase_sgemm_judge(const antiphase_sgemm_args* args, double* seconds, double* cublas_seconds, double* times,
-                                       size_t* borrowed) {
+antiphase_status antiphase_sgemm_judge(const antiphase_sgemm_args* args, double* seconds,
+                                       double* cublas_seconds, double* times, size_t* borrowed) {
   return guarded([&] {
     const product p = product_of(args, nullptr);
     const gemm_judgement is = judge(p.where, p.what, p.how);
@@ -117,7 +124,8 @@ antiphase_status antiphase_sgemm_gain(const antiphase_sgemm_args* args, double* 
   return antiphase_sgemm_judge(args, &seconds, &cublas_seconds, times, &borrowed);
 }
 
-antiphase_status antiphase_sgemm_predict(const antiphase_sgemm_args* args, double* seconds, double* cublas_seconds, size_t* borrowed) {
+antiphase_status antiphase_sgemm_predict(const antiphase_sgemm_args* args, double* seconds,
+                                         double* cublas_seconds, size_t* borrowed) {
   double times = 0;
   return antiphase_sgemm_judge(args, seconds, cublas_seconds, &times, borrowed);
 }

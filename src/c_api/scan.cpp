@@ -18,9 +18,11 @@ namespace antiphase::c_api {
 namespace {
 
 // ANTIPHASE_F32 is 1 and comes first, as element::f32 does; 0 is the default.
-static_assert(ANTIPHASE_BF16 == static_cast<int>(last_element) + 1 && ANTIPHASE_U8 == static_cast<int>(element::u8) + 1);
+static_assert(ANTIPHASE_BF16 == static_cast<int>(last_element) + 1 &&
+              ANTIPHASE_U8 == static_cast<int>(element::u8) + 1);
 element type_of(std::string_view name, std::int32_t value, element otherwise) {
-  if (value < 0 || value > ANTIPHASE_BF16) throw bad_request(fmt::format("{} is {}: expected 0 to {}", name, value, int{ANTIPHASE_BF16}));
+  if (value < 0 || value > ANTIPHASE_BF16)
+    throw bad_request(fmt::format("{} is {}: expected 0 to {}", name, value, int{ANTIPHASE_BF16}));
   return value == 0 ? otherwise : static_cast<element>(value - 1);
 }
 
@@ -44,18 +46,22 @@ struct scanning {
 };
 scanning scanning_of(const antiphase_scan_args* given, antiphase_stream on) {
   const antiphase_scan_args initial = ANTIPHASE_SCAN_ARGS_INIT;
-  const antiphase_scan_args x = taken(given, initial, offsetof(antiphase_scan_args, initial), "antiphase_scan_args");
-  const element type = type_of("type", x.type, element::f32), result = type_of("result_type", x.result_type, type);
-  scan_problem what{.type = type,
-                    .operation = one_of("operation", x.operation,
-                                        {scan_operation::sum, scan_operation::product, scan_operation::min, scan_operation::max}),
-                    .kind = one_of("kind", x.kind, {scan_kind::inclusive, scan_kind::exclusive}),
-                    .direction = one_of("direction", x.direction, {scan_direction::forward, scan_direction::reverse}),
-                    .in = x.in,
-                    .out = x.out,
-                    .outer = x.outer,
-                    .length = x.length,
-                    .inner = x.inner};
+  const antiphase_scan_args x =
+      taken(given, initial, offsetof(antiphase_scan_args, initial), "antiphase_scan_args");
+  const element type = type_of("type", x.type, element::f32),
+                result = type_of("result_type", x.result_type, type);
+  scan_problem what{
+      .type = type,
+      .operation =
+          one_of("operation", x.operation,
+                 {scan_operation::sum, scan_operation::product, scan_operation::min, scan_operation::max}),
+      .kind = one_of("kind", x.kind, {scan_kind::inclusive, scan_kind::exclusive}),
+      .direction = one_of("direction", x.direction, {scan_direction::forward, scan_direction::reverse}),
+      .in = x.in,
+      .out = x.out,
+      .outer = x.outer,
+      .length = x.length,
+      .inner = x.inner};
   if (x.initial != nullptr) what.initial = value_of(x.initial, result);
   if (result != type) what.accumulate = result;
   std::optional<scan_keys> keys;
@@ -69,8 +75,8 @@ scanning scanning_of(const antiphase_scan_args* given, antiphase_stream on) {
 }
 
 std::string in_words(const scan_choice& c) {
-  std::string text =
-      fmt::format("{}: {} launches, {} tiles of {} elements, {} bytes of workspace\n", c.kernel, c.launches, c.tiles, c.tile, c.workspace);
+  std::string text = fmt::format("{}: {} launches, {} tiles of {} elements, {} bytes of workspace\n",
+                                 c.kernel, c.launches, c.tiles, c.tile, c.workspace);
   for (const std::string& why : c.why) text += why + '\n';
   for (const std::string& why : c.refused) text += "refused: " + why + '\n';
   return text;
@@ -94,7 +100,8 @@ antiphase_status antiphase_scan(const antiphase_scan_args* args, antiphase_strea
 antiphase_status antiphase_scan_workspace(const antiphase_scan_args* args, size_t* bytes) {
   return guarded([&] {
     const scanning s = scanning_of(args, nullptr);
-    required(bytes, "bytes") = s.keys ? antiphase::scan_workspace(s.what, *s.keys) : antiphase::scan_workspace(s.what);
+    required(bytes, "bytes") =
+        s.keys ? antiphase::scan_workspace(s.what, *s.keys) : antiphase::scan_workspace(s.what);
   });
 }
 
@@ -108,6 +115,7 @@ antiphase_status antiphase_scan_prepare_workspace(const antiphase_scan_args* arg
 antiphase_status antiphase_scan_explain(const antiphase_scan_args* args, char* text, size_t room) {
   return guarded([&] {
     const scanning s = scanning_of(args, nullptr);
-    hand_out(in_words(s.keys ? explain(s.where, s.what, *s.keys, s.how) : explain(s.where, s.what, s.how)), text, room);
+    hand_out(in_words(s.keys ? explain(s.where, s.what, *s.keys, s.how) : explain(s.where, s.what, s.how)),
+             text, room);
   });
 }

@@ -8,11 +8,14 @@ namespace {
 
 space space_of(std::size_t offset) { return offset < shadow::shared_bytes ? space::shared : space::global; }
 
-reader warp_reader(const thread_model& t, place_number place) { return {t.block, t.warp, 0, warp_reads, *t.time, t.lane, place}; }
+reader warp_reader(const thread_model& t, place_number place) {
+  return {t.block, t.warp, 0, warp_reads, *t.time, t.lane, place};
+}
 
 const char* proxy_fence_missing(space in) {
-  return in == space::shared ? "fence_async by the thread that wrote it, before the barrier that orders the two"
-                             : "fence_async_global by the thread that wrote it, before what orders the two";
+  return in == space::shared
+             ? "fence_async by the thread that wrote it, before the barrier that orders the two"
+             : "fence_async_global by the thread that wrote it, before what orders the two";
 }
 
 }  // namespace
@@ -23,7 +26,8 @@ void access_history::reset() {
   effort = {};
 }
 
-// accesses ----------------------------------------------------------------------------------------------------------------------------
+// accesses
+// -----------------------------------------------------------------------------------------------------------
 
 void access_history::judge(const accessor& w, std::size_t offset, std::size_t bytes) {
   if (effort.too_much() && takes_long) takes_long();
@@ -43,15 +47,17 @@ void access_history::judge(const accessor& w, std::size_t offset, std::size_t by
 
 void access_history::report_outside(const accessor& w, const void* p) const {
   found_(w, {.kind = finding_kind::outside_memory,
-             .missing = fmt::format("address {:#x} is host memory or none at all: a kernel reaches what its executor allocates",
-                                    reinterpret_cast<std::uintptr_t>(p))});
+             .missing = fmt::format(
+                 "address {:#x} is host memory or none at all: a kernel reaches what its executor allocates",
+                 reinterpret_cast<std::uintptr_t>(p))});
   if (stop != nullptr) stop("a kernel left the memory it may touch");
 }
 
 void access_history::report_missing(const accessor& w, const cell& c, std::size_t offset) const {
   found_(w, {.kind = finding_kind::outside_memory,
              .offset = offset,
-             .missing = c.state == cell_state::freed ? "the memory has been given back" : "nobody allocated it"});
+             .missing =
+                 c.state == cell_state::freed ? "the memory has been given back" : "nobody allocated it"});
 }
 
 // Global memory, or shared memory of a block that the thread may count on.
@@ -73,7 +79,9 @@ bool access_history::has_owner(const accessor& w, std::size_t offset, std::size_
 std::size_t access_history::words_at(const thread_model& t, const void* p, std::size_t bytes) const {
   const std::size_t offset = memory_.offset_of(p, bytes);
   if (offset % 4 != 0 || effort.too_much()) return shadow::outside;
-  return offset >= shadow::shared_bytes || (offset >= t.shared_low && offset + bytes <= t.shared_high) ? offset : shadow::outside;
+  return offset >= shadow::shared_bytes || (offset >= t.shared_low && offset + bytes <= t.shared_high)
+             ? offset
+             : shadow::outside;
 }
 
 bool access_history::reads_anew(const thread_model& t, const void* p, std::size_t bytes, place_number place) {
@@ -88,27 +96,31 @@ bool access_history::reads_anew(const thread_model& t, const void* p, std::size_
   return true;
 }
 
-bool access_history::writes_anew(const thread_model& t, const void* p, std::size_t bytes, place_number place) {
+bool access_history::writes_anew(const thread_model& t, const void* p, std::size_t bytes,
+                                 place_number place) {
   const std::size_t offset = words_at(t, p, bytes);
   if (offset == shadow::outside) return false;
   const std::size_t end = offset + bytes;
   for (std::size_t at = offset; at < end; at += 4) {
     const cell& c = memory_.touched(at);
-    if ((c.state != cell_state::uninitialised && !surely_knows_writer(t, c)) || !surely_knows_readers(t, c)) return false;
+    if ((c.state != cell_state::uninitialised && !surely_knows_writer(t, c)) || !surely_knows_readers(t, c))
+      return false;
   }
   for (std::size_t at = offset; at < end; at += 4) write_over(memory_.touched(at), t, place);
   ++effort.accesses;
   return true;
 }
 
-// cells -------------------------------------------------------------------------------------------------------------------------------
+// cells
+// -----------------------------------------------------------------------------------------------------------
 
 bool access_history::knows(const thread_model& t, const reader& r) const {
   if (r.by_copy()) return clocks_.knows(t, r.block, r.unit, r.time);
   if (r.block < t.first_visible) return true;
   if (r.block == t.block && r.time <= t.floor) return true;
   for (std::uint32_t lanes = r.lanes; lanes != 0; lanes &= lanes - 1)
-    if (!clocks_.knows(t, r.block, static_cast<actor>(r.unit * 32 + __builtin_ctz(lanes)), r.time)) return false;
+    if (!clocks_.knows(t, r.block, static_cast<actor>(r.unit * 32 + __builtin_ctz(lanes)), r.time))
+      return false;
   return true;
 }
 
@@ -117,7 +129,8 @@ bool access_history::knows(const thread_model& t, const reader& r) const {
 bool access_history::needs_fence(const accessor& w, const cell& c, std::size_t offset) const {
   if (!w.behind_proxy() || w.init_fenced || c.block == 0) return false;
   const block_record& r = clocks_.block(c.block);
-  const bool ordinary = c.writer < r.threads || r.actors[static_cast<std::size_t>(c.writer - r.threads)].kind == actor_kind::copies;
+  const bool ordinary = c.writer < r.threads ||
+                        r.actors[static_cast<std::size_t>(c.writer - r.threads)].kind == actor_kind::copies;
   return ordinary && !clocks_.knows_fenced(w.thread, space_of(offset), c.block, c.writer, c.time);
 }
 
@@ -125,9 +138,14 @@ void access_history::check_writer(const accessor& w, cell& c, std::size_t offset
   const thread_model& t = w.thread;
   if (!surely_knows_writer(t, c) && !clocks_.knows(t, c.block, c.writer, c.time)) {
     if (!clocks_.strong(static_cast<scope>(c.scope), c.block, w.reach, t.block))
-      found_(w, {.kind = c.state == cell_state::copied ? if_copied : finding_kind::race, .offset = offset, .write = &c});
+      found_(w, {.kind = c.state == cell_state::copied ? if_copied : finding_kind::race,
+                 .offset = offset,
+                 .write = &c});
   } else if (needs_fence(w, c, offset)) {
-    found_(w, {.kind = finding_kind::missing_proxy_fence, .offset = offset, .write = &c, .missing = proxy_fence_missing(space_of(offset))});
+    found_(w, {.kind = finding_kind::missing_proxy_fence,
+               .offset = offset,
+               .write = &c,
+               .missing = proxy_fence_missing(space_of(offset))});
   }
 }
 
@@ -141,7 +159,8 @@ void access_history::read_cell(const accessor& w, cell& c, std::size_t offset) {
     found_(w, {.kind = finding_kind::uninitialised, .offset = offset, .missing = "a write before it"});
   if (c.more != 0 && c.scope != 0)
     memory_.each_reader(c, [&](const reader& r) {
-      if (r.wrote() && !clocks_.strong(static_cast<scope>(r.scope), r.block, w.reach, t.block) && !knows(t, r))
+      if (r.wrote() && !clocks_.strong(static_cast<scope>(r.scope), r.block, w.reach, t.block) &&
+          !knows(t, r))
         found_(w, {.kind = finding_kind::race, .offset = offset, .read = &r});
     });
   if (w.updates) return;
@@ -172,7 +191,9 @@ void access_history::check_readers(const accessor& w, cell& c, std::size_t offse
     if (!r.by_copy() && r.block == t.block && r.unit == t.warp && r.lanes == t.lane) return;  // oneself
     if (clocks_.strong(static_cast<scope>(r.scope), r.block, w.reach, t.block)) return;
     if (!knows(t, r) && !observed(t, c, r))
-      found_(w, {.kind = r.wrote() ? finding_kind::race : finding_kind::overwritten_in_use, .offset = offset, .read = &r});
+      found_(w, {.kind = r.wrote() ? finding_kind::race : finding_kind::overwritten_in_use,
+                 .offset = offset,
+                 .read = &r});
   };
   check(c.first);
   memory_.each_reader(c, check);
@@ -205,7 +226,8 @@ void access_history::unlink(std::uint32_t& link) {
 void access_history::cover(const accessor& w, cell& c) {
   const thread_model& t = w.thread;
   const auto hidden = [&](const reader& r) {
-    return r.block < launches_.first_pending() || (static_cast<scope>(r.scope) >= w.reach && r.block == t.block && knows(t, r));
+    return r.block < launches_.first_pending() ||
+           (static_cast<scope>(r.scope) >= w.reach && r.block == t.block && knows(t, r));
   };
   if (c.first.lanes != 0 && hidden(c.first)) c.first.lanes = 0;
   reader last{c.block, c.writer, c.scope, copy_wrote, c.time, 1, c.place};
@@ -225,12 +247,14 @@ void access_history::cover(const accessor& w, cell& c) {
       if (!r.by_copy()) r.unit = static_cast<std::uint16_t>(warp);
       r.lanes = lanes;
       if (r.lanes == 0) continue;
-      if (covers && r.same_group(last)) r.lanes &= ~last.lanes;  // the later write of a lane stands for its earlier one
+      // the later write of a lane stands for its earlier one
+      if (covers && r.same_group(last)) r.lanes &= ~last.lanes;
       lanes = r.lanes != 0 && !hidden(r) ? r.lanes : 0;
       any |= lanes != 0;
     }
-    const bool same = covers && last.kind == warp_wrote && g.of.kind == warp_wrote && g.of.block == last.block &&
-                      g.of.scope == last.scope && g.of.time == last.time && g.of.place == last.place;
+    const bool same = covers && last.kind == warp_wrote && g.of.kind == warp_wrote &&
+                      g.of.block == last.block && g.of.scope == last.scope && g.of.time == last.time &&
+                      g.of.place == last.place;
     if (same) with = &g;
     if (any || same)
       link = &g.next;
@@ -261,8 +285,8 @@ void access_history::add_reader(const thread_model& t, const reader& r, cell& c)
   bool has_lost[4][5] = {};  // by kind and scope
   for (std::uint32_t* link = &c.more; *link != 0;) {
     reader_group& g = memory_.group(*link);
-    const bool alike =
-        g.of.block == r.block && g.of.kind == r.kind && g.of.scope == r.scope && (r.kind != copy_reads || g.of.unit == r.unit);
+    const bool alike = g.of.block == r.block && g.of.kind == r.kind && g.of.scope == r.scope &&
+                       (r.kind != copy_reads || g.of.unit == r.unit);
     if (alike && g.of.time == r.time && g.of.place == r.place) {
       g.lanes_of(r) |= r.lanes;
       return;
@@ -274,7 +298,8 @@ void access_history::add_reader(const thread_model& t, const reader& r, cell& c)
     bool& standing = has_lost[g.of.kind][g.of.scope];
     // Others may reach an atomic read without being ordered behind it, and not reach what came before.
     const bool reached = r.scope == 0 || g.of.scope >= r.scope;
-    const bool known = g.of.kind == warp_reads && (g.of.block < pending || (reached && g.of.block == t.block && g.of.time <= t.floor));
+    const bool known = g.of.kind == warp_reads &&
+                       (g.of.block < pending || (reached && g.of.block == t.block && g.of.time <= t.floor));
     if (known || (lost && standing) || (alike && r.kind == copy_reads)) {
       unlink(*link);
       continue;
@@ -285,7 +310,8 @@ void access_history::add_reader(const thread_model& t, const reader& r, cell& c)
   memory_.add_group(c, r, warps_of(r)).lanes_of(r) = r.lanes;
 }
 
-// by the host -------------------------------------------------------------------------------------------------------------------------
+// by the host
+// -----------------------------------------------------------------------------------------------------------
 
 void access_history::host_copy(const accessor& w, std::size_t offset, std::size_t bytes) {
   memory_.visit_alike(offset, bytes, [&](cell& c, std::size_t at, std::size_t) {
@@ -300,11 +326,15 @@ void access_history::host_copy(const accessor& w, std::size_t offset, std::size_
 
 void access_history::host_touch(const accessor& w, const void* p) {
   constexpr const char* missing =
-      "cudaDeviceSynchronize(), or cudaStreamSynchronize() of its stream, between the launch or copy and this: it may still be under way";
-  const auto both_atomic = [&](std::uint8_t reach) { return w.reach == scope::system && static_cast<scope>(reach) == scope::system; };
+      "cudaDeviceSynchronize(), or cudaStreamSynchronize() of its stream, between the launch or copy and "
+      "this: it may still be under way";
+  const auto both_atomic = [&](std::uint8_t reach) {
+    return w.reach == scope::system && static_cast<scope>(reach) == scope::system;
+  };
   memory_.visit(memory_.offset_of(p), w.bytes, [&](cell& c, std::size_t at, std::size_t) {
     if (!c.exists()) return report_missing(w, c, at);
-    if (c.has_writer() && launches_.unsynchronised(c.block) && !clocks_.host_acquired(c.block, c.writer, c.time) && !both_atomic(c.scope))
+    if (c.has_writer() && launches_.unsynchronised(c.block) &&
+        !clocks_.host_acquired(c.block, c.writer, c.time) && !both_atomic(c.scope))
       found_(w, {.kind = finding_kind::race, .offset = at, .write = &c, .missing = missing});
     if (w.kind == access_kind::read) return;
     const auto check = [&](const reader& r) {

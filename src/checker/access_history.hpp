@@ -68,7 +68,8 @@ struct run_effort {
 // nobody else changes.
 class access_history {
  public:
-  access_history(shadow& memory, const happens_before& clocks, const launch_order& launches, const host_memory& host, conflict_sink found)
+  access_history(shadow& memory, const happens_before& clocks, const launch_order& launches,
+                 const host_memory& host, conflict_sink found)
       : memory_(memory), clocks_(clocks), launches_(launches), host_(host), found_(std::move(found)) {}
   void reset();
 
@@ -95,7 +96,9 @@ class access_history {
     return at < copies.size() && c.time <= copies[at];
   }
   [[gnu::always_inline]] bool surely_knows_readers(const thread_model& t, const cell& c) {
-    const auto levelled = [&](const reader& r) { return r.block == t.block && r.time <= t.floor && r.kind == warp_reads; };
+    const auto levelled = [&](const reader& r) {
+      return r.block == t.block && r.time <= t.floor && r.kind == warp_reads;
+    };
     if (c.first.lanes != 0 && !levelled(c.first)) return false;
     for (std::uint32_t more = c.more; more != 0; more = memory_.group(more).next)
       if (!levelled(memory_.group(more).of)) return false;
@@ -143,7 +146,8 @@ class access_history {
   void report_missing(const accessor& w, const cell& c, std::size_t offset) const;
   bool has_owner(const accessor& w, std::size_t offset, std::size_t bytes) const;
   // Where the cells are of whole words of global memory, or of the thread's own block; else shadow::outside.
-  [[gnu::always_inline]] inline std::size_t words_at(const thread_model& t, const void* p, std::size_t bytes) const;
+  [[gnu::always_inline]] inline std::size_t words_at(const thread_model& t, const void* p,
+                                                     std::size_t bytes) const;
   std::uint32_t warps_of(const reader& r) const {  // in a group of its like
     return r.by_copy() ? 1 : static_cast<std::uint32_t>((clocks_.block(r.block).threads + 31) / 32);
   }

@@ -8,27 +8,34 @@
 namespace antiphase::checker_detail {
 namespace {
 
-copy_group group_of(const thread_model& t, actor_kind k, stamp number) {  // of this thread alone: no mbarrier lies so low
-  return {(std::uintptr_t{t.block} * 2048 + static_cast<std::uintptr_t>(t.index)) * 8 + static_cast<std::uintptr_t>(k), number};
+// of this thread alone: no mbarrier lies so low
+copy_group group_of(const thread_model& t, actor_kind k, stamp number) {
+  return {(std::uintptr_t{t.block} * 2048 + static_cast<std::uintptr_t>(t.index)) * 8 +
+              static_cast<std::uintptr_t>(k),
+          number};
 }
 
 // The operations of a warpgroup are one actor, of which each of its threads knows what it has waited for.
 void join_warpgroup(happens_before& clocks, thread_model& t) {
   if (t.matrix.number != 0) return;
   const auto& actors = clocks.block(t.block).actors;
-  const auto at =
-      std::ranges::find_if(actors, [&](const actor_record& a) { return a.kind == actor_kind::matrix && a.thread / 128 == t.index / 128; });
-  t.matrix.number = at == actors.end() ? clocks.add_actor(t.block, {actor_kind::matrix, t.index})
-                                       : static_cast<actor>(t.block_threads + static_cast<int>(at - actors.begin()));
+  const auto at = std::ranges::find_if(actors, [&](const actor_record& a) {
+    return a.kind == actor_kind::matrix && a.thread / 128 == t.index / 128;
+  });
+  t.matrix.number = at == actors.end()
+                        ? clocks.add_actor(t.block, {actor_kind::matrix, t.index})
+                        : static_cast<actor>(t.block_threads + static_cast<int>(at - actors.begin()));
 }
 
 }  // namespace
 
-void async_work::write_down(const thread_model& t, copy_group in, const void* to, std::size_t bytes, place_number place) {
+void async_work::write_down(const thread_model& t, copy_group in, const void* to, std::size_t bytes,
+                            place_number place) {
   if (clocks_.log != nullptr) clocks_.log->copy({t.block, t.index}, in, to, bytes, place);
 }
 
-void async_work::issue_copy(thread_model& t, const void* to, const void* from, std::size_t bytes, std::size_t bytes_read, place_number at) {
+void async_work::issue_copy(thread_model& t, const void* to, const void* from, std::size_t bytes,
+                            std::size_t bytes_read, place_number at) {
   const stamp group = clocks_.open_group(t, t.copies, actor_kind::copies, at);
   write_down(t, group_of(t, actor_kind::copies, group), to, bytes, at);
   accessor w{.thread = t, .kind = access_kind::read, .place = at, .bytes = bytes};
@@ -47,19 +54,25 @@ void async_work::wait_copies(thread_model& t, int groups_left) {
 }
 
 void async_work::init_barrier(thread_model& t, const void* word, place_number at) {
-  history_.visit({.thread = t, .kind = access_kind::write, .place = at, .bytes = sizeof(std::uint64_t)}, word, sizeof(std::uint64_t));
+  history_.visit({.thread = t, .kind = access_kind::write, .place = at, .bytes = sizeof(std::uint64_t)}, word,
+                 sizeof(std::uint64_t));
   barriers_.init(t, word);
 }
 
 // The barrier's own word: initialised, and that is known to whoever uses it. Its users do not disturb each
 // other.
 void async_work::touch_barrier(thread_model& t, const void* word, place_number at) {
-  accessor w{.thread = t, .kind = access_kind::read, .place = at, .bytes = sizeof(std::uint64_t), .reach = scope::block};
+  accessor w{.thread = t,
+             .kind = access_kind::read,
+             .place = at,
+             .bytes = sizeof(std::uint64_t),
+             .reach = scope::block};
   w.what = "use of an mbarrier";
   if (!barriers_.told_of(t, word)) history_.visit(w, word, sizeof(std::uint64_t));
 }
 
-void async_work::issue_load(thread_model& t, const void* to, std::size_t bytes, ranges from, const void* word, place_number at) {
+void async_work::issue_load(thread_model& t, const void* to, std::size_t bytes, ranges from, const void* word,
+                            place_number at) {
   const mbarrier_order::load counted = barriers_.begin_load(t, word, at);
   accessor w{.thread = t, .kind = access_kind::read, .place = at, .bytes = bytes};
   w.become(actor_kind::loads, counted.number, counted.phase);
@@ -74,7 +87,8 @@ void async_work::issue_load(thread_model& t, const void* to, std::size_t bytes, 
   history_.visit(w, to, bytes);
 }
 
-void async_work::issue_store(thread_model& t, ranges to, const void* from, std::size_t bytes, place_number at, scope updates) {
+void async_work::issue_store(thread_model& t, ranges to, const void* from, std::size_t bytes, place_number at,
+                             scope updates) {
   const stamp group = clocks_.open_group(t, t.stores_read, actor_kind::stores_reading, at);
   write_down(t, group_of(t, actor_kind::stores_reading, group), from, bytes, at);
   clocks_.open_group(t, t.stores_written, actor_kind::stores_writing, at);
@@ -95,7 +109,8 @@ void async_work::commit_stores(thread_model& t) {
 }
 void async_work::wait_stores(thread_model& t, int groups_left, stores what) {
   t.stores_read.wait(groups_left);
-  clocks_.write_down_wait(t, "waits for bulk stores", group_of(t, actor_kind::stores_reading, t.stores_read.waited));
+  clocks_.write_down_wait(t, "waits for bulk stores",
+                          group_of(t, actor_kind::stores_reading, t.stores_read.waited));
   if (what == stores::written) t.stores_written.wait(groups_left);
 }
 
@@ -109,7 +124,9 @@ void async_work::issue_matrix(std::span<thread_model* const> warp, ranges from, 
   for (const auto& r : from) bytes += r.size();
   accessor w{.thread = first, .kind = access_kind::read, .place = at, .bytes = bytes};
   w.become(actor_kind::matrix, first.matrix.number, first.matrix.last_used);
-  if (!from.empty()) write_down(first, group_of(first, actor_kind::matrix, first.matrix.last_used), from.front().data(), bytes, at);
+  if (!from.empty())
+    write_down(first, group_of(first, actor_kind::matrix, first.matrix.last_used), from.front().data(), bytes,
+               at);
   for (const auto& r : from) history_.visit(w, r.data(), r.size());
 }
 void async_work::commit_matrix(thread_model& t) {

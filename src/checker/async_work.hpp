@@ -20,17 +20,20 @@ class async_work {
       : clocks_(clocks), barriers_(barriers), history_(history) {}
 
   // a thread's asynchronous copies (cp.async)
-  void issue_copy(thread_model& t, const void* to, const void* from, std::size_t bytes, std::size_t bytes_read, place_number at);
+  void issue_copy(thread_model& t, const void* to, const void* from, std::size_t bytes,
+                  std::size_t bytes_read, place_number at);
   void commit_copies(thread_model& t);
   void wait_copies(thread_model& t, int groups_left);
 
   // copies that an mbarrier counts, and the barrier's own word
   void init_barrier(thread_model& t, const void* word, place_number at);
   void touch_barrier(thread_model& t, const void* word, place_number at);
-  void issue_load(thread_model& t, const void* to, std::size_t bytes, ranges from, const void* word, place_number at);
+  void issue_load(thread_model& t, const void* to, std::size_t bytes, ranges from, const void* word,
+                  place_number at);
 
   // bulk stores; `updates`: the scope of what they do to each number there, if they do not just write
-  void issue_store(thread_model& t, ranges to, const void* from, std::size_t bytes, place_number at, scope updates = {});
+  void issue_store(thread_model& t, ranges to, const void* from, std::size_t bytes, place_number at,
+                   scope updates = {});
   void commit_stores(thread_model& t);
   void wait_stores(thread_model& t, int groups_left, stores what);
 
@@ -40,7 +43,8 @@ class async_work {
   void wait_matrix(thread_model& t, int groups_left);
 
  private:
-  void write_down(const thread_model& t, copy_group in, const void* to, std::size_t bytes, place_number place);
+  void write_down(const thread_model& t, copy_group in, const void* to, std::size_t bytes,
+                  place_number place);
 
   happens_before& clocks_;
   mbarrier_order& barriers_;

@@ -31,7 +31,8 @@ void atomic_order::take_in(thread_model& t, const atomic_operation& o, const sta
   const auto begun = t.begun.find(o.location);
   for (std::size_t i = 0; i < circles_of(o.reach); ++i) {
     const auto seen = a.find(circles[i]);
-    if (o.acquires() && begun != t.begun.end()) clocks_.acquire(t, std::exchange(begun->second.read[i], nullptr));
+    if (o.acquires() && begun != t.begun.end())
+      clocks_.acquire(t, std::exchange(begun->second.read[i], nullptr));
     if (seen == a.end()) continue;
     if (o.acquires()) {
       clocks_.acquire(t, seen->second);  // before the access itself, which comes after what it has seen
@@ -42,7 +43,8 @@ void atomic_order::take_in(thread_model& t, const atomic_operation& o, const sta
     }
   }
   for (std::size_t i = 0; i < circles_of(o.reach) && !a.empty(); ++i)
-    if (const auto seen = a.find(before_fences(circles[i])); seen != a.end()) clocks_.learn_also(t, &knowledge::seen, i, seen->second);
+    if (const auto seen = a.find(before_fences(circles[i])); seen != a.end())
+      clocks_.learn_also(t, &knowledge::seen, i, seen->second);
 }
 
 void atomic_order::begin(thread_model& t, const atomic_operation& o) {
@@ -62,10 +64,12 @@ void atomic_order::end(thread_model& t, const atomic_operation& o) {
   }
   const auto begun = t.begun.find(o.location);
   for (std::size_t i = 0; i < circles_of(o.reach); ++i) {
-    if (const knowledge_ptr& passed = t.known->passed[i]; passed != nullptr) join_into(a[before_fences(circles[i])], passed, t.block);
-    const knowledge_ptr what = now != nullptr           ? now
-                               : begun != t.begun.end() ? join(t.released[i], begun->second.released[i], t.block)
-                                                        : t.released[i];
+    if (const knowledge_ptr& passed = t.known->passed[i]; passed != nullptr)
+      join_into(a[before_fences(circles[i])], passed, t.block);
+    const knowledge_ptr what = now != nullptr ? now
+                               : begun != t.begun.end()
+                                   ? join(t.released[i], begun->second.released[i], t.block)
+                                   : t.released[i];
     if (what != nullptr) join_into(a[circles[i]], what, what->block);
   }
 }
@@ -73,7 +77,8 @@ void atomic_order::end(thread_model& t, const atomic_operation& o) {
 void atomic_order::fence(thread_model& t, order how, scope reach) {
   clocks_.write_down(t, "fence");
   if (how != order::release)
-    for (std::size_t i = 0; i < circles_of(reach); ++i) clocks_.acquire(t, std::exchange(t.acquirable[i], nullptr));
+    for (std::size_t i = 0; i < circles_of(reach); ++i)
+      clocks_.acquire(t, std::exchange(t.acquirable[i], nullptr));
   if (how == order::acquire) return;
   const bool total = how == order::total;
   if (total)

@@ -16,7 +16,8 @@ struct atomic_operation {
   atomic_kind kind;
   order how;
   scope reach;
-  bool follows_atomic;  // the last write there was one: a read-modify-write goes on with what was released by it
+  // the last write there was one: a read-modify-write goes on with what was released by it
+  bool follows_atomic;
 
   bool reads() const { return kind != atomic_kind::store; }
   bool acquires() const { return how == order::acquire || how == order::both; }
@@ -33,7 +34,8 @@ class atomic_order {
   void begin_launch() { states_.clear(); }
 
   // What was released by the writes that a read of the value sees, by whom it reaches.
-  using circle = std::pair<std::size_t, std::uint32_t>;  // threads that reach each other: of a block, of a cluster, all
+  // threads that reach each other: of a block, of a cluster, all
+  using circle = std::pair<std::size_t, std::uint32_t>;
   using state = std::map<circle, knowledge_ptr>;
   const state& at(std::uintptr_t location) { return states_[location]; }
   knowledge_ptr released_to_all(std::uintptr_t location) const;
@@ -46,7 +48,8 @@ class atomic_order {
 
  private:
   std::array<circle, 3> circles_around(const thread_model& t) const;
-  static circle before_fences(circle of) { return {3 + of.first, of.second}; }  // what passed the total fences before the writes
+  // what passed the total fences before the writes
+  static circle before_fences(circle of) { return {3 + of.first, of.second}; }
 
   happens_before& clocks_;
   std::unordered_map<std::uintptr_t, state> states_;

@@ -31,8 +31,8 @@ template <class T> std::vector<T> or_all(const std::vector<T>& asked, std::initi
 // What alternates fastest comes first; the other two go through all their pairs.
 std::vector<check_run> plan_of(const check_options& options) {
   if (options.replay) return {*options.replay};
-  const auto orders =
-      or_all(options.orders, {schedule::random, schedule::forward, schedule::reversed, schedule::starved, schedule::priority});
+  const auto orders = or_all(options.orders, {schedule::random, schedule::forward, schedule::reversed,
+                                              schedule::starved, schedule::priority});
   const auto copies = or_all(options.copies, {landing::late, landing::early, landing::mixed});
   const auto resident = or_all(options.resident_blocks, {1, 3});
   const bool coprime = std::gcd(copies.size(), resident.size()) == 1;
@@ -51,13 +51,17 @@ std::vector<check_run> plan_of(const check_options& options) {
 void place(finding_side& side, std::vector<code_place> lines, const std::vector<const void*>& callers = {}) {
   for (const void* caller : callers)
     for (const code_place& p : checker_detail::lines_of(caller)) lines.push_back(p);
-  if (lines.empty() || lines.front().file.find("src/checker/") != std::string::npos) return;  // the host's own copies: no place in a kernel
+  // the host's own copies: no place in a kernel
+  if (lines.empty() || lines.front().file.find("src/checker/") != std::string::npos) return;
   auto at = std::find_if_not(lines.begin(), lines.end(), is_machinery);
   if (at == lines.end()) at = lines.begin();
   side.at = *at;
   side.through.assign(lines.begin(), at);
-  const auto is_user_s = [](const code_place& p) { return !is_machinery(p) && p.file.find("src/executor/cpu/") == std::string::npos; };
-  if (at != std::prev(lines.end())) std::copy_if(std::next(at), lines.end(), std::back_inserter(side.callers), is_user_s);
+  const auto is_user_s = [](const code_place& p) {
+    return !is_machinery(p) && p.file.find("src/executor/cpu/") == std::string::npos;
+  };
+  if (at != std::prev(lines.end()))
+    std::copy_if(std::next(at), lines.end(), std::back_inserter(side.callers), is_user_s);
 }
 
 finding_kind kind_of(cpu_detail::fault f) {
@@ -73,8 +77,8 @@ finding_kind kind_of(cpu_detail::fault f) {
 }
 
 bool same(const finding& a, const finding& b) {
-  return a.kind == b.kind && a.kernel == b.kernel && a.access.at == b.access.at && a.earlier.has_value() == b.earlier.has_value() &&
-         (!a.earlier || a.earlier->at == b.earlier->at);
+  return a.kind == b.kind && a.kernel == b.kernel && a.access.at == b.access.at &&
+         a.earlier.has_value() == b.earlier.has_value() && (!a.earlier || a.earlier->at == b.earlier->at);
 }
 
 using checker_detail::outcome;
@@ -83,7 +87,11 @@ using checker_detail::run_request;
 
 cpu_options options_for(const check_options& options, const run_request& asked) {
   const check_run& how = asked.how;
-  cpu_options on{.seed = how.seed, .order = how.order, .copies = how.copies, .workers = 1, .resident_blocks = how.resident_blocks};
+  cpu_options on{.seed = how.seed,
+                 .order = how.order,
+                 .copies = how.copies,
+                 .workers = 1,
+                 .resident_blocks = how.resident_blocks};
   on.limits = options.limits;
   on.sums = tensor_sums::plain;  // who is ordered behind whom does not depend on the last bits
   on.script = asked.script;
@@ -95,8 +103,8 @@ cpu_options options_for(const check_options& options, const run_request& asked) 
 using program_of_runs = std::function<void(const context&)>;
 
 // `begins`, if given, is called where a schedule begins to matter, and says which.
-outcome run_here(const program_of_runs& program, const check_options& options, const run_request& asked, model& m,
-                 const run_processes::fork_point& begins = {}) {
+outcome run_here(const program_of_runs& program, const check_options& options, const run_request& asked,
+                 model& m, const run_processes::fork_point& begins = {}) {
   outcome result;
   m.reset();
   if (asked.draw) m.write_down_run();
@@ -110,7 +118,8 @@ outcome run_here(const program_of_runs& program, const check_options& options, c
       checker_detail::schedule_as(*on, options_for(options, now));
     };
   const auto drawn = [&](const checker_detail::event_log::snapshot& s) {
-    return checker_detail::event_log::drawn(s, [&](checker_detail::place_number p) { return m.places.first_line(p); });
+    return checker_detail::event_log::drawn(
+        s, [&](checker_detail::place_number p) { return m.places.first_line(p); });
   };
   finding fault;
   bool failed = false;
@@ -128,29 +137,38 @@ outcome run_here(const program_of_runs& program, const check_options& options, c
     fault.kind = kind_of(f.kind);
     fault.kernel = f.kernel;
     const bool everybody = f.kind == cpu_detail::fault::deadlock;  // the text says who
-    fault.access = {
-        .action = f.happened, .at = {}, .through = {}, .callers = {}, .block = f.block, .thread = everybody ? -1 : f.thread, .when = {}};
+    fault.access = {.action = f.happened,
+                    .at = {},
+                    .through = {},
+                    .callers = {},
+                    .block = f.block,
+                    .thread = everybody ? -1 : f.thread,
+                    .when = {}};
     const bool has_place = f.where.line() != 0 || (everybody && f.code != nullptr);
     const checker_detail::place_number at = has_place ? m.places.number_of(f.code, f.where) : 0;
     if (has_place) place(fault.access, m.places.lines(at));
     if (m.clocks.log != nullptr)
-      fault.drawn = drawn(m.clocks.log->taken({.now = {{m.clocks.log->block_at(f.block), f.thread}, at, f.happened},
-                                               .earlier = {},
-                                               .others = true,
-                                               .for_ever = everybody,
-                                               .is_thread = !everybody && f.thread >= 0}));
+      fault.drawn =
+          drawn(m.clocks.log->taken({.now = {{m.clocks.log->block_at(f.block), f.thread}, at, f.happened},
+                                     .earlier = {},
+                                     .others = true,
+                                     .for_ever = everybody,
+                                     .is_thread = !everybody && f.thread >= 0}));
   } catch (const std::exception& e) {
     failed = true;
     fault.kind = finding_kind::wrong_result;
     fault.kernel = m.findings.kernel;
     fault.access.action = e.what();
     if (m.clocks.log != nullptr)
-      fault.drawn = drawn(m.clocks.log->taken({.now = {}, .earlier = {}, .last_kernel = true, .is_thread = false}));
+      fault.drawn =
+          drawn(m.clocks.log->taken({.now = {}, .earlier = {}, .last_kernel = true, .is_thread = false}));
     if (const auto& old = m.brought_old) {
       fault.earlier = old->load;
       fault.earlier->action = "read of an old value";
       place(*fault.earlier, m.places.lines(old->at));
-      fault.missing = "what tells that thread of the write: a fence or release behind it, a fence or acquire before the read";
+      fault.missing =
+          "what tells that thread of the write: a fence or release behind it, a fence or acquire before the "
+          "read";
     }
   }
   for (auto& f : m.findings.all()) {
@@ -174,13 +192,18 @@ outcome run_here(const program_of_runs& program, const check_options& options, c
 // Runs on one OS thread, one after the other.
 class runner {
  public:
-  runner(const program_of_runs& program, const check_options& options) : program_(program), options_(options) {
+  runner(const program_of_runs& program, const check_options& options)
+      : program_(program), options_(options) {
     if (options.process_seconds > 0)
-      processes_.emplace([this](const run_request& asked,
-                                const run_processes::fork_point& begins) { return run_here(program_, options_, asked, model_, begins); },
-                         options.process_seconds);
+      processes_.emplace(
+          [this](const run_request& asked, const run_processes::fork_point& begins) {
+            return run_here(program_, options_, asked, model_, begins);
+          },
+          options.process_seconds);
   }
-  outcome run(const run_request& asked) { return processes_ ? processes_->run(asked) : run_here(program_, options_, asked, model_); }
+  outcome run(const run_request& asked) {
+    return processes_ ? processes_->run(asked) : run_here(program_, options_, asked, model_);
+  }
 
  private:
   const program_of_runs& program_;
@@ -191,14 +214,16 @@ class runner {
 
 void add(check_report& report, outcome&& from) {
   for (finding& f : from.findings) {
-    const auto at = std::find_if(report.findings.begin(), report.findings.end(), [&](const finding& g) { return same(f, g); });
+    const auto at = std::find_if(report.findings.begin(), report.findings.end(),
+                                 [&](const finding& g) { return same(f, g); });
     if (at == report.findings.end())
       report.findings.push_back(std::move(f));
     else
       at->times += f.times;
   }
   for (std::string& n : from.notes)
-    if (std::find(report.notes.begin(), report.notes.end(), n) == report.notes.end()) report.notes.push_back(std::move(n));
+    if (std::find(report.notes.begin(), report.notes.end(), n) == report.notes.end())
+      report.notes.push_back(std::move(n));
   report.accesses += from.accesses;
   if (from.tracked > report.tracked_bytes) {
     report.tracked_bytes = from.tracked;
@@ -210,14 +235,16 @@ void add(check_report& report, outcome&& from) {
 
 constexpr std::size_t longest_script = 200;  // characters; a seed says the rest better
 
-// A simpler run that shows the same: the threads in their order if that does it, else few deviations from it. What every run shows needs
-// no search. The finding is then told as that run shows it. `runs_left` bounds the effort.
+// A simpler run that shows the same: the threads in their order if that does it, else few deviations from it.
+// What every run shows needs no search. The finding is then told as that run shows it. `runs_left` bounds the
+// effort.
 void shorten(finding& f, runner& runs, int& runs_left) {
   finding shown;
   const auto shows = [&](const check_run& how, std::shared_ptr<schedule_script> script) {
     --runs_left;
     const outcome o = runs.run({how, std::move(script)});
-    const auto at = std::find_if(o.findings.begin(), o.findings.end(), [&](const finding& g) { return same(f, g); });
+    const auto at =
+        std::find_if(o.findings.begin(), o.findings.end(), [&](const finding& g) { return same(f, g); });
     if (at == o.findings.end()) return false;
     shown = *at;
     return true;
@@ -258,7 +285,8 @@ void draw(std::vector<finding>& findings, runner& runs) {
       drawn.emplace_back(f.first, runs.run({.how = f.first, .script = nullptr, .draw = true}));
       by = std::prev(drawn.end());
     }
-    const auto shown = std::ranges::find_if(by->second.findings, [&](const finding& g) { return same(f, g); });
+    const auto shown =
+        std::ranges::find_if(by->second.findings, [&](const finding& g) { return same(f, g); });
     if (shown != by->second.findings.end()) f.drawn = std::move(shown->drawn);
   }
 }
@@ -294,8 +322,9 @@ check_report run_plan(const std::function<void(const context&)>& program, const 
       next = plan.size();
     }
   };
-  const auto cores = static_cast<std::size_t>(options.workers > 0 ? static_cast<unsigned>(options.workers)
-                                                                  : std::max(1u, std::thread::hardware_concurrency()));
+  const auto cores =
+      static_cast<std::size_t>(options.workers > 0 ? static_cast<unsigned>(options.workers)
+                                                   : std::max(1u, std::thread::hardware_concurrency()));
   std::vector<std::thread> others;
   for (std::size_t i = 1; i < std::min(cores, plan.size()); ++i) others.emplace_back(work);
   work();
@@ -304,16 +333,17 @@ check_report run_plan(const std::function<void(const context&)>& program, const 
   return report;
 }
 
-// Every schedule, one after the other. Landings are decisions like others where they are mixed, and more resident blocks allow what fewer
-// do.
+// Every schedule, one after the other. Landings are decisions like others where they are mixed, and more
+// resident blocks allow what fewer do.
 check_report run_all(const std::function<void(const context&)>& program, const check_options& options) {
   check_report report;
   runner runs(program, options);
-  const check_run how{.seed = options.seed,
-                      .order = schedule::script,
-                      .copies = options.copies.size() == 1 ? options.copies.front() : landing::mixed,
-                      .resident_blocks = options.resident_blocks.empty() ? 3 : std::ranges::max(options.resident_blocks),
-                      .script = {}};
+  const check_run how{
+      .seed = options.seed,
+      .order = schedule::script,
+      .copies = options.copies.size() == 1 ? options.copies.front() : landing::mixed,
+      .resident_blocks = options.resident_blocks.empty() ? 3 : std::ranges::max(options.resident_blocks),
+      .script = {}};
   const auto script = std::make_shared<schedule_script>();
   const auto run = [&] {
     outcome o = runs.run({how, script});
@@ -329,10 +359,13 @@ check_report run_all(const std::function<void(const context&)>& program, const c
 }  // namespace
 
 check_report check(const std::function<void(const context&)>& program, const check_options& options) {
-  if (options.schedules < 1) throw bad_request("schedules = " + std::to_string(options.schedules) + ": expected 1 or more");
-  if (options.workers < 0) throw bad_request("workers = " + std::to_string(options.workers) + ": expected 0 (one per core) or more");
+  if (options.schedules < 1)
+    throw bad_request("schedules = " + std::to_string(options.schedules) + ": expected 1 or more");
+  if (options.workers < 0)
+    throw bad_request("workers = " + std::to_string(options.workers) + ": expected 0 (one per core) or more");
   checker_detail::enter_checked_kernels();
-  check_report report = options.exhaustive > 0 && !options.replay ? run_all(program, options) : run_plan(program, options);
+  check_report report =
+      options.exhaustive > 0 && !options.replay ? run_all(program, options) : run_plan(program, options);
   const bool simpler = options.shorten && report.runs > 1;
   if (report.clean() || !(simpler || options.draw)) return report;
   runner runs(program, options);

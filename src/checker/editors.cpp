@@ -15,19 +15,29 @@ using nlohmann::json;
 // For rules: what each kind is, in a sentence.
 const char* about(finding_kind kind) {
   switch (kind) {
-    case finding_kind::race: return "Two accesses to the same memory, one of them a write, and nothing orders them.";
-    case finding_kind::read_before_landing: return "The bytes of an asynchronous copy are read, and nobody has waited for it.";
-    case finding_kind::overwritten_in_use: return "Memory is written while others may still read it, or a copy may still land in it.";
+    case finding_kind::race:
+      return "Two accesses to the same memory, one of them a write, and nothing orders them.";
+    case finding_kind::read_before_landing:
+      return "The bytes of an asynchronous copy are read, and nobody has waited for it.";
+    case finding_kind::overwritten_in_use:
+      return "Memory is written while others may still read it, or a copy may still land in it.";
     case finding_kind::uninitialised: return "Memory is read that nobody has written.";
-    case finding_kind::outside_memory: return "An access to memory that is not the kernel's, or not allocated.";
-    case finding_kind::missing_proxy_fence: return "Ordinary writes are handed to a copy engine or a Tensor Core without a proxy fence.";
-    case finding_kind::divergent_barrier: return "Threads that should meet are at different barriers or warp operations.";
+    case finding_kind::outside_memory:
+      return "An access to memory that is not the kernel's, or not allocated.";
+    case finding_kind::missing_proxy_fence:
+      return "Ordinary writes are handed to a copy engine or a Tensor Core without a proxy fence.";
+    case finding_kind::divergent_barrier:
+      return "Threads that should meet are at different barriers or warp operations.";
     case finding_kind::deadlock: return "No thread can go on.";
-    case finding_kind::never_waited_for: return "An asynchronous copy is in flight when its thread or block ends.";
-    case finding_kind::barrier_misuse: return "A barrier is used before it is initialised, or not as it expects.";
-    case finding_kind::bad_copy: return "A copy that is misaligned, of a bad size, or does not fit its pointers.";
+    case finding_kind::never_waited_for:
+      return "An asynchronous copy is in flight when its thread or block ends.";
+    case finding_kind::barrier_misuse:
+      return "A barrier is used before it is initialised, or not as it expects.";
+    case finding_kind::bad_copy:
+      return "A copy that is misaligned, of a bad size, or does not fit its pointers.";
     case finding_kind::gave_up: return "The kernel trapped, or an assertion in it failed.";
-    case finding_kind::misaligned: return "An access by a type that wants a larger alignment than the address has.";
+    case finding_kind::misaligned:
+      return "An access by a type that wants a larger alignment than the address has.";
     case finding_kind::bad_launch: return "A launch that the device refuses.";
     case finding_kind::leak: return "Device memory that is never given back.";
     case finding_kind::wrong_result: break;
@@ -38,9 +48,11 @@ const char* about(finding_kind kind) {
 // Why a program was not checked.
 constexpr struct {
   const char *why, *about;
-} refusals[] = {{"does not compile", "The program does not compile, so it has not been checked."},
-                {"not supported", "The program uses what antiphase check does not follow, so it has not been checked."},
-                {"not run", "The program ended before it launched a kernel, or could not be run, so it has not been checked."}};
+} refusals[] = {
+    {"does not compile", "The program does not compile, so it has not been checked."},
+    {"not supported", "The program uses what antiphase check does not follow, so it has not been checked."},
+    {"not run",
+     "The program ended before it launched a kernel, or could not be run, so it has not been checked."}};
 
 std::string id(std::string s) {
   for (char& c : s) c = c == ' ' ? '-' : c;
@@ -50,20 +62,25 @@ std::string id(finding_kind kind) { return id(std::string(name(kind))); }
 
 std::string who(const finding_side& side) {
   std::string s = side.action;
-  if (side.thread >= 0) s += fmt::format(" by block ({}, {}, {}), thread {}", side.block.x, side.block.y, side.block.z, side.thread);
+  if (side.thread >= 0)
+    s += fmt::format(" by block ({}, {}, {}), thread {}", side.block.x, side.block.y, side.block.z,
+                     side.thread);
   return side.when.empty() ? s : s + ", " + side.when;
 }
 std::string what(const finding& f) {
-  return fmt::format("{}{}{}{}{}: {}", name(f.kind), f.kernel.empty() ? "" : ": kernel ", f.kernel, f.memory.empty() ? "" : ", ", f.memory,
-                     who(f.access));
+  return fmt::format("{}{}{}{}{}: {}", name(f.kind), f.kernel.empty() ? "" : ": kernel ", f.kernel,
+                     f.memory.empty() ? "" : ", ", f.memory, who(f.access));
 }
 // Something has to be named: an editor shows nothing that has no place.
-code_place place_of(const finding_side& side, const std::string& source) { return side.at.file.empty() ? code_place{source, 1} : side.at; }
+code_place place_of(const finding_side& side, const std::string& source) {
+  return side.at.file.empty() ? code_place{source, 1} : side.at;
+}
 
 std::string uri_of(const std::string& path) {
   std::string out = path.starts_with("/") ? "file://" : "";
   for (const char c : path) {
-    const bool plain = std::isalnum(static_cast<unsigned char>(c)) != 0 || std::string_view("-._~/+@").find(c) != std::string_view::npos;
+    const bool plain = std::isalnum(static_cast<unsigned char>(c)) != 0 ||
+                       std::string_view("-._~/+@").find(c) != std::string_view::npos;
     out += plain ? std::string(1, c) : fmt::format("%{:02X}", static_cast<unsigned char>(c));
   }
   return out;
@@ -71,15 +88,19 @@ std::string uri_of(const std::string& path) {
 json location(const code_place& p, const std::string& text = {}) {
   json artifact{{"uri", uri_of(p.file)}};
   if (!p.file.starts_with("/")) artifact["uriBaseId"] = "SRCROOT";
-  json l{{"physicalLocation", {{"artifactLocation", artifact}, {"region", {{"startLine", std::max(p.line, 1)}}}}}};
+  json l{{"physicalLocation",
+          {{"artifactLocation", artifact}, {"region", {{"startLine", std::max(p.line, 1)}}}}}};
   if (!text.empty()) l["message"] = {{"text", text}};
   return l;
 }
 
-// How the later side came to be: the calls that led there, the outermost first, and the earlier side before them.
+// How the later side came to be: the calls that led there, the outermost first, and the earlier side before
+// them.
 json flow_of(const finding& f, const std::string& source) {
   json steps = json::array();
-  const auto add = [&](const code_place& p, const std::string& text) { steps.push_back({{"location", location(p, text)}}); };
+  const auto add = [&](const code_place& p, const std::string& text) {
+    steps.push_back({{"location", location(p, text)}});
+  };
   if (f.earlier && !f.earlier->at.file.empty()) add(f.earlier->at, "earlier: " + who(*f.earlier));
   for (auto p = f.access.callers.rbegin(); p != f.access.callers.rend(); ++p) add(*p, "calls");
   add(place_of(f.access, source), "now: " + who(f.access));
@@ -114,7 +135,8 @@ std::string to_lines(const check_report& report, const std::string& source) {
   return out;
 }
 
-std::string to_sarif(const check_report& report, const std::string& source, const std::string& command, const std::string& behind) {
+std::string to_sarif(const check_report& report, const std::string& source, const std::string& command,
+                     const std::string& behind) {
   json rules = json::array(), results = json::array(), notes = json::array();
   for (int k = 0; k <= static_cast<int>(finding_kind::leak); ++k) {
     const auto kind = static_cast<finding_kind>(k);
@@ -144,7 +166,8 @@ std::string to_sarif(const check_report& report, const std::string& source, cons
                        {"level", "error"},
                        {"message", {{"text", r.text}}},
                        {"locations", json::array({at})},
-                       {"partialFingerprints", {{"antiphaseFinding/v1", fingerprint(r.why + '|' + r.at.file + '|' + r.text)}}}});
+                       {"partialFingerprints",
+                        {{"antiphaseFinding/v1", fingerprint(r.why + '|' + r.at.file + '|' + r.text)}}}});
   }
   for (const finding& f : report.findings) {
     std::string text = what(f) + ".";
@@ -168,13 +191,18 @@ std::string to_sarif(const check_report& report, const std::string& source, cons
   }
   for (const std::string& n : report.notes) notes.push_back({{"level", "note"}, {"message", {{"text", n}}}});
   const std::string here = uri_of(std::filesystem::current_path().string()) + "/";
-  const json run{{"tool", {{"driver", {{"name", "antiphase check"}, {"version", build_info().version}, {"rules", rules}}}}},
-                 {"originalUriBaseIds", {{"SRCROOT", {{"uri", here}}}}},
-                 {"columnKind", "utf16CodeUnits"},
-                 {"invocations", json::array({{{"executionSuccessful", report.refused.empty()}, {"toolExecutionNotifications", notes}}})},
-                 {"results", results}};
-  return json{{"$schema", "https://json.schemastore.org/sarif-2.1.0.json"}, {"version", "2.1.0"}, {"runs", json::array({run})}}.dump(
-             2, ' ', false, json::error_handler_t::replace) +
+  const json run{
+      {"tool",
+       {{"driver", {{"name", "antiphase check"}, {"version", build_info().version}, {"rules", rules}}}}},
+      {"originalUriBaseIds", {{"SRCROOT", {{"uri", here}}}}},
+      {"columnKind", "utf16CodeUnits"},
+      {"invocations", json::array({{{"executionSuccessful", report.refused.empty()},
+                                    {"toolExecutionNotifications", notes}}})},
+      {"results", results}};
+  return json{{"$schema", "https://json.schemastore.org/sarif-2.1.0.json"},
+              {"version", "2.1.0"},
+              {"runs", json::array({run})}}
+             .dump(2, ' ', false, json::error_handler_t::replace) +
          "\n";
 }
 

@@ -10,7 +10,8 @@
 
 namespace antiphase::checker_detail {
 
-// writing down --------------------------------------------------------------------------------------------------------------------------
+// writing down
+// -----------------------------------------------------------------------------------------------------------
 
 void event_log::begin_block(block_number number, extent3 index, int threads) {
   kernel_first_ = launch_first_;
@@ -23,14 +24,19 @@ void event_log::begin_block(block_number number, extent3 index, int threads) {
     b = blocks_.erase(b);
   }
   threads_ += static_cast<std::size_t>(threads);
-  blocks_[number] = {.index = index, .ended = false, .threads = std::vector<std::vector<event>>(static_cast<std::size_t>(threads))};
+  blocks_[number] = {.index = index,
+                     .ended = false,
+                     .threads = std::vector<std::vector<event>>(static_cast<std::size_t>(threads))};
 }
 
-std::vector<event_log::event>& event_log::history(who of) { return blocks_[of.block].threads[static_cast<std::size_t>(of.thread)]; }
+std::vector<event_log::event>& event_log::history(who of) {
+  return blocks_[of.block].threads[static_cast<std::size_t>(of.thread)];
+}
 
 const std::vector<event_log::event>* event_log::find(who of) const {
   const auto b = blocks_.find(of.block);
-  if (b == blocks_.end() || of.thread < 0 || static_cast<std::size_t>(of.thread) >= b->second.threads.size()) return nullptr;
+  if (b == blocks_.end() || of.thread < 0 || static_cast<std::size_t>(of.thread) >= b->second.threads.size())
+    return nullptr;
   return &b->second.threads[static_cast<std::size_t>(of.thread)];
 }
 
@@ -40,7 +46,9 @@ bool event_log::event::touches(std::uintptr_t address) const {
   if (step == 0 || times == 1) return within(from) || within(to);
   const auto along = (static_cast<std::intptr_t>(address) - static_cast<std::intptr_t>(from)) / step;
   for (const std::intptr_t i : {along - 1, along, along + 1})
-    if (i >= 0 && i < static_cast<std::intptr_t>(times) && within(from + static_cast<std::uintptr_t>(i * step))) return true;
+    if (i >= 0 && i < static_cast<std::intptr_t>(times) &&
+        within(from + static_cast<std::uintptr_t>(i * step)))
+      return true;
   return false;
 }
 
@@ -61,7 +69,8 @@ void event_log::add(who by, event e) {
 void event_log::access(who by, event_kind kind, const void* at, std::size_t bytes, place_number place) {
   const auto address = reinterpret_cast<std::uintptr_t>(at);
   std::vector<event>& events = history(by);
-  for (auto e = events.rbegin(); e != events.rend() && (e->kind == event_kind::read || e->kind == event_kind::write); ++e) {
+  for (auto e = events.rbegin();
+       e != events.rend() && (e->kind == event_kind::read || e->kind == event_kind::write); ++e) {
     if (e->place != place || e->kind != kind) continue;
     const auto step = static_cast<std::intptr_t>(address) - static_cast<std::intptr_t>(e->to);
     e->regular = e->regular && e->bytes == bytes && (e->times == 1 || step == e->step);
@@ -76,10 +85,13 @@ void event_log::access(who by, event_kind kind, const void* at, std::size_t byte
 
 void event_log::copy(who by, copy_group in, const void* to, std::size_t bytes, place_number place) {
   const auto address = reinterpret_cast<std::uintptr_t>(to);
-  add(by, {.kind = event_kind::copy, .place = place, .from = address, .to = address, .bytes = bytes, .in = in});
+  add(by,
+      {.kind = event_kind::copy, .place = place, .from = address, .to = address, .bytes = bytes, .in = in});
 }
 
-void event_log::order(who by, event_kind kind, const char* what, copy_group done) { add(by, {.kind = kind, .what = what, .in = done}); }
+void event_log::order(who by, event_kind kind, const char* what, copy_group done) {
+  add(by, {.kind = kind, .what = what, .in = done});
+}
 
 void event_log::met(std::span<const who> all, const char* what) {
   for (const who& w : all) add(w, {.kind = event_kind::wait, .what = what});
@@ -88,11 +100,13 @@ void event_log::met(std::span<const who> all, const char* what) {
 
 block_number event_log::block_at(extent3 index) const {
   for (auto b = blocks_.lower_bound(launch_first_); b != blocks_.end(); ++b)
-    if (b->second.index.x == index.x && b->second.index.y == index.y && b->second.index.z == index.z) return b->first;
+    if (b->second.index.x == index.x && b->second.index.y == index.y && b->second.index.z == index.z)
+      return b->first;
   return 0;
 }
 
-// drawing -------------------------------------------------------------------------------------------------------------------------------
+// drawing
+// -----------------------------------------------------------------------------------------------------------
 
 std::string event_log::name_of(who w) const {
   const auto b = blocks_.find(w.block);
@@ -111,7 +125,8 @@ void event_log::choose_others(const question& q, std::vector<who>& chosen) const
     std::vector<std::pair<std::uint64_t, who>> touched;
     for (const auto& [number, b] : blocks_)
       for (std::size_t t = 0; t < b.threads.size(); ++t) {
-        const auto last = std::find_if(b.threads[t].rbegin(), b.threads[t].rend(), [&](const event& e) { return e.touches(q); });
+        const auto last = std::find_if(b.threads[t].rbegin(), b.threads[t].rend(),
+                                       [&](const event& e) { return e.touches(q); });
         if (last != b.threads[t].rend()) touched.emplace_back(last->last, who{number, static_cast<int>(t)});
       }
     std::ranges::sort(touched, [](const auto& one, const auto& other) { return one.first > other.first; });
@@ -130,7 +145,8 @@ void event_log::choose_others(const question& q, std::vector<who>& chosen) const
       const auto& events = b->second.threads[t];
       const auto key = events.empty()
                            ? std::pair(place_number{}, std::string())
-                           : std::pair(events.back().place, std::string(events.back().what != nullptr ? events.back().what : ""));
+                           : std::pair(events.back().place,
+                                       std::string(events.back().what != nullptr ? events.back().what : ""));
       if (seen.insert(key).second) take({b->first, static_cast<int>(t)});
     }
   }
@@ -152,8 +168,10 @@ void add_lanes(finding_schedule& to, const std::string& name, std::vector<schedu
   std::ranges::stable_sort(events, {}, &schedule_event::begin);
   std::vector<schedule_lane> lanes;
   for (schedule_event& e : events) {
-    const auto free = std::ranges::find_if(lanes, [&](const schedule_lane& l) { return l.events.back().end <= e.begin; });
-    schedule_lane& into = free != lanes.end() ? *free : lanes.emplace_back(schedule_lane{.name = name, .events = {}});
+    const auto free =
+        std::ranges::find_if(lanes, [&](const schedule_lane& l) { return l.events.back().end <= e.begin; });
+    schedule_lane& into =
+        free != lanes.end() ? *free : lanes.emplace_back(schedule_lane{.name = name, .events = {}});
     into.events.push_back(std::move(e));
   }
   to.lanes.insert(to.lanes.end(), lanes.begin(), lanes.end());
@@ -169,18 +187,21 @@ event_log::snapshot event_log::taken(const question& q) const {
   snapshot s{.of = q, .threads = {}};
   for (const who& w : chosen)
     if (const std::vector<event>* events = find(w))
-      s.threads.push_back({.by = w, .name = name_of(w), .ended = blocks_.at(w.block).ended, .events = *events});
+      s.threads.push_back(
+          {.by = w, .name = name_of(w), .ended = blocks_.at(w.block).ended, .events = *events});
   return s;
 }
 
-finding_schedule event_log::drawn(const snapshot& s, const std::function<code_place(place_number)>& place_of) {
+finding_schedule event_log::drawn(const snapshot& s,
+                                  const std::function<code_place(place_number)>& place_of) {
   const question& q = s.of;
 
   // Each side is the last event of its thread at its place.
   const auto side_in = [&](const side& of) -> const event* {
     const auto t = std::ranges::find(s.threads, of.by, &thread_events::by);
     if (t == s.threads.end()) return nullptr;
-    const auto at = std::find_if(t->events.rbegin(), t->events.rend(), [&](const event& e) { return e.place == of.place && e.place != 0; });
+    const auto at = std::find_if(t->events.rbegin(), t->events.rend(),
+                                 [&](const event& e) { return e.place == of.place && e.place != 0; });
     return at == t->events.rend() ? nullptr : &*at;
   };
   const event* const now = q.is_thread ? side_in(q.now) : nullptr;
@@ -194,7 +215,8 @@ finding_schedule event_log::drawn(const snapshot& s, const std::function<code_pl
     if (count == 0) continue;
     std::ptrdiff_t start = std::max<std::ptrdiff_t>(0, count - shown);
     if (earlier != nullptr) {
-      const auto before = std::ranges::count_if(events, [&](const event& e) { return e.first < earlier->first; });
+      const auto before =
+          std::ranges::count_if(events, [&](const event& e) { return e.first < earlier->first; });
       start = std::max<std::ptrdiff_t>(start, before - context);
     }
     from = std::min(from, events[static_cast<std::size_t>(std::min(start, count - 1))].first);
@@ -206,7 +228,9 @@ finding_schedule event_log::drawn(const snapshot& s, const std::function<code_pl
       if (e.first >= from) order.push_back(e.first);
   std::ranges::sort(order);
   order.erase(std::unique(order.begin(), order.end()), order.end());
-  const auto at = [&](std::uint64_t moment) { return std::ranges::lower_bound(order, moment) - order.begin(); };
+  const auto at = [&](std::uint64_t moment) {
+    return std::ranges::lower_bound(order, moment) - order.begin();
+  };
 
   finding_schedule out{.lanes = {}, .end = static_cast<std::int64_t>(order.size()) + (q.for_ever ? 3 : 1)};
   std::vector<schedule_event> memory;
@@ -223,12 +247,15 @@ finding_schedule event_log::drawn(const snapshot& s, const std::function<code_pl
     for (const event& e : events) {
       if (e.first < from) continue;
       const std::int64_t p = at(e.first);
-      const event_mark mark = &e == now ? event_mark::now : &e == earlier ? event_mark::earlier : event_mark::none;
-      schedule_event d{.kind = e.kind,
-                       .action = e.what != nullptr ? e.what : fmt::format("{} {} bytes", verb_of(e.kind), e.bytes),
-                       .begin = p,
-                       .end = p + 1,
-                       .mark = mark};
+      const event_mark mark = &e == now       ? event_mark::now
+                              : &e == earlier ? event_mark::earlier
+                                              : event_mark::none;
+      schedule_event d{
+          .kind = e.kind,
+          .action = e.what != nullptr ? e.what : fmt::format("{} {} bytes", verb_of(e.kind), e.bytes),
+          .begin = p,
+          .end = p + 1,
+          .mark = mark};
       if (e.place != 0) d.at = place_of(e.place);
       d.times = e.times;
       if (e.kind == event_kind::wait) d.begin = std::min(p, free_from);
@@ -236,27 +263,36 @@ finding_schedule event_log::drawn(const snapshot& s, const std::function<code_pl
       lane.events.push_back(d);
       const bool touches = q.memory != 0 && (e.touches(q) || mark != event_mark::none);
       if (e.kind == event_kind::copy) {
-        const auto same = std::ranges::find_if(
-            flights, [&](const in_flight& f) { return f.drawn.open && f.in.of == e.in.of && f.in.number == e.in.number; });
-        in_flight& f = same != flights.end()
-                           ? *same
-                           : flights.emplace_back(in_flight{.in = e.in, .drawn = {.kind = event_kind::flight, .begin = p, .open = true}});
+        const auto same = std::ranges::find_if(flights, [&](const in_flight& f) {
+          return f.drawn.open && f.in.of == e.in.of && f.in.number == e.in.number;
+        });
+        in_flight& f =
+            same != flights.end()
+                ? *same
+                : flights.emplace_back(
+                      in_flight{.in = e.in, .drawn = {.kind = event_kind::flight, .begin = p, .open = true}});
         f.bytes += e.bytes;
         f.drawn.action = fmt::format("{} bytes in flight", f.bytes);
         f.drawn.at = d.at;
         f.into_memory = f.into_memory || touches;
         if (mark != event_mark::none) f.drawn.mark = mark;
-      } else if (touches && (e.kind == event_kind::read || e.kind == event_kind::write || e.kind == event_kind::atomic)) {
+      } else if (touches && (e.kind == event_kind::read || e.kind == event_kind::write ||
+                             e.kind == event_kind::atomic)) {
         schedule_event m = d;
         m.action = fmt::format("{}: {}", name, d.action);
         memory.push_back(m);
       }
       if (e.kind == event_kind::wait && e.in.of != 0)
         for (in_flight& f : flights)
-          if (f.drawn.open && f.in.of == e.in.of && f.in.number <= e.in.number) f.drawn.open = false, f.drawn.end = p + 1;
+          if (f.drawn.open && f.in.of == e.in.of && f.in.number <= e.in.number)
+            f.drawn.open = false, f.drawn.end = p + 1;
     }
     if (q.for_ever && !ended)
-      lane.events.push_back({.kind = event_kind::wait, .action = "waits for ever", .begin = free_from, .end = out.end, .open = true});
+      lane.events.push_back({.kind = event_kind::wait,
+                             .action = "waits for ever",
+                             .begin = free_from,
+                             .end = out.end,
+                             .open = true});
     out.lanes.push_back(std::move(lane));
     std::vector<schedule_event> copies;
     for (in_flight& f : flights) {

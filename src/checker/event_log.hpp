@@ -14,7 +14,8 @@
 
 namespace antiphase::checker_detail {
 
-// The last events of every thread, in the order of the schedule. Between two events of order, what a thread does in one place is one event.
+// The last events of every thread, in the order of the schedule. Between two events of order, what a thread
+// does in one place is one event.
 class event_log {
  public:
   struct who {
@@ -29,11 +30,13 @@ class event_log {
 
   void access(who by, event_kind kind, const void* at, std::size_t bytes, place_number place);
   void copy(who by, copy_group in, const void* to, std::size_t bytes, place_number place);
-  // A moment that orders: `done`, if there is one, is a group that is known to have landed, with all before it.
+  // A moment that orders: `done`, if there is one, is a group that is known to have landed, with all before
+  // it.
   void order(who by, event_kind kind, const char* what, copy_group done = {});
   void met(std::span<const who> all, const char* what);
 
-  // What is drawn of a finding: its two sides, the threads that touched the same memory, or where the others of the block are.
+  // What is drawn of a finding: its two sides, the threads that touched the same memory, or where the others
+  // of the block are.
   struct side {
     who by;
     place_number place = 0;
@@ -46,9 +49,10 @@ class event_log {
     std::size_t bytes = 1;      // from there on
     bool others = false;        // the block's other threads, one for each place where some are
     bool last_kernel = false;   // some threads of the last kernel, which may have ended
-    bool never_freed = false;   // the memory is an allocation, made at now.place, that has outlived the program: it has a lane
-    bool for_ever = false;      // whoever has not ended waits
-    bool is_thread = true;      // `now` is a thread's doing
+    // the memory is an allocation, made at now.place, that has outlived the program: it has a lane
+    bool never_freed = false;
+    bool for_ever = false;  // whoever has not ended waits
+    bool is_thread = true;  // `now` is a thread's doing
   };
   struct event {
     std::uint64_t first = 0, last = 0;  // in the order of the schedule
@@ -62,7 +66,8 @@ class event_log {
     bool regular = true;  // all addresses are `step` apart
     copy_group in{};
     bool touches(std::uintptr_t address) const;
-    bool touches(const question& q) const;  // its memory, of several bytes roughly: any between the first address and the last
+    // its memory, of several bytes roughly: any between the first address and the last
+    bool touches(const question& q) const;
   };
   struct thread_events {
     who by;
@@ -94,7 +99,8 @@ class event_log {
   std::string name_of(who w) const;
 
   std::map<block_number, block_history> blocks_;
-  block_number launch_first_ = 0, kernel_first_ = 0;  // of the last launch, copies and fills included; of the last that had blocks
+  // of the last launch, copies and fills included; of the last that had blocks
+  block_number launch_first_ = 0, kernel_first_ = 0;
   std::size_t threads_ = 0;
   std::uint64_t now_ = 0;
 };

@@ -18,7 +18,8 @@ using cpu_detail::thread_state;
 
 thread_model& model_of(const thread_state& t) { return *static_cast<thread_model*>(t.watched); }
 
-// What the machine hands to kernels: their place in the grid, what a warp exchanged, and where verbs leave a word for it.
+// What the machine hands to kernels: their place in the grid, what a warp exchanged, and where verbs leave a
+// word for it.
 bool machine_allows(std::uintptr_t address, std::size_t bytes, access_kind kind) {
   const auto within = [&](const void* start, std::size_t size) {
     return address - reinterpret_cast<std::uintptr_t>(start) < size && bytes <= size;
@@ -28,8 +29,8 @@ bool machine_allows(std::uintptr_t address, std::size_t bytes, access_kind kind)
   if (within(&machine::current, sizeof machine::current)) return true;
   const thread_state& t = cpu_detail::here();
   return within(static_cast<const machine::thread_view*>(&t), sizeof(machine::thread_view)) ||
-         within(t.block, sizeof(machine::block_view)) || within(t.exchanged, 32 * sizeof(machine::exchange_slot)) ||
-         program_holds(address, bytes);
+         within(t.block, sizeof(machine::block_view)) ||
+         within(t.exchanged, 32 * sizeof(machine::exchange_slot)) || program_holds(address, bytes);
 }
 void leave_kernel(const char* why) {
   thread_state& t = cpu_detail::here();
@@ -64,7 +65,8 @@ class model_observer final : public cpu_detail::observer {
   unsigned char* shared_memory(std::size_t bytes) override {
     if (bytes > shadow::shared_bytes)
       throw not_supported("the blocks that are resident at once have " + std::to_string(bytes) +
-                          " bytes of shared memory together: the checker follows " + std::to_string(shadow::shared_bytes));
+                          " bytes of shared memory together: the checker follows " +
+                          std::to_string(shadow::shared_bytes));
     return m_.memory.shared();
   }
   void launch_begins(const cpu_detail::launch_state& launch, stream on) override {
@@ -80,10 +82,13 @@ class model_observer final : public cpu_detail::observer {
     clusters_.clear();
     clusters_before_ += launched_;
   }
-  bool enough() override { return most_accesses_ > 0 && begun_ > 0 && m_.history.effort.total() - effort_before_ >= most_accesses_; }
+  bool enough() override {
+    return most_accesses_ > 0 && begun_ > 0 && m_.history.effort.total() - effort_before_ >= most_accesses_;
+  }
   void block_begins(block_state& b) override {
     ++begun_;
-    auto* block = m_.begin_block(b.index, b.threads, b.shared, b.shared_bytes, b.cluster_extent > 1 ? number_of(*b.cluster) : 0);
+    auto* block = m_.begin_block(b.index, b.threads, b.shared, b.shared_bytes,
+                                 b.cluster_extent > 1 ? number_of(*b.cluster) : 0);
     b.watched = block;
     for (std::size_t i = 0; i < b.thread.size(); ++i) b.thread[i]->watched = &block->threads[i];
   }
@@ -97,7 +102,8 @@ class model_observer final : public cpu_detail::observer {
   void thread_ends(thread_state& t, cpu_detail::place) override { m_.end_thread(model_of(t)); }
 
   void met(block_state& b, std::span<thread_state* const> threads) override {
-    m_.meet(models_of(threads), static_cast<int>(threads.size()) == b.running ? meeting::of_block : meeting::of_some);
+    m_.meet(models_of(threads),
+            static_cast<int>(threads.size()) == b.running ? meeting::of_block : meeting::of_some);
   }
   void arrived(thread_state& t, const void* barrier) override {
     m_.clocks.release(model_of(t), named_[barrier], "arrives at a named barrier");
@@ -112,7 +118,8 @@ class model_observer final : public cpu_detail::observer {
   void cluster_arrived(thread_state& t, bool releases) override {
     m_.barriers.arrive_in_cluster(model_of(t));
     if (!releases) return;
-    m_.clocks.release(model_of(t), clusters_[number_of(*t.home->cluster)].arrived, "arrives at the cluster's barrier");
+    m_.clocks.release(model_of(t), clusters_[number_of(*t.home->cluster)].arrived,
+                      "arrives at the cluster's barrier");
   }
   void cluster_phase_ended(cpu_detail::cluster_state& c) override {
     cluster_barrier& b = clusters_[number_of(c)];
@@ -120,16 +127,19 @@ class model_observer final : public cpu_detail::observer {
     b.arrived = nullptr;
   }
   void cluster_waited(thread_state& t) override {
-    m_.clocks.acquire(model_of(t), clusters_[number_of(*t.home->cluster)].ended, "waits at the cluster's barrier");
+    m_.clocks.acquire(model_of(t), clusters_[number_of(*t.home->cluster)].ended,
+                      "waits at the cluster's barrier");
     m_.barriers.met_in_cluster(model_of(t));
   }
 
   void copy_issued(thread_state& t, const cpu_detail::async_copy& c, cpu_detail::place where) override {
-    m_.async.issue_copy(model_of(t), c.to, c.from, static_cast<std::size_t>(c.bytes), static_cast<std::size_t>(c.from_source),
-                        at(t, where));
+    m_.async.issue_copy(model_of(t), c.to, c.from, static_cast<std::size_t>(c.bytes),
+                        static_cast<std::size_t>(c.from_source), at(t, where));
   }
   void copies_committed(thread_state& t) override { m_.async.commit_copies(model_of(t)); }
-  void copies_waited(thread_state& t, int groups_left) override { m_.async.wait_copies(model_of(t), groups_left); }
+  void copies_waited(thread_state& t, int groups_left) override {
+    m_.async.wait_copies(model_of(t), groups_left);
+  }
 
   void mbarrier_initialised(thread_state& t, const std::uint64_t* word, cpu_detail::place where) override {
     m_.async.init_barrier(model_of(t), word, at(t, where));
@@ -137,22 +147,32 @@ class model_observer final : public cpu_detail::observer {
   void mbarrier_touched(thread_state& t, const std::uint64_t* word, cpu_detail::place where) override {
     m_.async.touch_barrier(model_of(t), word, at(t, where));
   }
-  void mbarrier_arrived(thread_state& t, const std::uint64_t* word) override { m_.barriers.arrive(model_of(t), word); }
+  void mbarrier_arrived(thread_state& t, const std::uint64_t* word) override {
+    m_.barriers.arrive(model_of(t), word);
+  }
   void mbarrier_phase_ended(block_state&, const std::uint64_t* word) override { m_.barriers.end_phase(word); }
-  void mbarrier_waited(thread_state& t, const std::uint64_t* word) override { m_.barriers.wait(model_of(t), word); }
-  void bulk_load_issued(thread_state& t, const cpu_detail::bulk_load_state& l, cpu_detail::place where) override {
+  void mbarrier_waited(thread_state& t, const std::uint64_t* word) override {
+    m_.barriers.wait(model_of(t), word);
+  }
+  void bulk_load_issued(thread_state& t, const cpu_detail::bulk_load_state& l,
+                        cpu_detail::place where) override {
     m_.async.issue_load(model_of(t), l.to, l.bytes, cpu_detail::sources(l), l.word, at(t, where));
   }
-  std::uint32_t copies_tracked(thread_state& t, const std::uint64_t* word) override { return m_.barriers.track_copies(model_of(t), word); }
+  std::uint32_t copies_tracked(thread_state& t, const std::uint64_t* word) override {
+    return m_.barriers.track_copies(model_of(t), word);
+  }
   void copies_arrived(thread_state& t, const std::uint64_t* word, std::uint32_t tracked) override {
     m_.barriers.arrive_with_copies(model_of(t), word, tracked);
   }
-  void bulk_store_issued(thread_state& t, const cpu_detail::bulk_store_state& s, cpu_detail::place where) override {
-    m_.async.issue_store(model_of(t), cpu_detail::destinations(s), s.from, s.bytes, at(t, where), s.updates ? scope::device : scope{});
+  void bulk_store_issued(thread_state& t, const cpu_detail::bulk_store_state& s,
+                         cpu_detail::place where) override {
+    m_.async.issue_store(model_of(t), cpu_detail::destinations(s), s.from, s.bytes, at(t, where),
+                         s.updates ? scope::device : scope{});
   }
   void bulk_stores_committed(thread_state& t) override { m_.async.commit_stores(model_of(t)); }
   void bulk_stores_waited(thread_state& t, int groups_left, machine::bulk_done what) override {
-    m_.async.wait_stores(model_of(t), groups_left, what == machine::bulk_done::written ? stores::written : stores::read);
+    m_.async.wait_stores(model_of(t), groups_left,
+                         what == machine::bulk_done::written ? stores::written : stores::read);
   }
   void proxy_fence(thread_state& t, machine::proxy of) override {
     if (of == machine::proxy::both)
@@ -169,11 +189,15 @@ class model_observer final : public cpu_detail::observer {
     const bool may_fail = step.what == atomic_update::compare_exchange && m_.memory.follows(p, bytes);
     machine::next_scope = step.reach;
     const bool fails = may_fail && std::memcmp(p, &expected, bytes) != 0;
-    m_.atomic(p, bytes, fails ? atomic_kind::load : atomic_kind::update, static_cast<order>(step.how), t.code);
+    m_.atomic(p, bytes, fails ? atomic_kind::load : atomic_kind::update, static_cast<order>(step.how),
+              t.code);
   }
 
-  void read_by_verb(thread_state& t, const void* from, std::size_t bytes) override { m_.access(from, bytes, access_kind::read, t.code); }
-  void matrix_issued(std::span<thread_state* const> warp, std::span<const std::span<const unsigned char>> reads,
+  void read_by_verb(thread_state& t, const void* from, std::size_t bytes) override {
+    m_.access(from, bytes, access_kind::read, t.code);
+  }
+  void matrix_issued(std::span<thread_state* const> warp,
+                     std::span<const std::span<const unsigned char>> reads,
                      cpu_detail::place where) override {
     m_.async.issue_matrix(models_of(warp), reads, at(*warp.front(), where));
   }
@@ -188,8 +212,12 @@ class model_observer final : public cpu_detail::observer {
   std::uint64_t begun() const { return begun_; }  // blocks of the last launch
 
  private:
-  std::uint32_t number_of(const cpu_detail::cluster_state& c) const { return clusters_before_ + static_cast<std::uint32_t>(c.number) + 1; }
-  place_number at(const thread_state& t, cpu_detail::place where) { return m_.places.number_of(t.code, where); }
+  std::uint32_t number_of(const cpu_detail::cluster_state& c) const {
+    return clusters_before_ + static_cast<std::uint32_t>(c.number) + 1;
+  }
+  place_number at(const thread_state& t, cpu_detail::place where) {
+    return m_.places.number_of(t.code, where);
+  }
   std::span<thread_model* const> models_of(std::span<thread_state* const> threads) {
     meeting_.clear();
     for (thread_state* t : threads) meeting_.push_back(&model_of(*t));
@@ -224,10 +252,12 @@ class checking_executor final : public executor {
   void* allocate(std::size_t bytes) const override { return m_.memory.allocate(bytes); }
   void deallocate(void* memory) const noexcept override { m_.memory.free(memory); }
   void copy_in(void* device, const void* host, std::size_t bytes, stream on) const override {
-    if (m_.host_access(device, bytes, access_kind::write, on, "copy to the device") && bytes > 0) std::memcpy(device, host, bytes);
+    if (m_.host_access(device, bytes, access_kind::write, on, "copy to the device") && bytes > 0)
+      std::memcpy(device, host, bytes);
   }
   void copy_out(void* host, const void* device, std::size_t bytes, stream on) const override {
-    if (m_.host_access(device, bytes, access_kind::read, on, "copy from the device") && bytes > 0) std::memcpy(host, device, bytes);
+    if (m_.host_access(device, bytes, access_kind::read, on, "copy from the device") && bytes > 0)
+      std::memcpy(host, device, bytes);
   }
   void copy(void* to, const void* from, std::size_t bytes, stream on) const override {
     const bool readable = m_.host_access(from, bytes, access_kind::read, on, "copy on the device");
@@ -287,12 +317,16 @@ class checking_executor final : public executor {
 std::shared_ptr<executor> make_checking_executor(const cpu_options& options, model& m) {
   return std::make_shared<checking_executor>(options, m);
 }
-void schedule_as(executor& on, const cpu_options& options) { dynamic_cast<checking_executor&>(on).schedule_as(options); }
+void schedule_as(executor& on, const cpu_options& options) {
+  dynamic_cast<checking_executor&>(on).schedule_as(options);
+}
 model& model_of(const executor& on) { return dynamic_cast<const checking_executor&>(on).followed(); }
 unsigned seed_of(const executor& on) { return dynamic_cast<const checking_executor&>(on).seed(); }
 void choose_blocks(const executor& on, std::vector<std::uint64_t> chosen, std::uint64_t most_accesses) {
   dynamic_cast<const checking_executor&>(on).choose_blocks(std::move(chosen), most_accesses);
 }
-std::uint64_t blocks_begun(const executor& on) { return dynamic_cast<const checking_executor&>(on).blocks_begun(); }
+std::uint64_t blocks_begun(const executor& on) {
+  return dynamic_cast<const checking_executor&>(on).blocks_begun();
+}
 
 }  // namespace antiphase::checker_detail

@@ -14,8 +14,8 @@ std::shared_ptr<executor> make_checking_executor(const cpu_options& options, mod
 void schedule_as(executor& on, const cpu_options& options);  // its launches from now on
 model& model_of(const executor& on);
 unsigned seed_of(const executor& on);
-// Which blocks the launches from now on run, in this order, by index in the grid; none named: all, in theirs. After so many accesses of a
-// launch that the model follows (0: never) no more blocks begin.
+// Which blocks the launches from now on run, in this order, by index in the grid; none named: all, in theirs.
+// After so many accesses of a launch that the model follows (0: never) no more blocks begin.
 void choose_blocks(const executor& on, std::vector<std::uint64_t> chosen, std::uint64_t most_accesses);
 std::uint64_t blocks_begun(const executor& on);  // of the last launch
 

@@ -20,7 +20,8 @@ void finding_list::say(const std::string& what) {
   if (std::ranges::find(notes_, what) == notes_.end()) notes_.push_back(what);
 }
 
-run_finding* finding_list::fresh_entry(finding_kind kind, place_number at, std::optional<place_number> earlier) {
+run_finding* finding_list::fresh_entry(finding_kind kind, place_number at,
+                                       std::optional<place_number> earlier) {
   const auto [i, fresh] = entries_.try_emplace({kind, at, earlier.value_or(~0u)}, all_.size());
   if (fresh) {
     run_finding& f = all_.emplace_back();
@@ -50,13 +51,15 @@ run_finding* finding_list::report(const accessor& w, const conflict& c) {
                         .earlier = {},
                         .memory = c.offset == shadow::outside ? 0 : memory_.lowest() + c.offset};
   if (earlier)
-    q.earlier = {{c.write != nullptr ? c.write->block : c.read->block, f->what.earlier->thread}, *earlier, f->what.earlier->action};
+    q.earlier = {{c.write != nullptr ? c.write->block : c.read->block, f->what.earlier->thread},
+                 *earlier,
+                 f->what.earlier->action};
   f->drawn = clocks_.log->taken(q);
   return f;
 }
 
-void finding_list::note(finding_kind kind, const std::string& of_kernel, place_number at, finding_side by, std::string memory,
-                        std::string missing, const question& shown) {
+void finding_list::note(finding_kind kind, const std::string& of_kernel, place_number at, finding_side by,
+                        std::string memory, std::string missing, const question& shown) {
   run_finding* const f = fresh_entry(kind, at, {});
   if (f == nullptr) return;
   f->what.kernel = of_kernel;
@@ -65,14 +68,15 @@ void finding_list::note(finding_kind kind, const std::string& of_kernel, place_n
   f->what.missing = std::move(missing);
   if (clocks_.log != nullptr && shown) f->drawn = clocks_.log->taken(*shown);
 }
-void finding_list::note(finding_kind kind, const std::string& of_kernel, place_number at, std::string action, std::string memory,
-                        std::string missing, const question& shown) {
+void finding_list::note(finding_kind kind, const std::string& of_kernel, place_number at, std::string action,
+                        std::string memory, std::string missing, const question& shown) {
   finding_side by;
   by.action = std::move(action);
   note(kind, of_kernel, at, std::move(by), std::move(memory), std::move(missing), shown);
 }
 
-// who did what ------------------------------------------------------------------------------------------------------------------------
+// who did what
+// -----------------------------------------------------------------------------------------------------------
 
 namespace {
 
@@ -104,22 +108,28 @@ finding_side finding_list::side_of(const accessor& w) const {
   const char* const verb = w.kind == access_kind::read ? "read" : "write";
   std::string action(w.what);
   if (action.empty() && w.asynchronous())
-    action = fmt::format("{} of {} bytes {}", copy_name(w.by), w.bytes, w.kind == access_kind::read ? "from it" : "into it");
+    action = fmt::format("{} of {} bytes {}", copy_name(w.by), w.bytes,
+                         w.kind == access_kind::read ? "from it" : "into it");
   else if (action.empty())
     action = fmt::format("{}{} of {} bytes", atomically(w.reach), verb, w.bytes);
   finding_side side = side_in(clocks_.block(w.thread.block), w.thread.index, std::move(action));
-  if (w.thread.barriers > 0) side.when = fmt::format("after {} block barrier{}", w.thread.barriers, w.thread.barriers == 1 ? "" : "s");
-  if (w.by == actor_kind::copies) side.when += fmt::format("{}in copy group {}", side.when.empty() ? "" : ", ", w.group);
-  if (w.by == actor_kind::loads) side.when += fmt::format("{}in phase {} of its mbarrier", side.when.empty() ? "" : ", ", w.group);
+  if (w.thread.barriers > 0)
+    side.when = fmt::format("after {} block barrier{}", w.thread.barriers, w.thread.barriers == 1 ? "" : "s");
+  if (w.by == actor_kind::copies)
+    side.when += fmt::format("{}in copy group {}", side.when.empty() ? "" : ", ", w.group);
+  if (w.by == actor_kind::loads)
+    side.when += fmt::format("{}in phase {} of its mbarrier", side.when.empty() ? "" : ", ", w.group);
   return side;
 }
 
 finding_side finding_list::side_of_write(const cell& c) const {
   const block_record& b = clocks_.block(c.block);
-  if (c.writer < b.threads) return side_in(b, c.writer, std::string(atomically(static_cast<scope>(c.scope))) + "write");
+  if (c.writer < b.threads)
+    return side_in(b, c.writer, std::string(atomically(static_cast<scope>(c.scope))) + "write");
   const actor_record& a = b.actors[static_cast<std::size_t>(c.writer - b.threads)];
   finding_side side = side_in(b, a.thread, copy_name(a.kind));
-  side.when = a.kind == actor_kind::loads ? fmt::format("in phase {} of its mbarrier", c.time) : fmt::format("in group {}", c.time);
+  side.when = a.kind == actor_kind::loads ? fmt::format("in phase {} of its mbarrier", c.time)
+                                          : fmt::format("in group {}", c.time);
   return side;
 }
 
@@ -127,30 +137,39 @@ finding_side finding_list::side_of_reader(const reader& r) const {
   const block_record& b = clocks_.block(r.block);
   if (!r.by_copy())
     return side_in(b, r.unit * 32 + __builtin_ctz(r.lanes),
-                   fmt::format("{}{}", atomically(static_cast<scope>(r.scope)), r.kind == warp_wrote ? "write" : "read"));
+                   fmt::format("{}{}", atomically(static_cast<scope>(r.scope)),
+                               r.kind == warp_wrote ? "write" : "read"));
   const actor_record& a = b.actors[static_cast<std::size_t>(r.unit - b.threads)];
-  finding_side side = side_in(b, a.thread, fmt::format("{} {} it", copy_name(a.kind), r.wrote() ? "into" : "from"));
+  finding_side side =
+      side_in(b, a.thread, fmt::format("{} {} it", copy_name(a.kind), r.wrote() ? "into" : "from"));
   side.when = fmt::format("in group {}", r.time);
   return side;
 }
 
-// what is missing ---------------------------------------------------------------------------------------------------------------------
+// what is missing
+// -----------------------------------------------------------------------------------------------------------
 
 // A wait for an asynchronous operation.
-std::string finding_list::missing_wait(const thread_model& t, block_number other, const actor_record& of) const {
+std::string finding_list::missing_wait(const thread_model& t, block_number other,
+                                       const actor_record& of) const {
   const bool mine = of.thread == t.index && other == t.block;
   switch (of.kind) {
     case actor_kind::copies:
-      return mine ? "copy_async_wait that leaves fewer groups in flight (in CUDA: __pipeline_wait_prior, cp.async.wait_group)"
-                  : "copy_async_wait by the thread that copies, and a barrier after it (in CUDA: __pipeline_wait_prior, "
+      return mine ? "copy_async_wait that leaves fewer groups in flight (in CUDA: __pipeline_wait_prior, "
+                    "cp.async.wait_group)"
+                  : "copy_async_wait by the thread that copies, and a barrier after it (in CUDA: "
+                    "__pipeline_wait_prior, "
                     "cp.async.wait_group)";
     case actor_kind::loads: return "a wait for the end of the mbarrier's phase that counts the copy";
-    case actor_kind::stores_reading: return mine ? "bulk_wait_read" : "bulk_wait_read by the thread that stores, and a barrier after it";
-    case actor_kind::stores_writing: return mine ? "bulk_wait" : "bulk_wait by the thread that stores, and an order after it";
+    case actor_kind::stores_reading:
+      return mine ? "bulk_wait_read" : "bulk_wait_read by the thread that stores, and a barrier after it";
+    case actor_kind::stores_writing:
+      return mine ? "bulk_wait" : "bulk_wait by the thread that stores, and an order after it";
     case actor_kind::matrix:
       return of.thread / 32 == t.index / 32 && other == t.block
                  ? "a wait for the group of the Tensor Core operation"
-                 : "a wait for the group of the Tensor Core operation by the warp that issued it, and a barrier after it";
+                 : "a wait for the group of the Tensor Core operation by the warp that issued it, and a "
+                   "barrier after it";
     case actor_kind::thread: break;
   }
   return {};
@@ -163,24 +182,33 @@ std::string finding_list::missing_edge(const accessor& w, const conflict& c) con
   if (other < launches_.first())
     return launches_.ordered(other) ? "wait_for_previous_grid: the launch before may not have ended"
                                     : "the launches are on different streams, and nobody synchronised them";
-  const actor a = c.write != nullptr ? c.write->writer : c.read->by_copy() ? c.read->unit : static_cast<actor>(c.read->unit * 32);
-  if (a >= theirs.threads) return missing_wait(t, other, theirs.actors[static_cast<std::size_t>(a - theirs.threads)]);
+  const actor a = c.write != nullptr  ? c.write->writer
+                  : c.read->by_copy() ? c.read->unit
+                                      : static_cast<actor>(c.read->unit * 32);
+  if (a >= theirs.threads)
+    return missing_wait(t, other, theirs.actors[static_cast<std::size_t>(a - theirs.threads)]);
   const bool one_cluster = clocks_.one_cluster(other, t.block);
   const auto reach = static_cast<scope>(c.write != nullptr ? c.write->scope : c.read->scope);
   if (reach != scope{} && w.reach != scope{} && other != t.block) {
     const char* const narrow = std::min(reach, w.reach) == scope::block ? "block" : "cluster";
-    return fmt::format("{} scope does not reach another {}: {} scope", narrow, narrow, one_cluster ? "cluster" : "device");
+    return fmt::format("{} scope does not reach another {}: {} scope", narrow, narrow,
+                       one_cluster ? "cluster" : "device");
   }
-  if (other != t.block && one_cluster) return "a cluster barrier, or a release and an acquire at cluster scope, between the two";
-  if (other != t.block) return "blocks of a launch are ordered by a release and an acquire at device scope only: these, or two launches";
-  if (c.read == nullptr || c.read->wrote()) return "a block barrier, or another barrier that both take part in, between the two";
+  if (other != t.block && one_cluster)
+    return "a cluster barrier, or a release and an acquire at cluster scope, between the two";
+  if (other != t.block)
+    return "blocks of a launch are ordered by a release and an acquire at device scope only: these, or two "
+           "launches";
+  if (c.read == nullptr || c.read->wrote())
+    return "a block barrier, or another barrier that both take part in, between the two";
   if (!memory_.shared_by_variables || barriers_.any_in(clocks_.block(t.block)))
     return "a barrier between their reading and this: the slot has not been released";
   return fmt::format("{} between the two: this is written before all threads have read what was there",
                      c.read->unit == t.warp ? "a __syncwarp() or __syncthreads()" : "a __syncthreads()");
 }
 
-// which memory ------------------------------------------------------------------------------------------------------------------------
+// which memory
+// -----------------------------------------------------------------------------------------------------------
 
 std::string finding_list::describe(const accessor& w, std::size_t offset) const {
   if (offset == shadow::outside) return {};
@@ -190,13 +218,15 @@ std::string finding_list::describe(const accessor& w, std::size_t offset) const 
 std::string finding_list::describe_shared(block_number block, std::size_t offset) const {
   const block_record& own = clocks_.block(block);
   if (offset >= own.lowest && offset < own.highest)
-    return shared_place != nullptr ? shared_place(offset - own.lowest) : fmt::format("shared memory, byte {}", offset - own.lowest);
+    return shared_place != nullptr ? shared_place(offset - own.lowest)
+                                   : fmt::format("shared memory, byte {}", offset - own.lowest);
   if (offset >= own.highest && offset - own.highest < 1024)
     return fmt::format("shared memory, {} bytes behind its end", offset - own.highest);
   const block_number other = clocks_.owner_of(block, offset, 1);
   if (other == 0) return "shared memory of another block, or of none";
   const block_record& b = clocks_.block(other);
-  return fmt::format("shared memory of block ({}, {}, {}), byte {}", b.index.x, b.index.y, b.index.z, offset - b.lowest);
+  return fmt::format("shared memory of block ({}, {}, {}), byte {}", b.index.x, b.index.y, b.index.z,
+                     offset - b.lowest);
 }
 
 std::string finding_list::describe_global(std::size_t offset) const {
@@ -208,12 +238,14 @@ std::string finding_list::describe_global(std::size_t offset) const {
                     bytes = start != nullptr ? memory_.allocated(start) : 0;
   if (start != nullptr && from < bytes) {
     const void* const variable = memory_.variable_at(p);
-    if (variable != nullptr && variable_name != nullptr) return "the device's variable " + variable_name(variable);
+    if (variable != nullptr && variable_name != nullptr)
+      return "the device's variable " + variable_name(variable);
     return fmt::format("global memory, byte {} of {} allocated", from, bytes);
   }
   // Of nobody's memory: what is meant is the allocation that is closer.
   const auto named = [&](const void* a) {
-    return memory_.variable_at(a) != nullptr ? std::string("the device's variables") : fmt::format("{} allocated", memory_.allocated(a));
+    return memory_.variable_at(a) != nullptr ? std::string("the device's variables")
+                                             : fmt::format("{} allocated", memory_.allocated(a));
   };
   const std::size_t before = next != nullptr ? reinterpret_cast<std::uintptr_t>(next) - address : 0;
   if (next != nullptr && (start == nullptr || before < from - bytes))

@@ -29,7 +29,8 @@ struct run_finding {
 // asked at once.
 class finding_list {
  public:
-  finding_list(const happens_before& clocks, const launch_order& launches, mbarrier_order& barriers, const shadow& memory)
+  finding_list(const happens_before& clocks, const launch_order& launches, mbarrier_order& barriers,
+               const shadow& memory)
       : clocks_(clocks), launches_(launches), barriers_(barriers), memory_(memory) {}
   void reset();
   std::string kernel;  // whose launch is under way
@@ -43,10 +44,10 @@ class finding_list {
   // What is no conflict. `memory` and `missing` may be empty; `shown`, if given, is what a drawn schedule
   // shows of it.
   using question = std::optional<event_log::question>;
-  void note(finding_kind kind, const std::string& of_kernel, place_number at, finding_side by, std::string memory, std::string missing,
-            const question& shown = {});
-  void note(finding_kind kind, const std::string& of_kernel, place_number at, std::string action, std::string memory, std::string missing,
-            const question& shown = {});
+  void note(finding_kind kind, const std::string& of_kernel, place_number at, finding_side by,
+            std::string memory, std::string missing, const question& shown = {});
+  void note(finding_kind kind, const std::string& of_kernel, place_number at, std::string action,
+            std::string memory, std::string missing, const question& shown = {});
   finding_side side_of(const accessor& w) const;
   finding_side side_of_write(const cell& c) const;
   std::vector<run_finding>& all() { return all_; }
@@ -56,7 +57,8 @@ class finding_list {
   const std::vector<std::string>& notes() const { return notes_; }
 
  private:
-  run_finding* fresh_entry(finding_kind kind, place_number at, std::optional<place_number> earlier);  // null: it is not
+  // null: it is not
+  run_finding* fresh_entry(finding_kind kind, place_number at, std::optional<place_number> earlier);
   finding_side side_of_reader(const reader& r) const;
   std::string missing_edge(const accessor& w, const conflict& c) const;
   std::string missing_wait(const thread_model& t, block_number other, const actor_record& of) const;

@@ -36,7 +36,8 @@ void happens_before::write_down_wait(const thread_model& t, const char* what, co
   if (log != nullptr) log->order({t.block, t.index}, event_kind::wait, what, done);
 }
 
-// blocks ------------------------------------------------------------------------------------------------------------------------------
+// blocks
+// -----------------------------------------------------------------------------------------------------------
 
 block_number happens_before::add_block(block_record of) {
   blocks_.push_back(std::move(of));
@@ -100,19 +101,22 @@ void happens_before::end_launch() {
 
 block_number happens_before::owner_of(block_number of_cluster, std::size_t offset, std::size_t bytes) const {
   for (const auto& b : alive_)
-    if (const block_record& r = blocks_[b->number]; one_cluster(b->number, of_cluster) && offset >= r.lowest && offset + bytes <= r.highest)
+    if (const block_record& r = blocks_[b->number];
+        one_cluster(b->number, of_cluster) && offset >= r.lowest && offset + bytes <= r.highest)
       return b->number;
   return 0;
 }
 
-// knowing -----------------------------------------------------------------------------------------------------------------------------
+// knowing
+// -----------------------------------------------------------------------------------------------------------
 
 void happens_before::learn(thread_model& t, knowledge_ptr known) {
   t.floor = known->own->floor;
   t.known = std::move(known);
 }
 
-void happens_before::learn_also(thread_model& t, by_reach knowledge::*what, std::size_t by, const knowledge_ptr& more) {
+void happens_before::learn_also(thread_model& t, by_reach knowledge::*what, std::size_t by,
+                                const knowledge_ptr& more) {
   const knowledge_ptr& known = ((*t.known).*what)[by];
   const knowledge_ptr all = join(known, more, t.block);
   if (all == known) return;
@@ -124,7 +128,8 @@ void happens_before::learn_also(thread_model& t, by_reach knowledge::*what, std:
 bool happens_before::knows(const thread_model& t, block_number block, actor a, stamp time) const {
   if (block < launches_.first_visible()) return true;
   if (block < launches_.first())
-    return launches_.ordered(block) && (!launches_.overlapped(block) || t.known->of(launches_.previous()) != nullptr);
+    return launches_.ordered(block) &&
+           (!launches_.overlapped(block) || t.known->of(launches_.previous()) != nullptr);
   const block_record& r = blocks_[block];
   const bool is_thread = a < r.threads;
   if (block == t.block) {
@@ -137,7 +142,8 @@ bool happens_before::knows(const thread_model& t, block_number block, actor a, s
   return is_thread ? time <= v->of_thread(a) : time <= v->of_copies(static_cast<std::size_t>(a - r.threads));
 }
 
-bool happens_before::knows_fenced(const thread_model& t, space in, block_number block, actor a, stamp time) const {
+bool happens_before::knows_fenced(const thread_model& t, space in, block_number block, actor a,
+                                  stamp time) const {
   if (block < launches_.first()) return true;
   const block_record& r = blocks_[block];
   const bool is_thread = a < r.threads;
@@ -148,7 +154,9 @@ bool happens_before::knows_fenced(const thread_model& t, space in, block_number 
   }
   for (const knowledge* k : {own.known.get(), t.known->fenced[in].get()}) {
     const view* v = k != nullptr ? k->of(block) : nullptr;
-    if (v != nullptr && time <= (is_thread ? v->of_thread(a) : v->of_copies(static_cast<std::size_t>(a - r.threads)))) return true;
+    if (v != nullptr &&
+        time <= (is_thread ? v->of_thread(a) : v->of_copies(static_cast<std::size_t>(a - r.threads))))
+      return true;
   }
   return false;
 }
@@ -173,7 +181,8 @@ bool happens_before::host_acquired(block_number block, actor a, stamp time) cons
   return v != nullptr && a < blocks_[block].threads && time <= v->of_thread(a);
 }
 
-// passing on --------------------------------------------------------------------------------------------------------------------------
+// passing on
+// -----------------------------------------------------------------------------------------------------------
 
 namespace {
 
@@ -200,7 +209,8 @@ knowledge_ptr fenced_by(const thread_model& t, space in) {
   if (own.known == nullptr) return nullptr;
   const auto v = make<view>(*own.known->own);
   set_thread(*v, t, own.time);
-  if (t.copies.number != 0) raise(v->copies, static_cast<std::size_t>(t.copies.number - t.block_threads), own.copies);
+  if (t.copies.number != 0)
+    raise(v->copies, static_cast<std::size_t>(t.copies.number - t.block_threads), own.copies);
   const auto k = knowledge_of(t.block, v);
   k->others = own.known->others;
   return k;
@@ -221,7 +231,8 @@ knowledge_ptr fenced_together(std::span<thread_model* const> threads, space in) 
     const proxy_fenced& own = t->fenced[in];
     if (own.known == nullptr) continue;
     raise(v->threads, static_cast<std::size_t>(t->index), own.time);  // another's fence may reach further
-    if (t->copies.number != 0) raise(v->copies, static_cast<std::size_t>(t->copies.number - t->block_threads), own.copies);
+    if (t->copies.number != 0)
+      raise(v->copies, static_cast<std::size_t>(t->copies.number - t->block_threads), own.copies);
   }
   const auto passed = knowledge_of(block, v);
   passed->others = fences->others;
@@ -250,7 +261,8 @@ knowledge_ptr happens_before::publish(thread_model& t) {
 
 void happens_before::release(thread_model& t, knowledge_ptr& into, const char* what) {
   if (what != nullptr) write_down(t, what);
-  block(t.block).published |= block(t.block).cluster != 0;  // what it is released to may be the cluster's, or another block's
+  // what it is released to may be the cluster's, or another block's
+  block(t.block).published |= block(t.block).cluster != 0;
   into = join(into, publish(t), into != nullptr ? into->block : t.block);
 }
 void happens_before::acquire(thread_model& t, const knowledge_ptr& from, const char* what) {
@@ -290,7 +302,8 @@ void happens_before::meet(std::span<thread_model* const> threads, meeting of) {
   }
   const block_number block = threads.front()->block;
   const auto is_of_other = [&](const thread_model* t) { return t->block != block; };
-  if (blocks_[block].cluster != 0 && std::ranges::any_of(threads, is_of_other)) return meet_in_cluster(threads);
+  if (blocks_[block].cluster != 0 && std::ranges::any_of(threads, is_of_other))
+    return meet_in_cluster(threads);
   knowledge_ptr known = threads.front()->known;
   const knowledge* last_known = known.get();
   by_space<bool> fenced{};
@@ -329,7 +342,8 @@ void happens_before::meet(std::span<thread_model* const> threads, meeting of) {
   }
 }
 
-// asynchronous actors -----------------------------------------------------------------------------------------------------------------
+// asynchronous actors
+// -----------------------------------------------------------------------------------------------------------
 
 actor happens_before::add_actor(block_number of, actor_record a) {
   block_record& r = block(of);

@@ -15,7 +15,8 @@ namespace antiphase::checker_detail {
 
 class event_log;
 
-enum class order : std::uint8_t { relaxed, acquire, release, both, total };  // as `ordering`; total: a fence of sequential consistency
+// as `ordering`; total: a fence of sequential consistency
+enum class order : std::uint8_t { relaxed, acquire, release, both, total };
 
 // An asynchronous actor of a block, which knows what its issuer knew, and of which others know how far it is
 // done.
@@ -32,7 +33,8 @@ struct block_record {
   std::uint32_t lowest = 0, highest = 0;  // its shared memory, as offsets
   bool ended = false;
   bool published = false;  // others can know of it: a release at more than block scope
-  int met = 0;             // how often one of its threads has waited at the cluster's barrier: once, and all of its blocks have begun
+  // how often one of its threads has waited at the cluster's barrier: once, and all of its blocks have begun
+  int met = 0;
   std::vector<actor_record> actors;
 };
 
@@ -44,14 +46,17 @@ struct own_actor {
   stamp last_used = 0;  // the last group that holds anything
   stamp tracked = 0;    // groups that an mbarrier waits for
   place_number last_place = 0;
-  std::vector<stamp> parts;  // counted as groups, but closed by an mbarrier that began to wait: they belong to the group behind them
+  // counted as groups, but closed by an mbarrier that began to wait: they belong to the group behind them
+  std::vector<stamp> parts;
 
   void wait(int groups_left);
   bool in_flight() const { return number != 0 && last_used > std::max(waited, tracked); }
 };
 
 using by_reach = std::array<knowledge_ptr, 3>;  // of block, cluster, and device scope or wider
-inline std::size_t circles_of(scope reach) { return std::min<std::size_t>(static_cast<std::size_t>(reach), 3); }
+inline std::size_t circles_of(scope reach) {
+  return std::min<std::size_t>(static_cast<std::size_t>(reach), 3);
+}
 
 // What a thread's atomic operations on one location have begun: a release before a relaxed write there is a
 // release pattern, a relaxed read before an acquire there an acquire pattern (PTX ISA, memory consistency
@@ -97,11 +102,13 @@ struct thread_model {
   by_reach released;                               // by fences, for relaxed stores to come
   by_reach acquirable;                             // read by relaxed loads, for a fence to come
   std::map<std::uintptr_t, begun_patterns> begun;  // by location
-  knowledge_ptr heard;  // read by relaxed loads of threads that this one has met since: no order, but no old values
+  // read by relaxed loads of threads that this one has met since: no order, but no old values
+  knowledge_ptr heard;
   own_actor copies, stores_read, stores_written, matrix;
-  std::map<std::uintptr_t, std::uint64_t> seen;  // the latest atomic write that it has seen, by location: its number
-  int barriers = 0;                              // of the block, passed
-  int met = 0;                                   // of the cluster
+  // the latest atomic write that it has seen, by location: its number
+  std::map<std::uintptr_t, std::uint64_t> seen;
+  int barriers = 0;  // of the block, passed
+  int met = 0;       // of the cluster
   lane_writes written;
   bool misled = false;  // it has read what blocks that were left out may have been to write
 
@@ -143,7 +150,9 @@ class happens_before {
   bool knows(const thread_model& t, block_number block, actor a, stamp time) const;
   bool knows_fenced(const thread_model& t, space in, block_number block, actor a, stamp time) const;
   bool has_begun(const thread_model& t, block_number other) const;
-  bool one_cluster(block_number a, block_number b) const { return blocks_[a].cluster != 0 && blocks_[a].cluster == blocks_[b].cluster; }
+  bool one_cluster(block_number a, block_number b) const {
+    return blocks_[a].cluster != 0 && blocks_[a].cluster == blocks_[b].cluster;
+  }
   bool strong(scope a, block_number block_a, scope b, block_number block_b) const;
   bool host_acquired(block_number block, actor a, stamp time) const;
   void host_learns(const knowledge_ptr& more) { host_known_ = join(host_known_, more, 0); }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the compiler calls for every access to memory in an instrumented kernel: ThreadSanitizer's interface, our rules. This file is not
-// instrumented itself, and libtsan is not linked.
+// What the compiler calls for every access to memory in an instrumented kernel: ThreadSanitizer's interface,
+// our rules. This file is not instrumented itself, and libtsan is not linked.
 #include <algorithm>
 #include <cstring>
 
@@ -10,9 +10,9 @@ namespace antiphase::checker_detail {
 
 namespace {
 
-// Most accesses need no more than this: reads of what has been read before at the same time and place, by the same warp or another of the
-// block, and writes to what all know that touched it before. Most others are the first of their kind, which find nothing. Everything else,
-// and every finding, is for model::access().
+// Most accesses need no more than this: reads of what has been read before at the same time and place, by the
+// same warp or another of the block, and writes to what all know that touched it before. Most others are the
+// first of their kind, which find nothing. Everything else, and every finding, is for model::access().
 [[gnu::always_inline]] inline bool quick_read(model& m, const void* p, std::size_t words, const void* code) {
   const std::size_t offset = reinterpret_cast<std::uintptr_t>(p) - m.memory.lowest();
   if (offset >= m.memory.size()) return m.host.stack.holds(reinterpret_cast<std::uintptr_t>(p));
@@ -24,7 +24,8 @@ namespace {
   std::uint32_t before = t.lane;  // still its bit at the end: it has read all of them here already
   for (const cell* end = c + words; c < end; ++c) {
     reader& r = c->first;
-    const bool first = r.block == t.block && r.unit == t.warp && r.kind == warp_reads && r.scope == 0 && r.time == now && r.place == place;
+    const bool first = r.block == t.block && r.unit == t.warp && r.kind == warp_reads && r.scope == 0 &&
+                       r.time == now && r.place == place;
     reader_group* g = nullptr;
     if (!first || r.lanes == 0) {
       if (c->more == 0 || c->state == cell_state::split) return false;
@@ -62,10 +63,12 @@ namespace {
   return true;
 }
 
-[[gnu::always_inline]] inline bool reads_quickly(model& m, const void* p, std::size_t bytes, const void* code) {
+[[gnu::always_inline]] inline bool reads_quickly(model& m, const void* p, std::size_t bytes,
+                                                 const void* code) {
   return m.current() != nullptr && (quick_read(m, p, bytes / 4, code) || m.reads_anew(p, bytes, code));
 }
-[[gnu::always_inline]] inline bool writes_quickly(model& m, const void* p, std::size_t bytes, const void* code) {
+[[gnu::always_inline]] inline bool writes_quickly(model& m, const void* p, std::size_t bytes,
+                                                  const void* code) {
   return m.current() != nullptr && (quick_write(m, p, bytes / 4, code) || m.writes_anew(p, bytes, code));
 }
 
@@ -94,12 +97,14 @@ template <std::size_t Bytes> [[gnu::always_inline]] inline void write(const void
 void relaxed_volatile(model& m, const void* p, std::size_t bytes, atomic_kind kind, const void* code) {
   for (std::size_t done = 0; done < bytes; done += 8) {
     machine::next_scope = scope::system;
-    m.atomic(static_cast<const unsigned char*>(p) + done, std::min<std::size_t>(bytes - done, 8), kind, order::relaxed, code);
+    m.atomic(static_cast<const unsigned char*>(p) + done, std::min<std::size_t>(bytes - done, 8), kind,
+             order::relaxed, code);
   }
 }
 void read_volatile(const void* p, std::size_t bytes, const void* code) {
   model* m = active;
-  if (m == nullptr || m->current() == nullptr || !m->memory.follows(p)) return any(p, bytes, access_kind::read, code);
+  if (m == nullptr || m->current() == nullptr || !m->memory.follows(p))
+    return any(p, bytes, access_kind::read, code);
   m->old.put_back();
   m->loops.comes_to_atomic(p, atomic_kind::load, code);
   std::uint64_t words[2] = {};
@@ -110,13 +115,15 @@ void read_volatile(const void* p, std::size_t bytes, const void* code) {
     return m->old.lend(p, bytes, words[0]);
   }
   std::memcpy(words, p, bytes);
-  m->loops.looked(p, words[0] + 3 * words[1], code);  // others may go first; the load itself comes behind this function
+  // others may go first; the load itself comes behind this function
+  m->loops.looked(p, words[0] + 3 * words[1], code);
   relaxed_volatile(*m, p, bytes, atomic_kind::load, code);
   m->lockstep.read(*m->current(), p, m->places.number_of_code(code));
 }
 void write_volatile(const void* p, std::size_t bytes, const void* code) {
   model* m = active;
-  if (m == nullptr || m->current() == nullptr || !m->memory.follows(p)) return any(p, bytes, access_kind::write, code);
+  if (m == nullptr || m->current() == nullptr || !m->memory.follows(p))
+    return any(p, bytes, access_kind::write, code);
   m->old.put_back();
   m->loops.comes_to_atomic(p, atomic_kind::store, code);
   relaxed_volatile(*m, p, bytes, atomic_kind::store, code);
@@ -152,7 +159,8 @@ void comes_to_atomic(const volatile void* p, atomic_kind kind, const void* code)
 void atomic(const volatile void* p, std::size_t bytes, atomic_kind kind, int how, const void* code) {
   if (model* m = active) m->atomic(const_cast<const void*>(p), bytes, kind, of(how), code);
 }
-// After the operation, which has found `value`: a load, or an update. One that leaves what it found may be a loop's that waits.
+// After the operation, which has found `value`: a load, or an update. One that leaves what it found may be a
+// loop's that waits.
 template <class T> T found(const volatile T* p, T value, const void* code) {
   model* m = active;
   if (m == nullptr || m->current() == nullptr) return value;
@@ -162,7 +170,8 @@ template <class T> T found(const volatile T* p, T value, const void* code) {
     m->loops.wrote(const_cast<const T*>(p));
   return value;
 }
-// Whether a load brings what stood there before a write that nothing has told its thread of. One of sequential consistency does not.
+// Whether a load brings what stood there before a write that nothing has told its thread of. One of
+// sequential consistency does not.
 template <class T> bool brings_old(const volatile T* p, int how, const void* code, T& value) {
   model* m = active;
   if (m == nullptr || m->current() == nullptr || sizeof(T) > 8 || how == __ATOMIC_SEQ_CST) return false;
@@ -215,7 +224,8 @@ ACCESS(8)
 ACCESS(16)
 #undef ACCESS
 
-// The same under names that a loaded program's own, which pass over what nobody follows, go on to (plain/compile.cpp).
+// The same under names that a loaded program's own, which pass over what nobody follows, go on to
+// (plain/compile.cpp).
 #define ACCESS(bytes)                                                                       \
   void antiphase_checked_read##bytes(void* p) __attribute__((alias("__tsan_read" #bytes))); \
   void antiphase_checked_write##bytes(void* p) __attribute__((alias("__tsan_write" #bytes)));
@@ -258,52 +268,57 @@ int antiphase_checked_memcmp(const void* a, const void* b, std::size_t bytes) {
     atomic(p, sizeof(type), atomic_kind::update, how, CODE);                       \
     return found(p, operation(p, value, __ATOMIC_SEQ_CST), CODE);                  \
   }
-#define ATOMIC(bits, type)                                                                                        \
-  type __tsan_atomic##bits##_load(const volatile type* p, int how) {                                              \
-    comes_to_atomic(p, atomic_kind::load, CODE);                                                                  \
-    if (type old = 0; brings_old<type>(p, how, CODE, old)) return old;                                            \
-    atomic(p, sizeof(type), atomic_kind::load, how, CODE);                                                        \
-    return found<type>(p, __atomic_load_n(p, __ATOMIC_SEQ_CST), CODE);                                            \
-  }                                                                                                               \
-  void __tsan_atomic##bits##_store(volatile type* p, type value, int how) {                                       \
-    comes_to_atomic(p, atomic_kind::store, CODE);                                                                 \
-    atomic(p, sizeof(type), atomic_kind::store, how, CODE);                                                       \
-    __atomic_store_n(p, value, __ATOMIC_SEQ_CST);                                                                 \
-    stored(p);                                                                                                    \
-  }                                                                                                               \
-  FETCH(bits, type, add, __atomic_fetch_add)                                                                      \
-  FETCH(bits, type, sub, __atomic_fetch_sub)                                                                      \
-  FETCH(bits, type, and, __atomic_fetch_and)                                                                      \
-  FETCH(bits, type, or, __atomic_fetch_or)                                                                        \
-  FETCH(bits, type, xor, __atomic_fetch_xor)                                                                      \
-  FETCH(bits, type, nand, __atomic_fetch_nand)                                                                    \
-  type __tsan_atomic##bits##_exchange(volatile type* p, type value, int how) {                                    \
-    comes_to_atomic(p, atomic_kind::update, CODE);                                                                \
-    atomic(p, sizeof(type), atomic_kind::update, how, CODE);                                                      \
-    return found<type>(p, __atomic_exchange_n(p, value, __ATOMIC_SEQ_CST), CODE);                                 \
-  }                                                                                                               \
-  int __tsan_atomic##bits##_compare_exchange_strong(volatile type* p, type* expected, type value, int how, int) { \
-    comes_to_atomic(p, atomic_kind::update, CODE);                                                                \
-    const bool will_write = __atomic_load_n(p, __ATOMIC_SEQ_CST) == *expected;                                    \
-    atomic(p, sizeof(type), will_write ? atomic_kind::update : atomic_kind::load, how, CODE);                     \
-    const bool done = __atomic_compare_exchange_n(p, expected, value, false, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST); \
-    found<type>(p, *expected, CODE);                                                                              \
-    return done;                                                                                                  \
-  }                                                                                                               \
-  int __tsan_atomic##bits##_compare_exchange_weak(volatile type* p, type* expected, type value, int how, int) {   \
-    comes_to_atomic(p, atomic_kind::update, CODE);                                                                \
-    const bool will_write = __atomic_load_n(p, __ATOMIC_SEQ_CST) == *expected;                                    \
-    atomic(p, sizeof(type), will_write ? atomic_kind::update : atomic_kind::load, how, CODE);                     \
-    const bool done = __atomic_compare_exchange_n(p, expected, value, false, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST); \
-    found<type>(p, *expected, CODE);                                                                              \
-    return done;                                                                                                  \
-  }                                                                                                               \
-  type __tsan_atomic##bits##_compare_exchange_val(volatile type* p, type expected, type value, int how, int) {    \
-    comes_to_atomic(p, atomic_kind::update, CODE);                                                                \
-    const bool will_write = __atomic_load_n(p, __ATOMIC_SEQ_CST) == expected;                                     \
-    atomic(p, sizeof(type), will_write ? atomic_kind::update : atomic_kind::load, how, CODE);                     \
-    __atomic_compare_exchange_n(p, &expected, value, false, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST);                  \
-    return found<type>(p, expected, CODE);                                                                        \
+#define ATOMIC(bits, type)                                                                                 \
+  type __tsan_atomic##bits##_load(const volatile type* p, int how) {                                       \
+    comes_to_atomic(p, atomic_kind::load, CODE);                                                           \
+    if (type old = 0; brings_old<type>(p, how, CODE, old)) return old;                                     \
+    atomic(p, sizeof(type), atomic_kind::load, how, CODE);                                                 \
+    return found<type>(p, __atomic_load_n(p, __ATOMIC_SEQ_CST), CODE);                                     \
+  }                                                                                                        \
+  void __tsan_atomic##bits##_store(volatile type* p, type value, int how) {                                \
+    comes_to_atomic(p, atomic_kind::store, CODE);                                                          \
+    atomic(p, sizeof(type), atomic_kind::store, how, CODE);                                                \
+    __atomic_store_n(p, value, __ATOMIC_SEQ_CST);                                                          \
+    stored(p);                                                                                             \
+  }                                                                                                        \
+  FETCH(bits, type, add, __atomic_fetch_add)                                                               \
+  FETCH(bits, type, sub, __atomic_fetch_sub)                                                               \
+  FETCH(bits, type, and, __atomic_fetch_and)                                                               \
+  FETCH(bits, type, or, __atomic_fetch_or)                                                                 \
+  FETCH(bits, type, xor, __atomic_fetch_xor)                                                               \
+  FETCH(bits, type, nand, __atomic_fetch_nand)                                                             \
+  type __tsan_atomic##bits##_exchange(volatile type* p, type value, int how) {                             \
+    comes_to_atomic(p, atomic_kind::update, CODE);                                                         \
+    atomic(p, sizeof(type), atomic_kind::update, how, CODE);                                               \
+    return found<type>(p, __atomic_exchange_n(p, value, __ATOMIC_SEQ_CST), CODE);                          \
+  }                                                                                                        \
+  int __tsan_atomic##bits##_compare_exchange_strong(volatile type* p, type* expected, type value, int how, \
+                                                    int) {                                                 \
+    comes_to_atomic(p, atomic_kind::update, CODE);                                                         \
+    const bool will_write = __atomic_load_n(p, __ATOMIC_SEQ_CST) == *expected;                             \
+    atomic(p, sizeof(type), will_write ? atomic_kind::update : atomic_kind::load, how, CODE);              \
+    const bool done =                                                                                      \
+        __atomic_compare_exchange_n(p, expected, value, false, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST);        \
+    found<type>(p, *expected, CODE);                                                                       \
+    return done;                                                                                           \
+  }                                                                                                        \
+  int __tsan_atomic##bits##_compare_exchange_weak(volatile type* p, type* expected, type value, int how,   \
+                                                  int) {                                                   \
+    comes_to_atomic(p, atomic_kind::update, CODE);                                                         \
+    const bool will_write = __atomic_load_n(p, __ATOMIC_SEQ_CST) == *expected;                             \
+    atomic(p, sizeof(type), will_write ? atomic_kind::update : atomic_kind::load, how, CODE);              \
+    const bool done =                                                                                      \
+        __atomic_compare_exchange_n(p, expected, value, false, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST);        \
+    found<type>(p, *expected, CODE);                                                                       \
+    return done;                                                                                           \
+  }                                                                                                        \
+  type __tsan_atomic##bits##_compare_exchange_val(volatile type* p, type expected, type value, int how,    \
+                                                  int) {                                                   \
+    comes_to_atomic(p, atomic_kind::update, CODE);                                                         \
+    const bool will_write = __atomic_load_n(p, __ATOMIC_SEQ_CST) == expected;                              \
+    atomic(p, sizeof(type), will_write ? atomic_kind::update : atomic_kind::load, how, CODE);              \
+    __atomic_compare_exchange_n(p, &expected, value, false, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST);           \
+    return found<type>(p, expected, CODE);                                                                 \
   }
 ATOMIC(8, unsigned char)
 ATOMIC(16, unsigned short)
@@ -314,7 +329,8 @@ ATOMIC(64, unsigned long)
 
 void __tsan_atomic_thread_fence(int how) {
   if (auto* m = antiphase::checker_detail::active)
-    m->fence(how == __ATOMIC_SEQ_CST ? antiphase::checker_detail::order::total : antiphase::checker_detail::of(how));
+    m->fence(how == __ATOMIC_SEQ_CST ? antiphase::checker_detail::order::total
+                                     : antiphase::checker_detail::of(how));
   __atomic_thread_fence(__ATOMIC_SEQ_CST);
 }
 void __tsan_atomic_signal_fence(int) {}

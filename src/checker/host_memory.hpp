@@ -11,7 +11,9 @@ namespace antiphase::checker_detail {
 struct address_range {
   std::uintptr_t low = 0, size = 0;
   bool holds(std::uintptr_t address) const { return address - low < size; }
-  bool holds(std::uintptr_t address, std::size_t bytes) const { return holds(address) && bytes <= size - (address - low); }
+  bool holds(std::uintptr_t address, std::size_t bytes) const {
+    return holds(address) && bytes <= size - (address - low);
+  }
 };
 
 // What a running thread may use beside the memory of the device: its stack, what it was launched with, and
@@ -35,6 +37,8 @@ struct host_memory {
 };
 
 // While the host runs.
-inline address_range everything_but(const shadow& memory) { return {memory.lowest() + memory.size(), ~memory.size() + 1}; }
+inline address_range everything_but(const shadow& memory) {
+  return {memory.lowest() + memory.size(), ~memory.size() + 1};
+}
 
 }  // namespace antiphase::checker_detail

@@ -17,7 +17,8 @@ void raise(std::vector<stamp>& to, const std::vector<stamp>& from) {
   for (std::size_t i = 0; i < from.size(); ++i) to[i] = std::max(to[i], from[i]);
 }
 void insert(std::vector<std::pair<block_number, view_ptr>>& all, block_number block, const view_ptr& v) {
-  const auto at = std::lower_bound(all.begin(), all.end(), block, [](const auto& o, block_number x) { return o.first < x; });
+  const auto at = std::lower_bound(all.begin(), all.end(), block,
+                                   [](const auto& o, block_number x) { return o.first < x; });
   if (at != all.end() && at->first == block)
     at->second = join(at->second, v);
   else
@@ -60,8 +61,8 @@ knowledge_ptr join(const knowledge_ptr& a, const knowledge_ptr& b, block_number 
     both->passed[i] = join(both->passed[i], b->passed[i], block);
     both->seen[i] = join(both->seen[i], b->seen[i], block);
   }
-  if (a != nullptr && both->own == a->own && both->others == a->others && both->fenced == a->fenced && both->passed == a->passed &&
-      both->seen == a->seen)
+  if (a != nullptr && both->own == a->own && both->others == a->others && both->fenced == a->fenced &&
+      both->passed == a->passed && both->seen == a->seen)
     return a;
   return both;
 }

@@ -8,13 +8,15 @@ namespace antiphase::checker_detail {
 namespace {
 
 bool any_has(const launch_order::launches& all, block_number b) {
-  return std::ranges::any_of(all, [&](const launch_order::past_launch& p) { return b >= p.first && b < p.last; });
+  return std::ranges::any_of(all,
+                             [&](const launch_order::past_launch& p) { return b >= p.first && b < p.last; });
 }
 
 }  // namespace
 
 bool launch_order::in_order(stream a, stream b) const {
-  return a == b || ((a == nullptr || b == nullptr) && std::ranges::find(apart_, a == nullptr ? b : a) == apart_.end());
+  return a == b ||
+         ((a == nullptr || b == nullptr) && std::ranges::find(apart_, a == nullptr ? b : a) == apart_.end());
 }
 
 bool launch_order::ordered_by_event(stream on, const past_launch& p) const {
@@ -31,7 +33,8 @@ void launch_order::begin(stream on, block_number first, overlap with_previous) {
       unordered_.push_back(p);
       first_visible_ = std::min(first_visible_, p.first);
     }
-  if (with_previous == overlap::no) std::erase_if(chain_, [&](const past_launch& p) { return on == nullptr || p.on == on; });
+  if (with_previous == overlap::no)
+    std::erase_if(chain_, [&](const past_launch& p) { return on == nullptr || p.on == on; });
   if (!chain_.empty()) first_pending_ = std::min(first_pending_, chain_.front().first);
   previous_ = 0;
   if (with_previous == overlap::no) return;
@@ -62,14 +65,17 @@ void launch_order::synchronize_default() {
 }
 void launch_order::synchronize(const launches& these) {
   for (launches* of : {&pending_, &chain_, &unsynchronised_})
-    std::erase_if(*of, [&](const past_launch& p) { return std::ranges::find(these, p.first, &past_launch::first) != these.end(); });
+    std::erase_if(*of, [&](const past_launch& p) {
+      return std::ranges::find(these, p.first, &past_launch::first) != these.end();
+    });
 }
 
 launch_order::launches launch_order::recorded(stream on) const {
   launches known;
   std::ranges::copy_if(pending_, std::back_inserter(known),
                        [&](const past_launch& p) { return in_order(on, p.on) || ordered_by_event(on, p); });
-  for (const past_launch& p : unsynchronised_)  // of the default stream: nobody else has to wait for them but the host
+  // of the default stream: nobody else has to wait for them but the host
+  for (const past_launch& p : unsynchronised_)
     if (p.on == nullptr) known.push_back(p);
   return known;
 }
@@ -79,7 +85,9 @@ void launch_order::order_after(stream on, const launches& these) {
 
 bool launch_order::ordered(block_number b) const { return !any_has(unordered_, b); }
 bool launch_order::overlapped(block_number b) const {
-  return previous_ != 0 && std::ranges::any_of(chain_, [&](const past_launch& p) { return p.on == on_ && b >= p.first && b < p.last; });
+  return previous_ != 0 && std::ranges::any_of(chain_, [&](const past_launch& p) {
+           return p.on == on_ && b >= p.first && b < p.last;
+         });
 }
 bool launch_order::unsynchronised(block_number b) const { return any_has(unsynchronised_, b); }
 

@@ -15,7 +15,8 @@ void lockstep_watch::report(const too_early& early) const {
          {.kind = finding_kind::race,
           .offset = memory_.offset_of(early.at),
           .read = &early.by,
-          .missing = "__syncwarp() between the two: lanes of a warp do not run in lockstep, and volatile does not make them"});
+          .missing = "__syncwarp() between the two: lanes of a warp do not run in lockstep, and volatile "
+                     "does not make them"});
 }
 
 void lockstep_watch::end_block(block_number of) {
@@ -28,7 +29,8 @@ void lockstep_watch::end_block(block_number of) {
 
 void lockstep_watch::read(const thread_model& t, const void* p, place_number place) {
   std::erase_if(too_early_, [&](const too_early& early) {
-    return early.at == p && early.by.block == t.block && early.by.unit == t.warp && early.by.lanes == t.lane && early.by.time == *t.time;
+    return early.at == p && early.by.block == t.block && early.by.unit == t.warp &&
+           early.by.lanes == t.lane && early.by.time == *t.time;
   });
   if (t.block_threads < 2 || reads_.size() >= most_reads) return;
   reads_[key_of(p, t.warp)][static_cast<std::size_t>(t.index % 32)] = {++accesses_, t.block, *t.time, place};
@@ -39,7 +41,9 @@ void lockstep_watch::write(thread_model& t, const void* p, std::size_t bytes, pl
     for (int lane = 0; lane < 32; ++lane) {
       const lane_read& read = at->second[static_cast<std::size_t>(lane)];
       const int other = t.warp * 32 + lane;
-      if (read.block != t.block || other == t.index || clocks_.knows(t, t.block, static_cast<actor>(other), read.time)) continue;
+      if (read.block != t.block || other == t.index ||
+          clocks_.knows(t, t.block, static_cast<actor>(other), read.time))
+        continue;
       const lane_writes& theirs = (&t)[other - t.index].written;
       if (theirs.time != read.time) continue;
       const auto same = std::ranges::find(theirs.first, place, &lane_writes::write::place);
@@ -58,7 +62,8 @@ void lockstep_watch::write(thread_model& t, const void* p, std::size_t bytes, pl
     mine.first.clear();
   }
   mine.last = ++accesses_;
-  if (std::ranges::find(mine.first, place, &lane_writes::write::place) == mine.first.end()) mine.first.push_back({place, mine.last, p});
+  if (std::ranges::find(mine.first, place, &lane_writes::write::place) == mine.first.end())
+    mine.first.push_back({place, mine.last, p});
 }
 
 }  // namespace antiphase::checker_detail

@@ -47,7 +47,8 @@ class loop_watch {
   }
 
  private:
-  static constexpr std::uint64_t patience = 64;  // with reads that bring nothing new; each counts for one look
+  // with reads that bring nothing new; each counts for one look
+  static constexpr std::uint64_t patience = 64;
   const shadow& memory_;
   std::uint64_t read_again_ = 0;  // since the thread was taken
 };

@@ -11,13 +11,15 @@ std::vector<mbarrier_order::counted_copy> mbarrier_order::end_block(const block_
   for (auto i = first(r); i != behind(r); ++i) {
     const counted_copy& c = i->second.last;
     if (i->second.last_load <= i->second.waited) continue;
-    if (c.tracked == 0 || b.threads[static_cast<std::size_t>(c.thread)].copies.waited < c.tracked) unwaited.push_back(c);
+    if (c.tracked == 0 || b.threads[static_cast<std::size_t>(c.thread)].copies.waited < c.tracked)
+      unwaited.push_back(c);
   }
   all_.erase(first(r), behind(r));
   return unwaited;
 }
 
-// its word ----------------------------------------------------------------------------------------------------------------------------
+// its word
+// -----------------------------------------------------------------------------------------------------------
 
 void mbarrier_order::init(const thread_model& t, const void* word) {
   mbarrier& b = at(word);
@@ -37,7 +39,8 @@ void mbarrier_order::fence(const thread_model& t) {
 void mbarrier_order::arrive_in_cluster(const thread_model& t) {
   const block_record& r = clocks_.block(t.block);
   for (auto i = first(r); i != behind(r); ++i)
-    if (mbarrier& b = i->second; b.initialised_by == t.index && b.init_fenced && b.told == 0) b.told = t.met + 1;
+    if (mbarrier& b = i->second; b.initialised_by == t.index && b.init_fenced && b.told == 0)
+      b.told = t.met + 1;
 }
 void mbarrier_order::met_in_cluster(thread_model& t) {
   int& met = clocks_.block(t.block).met;
@@ -48,10 +51,12 @@ bool mbarrier_order::told_of(const thread_model& t, const void* word) {
   const std::uint32_t offset = offset_of(word);
   const block_record& own = clocks_.block(t.block);
   const bool of_other = offset < own.lowest || offset >= own.highest;
-  return of_other && b.told != 0 && own.met >= b.told && clocks_.owner_of(t.block, offset, sizeof(std::uint64_t)) != 0;
+  return of_other && b.told != 0 && own.met >= b.told &&
+         clocks_.owner_of(t.block, offset, sizeof(std::uint64_t)) != 0;
 }
 
-// phases ------------------------------------------------------------------------------------------------------------------------------
+// phases
+// -----------------------------------------------------------------------------------------------------------
 
 void mbarrier_order::end_phase(const void* word) {
   mbarrier& b = at(word);
@@ -71,7 +76,8 @@ void mbarrier_order::wait(thread_model& t, const void* word) {
 
 stamp mbarrier_order::track_copies(thread_model& t, const void* word) {
   own_actor& c = t.copies;
-  if (c.last_used > c.closed) c.parts.push_back(++c.closed);  // what the thread copies from now on is another part of its group
+  // what the thread copies from now on is another part of its group
+  if (c.last_used > c.closed) c.parts.push_back(++c.closed);
   c.tracked = c.closed;
   if (c.last_used <= c.waited) return c.closed;
   mbarrier& b = at(word);
@@ -82,7 +88,8 @@ stamp mbarrier_order::track_copies(thread_model& t, const void* word) {
 void mbarrier_order::arrive_with_copies(const thread_model& t, const void* word, stamp tracked) {
   if (t.copies.number == 0) return;
   knowledge_ptr& arrived = at(word).arrived;
-  arrived = join(arrived, clocks_.landed(t.block, t.copies.number, tracked), arrived != nullptr ? arrived->block : t.block);
+  arrived = join(arrived, clocks_.landed(t.block, t.copies.number, tracked),
+                 arrived != nullptr ? arrived->block : t.block);
 }
 
 // The copies that threads of a block start and an mbarrier counts, of this block or another, are one actor of

@@ -32,7 +32,8 @@ class mbarrier_order {
   std::vector<counted_copy> end_block(const block_model& b);
 
   void init(const thread_model& t, const void* word);
-  void fence(const thread_model& t);  // fence.mbarrier_init: of what the thread did, only that it has initialised barriers
+  // fence.mbarrier_init: of what the thread did, only that it has initialised barriers
+  void fence(const thread_model& t);
   // Whether the thread knows of another block's barrier that it is initialised, though nothing was released.
   bool told_of(const thread_model& t, const void* word);
   // At the cluster's barrier: it arrives, whether or not that releases anything; it has waited, for whatever
@@ -40,7 +41,9 @@ class mbarrier_order {
   void arrive_in_cluster(const thread_model& t);
   void met_in_cluster(thread_model& t);
 
-  void arrive(thread_model& t, const void* word) { clocks_.release(t, at(word).arrived, "arrives at an mbarrier"); }
+  void arrive(thread_model& t, const void* word) {
+    clocks_.release(t, at(word).arrived, "arrives at an mbarrier");
+  }
   void end_phase(const void* word);
   void wait(thread_model& t, const void* word);
   // An arrival that follows when this thread's copies so far have landed: their number, and when it is there.
@@ -64,14 +67,17 @@ class mbarrier_order {
     std::vector<counted> loads;  // the copies it counts
     stamp phase = 0;             // phases ended
     int initialised_by = -1;
-    bool init_fenced = false;         // the copy engine sees it initialised
-    int told = 0;                     // the cluster's barrier, counted from 1, behind which its other blocks know that; 0: none
+    bool init_fenced = false;  // the copy engine sees it initialised
+    // the cluster's barrier, counted from 1, behind which its other blocks know that; 0: none
+    int told = 0;
     stamp last_load = 0, waited = 0;  // phases: that counts the last copy, that somebody has seen the end of
     counted_copy last;
   };
   using mbarriers = std::map<std::uint32_t, mbarrier>;
 
-  std::uint32_t offset_of(const void* word) const { return static_cast<std::uint32_t>(reinterpret_cast<std::uintptr_t>(word) - lowest_); }
+  std::uint32_t offset_of(const void* word) const {
+    return static_cast<std::uint32_t>(reinterpret_cast<std::uintptr_t>(word) - lowest_);
+  }
   mbarrier& at(const void* word) { return all_[offset_of(word)]; }
   mbarriers::iterator first(const block_record& b) { return all_.lower_bound(b.lowest); }
   mbarriers::iterator behind(const block_record& b) { return all_.lower_bound(b.highest); }

@@ -13,7 +13,8 @@ model::model() {
   history.takes_long = [this] {
     if (history.stop == nullptr) return;
     findings.say(
-        fmt::format("runs were ended within kernel {}, where they had taken long: what comes behind that is not judged. --blocks all does "
+        fmt::format("runs were ended within kernel {}, where they had taken long: what comes behind that is "
+                    "not judged. --blocks all does "
                     "not end them",
                     findings.kernel));
     history.effort.most = 0;
@@ -38,9 +39,11 @@ void model::reset() {
   schedule_begins = nullptr;
 }
 
-// launches, blocks, threads -----------------------------------------------------------------------------------------------------------
+// launches, blocks, threads
+// -----------------------------------------------------------------------------------------------------------
 
-void model::begin_launch(const char* kernel, const void* params, std::size_t params_bytes, stream on, overlap with_previous) {
+void model::begin_launch(const char* kernel, const void* params, std::size_t params_bytes, stream on,
+                         overlap with_previous) {
   if (clocks.log != nullptr) clocks.log->begin_launch();
   findings.kernel = kernel;
   misled_before_ = history.misled();  // what such a thread wrote may mislead whoever comes
@@ -57,8 +60,11 @@ void model::end_launch() {
   barriers.clear();
 }
 
-block_model* model::begin_block(extent3 index, int threads, unsigned char* shared, std::size_t shared_bytes, std::uint32_t cluster) {
-  if (shared_bytes > 0) memory.set(shared, shared_bytes, memory.shared_by_variables ? cell_state::nobodys : cell_state::uninitialised);
+block_model* model::begin_block(extent3 index, int threads, unsigned char* shared, std::size_t shared_bytes,
+                                std::uint32_t cluster) {
+  if (shared_bytes > 0)
+    memory.set(shared, shared_bytes,
+               memory.shared_by_variables ? cell_state::nobodys : cell_state::uninitialised);
   const auto low = static_cast<std::uint32_t>(shared - memory.shared());
   block_model* const b = clocks.begin_block({.index = index,
                                              .threads = threads,
@@ -75,22 +81,26 @@ void model::end_block(block_model& b) {
   const auto unwaited = barriers.end_block(b);
   clocks.end_block(b);
   for (const mbarrier_order::counted_copy& c : unwaited)
-    left_behind(c.block, c.thread, c.place,
-                c.tracked != 0 ? "asynchronous copy that nobody had waited for when its block ended"
-                               : "bulk load that nobody had waited for when its block ended",
-                "a wait for the end of the mbarrier's phase that counts the copy, before the end of the block");
+    left_behind(
+        c.block, c.thread, c.place,
+        c.tracked != 0 ? "asynchronous copy that nobody had waited for when its block ended"
+                       : "bulk load that nobody had waited for when its block ended",
+        "a wait for the end of the mbarrier's phase that counts the copy, before the end of the block");
 }
 
 void model::end_thread(const thread_model& t) {
   if (t.copies.in_flight())
-    left_behind(t.block, t.index, t.copies.last_place, "asynchronous copy in flight when its thread ended",
-                "copy_async_wait for its group before the end (in CUDA: __pipeline_wait_prior, cp.async.wait_group)");
+    left_behind(
+        t.block, t.index, t.copies.last_place, "asynchronous copy in flight when its thread ended",
+        "copy_async_wait for its group before the end (in CUDA: __pipeline_wait_prior, cp.async.wait_group)");
   if (t.stores_read.in_flight())
-    left_behind(t.block, t.index, t.stores_read.last_place, "bulk store that had not read its source when its thread ended",
+    left_behind(t.block, t.index, t.stores_read.last_place,
+                "bulk store that had not read its source when its thread ended",
                 "bulk_commit and bulk_wait before the end of the thread that issued it");
 }
 
-void model::left_behind(block_number block, int thread, place_number at, const char* what, const char* missing) {
+void model::left_behind(block_number block, int thread, place_number at, const char* what,
+                        const char* missing) {
   finding_side by;
   by.action = what;
   by.block = clocks.block(block).index;
@@ -111,7 +121,8 @@ void model::meet(std::span<thread_model* const> threads, meeting of) {
   clocks.meet(threads, of);
 }
 
-// accesses ----------------------------------------------------------------------------------------------------------------------------
+// accesses
+// -----------------------------------------------------------------------------------------------------------
 
 void model::access(const void* p, std::size_t bytes, access_kind kind, const void* code) {
   if (bytes == 0) return;
@@ -158,13 +169,20 @@ void model::atomic(const void* p, std::size_t bytes, atomic_kind kind, order how
   const scope reach = std::exchange(machine::next_scope, scope::device);
   if (current_ == nullptr) return;
   thread_model& t = *current_;
-  accessor w{.thread = t, .kind = access_kind::read, .place = places.number_of_code(code), .bytes = bytes, .reach = reach};
+  accessor w{.thread = t,
+             .kind = access_kind::read,
+             .place = places.number_of_code(code),
+             .bytes = bytes,
+             .reach = reach};
   const std::size_t offset = memory.offset_of(p, bytes);
   if (offset == shadow::outside) return history.visit(w, p, bytes);
   if (clocks.log != nullptr) write_down(event_kind::atomic, p, bytes, w.place);
   const cell& last = memory.byte(offset);
-  const atomic_operation o{
-      .location = memory.lowest() + offset, .kind = kind, .how = how, .reach = reach, .follows_atomic = last.scope != 0};
+  const atomic_operation o{.location = memory.lowest() + offset,
+                           .kind = kind,
+                           .how = how,
+                           .reach = reach,
+                           .follows_atomic = last.scope != 0};
   if (kind != atomic_kind::load && old.on) old.write(t, o, p, bytes, last, w.place, atomics.at(o.location));
   atomics.begin(t, o);
   if (kind == atomic_kind::load) {
@@ -185,26 +203,37 @@ bool model::brings_old(const void* p, std::size_t bytes, order how, const void* 
   const std::size_t offset = memory.offset_of(p, bytes);
   if (!old.on || how == order::total || offset == shadow::outside) return false;
   thread_model& t = *current_;
-  const atomic_operation o{
-      .location = memory.lowest() + offset, .kind = atomic_kind::load, .how = how, .reach = machine::next_scope, .follows_atomic = true};
+  const atomic_operation o{.location = memory.lowest() + offset,
+                           .kind = atomic_kind::load,
+                           .how = how,
+                           .reach = machine::next_scope,
+                           .follows_atomic = true};
   const cell& c = memory.byte(offset);
   const atomic_write* const unseen = old.unseen(t, o.location, bytes, c, o.reach);
   if (unseen == nullptr) return false;
-  const accessor w{.thread = t, .kind = access_kind::read, .place = places.number_of_code(code), .bytes = bytes, .reach = o.reach};
+  const accessor w{.thread = t,
+                   .kind = access_kind::read,
+                   .place = places.number_of_code(code),
+                   .bytes = bytes,
+                   .reach = o.reach};
   if (!unseen->was_written) {
     if (!history.forgives(offset))
       report(w, {.kind = finding_kind::uninitialised,
                  .offset = offset,
                  .write = &c,
-                 .missing =
-                     "what tells this thread of the write, which it may not have seen yet: a fence or release there, a fence or acquire "
-                     "here"});
+                 .missing = "what tells this thread of the write, which it may not have seen yet: a fence or "
+                            "release there, a fence or acquire "
+                            "here"});
     return false;
   }
   machine::next_scope = scope::device;
   value = unseen->before;
   atomics.take_in(t, o, unseen->released_before);
-  if (!brought_old) brought_old = {.load = findings.side_of(w), .write = findings.side_of_write(c), .at = w.place, .written_at = c.place};
+  if (!brought_old)
+    brought_old = {.load = findings.side_of(w),
+                   .write = findings.side_of_write(c),
+                   .at = w.place,
+                   .written_at = c.place};
   history.visit(w, p, bytes);
   return true;
 }
@@ -216,7 +245,8 @@ void model::fence(order how) {
   atomics.fence(*current_, how, reach);
 }
 
-// by the host -------------------------------------------------------------------------------------------------------------------------
+// by the host
+// -----------------------------------------------------------------------------------------------------------
 
 // A copy is a launch of its own, of one thread.
 bool model::host_access(const void* p, std::size_t bytes, access_kind kind, stream on, const char* what) {
@@ -256,7 +286,8 @@ void model::host_touch(const void* p, std::size_t bytes, access_kind kind, const
   history.host_touch(w, p);
 }
 
-// findings ----------------------------------------------------------------------------------------------------------------------------
+// findings
+// -----------------------------------------------------------------------------------------------------------
 
 void model::report(const accessor& w, const conflict& c) {
   if (w.thread.misled) return say_misled();
@@ -265,18 +296,23 @@ void model::report(const accessor& w, const conflict& c) {
 }
 
 finding_side model::side_here(place_number at, const char* action) const {
-  return findings.side_of({.thread = *current_, .kind = access_kind::read, .place = at, .bytes = 0, .what = action});
+  return findings.side_of(
+      {.thread = *current_, .kind = access_kind::read, .place = at, .bytes = 0, .what = action});
 }
 
-void model::note_here(finding_kind kind, place_number at, const std::string& action, std::string memory_of, std::string missing) {
+void model::note_here(finding_kind kind, place_number at, const std::string& action, std::string memory_of,
+                      std::string missing) {
   if (current_ == nullptr) return;
   if (current_->misled) return say_misled();
-  findings.note(kind, findings.kernel, at, side_here(at, action.c_str()), std::move(memory_of), std::move(missing),
+  findings.note(kind, findings.kernel, at, side_here(at, action.c_str()), std::move(memory_of),
+                std::move(missing),
                 event_log::question{.now = {{current_->block, current_->index}, at, action}, .earlier = {}});
 }
 
 void model::say_misled() {
-  findings.say("what a kernel did with memory that blocks which did not run would have written is not judged. --blocks all runs them all");
+  findings.say(
+      "what a kernel did with memory that blocks which did not run would have written is not judged. "
+      "--blocks all runs them all");
 }
 
 }  // namespace antiphase::checker_detail

@@ -40,14 +40,17 @@ class model {
   // findings
   place_table places;
   finding_list findings{clocks, launches, barriers, memory};
-  access_history history{memory, clocks, launches, host, [this](const accessor& w, const conflict& c) { report(w, c); }};
+  access_history history{memory, clocks, launches, host,
+                         [this](const accessor& w, const conflict& c) { report(w, c); }};
   async_work async{clocks, barriers, history};
   lockstep_watch lockstep{memory, clocks, [this](const accessor& w, const conflict& c) { report(w, c); }};
   loop_watch loops{memory};
 
-  void begin_launch(const char* kernel, const void* params, std::size_t params_bytes, stream on, overlap with_previous = overlap::no);
+  void begin_launch(const char* kernel, const void* params, std::size_t params_bytes, stream on,
+                    overlap with_previous = overlap::no);
   void end_launch();
-  block_model* begin_block(extent3 index, int threads, unsigned char* shared, std::size_t shared_bytes, std::uint32_t cluster = 0);
+  block_model* begin_block(extent3 index, int threads, unsigned char* shared, std::size_t shared_bytes,
+                           std::uint32_t cluster = 0);
   void end_block(block_model& b);
   void end_thread(const thread_model& t);
   void set_current(thread_model* t);
@@ -59,7 +62,8 @@ class model {
   // Quick ways for whole words, which find nothing. False: take the long one.
   bool reads_anew(const void* p, std::size_t bytes, const void* code);
   bool writes_anew(const void* p, std::size_t bytes, const void* code);
-  void write_down(event_kind kind, const void* p, std::size_t bytes, place_number place);  // into the log, which there is
+  // into the log, which there is
+  void write_down(event_kind kind, const void* p, std::size_t bytes, place_number place);
   // An atomic operation, before it is performed.
   void atomic(const void* p, std::size_t bytes, atomic_kind kind, order how, const void* code);
   // Whether the current thread's load, about to happen, brings what stood there before the last write; then
@@ -85,7 +89,8 @@ class model {
 
   // A finding of the current thread's own.
   finding_side side_here(place_number at, const char* action) const;
-  void note_here(finding_kind kind, place_number at, const std::string& action, std::string memory, std::string missing);
+  void note_here(finding_kind kind, place_number at, const std::string& action, std::string memory,
+                 std::string missing);
   void say_misled();
 
  private:
@@ -94,7 +99,8 @@ class model {
 
   std::optional<event_log> log_;
   thread_model* current_ = nullptr;
-  bool misled_before_ = false;                          // a thread of this run was, of a launch before this one
+  // a thread of this run was, of a launch before this one
+  bool misled_before_ = false;
   std::pair<const void*, const void*> last_slow_read_;  // and the code
 };
 

@@ -11,8 +11,8 @@ void old_values::reset() {
   lent_.to = nullptr;
 }
 
-void old_values::write(thread_model& t, const atomic_operation& o, const void* value, std::size_t bytes, const cell& before,
-                       place_number at, const atomic_order::state& released) {
+void old_values::write(thread_model& t, const atomic_operation& o, const void* value, std::size_t bytes,
+                       const cell& before, place_number at, const atomic_order::state& released) {
   if (!on) return;
   if (bytes > sizeof(std::uint64_t)) {
     writes_.erase(o.location);
@@ -53,14 +53,17 @@ void old_values::read(thread_model& t, std::uintptr_t location) {
   if (const auto last = writes_.find(location); last != writes_.end()) t.seen[location] = last->second.number;
 }
 
-const atomic_write* old_values::unseen(thread_model& t, std::uintptr_t location, std::size_t bytes, const cell& c, scope reach) {
+const atomic_write* old_values::unseen(thread_model& t, std::uintptr_t location, std::size_t bytes,
+                                       const cell& c, scope reach) {
   const auto last = writes_.find(location);
   if (last == writes_.end() || last->second.bytes != bytes) return nullptr;
   const atomic_write& w = last->second;
-  const bool still_last =
-      c.state == cell_state::written && c.scope != 0 && c.block == w.block && c.writer == w.writer && c.time == w.time && c.place == w.at;
+  const bool still_last = c.state == cell_state::written && c.scope != 0 && c.block == w.block &&
+                          c.writer == w.writer && c.time == w.time && c.place == w.at;
   if (!still_last || (c.block == t.block && c.writer == t.index)) return nullptr;
-  if (!clocks_.strong(static_cast<scope>(c.scope), c.block, reach, t.block) || clocks_.knows(t, c.block, c.writer, c.time)) return nullptr;
+  if (!clocks_.strong(static_cast<scope>(c.scope), c.block, reach, t.block) ||
+      clocks_.knows(t, c.block, c.writer, c.time))
+    return nullptr;
   if (const view* v = t.heard != nullptr && c.block != t.block ? t.heard->of(c.block) : nullptr;
       v != nullptr && c.time <= v->of_thread(c.writer))
     return nullptr;
@@ -73,7 +76,8 @@ const atomic_write* old_values::unseen(thread_model& t, std::uintptr_t location,
     const auto f = total_fences_.find(key);
     return f != total_fences_.end() && f->second[together] > w.number;
   };
-  if (fenced_behind(key_of(c.block, c.writer)) && fenced_behind(key_of(t.block, t.as_actor()))) return nullptr;
+  if (fenced_behind(key_of(c.block, c.writer)) && fenced_behind(key_of(t.block, t.as_actor())))
+    return nullptr;
   seen = w.number;
   return &w;
 }

@@ -37,14 +37,15 @@ class old_values {
   bool on = false;
 
   // An atomic write is about to happen, where `value` lies and the cell is `before`.
-  void write(thread_model& t, const atomic_operation& o, const void* value, std::size_t bytes, const cell& before, place_number at,
-             const atomic_order::state& released);
+  void write(thread_model& t, const atomic_operation& o, const void* value, std::size_t bytes,
+             const cell& before, place_number at, const atomic_order::state& released);
   void fence(const thread_model& t, scope reach);       // of sequential consistency
   void met(std::span<thread_model* const> threads);     // before they learn of each other
   void read(thread_model& t, std::uintptr_t location);  // it brings the last value
   // The write that the thread's load, about to happen, need not see, and does not see this once; null: there
   // is none.
-  const atomic_write* unseen(thread_model& t, std::uintptr_t location, std::size_t bytes, const cell& c, scope reach);
+  const atomic_write* unseen(thread_model& t, std::uintptr_t location, std::size_t bytes, const cell& c,
+                             scope reach);
 
   // For a load that follows as an ordinary instruction: until put_back(), memory holds the old value.
   void lend(const void* p, std::size_t bytes, std::uint64_t old);
@@ -56,7 +57,9 @@ class old_values {
   }
 
  private:
-  static std::uint64_t key_of(block_number block, actor thread) { return std::uint64_t{block} << 16 | thread; }
+  static std::uint64_t key_of(block_number block, actor thread) {
+    return std::uint64_t{block} << 16 | thread;
+  }
 
   const happens_before& clocks_;
   std::unordered_map<std::uintptr_t, atomic_write> writes_;  // by location

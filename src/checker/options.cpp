@@ -53,17 +53,24 @@ struct named_option {
 };
 constexpr int most_workers = 1024, most_resident = 1024;
 constexpr named_option known[] = {
-    {"--schedules", [](check_options& o, std::string_view n, std::string_view v) { o.schedules = number(n, v, 1, 1'000'000); }},
-    {"--seed", [](check_options& o, std::string_view n, std::string_view v) { o.seed = number(n, v, 0u, ~0u); }},
-    {"--order", [](check_options& o, std::string_view n, std::string_view v) { o.orders = names(n, v, schedule::script); }},
-    {"--landing", [](check_options& o, std::string_view n, std::string_view v) { o.copies = names(n, v, landing::mixed); }},
+    {"--schedules", [](check_options& o, std::string_view n,
+                       std::string_view v) { o.schedules = number(n, v, 1, 1'000'000); }},
+    {"--seed",
+     [](check_options& o, std::string_view n, std::string_view v) { o.seed = number(n, v, 0u, ~0u); }},
+    {"--order", [](check_options& o, std::string_view n,
+                   std::string_view v) { o.orders = names(n, v, schedule::script); }},
+    {"--landing", [](check_options& o, std::string_view n,
+                     std::string_view v) { o.copies = names(n, v, landing::mixed); }},
     {"--resident",
      [](check_options& o, std::string_view n, std::string_view v) {
        o.resident_blocks = list(v, [&](std::string_view item) { return number(n, item, 1, most_resident); });
      }},
-    {"--workers", [](check_options& o, std::string_view n, std::string_view v) { o.workers = number(n, v, 0, most_workers); }},
+    {"--workers", [](check_options& o, std::string_view n,
+                     std::string_view v) { o.workers = number(n, v, 0, most_workers); }},
     {"--exhaustive",
-     [](check_options& o, std::string_view n, std::string_view v) { o.exhaustive = number<std::uint64_t>(n, v, 1, 1'000'000'000); }},
+     [](check_options& o, std::string_view n, std::string_view v) {
+       o.exhaustive = number<std::uint64_t>(n, v, 1, 1'000'000'000);
+     }},
     {"--script",
      [](check_options& o, std::string_view, std::string_view v) {
        cpu_detail::from_text(v);  // says what is wrong with it
@@ -76,14 +83,16 @@ constexpr named_option known[] = {
 void set_option(check_options& options, std::string_view name, std::string_view value) {
   for (const named_option& o : known)
     if (name == o.name) return o.set(options, name, value);
-  if (name == "--policy") throw bad_request("there is no option '--policy': who runs next is called --order here");
+  if (name == "--policy")
+    throw bad_request("there is no option '--policy': who runs next is called --order here");
   throw bad_request(fmt::format("there is no option '{}': {}", name, suggestion(name, names_of(known))));
 }
 
 check_options options_of(std::span<const char* const> arguments) {
   check_options options;
   for (std::size_t i = 0; i < arguments.size(); i += 2) {
-    if (i + 1 == arguments.size()) throw bad_request(fmt::format("{} has no value: expected one behind it", arguments[i]));
+    if (i + 1 == arguments.size())
+      throw bad_request(fmt::format("{} has no value: expected one behind it", arguments[i]));
     set_option(options, arguments[i], arguments[i + 1]);
   }
   return options;

@@ -21,8 +21,10 @@ std::uintptr_t find_code_base() {
 std::uintptr_t code_base = find_code_base();
 
 place_number place_table::number_of(machine::place where) {
-  const auto key = std::tuple(where.file_name(), static_cast<unsigned>(where.line()), static_cast<unsigned>(where.column()));
-  const auto [at, fresh] = source_numbers_.try_emplace(key, from_source | static_cast<place_number>(sources_.size()));
+  const auto key = std::tuple(where.file_name(), static_cast<unsigned>(where.line()),
+                              static_cast<unsigned>(where.column()));
+  const auto [at, fresh] =
+      source_numbers_.try_emplace(key, from_source | static_cast<place_number>(sources_.size()));
   if (fresh) sources_.push_back(where);
   return at->second;
 }
@@ -41,7 +43,9 @@ place_number place_table::number_of(const void* code, machine::place where) {
 }
 
 std::vector<code_place> place_table::lines(place_number p) const {
-  const auto line_of = [](const machine::place& s) { return std::vector<code_place>{{shown(s.file_name()), static_cast<int>(s.line())}}; };
+  const auto line_of = [](const machine::place& s) {
+    return std::vector<code_place>{{shown(s.file_name()), static_cast<int>(s.line())}};
+  };
   if ((p & from_source) != 0) return line_of(sources_[p & ~from_source]);
   auto all = lines_of(code_of(p));
   if (const auto at = also_.find(p); all.empty() && at != also_.end()) return line_of(at->second);

@@ -21,7 +21,8 @@ extern std::uintptr_t code_base;
 // code_base; other addresses are found one by one.
 class place_table {
  public:
-  static constexpr place_number far_code = 0x40000000u;  // from here on: an entry of far_code_; below: an offset
+  // from here on: an entry of far_code_; below: an offset
+  static constexpr place_number far_code = 0x40000000u;
 
   place_number number_of(machine::place where);
   place_number number_of(const void* code, machine::place where);

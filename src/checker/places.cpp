@@ -30,7 +30,9 @@ session open_session() {
                                         .section_address = nullptr,
                                         .debuginfo_path = &no_debug_path};
   session d(dwfl_begin(&callbacks));
-  if (d != nullptr && (dwfl_linux_proc_report(d.get(), getpid()) != 0 || dwfl_report_end(d.get(), nullptr, nullptr) != 0)) d.reset();
+  if (d != nullptr &&
+      (dwfl_linux_proc_report(d.get(), getpid()) != 0 || dwfl_report_end(d.get(), nullptr, nullptr) != 0))
+    d.reset();
   return d;
 }
 
@@ -42,7 +44,8 @@ std::mutex one_at_a_time;  // libdw is not for several
 
 std::string demangled(const char* name) {
   int failed = 0;
-  const std::unique_ptr<char, decltype(&std::free)> whole(abi::__cxa_demangle(name, nullptr, nullptr, &failed), &std::free);
+  const std::unique_ptr<char, decltype(&std::free)> whole(
+      abi::__cxa_demangle(name, nullptr, nullptr, &failed), &std::free);
   return failed == 0 ? whole.get() : name;
 }
 
@@ -57,7 +60,8 @@ std::string symbol_at(const void* address) {
     GElf_Sym symbol;
     GElf_Addr start = 0;
     const char* const name = dwfl_module_getsym_info(module, i, &symbol, &start, nullptr, nullptr, nullptr);
-    if (name == nullptr || GELF_ST_TYPE(symbol.st_info) != STT_OBJECT || wanted - start >= symbol.st_size) continue;
+    if (name == nullptr || GELF_ST_TYPE(symbol.st_info) != STT_OBJECT || wanted - start >= symbol.st_size)
+      continue;
     const std::string text = demangled(name);
     return text.substr(text.rfind(':') + 1);
   }
@@ -85,15 +89,18 @@ std::vector<code_place> lines_of(const void* return_address) {
   const Dwarf_Addr address = reinterpret_cast<std::uintptr_t>(return_address) - 1;
   if (Dwfl_Line* line = dwfl_getsrc(d, address)) {
     int number = 0;
-    if (const char* file = dwfl_lineinfo(line, nullptr, &number, nullptr, nullptr, nullptr)) all.push_back({shown(file), number});
+    if (const char* file = dwfl_lineinfo(line, nullptr, &number, nullptr, nullptr, nullptr))
+      all.push_back({shown(file), number});
   }
   // Each function inlined here says where it was called from.
   Dwarf_Addr bias = 0;
   Dwarf_Die* unit = dwfl_addrdie(d, address, &bias);
   if (unit == nullptr) return all;
-  // The innermost scope at the address, and what encloses it in the tree: the functions that inlined it, not where those were declared.
+  // The innermost scope at the address, and what encloses it in the tree: the functions that inlined it, not
+  // where those were declared.
   Dwarf_Die *at_address = nullptr, *scopes = nullptr;
-  const int count = dwarf_getscopes(unit, address - bias, &at_address) > 0 ? dwarf_getscopes_die(at_address, &scopes) : 0;
+  const int count =
+      dwarf_getscopes(unit, address - bias, &at_address) > 0 ? dwarf_getscopes_die(at_address, &scopes) : 0;
   Dwarf_Files* files = nullptr;
   dwarf_getsrcfiles(unit, &files, nullptr);
   for (int i = 0; i < count; ++i) {
@@ -103,7 +110,8 @@ std::vector<code_place> lines_of(const void* return_address) {
     if (dwarf_formudata(dwarf_attr(&scopes[i], DW_AT_call_file, &attribute), &file) != 0 ||
         dwarf_formudata(dwarf_attr(&scopes[i], DW_AT_call_line, &attribute), &line) != 0)
       continue;
-    if (const char* name = dwarf_filesrc(files, file, nullptr, nullptr)) all.push_back({shown(name), static_cast<int>(line)});
+    if (const char* name = dwarf_filesrc(files, file, nullptr, nullptr))
+      all.push_back({shown(name), static_cast<int>(line)});
   }
   std::free(scopes);  // libdw allocates both with malloc
   std::free(at_address);
@@ -120,7 +128,8 @@ std::vector<const void*> callers_of(const void* code) {
   _Unwind_Backtrace(
       [](_Unwind_Context* frame, void* to) {
         auto& walked = *static_cast<walk*>(to);
-        const auto* address = reinterpret_cast<const void*>(_Unwind_GetIP(frame));  // NOLINT: an address of code
+        const auto* address =
+            reinterpret_cast<const void*>(_Unwind_GetIP(frame));  // NOLINT: an address of code
         if (walked.inside) walked.callers.push_back(address);
         walked.inside = walked.inside || address == walked.code;
         return walked.callers.size() < most ? _URC_NO_REASON : _URC_END_OF_STACK;
@@ -136,26 +145,30 @@ bool program_holds(std::uintptr_t address, std::size_t bytes) {
         [](dl_phdr_info* info, std::size_t, void* to) {
           for (int i = 0; i < info->dlpi_phnum; ++i)
             if (const auto& p = info->dlpi_phdr[i]; p.p_type == PT_LOAD)
-              static_cast<decltype(all)*>(to)->emplace_back(info->dlpi_addr + p.p_vaddr, info->dlpi_addr + p.p_vaddr + p.p_memsz);
+              static_cast<decltype(all)*>(to)->emplace_back(info->dlpi_addr + p.p_vaddr,
+                                                            info->dlpi_addr + p.p_vaddr + p.p_memsz);
           return 0;
         },
         &all);
     return all;
   }();
-  return std::any_of(segments.begin(), segments.end(), [&](const auto& s) { return address >= s.first && address + bytes <= s.second; });
+  return std::any_of(segments.begin(), segments.end(),
+                     [&](const auto& s) { return address >= s.first && address + bytes <= s.second; });
 }
 
 std::string shown(const std::string& file) {
   const std::string path = std::filesystem::path(file).lexically_normal().string();
   for (const char* start : {"/include/antiphase/", "/src/antiphase/"})
-    if (const auto at = path.rfind(start); at != std::string::npos) return path.substr(path.find("antiphase/", at));
+    if (const auto at = path.rfind(start); at != std::string::npos)
+      return path.substr(path.find("antiphase/", at));
   static const std::string here = std::filesystem::current_path().string() + "/";
   if (path.starts_with(here)) return path.substr(here.size());
   return path;
 }
 
 bool is_machinery(const code_place& p) {
-  for (const char* folder : {"antiphase/device/", "antiphase/channel/", "antiphase/core/", "antiphase/executor/", "antiphase/plain/"})
+  for (const char* folder : {"antiphase/device/", "antiphase/channel/", "antiphase/core/",
+                             "antiphase/executor/", "antiphase/plain/"})
     if (p.file.starts_with(folder)) return true;
   return p.file.starts_with("/usr/include/") || p.file.starts_with("/usr/lib/");
 }

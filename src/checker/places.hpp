@@ -12,11 +12,12 @@ namespace antiphase::checker_detail {
 std::string symbol_at(const void* address);
 std::string function_at(const void* address);  // its name without parameters; empty: nobody knows
 
-// Where the code before a return address comes from: the innermost inlined function first. Empty if the program has no debug information.
+// Where the code before a return address comes from: the innermost inlined function first. Empty if the
+// program has no debug information.
 std::vector<code_place> lines_of(const void* return_address);
 
-// The functions that are under way on this stack, from the one that called the function in which `code` lies on: each as the address behind
-// its call. Empty if `code` is not on the stack.
+// The functions that are under way on this stack, from the one that called the function in which `code` lies
+// on: each as the address behind its call. Empty if `code` is not on the stack.
 std::vector<const void*> callers_of(const void* code);
 
 // Whether the program's own image holds these bytes: constants that kernels read.

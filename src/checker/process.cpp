@@ -49,7 +49,8 @@ json to_json(const finding_schedule& s) {
   for (const schedule_lane& l : s.lanes) {
     json events = json::array();
     for (const schedule_event& e : l.events)
-      events.push_back({static_cast<int>(e.kind), e.action, to_json(e.at), e.times, e.begin, e.end, static_cast<int>(e.mark), e.open});
+      events.push_back({static_cast<int>(e.kind), e.action, to_json(e.at), e.times, e.begin, e.end,
+                        static_cast<int>(e.mark), e.open});
     lanes.push_back({l.name, events});
   }
   return {s.end, lanes};
@@ -71,10 +72,14 @@ finding_schedule schedule_of(const json& j) {
   return s;
 }
 json to_json(const outcome& o, const schedule_script* script) {
-  json j{{"accesses", o.accesses}, {"tracked", o.tracked}, {"kept", o.kept}, {"findings", json::array()}, {"notes", o.notes}};
+  json j{{"accesses", o.accesses},
+         {"tracked", o.tracked},
+         {"kept", o.kept},
+         {"findings", json::array()},
+         {"notes", o.notes}};
   for (const finding& f : o.findings)
-    j["findings"].push_back({static_cast<int>(f.kind), f.kernel, f.memory, to_json(f.access), f.earlier ? to_json(*f.earlier) : json(),
-                             f.missing, f.times, to_json(f.drawn)});
+    j["findings"].push_back({static_cast<int>(f.kind), f.kernel, f.memory, to_json(f.access),
+                             f.earlier ? to_json(*f.earlier) : json(), f.missing, f.times, to_json(f.drawn)});
   if (o.refused != nullptr) try {
       std::rethrow_exception(o.refused);
     } catch (const bad_request& e) {
@@ -128,7 +133,8 @@ void silence(program_output shown) {
 void limit_time(double seconds) {
   itimerval limit{};
   limit.it_value.tv_sec = static_cast<time_t>(seconds);
-  limit.it_value.tv_usec = static_cast<suseconds_t>((seconds - static_cast<double>(limit.it_value.tv_sec)) * 1e6);
+  limit.it_value.tv_usec =
+      static_cast<suseconds_t>((seconds - static_cast<double>(limit.it_value.tv_sec)) * 1e6);
   setitimer(ITIMER_REAL, &limit, nullptr);
 }
 
@@ -172,7 +178,8 @@ struct message {
   std::string text;
 };
 void send(int to, const message& m) {
-  const std::uint64_t head[3] = {static_cast<std::uint64_t>(static_cast<unsigned>(m.status)), m.last, m.text.size()};
+  const std::uint64_t head[3] = {static_cast<std::uint64_t>(static_cast<unsigned>(m.status)), m.last,
+                                 m.text.size()};
   write_all(to, head, sizeof head);
   write_all(to, m.text.data(), m.text.size());
 }
@@ -205,11 +212,13 @@ run_request request_of(const std::string& text) {
                 .shown = static_cast<program_output>(j["shown"].get<int>()),
                 .draw = j["draw"]};
   if (j.contains("choices"))
-    r.script = std::make_shared<schedule_script>(schedule_script{cpu_detail::from_text(j["choices"].get<std::string>()), {}});
+    r.script = std::make_shared<schedule_script>(
+        schedule_script{cpu_detail::from_text(j["choices"].get<std::string>()), {}});
   return r;
 }
 
-// Files that processes which part here would read or write as one, as they share the place in it; and threads that only one would have.
+// Files that processes which part here would read or write as one, as they share the place in it; and threads
+// that only one would have.
 std::size_t open_files() {
   std::error_code ignored;
   std::size_t files = 0;
@@ -229,14 +238,17 @@ constexpr int not_judged = 77;  // an exit status
 
 void end_unjudged(int) { _exit(not_judged); }
 
-outcome outcome_of_end(int status, const std::string& said, const run_request& asked, double seconds, bool begun) {
-  if (!said.empty() && !WIFSIGNALED(status)) return outcome_of(json::parse(said), asked.script.get(), asked.how);
+outcome outcome_of_end(int status, const std::string& said, const run_request& asked, double seconds,
+                       bool begun) {
+  if (!said.empty() && !WIFSIGNALED(status))
+    return outcome_of(json::parse(said), asked.script.get(), asked.how);
   const int signal = WIFSIGNALED(status) ? WTERMSIG(status) : 0;
   outcome o;
   if (signal == SIGALRM) {
     o.unfinished = true;
     o.notes.push_back(
-        fmt::format("a run had not ended after {} seconds and was stopped: it may be slow, or wait for what nobody does. Nothing "
+        fmt::format("a run had not ended after {} seconds and was stopped: it may be slow, or wait for what "
+                    "nobody does. Nothing "
                     "is known of it. Smaller input, --blocks or --seconds let it end",
                     seconds));
     return o;
@@ -244,13 +256,15 @@ outcome outcome_of_end(int status, const std::string& said, const run_request& a
   if (signal == 0 && WEXITSTATUS(status) == not_judged) {
     o.unfinished = true;
     o.notes.emplace_back(
-        "the program's host code crashed after a launch of which only some blocks ran: its fault or not, nobody knows. --blocks all runs "
+        "the program's host code crashed after a launch of which only some blocks ran: its fault or not, "
+        "nobody knows. --blocks all runs "
         "them all");
     return o;
   }
   const char* const by = signal != 0 ? strsignal(signal) : "_exit";
   if (!begun) {
-    o.refused = std::make_exception_ptr(bad_request(fmt::format("the program's host code ended it ({}) {}", by, before_launches)));
+    o.refused = std::make_exception_ptr(
+        bad_request(fmt::format("the program's host code ended it ({}) {}", by, before_launches)));
     return o;
   }
   finding f{.kind = finding_kind::wrong_result,
@@ -315,7 +329,10 @@ void run_processes::be_first(run_request asked, int requests, int answers) {
     const outcome o = run_(asked, serve);
     answer.text = to_json(o, asked.script.get()).dump(-1, ' ', false, json::error_handler_t::replace);
   } catch (const std::exception& e) {
-    answer.text = to_json({.findings = {}, .notes = {}, .refused = std::make_exception_ptr(not_supported(e.what()))}, nullptr).dump();
+    answer.text =
+        to_json({.findings = {}, .notes = {}, .refused = std::make_exception_ptr(not_supported(e.what()))},
+                nullptr)
+            .dump();
   }
   std::fflush(nullptr);
   if (alone)
@@ -329,8 +346,10 @@ void run_processes::start(const run_request& asked) {
   static std::mutex one_at_a_time;  // no other process may inherit the ends that are written to
   const std::lock_guard lock(one_at_a_time);
   if (begun_ == nullptr) {
-    void* const page = mmap(nullptr, sizeof *begun_, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-    if (page == MAP_FAILED) throw device_error(fmt::format("a run needs memory to share: {}", std::strerror(errno)));
+    void* const page =
+        mmap(nullptr, sizeof *begun_, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    if (page == MAP_FAILED)
+      throw device_error(fmt::format("a run needs memory to share: {}", std::strerror(errno)));
     begun_ = static_cast<bool*>(page);
   }
   int to[2] = {}, from[2] = {};

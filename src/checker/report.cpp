@@ -40,8 +40,8 @@ const char* name(landing copies) {
 }
 
 std::string to_text(const check_run& run) {
-  std::string text =
-      fmt::format("--seed {} --order {} --landing {} --resident {}", run.seed, name(run.order), name(run.copies), run.resident_blocks);
+  std::string text = fmt::format("--seed {} --order {} --landing {} --resident {}", run.seed, name(run.order),
+                                 name(run.copies), run.resident_blocks);
   if (!run.script.empty()) text += fmt::format(" --script '{}'", run.script);
   return text;
 }
@@ -49,7 +49,9 @@ std::string to_text(const check_run& run) {
 namespace {
 
 std::string text(const code_place& p) { return p.line == 0 ? p.file : fmt::format("{}:{}", p.file, p.line); }
-std::string text(extent3 b) { return b.y == 0 && b.z == 0 ? fmt::format("{}", b.x) : fmt::format("({}, {}, {})", b.x, b.y, b.z); }
+std::string text(extent3 b) {
+  return b.y == 0 && b.z == 0 ? fmt::format("{}", b.x) : fmt::format("({}, {}, {})", b.x, b.y, b.z);
+}
 
 // Who did what, and when.
 std::string deed(const finding_side& side) {
@@ -63,7 +65,8 @@ void append(std::string& out, const char* label, const finding_side& side) {
   out += fmt::format("  {:<8} {}\n", label, deed(side));
   if (!side.at.file.empty()) {
     out += fmt::format("           at {}", text(side.at));
-    for (const code_place& p : side.through) out += fmt::format("{} {}", &p == side.through.data() ? ", in" : " <", text(p));
+    for (const code_place& p : side.through)
+      out += fmt::format("{} {}", &p == side.through.data() ? ", in" : " <", text(p));
     out += '\n';
     for (const code_place& p : side.callers)
       out += fmt::format("{}{}", &p == side.callers.data() ? "           called from " : " < ", text(p));
@@ -98,8 +101,9 @@ std::string replay_command(const finding& f, const std::string& command, const s
 
 std::string summary(const check_report& report) {
   const std::size_t n = report.findings.size();
-  return fmt::format("{} finding{} in {} schedule{}{}{}", n == 0 ? "no" : fmt::format("{}", n), n <= 1 ? "" : "s", report.runs,
-                     report.runs == 1 ? "" : "s", report.complete ? ", all there are" : "",
+  return fmt::format("{} finding{} in {} schedule{}{}{}", n == 0 ? "no" : fmt::format("{}", n),
+                     n <= 1 ? "" : "s", report.runs, report.runs == 1 ? "" : "s",
+                     report.complete ? ", all there are" : "",
                      report.unfinished > 0 ? fmt::format(", {} of them not ended", report.unfinished) : "");
 }
 
@@ -107,12 +111,13 @@ std::string to_text(const check_report& report, const std::string& command, cons
   std::string out;
   int number = 0;
   for (const finding& f : report.findings) {
-    out += fmt::format("{}. {}{}{}{}{}\n", ++number, name(f.kind), f.kernel.empty() ? "" : ": kernel ", f.kernel,
-                       f.memory.empty() ? "" : ", ", f.memory);
+    out += fmt::format("{}. {}{}{}{}{}\n", ++number, name(f.kind), f.kernel.empty() ? "" : ": kernel ",
+                       f.kernel, f.memory.empty() ? "" : ", ", f.memory);
     append(out, "now", f.access);
     if (f.earlier) append(out, "earlier", *f.earlier);
     if (!f.missing.empty()) out += fmt::format("  {:<8} {}\n", "missing", f.missing);
-    out += fmt::format("  {:<8} {} time{}, first with {}\n", "seen", f.times, f.times == 1 ? "" : "s", to_text(f.first));
+    out += fmt::format("  {:<8} {} time{}, first with {}\n", "seen", f.times, f.times == 1 ? "" : "s",
+                       to_text(f.first));
     if (!command.empty()) out += fmt::format("  {:<8} {}\n", "replay", replay_command(f, command, behind));
   }
   for (const std::string& n : report.notes) out += fmt::format("note: {}\n", n);
@@ -140,7 +145,8 @@ std::string to_json(const check_report& report, const std::string& command, cons
   }
   nlohmann::json refused = nlohmann::json::array();
   for (const check_refusal& r : report.refused)
-    refused.push_back({{"why", r.why}, {"file", r.at.file}, {"line", r.at.line}, {"column", r.column}, {"text", r.text}});
+    refused.push_back(
+        {{"why", r.why}, {"file", r.at.file}, {"line", r.at.line}, {"column", r.column}, {"text", r.text}});
   nlohmann::json all{{"schema", 1},
                      {"schedules", report.runs},
                      {"complete", report.complete},

@@ -14,7 +14,8 @@ namespace {
 constexpr std::size_t alignment = 256;
 
 void* reserve(std::size_t bytes) {
-  void* memory = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  void* memory =
+      mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (memory == MAP_FAILED) throw std::bad_alloc();
   return memory;
 }
@@ -27,7 +28,8 @@ void forget(void* memory, std::size_t bytes) {
 shadow::shadow()
     : base_(static_cast<unsigned char*>(reserve(shared_bytes + global_bytes))),
       cells_(static_cast<cell*>(reserve((shared_bytes + global_bytes) / 4 * sizeof(cell)))),
-      uniform_(static_cast<std::uint32_t*>(reserve((shared_bytes + global_bytes) / chunk * sizeof(std::uint32_t)))) {
+      uniform_(static_cast<std::uint32_t*>(
+          reserve((shared_bytes + global_bytes) / chunk * sizeof(std::uint32_t)))) {
   reset();
 }
 
@@ -62,7 +64,8 @@ void* shadow::allocate(std::size_t bytes) {
   const std::size_t start = next_, end = start + bytes;
   if (bytes > global_bytes || end + gap > size())
     throw device_error(
-        fmt::format("the checker follows at most {} MiB of device memory in a run, {} more bytes do not fit", global_bytes >> 20, bytes));
+        fmt::format("the checker follows at most {} MiB of device memory in a run, {} more bytes do not fit",
+                    global_bytes >> 20, bytes));
   next_ = (end + gap + alignment - 1) / alignment * alignment;
   allocations_.emplace_back(start, bytes);
   set(base_ + start, bytes, cell_state::uninitialised);
@@ -91,24 +94,27 @@ void shadow::begin_shared_variable(const void* p, std::size_t bytes) {
 
 std::size_t shadow::allocated(const void* memory) const {
   const auto offset = static_cast<std::size_t>(static_cast<const unsigned char*>(memory) - base_);
-  const auto at =
-      std::lower_bound(allocations_.begin(), allocations_.end(), offset, [](const auto& a, std::size_t x) { return a.first < x; });
+  const auto at = std::lower_bound(allocations_.begin(), allocations_.end(), offset,
+                                   [](const auto& a, std::size_t x) { return a.first < x; });
   return at != allocations_.end() && at->first == offset ? at->second : 0;
 }
 
 shadow::neighbours shadow::allocations_beside(const void* address) const {
   const auto offset = static_cast<std::size_t>(static_cast<const unsigned char*>(address) - base_);
-  const auto at =
-      std::upper_bound(allocations_.begin(), allocations_.end(), offset, [](std::size_t x, const auto& a) { return x < a.first; });
-  return {at == allocations_.begin() ? nullptr : base_ + std::prev(at)->first, at == allocations_.end() ? nullptr : base_ + at->first};
+  const auto at = std::upper_bound(allocations_.begin(), allocations_.end(), offset,
+                                   [](std::size_t x, const auto& a) { return x < a.first; });
+  return {at == allocations_.begin() ? nullptr : base_ + std::prev(at)->first,
+          at == allocations_.end() ? nullptr : base_ + at->first};
 }
 
 namespace {
 
-bool same(const reader& a, const reader& b) { return a.same_group(b) && a.time == b.time && a.lanes == b.lanes && a.place == b.place; }
+bool same(const reader& a, const reader& b) {
+  return a.same_group(b) && a.time == b.time && a.lanes == b.lanes && a.place == b.place;
+}
 bool same(const cell& a, const cell& b) {
-  return a.block == b.block && a.writer == b.writer && a.state == b.state && a.scope == b.scope && a.time == b.time && a.place == b.place &&
-         same(a.first, b.first);
+  return a.block == b.block && a.writer == b.writer && a.state == b.state && a.scope == b.scope &&
+         a.time == b.time && a.place == b.place && same(a.first, b.first);
 }
 
 }  // namespace
@@ -225,8 +231,8 @@ void shadow::drop_groups(std::uint32_t first) {
 }
 
 std::uint64_t shadow::bytes_kept() const {
-  return single_chunks_ * (chunk / 4) * sizeof(cell) + alike_.size() * sizeof alike_[0] + split_.size() * sizeof split_[0] +
-         lines_.size() * sizeof lines_[0];
+  return single_chunks_ * (chunk / 4) * sizeof(cell) + alike_.size() * sizeof alike_[0] +
+         split_.size() * sizeof split_[0] + lines_.size() * sizeof lines_[0];
 }
 
 std::uint64_t shadow::bytes_tracked() const {

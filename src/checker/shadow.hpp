@@ -27,7 +27,9 @@ struct reader {
 
   bool by_copy() const { return kind == copy_reads || kind == copy_wrote; }
   bool wrote() const { return kind == warp_wrote || kind == copy_wrote; }
-  bool same_group(const reader& r) const { return block == r.block && unit == r.unit && scope == r.scope && kind == r.kind; }
+  bool same_group(const reader& r) const {
+    return block == r.block && unit == r.unit && scope == r.scope && kind == r.kind;
+  }
 };
 
 enum class cell_state : std::uint8_t {
@@ -59,9 +61,9 @@ inline cell fresh_cell(cell_state state) {
   return c;
 }
 
-// Further readers of a cell, in a list: of one block at one time and place, whichever warps they belong to. Where all warps of a block read
-// the same between two barriers, that is one entry, in front of the list. Behind it lie the lanes of each warp; of an actor, the first
-// is 1.
+// Further readers of a cell, in a list: of one block at one time and place, whichever warps they belong to.
+// Where all warps of a block read the same between two barriers, that is one entry, in front of the list.
+// Behind it lie the lanes of each warp; of an actor, the first is 1.
 struct reader_group {
   std::uint32_t next;  // 0: the last
   reader of;           // `unit` is an actor's number or unused; `lanes` is the number of warps
@@ -70,18 +72,22 @@ struct reader_group {
   std::uint32_t* lanes() { return reinterpret_cast<std::uint32_t*>(this + 1); }
   std::uint32_t& lanes_of(const reader& r) { return lanes()[r.by_copy() ? 0 : r.unit]; }
   bool at(block_number block, stamp time, place_number place) const {
-    return of.block == block && of.time == time && of.place == place && of.kind == warp_reads && of.scope == 0;
+    return of.block == block && of.time == time && of.place == place && of.kind == warp_reads &&
+           of.scope == 0;
   }
 };
 
-// The memory of one run, and a cell for each word of it. It hands out memory, finds the cells of an address, and keeps their lists;
-// what a cell says is judged elsewhere (access_history). It assumes that one OS thread uses it.
+// The memory of one run, and a cell for each word of it. It hands out memory, finds the cells of an address,
+// and keeps their lists; what a cell says is judged elsewhere (access_history). It assumes that one OS thread
+// uses it.
 class shadow {
  public:
-  // Memory is a single range: first that of blocks in flight, then what has been allocated, which is never used twice.
+  // Memory is a single range: first that of blocks in flight, then what has been allocated, which is never
+  // used twice.
   static constexpr std::size_t shared_bytes = std::size_t{1} << 28;
   static constexpr std::size_t global_bytes = std::size_t{1} << 32;
-  static constexpr std::size_t gap = 4096;                 // nobody's memory before the first allocation and after each
+  // nobody's memory before the first allocation and after each
+  static constexpr std::size_t gap = 4096;
   static constexpr std::size_t outside = ~std::size_t{0};  // no offset
 
   shadow();
@@ -94,17 +100,22 @@ class shadow {
   void* allocate(std::size_t bytes);
   void free(void* memory);
   std::size_t allocated(const void* memory) const;  // bytes of the allocation that starts there
-  // Of the allocations, the last that starts at or before an address, and the first that starts behind it; null: none.
+  // Of the allocations, the last that starts at or before an address, and the first that starts behind it;
+  // null: none.
   struct neighbours {
     const void *before, *behind;
   };
   neighbours allocations_beside(const void* address) const;
 
-  // Variables of the device that lie in the program's own image, in [low, high): a range here stands for them. All know them as they are.
+  // Variables of the device that lie in the program's own image, in [low, high): a range here stands for
+  // them. All know them as they are.
   void follow_variables(std::uintptr_t low, std::uintptr_t high);
-  const void* variable_at(const void* p) const {  // where in the image the variable is that `p`, an address here, stands for; null: none
-    const std::size_t offset = reinterpret_cast<std::uintptr_t>(p) - reinterpret_cast<std::uintptr_t>(variables_);
-    return offset < variables_bytes_ ? reinterpret_cast<const void*>(variables_low_ + offset) : nullptr;  // NOLINT: an address
+  // where in the image the variable is that `p`, an address here, stands for; null: none
+  const void* variable_at(const void* p) const {
+    const std::size_t offset =
+        reinterpret_cast<std::uintptr_t>(p) - reinterpret_cast<std::uintptr_t>(variables_);
+    return offset < variables_bytes_ ? reinterpret_cast<const void*>(variables_low_ + offset)
+                                     : nullptr;  // NOLINT: an address
   }
   // Where the cells of what lies at `p` are.
   const void* followed(const void* p) const {
@@ -115,18 +126,22 @@ class shadow {
   std::size_t offset_of(const void* p, std::size_t bytes = 1) const {
     const std::size_t variable = reinterpret_cast<std::uintptr_t>(p) - variables_low_;
     if (variable < variables_bytes_)
-      return bytes <= variables_bytes_ - variable ? reinterpret_cast<std::uintptr_t>(variables_) - lowest() + variable : outside;
+      return bytes <= variables_bytes_ - variable
+                 ? reinterpret_cast<std::uintptr_t>(variables_) - lowest() + variable
+                 : outside;
     const std::size_t offset = reinterpret_cast<std::uintptr_t>(p) - lowest();
     return offset < size() && bytes <= size() - offset ? offset : outside;
   }
   bool follows(const void* p, std::size_t bytes = 1) const { return offset_of(p, bytes) != outside; }
-  // A block's shared memory is nobody's, but for the variables that it asks for (plain CUDA): nobody has written them.
+  // A block's shared memory is nobody's, but for the variables that it asks for (plain CUDA): nobody has
+  // written them.
   bool shared_by_variables = false;
   void begin_shared_variable(const void* p, std::size_t bytes);
 
   std::uintptr_t lowest() const { return reinterpret_cast<std::uintptr_t>(base_); }
   std::size_t size() const { return shared_bytes + global_bytes; }
-  // The cells as they lie in memory: those of a chunk that nobody has touched since it was set as a whole are zeros.
+  // The cells as they lie in memory: those of a chunk that nobody has touched since it was set as a whole are
+  // zeros.
   cell* cells() { return cells_; }
   // The cell of the word at that place.
   cell& touched(std::size_t offset) {
@@ -142,9 +157,11 @@ class shadow {
   void set(const void* memory, std::size_t bytes, const cell& as);
   void set(const void* memory, std::size_t bytes, cell_state as) { set(memory, bytes, fresh_cell(as)); }
 
-  // One function call for each cell that covers a part of [offset, offset + bytes): whole words where they are not split.
+  // One function call for each cell that covers a part of [offset, offset + bytes): whole words where they
+  // are not split.
   template <class Visit> void visit(std::size_t offset, std::size_t bytes, Visit visit);
-  // The same, for a visitor that looks at nothing but the cell: one call may stand for many cells that are the same.
+  // The same, for a visitor that looks at nothing but the cell: one call may stand for many cells that are
+  // the same.
   template <class Visit> void visit_alike(std::size_t offset, std::size_t bytes, Visit visit);
   // One function call for each warp or actor of the cell's groups.
   template <class Do> void each_reader(const cell& c, Do f) {
@@ -172,9 +189,11 @@ class shadow {
   std::uint64_t bytes_tracked() const;  // shared and global, at most so far
 
  private:
-  // Memory is set in chunks: all cells of one that has been set as a whole are the same until somebody touches one of them.
+  // Memory is set in chunks: all cells of one that has been set as a whole are the same until somebody
+  // touches one of them.
   static constexpr std::size_t chunk = 256;
-  static constexpr std::uint32_t untouched = 0, single = ~0u;  // the cells are zeros; they are as they lie in memory
+  // the cells are zeros; they are as they lie in memory
+  static constexpr std::uint32_t untouched = 0, single = ~0u;
   void split(cell& c);
   void drop(cell& c);
   void touch(std::size_t chunk_number);
@@ -183,8 +202,9 @@ class shadow {
 
   unsigned char* base_ = nullptr;
   cell* cells_ = nullptr;
-  std::uint32_t* uniform_ = nullptr;  // by chunk: `untouched`, `single`, or what all of its cells are, by number
-  std::vector<cell> alike_;           // by that number
+  // by chunk: `untouched`, `single`, or what all of its cells are, by number
+  std::uint32_t* uniform_ = nullptr;
+  std::vector<cell> alike_;  // by that number
   std::uint64_t single_chunks_ = 0;
   std::size_t next_ = shared_bytes + gap;
   std::size_t shared_used_ = 0;
@@ -199,7 +219,8 @@ class shadow {
     unsigned char bytes[64];
   };
   static std::uint32_t lines_for(std::uint32_t warps) {
-    return static_cast<std::uint32_t>((sizeof(reader_group) + warps * sizeof(std::uint32_t) + sizeof(line) - 1) / sizeof(line));
+    return static_cast<std::uint32_t>(
+        (sizeof(reader_group) + warps * sizeof(std::uint32_t) + sizeof(line) - 1) / sizeof(line));
   }
   std::vector<line> lines_;
   std::array<std::uint32_t, 4> free_groups_{};  // of lists, by the number of lines
@@ -216,7 +237,8 @@ template <class Visit> void shadow::visit(std::size_t offset, std::size_t bytes,
     } else {
       if (c.state != cell_state::split) split(c);
       const std::uint32_t bytes_index = c.more;
-      for (std::size_t i = at; i < std::min(end, word_end); ++i) visit(split_[bytes_index][i % 4], i, std::size_t{1});
+      for (std::size_t i = at; i < std::min(end, word_end); ++i)
+        visit(split_[bytes_index][i % 4], i, std::size_t{1});
     }
     at = word_end;
   }

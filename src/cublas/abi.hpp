@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What of cuBLAS's binary interface the interposer knows: numbers, and how functions are called. No header of cuBLAS is needed, and any of
-// its versions 11 to 13 may be in use.
+// What of cuBLAS's binary interface the interposer knows: numbers, and how functions are called. No header of
+// cuBLAS is needed, and any of its versions 11 to 13 may be in use.
 #pragma once
 #include <antiphase.h>
 
@@ -14,7 +14,8 @@ using handle = void*;  // cublasHandle_t
 // Of cublasStatus_t, cublasPointerMode_t, cublasMath_t, cudaDataType, cublasComputeType_t.
 constexpr int status_success = 0, status_not_initialized = 1, status_execution_failed = 13;
 constexpr int pointers_of_host = 0;
-constexpr int math_default = 0, math_tf32 = 3, math_without_reduced_sums = 16;  // a flag, of sums in 16 bits only
+// a flag, of sums in 16 bits only
+constexpr int math_default = 0, math_tf32 = 3, math_without_reduced_sums = 16;
 constexpr int type_f32 = 0;
 constexpr int compute_32f = 68, compute_32f_tf32 = 77;
 // Of cublasOperation_t. The conjugate of a real matrix is itself.
@@ -43,11 +44,22 @@ enum class of_product {
   largest = 21,
   bias_type = 26,
 };
-enum class of_layout { type = 0, order = 1, rows = 2, columns = 3, ld = 4, count = 5, stride = 6, plane = 7, batch_mode = 8 };
+enum class of_layout {
+  type = 0,
+  order = 1,
+  rows = 2,
+  columns = 3,
+  ld = 4,
+  count = 5,
+  stride = 6,
+  plane = 7,
+  batch_mode = 8
+};
 constexpr int order_columns = 0, order_rows = 1;
 constexpr int fill_full = 2;
-constexpr std::uint32_t epilogue_none = 1, epilogue_relu = 2, epilogue_bias = 4, epilogue_gelu = 32,  // of bits, but for the first
-    epilogue_relu_gradient = 8, epilogue_bias_gradient = 16, epilogue_gelu_gradient = 64, epilogue_auxiliary = 128,
-                        epilogue_sums_of_a = 256, epilogue_sums_of_b = 512;
+// of bits, but for the first
+constexpr std::uint32_t epilogue_none = 1, epilogue_relu = 2, epilogue_bias = 4, epilogue_gelu = 32,
+                        epilogue_relu_gradient = 8, epilogue_bias_gradient = 16, epilogue_gelu_gradient = 64,
+                        epilogue_auxiliary = 128, epilogue_sums_of_a = 256, epilogue_sums_of_b = 512;
 
 }  // namespace antiphase::cublas

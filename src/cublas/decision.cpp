@@ -27,10 +27,13 @@ std::int64_t current_device() {
 constexpr std::size_t words = 17;
 using key = std::array<std::int64_t, words>;
 key key_of(const antiphase_sgemm_args& x) {
-  const auto place = [](const void* at) { return static_cast<std::int64_t>(reinterpret_cast<std::uintptr_t>(at) % 16); };
+  const auto place = [](const void* at) {
+    return static_cast<std::int64_t>(reinterpret_cast<std::uintptr_t>(at) % 16);
+  };
   const std::int64_t places = place(x.a) + 16 * place(x.b) + 256 * place(x.c) + 4096 * place(x.added);
-  const std::int64_t kinds = x.function + 8 * (x.added != nullptr) + 16 * (x.row_bias != nullptr) + 32 * (x.a_members != nullptr) +
-                             64 * (x.alpha == 0) + 128 * (current_device() + 1);
+  const std::int64_t kinds = x.function + 8 * (x.added != nullptr) + 16 * (x.row_bias != nullptr) +
+                             32 * (x.a_members != nullptr) + 64 * (x.alpha == 0) +
+                             128 * (current_device() + 1);
   return {x.m,
           x.n,
           x.k,
@@ -51,7 +54,8 @@ key key_of(const antiphase_sgemm_args& x) {
 }
 std::size_t hash_of(const key& k) {
   std::uint64_t h = 0;
-  for (const std::int64_t word : k) h = (h ^ static_cast<std::uint64_t>(word)) * 0x9E3779B97F4A7C15u, h ^= h >> 32;
+  for (const std::int64_t word : k)
+    h = (h ^ static_cast<std::uint64_t>(word)) * 0x9E3779B97F4A7C15u, h ^= h >> 32;
   return h;
 }
 
@@ -60,7 +64,8 @@ decision decide(const antiphase_sgemm_args& x) {
   decision d;
   double times = 0;
   std::size_t bytes = 0;
-  if (antiphase_sgemm_judge(&x, &d.predicted.seconds, &d.predicted.cublas_seconds, &times, &bytes) != ANTIPHASE_OK)
+  if (antiphase_sgemm_judge(&x, &d.predicted.seconds, &d.predicted.cublas_seconds, &times, &bytes) !=
+      ANTIPHASE_OK)
     return {.what = outcome::refused, .predicted = {}};
   if (!said().least && !(times > gain)) d.what = outcome::no_gain;
   if (bytes > said().most_workspace) d.what = outcome::workspace;

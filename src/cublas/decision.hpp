@@ -14,11 +14,11 @@ struct decision {
   outcome what = outcome::computed;
   prediction predicted;
 };
-// With the device and the precision that it is for. What a thread has asked before costs a look-up. What has turned out since may be
-// written into it.
+// With the device and the precision that it is for. What a thread has asked before costs a look-up. What has
+// turned out since may be written into it.
 decision& decision_of(const antiphase_sgemm_args& x) noexcept;
-// Before beta is known: computed if the product is worth it with C or without. The first is null as long as a judgement is missing, which
-// the second makes.
+// Before beta is known: computed if the product is worth it with C or without. The first is null as long as a
+// judgement is missing, which the second makes.
 const decision* known_outlook_of(const antiphase_sgemm_args& x) noexcept;
 const decision& outlook_of(antiphase_sgemm_args x) noexcept;
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Calls of cuBLAS in libraries that are loaded already: the slots through which they go are led here, and back.
+// Calls of cuBLAS in libraries that are loaded already: the slots through which they go are led here, and
+// back.
 #include <antiphase_cublas.h>
 #include <dlfcn.h>
 #include <elf.h>
@@ -41,7 +42,8 @@ struct object {
   std::string name;
   ElfW(Addr) base = 0;
   const ElfW(Dyn) * dynamic = nullptr;
-  std::uintptr_t fixed_from = 0, fixed_to = 0;  // pages that were made read-only when all addresses had been found
+  // pages that were made read-only when all addresses had been found
+  std::uintptr_t fixed_from = 0, fixed_to = 0;
 };
 
 int add_object(dl_phdr_info* info, std::size_t, void* all) {
@@ -51,7 +53,8 @@ int add_object(dl_phdr_info* info, std::size_t, void* all) {
     const auto& header = info->dlpi_phdr[i];
     const std::uintptr_t at = info->dlpi_addr + header.p_vaddr;
     if (header.p_type == PT_DYNAMIC) o.dynamic = reinterpret_cast<const ElfW(Dyn)*>(at);
-    if (header.p_type == PT_GNU_RELRO) o.fixed_from = at / page * page, o.fixed_to = (at + header.p_memsz) / page * page;
+    if (header.p_type == PT_GNU_RELRO)
+      o.fixed_from = at / page * page, o.fixed_to = (at + header.p_memsz) / page * page;
   }
   if (o.dynamic != nullptr) static_cast<std::vector<object>*>(all)->push_back(std::move(o));
   return 0;
@@ -89,7 +92,8 @@ std::optional<function> function_called(const char* name) {
   return std::nullopt;
 }
 
-// Calls f(slot, function) for each slot of a call, or an address, of a function that stands in front of cuBLAS's.
+// Calls f(slot, function) for each slot of a call, or an address, of a function that stands in front of
+// cuBLAS's.
 template <class F> void for_each_slot(const object& o, F f) {
   const tables t(o);
   if (t.symbols == nullptr || t.names == nullptr) return;
@@ -118,8 +122,8 @@ bool write(const object& o, slot& to, void* value) {
 // The C library has a lock for its list of what is loaded, and does not open it in children.
 constinit std::mutex looked_through;
 
-// All that are loaded, but neither cuBLAS nor ourselves, each held so that nobody unloads it meanwhile. Not looked at within
-// dl_iterate_phdr(): it holds a lock that dlopen() asks for.
+// All that are loaded, but neither cuBLAS nor ourselves, each held so that nobody unloads it meanwhile. Not
+// looked at within dl_iterate_phdr(): it holds a lock that dlopen() asks for.
 class held_objects {
  public:
   held_objects() {
@@ -174,7 +178,8 @@ changes& changed() {
   return all.get([] { return changes(); });
 }
 
-// A child needs to know, too, what stood in the slots, and where the calls through them end: fork() waits for who changes that.
+// A child needs to know, too, what stood in the slots, and where the calls through them end: fork() waits for
+// who changes that.
 void before_fork() {
   changed().change.lock();
   looked_through.lock();

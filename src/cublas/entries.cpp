@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The functions of cuBLAS that callers reach instead of cuBLAS's own. Each reads its call and hands it to antiphase, or on to the original.
+// The functions of cuBLAS that callers reach instead of cuBLAS's own. Each reads its call and hands it to
+// antiphase, or on to the original.
 #include <cerrno>
 #include <type_traits>
 
@@ -11,7 +12,8 @@ using namespace antiphase::cublas;
 
 namespace {
 
-// An entry's original for its caller, and how to call it. errno stays as the caller has left it, but for what the original does to it.
+// An entry's original for its caller, and how to call it. errno stays as the caller has left it, but for what
+// the original does to it.
 template <class Function> struct next {
   int errors = errno;
   function by;
@@ -59,16 +61,16 @@ extern "C" {
 #define AP_DEFINED_BELOW(entry)
 AP_CUBLAS_ENTRIES(AP_DEFINE, AP_DEFINED_BELOW)
 
-int cublasLtMatmul(handle on, description how, const void* alpha, const void* a, layout of_a, const void* b, layout of_b, const void* beta,
-                   const void* c, layout of_c, void* d, layout of_d, const void* algorithm, void* workspace, std::size_t bytes,
-                   antiphase_stream stream) {
+int cublasLtMatmul(handle on, description how, const void* alpha, const void* a, layout of_a, const void* b,
+                   layout of_b, const void* beta, const void* c, layout of_c, void* d, layout of_d,
+                   const void* algorithm, void* workspace, std::size_t bytes, antiphase_stream stream) {
   next<decltype(cublasLtMatmul)> to(function::cublasLtMatmul, __builtin_return_address(0));
   const lt_product p{how, alpha, a, b, beta, c, d, of_a, of_b, of_c, of_d, stream};
   return carried_out([&] { return request_of(to.of, on, p); },
                      [&](void* other) {
                        const void* const added = c == d && other != nullptr ? other : c;
-                       return to.passed_on(on, how, alpha, a, of_a, b, of_b, beta, added, of_c, or_else(other, d), of_d, algorithm,
-                                           workspace, bytes, stream);
+                       return to.passed_on(on, how, alpha, a, of_a, b, of_b, beta, added, of_c,
+                                           or_else(other, d), of_d, algorithm, workspace, bytes, stream);
                      });
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The functions of cuBLAS that the interposer stands in front of, one row each. The enumeration, the names and
-// the definitions are made from these rows; so are the fake cuBLAS of the tests and its clients, which are C.
+// The functions of cuBLAS that the interposer stands in front of, one row each. The enumeration, the names
+// and the definitions are made from these rows; so are the fake cuBLAS of the tests and its clients, which
+// are C.
 #pragma once
 #include <stdint.h>
 

@@ -30,7 +30,9 @@ void* real_dlsym(void* library, const char* name) { return address_of_real_dlsym
 
 const char* file_of(const void* address) { return library_of(address).dli_fname; }
 const void* beginning_of(const void* address) { return library_of(address).dli_fbase; }
-bool is_ours(const void* address) { return beginning_of(address) == beginning_of(reinterpret_cast<const void*>(&library_of)); }
+bool is_ours(const void* address) {
+  return beginning_of(address) == beginning_of(reinterpret_cast<const void*>(&library_of));
+}
 bool is_cublas_file(const char* path) {
   const std::string_view file(path);
   return file.substr(file.rfind('/') + 1).starts_with("libcublas");

@@ -16,7 +16,8 @@ bool is_ours(const void* address);
 bool is_cublas(const void* address);
 bool is_cublas_file(const char* path);
 
-// A library that is loaded already, by its file; null if it is not. It stays, unless somebody lets go: its functions are remembered.
+// A library that is loaded already, by its file; null if it is not. It stays, unless somebody lets go: its
+// functions are remembered.
 void* loaded(const char* file);
 // All that the program itself sees.
 void* loaded_program();

@@ -38,7 +38,8 @@ struct matrix {
     return static_cast<std::int64_t>(rows) == m && static_cast<std::int64_t>(columns) == n;
   }
   bool lies_as(const matrix& other) const {
-    return row_stride == other.row_stride && column_stride == other.column_stride && stride == other.stride && count == other.count;
+    return row_stride == other.row_stride && column_stride == other.column_stride && stride == other.stride &&
+           count == other.count;
   }
   void transpose() { std::swap(rows, columns), std::swap(row_stride, column_stride); }
 };
@@ -47,11 +48,13 @@ std::optional<matrix> matrix_of(attribute_function* ask, layout of) {
   std::uint32_t type = 0;
   std::int32_t order = 0;
   matrix x;
-  if (of == nullptr || !says.read(of_layout::type, type) || type != type_f32 || !says.read(of_layout::order, order) ||
-      !says.read(of_layout::rows, x.rows) || !says.read(of_layout::columns, x.columns) || !says.read(of_layout::ld, x.ld) ||
+  if (of == nullptr || !says.read(of_layout::type, type) || type != type_f32 ||
+      !says.read(of_layout::order, order) || !says.read(of_layout::rows, x.rows) ||
+      !says.read(of_layout::columns, x.columns) || !says.read(of_layout::ld, x.ld) ||
       !says.read(of_layout::count, x.count) || !says.read(of_layout::stride, x.stride))
     return std::nullopt;
-  if (!says.is_or_unknown(of_layout::plane, std::int64_t{0}) || !says.is_or_unknown(of_layout::batch_mode, std::uint32_t{0}))
+  if (!says.is_or_unknown(of_layout::plane, std::int64_t{0}) ||
+      !says.is_or_unknown(of_layout::batch_mode, std::uint32_t{0}))
     return std::nullopt;
   if (order != order_columns && order != order_rows) return std::nullopt;
   const bool by_rows = order == order_rows;
@@ -72,7 +75,8 @@ bool reads_epilogue(const attributes<of_product>& says, antiphase_sgemm_args& x,
   void* bias = nullptr;
   std::int64_t stride = 0;
   if (!says.read(of_product::bias, bias) || bias == nullptr) return false;
-  if (!says.is_or_unknown(of_product::bias_type, std::int32_t{-1}) && !says.is_or_unknown(of_product::bias_type, std::int32_t{type_f32}))
+  if (!says.is_or_unknown(of_product::bias_type, std::int32_t{-1}) &&
+      !says.is_or_unknown(of_product::bias_type, std::int32_t{type_f32}))
     return false;
   if (says.read(of_product::bias_stride, stride)) x.row_bias_batch_stride = stride;
   x.row_bias = static_cast<const float*>(bias);
@@ -82,14 +86,16 @@ bool reads_epilogue(const attributes<of_product>& says, antiphase_sgemm_args& x,
 // What keeps a product from being taken; computed: nothing.
 outcome asked_of(const attributes<of_product>& says) {
   std::int32_t compute = 0, scale = -1, pointers = -1;
-  if (!says.read(of_product::compute, compute) || !says.read(of_product::scale, scale)) return outcome::unusual;
+  if (!says.read(of_product::compute, compute) || !says.read(of_product::scale, scale))
+    return outcome::unusual;
   if (!is_fp32(compute) || scale != type_f32) return outcome::not_fp32;
   if (!says.read(of_product::pointers, pointers)) return outcome::unusual;
   if (pointers != pointers_of_host) return outcome::factors;
-  for (const of_product factor :
-       {of_product::scale_of_a, of_product::scale_of_b, of_product::scale_of_c, of_product::scale_of_d, of_product::largest})
+  for (const of_product factor : {of_product::scale_of_a, of_product::scale_of_b, of_product::scale_of_c,
+                                  of_product::scale_of_d, of_product::largest})
     if (!says.is_or_unknown(factor, static_cast<void*>(nullptr))) return outcome::unusual;
-  return says.is_or_unknown(of_product::op_c, std::int32_t{as_it_is}) && says.is_or_unknown(of_product::fill, std::int32_t{fill_full})
+  return says.is_or_unknown(of_product::op_c, std::int32_t{as_it_is}) &&
+                 says.is_or_unknown(of_product::fill, std::int32_t{fill_full})
              ? outcome::computed
              : outcome::unusual;
 }
@@ -107,10 +113,12 @@ bool is_surely_small(const attributes<of_product>& says, attribute_function* ask
   const attributes<of_layout> a(ask, p.of_a), d(ask, p.of_d);
   std::uint64_t m = 0, n = 0, k = 0;
   std::int32_t count = 0, op = 0;
-  return p.of_a != nullptr && p.of_d != nullptr && d.read(of_layout::rows, m) && d.read(of_layout::columns, n) &&
-         d.read(of_layout::count, count) && says.read(of_product::op_a, op) &&
+  return p.of_a != nullptr && p.of_d != nullptr && d.read(of_layout::rows, m) &&
+         d.read(of_layout::columns, n) && d.read(of_layout::count, count) &&
+         says.read(of_product::op_a, op) &&
          a.read(op == as_it_is ? of_layout::columns : of_layout::rows, k) &&
-         is_small(static_cast<std::int64_t>(m), static_cast<std::int64_t>(n), static_cast<std::int64_t>(k), count);
+         is_small(static_cast<std::int64_t>(m), static_cast<std::int64_t>(n), static_cast<std::int64_t>(k),
+                  count);
 }
 
 }  // namespace
@@ -118,31 +126,39 @@ bool is_surely_small(const attributes<of_product>& says, attribute_function* ask
 reading request_of(const original& of, handle of_caller, const lt_product& p) {
   listed_product as{.by = function::cublasLtMatmul};
   const auto no = [&](outcome why) { return refusal{.why = why, .as = as, .on = p.on}; };
-  if (!of.is_whole_lt() || of_caller == nullptr || p.how == nullptr || p.alpha == nullptr || p.beta == nullptr) return no(outcome::unusual);
+  if (!of.is_whole_lt() || of_caller == nullptr || p.how == nullptr || p.alpha == nullptr ||
+      p.beta == nullptr)
+    return no(outcome::unusual);
   const attributes<of_product> says(of.of_product, p.how);
   if (!said().lists() && is_surely_small(says, of.of_layout, p)) return no(outcome::small);
   if (const outcome why = asked_of(says); why != outcome::computed) return no(why);
   antiphase_sgemm_args x = arguments_as_said();
   std::optional<matrix> a = matrix_of(of.of_layout, p.of_a), b = matrix_of(of.of_layout, p.of_b);
   const std::optional<matrix> d = matrix_of(of.of_layout, p.of_d);
-  if (!d || !reads_operand(says, of_product::op_a, a) || !reads_operand(says, of_product::op_b, b)) return no(outcome::unusual);
-  x.m = static_cast<std::int64_t>(d->rows), x.n = static_cast<std::int64_t>(d->columns), x.k = static_cast<std::int64_t>(a->columns);
+  if (!d || !reads_operand(says, of_product::op_a, a) || !reads_operand(says, of_product::op_b, b))
+    return no(outcome::unusual);
+  x.m = static_cast<std::int64_t>(d->rows), x.n = static_cast<std::int64_t>(d->columns),
+  x.k = static_cast<std::int64_t>(a->columns);
   x.batch = d->count;
   as.m = x.m, as.n = x.n, as.k = x.k, as.count = x.batch;
-  as.a = a->row_stride == 1 ? 'N' : 'T', as.b = b->row_stride == 1 ? 'N' : 'T', as.c = d->row_stride == 1 ? 'N' : 'T';
+  as.a = a->row_stride == 1 ? 'N' : 'T', as.b = b->row_stride == 1 ? 'N' : 'T',
+  as.c = d->row_stride == 1 ? 'N' : 'T';
   if (x.m <= 0 || x.n <= 0 || x.k <= 0 || x.batch <= 0) return no(outcome::unusual);
-  if (!a->has_extents(x.m, x.k) || !b->has_extents(x.k, x.n) || a->count != d->count || b->count != d->count) return no(outcome::unusual);
+  if (!a->has_extents(x.m, x.k) || !b->has_extents(x.k, x.n) || a->count != d->count || b->count != d->count)
+    return no(outcome::unusual);
   if (is_small(x.m, x.n, x.k, x.batch)) return no(outcome::small);
   if (!reads_epilogue(says, x, as.epilogue)) return no(outcome::unusual);
   x.alpha = *static_cast<const float*>(p.alpha), x.beta = *static_cast<const float*>(p.beta);
   as.adds = x.beta != 0;
   if (as.adds) {
     const std::optional<matrix> c = matrix_of(of.of_layout, p.of_c);
-    if (!c || p.c == nullptr || !c->has_extents(x.m, x.n) || c->count != d->count) return no(outcome::unusual);
+    if (!c || p.c == nullptr || !c->has_extents(x.m, x.n) || c->count != d->count)
+      return no(outcome::unusual);
     if (p.c == p.d && !c->lies_as(*d)) return no(outcome::unusual);
     if (p.c != p.d) {
       x.added = static_cast<const float*>(p.c);
-      x.added_row_stride = c->row_stride, x.added_column_stride = c->column_stride, x.added_batch_stride = c->stride;
+      x.added_row_stride = c->row_stride, x.added_column_stride = c->column_stride,
+      x.added_batch_stride = c->stride;
     }
   }
   x.a = static_cast<const float*>(p.a), x.b = static_cast<const float*>(p.b), x.c = static_cast<float*>(p.d);

@@ -36,7 +36,8 @@ struct originals {
 };
 constinit lasting<per_process<originals>> of_process;
 
-// A child needs both as they are. Nobody asks the dynamic linker for anything under their lock, which fork() asks for.
+// A child needs both as they are. Nobody asks the dynamic linker for anything under their lock, which fork()
+// asks for.
 constinit std::mutex change_of_ends;
 table<void*>& ends_of_slots() {
   static constinit made_once<table<void*>> known;
@@ -67,11 +68,14 @@ void* search(function which, const void* called_from) {
   if (void* const found = function_in(loaded(file_of(called_from)), name)) return found;
   if (void* const asked = found_in(asked_for(), which, called_from)) return asked;
   if (void* const asked = asked_for_last[static_cast<std::size_t>(which)]) return asked;
-  if (void* const next = function_in(RTLD_NEXT, name)) return next;  // of programs, which are loaded under no name
-  static constexpr const char* files[][2] = {
-      {"libcublas.so.13", "libcublasLt.so.13"}, {"libcublas.so.12", "libcublasLt.so.12"}, {"libcublas.so.11", "libcublasLt.so.11"}};
+  // of programs, which are loaded under no name
+  if (void* const next = function_in(RTLD_NEXT, name)) return next;
+  static constexpr const char* files[][2] = {{"libcublas.so.13", "libcublasLt.so.13"},
+                                             {"libcublas.so.12", "libcublasLt.so.12"},
+                                             {"libcublas.so.11", "libcublasLt.so.11"}};
   for (const auto& version : files)
-    if (void* const found = function_in(loaded(version[which == function::cublasLtMatmul]), name)) return found;
+    if (void* const found = function_in(loaded(version[which == function::cublasLtMatmul]), name))
+      return found;
   return nullptr;
 }
 
@@ -79,7 +83,9 @@ original made_of(void* found) {
   original all{.function = found};
   if (found == nullptr) return all;
   void* const library = loaded(file_of(found));
-  const auto find = [&]<class Function>(Function*& to, const char* name) { to = reinterpret_cast<Function*>(function_in(library, name)); };
+  const auto find = [&]<class Function>(Function*& to, const char* name) {
+    to = reinterpret_cast<Function*>(function_in(library, name));
+  };
   find(all.stream, "cublasGetStream_v2");
   find(all.pointer_mode, "cublasGetPointerMode_v2");
   find(all.math_mode, "cublasGetMathMode");
@@ -112,12 +118,16 @@ const original& original_of(function which, const void* called_from) {
     const original* is;
   };
   static thread_local std::array<last, kept> recently{};
-  last& here = recently[(reinterpret_cast<std::uintptr_t>(called_from) / 4 + static_cast<std::size_t>(which)) % kept];
-  if (here.is == nullptr || !(here.where == place{which, called_from})) here = {{which, called_from}, &find_original({which, called_from})};
+  last& here =
+      recently[(reinterpret_cast<std::uintptr_t>(called_from) / 4 + static_cast<std::size_t>(which)) % kept];
+  if (here.is == nullptr || !(here.where == place{which, called_from}))
+    here = {{which, called_from}, &find_original({which, called_from})};
   return *here.is;
 }
 
-void lead_back(function which, const void* in_library, void* to) { enter(ends_of_slots(), which, in_library, to); }
+void lead_back(function which, const void* in_library, void* to) {
+  enter(ends_of_slots(), which, in_library, to);
+}
 void lock_ends() { change_of_ends.lock(); }
 void unlock_ends() { change_of_ends.unlock(); }
 

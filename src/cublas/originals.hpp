@@ -29,11 +29,14 @@ struct original {
   attribute_function* of_layout = nullptr;
 
   bool is_whole_lt() const { return function != nullptr && of_product != nullptr && of_layout != nullptr; }
-  bool is_whole() const { return function != nullptr && stream != nullptr && pointer_mode != nullptr && math_mode != nullptr; }
+  bool is_whole() const {
+    return function != nullptr && stream != nullptr && pointer_mode != nullptr && math_mode != nullptr;
+  }
 };
 
-// What a call from that address would have reached without the interposer, found through the calling library: neither the order of all
-// libraries nor RTLD_NEXT knows what Python has loaded for itself. Nothing if it would have reached nothing. Lives for ever.
+// What a call from that address would have reached without the interposer, found through the calling library:
+// neither the order of all libraries nor RTLD_NEXT knows what Python has loaded for itself. Nothing if it
+// would have reached nothing. Lives for ever.
 const original& original_of(function which, const void* called_from);
 
 // The calls of a library end there, whatever else is found for it.
@@ -42,8 +45,9 @@ void lead_back(function which, const void* in_library, void* to);
 void lock_ends();
 void unlock_ends();
 
-// What dlsym() has found under a name is the function of another library of ours: remembered as the original of the library that asks from
-// there, and of others that nothing else is known of, if it is one of cuBLAS. Whether it is.
+// What dlsym() has found under a name is the function of another library of ours: remembered as the original
+// of the library that asks from there, and of others that nothing else is known of, if it is one of cuBLAS.
+// Whether it is.
 bool remember(function which, void* found, const void* asked_from);
 
 }  // namespace antiphase::cublas

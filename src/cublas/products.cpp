@@ -18,9 +18,11 @@ thread_local int originals_under_way = 0;
 bool is_sensible(const product& p) {
   const auto known = [](int op) { return op == as_it_is || op == is_transposed || op == is_conjugate; };
   if (!known(p.op_a) || !known(p.op_b)) return false;
-  if (p.m <= 0 || p.n <= 0 || p.k <= 0 || p.count <= 0 || p.alpha == nullptr || p.beta == nullptr) return false;
+  if (p.m <= 0 || p.n <= 0 || p.k <= 0 || p.count <= 0 || p.alpha == nullptr || p.beta == nullptr)
+    return false;
   if (p.by_pointers && (p.a == nullptr || p.b == nullptr || p.c == nullptr)) return false;
-  return p.lda >= (p.op_a == as_it_is ? p.m : p.k) && p.ldb >= (p.op_b == as_it_is ? p.k : p.n) && p.ldc >= p.m;
+  return p.lda >= (p.op_a == as_it_is ? p.m : p.k) && p.ldb >= (p.op_b == as_it_is ? p.k : p.n) &&
+         p.ldc >= p.m;
 }
 
 // What the arguments alone keep a product from being taken for; computed: nothing.
@@ -44,7 +46,8 @@ outcome asked_of(const original& of, handle of_caller, antiphase_stream& on) {
 antiphase_sgemm_args arguments_of(const product& p) {
   antiphase_sgemm_args x = arguments_as_said();
   x.m = p.m, x.n = p.n, x.k = p.k;
-  const auto place = [](std::int64_t& row_stride, std::int64_t& column_stride, std::int64_t ld, bool transposed) {
+  const auto place = [](std::int64_t& row_stride, std::int64_t& column_stride, std::int64_t ld,
+                        bool transposed) {
     row_stride = transposed ? ld : 1, column_stride = transposed ? 1 : ld;
   };
   if (p.by_pointers) {
@@ -83,14 +86,16 @@ struct original_call {
   int operator()(void* in_place_of_c = nullptr) const { return call(context, in_place_of_c); }
 };
 
-int passed_on(const original_call& original, const listed_product& as, outcome why, const prediction& predicted) {
+int passed_on(const original_call& original, const listed_product& as, outcome why,
+              const prediction& predicted) {
   count(why);
   if (said().lists()) list(as, why, predicted);
   return original();
 }
 
 // With how long it takes, of which the books say what would have become.
-int profiled(const original_call& original, const listed_product& as, outcome what, const prediction& predicted, antiphase_stream on) {
+int profiled(const original_call& original, const listed_product& as, outcome what,
+             const prediction& predicted, antiphase_stream on) {
   count(what, predicted);
   list(as, what, predicted);
   timing time(on);
@@ -109,7 +114,8 @@ std::optional<int> computed(const request& r, decision& d, outcome& what) {
 }
 
 void compare(const original_call& original, const request& r, const verification& both) {
-  const double difference = both.is_possible() && original(both.in_place_of_c()) == status_success ? both.difference() : -1;
+  const double difference =
+      both.is_possible() && original(both.in_place_of_c()) == status_success ? both.difference() : -1;
   if (difference < 0)
     count_not_verified();
   else
@@ -142,13 +148,17 @@ antiphase_sgemm_args arguments_as_said() {
   x.if_weaker = ANTIPHASE_REFUSE_WEAKER;
   return x;
 }
-bool is_fp32(int compute) { return compute == compute_32f || (compute == compute_32f_tf32 && said().takes_tf32); }
+bool is_fp32(int compute) {
+  return compute == compute_32f || (compute == compute_32f_tf32 && said().takes_tf32);
+}
 
 passing_on::passing_on() noexcept { ++originals_under_way; }
 passing_on::~passing_on() { --originals_under_way; }
 
 reading request_of(const original& of, function by, handle of_caller, const product& p) {
-  const listed_product as{by, p.m, p.n, p.k, p.count, p.op_a == as_it_is ? 'N' : 'T', p.op_b == as_it_is ? 'N' : 'T', 'N', false, 0};
+  const listed_product as{
+      by,  p.m,   p.n, p.k, p.count, p.op_a == as_it_is ? 'N' : 'T', p.op_b == as_it_is ? 'N' : 'T',
+      'N', false, 0};
   refusal otherwise{.why = outcome::no_gain, .as = as};
   const auto no = [&](outcome why) { return otherwise.why = why, otherwise; };
   if (said().profiles && of.is_whole() && of_caller != nullptr) of.stream(of_caller, &otherwise.on);
@@ -159,7 +169,8 @@ reading request_of(const original& of, function by, handle of_caller, const prod
   if (!said().profiles) {
     const decision* outlook = known_outlook_of(r.what);
     if (outlook == nullptr) {
-      // A new shape is judged with the factors of this call, if the host knows them: one judgement is enough then.
+      // A new shape is judged with the factors of this call, if the host knows them: one judgement is enough
+      // then.
       request first = r;
       if (asked_of(of, of_caller, first.on) == outcome::computed) {
         add_factors(first.what, p.alpha, p.beta);
@@ -190,6 +201,8 @@ bool is_passed_on_at_once(const product& p) {
   return why != outcome::computed;
 }
 
-int carried_out(const reading& r, int (*call)(void*, void*), void* context) noexcept { return carried_out_now(r, {call, context}); }
+int carried_out(const reading& r, int (*call)(void*, void*), void* context) noexcept {
+  return carried_out_now(r, {call, context});
+}
 
 }  // namespace antiphase::cublas

@@ -27,7 +27,8 @@ struct product {
   bool is_f32() const { return type_a == type_f32 && type_b == type_f32 && type_c == type_f32; }
 };
 
-// While one lives in a thread, all of the thread's calls are passed on: cuBLAS may call its own functions by their names.
+// While one lives in a thread, all of the thread's calls are passed on: cuBLAS may call its own functions by
+// their names.
 class passing_on {
  public:
   passing_on() noexcept;
@@ -69,14 +70,16 @@ reading request_of(const original& of, handle of_caller, const lt_product& p);
 
 // Whether somebody might take it; counts it if not.
 bool is_considered();
-// Whether the arguments alone tell that cuBLAS computes it; counts it if so. Most calls end here, behind code that has left the caches, so
-// that lines touched count, not instructions.
+// Whether the arguments alone tell that cuBLAS computes it; counts it if so. Most calls end here, behind code
+// that has left the caches, so that lines touched count, not instructions.
 bool is_passed_on_at_once(const product& p);
-// A call, by antiphase or by its original, which `call(context, C)` calls: with its own C if that is null. Its status.
+// A call, by antiphase or by its original, which `call(context, C)` calls: with its own C if that is null.
+// Its status.
 int carried_out(const reading& r, int (*call)(void* context, void* in_place_of_c), void* context) noexcept;
 
-// The status of a call that `read` makes a request of, and whose original is `call(in_place_of_c)`. Where it is not computed by antiphase
-// the original is called, once, with the same arguments, and no result has been touched before.
+// The status of a call that `read` makes a request of, and whose original is `call(in_place_of_c)`. Where it
+// is not computed by antiphase the original is called, once, with the same arguments, and no result has been
+// touched before.
 template <class Read, class Call> int carried_out(Read read, Call call) noexcept {
   if (!is_considered()) return call(nullptr);
   std::optional<reading> all;
@@ -86,7 +89,8 @@ template <class Read, class Call> int carried_out(Read read, Call call) noexcept
     return call(nullptr);
   }
   return carried_out(
-      *all, [](void* context, void* in_place_of_c) { return (*static_cast<Call*>(context))(in_place_of_c); }, &call);
+      *all, [](void* context, void* in_place_of_c) { return (*static_cast<Call*>(context))(in_place_of_c); },
+      &call);
 }
 
 }  // namespace antiphase::cublas

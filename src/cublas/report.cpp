@@ -127,10 +127,13 @@ struct subject {
   }
 };
 
-int stop_at_cublas(dl_phdr_info* library, std::size_t, void*) { return is_cublas_file(library->dlpi_name) ? 1 : 0; }
+int stop_at_cublas(dl_phdr_info* library, std::size_t, void*) {
+  return is_cublas_file(library->dlpi_name) ? 1 : 0;
+}
 std::string why_nothing_here() {
   return dl_iterate_phdr(stop_at_cublas, nullptr) != 0
-             ? "cuBLAS was loaded, and no product of it was called through here (docs/cublas.md says who is not served)"
+             ? "cuBLAS was loaded, and no product of it was called through here (docs/cublas.md says who is "
+               "not served)"
              : "no cuBLAS was loaded";
 }
 std::string why_nothing_is_left() {
@@ -148,20 +151,27 @@ std::string judgement(const rows& all, const subject& of) {
     if (takes) worth += r->calls, measured &= r->timed > 0;
   }
   if (calls == 0) return "no products: " + of.why_nothing() + "\n";
-  if (worth == 0) return written("antiphase would compute none of the %" PRIu64 " products: it would not help this program\n", calls);
+  if (worth == 0)
+    return written(
+        "antiphase would compute none of the %" PRIu64 " products: it would not help this program\n", calls);
   return written("antiphase would compute %" PRIu64 " of %" PRIu64
-                 " products: %.3g s of products would become %.3g s, %.2f times as fast (%s; the rest of the program stays as it is)\n",
-                 worth, calls, now, then, now / then, measured ? "times measured, gains predicted" : "predicted");
+                 " products: %.3g s of products would become %.3g s, %.2f times as fast (%s; the rest of the "
+                 "program stays as it is)\n",
+                 worth, calls, now, then, now / then,
+                 measured ? "times measured, gains predicted" : "predicted");
 }
 
 std::string table(const rows& all, std::uint64_t not_listed, const telling& how) {
-  std::string text = written("%8s %11s %6s  %-40s %s\n", "calls", "seconds ", "gain", "product (m x n x k, A and B)", "by");
+  std::string text =
+      written("%8s %11s %6s  %-40s %s\n", "calls", "seconds ", "gain", "product (m x n x k, A and B)", "by");
   for (const row* const r : all) {
     const std::uint64_t calls = r->calls;
     const double gain = r->each.seconds > 0 ? r->each.cublas_seconds / r->each.seconds : 0;
-    const std::string seconds = r->timed > 0 || gain > 0 ? written("%.3g%c", seconds_of(*r), r->timed > 0 ? ' ' : '~') : "? ";
-    text += written("%8" PRIu64 " %11s %6s  %-40s %-26s ", calls, seconds.c_str(), gain > 0 ? written("%.2f", gain).c_str() : "",
-                    text_of(r->product).c_str(), name_of(r->product.by));
+    const std::string seconds =
+        r->timed > 0 || gain > 0 ? written("%.3g%c", seconds_of(*r), r->timed > 0 ? ' ' : '~') : "? ";
+    text += written("%8" PRIu64 " %11s %6s  %-40s %-26s ", calls, seconds.c_str(),
+                    gain > 0 ? written("%.2f", gain).c_str() : "", text_of(r->product).c_str(),
+                    name_of(r->product.by));
     text += r->became != outcome::computed ? std::string("passed on: ") + cublas::text_of(r->became) + "\n"
             : how.profiles                 ? "would be computed\n"
                                            : "computed\n";
@@ -178,13 +188,16 @@ std::string json(const rows& all, std::uint64_t not_listed, const subject& of) {
     const listed_product& p = r->product;
     const std::uint64_t calls = r->calls;
     text += separator;
-    text += written("    {\"by\": \"%s\", \"m\": %" PRId64 ", \"n\": %" PRId64 ", \"k\": %" PRId64 ", \"count\": %" PRId64
-                    ", \"layout\": \"%c%c%c\", ",
+    text += written("    {\"by\": \"%s\", \"m\": %" PRId64 ", \"n\": %" PRId64 ", \"k\": %" PRId64
+                    ", \"count\": %" PRId64 ", \"layout\": \"%c%c%c\", ",
                     name_of(p.by), p.m, p.n, p.k, p.count, p.a, p.b, p.c);
-    text += written("\"adds\": %s, \"epilogue\": %" PRIu32 ", \"calls\": %" PRIu64 ", \"seconds\": %.6g, \"measured\": %s, ",
-                    p.adds ? "true" : "false", p.epilogue, calls, seconds_of(*r), r->timed > 0 ? "true" : "false");
-    text += written("\"predicted\": {\"ours\": %.6g, \"cublas\": %.6g}, \"taken\": %s, \"why\": \"%s\"}", r->each.seconds,
-                    r->each.cublas_seconds, r->became == outcome::computed ? "true" : "false", cublas::text_of(r->became));
+    text += written("\"adds\": %s, \"epilogue\": %" PRIu32 ", \"calls\": %" PRIu64
+                    ", \"seconds\": %.6g, \"measured\": %s, ",
+                    p.adds ? "true" : "false", p.epilogue, calls, seconds_of(*r),
+                    r->timed > 0 ? "true" : "false");
+    text += written("\"predicted\": {\"ours\": %.6g, \"cublas\": %.6g}, \"taken\": %s, \"why\": \"%s\"}",
+                    r->each.seconds, r->each.cublas_seconds,
+                    r->became == outcome::computed ? "true" : "false", cublas::text_of(r->became));
     separator = ",\n";
   }
   std::string sentence = judgement(all, of);
@@ -199,7 +212,8 @@ std::string summary(const record& b) {
   const std::uint64_t verified = b.verified, not_verified = b.not_verified;
   std::string text = written("%" PRIu64 " of %" PRIu64 " products computed (%.0f %%)", computed, all,
                              all == 0 ? 0. : 100. * static_cast<double>(computed) / static_cast<double>(all));
-  if (computed > 0) text += written(", %.3g s saved as predicted", 1e-12 * static_cast<double>(b.picoseconds_saved.load()));
+  if (computed > 0)
+    text += written(", %.3g s saved as predicted", 1e-12 * static_cast<double>(b.picoseconds_saved.load()));
   const char* separator = "; passed on: ";
   for (int i = 1; i < outcomes; ++i)
     if (const std::uint64_t n = b.count_of(static_cast<outcome>(i)); n > 0)
@@ -207,7 +221,8 @@ std::string summary(const record& b) {
   if (verified + not_verified > 0) {
     const auto& [relative, product] = b.differences[b.worst];
     text += written("; compared with cuBLAS: %" PRIu64, verified);
-    if (verified > 0) text += written(", the worst differs by %.2g, of %s", relative, text_of(product).c_str());
+    if (verified > 0)
+      text += written(", the worst differs by %.2g, of %s", relative, text_of(product).c_str());
     if (not_verified > 0) text += written(" (%" PRIu64 " could not be)", not_verified);
   }
   return text + "\n";
@@ -216,7 +231,8 @@ std::string summary(const record& b) {
 // %p in the path is the number of the process.
 void write_to(std::string path, const std::string& text, const subject& of) {
   if (path.find("%p") == std::string::npos && !of.has_the_path) path += ".%p";
-  for (std::size_t at = 0; (at = path.find("%p", at)) != std::string::npos;) path.replace(at, 2, std::to_string(of.process));
+  for (std::size_t at = 0; (at = path.find("%p", at)) != std::string::npos;)
+    path.replace(at, 2, std::to_string(of.process));
   std::FILE* const file = std::fopen(path.c_str(), "we");
   const bool written = file != nullptr && std::fwrite(text.data(), 1, text.size(), file) == text.size();
   if ((file != nullptr && std::fclose(file) != 0) || !written)

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What has become of products: counted, listed one by one if somebody wants to know, and told when the program ends.
+// What has become of products: counted, listed one by one if somebody wants to know, and told when the
+// program ends.
 #pragma once
 #include <cstdint>
 #include <string>

@@ -15,7 +15,8 @@ std::string_view value_of(const char* name) {
   return value == nullptr ? "" : value;
 }
 void complain(const char* name, const char* expected, const char* instead) {
-  std::fprintf(stderr, "antiphase: %s is '%s': expected %s; %s\n", name, std::getenv(name), expected, instead);
+  std::fprintf(stderr, "antiphase: %s is '%s': expected %s; %s\n", name, std::getenv(name), expected,
+               instead);
 }
 
 // Empty and 0 say no.
@@ -91,7 +92,9 @@ settings read() {
   s.takes_tf32 = one_of("ANTIPHASE_TF32", "pass", "take", "they are passed on") == 1;
   if (const std::string_view limit = value_of("ANTIPHASE_WORKSPACE_LIMIT"); !limit.empty()) {
     const auto number = bytes(limit);
-    if (!number) complain("ANTIPHASE_WORKSPACE_LIMIT", "bytes, such as 65536, 64K, 512M or 2G", "products that need any are passed on");
+    if (!number)
+      complain("ANTIPHASE_WORKSPACE_LIMIT", "bytes, such as 65536, 64K, 512M or 2G",
+               "products that need any are passed on");
     s.most_workspace = number.value_or(0);
   }
   if (const std::string_view every = value_of("ANTIPHASE_VERIFY"); !every.empty()) {
@@ -101,7 +104,8 @@ settings read() {
     else
       complain("ANTIPHASE_VERIFY", "a number, or 0 for none", "it is ignored");
   }
-  if (!s.profile_json.empty() && !s.profiles) complain("ANTIPHASE_PROFILE_JSON", "ANTIPHASE_PROFILE=1 beside it", "it is ignored");
+  if (!s.profile_json.empty() && !s.profiles)
+    complain("ANTIPHASE_PROFILE_JSON", "ANTIPHASE_PROFILE=1 beside it", "it is ignored");
   s.disabled = s.disabled || !has_a_tuning();
   return s;
 }

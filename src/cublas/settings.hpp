@@ -23,13 +23,18 @@ struct telling {
 telling telling_of_environment();
 
 struct settings : telling {
-  bool disabled = false;                      // ANTIPHASE_DISABLE: all calls are passed on
-  std::optional<double> least;                // ANTIPHASE_LEAST: take products with (m n k)^(1/3) of this or more, whatever is predicted
-  int device = ANTIPHASE_CURRENT_DEVICE;      // ANTIPHASE_DEVICE=cpu: the operands are the host's, for tests without a GPU
-  int precision = ANTIPHASE_PRECISION_FP32;   // ANTIPHASE_PRECISION=strict
-  bool takes_tf32 = false;                    // ANTIPHASE_TF32=take: products that ask for TF32, as if they had not
-  std::uint64_t most_workspace = UINT64_MAX;  // ANTIPHASE_WORKSPACE_LIMIT: bytes that one product may take for itself
-  std::uint64_t verified = 0;                 // ANTIPHASE_VERIFY: every so manyth product that is taken is computed by cuBLAS too
+  bool disabled = false;  // ANTIPHASE_DISABLE: all calls are passed on
+  // ANTIPHASE_LEAST: take products with (m n k)^(1/3) of this or more, whatever is predicted
+  std::optional<double> least;
+  // ANTIPHASE_DEVICE=cpu: the operands are the host's, for tests without a GPU
+  int device = ANTIPHASE_CURRENT_DEVICE;
+  int precision = ANTIPHASE_PRECISION_FP32;  // ANTIPHASE_PRECISION=strict
+  // ANTIPHASE_TF32=take: products that ask for TF32, as if they had not
+  bool takes_tf32 = false;
+  // ANTIPHASE_WORKSPACE_LIMIT: bytes that one product may take for itself
+  std::uint64_t most_workspace = UINT64_MAX;
+  // ANTIPHASE_VERIFY: every so manyth product that is taken is computed by cuBLAS too
+  std::uint64_t verified = 0;
 };
 // At the first call values that make no sense are complained of on stderr.
 const settings& said();

@@ -28,7 +28,8 @@ void list_done(const driver& d, std::deque<pending>& all) {
   const undisturbing now(d);
   while (!all.empty() && d.query_event(all.front().end) == 0) {
     const pending& p = all.front();
-    if (float time = 0; d.milliseconds(&time, p.begin, p.end) == 0) list_time(p.what, p.became, 1e-3 * static_cast<double>(time));
+    if (float time = 0; d.milliseconds(&time, p.begin, p.end) == 0)
+      list_time(p.what, p.became, 1e-3 * static_cast<double>(time));
     d.destroy_event(p.begin), d.destroy_event(p.end);
     all.pop_front();
   }

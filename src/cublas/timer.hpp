@@ -7,7 +7,8 @@
 
 namespace antiphase::cublas {
 
-// Between its beginning and its end a product is queued on the stream. Does nothing without a GPU, and while the stream is captured.
+// Between its beginning and its end a product is queued on the stream. Does nothing without a GPU, and while
+// the stream is captured.
 class timing {
  public:
   explicit timing(antiphase_stream on) noexcept;

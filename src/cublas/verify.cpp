@@ -14,7 +14,8 @@ namespace {
 
 // C's strides are positive, as cuBLAS has them.
 std::size_t elements_of(const antiphase_sgemm_args& x) {
-  return static_cast<std::size_t>((x.m - 1) * x.c_row_stride + (x.n - 1) * x.c_column_stride + (x.batch - 1) * x.c_batch_stride + 1);
+  return static_cast<std::size_t>((x.m - 1) * x.c_row_stride + (x.n - 1) * x.c_column_stride +
+                                  (x.batch - 1) * x.c_batch_stride + 1);
 }
 driver::address address_of(const void* p) { return reinterpret_cast<std::uintptr_t>(p); }
 
@@ -26,7 +27,10 @@ bool is_to_be_verified() {
 }
 
 verification::verification(const antiphase_sgemm_args& x, antiphase_stream on)
-    : x_(x), on_(on), driver_(x.device == ANTIPHASE_CPU ? nullptr : driver_of_process()), elements_(elements_of(x)) {
+    : x_(x),
+      on_(on),
+      driver_(x.device == ANTIPHASE_CPU ? nullptr : driver_of_process()),
+      elements_(elements_of(x)) {
   if (x.c_members != nullptr) return;
   const std::size_t bytes = elements_ * sizeof(float);
   if (x.device == ANTIPHASE_CPU) {
@@ -57,7 +61,8 @@ std::vector<float> verification::host_copy(const void* from) const {
   std::vector<float> to(elements_);
   if (driver_ == nullptr)
     std::memcpy(to.data(), from, elements_ * sizeof(float));
-  else if (driver_->copy_out(to.data(), address_of(from), elements_ * sizeof(float), on_) != 0 || driver_->synchronize(on_) != 0)
+  else if (driver_->copy_out(to.data(), address_of(from), elements_ * sizeof(float), on_) != 0 ||
+           driver_->synchronize(on_) != 0)
     to.clear();
   return to;
 }
@@ -70,7 +75,8 @@ double verification::difference() const noexcept try {
   for (std::int64_t l = 0; l < x_.batch; ++l)
     for (std::int64_t i = 0; i < x_.m; ++i)
       for (std::int64_t j = 0; j < x_.n; ++j) {
-        const auto at = static_cast<std::size_t>(i * x_.c_row_stride + j * x_.c_column_stride + l * x_.c_batch_stride);
+        const auto at =
+            static_cast<std::size_t>(i * x_.c_row_stride + j * x_.c_column_stride + l * x_.c_batch_stride);
         const double a = static_cast<double>(ours[at]), b = static_cast<double>(theirs[at]);
         if (a == b || (std::isnan(a) && std::isnan(b))) {
           if (std::isfinite(b)) all += b * b;

@@ -25,7 +25,8 @@ class verification {
   bool is_possible() const { return scratch_ != nullptr; }
   // Where the original shall write, in place of C.
   void* in_place_of_c() const { return scratch_; }
-  // After both: waits for them. The norm of the difference, by that of the original's result; negative if it could not be had.
+  // After both: waits for them. The norm of the difference, by that of the original's result; negative if it
+  // could not be had.
   double difference() const noexcept;
 
  private:

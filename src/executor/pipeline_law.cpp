@@ -7,10 +7,14 @@
 namespace antiphase {
 namespace {
 
-// Fitted to the ladders at 1024^3 and 4096^3 on an H200; scripts/model_error.py says how well the rest agrees.
-constexpr double waits_reading_ahead = 0.305, waits_reading = 0.413;  // warps of a scheduler that would have to be more for none to idle
-constexpr double barrier_of_warp = 14.2;                              // clocks of a step's barriers and its loop, for each warp
-constexpr double sharpness = 4;                                       // of the maximum of two times that hide each other
+// Fitted to the ladders at 1024^3 and 4096^3 on an H200; scripts/model_error.py says how well the rest
+// agrees.
+// warps of a scheduler that would have to be more for none to idle
+constexpr double waits_reading_ahead = 0.305, waits_reading = 0.413;
+// clocks of a step's barriers and its loop, for each warp
+constexpr double barrier_of_warp = 14.2;
+// of the maximum of two times that hide each other
+constexpr double sharpness = 4;
 constexpr int schedulers = 4;
 
 // The share of the time in which units are busy: with few warps, all of a scheduler wait at times.
@@ -21,14 +25,18 @@ double busy_share(const pipeline_step& s, int blocks) {
 }
 
 // What is hidden behind something longer takes little; what is as long takes more than the longer one.
-double soft_maximum(double a, double b) { return std::pow(std::pow(a, sharpness) + std::pow(b, sharpness), 1 / sharpness); }
+double soft_maximum(double a, double b) {
+  return std::pow(std::pow(a, sharpness) + std::pow(b, sharpness), 1 / sharpness);
+}
 
 struct unit {
   limit what;
   double clocks;
 };
 unit busiest(const machine_profile& on, const pipeline_step& s) {
-  return std::max({unit{limit::arithmetic, s.arithmetic}, {limit::issue, s.issue / on.issue.value}, {limit::shared_memory, s.shared}},
+  return std::max({unit{limit::arithmetic, s.arithmetic},
+                   {limit::issue, s.issue / on.issue.value},
+                   {limit::shared_memory, s.shared}},
                   [](const unit& a, const unit& b) { return a.clocks < b.clocks; });
 }
 
@@ -58,7 +66,9 @@ double least_to_move(const machine_profile& on, double bytes) {
   return std::max(bytes / on.cache_bytes.value, (bytes - on.cache_size.value) / on.memory_bytes.value);
 }
 
-limit prediction::largest() const { return static_cast<limit>(std::max_element(parts.begin(), parts.end()) - parts.begin()); }
+limit prediction::largest() const {
+  return static_cast<limit>(std::max_element(parts.begin(), parts.end()) - parts.begin());
+}
 
 int loads_ahead(const pipeline_step& s) {
   if (s.by_roles) return s.asynchronous ? s.stages : 1;
@@ -68,7 +78,8 @@ int loads_ahead(const pipeline_step& s) {
 prediction step_clocks(const machine_profile& on, const pipeline_step& s, int blocks) {
   const unit most = busiest(on, s);
   const double clock = on.clock.value, processors = std::max(1, on.limits.multiprocessors);
-  const double barriers = s.meets && !s.by_roles ? barrier_of_warp * std::ceil(s.threads / 32.) : 0, latency = s.latency * clock;
+  const double barriers = s.meets && !s.by_roles ? barrier_of_warp * std::ceil(s.threads / 32.) : 0,
+               latency = s.latency * clock;
   const bool turns = s.stages == 1;
   const int ahead = loads_ahead(s);
 
@@ -88,19 +99,26 @@ prediction step_clocks(const machine_profile& on, const pipeline_step& s, int bl
   together.add(most.what, blocks * most.clocks / busy_share(s, blocks));
   if (!turns) add_open_latency(together, latency);
   prediction moved;
-  const double in_flight = blocks * s.bytes * std::max(1, ahead), enough = std::min(1., in_flight / on.memory_in_flight.value);
-  if (s.bytes > 0) moved.add(limit::memory, blocks * s.bytes / (enough * on.memory_bytes.value / processors / clock));
+  const double in_flight = blocks * s.bytes * std::max(1, ahead),
+               enough = std::min(1., in_flight / on.memory_in_flight.value);
+  if (s.bytes > 0)
+    moved.add(limit::memory, blocks * s.bytes / (enough * on.memory_bytes.value / processors / clock));
   const prediction& longest = together.seconds > moved.seconds ? together : moved;
   return longest.seconds > chain.seconds ? longest : chain;
 }
 
-prediction blocks_seconds(const machine_profile& on, const pipeline_step& s, std::int64_t tiles, std::int64_t steps, int resident) {
+prediction blocks_seconds(const machine_profile& on, const pipeline_step& s, std::int64_t tiles,
+                          std::int64_t steps, int resident) {
   prediction all;
-  const std::int64_t processors = std::max(1, on.limits.multiprocessors), at_once = processors * std::max(1, resident);
+  const std::int64_t processors = std::max(1, on.limits.multiprocessors),
+                     at_once = processors * std::max(1, resident);
   const std::int64_t whole = tiles / at_once, left = tiles % at_once;
   const auto count = [](std::int64_t n) { return static_cast<double>(n); };
-  if (whole > 0) add_scaled(all, step_clocks(on, s, std::max(1, resident)), count(whole * steps) / on.clock.value);
-  if (left > 0) add_scaled(all, step_clocks(on, s, static_cast<int>((left + processors - 1) / processors)), count(steps) / on.clock.value);
+  if (whole > 0)
+    add_scaled(all, step_clocks(on, s, std::max(1, resident)), count(whole * steps) / on.clock.value);
+  if (left > 0)
+    add_scaled(all, step_clocks(on, s, static_cast<int>((left + processors - 1) / processors)),
+               count(steps) / on.clock.value);
   all.add(limit::latency, s.latency * count(whole + (left > 0 ? 1 : 0)));  // of the first load of a wave
   return all;
 }

@@ -59,15 +59,19 @@ template <class Limits, class Visit> void each_limit(Limits& l, Visit visit) {
 [[noreturn]] void complain(std::string_view from, std::string_view what) {
   throw bad_request(fmt::format("machine profile {}: {}", from, what));
 }
-const json& member(std::string_view from, const json& object, std::string_view key, std::string_view expected) {
+const json& member(std::string_view from, const json& object, std::string_view key,
+                   std::string_view expected) {
   const auto found = object.is_object() ? object.find(key) : object.end();
-  if (!object.is_object() || found == object.end()) complain(from, fmt::format("'{}' is missing: expected {}", key, expected));
+  if (!object.is_object() || found == object.end())
+    complain(from, fmt::format("'{}' is missing: expected {}", key, expected));
   return *found;
 }
-[[noreturn]] void wrong(std::string_view from, std::string_view key, const json& value, std::string_view expected) {
+[[noreturn]] void wrong(std::string_view from, std::string_view key, const json& value,
+                        std::string_view expected) {
   constexpr std::size_t shown = 60;
-  complain(from, fmt::format("'{}' is {}: expected {}", key, value.dump(-1, ' ', true, json::error_handler_t::replace).substr(0, shown),
-                             expected));
+  complain(from,
+           fmt::format("'{}' is {}: expected {}", key,
+                       value.dump(-1, ' ', true, json::error_handler_t::replace).substr(0, shown), expected));
 }
 
 std::pair<int, int> capability_of(std::string_view from, const json& value) {
@@ -85,7 +89,8 @@ std::pair<int, int> capability_of(std::string_view from, const json& value) {
 std::string plain(std::string_view name) {
   std::string text;
   for (const char c : name)
-    if (std::isalnum(static_cast<unsigned char>(c)) != 0) text += static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+    if (std::isalnum(static_cast<unsigned char>(c)) != 0)
+      text += static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
   for (const std::string_view word : {"nvidia", "geforce"})
     if (text.starts_with(word)) text.erase(0, word.size());
   if (text.ends_with("sxm")) text.resize(text.size() - 3);
@@ -99,12 +104,15 @@ std::span<const machine_member> machine_members() { return members; }
 machine_profile parse_profile(std::string_view text, std::string_view from) {
   const json content = json::parse(text, nullptr, false);
   if (!content.is_object() || !content.contains(schema_key))
-    complain(from, "not a JSON object with 'machine_profile': expected a file that 'antiphase info --measure' wrote");
+    complain(
+        from,
+        "not a JSON object with 'machine_profile': expected a file that 'antiphase info --measure' wrote");
   if (content[schema_key] != schema) wrong(from, schema_key, content[schema_key], "1");
   machine_profile p;
   const json& name = member(from, content, "name", "the device's name");
   if (!name.is_string() || name.get<std::string>().empty()) wrong(from, "name", name, "the device's name");
-  const auto [major, minor] = capability_of(from, member(from, content, "compute_capability", "a compute capability such as \"9.0\""));
+  const auto [major, minor] = capability_of(
+      from, member(from, content, "compute_capability", "a compute capability such as \"9.0\""));
   p.limits = {.name = name.get<std::string>(), .major = major, .minor = minor};
   const json& limits = member(from, content, "limits", "an object with the device's limits");
   each_limit(p.limits, [&](std::string_view key, auto& to) {
@@ -114,16 +122,19 @@ machine_profile parse_profile(std::string_view text, std::string_view from) {
       wrong(from, key, value, "an integer from 1 to 2^30");
     to = value.get<std::remove_reference_t<decltype(to)>>();
   });
-  const json& figures = member(from, content, "figures", "an object with a value and a source for each figure");
+  const json& figures =
+      member(from, content, "figures", "an object with a value and a source for each figure");
   for (const machine_member& m : members) {
     const std::string expected = fmt::format("an object with 'value', a number in {}, and 'source'", m.unit);
     const json& figure = member(from, figures, m.name, expected);
     const json& value = member(from, figure, "value", expected);
     const json& source = member(from, figure, "source", expected);
-    const bool may_be_none = m.figure == &machine_profile::tensor_fp16 || m.figure == &machine_profile::tensor_tf32;
+    const bool may_be_none =
+        m.figure == &machine_profile::tensor_fp16 || m.figure == &machine_profile::tensor_tf32;
     if (!value.is_number() || !source.is_string()) wrong(from, m.name, figure, expected);
     const double number = value.get<double>();
-    if (!(number > 0 || (may_be_none && number == 0)) || number > most) wrong(from, m.name, figure, "a positive number up to 1e18");
+    if (!(number > 0 || (may_be_none && number == 0)) || number > most)
+      wrong(from, m.name, figure, "a positive number up to 1e18");
     p.*m.figure = {number, source.get<std::string>()};
   }
   return p;
@@ -137,21 +148,25 @@ machine_profile read_profile(const std::string& path) {
   if (!file.is_open() || file.bad() || (file.fail() && !file.eof()))
     complain(from, "it cannot be read: expected a file that 'antiphase info --measure' wrote");
   text.resize(static_cast<std::size_t>(file.gcount()));
-  if (text.size() > most_bytes) complain(from, "it is longer than 1 MiB: expected a file that 'antiphase info --measure' wrote");
+  if (text.size() > most_bytes)
+    complain(from, "it is longer than 1 MiB: expected a file that 'antiphase info --measure' wrote");
   return parse_profile(text, from);
 }
 
 std::string to_text(const machine_profile& profile) {
   json limits = json::object();
-  each_limit(profile.limits, [&](std::string_view key, const auto& value) { limits[std::string(key)] = value; });
+  each_limit(profile.limits,
+             [&](std::string_view key, const auto& value) { limits[std::string(key)] = value; });
   std::string text = "{\n";
-  text += fmt::format(" \"{}\": {},\n \"name\": {},\n \"compute_capability\": \"{}\",\n \"limits\": {},\n \"figures\": {{", schema_key,
-                      schema, json(profile.limits.name).dump(-1, ' ', true, json::error_handler_t::replace),
-                      compute_capability(profile.limits), limits.dump());
+  text += fmt::format(
+      " \"{}\": {},\n \"name\": {},\n \"compute_capability\": \"{}\",\n \"limits\": {},\n \"figures\": {{",
+      schema_key, schema, json(profile.limits.name).dump(-1, ' ', true, json::error_handler_t::replace),
+      compute_capability(profile.limits), limits.dump());
   for (const char* separator = "\n"; const machine_member& m : members) {
     const machine_figure& f = profile.*m.figure;
-    text += fmt::format("{}  \"{}\": {{\"value\": {}, \"source\": {}}}", std::exchange(separator, ",\n"), m.name, json(f.value).dump(),
-                        json(f.source).dump(-1, ' ', true, json::error_handler_t::replace));
+    text +=
+        fmt::format("{}  \"{}\": {{\"value\": {}, \"source\": {}}}", std::exchange(separator, ",\n"), m.name,
+                    json(f.value).dump(), json(f.source).dump(-1, ' ', true, json::error_handler_t::replace));
   }
   return text + "\n }\n}\n";
 }
@@ -160,7 +175,8 @@ const std::vector<machine_profile>& shipped_profiles() {
   static constinit made_once<std::vector<machine_profile>> all;
   return all.get([] {
     std::vector<machine_profile> list;
-    for (const std::string_view text : shipped_profile_texts()) list.push_back(parse_profile(text, "of this library"));
+    for (const std::string_view text : shipped_profile_texts())
+      list.push_back(parse_profile(text, "of this library"));
     return list;
   });
 }
@@ -171,13 +187,15 @@ const machine_profile& shipped_profile(std::string_view name) {
     if (plain(p.limits.name) == plain(name)) return p;
     known.push_back(p.limits.name);
   }
-  throw bad_request(fmt::format("there is no machine profile '{}': {}, or a file that 'antiphase info --measure' wrote", shortened(name),
-                                suggestion(name, known)));
+  throw bad_request(
+      fmt::format("there is no machine profile '{}': {}, or a file that 'antiphase info --measure' wrote",
+                  shortened(name), suggestion(name, known)));
 }
 
 machine_profile profile_of(const device_limits& device) {
   const auto alike = [&](const machine_profile& p) {
-    return plain(device.name).starts_with(plain(p.limits.name)) && p.limits.multiprocessors == device.multiprocessors &&
+    return plain(device.name).starts_with(plain(p.limits.name)) &&
+           p.limits.multiprocessors == device.multiprocessors &&
            compute_capability(p.limits) == compute_capability(device);
   };
   for (const machine_profile& p : shipped_profiles())
@@ -187,7 +205,8 @@ machine_profile profile_of(const device_limits& device) {
       return found;
     }
   machine_profile made = shipped_profile("H200");
-  const double processors = std::max(1, device.multiprocessors), share = processors / made.limits.multiprocessors;
+  const double processors = std::max(1, device.multiprocessors),
+               share = processors / made.limits.multiprocessors;
   const device_rates rates = rates_of(device), of_h200 = rates_of(made.limits);
   for (const machine_member& m : members) (made.*m.figure).source = "assumed: as an H200, by multiprocessor";
   for (machine_figure machine_profile::*const of_all :

@@ -13,8 +13,9 @@ namespace {
 
 constexpr std::size_t kib = 1024;
 
-// What devices of a compute capability have in common: table "Technical specifications per compute capability" of NVIDIA's CUDA C++
-// programming guide. Every one has 64 K registers to a multiprocessor, 48 KiB of shared memory for any kernel, 1024 threads to a block.
+// What devices of a compute capability have in common: table "Technical specifications per compute
+// capability" of NVIDIA's CUDA C++ programming guide. Every one has 64 K registers to a multiprocessor, 48
+// KiB of shared memory for any kernel, 1024 threads to a block.
 struct of_capability {
   int major, minor;
   int threads, blocks;                   // per multiprocessor
@@ -28,8 +29,9 @@ struct product_of {
   of_capability is;
 };
 constexpr product_of products[] = {
-    {"T4", 40, {7, 5, 1024, 16, 64, 64, 0}},       {"A100", 108, {8, 0, 2048, 32, 163, 164}}, {"RTX 3090", 82, {8, 6, 1536, 16, 99, 100}},
-    {"RTX 4090", 128, {8, 9, 1536, 24, 99, 100}},  {"H200", 132, {9, 0, 2048, 32, 227, 228}}, {"B200", 148, {10, 0, 2048, 32, 227, 228}},
+    {"T4", 40, {7, 5, 1024, 16, 64, 64, 0}},       {"A100", 108, {8, 0, 2048, 32, 163, 164}},
+    {"RTX 3090", 82, {8, 6, 1536, 16, 99, 100}},   {"RTX 4090", 128, {8, 9, 1536, 24, 99, 100}},
+    {"H200", 132, {9, 0, 2048, 32, 227, 228}},     {"B200", 148, {10, 0, 2048, 32, 227, 228}},
     {"RTX 5090", 170, {12, 0, 1536, 24, 99, 100}},
 };
 
@@ -59,7 +61,8 @@ const device_limits& published_device(std::string_view wanted) {
     known.push_back(compute_capability(device));
     if (known.back() == wanted) return device;
   }
-  throw bad_request("there are no published limits here of compute capability '" + std::string(wanted) + "': expected " + listed(known));
+  throw bad_request("there are no published limits here of compute capability '" + std::string(wanted) +
+                    "': expected " + listed(known));
 }
 
 }  // namespace antiphase

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What executors keep of each stream: who holds it, and its memory. A forked child keeps nothing of its parent's.
+// What executors keep of each stream: who holds it, and its memory. A forked child keeps nothing of its
+// parent's.
 #pragma once
 #include <algorithm>
 #include <antiphase/executor/executor.hpp>
@@ -32,8 +33,8 @@ class stream_locks {
   per_process<all> known_;
 };
 
-// Outgrown and forgotten memory stays until the end as well: work in flight, or a captured graph, may hold its address. Sizes double, so
-// that is at most as much again.
+// Outgrown and forgotten memory stays until the end as well: work in flight, or a captured graph, may hold
+// its address. Sizes double, so that is at most as much again.
 class scratch_memory {
  public:
   // zeroed(bytes) allocates.

@@ -35,40 +35,45 @@ bool finishes_all(const request&) { return true; }
 
 double extent(std::int64_t e) { return static_cast<double>(e); }
 int multiprocessors_of(const request& r) { return gemms::multiprocessors_of(r.device()); }
-double bytes_stored(const request& r) { return 4. * static_cast<double>(r.what.m()) * static_cast<double>(r.what.n()); }
+double bytes_stored(const request& r) {
+  return 4. * static_cast<double>(r.what.m()) * static_cast<double>(r.what.n());
+}
 double bytes_of_c(const request& r) { return bytes_stored(r) * (r.what.beta == 0 ? 1 : 2); }
 
-// A division of K follows from these alone, and choosing one takes longer than all else that a call asks about. 64 of them are kept.
-constexpr std::size_t request_words = 9, device_words = std::tuple_size_v<decltype(numbers_of(device_limits{}))>;
+// A division of K follows from these alone, and choosing one takes longer than all else that a call asks
+// about. 64 of them are kept.
+constexpr std::size_t request_words = 9,
+                      device_words = std::tuple_size_v<decltype(numbers_of(device_limits{}))>;
 template <class Choice> using division_memo = memo<request_words + device_words, Choice, 64>;
 division_memo<int>::key division_key(const request& r) {
   const auto word = [](auto x) { return static_cast<std::uint64_t>(x); };
-  division_memo<int>::key all{word(r.what.m()),
-                              word(r.what.n()),
-                              word(r.what.k()),
-                              word(r.of.count),
-                              word(r.what.beta != 0),
-                              word(r.invariant),
-                              word(r.where.kind()),
+  division_memo<int>::key all{word(r.what.m()), word(r.what.n()), word(r.what.k()), word(r.of.count),
+                              word(r.what.beta != 0), word(r.invariant), word(r.where.kind()),
                               word(r.after.is_plain()),
-                              reinterpret_cast<std::uintptr_t>(&laws_of(r.device()))};  // which follow from its name
+                              // which follow from its name
+                              reinterpret_cast<std::uintptr_t>(&laws_of(r.device()))};
   std::ranges::copy(numbers_of(r.device()), all.begin() + request_words);
   return all;
 }
 
-// Sums in FP64 --------------------------------------------------------------------------------------------------------------------------
-// FP64 may be slow, if Tensor Cores that keep the promise are there to be compared with; else the ladder is for those who want it fast.
+// Sums in FP64
+// -----------------------------------------------------------------------------------------------------------
+// FP64 may be slow, if Tensor Cores that keep the promise are there to be compared with; else the ladder is
+// for those who want it fast.
 bool may_be_doubles(const request& r) {
   return r.has.fast_fp64 || (!r.invariant && tensor_core_sums_of(r.device()) != tensor_core_sums::unknown);
 }
-// Seconds that the few FP64 units of other devices take: multiply-adds, conversions of operands and of results.
+// Seconds that the few FP64 units of other devices take: multiply-adds, conversions of operands and of
+// results.
 double slow_fp64(const request& r, double operations_of_product) {
   if (r.has.fast_fp64) return 0;
   const double outputs = extent(r.of.count) * extent(r.what.m()) * extent(r.what.n());
   const double rate = rates_of(r.device()).fp64 * multiprocessors_of(r) * r.machine().clock.value;
   return outputs * (operations_of_product * extent(r.k()) + 1) / rate;
 }
-bool few_values_of_k(const candidate&, const request& r) { return r.what.k() <= short_k && may_be_doubles(r); }
+bool few_values_of_k(const candidate&, const request& r) {
+  return r.what.k() <= short_k && may_be_doubles(r);
+}
 judged_plan plan_short_product(const candidate&, const request& r) {
   if (r.what.k() > short_k) return objection{reason::long_k};
   const kernel* const with = short_kernel(r.where.kind(), r.after);
@@ -81,15 +86,20 @@ double cost_of_short(const candidate&, const request& r) {
   return slow_fp64(r, 2) + short_seconds(laws_of(r.device()), shape_of(r.what, r.of), r.device());
 }
 
-// Streams --------------------------------------------------------------------------------------------------------------------------------
+// Streams
+// -----------------------------------------------------------------------------------------------------------
 const stream_division_choice& division_of(const request& r) {
   static thread_local division_memo<stream_division_choice> known;
-  if (!r.division) r.division = known.get(division_key(r), [&] { return divide(r.where, r.what, r.of, r.invariant); });
+  if (!r.division)
+    r.division = known.get(division_key(r), [&] { return divide(r.where, r.what, r.of, r.invariant); });
   return *r.division;
 }
-// Large products are left to Tensor Cores of FP16 without asking: those of FP64 have an eighth of their rate. A matrix times a vector is
-// left to `dots`, which has kernels for it: of 1,275 of a tune on an H200 they were the faster in 97 %, and never took 1.3 times as long.
-bool is_for_vectors(const request& r) { return is_vector(r.what) && r.of.count == 1 && !r.invariant && dots_tiles_fit(r.what, r.of); }
+// Large products are left to Tensor Cores of FP16 without asking: those of FP64 have an eighth of their rate.
+// A matrix times a vector is left to `dots`, which has kernels for it: of 1,275 of a tune on an H200 they
+// were the faster in 97 %, and never took 1.3 times as long.
+bool is_for_vectors(const request& r) {
+  return is_vector(r.what) && r.of.count == 1 && !r.invariant && dots_tiles_fit(r.what, r.of);
+}
 bool streams_well(const candidate&, const request& r) {
   constexpr std::int64_t far = 512;
   const bool large = r.what.m() > far && r.what.n() > far && r.what.k() > far;
@@ -102,16 +112,22 @@ judged_plan plan_streams(const candidate&, const request& r) {
 }
 double cost_of_stream(const candidate&, const request& r) { return division_of(r).seconds; }
 
-// Inner products ------------------------------------------------------------------------------------------------------------------------
+// Inner products
+// -----------------------------------------------------------------------------------------------------------
 const dots_choice& inner_division_of(const request& r) {
   static thread_local division_memo<dots_choice> known;
-  if (!r.inner) r.inner = known.get(division_key(r), [&] { return divide_dots(r.where, r.what, r.of, !r.after.is_plain()); });
+  if (!r.inner)
+    r.inner =
+        known.get(division_key(r), [&] { return divide_dots(r.where, r.what, r.of, !r.after.is_plain()); });
   return *r.inner;
 }
-bool few_lines_or_small(const request& r) { return is_vector(r.what) || has_few_lines(r.what) || lanes_may(r.what, r.of); }
+bool few_lines_or_small(const request& r) {
+  return is_vector(r.what) || has_few_lines(r.what) || lanes_may(r.what, r.of);
+}
 // A few lines that are long are left to `stream` where it runs.
 bool adds_up_well(const candidate&, const request& r) {
-  return may_be_doubles(r) && (is_vector(r.what) || lanes_may(r.what, r.of) || (has_few_lines(r.what) && !r.has.fast_fp64));
+  return may_be_doubles(r) &&
+         (is_vector(r.what) || lanes_may(r.what, r.of) || (has_few_lines(r.what) && !r.has.fast_fp64));
 }
 judged_plan plan_inner_products(const candidate&, const request& r) {
   if (!few_lines_or_small(r)) return objection{reason::many_lines};
@@ -119,22 +135,28 @@ judged_plan plan_inner_products(const candidate&, const request& r) {
   if (const auto found = plan_dots(r.where, r.what, r.of, r.after, inner_division_of(r).how)) return *found;
   return objection{reason::no_kernel};
 }
-double cost_of_dots(const candidate&, const request& r) { return slow_fp64(r, 3) + inner_division_of(r).seconds; }
+double cost_of_dots(const candidate&, const request& r) {
+  return slow_fp64(r, 3) + inner_division_of(r).seconds;
+}
 
-// TF32 parts ----------------------------------------------------------------------------------------------------------------------------
+// TF32 parts
+// -----------------------------------------------------------------------------------------------------------
 const narrow_division_choice& narrow_division_of(const request& r) {
   static thread_local division_memo<narrow_division_choice> known;
-  if (!r.narrow) r.narrow = known.get(division_key(r), [&] { return divide_narrow(shape_of(r.what, r.of), r.device()); });
+  if (!r.narrow)
+    r.narrow = known.get(division_key(r), [&] { return divide_narrow(shape_of(r.what, r.of), r.device()); });
   return *r.narrow;
 }
 judged_plan plan_narrow_product(const candidate&, const request& r) {
-  if (!narrow_tiles_fit(r.what, r.of)) return objection{r.what.k() > k_of_narrow_share ? reason::many_parts : reason::many_tiles};
+  if (!narrow_tiles_fit(r.what, r.of))
+    return objection{r.what.k() > k_of_narrow_share ? reason::many_parts : reason::many_tiles};
   if (const auto found = plan_narrow(r.where, r.what, r.of, narrow_division_of(r).how)) return *found;
   return objection{reason::no_kernel};
 }
 double cost_of_narrow(const candidate&, const request& r) { return narrow_division_of(r).seconds; }
 
-// Products of split operands --------------------------------------------------------------------------------------------------------------
+// Products of split operands
+// -----------------------------------------------------------------------------------------------------------
 template <multiplier By> judged_plan plan_split_product(const candidate&, const request& r) {
   const kernel* const with = product_kernel(r.where.kind(), By);
   if (with == nullptr) return objection{reason::no_kernel};
@@ -148,14 +170,19 @@ template <multiplier By> judged_plan plan_split_product(const candidate&, const 
 bool split_finishes(const request& r) { return ends_in_product(r.what, r.after); }
 double cost_of_split_product(const request& r, multiplier by) {
   const product_shape p{r.what.m(), r.what.n(), r.k(), 1, r.what.beta != 0};
-  return split_seconds(laws_of(r.device()), p, r.device(), by, {r.ready.a.parts != nullptr, r.ready.b.parts != nullptr});
+  return split_seconds(laws_of(r.device()), p, r.device(), by,
+                       {r.ready.a.parts != nullptr, r.ready.b.parts != nullptr});
 }
-template <multiplier By> double cost_of_split(const candidate&, const request& r) { return cost_of_split_product(r, By); }
+template <multiplier By> double cost_of_split(const candidate&, const request& r) {
+  return cost_of_split_product(r, By);
+}
 
-// The ladder ------------------------------------------------------------------------------------------------------------------------------
+// The ladder
+// -----------------------------------------------------------------------------------------------------------
 judged_plan plan_ladder(const candidate& c, const request& r) {
   plan made = plan_step(r.where.kind(), *c.is.ladder, r.what);
-  if (shortage_of(r.device(), made.what.code) != shortage::none) return objection{reason::does_not_fit, made.what.code};
+  if (shortage_of(r.device(), made.what.code) != shortage::none)
+    return objection{reason::does_not_fit, made.what.code};
   return made;
 }
 product_size size_of(const request& r) {
@@ -166,10 +193,14 @@ double cost_of_ladder(const candidate& c, const request& r) {
   return predict(r.machine(), plan_step(r.where.kind(), *c.is.ladder, r.what).what.how, size_of(r)).seconds;
 }
 
-constexpr std::string_view fastest = "three products of FP16 parts on Tensor Cores, certified, are the fastest way to it";
+constexpr std::string_view fastest =
+    "three products of FP16 parts on Tensor Cores, certified, are the fastest way to it";
 
 constexpr candidate beside_the_ladder[choice::beside_the_ladder] = {
-    {.is = {.name = "short", .adds = "sums in FP64, for a K of up to 4", .needs = {}, .sums = gemm_sums::doubles},
+    {.is = {.name = "short",
+            .adds = "sums in FP64, for a K of up to 4",
+            .needs = {},
+            .sums = gemm_sums::doubles},
      .suits = few_values_of_k,
      .cost = cost_of_short,
      .plan = plan_short_product,
@@ -178,7 +209,8 @@ constexpr candidate beside_the_ladder[choice::beside_the_ladder] = {
      .pointers = true,
      .finishes = finishes_all},
     {.is = {.name = "stream",
-            .adds = "sums in FP64 on Tensor Cores, operands as they are; compute capability 8.0, 9.0 and 10.0",
+            .adds =
+                "sums in FP64 on Tensor Cores, operands as they are; compute capability 8.0, 9.0 and 10.0",
             .needs = {.cp_async = true, .mma_sync = true, .fast_fp64 = true},
             .sums = gemm_sums::doubles},
      .suits = streams_well,
@@ -195,7 +227,8 @@ constexpr candidate beside_the_ladder[choice::beside_the_ladder] = {
      .suits = adds_up_well,
      .cost = cost_of_dots,
      .plan = plan_inner_products,
-     .why = "C has few rows or columns or is small, so reading operands is the work, and sums in FP64 need no certificate",
+     .why = "C has few rows or columns or is small, so reading operands is the work, and sums in FP64 need "
+            "no certificate",
      .batches = true,
      .pointers = true,
      .finishes = finishes_all},
@@ -236,20 +269,26 @@ const candidate* find_candidate(std::string_view name) {
 // Throws bad_request of options that make no sense; returns the candidate that they ask for, null: none.
 const candidate* require_sensible(const gemm_options& options) {
   if (options.accuracy != precision::fp32 && options.accuracy != precision::strict)
-    throw bad_request(fmt::format("accuracy is {}: expected precision::fp32 or precision::strict", static_cast<int>(options.accuracy)));
+    throw bad_request(fmt::format("accuracy is {}: expected precision::fp32 or precision::strict",
+                                  static_cast<int>(options.accuracy)));
   if (options.if_weaker != weaker_bound::take && options.if_weaker != weaker_bound::refuse)
-    throw bad_request(
-        fmt::format("if_weaker is {}: expected weaker_bound::take or weaker_bound::refuse", static_cast<int>(options.if_weaker)));
-  if (options.reproducible != reproducibility::by_shape && options.reproducible != reproducibility::batch_invariant)
-    throw bad_request(fmt::format("reproducible is {}: expected reproducibility::by_shape or reproducibility::batch_invariant",
-                                  static_cast<int>(options.reproducible)));
+    throw bad_request(fmt::format("if_weaker is {}: expected weaker_bound::take or weaker_bound::refuse",
+                                  static_cast<int>(options.if_weaker)));
+  if (options.reproducible != reproducibility::by_shape &&
+      options.reproducible != reproducibility::batch_invariant)
+    throw bad_request(fmt::format(
+        "reproducible is {}: expected reproducibility::by_shape or reproducibility::batch_invariant",
+        static_cast<int>(options.reproducible)));
   const candidate* const asked = find_candidate(options.policy);
   const std::span<std::byte> w = options.workspace;
-  if (!w.empty() && w.data() == nullptr) throw bad_request(fmt::format("the workspace is a null pointer: expected {} bytes", w.size()));
+  if (!w.empty() && w.data() == nullptr)
+    throw bad_request(fmt::format("the workspace is a null pointer: expected {} bytes", w.size()));
   if (const auto address = reinterpret_cast<std::uintptr_t>(w.data()); !w.empty() && address % 256 != 0)
     throw bad_request(fmt::format("the workspace is at address {:#x}: expected a multiple of 256", address));
-  if (const auto address = reinterpret_cast<std::uintptr_t>(options.recomputed); address % alignof(std::uint64_t) != 0)
-    throw bad_request(fmt::format("recomputed is at address {:#x}: expected a multiple of {}", address, alignof(std::uint64_t)));
+  if (const auto address = reinterpret_cast<std::uintptr_t>(options.recomputed);
+      address % alignof(std::uint64_t) != 0)
+    throw bad_request(fmt::format("recomputed is at address {:#x}: expected a multiple of {}", address,
+                                  alignof(std::uint64_t)));
   return asked;
 }
 
@@ -272,18 +311,24 @@ judged_plan judge(const candidate& c, const request& r) {
 // What the tuning has for products like those that the candidate is asked for.
 double factor_of(const candidate& c, const request& r) {
   const std::int64_t count = c.batches ? r.of.count : 1;
-  return r.tuned == nullptr ? 1 : r.tuned->factor(c.is.name, tuning_class_of(r.what.m(), r.what.n(), r.what.k(), count));
+  return r.tuned == nullptr
+             ? 1
+             : r.tuned->factor(c.is.name, tuning_class_of(r.what.m(), r.what.n(), r.what.k(), count));
 }
-// Its law knows no other machine than that which it was fitted on, by multiprocessor: another one may have less of something.
+// Its law knows no other machine than that which it was fitted on, by multiprocessor: another one may have
+// less of something.
 double cost_of_launch(const candidate& c, const request& r, double factor) {
   const double by_law = factor * c.cost(c, r);
-  return c.is.ladder != nullptr ? by_law : std::max(by_law, roof_of(r.machine(), c.is.name, size_of(r)).seconds);
+  return c.is.ladder != nullptr ? by_law
+                                : std::max(by_law, roof_of(r.machine(), c.is.name, size_of(r)).seconds);
 }
 // Seconds, with what an epilogue takes behind it. factor: of the prediction, by the tuning.
 double cost_of(const candidate& c, const request& r, double factor) {
   if (r.is_alone()) return cost_of_launch(c, r, factor);
-  const double members = extent(r.of.count), again = predicted({.bytes = members * 2 * bytes_of_c(r)}, r.device());
-  return (c.batches ? 1 : members) * cost_of_launch(c, as_asked(c, r, 0), factor) + (r.after.is_plain() || c.finishes(r) ? 0 : again);
+  const double members = extent(r.of.count),
+               again = predicted({.bytes = members * 2 * bytes_of_c(r)}, r.device());
+  return (c.batches ? 1 : members) * cost_of_launch(c, as_asked(c, r, 0), factor) +
+         (r.after.is_plain() || c.finishes(r) ? 0 : again);
 }
 double cost_of(const candidate& c, const request& r) { return cost_of(c, r, factor_of(c, r)); }
 
@@ -295,13 +340,16 @@ void take(choice& c, const candidate& chosen, judged_plan&& judged) {
 [[noreturn]] void refuse_invariance(const choice& c) {
   std::string why = c.accuracy == precision::strict ? "precision strict adds up small C in slices of K" : "";
   for (std::size_t i = 0; i < c.refusal_count; ++i)
-    why += fmt::format("{}{}: {}", i == 0 ? "" : "; ", c.refusals[i].what->is.name, sentence(*c.refusals[i].what, c.refusals[i].why, c.of));
+    why += fmt::format("{}{}: {}", i == 0 ? "" : "; ", c.refusals[i].what->is.name,
+                       sentence(*c.refusals[i].what, c.refusals[i].why, c.of));
   throw not_supported(fmt::format("reproducible batch_invariant: nothing that keeps it can run: {}", why));
 }
 
 void take_asked(choice& c, const candidate& asked) {
   if (c.of.invariant && asked.plan != plan_streams && asked.plan != plan_short_product)
-    throw not_supported(fmt::format("policy {} does not keep reproducible batch_invariant: expected auto, stream or short", asked.is.name));
+    throw not_supported(
+        fmt::format("policy {} does not keep reproducible batch_invariant: expected auto, stream or short",
+                    asked.is.name));
   judged_plan judged = judge(asked, c.of);
   if (const auto* why = std::get_if<objection>(&judged))
     throw not_supported(fmt::format("policy {}: {}", asked.is.name, sentence(asked, *why, c.of)));
@@ -309,12 +357,12 @@ void take_asked(choice& c, const candidate& asked) {
   c.by_name = true;
 }
 
-// Whether a row of C has the same bits whatever other rows and members there are: of policies whose sums take one path through k. Which of
-// them runs must follow from K alone.
+// Whether a row of C has the same bits whatever other rows and members there are: of policies whose sums take
+// one path through k. Which of them runs must follow from K alone.
 bool keeps_rows(const candidate& one, const request&) { return one.plan == plan_streams; }
 
-// Of those beside the ladder that suit and can, the one that is predicted to be fastest; none for strict, whose order of additions they do
-// not keep. One of which nothing is promised runs only if asked for.
+// Of those beside the ladder that suit and can, the one that is predicted to be fastest; none for strict,
+// whose order of additions they do not keep. One of which nothing is promised runs only if asked for.
 void take_beside_the_ladder(choice& c) {
   if (c.accuracy == precision::strict || !c.of.multiplies()) return;
   for (const candidate& one : beside_the_ladder) {
@@ -322,14 +370,16 @@ void take_beside_the_ladder(choice& c) {
     const double factor = factor_of(one, c.of);
     const choice::prediction here{&one, cost_of(one, c.of, factor), factor};
     std::size_t at = c.considered_count++;
-    for (; at > 0 && here.seconds < c.considered[at - 1].seconds; --at) c.considered[at] = c.considered[at - 1];
+    for (; at > 0 && here.seconds < c.considered[at - 1].seconds; --at)
+      c.considered[at] = c.considered[at - 1];
     c.considered[at] = here;
   }
   for (std::size_t i = 0; i < c.considered_count; ++i) {
     const candidate& one = *c.considered[i].what;
     judged_plan judged = judge(one, c.of);
     const auto* why = std::get_if<objection>(&judged);
-    if (why == nullptr && !std::isinf(one.is.promise(c.of.device(), 1).units)) return take(c, one, std::move(judged));
+    if (why == nullptr && !std::isinf(one.is.promise(c.of.device(), 1).units))
+      return take(c, one, std::move(judged));
     c.refusals[c.refusal_count++] = {&one, why != nullptr ? *why : objection{reason::unknown_sums}};
   }
 }
@@ -344,10 +394,12 @@ void take_from_the_ladder(choice& c) {
   take_asked(c, all[choice::beside_the_ladder]);  // says why even the first is refused
 }
 
-// There is nothing to multiply: the pass that finishes results does all there is, and whatever the ladder promises is kept.
+// There is nothing to multiply: the pass that finishes results does all there is, and whatever the ladder
+// promises is kept.
 void take_finish(choice& c) {
   c.chosen = &candidates()[choice::beside_the_ladder];
-  if (!finish_tiles_fit(c.of.what, c.of.of)) throw not_supported(sentence(*c.chosen, {reason::many_tiles}, c.of));
+  if (!finish_tiles_fit(c.of.what, c.of.of))
+    throw not_supported(sentence(*c.chosen, {reason::many_tiles}, c.of));
   c.plan = finish_plan{c.of.what, c.of.of, c.of.after};
 }
 
@@ -360,7 +412,11 @@ std::span<const candidate> candidates() {
   return all.get([] {
     std::vector<candidate> list(std::begin(beside_the_ladder), std::end(beside_the_ladder));
     for (const step& s : steps)
-      list.push_back({.is = {.name = s.name, .adds = s.adds, .needs = needs_of(s), .sums = gemm_sums::multiply_adds, .ladder = &s},
+      list.push_back({.is = {.name = s.name,
+                             .adds = s.adds,
+                             .needs = needs_of(s),
+                             .sums = gemm_sums::multiply_adds,
+                             .ladder = &s},
                       .suits = is_certain,
                       .cost = cost_of_ladder,
                       .plan = plan_ladder,
@@ -435,8 +491,9 @@ choice choose(const context& where, const problem& p, const gemm_options& option
   c.bound = c.chosen->is.promise(where.limits(), c.of.k());
   c.asked = bound_of(options.accuracy, where.limits(), c.of.k());
   if (options.if_weaker == weaker_bound::refuse && !keeps(c.bound, c.asked))
-    throw not_supported(fmt::format("precision {} stands for |C - AB| <= {}, what would run on {} keeps {}: refused, as if_weaker says",
-                                    name(options.accuracy), to_text(c.asked), where.limits().name, to_text(c.bound)));
+    throw not_supported(fmt::format(
+        "precision {} stands for |C - AB| <= {}, what would run on {} keeps {}: refused, as if_weaker says",
+        name(options.accuracy), to_text(c.asked), where.limits().name, to_text(c.bound)));
   return c;
 }
 
@@ -446,8 +503,12 @@ double choice::seconds() const {
   return predicted({.bytes = extent(of.of.count) * 2 * bytes_of_c(of)}, of.device());
 }
 bool choice::by_members() const { return !chosen->batches && of.of.count != 1 && !only_finishes(); }
-bool choice::finishes_behind() const { return !of.after.is_plain() && !chosen->finishes(of) && !only_finishes(); }
-any_plan choice::plan_of(std::int64_t member) const { return std::get<any_plan>(chosen->plan(*chosen, as_asked(*chosen, of, member))); }
+bool choice::finishes_behind() const {
+  return !of.after.is_plain() && !chosen->finishes(of) && !only_finishes();
+}
+any_plan choice::plan_of(std::int64_t member) const {
+  return std::get<any_plan>(chosen->plan(*chosen, as_asked(*chosen, of, member)));
+}
 
 std::size_t choice::workspace() const {
   if (const auto* const split = std::get_if<product_plan>(&plan)) return split->workspace();
@@ -456,8 +517,8 @@ std::size_t choice::workspace() const {
   return stream != nullptr ? stream->workspace() : 0;
 }
 
-// So that it grows with the problem, whichever candidate a larger one takes, a product is offered the most that any of those takes which
-// auto may choose for its shape.
+// So that it grows with the problem, whichever candidate a larger one takes, a product is offered the most
+// that any of those takes which auto may choose for its shape.
 std::size_t choice::offers() const {
   const std::size_t streamed = most_stream_workspace(of.what.m(), of.what.n(), of.k(), of.of.count);
   const std::size_t narrow = most_narrow_workspace(of.what.m(), of.what.n(), of.k(), of.of.count);

@@ -27,28 +27,36 @@ struct request {
   problem what;  // its idle strides are small
   batch of;
   epilogue after;
-  bool invariant;                                               // reproducibility::batch_invariant
-  bool input_is_c = false;                                      // of a gradient: whoever stores sums in C before the epilogue has lost it
-  const tuning* tuned;                                          // that corrects predictions; null: none
-  ready_operands ready;                                         // that were prepared
-  mutable std::optional<stream_division_choice> division = {};  // how stream would divide K, once somebody has asked
-  mutable std::optional<narrow_division_choice> narrow = {};    // and narrow
-  mutable std::optional<dots_choice> inner = {};                // and dots
+  bool invariant;  // reproducibility::batch_invariant
+  // of a gradient: whoever stores sums in C before the epilogue has lost it
+  bool input_is_c = false;
+  const tuning* tuned;   // that corrects predictions; null: none
+  ready_operands ready;  // that were prepared
+  // how stream would divide K, once somebody has asked
+  mutable std::optional<stream_division_choice> division = {};
+  mutable std::optional<narrow_division_choice> narrow = {};          // and narrow
+  mutable std::optional<dots_choice> inner = {};                      // and dots
   mutable std::shared_ptr<const machine_profile> machine_known = {};  // what machine() has found
 
   const device_limits& device() const { return where.limits(); }
   const machine_profile& machine() const;
   // If not, there is only C to write, if anything.
-  bool multiplies() const { return what.m() > 0 && what.n() > 0 && what.k() > 0 && what.alpha != 0 && of.count > 0; }
-  bool is_alone() const { return of.count == 1 && !of.by_pointers() && after.is_plain(); }  // one product, and nothing behind it
+  bool multiplies() const {
+    return what.m() > 0 && what.n() > 0 && what.k() > 0 && what.alpha != 0 && of.count > 0;
+  }
+  // one product, and nothing behind it
+  bool is_alone() const { return of.count == 1 && !of.by_pointers() && after.is_plain(); }
   // Without the epilogue, which a pass behind it does; and member n by itself.
   request unfinished(std::int64_t first = 0) const;  // from that member on
   request member(std::int64_t n, bool with_epilogue) const;
-  std::int64_t k() const { return what.m() == 0 || what.n() == 0 || what.alpha == 0 ? 0 : what.k(); }  // values of it that are multiplied
+  // values of it that are multiplied
+  std::int64_t k() const { return what.m() == 0 || what.n() == 0 || what.alpha == 0 ? 0 : what.k(); }
 };
-request request_for(const context& where, const problem& p, const gemm_options& options = {});  // which are sensible
+// which are sensible
+request request_for(const context& where, const problem& p, const gemm_options& options = {});
 
-// Why a candidate does not take a request. A value; sentence() makes words of it when somebody wants to read them.
+// Why a candidate does not take a request. A value; sentence() makes words of it when somebody wants to read
+// them.
 struct objection {
   enum class reason {
     lacks_feature,
@@ -66,18 +74,22 @@ struct objection {
   kernel code = {};  // that does not fit
 };
 
-using any_plan = std::variant<plan, product_plan, short_plan, stream_plan, dots_plan, narrow_plan, finish_plan>;
+using any_plan =
+    std::variant<plan, product_plan, short_plan, stream_plan, dots_plan, narrow_plan, finish_plan>;
 using judged_plan = std::variant<objection, any_plan>;
 
 // One entry of the table: a policy and how it is judged. The functions are also handed the entry.
 struct candidate {
-  policy_info is;                                         // with its name, what it needs and what it promises
-  bool (*suits)(const candidate&, const request&);        // whether auto considers it
-  double (*cost)(const candidate&, const request&);       // predicted seconds, from shape and device alone; auto takes the least
-  judged_plan (*plan)(const candidate&, const request&);  // what it launches, or why not, on a device that has what it needs
-  std::string_view why;                                   // auto takes it
-  bool batches = false;                                   // takes a batch in one launch; else members are computed one after the other
-  bool pointers = false;                                  // takes arrays of pointers
+  policy_info is;                                   // with its name, what it needs and what it promises
+  bool (*suits)(const candidate&, const request&);  // whether auto considers it
+  // predicted seconds, from shape and device alone; auto takes the least
+  double (*cost)(const candidate&, const request&);
+  // what it launches, or why not, on a device that has what it needs
+  judged_plan (*plan)(const candidate&, const request&);
+  std::string_view why;  // auto takes it
+  // takes a batch in one launch; else members are computed one after the other
+  bool batches = false;
+  bool pointers = false;  // takes arrays of pointers
   // Whether it does the epilogue itself; else a pass behind it does.
   bool (*finishes)(const request&) = [](const request&) { return false; };
 };
@@ -109,8 +121,9 @@ struct choice {
 
   bool by_members() const;       // whether members of the batch are computed one after the other
   bool finishes_behind() const;  // whether the epilogue takes a pass of its own
-  bool only_finishes() const;    // whether there is nothing to multiply, but more to do than a step of the ladder knows
-  double seconds() const;        // predicted, for all of it
+  // whether there is nothing to multiply, but more to do than a step of the ladder knows
+  bool only_finishes() const;
+  double seconds() const;  // predicted, for all of it
   any_plan plan_of(std::int64_t member) const;
   std::size_t workspace() const;  // bytes that the call takes
   std::size_t offers() const;     // that gemm_workspace() tells: it grows with the problem

@@ -8,7 +8,8 @@
 
 namespace antiphase::gemms {
 
-// Matrices of a batch: element (i, j) of member n lies at data[i * row_stride + j * column_stride + n * member_stride].
+// Matrices of a batch: element (i, j) of member n lies at data[i * row_stride + j * column_stride + n *
+// member_stride].
 template <class T> struct members {
   T* data;
   std::int64_t row_stride, column_stride, member_stride;
@@ -22,8 +23,8 @@ template <class T> members<T> members_of(const matrix_view<T>& v, std::int64_t m
   return {v.data, v.row_stride, v.column_stride, member_stride};
 }
 
-// What becomes of a sum of products on its way to C. `plain`: nothing but alpha and beta, on C itself; a kernel that has them may leave the
-// rest unread.
+// What becomes of a sum of products on its way to C. `plain`: nothing but alpha and beta, on C itself; a
+// kernel that has them may leave the rest unread.
 struct ending {
   activation function;
   bool plain;
@@ -48,7 +49,8 @@ inline ending ending_of(const problem& p, const epilogue& e) {
           e.row_bias_stride,
           e.column_bias_stride};
 }
-// Whether it is additions, ReLU and a factor at most: what kernels do themselves that hold many outputs in each thread.
+// Whether it is additions, ReLU and a factor at most: what kernels do themselves that hold many outputs in
+// each thread.
 inline bool is_brief(const epilogue& e) {
   return (e.function == activation::none || e.function == activation::relu) && e.before.data == nullptr;
 }
@@ -60,7 +62,8 @@ inline epilogue member_of(const epilogue& e, std::int64_t n) {
     stride = 0;
   };
   step(one.row_bias, one.row_bias_stride), step(one.column_bias, one.column_bias_stride);
-  step(one.residual.data, one.residual_stride), step(one.input.data, one.input_stride), step(one.before.data, one.before_stride);
+  step(one.residual.data, one.residual_stride), step(one.input.data, one.input_stride),
+      step(one.before.data, one.before_stride);
   return one;
 }
 // Of the transposed product.

@@ -20,7 +20,9 @@ double bytes_of(const gemms::problem& p, const gemms::batch& of) {
 }
 
 // Lines of an operand that do not begin at multiples of 16 bytes.
-bool is_unaligned(const matrix_view<const float>& v) { return (v.row_stride == 1 ? v.column_stride : v.row_stride) % 4 != 0; }
+bool is_unaligned(const matrix_view<const float>& v) {
+  return (v.row_stride == 1 ? v.column_stride : v.row_stride) % 4 != 0;
+}
 
 // The problem as cuBLAS has it, with the elements of C's columns side by side.
 gemms::problem by_columns(const gemms::problem& p) {
@@ -29,11 +31,16 @@ gemms::problem by_columns(const gemms::problem& p) {
 }
 
 // Microseconds of multiply-adds, by blocks of the tile's outputs, with K divided among `parts` of them.
-double microseconds(const cublas_law& law, const cublas_law::tile& t, const gemms::problem& p, double count, double parts) {
-  const auto blocks = [](std::int64_t extent, std::int64_t of) { return std::ceil(as_double(extent) / as_double(of)); };
-  const double tiles = std::min(blocks(p.m(), t.longer) * blocks(p.n(), t.shorter), blocks(p.m(), t.shorter) * blocks(p.n(), t.longer));
+double microseconds(const cublas_law& law, const cublas_law::tile& t, const gemms::problem& p, double count,
+                    double parts) {
+  const auto blocks = [](std::int64_t extent, std::int64_t of) {
+    return std::ceil(as_double(extent) / as_double(of));
+  };
+  const double tiles = std::min(blocks(p.m(), t.longer) * blocks(p.n(), t.shorter),
+                                blocks(p.m(), t.shorter) * blocks(p.n(), t.longer));
   const double rounds = std::max(law.alone, std::ceil(tiles * count * parts / law.multiprocessors));
-  return as_double(t.longer * t.shorter) * (std::ceil(as_double(p.k()) / parts) + law.fill) * rounds / (128 * law.clock * t.reached);
+  return as_double(t.longer * t.shorter) * (std::ceil(as_double(p.k()) / parts) + law.fill) * rounds /
+         (128 * law.clock * t.reached);
 }
 
 double microseconds(const cublas_law& law, const gemms::problem& given, const gemms::batch& of) {
@@ -41,7 +48,8 @@ double microseconds(const cublas_law& law, const gemms::problem& given, const ge
   const gemms::problem p = by_columns(given);
   const double bytes = bytes_of(p, of), count = as_double(of.count);
   if (p.m() > 1 && p.m() <= few && p.b.row_stride == 1) return law.start + bytes / law.few_rows_bytes;
-  if (std::min(p.m(), p.n()) <= few || (p.n() <= few_columns && p.a.row_stride == 1)) return law.start + bytes / law.vector_bytes;
+  if (std::min(p.m(), p.n()) <= few || (p.n() <= few_columns && p.a.row_stride == 1))
+    return law.start + bytes / law.vector_bytes;
   const double read = bytes / law.bytes * (is_unaligned(p.a) || is_unaligned(p.b) ? 1 + law.unaligned : 1);
   double best = HUGE_VAL;
   for (const cublas_law::tile& t : law.tiles)
@@ -54,8 +62,8 @@ double microseconds(const cublas_law& law, const gemms::problem& given, const ge
   return law.start + law.worse * best;
 }
 
-// By how much more a gain has to be predicted, where our own predictions were seen to fail: many small members, and few k with C to be
-// added.
+// By how much more a gain has to be predicted, where our own predictions were seen to fail: many small
+// members, and few k with C to be added.
 double doubt(const gemms::problem& p, const gemms::batch& of) {
   constexpr double small = 64 * 64 * 64;
   constexpr std::int64_t few_k = 64;
@@ -78,7 +86,8 @@ double cublas_seconds(const device_limits& device, const gemms::problem& p, cons
   return law == nullptr ? multiply_adds_seconds(device, p, of) : 1e-6 * microseconds(*law, p, of);
 }
 
-double gain_over_cublas(const device_limits& device, const gemms::problem& p, const gemms::batch& of, double seconds) {
+double gain_over_cublas(const device_limits& device, const gemms::problem& p, const gemms::batch& of,
+                        double seconds) {
   constexpr double least_saved = 1.6e-6;
   const cublas_law* const law = gemms::cublas_law_of(device);
   if (law == nullptr) return cublas_seconds(device, p, of) / seconds;

@@ -28,18 +28,23 @@ gemms::judged_view recomputed_of(const gemm_options& options) {
 std::span<std::byte> workspace_of(const gemms::choice& c, const gemm_options& options, std::size_t needed) {
   if (options.workspace.empty() || needed == 0) return {};
   if (options.workspace.size() < needed)
-    throw bad_request(fmt::format("the workspace has {} bytes: this product needs {}", options.workspace.size(), needed));
-  const gemms::judged_view used = gemms::judged("the workspace", options.workspace.data(), static_cast<std::int64_t>(needed));
+    throw bad_request(
+        fmt::format("the workspace has {} bytes: this product needs {}", options.workspace.size(), needed));
+  const gemms::judged_view used =
+      gemms::judged("the workspace", options.workspace.data(), static_cast<std::int64_t>(needed));
   gemms::require_own_memory(c.of.what, c.of.of, c.of.after, used);
   if (options.recomputed != nullptr) gemms::require_apart(recomputed_of(options), used);
-  for (const prepared_operand* const one : {options.prepared_a, options.prepared_b}) gemms::require_apart_from(one, used);
+  for (const prepared_operand* const one : {options.prepared_a, options.prepared_b})
+    gemms::require_apart_from(one, used);
   return options.workspace;
 }
 // The same, once all memory of the call has been looked at. Throws bad_request where something overlaps.
-std::span<std::byte> judged_memory(const gemms::choice& c, const gemm_problem& p, const gemm_options& how, std::size_t needed) {
+std::span<std::byte> judged_memory(const gemms::choice& c, const gemm_problem& p, const gemm_options& how,
+                                   std::size_t needed) {
   gemms::require_own_memory(p, how.batch, how.epilogue);
   if (how.recomputed != nullptr) gemms::require_own_memory(p, how.batch, how.epilogue, recomputed_of(how));
-  for (const prepared_operand* const one : {how.prepared_a, how.prepared_b}) gemms::require_own_memory(p, how, one);
+  for (const prepared_operand* const one : {how.prepared_a, how.prepared_b})
+    gemms::require_own_memory(p, how, one);
   return workspace_of(c, how, needed);
 }
 
@@ -51,17 +56,24 @@ struct runner {
   launch_counts operator()(const gemms::product_plan& plan) const {
     return gemms::run(where, plan, memory, options.recomputed, options.on);
   }
-  launch_counts operator()(const gemms::narrow_plan& plan) const { return gemms::run(where, plan, memory, options.recomputed, options.on); }
-  launch_counts operator()(const gemms::stream_plan& plan) const { return gemms::run(where, plan, memory, options.on); }
+  launch_counts operator()(const gemms::narrow_plan& plan) const {
+    return gemms::run(where, plan, memory, options.recomputed, options.on);
+  }
+  launch_counts operator()(const gemms::stream_plan& plan) const {
+    return gemms::run(where, plan, memory, options.on);
+  }
   launch_counts operator()(const gemms::short_plan& plan) const {
     return where.runs_on().launch(plan.code, plan.grid, &plan.arguments, options.on);
   }
   launch_counts operator()(const gemms::dots_plan& plan) const { return gemms::run(where, plan, options.on); }
-  launch_counts operator()(const gemms::finish_plan& plan) const { return gemms::run(where, plan, options.on); }
+  launch_counts operator()(const gemms::finish_plan& plan) const {
+    return gemms::run(where, plan, options.on);
+  }
   launch_counts operator()(const gemms::plan& plan) const {
     return where.runs_on().launch(plan.what.code, plan.grid, &plan.arguments, options.on);
   }
-  // One member of the batch after the other if need be, in the same workspace; then what is left of the epilogue.
+  // One member of the batch after the other if need be, in the same workspace; then what is left of the
+  // epilogue.
   launch_counts operator()(const gemms::choice& c) const {
     launch_counts all = std::visit(*this, c.plan);
     if (c.by_members())

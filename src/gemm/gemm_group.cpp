@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The public groups of products: each is judged, those that pay together go into one launch, the others run by themselves.
+// The public groups of products: each is judged, those that pay together go into one launch, the others run
+// by themselves.
 #include <antiphase/gemm_group.hpp>
 
 #include <fmt/format.h>
@@ -55,7 +56,9 @@ struct judged_group {
   double predicted = 0;
 
   const gemms::choice& choice_of(std::size_t i) {
-    if (!choices[i]) of_product(i, [&] { choices[i] = std::make_unique<gemms::choice>(gemms::choose(where, problems[i], alone)); });
+    if (!choices[i])
+      of_product(
+          i, [&] { choices[i] = std::make_unique<gemms::choice>(gemms::choose(where, problems[i], alone)); });
     return *choices[i];
   }
   std::size_t workspace() {
@@ -66,7 +69,8 @@ struct judged_group {
   }
 };
 
-// Of one kernel: the products that are faster in its launch than by themselves, and how long everything takes.
+// Of one kernel: the products that are faster in its launch than by themselves, and how long everything
+// takes.
 struct split_up {
   const gemms::group_instance* with = nullptr;
   std::vector<std::size_t> members;
@@ -76,7 +80,8 @@ struct candidate_member {
   std::size_t place;
   double alone;  // seconds
 };
-split_up split_for(const gemms::group_instance& with, const judged_group& g, const std::vector<candidate_member>& all, bool all_of_them) {
+split_up split_for(const gemms::group_instance& with, const judged_group& g,
+                   const std::vector<candidate_member>& all, bool all_of_them) {
   struct costed {
     candidate_member of;
     gemms::group_cost cost;
@@ -98,7 +103,8 @@ split_up split_for(const gemms::group_instance& with, const judged_group& g, con
   std::size_t first = 0;
   for (std::size_t left = 0; left < inside.size(); ++left) {
     const costed& longest = inside[left];
-    const double seconds = outside + gemms::group_seconds(shares, longest.cost, tiles, inside.size() - left, device);
+    const double seconds =
+        outside + gemms::group_seconds(shares, longest.cost, tiles, inside.size() - left, device);
     if (seconds < best.seconds) best.seconds = seconds, first = left;
     if (all_of_them) break;
     outside += longest.of.alone, shares -= longest.cost.share, tiles -= longest.cost.tiles;
@@ -108,10 +114,13 @@ split_up split_for(const gemms::group_instance& with, const judged_group& g, con
   return best;
 }
 
-constexpr double shortest_launch = 2e-6, usual_launch = 3.5e-6;  // less than any launch takes; with what one of a small product takes
-constexpr double most_shared = 8;                                // parts in which its sums would be computed there
+// less than any launch takes; with what one of a small product takes
+constexpr double shortest_launch = 2e-6, usual_launch = 3.5e-6;
+// parts in which its sums would be computed there
+constexpr double most_shared = 8;
 
-judged_group judge(const context& where, std::span<const gemm_problem> problems, const gemm_group_options& options) {
+judged_group judge(const context& where, std::span<const gemm_problem> problems,
+                   const gemm_group_options& options) {
   gemms::choose(where, {}, options_of(options, options.workspace));  // whether the options make sense
   judged_group g{.where = where,
                  .problems = problems,
@@ -120,8 +129,8 @@ judged_group judge(const context& where, std::span<const gemm_problem> problems,
                  .choices = std::vector<std::unique_ptr<gemms::choice>>(problems.size()),
                  .together = std::vector<bool>(problems.size())};
   const bool by_name = options.policy == "stream";
-  const bool may = options.accuracy == precision::fp32 && (by_name || options.policy == "auto") && features_of(where.limits()).fast_fp64 &&
-                   features_of(where.limits()).mma_sync;
+  const bool may = options.accuracy == precision::fp32 && (by_name || options.policy == "auto") &&
+                   features_of(where.limits()).fast_fp64 && features_of(where.limits()).mma_sync;
   std::vector<const gemms::group_instance*> kernels;
   if (may)
     for (const gemms::group_instance& i : gemms::group_instances(where.kind()))
@@ -137,8 +146,10 @@ judged_group judge(const context& where, std::span<const gemm_problem> problems,
       others += p.m() > 0 && p.n() > 0 ? g.choice_of(i).seconds() : 0;
       continue;
     }
-    const gemms::group_cost beside = gemms::group_cost_of(kernels.front()->how, g.sensible[i], where.limits());
-    const bool small = by_name || beside.share < shortest_launch;  // cheaper than a launch of its own, so nobody asks what that would be
+    const gemms::group_cost beside =
+        gemms::group_cost_of(kernels.front()->how, g.sensible[i], where.limits());
+    // cheaper than a launch of its own, so nobody asks what that would be
+    const bool small = by_name || beside.share < shortest_launch;
     all.push_back({i, small ? usual_launch + beside.longest / most_shared : g.choice_of(i).seconds()});
   }
   split_up best;
@@ -157,15 +168,17 @@ judged_group judge(const context& where, std::span<const gemm_problem> problems,
   return g;
 }
 
-// No C reaches into a matrix of another product. Memory is looked at in its order, and of matrices that reach into each other, which
-// interleaved ones do, up to 2^16 pairs are compared.
+// No C reaches into a matrix of another product. Memory is looked at in its order, and of matrices that reach
+// into each other, which interleaved ones do, up to 2^16 pairs are compared.
 struct placed_matrix {
   gemms::memory_range lies;
   std::uint32_t product;
   char name;
 };
 judged_view view_of(const gemm_problem& p, char name) {
-  return name == 'C' ? gemms::judged("C", p.c) : name == 'A' ? gemms::judged("A", p.a) : gemms::judged("B", p.b);
+  return name == 'C'   ? gemms::judged("C", p.c)
+         : name == 'A' ? gemms::judged("A", p.a)
+                       : gemms::judged("B", p.b);
 }
 void require_apart(std::span<const gemm_problem> problems) {
   std::vector<placed_matrix> all;
@@ -206,7 +219,9 @@ gemm_group_choice described(judged_group& g) {
     const gemm_problem& p = g.problems[i];
     const bool any = p.m() > 0 && p.n() > 0;
     to.kernels.push_back(g.together[i] ? "group" : any ? std::string(g.choice_of(i).chosen->is.name) : "");
-    to.bounds.push_back(g.together[i] ? bound_of(gemm_sums::doubles, p.k()) : any ? g.choice_of(i).bound : gemm_bound{});
+    to.bounds.push_back(g.together[i] ? bound_of(gemm_sums::doubles, p.k())
+                        : any         ? g.choice_of(i).bound
+                                      : gemm_bound{});
   }
   if (g.common) {
     to.together = g.common->members.size();
@@ -221,16 +236,19 @@ gemm_group_choice described(judged_group& g) {
 
 }  // namespace
 
-launch_counts gemm_group(const context& where, std::span<const gemm_problem> problems, const gemm_group_options& options) {
+launch_counts gemm_group(const context& where, std::span<const gemm_problem> problems,
+                         const gemm_group_options& options) {
   judged_group g = judge(where, problems, options);
   const std::size_t needed = g.workspace();
   std::optional<judged_view> workspace, recomputed;
   if (!options.workspace.empty() && needed > 0) {
     if (options.workspace.size() < needed)
-      throw bad_request(fmt::format("the workspace has {} bytes: this group needs {}", options.workspace.size(), needed));
+      throw bad_request(
+          fmt::format("the workspace has {} bytes: this group needs {}", options.workspace.size(), needed));
     workspace = gemms::judged("the workspace", options.workspace.data(), static_cast<std::int64_t>(needed));
   }
-  if (options.recomputed != nullptr) recomputed = gemms::judged("recomputed", options.recomputed, sizeof *options.recomputed);
+  if (options.recomputed != nullptr)
+    recomputed = gemms::judged("recomputed", options.recomputed, sizeof *options.recomputed);
   for (std::size_t i = 0; i < problems.size(); ++i)
     of_product(i, [&] {
       gemms::require_own_memory(problems[i]);
@@ -249,11 +267,13 @@ launch_counts gemm_group(const context& where, std::span<const gemm_problem> pro
   return total;
 }
 
-std::size_t gemm_group_workspace(const context& where, std::span<const gemm_problem> problems, const gemm_group_options& options) {
+std::size_t gemm_group_workspace(const context& where, std::span<const gemm_problem> problems,
+                                 const gemm_group_options& options) {
   return judge(where, problems, options).workspace();
 }
 
-gemm_group_choice explain(const context& where, std::span<const gemm_problem> problems, const gemm_group_options& options) {
+gemm_group_choice explain(const context& where, std::span<const gemm_problem> problems,
+                          const gemm_group_options& options) {
   judged_group g = judge(where, problems, options);
   return described(g);
 }

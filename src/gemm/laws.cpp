@@ -22,12 +22,14 @@ class reader : public law_visitor {
   void number(std::string_view name, double& value, double least, double most) override {
     const json& is = member(name);
     if (!is.is_number() || !(is.get<double>() >= least && is.get<double>() <= most))
-      complain(fmt::format("'{}{}' is {}: expected a number from {:g} to {:g}", path(), name, is.dump(), least, most));
+      complain(fmt::format("'{}{}' is {}: expected a number from {:g} to {:g}", path(), name, is.dump(),
+                           least, most));
     value = is.get<double>();
   }
   void enter(std::string_view group) override {
     const json& next = member(group);
-    if (!next.is_object()) complain(fmt::format("'{}{}' is {}: expected an object", path(), group, next.dump()));
+    if (!next.is_object())
+      complain(fmt::format("'{}{}' is {}: expected an object", path(), group, next.dump()));
     inside_.push_back(&next);
     names_.emplace_back(group);
     seen_.push_back(0);
@@ -39,7 +41,8 @@ class reader : public law_visitor {
   // A name that no law knows is a mistake of whoever wrote it.
   void require_no_others() const {
     if (inside_.back()->size() != seen_.back())
-      complain(fmt::format("'{}' has {} members: expected the {} that the laws know", path(), inside_.back()->size(), seen_.back()));
+      complain(fmt::format("'{}' has {} members: expected the {} that the laws know", path(),
+                           inside_.back()->size(), seen_.back()));
   }
 
  private:
@@ -54,7 +57,9 @@ class reader : public law_visitor {
     for (const std::string& name : names_) all += name + ".";
     return all;
   }
-  [[noreturn]] void complain(const std::string& what) const { throw bad_request(fmt::format("laws {}: {}", from_, what)); }
+  [[noreturn]] void complain(const std::string& what) const {
+    throw bad_request(fmt::format("laws {}: {}", from_, what));
+  }
 
   const std::string& from_;
   std::vector<const json*> inside_;
@@ -66,9 +71,11 @@ class reader : public law_visitor {
 
 laws parse_laws(std::string_view text, const std::string& from) {
   const json all = json::parse(text, nullptr, false);
-  if (!all.is_object() || !all.contains("device") || !all["device"].is_string() || !all.contains("multiprocessors") ||
-      !all["multiprocessors"].is_number_integer() || !all.contains("laws") || !all["laws"].is_object())
-    throw bad_request(fmt::format("laws {}: expected a JSON object with 'device', 'multiprocessors' and 'laws'", from));
+  if (!all.is_object() || !all.contains("device") || !all["device"].is_string() ||
+      !all.contains("multiprocessors") || !all["multiprocessors"].is_number_integer() ||
+      !all.contains("laws") || !all["laws"].is_object())
+    throw bad_request(
+        fmt::format("laws {}: expected a JSON object with 'device', 'multiprocessors' and 'laws'", from));
   laws made{};
   made.device = all["device"].get<std::string>();
   made.multiprocessors = all["multiprocessors"].get<int>();

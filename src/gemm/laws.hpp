@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The numbers of the laws by which `auto` chooses: named, within bounds, fitted to one card by scripts/fit.py. src/gemm/laws has a file for
-// each card. Times are microseconds, rates are bytes per microsecond, "longer" is a factor.
+// The numbers of the laws by which `auto` chooses: named, within bounds, fitted to one card by
+// scripts/fit.py. src/gemm/laws has a file for each card. Times are microseconds, rates are bytes per
+// microsecond, "longer" is a factor.
 #pragma once
 #include <antiphase/executor/limits.hpp>
 #include <array>
@@ -56,8 +57,8 @@ struct ring_times {
     v.number("step", step, .1, 5);
   }
 };
-// Blocks beside each other: `load` by how many of all places are taken, `two` and `four` where so many share a multiprocessor, and
-// `further` of all that for each tile behind a block's first.
+// Blocks beside each other: `load` by how many of all places are taken, `two` and `four` where so many share
+// a multiprocessor, and `further` of all that for each tile behind a block's first.
 struct crowd_law {
   double load, two, four, further;
   void each(law_visitor& v) {
@@ -68,19 +69,23 @@ struct crowd_law {
   }
 };
 struct ring_law {
-  static constexpr std::string_view forms[] = {"32x8-8", "32x32-8", "32x16-4", "32x32-4", "128x16", "64x64", "32x32"};
+  static constexpr std::string_view forms[] = {"32x8-8", "32x32-8", "32x16-4", "32x32-4",
+                                               "128x16", "64x64",   "32x32"};
   std::array<ring_times, std::size(forms)> engine, copiers;
   double start, copiers_start;
-  double long_by_four, short_by_four;  // how much longer a step takes of an operand that is copied by four bytes
-  crowd_law walking, starting;         // of blocks that walk over tiles
-  double single;                       // longer, where a tile has one step, which nothing hides
-  double paired;                       // longer, where two blocks that share their tile are on a multiprocessor
-  double cluster, doubled;             // where two blocks share a tile; how much more for four, and again for eight
-  double part, each_part;              // where K is divided through the workspace
-  double rate;                         // of all that the L2 cache holds
-  double odd_rows, half_rows;          // longer, by how C's rows begin
-  double read_rate;                    // of C
-  double part_of_row;                  // where boxes of the copy engine reach beyond rows of a short operand
+  // how much longer a step takes of an operand that is copied by four bytes
+  double long_by_four, short_by_four;
+  crowd_law walking, starting;  // of blocks that walk over tiles
+  double single;                // longer, where a tile has one step, which nothing hides
+  // longer, where two blocks that share their tile are on a multiprocessor
+  double paired;
+  // where two blocks share a tile; how much more for four, and again for eight
+  double cluster, doubled;
+  double part, each_part;      // where K is divided through the workspace
+  double rate;                 // of all that the L2 cache holds
+  double odd_rows, half_rows;  // longer, by how C's rows begin
+  double read_rate;            // of C
+  double part_of_row;          // where boxes of the copy engine reach beyond rows of a short operand
   void each(law_visitor& v) {
     for (std::size_t i = 0; i < std::size(forms); ++i) {
       v.enter(forms[i]);
@@ -108,7 +113,8 @@ struct ring_law {
   }
 };
 
-// stream-lanes: so many warps that what they wait for is hidden. A tile takes `tile` and, for every 16 k, `half`, of all multiprocessors.
+// stream-lanes: so many warps that what they wait for is hidden. A tile takes `tile` and, for every 16 k,
+// `half`, of all multiprocessors.
 struct lanes_law {
   double start, wait;  // wait: for every 16 k behind the first
   double tile, half;
@@ -162,7 +168,8 @@ struct direct_law {
   std::array<direct_times, std::size(forms)> of;
   double beside, beside_round;  // longer, with another block on the multiprocessor
   double uneven;                // how much longer a round takes of operands whose rows begin anywhere
-  double further, whole_waves;  // of each wave behind the first; how much of a begun wave counts as a whole one
+  // of each wave behind the first; how much of a begun wave counts as a whole one
+  double further, whole_waves;
   double adding, filling;
   void each(law_visitor& v) {
     for (std::size_t i = 0; i < std::size(forms); ++i) v.inside(forms[i], of[i]);
@@ -175,7 +182,8 @@ struct direct_law {
     v.number("filling", filling, 0, 4);
   }
 };
-// stream-alone: a block alone and each further 16 k of it; what a block among others adds, and each 8 k of it.
+// stream-alone: a block alone and each further 16 k of it; what a block among others adds, and each 8 k of
+// it.
 struct alone_times {
   double block, round, tile, step;
   void each(law_visitor& v) {
@@ -188,7 +196,8 @@ struct alone_times {
 struct alone_law {
   static constexpr std::string_view forms[] = {"alone-32x32", "alone-32x64"};
   std::array<alone_times, std::size(forms)> of;
-  double uneven, tile_odd;  // how much longer operands take whose rows begin anywhere, and a tile where C's do
+  // how much longer operands take whose rows begin anywhere, and a tile where C's do
+  double uneven, tile_odd;
   double further, at_once;  // of each wave behind the first; of blocks that a multiprocessor has at once
   moving_law moving;
   void each(law_visitor& v) {
@@ -215,8 +224,8 @@ struct stream_law {
   }
 };
 
-// dots by lanes: a start, rounds of a lane's loads, and thousands of sectors of 32 bytes that a block's loads touch, on a thread's way and
-// again where multiprocessors have several blocks.
+// dots by lanes: a start, rounds of a lane's loads, and thousands of sectors of 32 bytes that a block's loads
+// touch, on a thread's way and again where multiprocessors have several blocks.
 struct dots_square {
   double round, round_of_block, block, across_start, across_round, across_round_of_block;
   void each(law_visitor& v) {
@@ -228,8 +237,8 @@ struct dots_square {
     v.number("across round of block", across_round_of_block, .001, 2);
   }
 };
-// dots for a vector: a block and each group of its k, alone; `crowd` longer among as many as there are places for, `further` with each
-// wave.
+// dots for a vector: a block and each group of its k, alone; `crowd` longer among as many as there are places
+// for, `further` with each wave.
 struct vector_times {
   double block, group, crowd, further;
   void each(law_visitor& v) {
@@ -247,7 +256,8 @@ struct dots_law {
   double vector_start;
   double cache_rate, memory_rate, ramp;  // ramp: what memory takes to get going
   double uneven;                         // longer, a group of a matrix whose rows begin anywhere
-  double scattered, pieces;              // longer, a group and all bytes, across k with eight lines to a block
+  // longer, a group and all bytes, across k with eight lines to a block
+  double scattered, pieces;
   std::array<vector_times, 3> vector;
   void each(law_visitor& v) {
     v.number("start", start, .3, 3);
@@ -272,8 +282,9 @@ struct dots_law {
 
 // narrow: rounds of chunks of 64 k. `kept`: where the short operand is kept, a tile and every 16 k of it.
 struct narrow_law {
-  double start, later, chunk, among_all;  // later: each round behind the first; among_all: of a chunk, where all multiprocessors work
-  double threads, threads_start;          // where threads copy the operands: longer, and once
+  // later: each round behind the first; among_all: of a chunk, where all multiprocessors work
+  double start, later, chunk, among_all;
+  double threads, threads_start;  // where threads copy the operands: longer, and once
   double cluster, part, each_part, read_of_c;
   double rate, stored, odd_rows, half_rows, brief_row;
   double kept_start, kept_deep, kept_tile, kept_half, kept_first, kept_half_rows;
@@ -355,8 +366,9 @@ struct laws {
   double memory_rate, stored_rate;     // of operands that the L2 cache does not hold, and of C
   double read_of_memory;               // of C where it is added to
   double far_odd_rows, far_half_rows;  // longer, C there, by how its rows begin
-  double kept, not_kept;               // bytes that the L2 cache still has all of when they are read again, and of which it has nothing
-  double to_fill;                      // bytes that fill the buffers of stores
+  // bytes that the L2 cache still has all of when they are read again, and of which it has nothing
+  double kept, not_kept;
+  double to_fill;  // bytes that fill the buffers of stores
   short_law few_k;
   stream_law stream;
   dots_law dots;
@@ -379,7 +391,8 @@ struct laws {
   }
 };
 
-// Those of the card, by its name; of one that has none, those of an H200, whose times stand for multiprocessors like its own.
+// Those of the card, by its name; of one that has none, those of an H200, whose times stand for
+// multiprocessors like its own.
 const laws& laws_of(const device_limits& device);
 // From a file's text. Throws bad_input, which names the number, what it is and what was expected.
 laws parse_laws(std::string_view text, const std::string& from);

@@ -7,7 +7,8 @@
 
 namespace antiphase::gemms {
 
-line_operand lines_of(const matrix_view<const float>& v, const float* const* member, std::int64_t batch_stride) {
+line_operand lines_of(const matrix_view<const float>& v, const float* const* member,
+                      std::int64_t batch_stride) {
   line_operand o{v.data, member, v.rows, v.row_stride, v.column_stride, batch_stride, true, 1};
   const auto in_row = [&](std::int64_t extent, std::int64_t stride) { return stride == 1 || extent <= 1; };
   const bool along_k = in_row(v.columns, v.column_stride), along_lines = in_row(v.rows, v.row_stride);
@@ -17,7 +18,8 @@ line_operand lines_of(const matrix_view<const float>& v, const float* const* mem
   const auto begin_at = [&](int floats) {  // multiples of so many
     const bool first =
         member != nullptr ||
-        (reinterpret_cast<std::uintptr_t>(v.data) / sizeof(float) % static_cast<unsigned>(floats) == 0 && batch_stride % floats == 0);
+        (reinterpret_cast<std::uintptr_t>(v.data) / sizeof(float) % static_cast<unsigned>(floats) == 0 &&
+         batch_stride % floats == 0);
     return first && (one_row || apart % floats == 0);
   };
   o.width = !along_k && !along_lines ? 1 : begin_at(4) ? 4 : begin_at(2) ? 2 : 1;

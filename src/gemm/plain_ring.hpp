@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a kernel of so many warps makes its ring of, where that is a parameter, so that a recording twin can take another.
+// What a kernel of so many warps makes its ring of, where that is a parameter, so that a recording twin can
+// take another.
 #pragma once
 
 namespace antiphase::gemms {

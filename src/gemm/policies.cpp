@@ -20,7 +20,8 @@ namespace {
 struct renaming {
   std::string_view before, now;
 };
-constexpr renaming renamed[] = {{"split-inside", "split"}};  // its kernels are gone: they were the fastest of 2 % of products
+// its kernels are gone: they were the fastest of 2 % of products
+constexpr renaming renamed[] = {{"split-inside", "split"}};
 
 const policy_info* look_for(std::string_view name) {
   if (const std::string_view now = renamed_policy(name); !now.empty()) name = now;
@@ -34,7 +35,8 @@ std::string_view meaning(std::string_view name) {
   if (name == async_one) return "a kernel that only trace has";
   if (const policy_info* const found = look_for(name))
     return found->ladder != nullptr ? "a step of the GEMM ladder" : "a policy of gemm beside its ladder";
-  const bool f16 = std::ranges::any_of(tensor_core_steps, [&](const tensor_core_step& s) { return s.name == name; });
+  const bool f16 =
+      std::ranges::any_of(tensor_core_steps, [&](const tensor_core_step& s) { return s.name == name; });
   return f16 ? "a step that multiplies f16 operands, for ladder gemm only" : "";
 }
 

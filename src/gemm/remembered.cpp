@@ -46,14 +46,17 @@ std::uint64_t word(std::int64_t x) { return static_cast<std::uint64_t>(x); }
 std::uint64_t word(const void* x) { return reinterpret_cast<std::uintptr_t>(x); }
 std::uint32_t half(float x) { return std::bit_cast<std::uint32_t>(x); }
 template <class Enumeration> std::uint32_t half(Enumeration x) { return static_cast<std::uint32_t>(x); }
-template <class First, class Second> std::uint64_t both(First x, Second y) { return std::uint64_t{half(x)} << 32 | half(y); }
+template <class First, class Second> std::uint64_t both(First x, Second y) {
+  return std::uint64_t{half(x)} << 32 | half(y);
+}
 
 }  // namespace
 
 std::optional<call> call_of(const context& where, const problem& p, const gemm_options& options) {
   const epilogue& e = options.epilogue;
-  if (options.policy != "auto" || options.ran != nullptr || options.tuning != nullptr || options.prepared_a != nullptr ||
-      options.prepared_b != nullptr || e.residual.data != nullptr || e.input.data != nullptr || e.before.data != nullptr)
+  if (options.policy != "auto" || options.ran != nullptr || options.tuning != nullptr ||
+      options.prepared_a != nullptr || options.prepared_b != nullptr || e.residual.data != nullptr ||
+      e.input.data != nullptr || e.before.data != nullptr)
     return std::nullopt;
   const batch& of = options.batch;
   const device_limits& device = where.limits();
@@ -118,8 +121,8 @@ void remember_at_once(const call& of, const choice& c) {
   std::unique_ptr<remembered>& here = all->known[place_of(hash_of(of))];
   if (here != nullptr && here->users > 0) return;
   try {
-    here = std::make_unique<remembered>(
-        remembered{.plan = c.plan, .workspace = c.workspace(), .all = of.all, .device = std::string(of.device)});
+    here = std::make_unique<remembered>(remembered{
+        .plan = c.plan, .workspace = c.workspace(), .all = of.all, .device = std::string(of.device)});
   } catch (const std::bad_alloc&) {  // it is judged again the next time
   }
 }

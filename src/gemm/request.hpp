@@ -9,8 +9,9 @@
 
 namespace antiphase::gemms {
 
-// Throws bad_request, naming the first argument that makes no sense. Whoever asks for a plan or its workspace may not have the memory yet:
-// which memory C shares with A and B is judged by require_own_memory(), before a launch.
+// Throws bad_request, naming the first argument that makes no sense. Whoever asks for a plan or its workspace
+// may not have the memory yet: which memory C shares with A and B is judged by require_own_memory(), before a
+// launch.
 void require_sensible(const problem& p, const batch& of = {}, const epilogue& after = {});
 void require_own_memory(const problem& p, const batch& of = {}, const epilogue& after = {});
 

@@ -27,12 +27,15 @@ template <int Rows, int Columns, int Width> struct tensor_core_tile {
   AP_DEV f16* at(int row, int column) { return panel[column / Width].at(row, column % Width); }
 };
 
-// All `Threads` of a block start copies of Rows x Columns elements from (row, column) on, eight at a time, zeros where the matrix ends. Its
-// rows start at multiples of 16 bytes, and there are less than 2^31 of them and of their elements.
+// All `Threads` of a block start copies of Rows x Columns elements from (row, column) on, eight at a time,
+// zeros where the matrix ends. Its rows start at multiples of 16 bytes, and there are less than 2^31 of them
+// and of their elements.
 template <int Rows, int Columns, int Threads, class Tile>
 AP_DEV void load_tile(Tile& to, const matrix_view<const f16>& from, int row, int column) {
-  constexpr int abreast = Columns / 8, apart = Threads / abreast;  // threads for a row; rows from one copy of a thread to its next
-  static_assert(Threads % abreast == 0 && Rows % apart == 0 && apart % 8 == 0, "the swizzle is to be the same in all copies of a thread");
+  // threads for a row; rows from one copy of a thread to its next
+  constexpr int abreast = Columns / 8, apart = Threads / abreast;
+  static_assert(Threads % abreast == 0 && Rows % apart == 0 && apart % 8 == 0,
+                "the swizzle is to be the same in all copies of a thread");
   const int y = thread_index() / abreast, x = thread_index() % abreast * 8;
   const int in_row = static_cast<int>(from.columns) - column - x;
   const int bytes = in_row <= 0 ? 0 : in_row < 8 ? in_row * 2 : 16;

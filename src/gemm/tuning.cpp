@@ -37,7 +37,8 @@ class reader {
   reader(const json& object, std::string who) : object_(object), who_(std::move(who)) {}
 
   const json& at(const char* key, const char* expected) const {
-    if (!object_.is_object() || !object_.contains(key)) complain(fmt::format("'{}' is missing: expected {}", key, expected));
+    if (!object_.is_object() || !object_.contains(key))
+      complain(fmt::format("'{}' is missing: expected {}", key, expected));
     return object_.at(key);
   }
   std::string text(const char* key, const char* expected) const {
@@ -58,7 +59,9 @@ class reader {
     if (is.size() > shown) is = is.substr(0, shown) + "...";
     complain(fmt::format("'{}' is {}: expected {}", key, is, expected));
   }
-  [[noreturn]] void complain(const std::string& what) const { throw bad_request(fmt::format("tuning {}: {}", who_, what)); }
+  [[noreturn]] void complain(const std::string& what) const {
+    throw bad_request(fmt::format("tuning {}: {}", who_, what));
+  }
 
  private:
   const json& object_;
@@ -69,12 +72,14 @@ std::string read_capability(const reader& device) {
   constexpr const char* expected = "a compute capability such as \"9.0\"";
   std::string text = device.text("compute_capability", expected);
   const bool sensible = text.size() >= 3 && text.size() <= 4 && text[text.size() - 2] == '.' &&
-                        std::ranges::count_if(text, [](char c) { return c >= '0' && c <= '9'; }) == static_cast<int>(text.size()) - 1;
+                        std::ranges::count_if(text, [](char c) { return c >= '0' && c <= '9'; }) ==
+                            static_cast<int>(text.size()) - 1;
   if (!sensible) device.wrong("compute_capability", text, expected);
   return text;
 }
 
-template <std::size_t N> void require_ends(const reader& classes, const char* key, const std::array<std::int64_t, N>& ends) {
+template <std::size_t N>
+void require_ends(const reader& classes, const char* key, const std::array<std::int64_t, N>& ends) {
   const std::string expected = fmt::format("{}, which this version tells apart", json(ends).dump());
   const json& value = classes.at(key, expected.c_str());
   if (value != json(ends)) classes.wrong(key, value, expected);
@@ -83,16 +88,19 @@ template <std::size_t N> void require_ends(const reader& classes, const char* ke
 double read_factor(const reader& from, const std::string& policy, const json& value) {
   const bool number = value.is_number();
   const double factor = number ? value.get<double>() : 0;
-  if (!(factor >= least_factor && factor <= most_factor)) from.wrong(policy, value, "factors from 1/1024 to 1024");
+  if (!(factor >= least_factor && factor <= most_factor))
+    from.wrong(policy, value, "factors from 1/1024 to 1024");
   return factor;
 }
 // The arrays' innermost numbers, in their order: that of tuning_class::index().
-void read_factors(const reader& from, const std::string& policy, const json& value, std::size_t depth, double*& to) {
+void read_factors(const reader& from, const std::string& policy, const json& value, std::size_t depth,
+                  double*& to) {
   if (depth == tuning_class::extents.size()) {
     *to++ = read_factor(from, policy, value);
     return;
   }
-  if (!value.is_array() || value.size() != tuning_class::extents[depth]) from.wrong(policy, value, expected_factors);
+  if (!value.is_array() || value.size() != tuning_class::extents[depth])
+    from.wrong(policy, value, expected_factors);
   for (const json& one : value) read_factors(from, policy, one, depth + 1, to);
 }
 tuning::of_policy read_policy(const reader& from, const std::string& policy, const json& value) {
@@ -163,7 +171,8 @@ const tuning* tuning_of_environment() {
 }
 
 bool is_of(const tuning& t, const device_limits& device) {
-  return t.device == device.name && t.compute_capability == compute_capability(device) && t.multiprocessors == device.multiprocessors;
+  return t.device == device.name && t.compute_capability == compute_capability(device) &&
+         t.multiprocessors == device.multiprocessors;
 }
 
 bool suits(const tuning& t, const device_limits& device) {
@@ -174,17 +183,21 @@ std::string device_text(std::string_view name, std::string_view capability, int 
   return fmt::format("{} ({}, {} multiprocessors)", name, capability, multiprocessors);
 }
 
-// Arrays within arrays, of the two outermost a line for each element, so that people can read it and compare two of them.
+// Arrays within arrays, of the two outermost a line for each element, so that people can read it and compare
+// two of them.
 std::string factors_text(const double*& next, std::size_t depth) {
   if (depth == tuning_class::extents.size()) return json(*next++).dump();
   const std::string line = depth < 2 ? fmt::format("\n{:{}}", "", 6 + 2 * depth) : "",
                     end = depth < 2 ? fmt::format("\n{:{}}", "", 4 + 2 * depth) : "";
   std::string text = "[";
-  for (std::size_t i = 0; i < tuning_class::extents[depth]; ++i) text += (i == 0 ? "" : ",") + line + factors_text(next, depth + 1);
+  for (std::size_t i = 0; i < tuning_class::extents[depth]; ++i)
+    text += (i == 0 ? "" : ",") + line + factors_text(next, depth + 1);
   return text + end + "]";
 }
 
-json ends_of(std::span<const std::int64_t> ends) { return json(std::vector<std::int64_t>(ends.begin(), ends.end())); }
+json ends_of(std::span<const std::int64_t> ends) {
+  return json(std::vector<std::int64_t>(ends.begin(), ends.end()));
+}
 
 }  // namespace
 
@@ -196,28 +209,36 @@ tuning read_tuning(const std::string& path) {
   std::string text(most_bytes + 1, '\0');
   file.read(text.data(), static_cast<std::streamsize>(text.size()));
   if (!file.is_open() || file.bad() || (file.fail() && !file.eof()))
-    throw bad_request(fmt::format("tuning {}: it cannot be read: expected a file that 'antiphase tune' wrote", from));
+    throw bad_request(
+        fmt::format("tuning {}: it cannot be read: expected a file that 'antiphase tune' wrote", from));
   text.resize(static_cast<std::size_t>(file.gcount()));
   if (text.size() > most_bytes)
-    throw bad_request(fmt::format("tuning {}: it is longer than 1 MiB: expected a file that 'antiphase tune' wrote", from));
+    throw bad_request(
+        fmt::format("tuning {}: it is longer than 1 MiB: expected a file that 'antiphase tune' wrote", from));
   return parse_tuning(text, from);
 }
 
 std::string to_text(const tuning& t) {
-  const json head{
-      {"schema", schema},
-      {"tuning", subject},
-      {"version", t.version},
-      {"made", t.made},
-      {"device", {{"name", t.device}, {"compute_capability", t.compute_capability}, {"multiprocessors", t.multiprocessors}}},
-      {"classes",
-       {{"shorter", ends_of(tuning_class::shorter)}, {"longer", ends_of(tuning_class::longer)}, {"k", ends_of(tuning_class::k)}}}};
+  const json head{{"schema", schema},
+                  {"tuning", subject},
+                  {"version", t.version},
+                  {"made", t.made},
+                  {"device",
+                   {{"name", t.device},
+                    {"compute_capability", t.compute_capability},
+                    {"multiprocessors", t.multiprocessors}}},
+                  {"classes",
+                   {{"shorter", ends_of(tuning_class::shorter)},
+                    {"longer", ends_of(tuning_class::longer)},
+                    {"k", ends_of(tuning_class::k)}}}};
   std::string text = "{\n";
-  for (const auto& [key, value] : head.items()) text += fmt::format("  {}: {},\n", json(key).dump(), value.dump());
+  for (const auto& [key, value] : head.items())
+    text += fmt::format("  {}: {},\n", json(key).dump(), value.dump());
   text += "  \"factors\": {";
   for (const char* separator = "\n"; const tuning::of_policy& one : t.policies) {
     const double* next = one.factors.data();
-    text += fmt::format("{}    {}: {}", std::exchange(separator, ",\n"), json(one.policy).dump(), factors_text(next, 0));
+    text += fmt::format("{}    {}: {}", std::exchange(separator, ",\n"), json(one.policy).dump(),
+                        factors_text(next, 0));
   }
   return text + "\n  }\n}\n";
 }
@@ -225,9 +246,11 @@ std::string to_text(const tuning& t) {
 std::string mismatch(const tuning& t, const device_limits& device) {
   if (suits(t, device)) return {};
   if (!is_of(t, device))
-    return fmt::format("it is for {}, this is {}", device_text(t.device, t.compute_capability, t.multiprocessors),
+    return fmt::format("it is for {}, this is {}",
+                       device_text(t.device, t.compute_capability, t.multiprocessors),
                        device_text(device.name, compute_capability(device), device.multiprocessors));
-  return fmt::format("it was made with version {} of the library, this is {}", t.version, build_info().version);
+  return fmt::format("it was made with version {} of the library, this is {}", t.version,
+                     build_info().version);
 }
 
 const tuning* tuning_for(const device_limits& device, const tuning* given) {
@@ -241,12 +264,14 @@ std::string tuning_text(const device_limits& device, const tuning* given) {
   std::string aside;
   for (const tuning* const t : {given, tuning_of_environment()})
     if (t != nullptr)
-      if (const std::string why = mismatch(*t, device); !why.empty()) aside += fmt::format("; {} is left aside: {}", t->from, why);
+      if (const std::string why = mismatch(*t, device); !why.empty())
+        aside += fmt::format("; {} is left aside: {}", t->from, why);
   const tuning* const used = tuning_for(device, given);
-  const std::string what = used == nullptr        ? fmt::format("none for {}, so predictions are taken as they are", device.name)
-                           : used->device.empty() ? "none, so predictions are taken as they are"
-                                                  : fmt::format("{}, for {}{}", used->from, used->device,
-                                                                used->made.empty() ? "" : fmt::format(" ({})", used->made));
+  const std::string what =
+      used == nullptr        ? fmt::format("none for {}, so predictions are taken as they are", device.name)
+      : used->device.empty() ? "none, so predictions are taken as they are"
+                             : fmt::format("{}, for {}{}", used->from, used->device,
+                                           used->made.empty() ? "" : fmt::format(" ({})", used->made));
   return what + aside;
 }
 

@@ -24,7 +24,9 @@ namespace {
 constexpr int most_stages = 6;
 constexpr double worth_it = 0.02;  // a gain below is within what the model is off by
 
-std::string seconds_text(double s) { return s < 1e-3 ? fmt::format("{:.4g} us", s * 1e6) : fmt::format("{:.4g} ms", s * 1e3); }
+std::string seconds_text(double s) {
+  return s < 1e-3 ? fmt::format("{:.4g} us", s * 1e6) : fmt::format("{:.4g} ms", s * 1e3);
+}
 std::string gain_text(double gain) { return fmt::format("{:+.1f} %", 100 * gain); }
 std::string kib_text(double bytes) { return fmt::format("{:.3g} KiB", bytes / 1024); }
 
@@ -34,8 +36,10 @@ std::string_view meaning(limit l) {
     case limit::memory: return "memory: the bytes that have to be moved";
     case limit::arithmetic: return "arithmetic: the multiplying units are busy";
     case limit::issue:
-      return "issue slots: instructions beside multiply-adds; more outputs per thread and wider copies help, stages do not";
-    case limit::shared_memory: return "shared memory, which has more reads than it serves in the time; more outputs per thread help";
+      return "issue slots: instructions beside multiply-adds; more outputs per thread and wider copies help, "
+             "stages do not";
+    case limit::shared_memory:
+      return "shared memory, which has more reads than it serves in the time; more outputs per thread help";
     case limit::latency: return "latency: loads that nothing hides; more stages or more blocks help";
     case limit::barriers: return "barriers and what a step costs besides; longer steps help";
     case limit::stores: return "storing the result";
@@ -56,7 +60,8 @@ gemm_problem imagined(const gemms::product_size& p) {
 }
 gemm_options options_of(const gemms::product_size& p, std::string_view policy = "auto") {
   gemm_options how{.policy = policy};
-  if (p.count != 1) how.batch = {.count = p.count, .a_stride = p.m * p.k, .b_stride = p.k * p.n, .c_stride = p.m * p.n};
+  if (p.count != 1)
+    how.batch = {.count = p.count, .a_stride = p.m * p.k, .b_stride = p.k * p.n, .c_stride = p.m * p.n};
   return how;
 }
 
@@ -70,19 +75,27 @@ bool runs(const context& where, const gemms::product_size& p, std::string_view p
 }
 
 void sort(std::vector<advised_policy>& list) {
-  std::ranges::stable_sort(list, [](const advised_policy& a, const advised_policy& b) { return a.takes.seconds < b.takes.seconds; });
+  std::ranges::stable_sort(list, [](const advised_policy& a, const advised_policy& b) {
+    return a.takes.seconds < b.takes.seconds;
+  });
 }
 
 // The policy's parts that a kernel of other stages shares.
-advised_stages stages_of(const machine_profile& on, const gemms::policy& how, int stages, const gemms::product_size& p, double bytes) {
+advised_stages stages_of(const machine_profile& on, const gemms::policy& how, int stages,
+                         const gemms::product_size& p, double bytes) {
   gemms::policy with = how;
   with.stages = stages;
   const gemms::pipeline_shape shape = gemms::shape_of(on, with, bytes);
-  advised_stages one{.stages = stages, .fits = shape.resident > 0, .shared_bytes = shape.shared_bytes, .resident = shape.resident};
+  advised_stages one{.stages = stages,
+                     .fits = shape.resident > 0,
+                     .shared_bytes = shape.shared_bytes,
+                     .resident = shape.resident};
   if (!one.fits) return one;
   const prediction takes = gemms::predict(on, with, p);
-  one.occupancy = static_cast<double>(shape.resident * shape.step.threads) / on.limits.threads_per_multiprocessor;
-  one.bytes_in_flight = static_cast<double>(shape.resident) * std::max(1, stages - 1) * static_cast<double>(shape.shared_bytes) / stages;
+  one.occupancy =
+      static_cast<double>(shape.resident * shape.step.threads) / on.limits.threads_per_multiprocessor;
+  one.bytes_in_flight = static_cast<double>(shape.resident) * std::max(1, stages - 1) *
+                        static_cast<double>(shape.shared_bytes) / stages;
   one.seconds = takes.seconds;
   one.largest = takes.largest();
   return one;
@@ -102,25 +115,29 @@ const advised_stages* fewest_of(const std::vector<advised_stages>& list) {
 void say_stages(advice& a) {
   const advised_stages* const best = fewest_of(a.stages);
   if (best == nullptr) {
-    a.recommends.push_back(
-        fmt::format("{} does not fit: even one slot takes more shared memory or threads than a block may have", a.pipelined));
+    a.recommends.push_back(fmt::format(
+        "{} does not fit: even one slot takes more shared memory or threads than a block may have",
+        a.pipelined));
     return;
   }
-  const std::string textbook = fmt::format("the textbooks' formula promises {} to two", gain_text(a.textbook_gain - 1));
+  const std::string textbook =
+      fmt::format("the textbooks' formula promises {} to two", gain_text(a.textbook_gain - 1));
   if (best->stages == 1)
-    a.recommends.push_back(
-        fmt::format("{}: one buffer; more are predicted to gain less than {:.0f} % ({})", a.pipelined, 100 * worth_it, textbook));
+    a.recommends.push_back(fmt::format("{}: one buffer; more are predicted to gain less than {:.0f} % ({})",
+                                       a.pipelined, 100 * worth_it, textbook));
   else
-    a.recommends.push_back(fmt::format("{}: {} buffers, {} over one ({}); {} {}", a.pipelined, best->stages, gain_text(best->gain),
-                                       textbook, best->stages == most_stages ? "no more were looked at:" : "after that it is limited by",
-                                       name(best->largest)));
+    a.recommends.push_back(fmt::format(
+        "{}: {} buffers, {} over one ({}); {} {}", a.pipelined, best->stages, gain_text(best->gain), textbook,
+        best->stages == most_stages ? "no more were looked at:" : "after that it is limited by",
+        name(best->largest)));
   for (const advised_stages& s : a.stages) {
     if (s.stages <= best->stages || s.stages != best->stages + 1) continue;
     if (!s.fits)
       a.recommends.push_back(fmt::format("{} buffers do not fit", s.stages));
     else if (s.resident < best->resident)
-      a.recommends.push_back(fmt::format("{} buffers would leave room for {} instead of {} blocks on a multiprocessor: {}", s.stages,
-                                         s.resident, best->resident, gain_text(best->seconds / s.seconds - 1)));
+      a.recommends.push_back(
+          fmt::format("{} buffers would leave room for {} instead of {} blocks on a multiprocessor: {}",
+                      s.stages, s.resident, best->resident, gain_text(best->seconds / s.seconds - 1)));
   }
 }
 
@@ -132,7 +149,8 @@ void say_changes(advice& a, const context& where, const gemms::product_size& p) 
   };
   constexpr int farthest = 4;
   constexpr std::int64_t largest = 1 << 20;
-  for (const extent& e : {extent{"M", &gemms::product_size::m}, {"N", &gemms::product_size::n}, {"K", &gemms::product_size::k}})
+  for (const extent& e :
+       {extent{"M", &gemms::product_size::m}, {"N", &gemms::product_size::n}, {"K", &gemms::product_size::k}})
     for (const bool up : {false, true}) {
       gemms::product_size other = p;
       for (int i = 0; i < farthest; ++i) {
@@ -144,7 +162,8 @@ void say_changes(advice& a, const context& where, const gemms::product_size& p) 
         break;
       }
     }
-  if (a.changes.empty()) a.changes.push_back(fmt::format("M, N or K sixteen times as large or small: still {}", a.pick.name));
+  if (a.changes.empty())
+    a.changes.push_back(fmt::format("M, N or K sixteen times as large or small: still {}", a.pick.name));
 }
 
 void require(bool holds, std::string_view what, std::int64_t value, std::string_view expected) {
@@ -169,12 +188,15 @@ advice advise_gemm(const machine_profile& on, const gemms::product_size& p) {
   for (const auto& [what, value] : {std::pair{"m", p.m}, {"n", p.n}, {"k", p.k}, {"count", p.count}})
     require(value >= 1 && value < largest_extent, what, value, "1 to 2^31 - 1");
   advice a = advice_on(on);
-  a.about = fmt::format("product of {} x {} x {}{}", p.m, p.n, p.k, p.count == 1 ? "" : fmt::format(", {} of them", p.count));
+  a.about = fmt::format("product of {} x {} x {}{}", p.m, p.n, p.k,
+                        p.count == 1 ? "" : fmt::format(", {} of them", p.count));
   const context where = simulated(on);
   const gemm_choice chosen = explain(where, imagined(p), options_of(p));
   for (const gemm_choice::candidate& c : chosen.considered) {
     const std::string refusal = c.kernel + ": ";
-    if (std::ranges::none_of(chosen.refused, [&](const std::string& why) { return why.starts_with(refusal); }) && runs(where, p, c.kernel))
+    if (std::ranges::none_of(chosen.refused,
+                             [&](const std::string& why) { return why.starts_with(refusal); }) &&
+        runs(where, p, c.kernel))
       a.others.push_back({c.kernel, gemms::explained(on, c.kernel, p, c.predicted)});
   }
   a.pick = {chosen.kernel, gemms::explained(on, chosen.kernel, p, chosen.predicted)};
@@ -183,7 +205,8 @@ advice advise_gemm(const machine_profile& on, const gemms::product_size& p) {
   for (const gemms::step& s : gemms::steps) {
     if (first_missing(features_of(on.limits), gemms::needs_of(s)) != nullptr) continue;
     const gemms::plan plan = gemms::prepare(target::cpu, s, imagined(p));
-    if (const prediction takes = gemms::predict(on, plan.what.how, p); std::isfinite(takes.seconds)) steps.push_back({s.name, takes});
+    if (const prediction takes = gemms::predict(on, plan.what.how, p); std::isfinite(takes.seconds))
+      steps.push_back({s.name, takes});
   }
   sort(steps);
   for (const advised_policy& s : steps)
@@ -193,7 +216,8 @@ advice advise_gemm(const machine_profile& on, const gemms::product_size& p) {
   const double bytes = 4. * (static_cast<double>(p.m) + static_cast<double>(p.n)) * static_cast<double>(p.k);
   const gemms::policy& how = gemms::find_step(ladder_kernel).how;
   a.pipelined = fmt::format("ladder step {}", ladder_kernel);
-  for (int stages = 1; stages <= most_stages; ++stages) a.stages.push_back(stages_of(on, how, stages, p, bytes));
+  for (int stages = 1; stages <= most_stages; ++stages)
+    a.stages.push_back(stages_of(on, how, stages, p, bytes));
   find_gains(a.stages);
   gemms::policy one = how;
   one.stages = 1;
@@ -204,24 +228,29 @@ advice advise_gemm(const machine_profile& on, const gemms::product_size& p) {
   const limit most = a.pick.takes.largest();
   a.limits.push_back(fmt::format("{}: {} of {} are {}", a.pick.name, seconds_text(a.pick.takes.of(most)),
                                  seconds_text(a.pick.takes.seconds), meaning(most)));
-  a.recommends.push_back(fmt::format("policy {}: {}", a.pick.name, chosen.why.empty() ? "" : chosen.why.front()));
+  a.recommends.push_back(
+      fmt::format("policy {}: {}", a.pick.name, chosen.why.empty() ? "" : chosen.why.front()));
   say_stages(a);
   say_changes(a, where, p);
   constexpr double much = 1.1;
   if (!steps.empty() && much * steps.front().takes.seconds < a.pick.takes.seconds)
-    a.changes.push_back(fmt::format("{} would take {} with a weaker bound, {} instead of {}", steps.front().name,
-                                    seconds_text(steps.front().takes.seconds),
-                                    to_text(gemms::find_policy(steps.front().name)->promise(on.limits, p.k)), to_text(chosen.bound)));
+    a.changes.push_back(fmt::format("{} would take {} with a weaker bound, {} instead of {}",
+                                    steps.front().name, seconds_text(steps.front().takes.seconds),
+                                    to_text(gemms::find_policy(steps.front().name)->promise(on.limits, p.k)),
+                                    to_text(chosen.bound)));
   return a;
 }
 
 advice advise_scan(const machine_profile& on, std::int64_t count, std::size_t size) {
   require(count >= 1 && count <= std::int64_t{1} << 40, "count", count, "1 to 2^40 elements");
-  require(size == 1 || size == 2 || size == 4 || size == 8, "size", static_cast<std::int64_t>(size), "1, 2, 4 or 8 bytes of an element");
+  require(size == 1 || size == 2 || size == 4 || size == 8, "size", static_cast<std::int64_t>(size),
+          "1, 2, 4 or 8 bytes of an element");
   advice a = advice_on(on);
   a.about = fmt::format("inclusive sums of {} elements of {} bytes", count, size);
   const device_features has = features_of(on.limits);
-  const auto fits = [&](const scans::step& s) { return first_missing(has, scans::candidate_of(s).needs) == nullptr; };
+  const auto fits = [&](const scans::step& s) {
+    return first_missing(has, scans::candidate_of(s).needs) == nullptr;
+  };
   for (const scans::step& s : scans::steps)
     if (const prediction takes = scans::predict(on, s, count, size); fits(s) && std::isfinite(takes.seconds))
       a.others.push_back({s.name, takes});
@@ -235,14 +264,15 @@ advice advise_scan(const machine_profile& on, std::int64_t count, std::size_t si
     with.ring.stages = stages;
     const prediction takes = scans::predict(on, with, count, size);
     const auto bytes = static_cast<std::size_t>(ring.tile_bytes() * stages);
-    a.stages.push_back({.stages = stages,
-                        .fits = bytes <= on.limits.shared_opt_in,
-                        .shared_bytes = bytes,
-                        .resident = 1,
-                        .occupancy = static_cast<double>(ring.threads()) / on.limits.threads_per_multiprocessor,
-                        .bytes_in_flight = static_cast<double>(std::min(stages, ring.in_flight) * ring.tile_bytes()),
-                        .seconds = takes.seconds,
-                        .largest = takes.largest()});
+    a.stages.push_back(
+        {.stages = stages,
+         .fits = bytes <= on.limits.shared_opt_in,
+         .shared_bytes = bytes,
+         .resident = 1,
+         .occupancy = static_cast<double>(ring.threads()) / on.limits.threads_per_multiprocessor,
+         .bytes_in_flight = static_cast<double>(std::min(stages, ring.in_flight) * ring.tile_bytes()),
+         .seconds = takes.seconds,
+         .largest = takes.largest()});
   }
   find_gains(a.stages);
   const scans::step one = scans::find_step("single-pass-1");
@@ -257,11 +287,13 @@ advice advise_scan(const machine_profile& on, std::int64_t count, std::size_t si
     const scans::step* best = nullptr;
     double least = std::numeric_limits<double>::infinity();
     for (const scans::step& s : scans::steps)
-      if (const double takes = scans::predict(on, s, other, size).seconds; fits(s) && takes < least) best = &s, least = takes;
+      if (const double takes = scans::predict(on, s, other, size).seconds; fits(s) && takes < least)
+        best = &s, least = takes;
     return best->name;
   };
   for (const bool up : {false, true})
-    for (std::int64_t other = up ? count * 2 : count / 2; other >= 1 && other <= std::int64_t{1} << 32; other = up ? other * 2 : other / 2)
+    for (std::int64_t other = up ? count * 2 : count / 2; other >= 1 && other <= std::int64_t{1} << 32;
+         other = up ? other * 2 : other / 2)
       if (const std::string best = best_of(other); best != a.pick.name) {
         a.changes.push_back(fmt::format("with {} elements it would be {}", other, best));
         break;
@@ -272,10 +304,12 @@ advice advise_scan(const machine_profile& on, std::int64_t count, std::size_t si
 namespace {
 std::string_view form_text(bool by_roles, bool asynchronous) {
   if (by_roles)
-    return asynchronous ? "roles (some warps load, a channel): S buffers have S loads in flight"
-                        : "roles (some warps load, through registers): one load is in flight, however many buffers";
+    return asynchronous
+               ? "roles (some warps load, a channel): S buffers have S loads in flight"
+               : "roles (some warps load, through registers): one load is in flight, however many buffers";
   return asynchronous ? "pipeline (all warps load and compute): S buffers have S - 1 loads in flight"
-                      : "pipeline (all warps load, through registers, and compute): one load is in flight, however many buffers";
+                      : "pipeline (all warps load, through registers, and compute): one load is in flight, "
+                        "however many buffers";
 }
 }  // namespace
 
@@ -283,14 +317,16 @@ advice advise_kernel(const machine_profile& on, const own_kernel& k) {
   require(k.threads >= 1 && k.threads <= on.limits.threads_per_block, "threads", k.threads,
           fmt::format("1 to {}", on.limits.threads_per_block));
   require(k.registers >= 1 && k.registers <= 255, "regs", k.registers, "1 to 255");
-  if (k.smem == 0 || k.smem > std::size_t{1} << 30) throw bad_request("smem: expected the bytes of a slot, 1 to 2^30");
+  if (k.smem == 0 || k.smem > std::size_t{1} << 30)
+    throw bad_request("smem: expected the bytes of a slot, 1 to 2^30");
   if (!(k.compute > 0)) throw bad_request("compute: expected the time that a block computes from a slot");
-  const double clock = on.clock.value, bytes = k.load_bytes.value_or(k.load_seconds ? 0 : static_cast<double>(k.smem));
-  const double latency =
-      k.load_seconds.value_or(on.memory_latency.value + bytes / (on.memory_bytes.value / std::max(1, on.limits.multiprocessors)));
+  const double clock = on.clock.value,
+               bytes = k.load_bytes.value_or(k.load_seconds ? 0 : static_cast<double>(k.smem));
+  const double latency = k.load_seconds.value_or(
+      on.memory_latency.value + bytes / (on.memory_bytes.value / std::max(1, on.limits.multiprocessors)));
   advice a = advice_on(on);
-  a.about = fmt::format("a kernel of {} threads, {} registers, {} bytes a slot; its form: {}", k.threads, k.registers, k.smem,
-                        form_text(k.by_roles, k.asynchronous));
+  a.about = fmt::format("a kernel of {} threads, {} registers, {} bytes a slot; its form: {}", k.threads,
+                        k.registers, k.smem, form_text(k.by_roles, k.asynchronous));
   a.pipelined = "this kernel";
   a.textbook_gain = textbook_times{latency, k.compute}.gain();
   // What a block computes alone has the waiting of its few warps in it, and its barriers.
@@ -300,7 +336,8 @@ advice advise_kernel(const machine_profile& on, const own_kernel& k) {
     code.shared_bytes = k.fixed + k.smem * static_cast<std::size_t>(stages);
     code.shared = shared_kind::dynamic;
     advised_stages one{.stages = stages, .shared_bytes = code.shared_bytes};
-    one.resident = shortage_of(on.limits, code) == shortage::none ? resident_blocks(on.limits, code, k.registers) : 0;
+    one.resident =
+        shortage_of(on.limits, code) == shortage::none ? resident_blocks(on.limits, code, k.registers) : 0;
     one.fits = one.resident > 0;
     if (one.fits) {
       pipeline_step s{.threads = k.threads,
@@ -311,13 +348,15 @@ advice advise_kernel(const machine_profile& on, const own_kernel& k) {
                       .latency = latency};
       s.arithmetic = 1;
       const double alone =
-          1 / step_clocks(on, {.threads = k.threads, .stages = 2, .meets = true, .arithmetic = 1}, 1).of(limit::arithmetic);
+          1 / step_clocks(on, {.threads = k.threads, .stages = 2, .meets = true, .arithmetic = 1}, 1)
+                  .of(limit::arithmetic);
       s.arithmetic = k.compute * clock * alone;  // busy clocks within it
       const prediction takes = step_clocks(on, s, one.resident);
       one.seconds = takes.seconds / one.resident / clock;
       one.largest = takes.largest();
       one.occupancy = static_cast<double>(one.resident * k.threads) / on.limits.threads_per_multiprocessor;
-      one.bytes_in_flight = one.resident * std::max(1, loads_ahead(s)) * (bytes > 0 ? bytes : static_cast<double>(k.smem));
+      one.bytes_in_flight =
+          one.resident * std::max(1, loads_ahead(s)) * (bytes > 0 ? bytes : static_cast<double>(k.smem));
       a.others.push_back({fmt::format("{} stage{}", stages, stages == 1 ? "" : "s"), takes});
     }
     a.stages.push_back(one);
@@ -333,26 +372,27 @@ advice advise_kernel(const machine_profile& on, const own_kernel& k) {
     a.limits.push_back(fmt::format("with {}: {}", a.pick.name, meaning(best->largest)));
     if (best->largest == limit::memory || best->largest == limit::latency) {
       const double has = best->bytes_in_flight, wants = a.bytes_needed_in_flight;
-      a.limits.push_back(
-          has < wants
-              ? fmt::format("{} in flight on a multiprocessor, and memory wants {} to be busy (bandwidth x latency under load): more or "
-                            "larger slots help",
-                            kib_text(has), kib_text(wants))
-              : fmt::format(
-                    "{} in flight on a multiprocessor are enough for memory, which is busy with {} (bandwidth x latency under load)",
-                    kib_text(has), kib_text(wants)));
+      a.limits.push_back(has < wants ? fmt::format("{} in flight on a multiprocessor, and memory wants {} to "
+                                                   "be busy (bandwidth x latency under load): more or "
+                                                   "larger slots help",
+                                                   kib_text(has), kib_text(wants))
+                                     : fmt::format("{} in flight on a multiprocessor are enough for memory, "
+                                                   "which is busy with {} (bandwidth x latency under load)",
+                                                   kib_text(has), kib_text(wants)));
     }
     const double ratio = latency / k.compute;
-    a.changes.push_back(
-        ratio > 1
-            ? fmt::format("a load takes {:.2g} times as long as the computation: a slot that is computed from for longer would hide it "
-                          "with fewer buffers",
-                          ratio)
-            : fmt::format("the computation takes {:.2g} times as long as a load: the most that buffers can hide is {:.0f} % of a step",
-                          1 / ratio, 100 * ratio / (1 + ratio)));
+    a.changes.push_back(ratio > 1 ? fmt::format("a load takes {:.2g} times as long as the computation: a "
+                                                "slot that is computed from for longer would hide it "
+                                                "with fewer buffers",
+                                                ratio)
+                                  : fmt::format("the computation takes {:.2g} times as long as a load: the "
+                                                "most that buffers can hide is {:.0f} % of a step",
+                                                1 / ratio, 100 * ratio / (1 + ratio)));
     if (best->resident > 1)
-      a.changes.push_back(fmt::format("{} blocks on a multiprocessor already compute while others wait: with one, buffers would gain more",
-                                      best->resident));
+      a.changes.push_back(
+          fmt::format("{} blocks on a multiprocessor already compute while others wait: with one, buffers "
+                      "would gain more",
+                      best->resident));
   }
   say_stages(a);
   return a;

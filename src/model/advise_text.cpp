@@ -16,7 +16,8 @@ namespace {
 
 using json = nlohmann::ordered_json;
 
-const std::vector<std::string> kernel_members{"smem", "regs", "load", "compute", "threads", "fixed", "copy", "form"};
+const std::vector<std::string> kernel_members{"smem",    "regs",  "load", "compute",
+                                              "threads", "fixed", "copy", "form"};
 
 struct quantity {
   double value = 0;
@@ -51,7 +52,8 @@ int as_integer(std::string_view member, std::string_view text) {
 }
 
 void set(own_kernel& k, const machine_profile& on, std::string_view member, std::string_view text) {
-  constexpr std::string_view size = "a size such as 16384 or 16KiB", time = "a time such as 900clk, 450ns or 2us";
+  constexpr std::string_view size = "a size such as 16384 or 16KiB",
+                             time = "a time such as 900clk, 450ns or 2us";
   const auto bytes = [&] {
     const auto value = as_bytes(read(member, text, size));
     if (!value) wrong(member, text, size);
@@ -80,13 +82,15 @@ void set(own_kernel& k, const machine_profile& on, std::string_view member, std:
     else
       wrong(member, text, "a size such as 16KiB or a time such as 700clk");
   } else if (member == "copy") {
-    if (text != "async" && text != "bulk" && text != "registers") wrong(member, text, "async, bulk or registers");
+    if (text != "async" && text != "bulk" && text != "registers")
+      wrong(member, text, "async, bulk or registers");
     k.asynchronous = text != "registers";
   } else if (member == "form") {
     if (text != "pipeline" && text != "roles") wrong(member, text, "pipeline or roles");
     k.by_roles = text == "roles";
   } else
-    throw bad_request(fmt::format("kernel: there is no member '{}': {}", shortened(member), suggestion(member, kernel_members)));
+    throw bad_request(fmt::format("kernel: there is no member '{}': {}", shortened(member),
+                                  suggestion(member, kernel_members)));
 }
 
 json parts_of(const prediction& p) {
@@ -96,7 +100,10 @@ json parts_of(const prediction& p) {
   return parts;
 }
 json to_json(const advised_policy& p) {
-  return {{"policy", p.name}, {"seconds", p.takes.seconds}, {"limit", name(p.takes.largest())}, {"parts", parts_of(p.takes)}};
+  return {{"policy", p.name},
+          {"seconds", p.takes.seconds},
+          {"limit", name(p.takes.largest())},
+          {"parts", parts_of(p.takes)}};
 }
 json to_json(const advised_stages& s) {
   json one{{"stages", s.stages}, {"fits", s.fits}, {"shared_bytes", s.shared_bytes}};
@@ -117,16 +124,20 @@ std::int64_t integer(const json& question, const char* key, std::optional<std::i
     throw bad_request(fmt::format("advise: '{}' is missing: expected an integer", key));
   }
   if (!question[key].is_number_integer())
-    throw bad_request(fmt::format("advise: '{}' is {}: expected an integer", key, shortened(question[key].dump())));
+    throw bad_request(
+        fmt::format("advise: '{}' is {}: expected an integer", key, shortened(question[key].dump())));
   return question[key].get<std::int64_t>();
 }
 std::string text(const json& question, const char* key, std::string_view expected) {
-  if (!question.contains(key) || !question[key].is_string()) throw bad_request(fmt::format("advise: '{}': expected {}", key, expected));
+  if (!question.contains(key) || !question[key].is_string())
+    throw bad_request(fmt::format("advise: '{}': expected {}", key, expected));
   return question[key].get<std::string>();
 }
 machine_profile profile_of(const json& question) {
-  if (question.contains("profile")) return parse_profile(text(question, "profile", "the text of a machine profile"), "given");
-  return shipped_profile(question.contains("device") ? text(question, "device", "the name of a machine profile") : "H200");
+  if (question.contains("profile"))
+    return parse_profile(text(question, "profile", "the text of a machine profile"), "given");
+  return shipped_profile(
+      question.contains("device") ? text(question, "device", "the name of a machine profile") : "H200");
 }
 
 }  // namespace
@@ -140,7 +151,8 @@ own_kernel parse_kernel(const machine_profile& on, std::string_view given) {
     rest = comma == std::string_view::npos ? std::string_view() : rest.substr(comma + 1);
     const std::size_t equals = one.find('=');
     if (equals == std::string_view::npos)
-      throw bad_request(fmt::format("kernel: '{}': expected member=value, such as smem=16KiB", shortened(one)));
+      throw bad_request(
+          fmt::format("kernel: '{}': expected member=value, such as smem=16KiB", shortened(one)));
     const std::string_view member = one.substr(0, equals);
     set(k, on, member, one.substr(equals + 1));
     has_smem |= member == "smem";
@@ -151,7 +163,8 @@ own_kernel parse_kernel(const machine_profile& on, std::string_view given) {
   if (!has_form) k.by_roles = bulk;
   if (!has_smem || !has_compute)
     throw bad_request(
-        fmt::format("kernel: {} is missing: expected smem=, the bytes of a slot, and compute=, the time a block computes from it",
+        fmt::format("kernel: {} is missing: expected smem=, the bytes of a slot, and compute=, the time a "
+                    "block computes from it",
                     has_smem ? "compute" : "smem"));
   return k;
 }
@@ -160,16 +173,17 @@ std::string to_json_text(const advice& a) {
   json others = json::array(), stages = json::array();
   for (const advised_policy& p : a.others) others.push_back(to_json(p));
   for (const advised_stages& s : a.stages) stages.push_back(to_json(s));
-  const json all{{"schema", 1},
-                 {"about", a.about},
-                 {"device", a.on.limits.name},
-                 {"pick", to_json(a.pick)},
-                 {"predicted", others},
-                 {"pipelined", {{"kernel", a.pipelined}, {"stages", stages}, {"textbook_gain", a.textbook_gain - 1}}},
-                 {"bytes_needed_in_flight", a.bytes_needed_in_flight},
-                 {"limits", a.limits},
-                 {"changes", a.changes},
-                 {"recommends", a.recommends}};
+  const json all{
+      {"schema", 1},
+      {"about", a.about},
+      {"device", a.on.limits.name},
+      {"pick", to_json(a.pick)},
+      {"predicted", others},
+      {"pipelined", {{"kernel", a.pipelined}, {"stages", stages}, {"textbook_gain", a.textbook_gain - 1}}},
+      {"bytes_needed_in_flight", a.bytes_needed_in_flight},
+      {"limits", a.limits},
+      {"changes", a.changes},
+      {"recommends", a.recommends}};
   return all.dump(-1, ' ', true, json::error_handler_t::replace);
 }
 
@@ -181,27 +195,33 @@ void refuse_others(const json& question, const std::string& about) {
   if (about == "gemm") known.insert(known.end(), {"m", "n", "k", "count"});
   if (about == "scan") known.insert(known.end(), {"count", "size"});
   if (about == "kernel") known.emplace_back("kernel");
-  if (known.size() == 3) throw bad_request(fmt::format("advise: 'about' is '{}': expected gemm, scan or kernel", shortened(about)));
+  if (known.size() == 3)
+    throw bad_request(
+        fmt::format("advise: 'about' is '{}': expected gemm, scan or kernel", shortened(about)));
   for (const auto& [name, value] : question.items())
     if (std::ranges::find(known, name) == known.end())
-      throw bad_request(
-          fmt::format("advise: a question about {} has no '{}': expected {}", about, shortened(name), fmt::join(known, ", ")));
+      throw bad_request(fmt::format("advise: a question about {} has no '{}': expected {}", about,
+                                    shortened(name), fmt::join(known, ", ")));
 }
 
 }  // namespace
 
 std::string advise_json(std::string_view asked) {
   const json question = json::parse(asked, nullptr, false);
-  if (!question.is_object()) throw bad_request("advise: the question is no JSON object: expected {\"about\": \"gemm\", \"m\": 4096, ...}");
+  if (!question.is_object())
+    throw bad_request(
+        "advise: the question is no JSON object: expected {\"about\": \"gemm\", \"m\": 4096, ...}");
   const std::string about = text(question, "about", "gemm, scan or kernel");
   refuse_others(question, about);
   const machine_profile on = profile_of(question);
   if (about == "gemm")
-    return to_json_text(advise_gemm(
-        on,
-        {.m = integer(question, "m"), .n = integer(question, "n"), .k = integer(question, "k"), .count = integer(question, "count", 1)}));
+    return to_json_text(advise_gemm(on, {.m = integer(question, "m"),
+                                         .n = integer(question, "n"),
+                                         .k = integer(question, "k"),
+                                         .count = integer(question, "count", 1)}));
   if (about == "scan")
-    return to_json_text(advise_scan(on, integer(question, "count"), static_cast<std::size_t>(integer(question, "size", 4))));
+    return to_json_text(
+        advise_scan(on, integer(question, "count"), static_cast<std::size_t>(integer(question, "size", 4))));
   return to_json_text(advise_kernel(on, parse_kernel(on, text(question, "kernel", "its members"))));
 }
 

@@ -78,7 +78,8 @@ struct read_shared {
         for (int i = 0; i < 4; ++i) sum.value[i] += one.value[i];
       }
     }
-    p.sums[block_index().x * threads + static_cast<unsigned>(t)] = sum.value[0] + sum.value[1] + sum.value[2] + sum.value[3];
+    p.sums[block_index().x * threads + static_cast<unsigned>(t)] =
+        sum.value[0] + sum.value[1] + sum.value[2] + sum.value[3];
     block_barrier();
     if (block_index().x == 0 && t == 0) *p.clocks = clock_now() - begin;
   }

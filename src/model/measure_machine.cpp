@@ -37,7 +37,8 @@ double copy_seconds(const context& where, void* to, const void* from, std::size_
          count;
 }
 
-// A cycle through all places of a memory of `bytes`, a place every `apart` bytes, in random order (Sattolo's algorithm).
+// A cycle through all places of a memory of `bytes`, a place every `apart` bytes, in random order (Sattolo's
+// algorithm).
 std::vector<std::uint32_t> random_cycle(std::size_t bytes, std::size_t apart) {
   const std::size_t words = apart / sizeof(std::uint32_t), places = bytes / apart;
   std::vector<std::uint32_t> order(places);
@@ -57,7 +58,8 @@ double latency(const context& where, const probe::kernels& k, std::size_t bytes,
     const probe::chase_params p{next.data(), steps, last.data()};
     return seconds_of(where.runs_on(), [&](stream s) { where.runs_on().launch(k.chase, {1, 1, 1}, &p, s); });
   };
-  // What a cache holds is there after the first run. Of 256 MiB all runs together do not come to any place twice.
+  // What a cache holds is there after the first run. Of 256 MiB all runs together do not come to any place
+  // twice.
   constexpr std::uint32_t few = 1 << 14, many = 1 << 16;
   run(many);
   return (run(many) - run(few)) / (many - few);
@@ -68,7 +70,8 @@ double latency(const context& where, const probe::kernels& k, std::size_t bytes,
 machine_profile measure_machine(const context& where) {
   if (where.kind() != target::cuda)
     throw not_supported(
-        fmt::format("a machine profile is measured on a GPU, and this is the {}: expected a usable GPU", where.limits().name));
+        fmt::format("a machine profile is measured on a GPU, and this is the {}: expected a usable GPU",
+                    where.limits().name));
   const executor& on = where.runs_on();
 #if ANTIPHASE_HAS_CUDA
   const probe::kernels k = probe::cuda::probe_kernels();
@@ -76,7 +79,9 @@ machine_profile measure_machine(const context& where) {
   const probe::kernels k = probe::cpu::probe_kernels();
 #endif
   machine_profile found = profile_of(where.limits());
-  const auto set = [](machine_figure& f, double value, const char* how) { f = {value, fmt::format("measured: {}", how)}; };
+  const auto set = [](machine_figure& f, double value, const char* how) {
+    f = {value, fmt::format("measured: {}", how)};
+  };
   const int processors = std::max(1, where.limits().multiprocessors);
   const extent3 grid{static_cast<unsigned>(processors), 1, 1};
   constexpr double threads = probe::probe_threads;  // of a multiprocessor: one block
@@ -88,12 +93,14 @@ machine_profile measure_machine(const context& where) {
   const double multiplying = seconds_of(on, [&](stream s) { on.launch(k.multiply, grid, &multiply, s); });
   const auto multiply_clocks = static_cast<double>(clocks.to_host()[0]);
   set(found.clock, multiply_clocks / multiplying, "clocks of a kernel of multiply-adds over its time");
-  set(found.multiply_adds, threads * probe::chains * probe::links * rounds / multiply_clocks, "a kernel of independent multiply-adds");
+  set(found.multiply_adds, threads * probe::chains * probe::links * rounds / multiply_clocks,
+      "a kernel of independent multiply-adds");
 
   constexpr int read_rounds = 10000;
   const probe::read_params read{read_rounds, sums.data(), clocks.data()};
   seconds_of(on, [&](stream s) { on.launch(k.read, grid, &read, s); });
-  set(found.shared_bytes, threads * 16 * probe::reads * read_rounds / static_cast<double>(clocks.to_host()[0]),
+  set(found.shared_bytes,
+      threads * 16 * probe::reads * read_rounds / static_cast<double>(clocks.to_host()[0]),
       "reads of 16 bytes, neighbours side by side");
 
   constexpr int launches = 1000;
@@ -110,15 +117,20 @@ machine_profile measure_machine(const context& where) {
   {
     const device_array<std::byte> from(where, large);
     device_array<std::byte> to(where, large);
-    set(found.memory_bytes, 2. * large / copy_seconds(where, to.data(), from.data(), large, 10), "copies of 256 MiB, read and written");
-    const auto held = static_cast<std::size_t>(found.cache_size.value) / 8;  // a copy and its source fit, also the larger one
-    const double more = copy_seconds(where, to.data(), from.data(), 2 * held, 100) - copy_seconds(where, to.data(), from.data(), held, 100);
+    set(found.memory_bytes, 2. * large / copy_seconds(where, to.data(), from.data(), large, 10),
+        "copies of 256 MiB, read and written");
+    // a copy and its source fit, also the larger one
+    const auto held = static_cast<std::size_t>(found.cache_size.value) / 8;
+    const double more = copy_seconds(where, to.data(), from.data(), 2 * held, 100) -
+                        copy_seconds(where, to.data(), from.data(), held, 100);
     if (more > 0)
       set(found.cache_bytes, 2. * static_cast<double>(held) / more,
           "how much longer a copy that the L2 cache holds takes if it is twice as large");
   }
-  set(found.cache_latency, latency(where, k, std::size_t{8} << 20, line), "a thread that follows pointers through 8 MiB in random order");
-  set(found.memory_latency, latency(where, k, large, line * 2), "a thread that follows pointers through 256 MiB in random order");
+  set(found.cache_latency, latency(where, k, std::size_t{8} << 20, line),
+      "a thread that follows pointers through 8 MiB in random order");
+  set(found.memory_latency, latency(where, k, large, line * 2),
+      "a thread that follows pointers through 256 MiB in random order");
   return found;
 }
 

@@ -21,18 +21,30 @@ namespace {
 
 constexpr std::int64_t few_bytes = 1 << 16;  // up to these the ring does not pay on a GPU
 
-std::int64_t bytes_of(const problem& p) { return p.outer * p.length * p.inner * static_cast<std::int64_t>(size_of(p.type)); }
+std::int64_t bytes_of(const problem& p) {
+  return p.outer * p.length * p.inner * static_cast<std::int64_t>(size_of(p.type));
+}
 bool on_gpu(const request& r) { return r.where() == target::cuda; }
 
-// Code of several passes runs everywhere. That of rings with bulk copies is compiled for sm_90a, so newer GPUs cannot run it, though they
-// have bulk copies.
-constexpr device_features needs_of_bulk_rings{.bulk_copies = true, .sm_90a = true}, needs_of_rings_by_threads{.cp_async = true},
-    needs_of_wave{.sm_80 = true}, needs_of_columns{.sm_80 = true};
-bool lacks_feature(const request& r, const device_features& needs) { return first_missing(features_of(r.on.limits()), needs) != nullptr; }
+// Code of several passes runs everywhere. That of rings with bulk copies is compiled for sm_90a, so newer
+// GPUs cannot run it, though they have bulk copies.
+constexpr device_features needs_of_bulk_rings{.bulk_copies = true, .sm_90a = true},
+    needs_of_rings_by_threads{.cp_async = true}, needs_of_wave{.sm_80 = true},
+    needs_of_columns{.sm_80 = true};
+bool lacks_feature(const request& r, const device_features& needs) {
+  return first_missing(features_of(r.on.limits()), needs) != nullptr;
+}
 
-// Costs -----------------------------------------------------------------------------------------------------------------------------
+// Costs
+// -----------------------------------------------------------------------------------------------------------
 // In this order: a wave, blocks for short lines, a ring that pays, several passes, a ring that does not.
-enum rank { of_wave, of_short_lines, of_paying_ring = of_short_lines + static_cast<int>(std::size(short_line_steps)), of_passes, of_ring };
+enum rank {
+  of_wave,
+  of_short_lines,
+  of_paying_ring = of_short_lines + static_cast<int>(std::size(short_line_steps)),
+  of_passes,
+  of_ring
+};
 
 bool ring_pays(const request& r) { return r.keys != nullptr || (on_gpu(r) && bytes_of(r.what) > few_bytes); }
 std::optional<int> never(const candidate&, const request&) { return std::nullopt; }
@@ -40,13 +52,15 @@ std::optional<int> cost_of_wave(const candidate&, const request& r) {
   if (!on_gpu(r) || r.empty() || r.keys != nullptr) return std::nullopt;
   return of_wave;
 }
-// On the CPU executor, where every thread of a block costs time: the smallest block that keeps a line in one tile.
+// On the CPU executor, where every thread of a block costs time: the smallest block that keeps a line in one
+// tile.
 std::optional<int> cost_of_short_lines(const candidate& c, const request& r) {
   if (r.where() != target::cpu || r.empty() || r.keys != nullptr || r.lines() < 2) return std::nullopt;
   if (r.what.length > c.how->how.tile(size_of(r.what.type))) return std::nullopt;
   return of_short_lines + static_cast<int>(c.how - short_line_steps);
 }
-// Where several passes take the array too, it pays as a ring does. No step but this has inner axes of 16-bit floats and wider sums.
+// Where several passes take the array too, it pays as a ring does. No step but this has inner axes of 16-bit
+// floats and wider sums.
 std::optional<int> cost_of_columns(const candidate&, const request& r) {
   if (r.empty() || r.keys != nullptr || r.what.inner == 1) return std::nullopt;
   return ring_pays(r) ? of_paying_ring : of_ring;
@@ -57,23 +71,30 @@ std::optional<int> cost_of_passes(const candidate&, const request& r) {
 std::optional<int> cost_of_ring(const candidate& c, const request& r) {
   if (r.empty() && r.keys == nullptr) return std::nullopt;
   // Where the copy engine can move tiles, those that threads move are for comparison.
-  if ((c.how->ring.mover == tile_mover::threads) != lacks_feature(r, needs_of_bulk_rings)) return std::nullopt;
+  if ((c.how->ring.mover == tile_mover::threads) != lacks_feature(r, needs_of_bulk_rings))
+    return std::nullopt;
   return ring_pays(r) ? of_paying_ring : of_ring;
 }
 
-// Workspaces that last -----------------------------------------------------------------------------------------------------------------
-std::size_t none_lasting(const step&, const problem&, const scan_keys*) { return 0; }  // `auto` has it keep lines in one tile, or never
+// Workspaces that last
+// -----------------------------------------------------------------------------------------------------------
+// `auto` has it keep lines in one tile, or never
+std::size_t none_lasting(const step&, const problem&, const scan_keys*) { return 0; }
 std::size_t lasting_of_passes(const step& how, const problem& p, const scan_keys* keys) {
   return keys != nullptr ? 0 : passes_workspace(how, p, keys);
 }
 
-// docs/accuracy.md: sums of floats, at any length; integers wrap around, minima and maxima pick. Products have a relative error.
+// docs/accuracy.md: sums of floats, at any length; integers wrap around, minima and maxima pick. Products
+// have a relative error.
 double promise_of(const request& r) {
-  if (!is_floating(r.what.type) || r.what.operation == scan_operation::min || r.what.operation == scan_operation::max) return 0;
+  if (!is_floating(r.what.type) || r.what.operation == scan_operation::min ||
+      r.what.operation == scan_operation::max)
+    return 0;
   return r.what.operation == scan_operation::sum ? 80 : std::numeric_limits<double>::infinity();
 }
 
-// The table ------------------------------------------------------------------------------------------------------------------------------
+// The table
+// -----------------------------------------------------------------------------------------------------------
 candidate row_of(const step& s) {
   candidate c{.name = s.name,
               .summary = s.adds,
@@ -97,7 +118,8 @@ candidate row_of(const step& s) {
     if (!is_short_ring(s)) c.cost = cost_of_ring, c.lasting = ring_workspace;
   } else if (is_for_columns(s)) {
     c.needs = needs_of_columns;
-    c.suits = columns_suit, c.workspace = columns_workspace, c.plan_for = plan_columns, c.words = columns_words;
+    c.suits = columns_suit, c.workspace = columns_workspace, c.plan_for = plan_columns,
+    c.words = columns_words;
     c.cost = cost_of_columns;
     c.lasting = columns_workspace;
   } else if (is_for_short_lines(s)) {
@@ -109,7 +131,8 @@ candidate row_of(const step& s) {
   return c;
 }
 
-// Sentences ------------------------------------------------------------------------------------------------------------------------------
+// Sentences
+// -----------------------------------------------------------------------------------------------------------
 std::string words_of(const candidate& c, misfit why, const request& r) {
   if (why == misfit::feature) return lacks(r.on.limits(), c.needs).value();
   if (why == misfit::no_segments) return "it has no segments";
@@ -118,11 +141,13 @@ std::string words_of(const candidate& c, misfit why, const request& r) {
 
 // Of a candidate that suits, and is dearer than the one that was chosen.
 std::string dearer(const request& r) {
-  if (on_gpu(r)) return fmt::format("lines of {} bytes in all are too few for one pass to pay", bytes_of(r.what));
+  if (on_gpu(r))
+    return fmt::format("lines of {} bytes in all are too few for one pass to pay", bytes_of(r.what));
   return "on the CPU executor reading twice costs nothing that counts, and the ring's many threads do";
 }
 
-// What else `auto` might have been expected to take. A wave, and blocks for short lines, need no comparison with what is dearer.
+// What else `auto` might have been expected to take. A wave, and blocks for short lines, need no comparison
+// with what is dearer.
 std::vector<std::string> refusals(const request& r, const candidate* chosen) {
   const int cost = chosen != nullptr ? chosen->cost(*chosen, r).value() : of_ring;
   std::vector<std::string> all;
@@ -140,11 +165,14 @@ std::vector<std::string> refusals(const request& r, const candidate* chosen) {
 
 [[noreturn]] void refuse(const candidate& c, misfit why, const request& r) {
   if (why == misfit::no_segments)
-    throw not_supported(fmt::format("scan policy {} has no segments: expected auto, single-pass or single-pass-async", c.name));
-  throw not_supported(fmt::format("scan policy {} does not take this problem: {}", c.name, words_of(c, why, r)));
+    throw not_supported(fmt::format(
+        "scan policy {} has no segments: expected auto, single-pass or single-pass-async", c.name));
+  throw not_supported(
+      fmt::format("scan policy {} does not take this problem: {}", c.name, words_of(c, why, r)));
 }
 
-// Choices --------------------------------------------------------------------------------------------------------------------------------
+// Choices
+// -----------------------------------------------------------------------------------------------------------
 choice made(const request& r, const candidate& by, bool asked) {
   choice c{.of = r, .by = &by, .asked = asked};
   if (!r.empty()) c.runs = by.plan_for(*by.how, r);
@@ -154,7 +182,8 @@ choice made(const request& r, const candidate& by, bool asked) {
 }  // namespace
 
 std::span<const candidate> candidates() {
-  using all_rows = std::array<candidate, std::size(steps) + std::size(short_line_steps) + std::size(column_steps)>;
+  using all_rows =
+      std::array<candidate, std::size(steps) + std::size(short_line_steps) + std::size(column_steps)>;
   static constinit made_once<all_rows> all;
   return all.get([] {
     all_rows rows{};
@@ -164,7 +193,9 @@ std::span<const candidate> candidates() {
     return rows;
   });
 }
-const candidate& candidate_of(const step& how) { return *std::ranges::find(candidates(), how.name, &candidate::name); }
+const candidate& candidate_of(const step& how) {
+  return *std::ranges::find(candidates(), how.name, &candidate::name);
+}
 
 misfit judge(const candidate& c, const request& r) {
   const misfit kernels = c.suits(*c.how, r);
@@ -185,7 +216,8 @@ const candidate& cheapest(const request& r) {
   }
   if (best != nullptr) return *best;
   if (r.empty()) return *last;  // which has nothing to do
-  throw not_supported(fmt::format("no scan policy takes this problem: {}", fmt::join(refusals(r, nullptr), "; ")));
+  throw not_supported(
+      fmt::format("no scan policy takes this problem: {}", fmt::join(refusals(r, nullptr), "; ")));
 }
 
 choice choose(const executor& on, const problem& p, const scan_keys* keys, std::string_view policy) {
@@ -208,13 +240,18 @@ std::vector<std::string> why(const choice& c) {
   if (r.empty()) return {"there is nothing to scan"};
   if (is_one_wave(how)) return {"the line is short enough for the registers of blocks that run all at once"};
   if (is_single_pass(how) || is_for_columns(how))
-    return {passes_suit(find_step("items"), r) == misfit::none ? "it reads the array once" : "no other step has kernels for this"};
+    return {passes_suit(find_step("items"), r) == misfit::none ? "it reads the array once"
+                                                               : "no other step has kernels for this"};
   if (is_for_short_lines(how))
-    return {fmt::format("{} lines of {} elements, and on the CPU executor every thread of a block costs time: {} is enough for a line",
-                        r.lines(), r.what.length, how.how.threads == 1 ? "one" : "a warp")};
+    return {
+        fmt::format("{} lines of {} elements, and on the CPU executor every thread of a block costs time: {} "
+                    "is enough for a line",
+                    r.lines(), r.what.length, how.how.threads == 1 ? "one" : "a warp")};
   return {"it takes lines of any length and any axis, in several kernels that read the array twice"};
 }
-std::vector<std::string> refused(const choice& c) { return c.asked || c.of.empty() ? std::vector<std::string>() : refusals(c.of, c.by); }
+std::vector<std::string> refused(const choice& c) {
+  return c.asked || c.of.empty() ? std::vector<std::string>() : refusals(c.of, c.by);
+}
 
 std::size_t lasting_workspace(const problem& p, const scan_keys* keys) {
   std::size_t most = 0;

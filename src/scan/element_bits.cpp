@@ -13,12 +13,15 @@ namespace {
 std::uint64_t sign_bit(element type) { return std::uint64_t{1} << (8 * size_of(type) - 1); }
 std::uint64_t all_bits(element type) { return sign_bit(type) * 2 - 1; }
 bool is_signed(element type) { return !is_floating(type) && !is_unsigned(type); }
-bool picks_extremes(const problem& p) { return p.operation == scan_operation::min || p.operation == scan_operation::max; }
+bool picks_extremes(const problem& p) {
+  return p.operation == scan_operation::min || p.operation == scan_operation::max;
+}
 
 }  // namespace
 
 std::uint64_t neutral_bits(element type, scan_operation operation) {
-  return operation == scan_operation::sum && is_floating(type) ? sign_bit(type) : identity_bits(type, operation);
+  return operation == scan_operation::sum && is_floating(type) ? sign_bit(type)
+                                                               : identity_bits(type, operation);
 }
 
 std::uint64_t flip_of(const problem& p) {
@@ -35,10 +38,13 @@ std::uint64_t flip_of(const problem& p) {
 
 std::uint64_t initial_bits(const problem& p, element value) {
   const element type = result_type(p);
-  std::uint64_t bits = p.kind == scan_kind::inclusive ? neutral_bits(type, p.operation) : first_of_exclusive(p);
+  std::uint64_t bits =
+      p.kind == scan_kind::inclusive ? neutral_bits(type, p.operation) : first_of_exclusive(p);
   if (picks_extremes(p)) bits ^= flip_of(p);
-  if (type == element::f16 && value == element::f32) return std::bit_cast<std::uint32_t>(to_float(f16{static_cast<std::uint16_t>(bits)}));
-  if (type == element::bf16 && value == element::f32) return std::bit_cast<std::uint32_t>(to_float(bf16{static_cast<std::uint16_t>(bits)}));
+  if (type == element::f16 && value == element::f32)
+    return std::bit_cast<std::uint32_t>(to_float(f16{static_cast<std::uint16_t>(bits)}));
+  if (type == element::bf16 && value == element::f32)
+    return std::bit_cast<std::uint32_t>(to_float(bf16{static_cast<std::uint16_t>(bits)}));
   return bits;
 }
 

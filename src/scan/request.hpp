@@ -23,17 +23,21 @@ inline element result_type(const problem& p) { return p.accumulate.value_or(p.ty
 // The type of the same size whose arithmetic has the same bits.
 element unsigned_of(element type);
 
-// The type that kernels for results of the elements' own type work on: sums and products of signed integers have the bits of unsigned ones.
+// The type that kernels for results of the elements' own type work on: sums and products of signed integers
+// have the bits of unsigned ones.
 element computed_as(const problem& p);
 
-// Bits of an element, the lowest ones of the word: where a scan begins that says nothing else, and where this exclusive one begins.
+// Bits of an element, the lowest ones of the word: where a scan begins that says nothing else, and where this
+// exclusive one begins.
 std::uint64_t identity_bits(element type, scan_operation operation);
 std::uint64_t first_of_exclusive(const problem& p);
 
-// What can be said of a problem without its memory. Throws bad_request naming the first argument that is wrong.
+// What can be said of a problem without its memory. Throws bad_request naming the first argument that is
+// wrong.
 void require_sensible_sizes(const problem& p);
 
-// A workspace of the caller's: large enough, there, aligned; and, for a sensible problem with such keys or none, memory of its own.
+// A workspace of the caller's: large enough, there, aligned; and, for a sensible problem with such keys or
+// none, memory of its own.
 void require_workspace(std::span<std::byte> given, std::size_t bytes);
 void require_own_memory(const problem& p, const scan_keys* keys, std::span<std::byte> workspace);
 
@@ -71,7 +75,8 @@ struct plan {
   int stages = 1;                    // tiles of a block's ring
   std::size_t workspace = 0;         // bytes
   bool keeps_state = false;          // in the workspace, from launch to launch
-  // What to launch, in this order, with so much workspace or more. It refers to the request's problem and keys.
+  // What to launch, in this order, with so much workspace or more. It refers to the request's problem and
+  // keys.
   std::function<std::vector<launchable>(std::span<std::byte> workspace)> launches = {};
 };
 

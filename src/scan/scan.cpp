@@ -21,8 +21,8 @@ launch_counts launch_all(const executor& runs, const std::vector<launchable>& la
   return counts;
 }
 
-// What is kept from call to call lies in the first half of a caller's workspace; the totals of several passes, which may look like such
-// words, go to the second.
+// What is kept from call to call lies in the first half of a caller's workspace; the totals of several
+// passes, which may look like such words, go to the second.
 constexpr std::size_t unit = 256;
 std::size_t half_of(std::size_t bytes) { return bytes / 2 / unit * unit; }
 std::size_t both_halves(std::size_t bytes) { return 2 * ceil_div(bytes, unit) * unit; }
@@ -32,7 +32,8 @@ launch_counts run_in(std::span<std::byte> workspace, const choice& c, stream on)
   scans::require_own_memory(c.of.what, c.of.keys, workspace);
   if (c.of.empty()) return {};
   const std::size_t half = half_of(workspace.size());
-  return launch_all(c.of.on, c.runs.launches(c.runs.keeps_state ? workspace.first(half) : workspace.subspan(half)), on);
+  return launch_all(
+      c.of.on, c.runs.launches(c.runs.keeps_state ? workspace.first(half) : workspace.subspan(half)), on);
 }
 
 launch_counts run(const choice& c, const scan_options& options) {
@@ -75,14 +76,16 @@ scan_choice described(const choice& c) {
 launch_counts scan(const context& where, const scan_problem& p, const scan_options& options) {
   return run(scans::choose(where.runs_on(), p, nullptr, options.policy), options);
 }
-launch_counts scan_by_key(const context& where, const scan_problem& p, const scan_keys& keys, const scan_options& options) {
+launch_counts scan_by_key(const context& where, const scan_problem& p, const scan_keys& keys,
+                          const scan_options& options) {
   return run(scans::choose(where.runs_on(), p, &keys, options.policy), options);
 }
 
 scan_choice explain(const context& where, const scan_problem& p, const scan_options& options) {
   return described(scans::choose(where.runs_on(), p, nullptr, options.policy));
 }
-scan_choice explain(const context& where, const scan_problem& p, const scan_keys& keys, const scan_options& options) {
+scan_choice explain(const context& where, const scan_problem& p, const scan_keys& keys,
+                    const scan_options& options) {
   return described(scans::choose(where.runs_on(), p, &keys, options.policy));
 }
 

@@ -27,10 +27,12 @@ const step* look_for_step(std::string_view name) {
   return nullptr;
 }
 
-const step& find_among_all(std::string_view name, std::string_view what, const std::vector<std::string>& also) {
+const step& find_among_all(std::string_view name, std::string_view what,
+                           const std::vector<std::string>& also) {
   if (const step* const found = look_for_step(name)) return *found;
   std::vector<std::string> known = names_of(steps);
-  for (const auto& more : {names_of(short_line_steps), names_of(column_steps), also}) known.insert(known.end(), more.begin(), more.end());
+  for (const auto& more : {names_of(short_line_steps), names_of(column_steps), also})
+    known.insert(known.end(), more.begin(), more.end());
   refuse_name(what, name, known);
 }
 
@@ -38,8 +40,10 @@ const step& find_among_all(std::string_view name, std::string_view what, const s
 
 const step& find_step(std::string_view name) {
   if (name == "auto")
-    throw bad_request("'auto' is the choice among them that scan makes by itself, not a step of the scan ladder: expected " +
-                      listed(names_of(steps)));
+    throw bad_request(
+        "'auto' is the choice among them that scan makes by itself, not a step of the scan ladder: "
+        "expected " +
+        listed(names_of(steps)));
   return find_among_all(name, "step of the scan ladder", {});
 }
 const step& find_policy(std::string_view name) { return find_among_all(name, "scan policy", {"auto"}); }
@@ -58,10 +62,12 @@ std::size_t workspace_bytes(const step& how, const problem& p) {
   return candidate_of(how).workspace(how, p, nullptr);
 }
 
-std::vector<launchable> prepare(const executor& on, const step& how, const problem& p, std::span<std::byte> workspace) {
+std::vector<launchable> prepare(const executor& on, const step& how, const problem& p,
+                                std::span<std::byte> workspace) {
   const choice c = choose(on, p, nullptr, how);
   if (workspace.size() < c.runs.workspace)
-    throw bad_request(fmt::format("the workspace has {} bytes: expected {} or more", workspace.size(), c.runs.workspace));
+    throw bad_request(
+        fmt::format("the workspace has {} bytes: expected {} or more", workspace.size(), c.runs.workspace));
   return c.of.empty() ? std::vector<launchable>() : c.runs.launches(workspace);
 }
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The law of the scan ladder. Fitted to sums of f32 of 2^16 and 2^28 elements on an H200, rings also to 2^24; docs/model.md.
+// The law of the scan ladder. Fitted to sums of f32 of 2^16 and 2^28 elements on an H200, rings also to 2^24;
+// docs/model.md.
 #include <algorithm>
 #include <antiphase/core/tile.hpp>
 #include <antiphase/scan/law.hpp>
@@ -11,7 +12,8 @@ namespace {
 
 double real(std::int64_t x) { return static_cast<double>(x); }
 
-// Of several passes: the array is read twice and written once, but what limits them is what a thread does with each of its accesses.
+// Of several passes: the array is read twice and written once, but what limits them is what a thread does
+// with each of its accesses.
 struct passes_law {
   double start;   // seconds, of all kernels
   double clocks;  // of a multiprocessor for an access: an element, or 16 bytes of items
@@ -25,7 +27,8 @@ passes_law law_of(const policy& how) {
 }
 prediction predict_passes(const machine_profile& on, const step& how, std::int64_t count, std::size_t size) {
   const passes_law law = law_of(how.how);
-  const double processors = std::max(1, on.limits.multiprocessors), bytes = 3 * real(count) * static_cast<double>(size);
+  const double processors = std::max(1, on.limits.multiprocessors),
+               bytes = 3 * real(count) * static_cast<double>(size);
   const double moving = bytes / on.memory_bytes.value;
   const double working = real(count) / how.how.chunk(size) * law.clocks / (processors * on.clock.value);
   prediction all;
@@ -35,16 +38,19 @@ prediction predict_passes(const machine_profile& on, const step& how, std::int64
   return all;
 }
 
-// Of a ring: what is moved, and for each tile of a block, from the stages' number on, what its stages do not hide. Each further stage
-// hides the same share of what those before it left open.
+// Of a ring: what is moved, and for each tile of a block, from the stages' number on, what its stages do not
+// hide. Each further stage hides the same share of what those before it left open.
 constexpr double ring_start = 5.0e-6, ring_by_threads_start = 7.3e-6;
-constexpr double exposed = 4.15e-6, left_by_a_stage = 0.63;  // of a tile whose events come one after the other
-constexpr double exposed_by_threads = 2.1e-6;                // of four stages that threads fill
-prediction predict_ring(const machine_profile& on, const ring_policy& ring, std::int64_t count, std::size_t size) {
+// of a tile whose events come one after the other
+constexpr double exposed = 4.15e-6, left_by_a_stage = 0.63;
+constexpr double exposed_by_threads = 2.1e-6;  // of four stages that threads fill
+prediction predict_ring(const machine_profile& on, const ring_policy& ring, std::int64_t count,
+                        std::size_t size) {
   const bool engine = ring.mover == tile_mover::copy_engine;
   const double processors = std::max(1, on.limits.multiprocessors);
   const std::int64_t tile = std::max<std::int64_t>(1, ring.tile_bytes() / static_cast<std::int64_t>(size));
-  const double tiles = real(ceil_div(count, tile)) / processors, later = std::max(0., std::ceil(tiles) - (engine ? ring.stages : 1));
+  const double tiles = real(ceil_div(count, tile)) / processors,
+               later = std::max(0., std::ceil(tiles) - (engine ? ring.stages : 1));
   const double open = engine ? exposed * std::pow(left_by_a_stage, ring.stages - 1) : exposed_by_threads;
   prediction all;
   all.add(limit::launch, on.launch.value);
@@ -55,7 +61,8 @@ prediction predict_ring(const machine_profile& on, const ring_policy& ring, std:
 
 // All tiles at once: a start, an exchange of totals, and the array's way through the L2 cache.
 prediction predict_wave(const machine_profile& on, std::int64_t count, std::size_t size) {
-  constexpr double start = 1.9e-6, alone = 1.15e-6, reached = 0.57;  // seconds; of one tile; of the cache's rate
+  // seconds; of one tile; of the cache's rate
+  constexpr double start = 1.9e-6, alone = 1.15e-6, reached = 0.57;
   const std::int64_t bytes = count * static_cast<std::int64_t>(size);
   prediction all;
   if (bytes > most_bytes_of_wave) {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The recording GEMM kernels that copy asynchronously (sm_80). Those with wide copies have one twin for row-major operands and one for any.
+// The recording GEMM kernels that copy asynchronously (sm_80). Those with wide copies have one twin for
+// row-major operands and one for any.
 #include <antiphase/gemm/ladder.hpp>
 #include <vector>
 #include "src/trace/traced.cuh"
@@ -16,12 +17,17 @@ std::vector<instance> traced_async_kernels() {
   add_traced<async_policy(1)>(list, "async-1", "gemm.async-1, recorded");
   add_traced_steps<copy_kind::asynchronous>(list);
   add_traced<vectors_policy(contiguous::k, contiguous::outer)>(list, "vectors", "gemm.vectors, recorded");
-  add_traced<vectors_policy(contiguous::neither, contiguous::neither)>(list, "vectors", "gemm.vectors, recorded");
-  add_traced<warp_tile_policy(contiguous::k, contiguous::outer)>(list, "warp-tile", "gemm.warp-tile, recorded");
-  add_traced<warp_tile_policy(contiguous::neither, contiguous::neither)>(list, "warp-tile", "gemm.warp-tile, recorded");
+  add_traced<vectors_policy(contiguous::neither, contiguous::neither)>(list, "vectors",
+                                                                       "gemm.vectors, recorded");
+  add_traced<warp_tile_policy(contiguous::k, contiguous::outer)>(list, "warp-tile",
+                                                                 "gemm.warp-tile, recorded");
+  add_traced<warp_tile_policy(contiguous::neither, contiguous::neither)>(list, "warp-tile",
+                                                                         "gemm.warp-tile, recorded");
   add_traced<strict_policy(contiguous::k, contiguous::outer)>(list, "strict", "gemm.strict, recorded");
-  add_traced<strict_small_policy(contiguous::k, contiguous::outer)>(list, "strict", "gemm.strict-small, recorded");
-  add_traced<warp_tile_policy(contiguous::neither, contiguous::neither)>(list, "strict", "gemm.strict-general, recorded");
+  add_traced<strict_small_policy(contiguous::k, contiguous::outer)>(list, "strict",
+                                                                    "gemm.strict-small, recorded");
+  add_traced<warp_tile_policy(contiguous::neither, contiguous::neither)>(list, "strict",
+                                                                         "gemm.strict-general, recorded");
   return list;
 }
 

@@ -11,28 +11,35 @@ inline namespace AP_TARGET {
 
 template <warpgroup_policy P> struct recorded_warpgroup_waits : warpgroup_waits<P> {
   static constexpr int threads = 3 * warpgroup_size;
-  using ring =
-      recorded<typename warpgroup_waits<P>::ring, threads / 32, tensor_core_work(std::int64_t{128} * P.columns * warpgroup_depth, threads)>;
+  using ring = recorded<typename warpgroup_waits<P>::ring, threads / 32,
+                        tensor_core_work(std::int64_t{128} * P.columns * warpgroup_depth, threads)>;
 };
 
 // Three products of TF32, which a multiprocessor does at half the rate.
 template <class Channel, int Warps> using recorded_narrow_ring =
-    recorded<Channel, Warps, 2 * tensor_core_work(std::int64_t{3} * narrow_tile.m * narrow_tile.n * narrow_step, Warps* warp_size)>;
+    recorded<Channel, Warps,
+             2 * tensor_core_work(std::int64_t{3} * narrow_tile.m * narrow_tile.n * narrow_step,
+                                  Warps* warp_size)>;
 
 template <narrow_policy P> twin narrow_twin(const char* of, const char* name) {
   using kernel_type = narrow_product<P, recorded_narrow_ring>;
   twin t{.of = of,
          .code = kernel_of<recording<kernel_type>>(name),
          .stages = kernel_type::stages,
-         .step_bytes = std::int64_t{narrow_tile.m + narrow_tile.n} * narrow_step * static_cast<int>(sizeof(float))};
-  const timeline_role computes{.name = "compute", .first = 4, .count = kernel_type::computing_warps, .computes = true};
+         .step_bytes =
+             std::int64_t{narrow_tile.m + narrow_tile.n} * narrow_step * static_cast<int>(sizeof(float))};
+  const timeline_role computes{
+      .name = "compute", .first = 4, .count = kernel_type::computing_warps, .computes = true};
   if constexpr (kernel_type::by_engine) {
     constexpr int preparing = kernel_type::preparing_warps;
     t.phases = {"load", "prepare", "compute"};
-    t.roles = {{.name = "prepare", .first = 0, .count = preparing}, {.name = "load", .first = preparing, .loads = true}, computes};
+    t.roles = {{.name = "prepare", .first = 0, .count = preparing},
+               {.name = "load", .first = preparing, .loads = true},
+               computes};
   } else {  // who copies prepares, and commits both as one event
     // .first is written out: nvcc's host code would put .count in its place
-    t.roles = {{.name = "load and prepare", .first = 0, .count = kernel_type::preparing_warps, .loads = true}, computes};
+    t.roles = {{.name = "load and prepare", .first = 0, .count = kernel_type::preparing_warps, .loads = true},
+               computes};
   }
   return t;
 }
@@ -50,7 +57,8 @@ std::vector<twin> twins_by_engine() {
           narrow_twin<narrow_policy{true, false}>("gemm.narrow-kn", "gemm.narrow-kn, recorded"),
           narrow_twin<narrow_policy{false, true}>("gemm.narrow-nk", "gemm.narrow-nk, recorded"),
           narrow_twin<narrow_policy{false, false}>("gemm.narrow-nn", "gemm.narrow-nn, recorded"),
-          narrow_twin<narrow_policy{true, true, stream_loader::copiers}>("gemm.narrow-async", "gemm.narrow-async, recorded")};
+          narrow_twin<narrow_policy{true, true, stream_loader::copiers}>("gemm.narrow-async",
+                                                                         "gemm.narrow-async, recorded")};
 }
 
 }  // namespace AP_TARGET

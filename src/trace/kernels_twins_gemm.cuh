@@ -10,7 +10,8 @@
 namespace antiphase::gemms {
 inline namespace AP_TARGET {
 
-// The recorder takes registers of its own, so no second block per multiprocessor is asked for: spilled registers would show up as time.
+// The recorder takes registers of its own, so no second block per multiprocessor is asked for: spilled
+// registers would show up as time.
 template <tensor_policy P> struct traced_tensor_core {
   using plain = tensor_core<P>;
   static constexpr int threads = plain::threads;
@@ -19,7 +20,9 @@ template <tensor_policy P> struct traced_tensor_core {
   using storage = typename plain::storage;
 
   AP_DEV void operator()(const params& p) const {
-    recorder<step_work{.multiply_adds = tensor_core_work(std::int64_t{P.tile.m} * P.tile.n * P.tile_k, threads)}> spans(p.log);
+    recorder<step_work{.multiply_adds =
+                           tensor_core_work(std::int64_t{P.tile.m} * P.tile.n * P.tile_k, threads)}>
+        spans(p.log);
     plain::run(p.what, spans);
     spans.finish(p.log);
   }
@@ -39,12 +42,14 @@ inline twin split_mma_twin() {
   constexpr product_policy how = split_mma_policy;
   using plain = split_mma_product<how>;
   constexpr int warps = plain::threads / 32,
-                work = tensor_core_work(std::int64_t{3} * split_tile * split_tile * split_step, plain::threads);
+                work =
+                    tensor_core_work(std::int64_t{3} * split_tile * split_tile * split_step, plain::threads);
   using ring = recorded_copies<async_copies<how.stages>, typename plain::storage, warps, work>;
-  return {.of = "gemm.split-mma",
-          .code = kernel_of<recording_copies<split_mma_product<how, ring>, warps>>("gemm.split-mma, recorded"),
-          .stages = how.stages,
-          .step_bytes = 2 * static_cast<std::int64_t>(sizeof(typename plain::part))};
+  return {
+      .of = "gemm.split-mma",
+      .code = kernel_of<recording_copies<split_mma_product<how, ring>, warps>>("gemm.split-mma, recorded"),
+      .stages = how.stages,
+      .step_bytes = 2 * static_cast<std::int64_t>(sizeof(typename plain::part))};
 }
 
 std::vector<twin> twins_by_threads() {

@@ -9,7 +9,8 @@ inline namespace AP_TARGET {
 
 // (An alias would do, but of one nvcc 13.0 makes host code that names a template parameter of its own.)
 template <ring_policy P, lines_kind Lines = lines_kind::one> struct traced_scan
-    : single_pass<typed_elements<float, float, float, sum, Lines, P>, recorded_scan_rules<single_pass_rules<P>, P>> {};
+    : single_pass<typed_elements<float, float, float, sum, Lines, P>,
+                  recorded_scan_rules<single_pass_rules<P>, P>> {};
 
 std::vector<twin> scan_twins() {
   using enum lines_kind;
@@ -18,7 +19,8 @@ std::vector<twin> scan_twins() {
           scan_twin<traced_scan<with_stages(2)>>("scan.single-pass-2", "scan.single-pass-2, recorded"),
           scan_twin<traced_scan<with_stages(3)>>("scan.single-pass-3", "scan.single-pass-3, recorded"),
           scan_twin<traced_scan<ring_scan_policy>>("scan.single-pass", "scan.single-pass, recorded"),
-          scan_twin<traced_scan<ring, segments>>("scan.single-pass.segments", "scan.single-pass.segments, recorded")};
+          scan_twin<traced_scan<ring, segments>>("scan.single-pass.segments",
+                                                 "scan.single-pass.segments, recorded")};
 }
 
 }  // namespace AP_TARGET

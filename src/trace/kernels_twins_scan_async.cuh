@@ -9,13 +9,16 @@ inline namespace AP_TARGET {
 
 // (An alias would do, but of one nvcc 13.0 makes host code that names a template parameter of its own.)
 template <ring_policy P, lines_kind Lines = lines_kind::one> struct traced_scan
-    : single_pass<typed_elements<float, float, float, sum, Lines, P>, recorded_scan_rules<single_pass_rules<P>, P>> {};
+    : single_pass<typed_elements<float, float, float, sum, Lines, P>,
+                  recorded_scan_rules<single_pass_rules<P>, P>> {};
 
 std::vector<twin> scan_twins_by_threads() {
   using enum lines_kind;
-  constexpr ring_policy line = ring_of_floats<tile_mover::threads, one>, several = ring_of_floats<tile_mover::threads, segments>;
+  constexpr ring_policy line = ring_of_floats<tile_mover::threads, one>,
+                        several = ring_of_floats<tile_mover::threads, segments>;
   return {scan_twin<traced_scan<line>>("scan.single-pass-async", "scan.single-pass-async, recorded"),
-          scan_twin<traced_scan<several, segments>>("scan.single-pass-async.segments", "scan.single-pass-async.segments, recorded")};
+          scan_twin<traced_scan<several, segments>>("scan.single-pass-async.segments",
+                                                    "scan.single-pass-async.segments, recorded")};
 }
 
 }  // namespace AP_TARGET

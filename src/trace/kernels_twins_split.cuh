@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The recording twins of split products that the copy engine feeds; of those whose blocks share tiles too, as those of few tiles do
-// (sm_90a).
+// The recording twins of split products that the copy engine feeds; of those whose blocks share tiles too, as
+// those of few tiles do (sm_90a).
 #include <antiphase/channel/recorded.cuh>
 #include <utility>
 #include <vector>
@@ -11,13 +11,16 @@ namespace antiphase::gemms {
 inline namespace AP_TARGET {
 
 // Of a step, in which a tile is multiplied three times.
-constexpr int split_work(int threads) { return tensor_core_work(std::int64_t{3} * split_tile * split_tile * split_step, threads); }
+constexpr int split_work(int threads) {
+  return tensor_core_work(std::int64_t{3} * split_tile * split_tile * split_step, threads);
+}
 
 template <product_policy P> struct recorded_product_waits : product_waits<P> {
   static constexpr int threads = 3 * warpgroup_size;
   using ring = recorded<typename product_waits<P>::ring, threads / 32, split_work(threads)>;
 };
-template <product_policy P, class Kernel> twin twin_of_split(const char* of, const char* name, std::vector<timeline_role> roles) {
+template <product_policy P, class Kernel>
+twin twin_of_split(const char* of, const char* name, std::vector<timeline_role> roles) {
   return {.of = of,
           .code = kernel_of<recording<Kernel>>(name),
           .stages = P.stages,
@@ -26,7 +29,8 @@ template <product_policy P, class Kernel> twin twin_of_split(const char* of, con
 }
 template <product_policy P> twin split_twin(const char* of, const char* name) {
   return twin_of_split<P, split_product<P, recorded_product_waits<P>>>(
-      of, name, {{.name = "load", .loads = true}, {.name = "compute", .first = 4, .count = 8, .computes = true}});
+      of, name,
+      {{.name = "load", .loads = true}, {.name = "compute", .first = 4, .count = 8, .computes = true}});
 }
 std::vector<twin> twins_of_split() {
   return {split_twin<product_policy{}>("gemm.split", "gemm.split, recorded"),

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The recording twins of one-wave scans: sums of FP32. A block has one tile and no ring; its phases are recorded.
+// The recording twins of one-wave scans: sums of FP32. A block has one tile and no ring; its phases are
+// recorded.
 #include <antiphase/channel/recorded.cuh>
 #include <antiphase/channel/recorder.cuh>
 #include <cstddef>
@@ -11,14 +12,15 @@
 namespace antiphase::scans {
 inline namespace AP_TARGET {
 
-// What a warp logs of its phases: the verbs of a ring of one slot, as complete_from_verbs() reads them. `Bytes` of a thread's loads and its
-// instructions are told to the clock of the CPU executor.
+// What a warp logs of its phases: the verbs of a ring of one slot, as complete_from_verbs() reads them.
+// `Bytes` of a thread's loads and its instructions are told to the clock of the CPU executor.
 template <int Bytes> class wave_recorder {
  public:
   AP_DEV explicit wave_recorder(const span_log& log) : spans_(log) {}
 
   AP_DEV void operator()(wave_phase at) {
-    constexpr int instructions = Bytes / static_cast<int>(sizeof(float));  // an element is added up, then scanned
+    // an element is added up, then scanned
+    constexpr int instructions = Bytes / static_cast<int>(sizeof(float));
     switch (at) {
       case wave_phase::begins: break;
       case wave_phase::loading:
@@ -82,7 +84,9 @@ template <wave_policy P> twin wave_twin() {
 }
 
 std::vector<twin> wave_twins() {
-  return []<std::size_t... I>(std::index_sequence<I...>) { return std::vector<twin>{wave_twin<wave_choices[I].how>()...}; }
+  return []<std::size_t... I>(std::index_sequence<I...>) {
+    return std::vector<twin>{wave_twin<wave_choices[I].how>()...};
+  }
   (std::make_index_sequence<std::size(wave_choices)>());
 }
 

@@ -23,12 +23,12 @@ std::string why_nothing(const std::string& policy, const std::vector<const char*
   const char* why = nullptr;
   for (const char* const name : launched)
     if (why == nullptr) why = why_no_twin(name);
-  return fmt::format("policy {} launches {} for this problem, which cannot be recorded: {}", policy, fmt::join(launched, ", "),
-                     why == nullptr ? "there is no recording twin of it" : why);
+  return fmt::format("policy {} launches {} for this problem, which cannot be recorded: {}", policy,
+                     fmt::join(launched, ", "), why == nullptr ? "there is no recording twin of it" : why);
 }
 
-timeline record_once(const context& where, const std::vector<twin>& twins, const timeline& empty, const trace_options& options,
-                     const std::function<void(const context&)>& call) {
+timeline record_once(const context& where, const std::vector<twin>& twins, const timeline& empty,
+                     const trace_options& options, const std::function<void(const context&)>& call) {
   const auto recording = std::make_shared<recording_executor>(where.runs_on(), twins, options);
   call(context(recording));
   where.runs_on().synchronize(options.on);
@@ -63,11 +63,13 @@ void require_sensible(const trace_options& options) {
     throw bad_request(fmt::format("cost_runs = {}: expected 0 to {}", options.cost_runs, most_cost_runs));
 }
 
-timeline record_call(const context& where, const std::vector<twin>& twins, const timeline& empty, const trace_options& options, bool once,
+timeline record_call(const context& where, const std::vector<twin>& twins, const timeline& empty,
+                     const trace_options& options, bool once,
                      const std::function<void(const context&)>& call) {
   require_sensible(options);
   if (options.cost_runs > 0 && once)
-    throw bad_request("the cost of recording takes many runs: expected beta = 0, or a scan whose result lies elsewhere");
+    throw bad_request(
+        "the cost of recording takes many runs: expected beta = 0, or a scan whose result lies elsewhere");
   timeline best = record_once(where, twins, empty, options, call);
   const int runs = where.kind() != target::cuda || once ? 1 : options.runs;
   for (int i = 1; i < runs; ++i) {
@@ -77,7 +79,8 @@ timeline record_call(const context& where, const std::vector<twin>& twins, const
   if (options.cost_runs > 0)
     best.cost = cost_of(options, [&](bool recorded) {
       using enum recording_executor::mode;
-      const auto on = std::make_shared<recording_executor>(where.runs_on(), twins, options, recorded ? timed : timed_as_is);
+      const auto on = std::make_shared<recording_executor>(where.runs_on(), twins, options,
+                                                           recorded ? timed : timed_as_is);
       call(context(on));
       where.runs_on().synchronize(options.on);
       return on->milliseconds();

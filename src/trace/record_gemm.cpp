@@ -31,8 +31,9 @@ constexpr std::string_view beside_the_ladder[] = {"short", "stream", "dots", "na
 
 void require_something(std::int64_t m, std::int64_t n, std::int64_t k) {
   if (m == 0 || n == 0 || k == 0)
-    throw bad_request(
-        fmt::format("there is nothing to record: M = {}, N = {}, K = {} (0 where alpha is 0), expected 1 or more each", m, n, k));
+    throw bad_request(fmt::format(
+        "there is nothing to record: M = {}, N = {}, K = {} (0 where alpha is 0), expected 1 or more each", m,
+        n, k));
 }
 
 struct launch_plan {
@@ -42,36 +43,45 @@ struct launch_plan {
   std::optional<kernel> plain;  // of the same variant; none: the call launches another
 };
 
-// The twin of the kernel that gemm() would launch, or, as not every variant has one, that of the step's variant for any strides.
+// The twin of the kernel that gemm() would launch, or, as not every variant has one, that of the step's
+// variant for any strides.
 launch_plan choose(target where, std::string_view policy, const gemms::problem& p) {
   if (policy == gemms::steps[0].name)
-    throw bad_request(fmt::format("policy {} has no pipeline to record: expected a step with shared tiles", policy));
-  const gemms::step& like = gemms::find_step(policy == gemms::async_one ? "async-2" : policy);  // the two share all but the number of slots
+    throw bad_request(
+        fmt::format("policy {} has no pipeline to record: expected a step with shared tiles", policy));
+  // the two share all but the number of slots
+  const gemms::step& like = gemms::find_step(policy == gemms::async_one ? "async-2" : policy);
   const gemms::plan plan = gemms::prepare(where, like, p);
   const instance* best = nullptr;
   for (const instance& twin : gemms::traced_instances(where)) {
     if (twin.step != policy) continue;
     const bool same = twin.how == plan.what.how;
-    const bool any_strides = twin.how.a.along == gemms::contiguous::neither && twin.how.b.along == gemms::contiguous::neither;
+    const bool any_strides =
+        twin.how.a.along == gemms::contiguous::neither && twin.how.b.along == gemms::contiguous::neither;
     if (same || (any_strides && best == nullptr)) best = &twin;
   }
-  if (best == nullptr) throw not_supported(fmt::format("this build has no recording kernel for GEMM policy {}", policy));
+  if (best == nullptr)
+    throw not_supported(fmt::format("this build has no recording kernel for GEMM policy {}", policy));
   const gemms::plan recorded = gemms::prepare(*best, p);
-  return {best, recorded.grid, recorded.arguments, best->how == plan.what.how ? std::optional(plan.what.code) : std::nullopt};
+  return {best, recorded.grid, recorded.arguments,
+          best->how == plan.what.how ? std::optional(plan.what.code) : std::nullopt};
 }
 
 void require_recordable(const launch_plan& plan, const trace_options& options) {
   const gemms::problem& p = plan.arguments;
   require_something(p.m(), p.n(), p.k());
   if (options.block >= plan.grid.count())
-    throw bad_request(fmt::format("block {} does not exist: the grid has {} blocks, numbered from 0", options.block, plan.grid.count()));
+    throw bad_request(fmt::format("block {} does not exist: the grid has {} blocks, numbered from 0",
+                                  options.block, plan.grid.count()));
   require_sensible(options);
 }
 
-// The spans of a warp in its first steps. A ring of one slot also logs its releases; with more slots, loads and commits run ahead.
+// The spans of a warp in its first steps. A ring of one slot also logs its releases; with more slots, loads
+// and commits run ahead.
 int capacity_for(int steps, int stages) { return stages == 1 ? 5 * steps : 4 * steps + 2 * (stages - 1); }
 
-timeline record_once(const context& where, const launch_plan& plan, timeline t, const trace_options& options) {
+timeline record_once(const context& where, const launch_plan& plan, timeline t,
+                     const trace_options& options) {
   const int capacity = capacity_for(std::min(t.steps, options.steps), t.stages);
   const auto warps = static_cast<std::size_t>(t.warps);
   device_array<span_record> spans(where, warps * static_cast<std::size_t>(capacity));
@@ -84,7 +94,8 @@ timeline record_once(const context& where, const launch_plan& plan, timeline t, 
   return t;
 }
 
-double time_of(const context& where, const launch_plan& plan, const timeline& t, const trace_options& options, bool recorded) {
+double time_of(const context& where, const launch_plan& plan, const timeline& t, const trace_options& options,
+               bool recorded) {
   const int capacity = capacity_for(std::min(t.steps, options.steps), t.stages);
   const auto warps = static_cast<std::size_t>(t.warps);
   device_array<span_record> spans(where, warps * static_cast<std::size_t>(capacity));
@@ -103,11 +114,13 @@ double time_of(const context& where, const launch_plan& plan, const timeline& t,
 
 }  // namespace
 
-timeline record_gemm(const context& where, std::string_view policy, const gemms::problem& p, const trace_options& options) {
+timeline record_gemm(const context& where, std::string_view policy, const gemms::problem& p,
+                     const trace_options& options) {
   if (std::ranges::find(beside_the_ladder, policy) != std::end(beside_the_ladder)) {
     require_something(p.m(), p.n(), p.alpha == 0 ? 0 : p.k());
-    return record_call(where, gemms::all_twins(where.kind()), {.policy = std::string(policy)}, options, p.beta != 0,
-                       [&](const context& recording) { gemm(recording, p, {.policy = policy, .on = options.on}); });
+    return record_call(
+        where, gemms::all_twins(where.kind()), {.policy = std::string(policy)}, options, p.beta != 0,
+        [&](const context& recording) { gemm(recording, p, {.policy = policy, .on = options.on}); });
   }
   const launch_plan plan = choose(where.kind(), policy, p);
   require_recordable(plan, options);
@@ -121,25 +134,30 @@ timeline record_gemm(const context& where, std::string_view policy, const gemms:
                        .steps = static_cast<int>(ceil_div<std::int64_t>(plan.arguments.k(), twin.how.tile_k)),
                        .warps = ceil_div(twin.code.threads, 32),
                        .block = options.block,
-                       .step_bytes = std::int64_t{twin.how.tile.m + twin.how.tile.n} * twin.how.tile_k * static_cast<int>(sizeof(float))};
+                       .step_bytes = std::int64_t{twin.how.tile.m + twin.how.tile.n} * twin.how.tile_k *
+                                     static_cast<int>(sizeof(float))};
   timeline best = record_once(where, plan, empty, options);
-  const int runs = where.kind() != target::cuda || p.beta != 0 ? 1 : options.runs;  // the simulation's clock tells the same every time
+  // the simulation's clock tells the same every time
+  const int runs = where.kind() != target::cuda || p.beta != 0 ? 1 : options.runs;
   for (int i = 1; i < runs; ++i) {
     timeline next = record_once(where, plan, empty, options);
     if (measure(next).duration < measure(best).duration) best = std::move(next);
   }
-  if (options.cost_runs > 0 && p.beta != 0) throw bad_request("the cost of recording takes many runs: expected beta = 0");
+  if (options.cost_runs > 0 && p.beta != 0)
+    throw bad_request("the cost of recording takes many runs: expected beta = 0");
   if (options.cost_runs > 0 && plan.plain.has_value())
-    best.cost = cost_of(options, [&](bool recorded) { return time_of(where, plan, empty, options, recorded); });
+    best.cost =
+        cost_of(options, [&](bool recorded) { return time_of(where, plan, empty, options, recorded); });
   return best;
 }
 
-timeline record_gemm(const context& where, std::string_view policy, const gemms::tensor_core_problem& p, const trace_options& options) {
+timeline record_gemm(const context& where, std::string_view policy, const gemms::tensor_core_problem& p,
+                     const trace_options& options) {
   const gemms::tensor_core_step& how = gemms::find_tensor_core_step(policy);
   require_something(p.m(), p.n(), p.k());
   const auto steps = static_cast<int>(ceil_div<std::int64_t>(p.k(), how.tile_k));
-  return record_call(where, gemms::all_twins(where.kind()), {.policy = std::string(policy), .steps = steps}, options, false,
-                     [&](const context& recording) {
+  return record_call(where, gemms::all_twins(where.kind()), {.policy = std::string(policy), .steps = steps},
+                     options, false, [&](const context& recording) {
                        const executor& on = recording.runs_on();
                        gemms::run(on, gemms::prepare(on, how, p), options.on);
                      });

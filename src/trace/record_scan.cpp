@@ -28,25 +28,33 @@ std::vector<twin> twins_for(target where, const scan_problem& p) {
   return some;
 }
 
-timeline record(const context& where, std::string_view policy, const scan_problem& p, const trace_options& options,
+timeline record(const context& where, std::string_view policy, const scan_problem& p,
+                const trace_options& options,
                 const std::function<void(const context&, const scan_options&)>& call) {
   scans::find_policy(policy);
-  if (p.outer * p.length * p.inner == 0) throw bad_request("there is nothing to record: the arrays have no elements");
-  const bool sum_of_floats = p.type == element::f32 && p.accumulate.value_or(p.type) == element::f32 && p.operation == scan_operation::sum;
-  if (!sum_of_floats) throw bad_request("only sums of f32 are recorded: expected operation sum, elements and results f32");
+  if (p.outer * p.length * p.inner == 0)
+    throw bad_request("there is nothing to record: the arrays have no elements");
+  const bool sum_of_floats = p.type == element::f32 && p.accumulate.value_or(p.type) == element::f32 &&
+                             p.operation == scan_operation::sum;
+  if (!sum_of_floats)
+    throw bad_request("only sums of f32 are recorded: expected operation sum, elements and results f32");
   const std::vector<twin> twins = twins_for(where.kind(), p);
-  return record_call(where, twins, {.policy = std::string(policy), .kernel = "scan"}, options, p.in == p.out,
-                     [&](const context& recording) { call(recording, {.policy = policy, .on = options.on}); });
+  return record_call(
+      where, twins, {.policy = std::string(policy), .kernel = "scan"}, options, p.in == p.out,
+      [&](const context& recording) { call(recording, {.policy = policy, .on = options.on}); });
 }
 
 }  // namespace
 
-timeline record_scan(const context& where, std::string_view policy, const scan_problem& p, const trace_options& options) {
-  return record(where, policy, p, options, [&](const context& on, const scan_options& how) { scan(on, p, how); });
-}
-timeline record_scan(const context& where, std::string_view policy, const scan_problem& p, const scan_keys& keys,
+timeline record_scan(const context& where, std::string_view policy, const scan_problem& p,
                      const trace_options& options) {
-  return record(where, policy, p, options, [&](const context& on, const scan_options& how) { scan_by_key(on, p, keys, how); });
+  return record(where, policy, p, options,
+                [&](const context& on, const scan_options& how) { scan(on, p, how); });
+}
+timeline record_scan(const context& where, std::string_view policy, const scan_problem& p,
+                     const scan_keys& keys, const trace_options& options) {
+  return record(where, policy, p, options,
+                [&](const context& on, const scan_options& how) { scan_by_key(on, p, keys, how); });
 }
 
 }  // namespace antiphase

@@ -20,7 +20,9 @@ namespace {
 constexpr int spans_of_step = 6, spans_besides = 16;
 
 // A context that owns nothing.
-context on_borrowed(const executor& e) { return context(std::shared_ptr<const executor>(std::shared_ptr<void>(), &e)); }
+context on_borrowed(const executor& e) {
+  return context(std::shared_ptr<const executor>(std::shared_ptr<void>(), &e));
+}
 
 // Where the log lies in the params of a twin: behind those of the kernel, aligned.
 constexpr std::size_t log_at(std::size_t params_bytes) {
@@ -29,7 +31,8 @@ constexpr std::size_t log_at(std::size_t params_bytes) {
 
 }  // namespace
 
-recording_executor::recording_executor(const executor& on, const std::vector<twin>& twins, const trace_options& options, mode how)
+recording_executor::recording_executor(const executor& on, const std::vector<twin>& twins,
+                                       const trace_options& options, mode how)
     : forwarding_executor(on),
       twins_(twins),
       options_(options),
@@ -39,14 +42,18 @@ recording_executor::recording_executor(const executor& on, const std::vector<twi
       how_(how) {}
 
 launch_counts recording_executor::launch(const kernel& k, extent3 grid, const void* params, stream s) const {
-  const auto found = std::ranges::find(twins_, std::string_view(k.name), [](const twin& t) { return std::string_view(t.of); });
+  const auto found = std::ranges::find(twins_, std::string_view(k.name),
+                                       [](const twin& t) { return std::string_view(t.of); });
   launched_.push_back(k.name);
-  if (recorded_ != nullptr || found == twins_.end() || grid.count() == 0) return forwarding_executor::launch(k, grid, params, s);
+  if (recorded_ != nullptr || found == twins_.end() || grid.count() == 0)
+    return forwarding_executor::launch(k, grid, params, s);
   blocks_ = grid.count();
   if (options_.block >= blocks_)
-    throw bad_request(fmt::format("block {} does not exist: the grid has {} blocks, numbered from 0", options_.block, blocks_));
+    throw bad_request(fmt::format("block {} does not exist: the grid has {} blocks, numbered from 0",
+                                  options_.block, blocks_));
   std::vector<std::byte> all(found->code.params_bytes);
-  const span_log log{const_cast<span_record*>(spans_.data()), const_cast<std::int32_t*>(counts_.data()), capacity_, options_.block};
+  const span_log log{const_cast<span_record*>(spans_.data()), const_cast<std::int32_t*>(counts_.data()),
+                     capacity_, options_.block};
   std::memcpy(all.data(), params, k.params_bytes);
   std::memcpy(all.data() + log_at(k.params_bytes), &log, sizeof log);
   kernel code = found->code;
@@ -56,13 +63,16 @@ launch_counts recording_executor::launch(const kernel& k, extent3 grid, const vo
   const void* with = how_ == mode::timed_as_is ? params : all.data();
   if (how_ == mode::record) return launch_twin(what, grid, with, s);
   launch_counts done;
-  milliseconds_ = forwarding_executor::milliseconds([&](stream queue) { done = forwarding_executor::launch(what, grid, with, queue); }, s);
+  milliseconds_ = forwarding_executor::milliseconds(
+      [&](stream queue) { done = forwarding_executor::launch(what, grid, with, queue); }, s);
   return done;
 }
 
-// Which block draws a tile follows from the order in which threads run, and with several workers that is the operating system's. One worker
-// in a fixed order makes it the kernel's own, whatever the context's seed and the machine.
-launch_counts recording_executor::launch_twin(const kernel& k, extent3 grid, const void* params, stream s) const {
+// Which block draws a tile follows from the order in which threads run, and with several workers that is the
+// operating system's. One worker in a fixed order makes it the kernel's own, whatever the context's seed and
+// the machine.
+launch_counts recording_executor::launch_twin(const kernel& k, extent3 grid, const void* params,
+                                              stream s) const {
   if (to().kind() == target::cuda) return forwarding_executor::launch(k, grid, params, s);
   const auto in_order = to().hold(s);
   return make_cpu_executor({.workers = 1, .limits = to().limits()})->launch(k, grid, params, s);

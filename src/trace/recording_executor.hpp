@@ -12,15 +12,18 @@
 
 namespace antiphase {
 
-// The library's calls, on a context of it, run as ever, but for the first launch of a kernel with a twin: that one is recorded. The
-// executor that it stands before must outlive it.
+// The library's calls, on a context of it, run as ever, but for the first launch of a kernel with a twin:
+// that one is recorded. The executor that it stands before must outlive it.
 class recording_executor final : public forwarding_executor {
  public:
-  // `timed` launches are waited for: the twin's, or, with `as_is`, that of the kernel itself, which is not recorded.
+  // `timed` launches are waited for: the twin's, or, with `as_is`, that of the kernel itself, which is not
+  // recorded.
   enum class mode { record, timed, timed_as_is };
-  recording_executor(const executor& on, const std::vector<twin>& twins, const trace_options& options, mode how = mode::record);
+  recording_executor(const executor& on, const std::vector<twin>& twins, const trace_options& options,
+                     mode how = mode::record);
 
-  // The launch that was recorded, once the stream's work is done; nothing if there was none. Throws bad_request if it had no such block.
+  // The launch that was recorded, once the stream's work is done; nothing if there was none. Throws
+  // bad_request if it had no such block.
   std::optional<timeline> take(timeline empty) const;
   // How long the launch took, if it was timed; 0: there was none.
   double milliseconds() const { return milliseconds_; }
@@ -28,7 +31,9 @@ class recording_executor final : public forwarding_executor {
   // The kernels that were launched, for a message that there was none with a twin.
   const std::vector<const char*>& launched() const { return launched_; }
 
-  bool shares_memory_with(const executor& other) const override { return this == &other || to().shares_memory_with(other); }
+  bool shares_memory_with(const executor& other) const override {
+    return this == &other || to().shares_memory_with(other);
+  }
   launch_counts launch(const kernel& k, extent3 grid, const void* params, stream s) const override;
 
  private:

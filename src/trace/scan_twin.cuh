@@ -9,7 +9,8 @@ namespace antiphase::scans {
 inline namespace AP_TARGET {
 
 template <class Rules, ring_policy P> struct recorded_scan_rules : Rules {
-  // A lane's instructions for its part of a tile, roughly, for the clock of the CPU executor: an element costs two.
+  // A lane's instructions for its part of a tile, roughly, for the clock of the CPU executor: an element
+  // costs two.
   using ring = recorded<typename Rules::ring, P.threads() / 32, P.rows * 8>;
 };
 
@@ -31,7 +32,8 @@ template <class Kernel> twin scan_twin(const char* of, const char* name) {
                     {.name = "store", .first = 2 * w + 3}}};
 }
 // The ring of f32 that a list of kernels has.
-template <tile_mover M, lines_kind Lines> constexpr ring_policy ring_of_floats = ring_for(sizeof(float), sizeof(float), false, Lines, M);
+template <tile_mover M, lines_kind Lines>
+constexpr ring_policy ring_of_floats = ring_for(sizeof(float), sizeof(float), false, Lines, M);
 
 }  // namespace AP_TARGET
 }  // namespace antiphase::scans

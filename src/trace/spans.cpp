@@ -16,7 +16,8 @@
 
 namespace antiphase {
 
-void collect(timeline& t, std::span<const span_record> log, std::span<const std::int32_t> counts, int capacity) {
+void collect(timeline& t, std::span<const span_record> log, std::span<const std::int32_t> counts,
+             int capacity) {
   for (int warp = 0; warp < t.warps; ++warp) {
     const auto logged = static_cast<std::size_t>(counts[static_cast<std::size_t>(warp)]);
     const auto kept = std::min(logged, static_cast<std::size_t>(capacity));
@@ -45,7 +46,8 @@ bool is_moment(const span_record& s) { return s.kind == span_kind::commit || s.k
 // One warp's verbs, in the order of time, and between them what it did.
 class reader {
  public:
-  reader(const timeline_role& role, int stages, std::vector<span_record>& out) : role_(&role), stages_(stages), out_(&out) {}
+  reader(const timeline_role& role, int stages, std::vector<span_record>& out)
+      : role_(&role), stages_(stages), out_(&out) {}
 
   void read(span_record s) {
     verb& last = seen_[{s.kind, s.ring, s.event}];
@@ -71,15 +73,20 @@ class reader {
     if (end <= doing_->begin) return;
     if (last_ < out_->size()) {  // the same once more, interrupted by a moment: one span
       span_record& before = (*out_)[last_];
-      const bool moments = std::all_of(out_->begin() + static_cast<std::ptrdiff_t>(last_) + 1, out_->end(), is_moment);
+      const bool moments =
+          std::all_of(out_->begin() + static_cast<std::ptrdiff_t>(last_) + 1, out_->end(), is_moment);
       if (before.kind == doing_->kind && before.step == doing_->step && moments) {
         before.end = end;
         return;
       }
     }
     last_ = out_->size();
-    out_->push_back(
-        {.begin = doing_->begin, .end = end, .kind = doing_->kind, .step = doing_->step, .slot = doing_->slot, .agent = agent_of()});
+    out_->push_back({.begin = doing_->begin,
+                     .end = end,
+                     .kind = doing_->kind,
+                     .step = doing_->step,
+                     .slot = doing_->slot,
+                     .agent = agent_of()});
   }
   int agent_of() const { return out_->back().agent; }
 
@@ -89,7 +96,8 @@ class reader {
     switch (s.kind) {
       case span_kind::acquire: return load_of(s);
       case span_kind::wait:
-        if (role_->loads && !role_->computes) return load;  // a loader that keeps its loads in flight within bounds
+        // a loader that keeps its loads in flight within bounds
+        if (role_->loads && !role_->computes) return load;
         working_ = {span_kind::compute, s.step, s.slot, s.end};
         waited_ = true;
         return working_;
@@ -116,9 +124,11 @@ class reader {
   std::size_t last_ = std::numeric_limits<std::size_t>::max();
 };
 
-// The steps of which every warp of some role has all spans: those that give slots back, or else those that compute.
+// The steps of which every warp of some role has all spans: those that give slots back, or else those that
+// compute.
 int complete_steps(const timeline& t, const std::vector<timeline_role>& roles) {
-  const bool released = std::ranges::any_of(t.spans, [](const span_record& s) { return s.kind == span_kind::release; });
+  const bool released =
+      std::ranges::any_of(t.spans, [](const span_record& s) { return s.kind == span_kind::release; });
   std::map<int, int> steps;
   for (const span_record& s : t.spans) {
     const timeline_role* const role = role_of(roles, s.agent);
@@ -133,10 +143,12 @@ int complete_steps(const timeline& t, const std::vector<timeline_role>& roles) {
   return steps.empty() ? 0 : least;
 }
 
-// Steps of an agent that had to log so many spans, of which the first found room (`kept`), by how many spans lie between its marks, one of
-// each step. Steps have the same number of spans, or nearly: then the mean is no whole number only because marks come in groups, and the
-// first and the last of those that were kept need not be at the same place of a group.
-int all_steps(std::span<const span_record> kept, int logged, const std::function<bool(const span_record&)>& is_mark) {
+// Steps of an agent that had to log so many spans, of which the first found room (`kept`), by how many spans
+// lie between its marks, one of each step. Steps have the same number of spans, or nearly: then the mean is
+// no whole number only because marks come in groups, and the first and the last of those that were kept need
+// not be at the same place of a group.
+int all_steps(std::span<const span_record> kept, int logged,
+              const std::function<bool(const span_record&)>& is_mark) {
   int marks = 0, first = 0, last = 0;
   for (int i = 0; i < static_cast<int>(kept.size()); ++i)
     if (is_mark(kept[static_cast<std::size_t>(i)])) {
@@ -145,15 +157,18 @@ int all_steps(std::span<const span_record> kept, int logged, const std::function
     }
   if (marks < 2) return marks;
   const double mean = static_cast<double>(last - first) / (marks - 1), whole = std::round(mean);
-  return static_cast<int>(std::lround(logged / (std::abs(mean - whole) * (marks - 1) < 4 * mean ? whole : mean)));
+  return static_cast<int>(
+      std::lround(logged / (std::abs(mean - whole) * (marks - 1) < 4 * mean ? whole : mean)));
 }
 
 // The same of the agent that has most of them.
-int all_steps(const timeline& t, std::span<const std::int32_t> counts, const std::function<bool(const span_record&)>& is_mark) {
+int all_steps(const timeline& t, std::span<const std::int32_t> counts,
+              const std::function<bool(const span_record&)>& is_mark) {
   int most = 0;
   for (auto begin = t.spans.begin(); begin != t.spans.end();) {
     const int agent = begin->agent;
-    const auto end = std::find_if(begin, t.spans.end(), [&](const span_record& s) { return s.agent != agent; });
+    const auto end =
+        std::find_if(begin, t.spans.end(), [&](const span_record& s) { return s.agent != agent; });
     most = std::max(most, all_steps({begin, end}, counts[static_cast<std::size_t>(agent)], is_mark));
     begin = end;
   }
@@ -179,7 +194,8 @@ int computed_steps(const timeline& t) {
 }
 
 void number_complete_spans(timeline& t, std::span<const std::int32_t> counts) {
-  if (t.steps == 0 && t.dropped > 0) t.steps = all_steps(t, counts, [](const span_record& s) { return s.kind == span_kind::compute; });
+  if (t.steps == 0 && t.dropped > 0)
+    t.steps = all_steps(t, counts, [](const span_record& s) { return s.kind == span_kind::compute; });
   std::map<std::pair<int, span_kind>, int> next;
   for (span_record& s : t.spans) s.step = next[{s.agent, s.kind}]++;
   t.recorded = computed_steps(t);
@@ -188,13 +204,16 @@ void number_complete_spans(timeline& t, std::span<const std::int32_t> counts) {
 
 void complete_from_verbs(timeline& t, std::span<const std::int32_t> counts) {
   const std::vector<timeline_role> roles = roles_of(t);
-  // The event before the last is waited for in every step by those who use the slot last, and not once more at the end.
+  // The event before the last is waited for in every step by those who use the slot last, and not once more
+  // at the end.
   const int before_last = static_cast<int>(t.phases.size()) - 2;
   const auto waited = [&](const span_record& s) {
     const timeline_role* const role = role_of(roles, s.agent);
-    return s.kind == span_kind::wait && s.ring == 0 && s.event == before_last && role != nullptr && role->computes;
+    return s.kind == span_kind::wait && s.ring == 0 && s.event == before_last && role != nullptr &&
+           role->computes;
   };
-  const bool released = std::ranges::any_of(t.spans, [](const span_record& s) { return s.kind == span_kind::release; });
+  const bool released =
+      std::ranges::any_of(t.spans, [](const span_record& s) { return s.kind == span_kind::release; });
   const int steps_of_all = t.dropped == 0 ? 0 : all_steps(t, counts, [&](const span_record& s) {
     return released ? s.kind == span_kind::release && s.ring == 0 : waited(s);
   });
@@ -221,10 +240,12 @@ void complete_from_verbs(timeline& t, std::span<const std::int32_t> counts) {
 timeline read_spans(timeline t, std::span<const span_record> log, std::span<const std::int32_t> counts) {
   if (t.warps < 1 || counts.size() < static_cast<std::size_t>(t.warps) || log.size() % counts.size() != 0)
     throw bad_request(
-        fmt::format("the log has {} spans for {} counts and {} warps: expected a count for each warp, and as much room for each",
+        fmt::format("the log has {} spans for {} counts and {} warps: expected a count for each warp, and as "
+                    "much room for each",
                     log.size(), counts.size(), t.warps));
   if (t.stages < 1 || t.phases.size() < 2)
-    throw bad_request(fmt::format("a timeline of {} stages and {} phases: expected 1 or more, and 2 or more", t.stages, t.phases.size()));
+    throw bad_request(fmt::format("a timeline of {} stages and {} phases: expected 1 or more, and 2 or more",
+                                  t.stages, t.phases.size()));
   collect(t, log, counts, static_cast<int>(log.size() / counts.size()));
   complete_from_verbs(t, counts);
   return t;

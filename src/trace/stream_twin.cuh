@@ -14,9 +14,11 @@
 namespace antiphase::gemms {
 inline namespace AP_TARGET {
 
-// FP64 Tensor Cores of a multiprocessor do 128 multiply-adds in a cycle, in which it issues an instruction of 128 threads.
+// FP64 Tensor Cores of a multiprocessor do 128 multiply-adds in a cycle, in which it issues an instruction of
+// 128 threads.
 template <stream_policy P> struct recorded_stream {
-  static constexpr int of_step = P.tile.m * P.tile.n * stream_step * P.slabs / (P.computing_warps() * warp_size);
+  static constexpr int of_step =
+      P.tile.m * P.tile.n * stream_step * P.slabs / (P.computing_warps() * warp_size);
   template <class Channel, int Warps> using ring = recorded<Channel, Warps, of_step>;
   using kernel_type = stream_product<P, ring>;
 };
@@ -28,15 +30,20 @@ template <stream_policy P> twin stream_twin(const char* of, const char* name) {
   return {.of = of,
           .code = kernel_of<recording<kernel_type>>(name),
           .stages = P.stages,
-          .step_bytes = std::int64_t{P.tile.m + P.tile.n} * stream_step * P.slabs * static_cast<int>(sizeof(float)),
+          .step_bytes =
+              std::int64_t{P.tile.m + P.tile.n} * stream_step * P.slabs * static_cast<int>(sizeof(float)),
           .roles = {{.name = "compute", .first = 0, .count = P.computing_warps(), .computes = true},
-                    {.name = "load", .first = P.computing_warps(), .count = kernel_type::loading_warps, .loads = true}}};
+                    {.name = "load",
+                     .first = P.computing_warps(),
+                     .count = kernel_type::loading_warps,
+                     .loads = true}}};
 }
 // Of the rows of a table that are drawn, or of all (ANTIPHASE_TWINS).
 template <const auto& Table, std::size_t... I> std::vector<twin> stream_twins_of(std::index_sequence<I...>) {
   std::vector<twin> all;
   const auto add = [&]<std::size_t N>(std::integral_constant<std::size_t, N>) {
-    if constexpr (every_twin || Table[N].drawn) all.push_back(stream_twin<Table[N].how>(Table[N].name, stream_twin_name<Table, N>.text));
+    if constexpr (every_twin || Table[N].drawn)
+      all.push_back(stream_twin<Table[N].how>(Table[N].name, stream_twin_name<Table, N>.text));
   };
   (add(std::integral_constant<std::size_t, I>()), ...);
   return all;

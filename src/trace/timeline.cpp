@@ -35,9 +35,10 @@ double quantile(std::vector<double> values, double share) {
   return values[static_cast<std::size_t>(at)];
 }
 
-// Whether the loads of warps that load and compute block them: they end in registers or in plain stores, so that their data are there when
-// their span ends. No global memory answers as soon as that: behind an asynchronous load, or one that is staged, the first commit and wait
-// take longer. With three slots or more other loads lie between; on a GPU issuing those may take as long as an answer, so it is not told.
+// Whether the loads of warps that load and compute block them: they end in registers or in plain stores, so
+// that their data are there when their span ends. No global memory answers as soon as that: behind an
+// asynchronous load, or one that is staged, the first commit and wait take longer. With three slots or more
+// other loads lie between; on a GPU issuing those may take as long as an answer, so it is not told.
 bool loads_block(const timeline& t) {
   constexpr std::int64_t soonest = 200;
   if (!t.roles.empty() || (t.stages > 2 && t.runs_on == target::cuda)) return false;
@@ -59,17 +60,20 @@ bool loads_block(const timeline& t) {
   });
 }
 
-// How warps waited for a step's data. Where warps wait for each other as well, the last to come tells whether data were late; in a ring
-// with roles, any.
+// How warps waited for a step's data. Where warps wait for each other as well, the last to come tells whether
+// data were late; in a ring with roles, any.
 struct data_waits {
   std::int64_t begin = never;  // of the first
   std::int64_t shortest = never, longest = 0;
 };
 
-// A wait that finds its data there takes as long as the shortest of all, and never longer than `at_once` cycles or ticks.
+// A wait that finds its data there takes as long as the shortest of all, and never longer than `at_once`
+// cycles or ticks.
 void estimate_arrivals(std::vector<step_times>& steps, const std::vector<data_waits>& waits, bool roles) {
   constexpr std::int64_t at_once = 100;
-  const auto waited = [&](std::size_t i) { return roles ? waits[i].longest : waits[i].shortest == never ? 0 : waits[i].shortest; };
+  const auto waited = [&](std::size_t i) {
+    return roles ? waits[i].longest : waits[i].shortest == never ? 0 : waits[i].shortest;
+  };
   std::int64_t shortest = never;
   for (std::size_t i = 0; i < waits.size(); ++i) shortest = std::min(shortest, waited(i));
   const std::int64_t patience = std::min(at_once, shortest == never ? 0 : 2 * shortest + 20);
@@ -82,7 +86,8 @@ void estimate_arrivals(std::vector<step_times>& steps, const std::vector<data_wa
   const auto typical = static_cast<std::int64_t>(quantile(seen, 0.5));
   for (std::size_t i = 0; i < steps.size(); ++i) {
     step_times& s = steps[i];
-    const std::int64_t latest = std::max(s.issued, std::min(s.landed, waits[i].begin == never ? s.landed : waits[i].begin));
+    const std::int64_t latest =
+        std::max(s.issued, std::min(s.landed, waits[i].begin == never ? s.landed : waits[i].begin));
     s.arrived = s.seen_landing ? s.landed : seen.empty() ? latest : std::min(latest, s.issued + typical);
   }
 }
@@ -131,14 +136,16 @@ std::vector<step_times> by_step(const timeline& t) {
       case span_kind::release:
         if (with_roles && s.event > 0) {
           std::int64_t& happened = step.events[static_cast<std::size_t>(s.event)];
-          happened = std::max(happened, s.begin);  // others may go on before the clock is read again behind the arrival
+          // others may go on before the clock is read again behind the arrival
+          happened = std::max(happened, s.begin);
         }
         break;
       case span_kind::acquire: break;
     }
   }
   // Steps without a load have no place in time: what was recorded has none of them, or not this part.
-  if (std::ranges::any_of(steps, [](const step_times& s) { return s.issued == never || s.landed == never; })) return {};
+  if (std::ranges::any_of(steps, [](const step_times& s) { return s.issued == never || s.landed == never; }))
+    return {};
   for (step_times& s : steps) {
     if (!with_roles) continue;
     s.events.front() = s.landed;
@@ -161,7 +168,8 @@ std::vector<interval> computing(const timeline& t) {
   const std::vector<timeline_role> roles = roles_of(t);
   std::vector<interval> all;
   for (const span_record& s : t.spans)
-    if (s.kind == span_kind::compute && s.step < t.recorded && s.end > s.begin && role_of(roles, s.agent).computes)
+    if (s.kind == span_kind::compute && s.step < t.recorded && s.end > s.begin &&
+        role_of(roles, s.agent).computes)
       all.push_back({s.begin, s.end});
   std::ranges::sort(all, {}, &interval::begin);
   std::vector<interval> apart;
@@ -243,10 +251,12 @@ void count_bytes(overlap& o, const timeline& t, const std::vector<step_times>& s
   int now = 0, most = 0;
   for (const auto& [time, change] : changes) most = std::max(most, now += change);
   o.most_bytes = most * t.step_bytes;
-  if (o.duration > 0) o.mean_bytes = in_flight * static_cast<double>(t.step_bytes) / static_cast<double>(o.duration);
+  if (o.duration > 0)
+    o.mean_bytes = in_flight * static_cast<double>(t.step_bytes) / static_cast<double>(o.duration);
 }
 
-// Of loads that were under way together and both seen landing: how long the later one took beyond the earlier.
+// Of loads that were under way together and both seen landing: how long the later one took beyond the
+// earlier.
 double rate_of(const std::vector<step_times>& steps) {
   std::vector<double> apart;
   for (std::size_t i = 1; i < steps.size(); ++i) {
@@ -257,8 +267,8 @@ double rate_of(const std::vector<step_times>& steps) {
   return quantile(apart, 0.1);
 }
 
-// The phase of a slot, after the load, that takes longest on average, if those who load wait for free slots for most of their time and
-// those who compute do not do it: 0, if there is none.
+// The phase of a slot, after the load, that takes longest on average, if those who load wait for free slots
+// for most of their time and those who compute do not do it: 0, if there is none.
 std::size_t holds_slots(const timeline& t, const std::vector<step_times>& steps) {
   const std::vector<timeline_role> roles = roles_of(t);
   double acquiring = 0, last = 0;  // time begins with 0
@@ -273,7 +283,8 @@ std::size_t holds_slots(const timeline& t, const std::vector<step_times>& steps)
     for (std::size_t e = 1; e < s.events.size(); ++e)
       took[e] += static_cast<double>(std::max<std::int64_t>(0, s.events[e] - s.events[e - 1]));
   const auto longest = static_cast<std::size_t>(std::ranges::max_element(took) - took.begin());
-  const bool computed = std::ranges::any_of(roles, [&](const timeline_role& r) { return r.computes && r.name == t.phases[longest]; });
+  const bool computed = std::ranges::any_of(
+      roles, [&](const timeline_role& r) { return r.computes && r.name == t.phases[longest]; });
   return computed ? 0 : longest;
 }
 
@@ -306,7 +317,8 @@ void judge(overlap& o, const timeline& t, const std::vector<step_times>& steps) 
   o.knows_rate = rate > 0;
   o.next_time = t.steps == 1 || o.loads_block
                     ? o.step_time
-                    : std::min(o.step_time, one_more_stage(t.stages, with_roles, o.load_time, quantile(uses, 0.5), o.busy_time, rate));
+                    : std::min(o.step_time, one_more_stage(t.stages, with_roles, o.load_time,
+                                                           quantile(uses, 0.5), o.busy_time, rate));
 }
 
 }  // namespace

@@ -11,9 +11,11 @@
 
 namespace antiphase {
 
-// Its params are those of the kernel that it stands for, and a span_log behind them (recorded_params, channel/recorded.cuh).
+// Its params are those of the kernel that it stands for, and a span_log behind them (recorded_params,
+// channel/recorded.cuh).
 struct twin {
-  enum class spans { of_verbs, complete };  // what a ring's verbs log (recorded.cuh), or all that there is (recorder.cuh)
+  // what a ring's verbs log (recorded.cuh), or all that there is (recorder.cuh)
+  enum class spans { of_verbs, complete };
 
   const char* of;  // the name of the kernel that it stands for
   kernel code;
@@ -41,8 +43,11 @@ struct twin_name {
   }
 };
 
-// Of `macs` multiply-adds of f16 by a block: instructions of each of the `threads` threads that do nothing else meanwhile, for the clock of
-// the CPU executor. A multiprocessor does 2048 multiply-adds in a cycle, and an instruction of all threads takes a cycle per 128 threads.
-constexpr int tensor_core_work(std::int64_t macs, int threads) { return static_cast<int>(macs / 2048 * 128 / threads); }
+// Of `macs` multiply-adds of f16 by a block: instructions of each of the `threads` threads that do nothing
+// else meanwhile, for the clock of the CPU executor. A multiprocessor does 2048 multiply-adds in a cycle, and
+// an instruction of all threads takes a cycle per 128 threads.
+constexpr int tensor_core_work(std::int64_t macs, int threads) {
+  return static_cast<int>(macs / 2048 * 128 / threads);
+}
 
 }  // namespace antiphase

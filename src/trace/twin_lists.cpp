@@ -23,7 +23,8 @@ template <class T> std::vector<T> all_of(lists_of<T> lists) {
 template <class T> struct by_target {
   made_once<std::vector<T>> cpu, cuda;
   const std::vector<T>& of(target where, lists_of<T> on_cpu, lists_of<T> on_cuda) {
-    return where == target::cuda ? cuda.get([&] { return all_of<T>(on_cuda); }) : cpu.get([&] { return all_of<T>(on_cpu); });
+    return where == target::cuda ? cuda.get([&] { return all_of<T>(on_cuda); })
+                                 : cpu.get([&] { return all_of<T>(on_cpu); });
   }
 };
 
@@ -33,10 +34,11 @@ namespace gemms {
 
 const std::vector<twin>& all_twins(target where) {
   static constinit by_target<twin> made;
-  return made.of(
-      where, {cpu::twins_by_threads, cpu::twins_by_engine, cpu::twins_of_split, cpu::twins_of_streams, cpu::twins_of_streams_by_copiers},
-      {AP_IF_CUDA(cuda::twins_by_threads, cuda::twins_by_engine, cuda::twins_of_split, cuda::twins_of_streams,
-                  cuda::twins_of_streams_by_copiers)});
+  return made.of(where,
+                 {cpu::twins_by_threads, cpu::twins_by_engine, cpu::twins_of_split, cpu::twins_of_streams,
+                  cpu::twins_of_streams_by_copiers},
+                 {AP_IF_CUDA(cuda::twins_by_threads, cuda::twins_by_engine, cuda::twins_of_split,
+                             cuda::twins_of_streams, cuda::twins_of_streams_by_copiers)});
 }
 const std::vector<instance>& traced_instances(target where) {
   static constinit by_target<instance> made;

@@ -24,7 +24,8 @@ std::vector<twin> twins_of_streams_by_copiers();
 }  // namespace cuda
 
 const std::vector<twin>& all_twins(target where);
-const std::vector<instance>& traced_instances(target where);  // of the ladder: steps with the policies of their twins
+// of the ladder: steps with the policies of their twins
+const std::vector<instance>& traced_instances(target where);
 }  // namespace gemms
 
 namespace scans {

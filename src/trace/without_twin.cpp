@@ -7,8 +7,10 @@
 namespace antiphase {
 namespace {
 
-constexpr const char *in_registers = "its operands go straight into registers, so there is no ring whose verbs could be recorded",
-                     *passes = "it reads and writes once, block by block, without a ring";
+constexpr const char
+    *in_registers =
+        "its operands go straight into registers, so there is no ring whose verbs could be recorded",
+    *passes = "it reads and writes once, block by block, without a ring";
 
 constexpr kernels_without_twin list[] = {
     {"gemm.naive", "it has no pipeline: every thread reads global memory as it goes"},
@@ -18,10 +20,13 @@ constexpr kernels_without_twin list[] = {
     {"gemm.stream-kept-", in_registers},
     {"gemm.stream-direct-", in_registers},
     {"gemm.stream-alone-", in_registers},
-    {"gemm.stream-finish-", "it is the stream-async kernel of that tile with an epilogue: record the product without"},
+    {"gemm.stream-finish-",
+     "it is the stream-async kernel of that tile with an epilogue: record the product without"},
     {"gemm.narrow-kept-",
-     "it is narrow, but for what it keeps from tile to tile: record a product of more k, which narrow prepares tile by tile"},
-    {"gemm.group-", "its tiles are those of a stream-async kernel: record a product of one member's shape by policy stream"},
+     "it is narrow, but for what it keeps from tile to tile: record a product of more k, which narrow "
+     "prepares tile by tile"},
+    {"gemm.group-",
+     "its tiles are those of a stream-async kernel: record a product of one member's shape by policy stream"},
     {"gemm.split-brief", passes},
     {"gemm.split-thirds", passes},
     {"gemm.split-short", passes},
@@ -30,7 +35,8 @@ constexpr kernels_without_twin list[] = {
     {"gemm.split-alone", passes},
     {"gemm.finish", passes},
     {"scan.two-barriers", passes},
-    {"scan.double-buffer", "its two buffers are those of the sums within a block: nothing is loaded while others compute"},
+    {"scan.double-buffer",
+     "its two buffers are those of the sums within a block: nothing is loaded while others compute"},
     {"scan.warp-shuffle", passes},
     {"scan.items", passes},
     {"scan.columns", passes},
@@ -42,10 +48,12 @@ std::span<const kernels_without_twin> without_twin() { return list; }
 
 const char* why_no_twin(std::string_view kernel) {
   if (!every_twin)
-    for (const std::span<const gemms::stream_kernel> table : {std::span<const gemms::stream_kernel>(gemms::streams::kernels_by_engine),
-                                                              std::span<const gemms::stream_kernel>(gemms::streams::kernels_by_copiers)})
+    for (const std::span<const gemms::stream_kernel> table :
+         {std::span<const gemms::stream_kernel>(gemms::streams::kernels_by_engine),
+          std::span<const gemms::stream_kernel>(gemms::streams::kernels_by_copiers)})
       for (const gemms::stream_kernel& one : table)
-        if (one.name == kernel && !one.drawn) return "its recording twin is compiled where CMake is told ANTIPHASE_TWINS=all";
+        if (one.name == kernel && !one.drawn)
+          return "its recording twin is compiled where CMake is told ANTIPHASE_TWINS=all";
   for (const kernels_without_twin& some : list)
     if (kernel.starts_with(some.named)) return some.why;
   return nullptr;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The functions of antiphase.h as a C program calls them, on the CPU executor. Compiled by several compilers, without CUDA.
+// The functions of antiphase.h as a C program calls them, on the CPU executor. Compiled by several compilers,
+// without CUDA.
 #define _POSIX_C_SOURCE 200809L
 #include <antiphase.h>
 #include <math.h>
@@ -15,24 +16,25 @@
 static int faults = 0;
 static const char* subject = "";
 
-#define EXPECT(what)                                                                                                      \
-  do {                                                                                                                    \
-    if (!(what)) {                                                                                                        \
-      ++faults;                                                                                                           \
-      printf("%s:%d: %s: expected %s; last message: %s\n", __FILE__, __LINE__, subject, #what, antiphase_last_message()); \
-    }                                                                                                                     \
+#define EXPECT(what)                                                                           \
+  do {                                                                                         \
+    if (!(what)) {                                                                             \
+      ++faults;                                                                                \
+      printf("%s:%d: %s: expected %s; last message: %s\n", __FILE__, __LINE__, subject, #what, \
+             antiphase_last_message());                                                        \
+    }                                                                                          \
   } while (0)
-#define REFUSED(call, status, words)                                                                                              \
-  do {                                                                                                                            \
-    const antiphase_status was_ = (call);                                                                                         \
-    if (was_ != (status) || strstr(antiphase_last_message(), (words)) == NULL) {                                                  \
-      ++faults;                                                                                                                   \
-      printf("%s:%d: %s: expected %s with '%s', got %s: %s\n", __FILE__, __LINE__, subject, antiphase_status_name(status), words, \
-             antiphase_status_name(was_), antiphase_last_message());                                                              \
-    }                                                                                                                             \
+#define REFUSED(call, status, words)                                                                       \
+  do {                                                                                                     \
+    const antiphase_status was_ = (call);                                                                  \
+    if (was_ != (status) || strstr(antiphase_last_message(), (words)) == NULL) {                           \
+      ++faults;                                                                                            \
+      printf("%s:%d: %s: expected %s with '%s', got %s: %s\n", __FILE__, __LINE__, subject,                \
+             antiphase_status_name(status), words, antiphase_status_name(was_), antiphase_last_message()); \
+    }                                                                                                      \
   } while (0)
 
-// ---- A matrix in more memory than it has elements, and what a product should be --------------------------------------------------------
+// ---- A matrix in more memory than it has elements, and what a product should be --------------------------
 
 enum { ROOM = 20000 };
 static const float untouched = -12345.5f;
@@ -47,7 +49,8 @@ static matrix matrix_of(int64_t row_stride, int64_t column_stride, int64_t batch
   matrix x = {malloc(ROOM * sizeof(float)), NULL, row_stride, column_stride, batch_stride};
   // Strides may be negative: the first element lies in the middle.
   x.first = x.memory + ROOM / 2;
-  for (int i = 0; i < ROOM; ++i) x.memory[i] = seed == 0 ? untouched : (float)((i * 7919 + seed * 104729) % 1009 - 504) / 256.0f;
+  for (int i = 0; i < ROOM; ++i)
+    x.memory[i] = seed == 0 ? untouched : (float)((i * 7919 + seed * 104729) % 1009 - 504) / 256.0f;
   return x;
 }
 static float* at(matrix x, int64_t i, int64_t j, int64_t l) {
@@ -72,10 +75,10 @@ static antiphase_sgemm_args args_of(operands* x, int64_t m, int64_t n, int64_t k
   antiphase_sgemm_args args = ANTIPHASE_SGEMM_ARGS_INIT;
   args.device = ANTIPHASE_CPU;
   args.m = m, args.n = n, args.k = k;
-  args.a = x->a.first, args.a_row_stride = said(x->a.row_stride), args.a_column_stride = said(x->a.column_stride),
-  args.a_batch_stride = x->a.batch_stride;
-  args.b = x->b.first, args.b_row_stride = said(x->b.row_stride), args.b_column_stride = said(x->b.column_stride),
-  args.b_batch_stride = x->b.batch_stride;
+  args.a = x->a.first, args.a_row_stride = said(x->a.row_stride),
+  args.a_column_stride = said(x->a.column_stride), args.a_batch_stride = x->a.batch_stride;
+  args.b = x->b.first, args.b_row_stride = said(x->b.row_stride),
+  args.b_column_stride = said(x->b.column_stride), args.b_batch_stride = x->b.batch_stride;
   args.c = x->c.first, args.c_row_stride = x->c.row_stride, args.c_column_stride = x->c.column_stride,
   args.c_batch_stride = x->c.batch_stride;
   return args;
@@ -89,7 +92,9 @@ static void fill_c(operands* x, const antiphase_sgemm_args* args) {
         *at(x->c, i, j, l) = args->beta == 0 ? NAN : (float)((i * 31 + j * 17 + l * 7) % 23 - 11) / 8.0f;
   memcpy(x->before.memory, x->c.memory, ROOM * sizeof(float));
 }
-static void let_go(operands* x) { free(x->a.memory), free(x->b.memory), free(x->c.memory), free(x->before.memory); }
+static void let_go(operands* x) {
+  free(x->a.memory), free(x->b.memory), free(x->c.memory), free(x->before.memory);
+}
 
 // How many elements are wrong, in C or around it.
 static int wrong_in(const operands* x, const antiphase_sgemm_args* args) {
@@ -104,9 +109,10 @@ static int wrong_in(const operands* x, const antiphase_sgemm_args* args) {
           sum += term, magnitudes += fabs(term);
         }
         double v = (double)args->alpha * sum;
-        const float* const added =
-            args->added != NULL ? args->added + i * args->added_row_stride + j * args->added_column_stride + l * args->added_batch_stride
-                                : at(x->before, i, j, l);
+        const float* const added = args->added != NULL
+                                       ? args->added + i * args->added_row_stride +
+                                             j * args->added_column_stride + l * args->added_batch_stride
+                                       : at(x->before, i, j, l);
         if (args->beta != 0) v += (double)args->beta * *added;
         if (args->row_bias) v += args->row_bias[i + l * args->row_bias_batch_stride];
         if (args->column_bias) v += args->column_bias[j + l * args->column_bias_batch_stride];
@@ -119,10 +125,12 @@ static int wrong_in(const operands* x, const antiphase_sgemm_args* args) {
   free(ours);
   return wrong;
 }
-static int c_is_unchanged(const operands* x) { return memcmp(x->before.memory, x->c.memory, ROOM * sizeof(float)) == 0; }
+static int c_is_unchanged(const operands* x) {
+  return memcmp(x->before.memory, x->c.memory, ROOM * sizeof(float)) == 0;
+}
 
 // ---- Products
-// ----------------------------------------------------------------------------------------------------------------------------
+// -----------------------------------------------------------------------------------------------------------
 
 static void products_of_any_strides(void) {
   subject = "strides";
@@ -134,8 +142,11 @@ static void products_of_any_strides(void) {
       x.a = layout & 1 ? matrix_of(1, m + 3, 0, 1) : matrix_of(k + 2, 1, 0, 1);
       x.b = layout & 2 ? matrix_of(1, k + 1, 0, 2) : matrix_of(n + 5, 1, 0, 2);
       x.c = layout & 4 ? matrix_of(1, m + 4, 0, 0) : matrix_of(n + 1, 1, 0, 0);
-      if (layout == 3) x.a.row_stride = -2, x.a.column_stride = 2 * m + 1, x.c.row_stride = -(2 * n + 3), x.c.column_stride = 2;
-      if (layout == 5) x.a.column_stride = 0, x.b.row_stride = 0;  // the same column, and the same row, again and again
+      if (layout == 3)
+        x.a.row_stride = -2, x.a.column_stride = 2 * m + 1, x.c.row_stride = -(2 * n + 3),
+        x.c.column_stride = 2;
+      // the same column, and the same row, again and again
+      if (layout == 5) x.a.column_stride = 0, x.b.row_stride = 0;
       antiphase_sgemm_args args = args_of(&x, m, n, k);
       args.alpha = layout % 2 ? 1.0f : -0.75f;
       args.beta = layout % 3 ? 0.0f : 0.5f;
@@ -150,7 +161,8 @@ static void packed_rows_are_the_default(void) {
   subject = "packed rows";
   operands x = {matrix_of(6, 1, 0, 1), matrix_of(4, 1, 0, 2), matrix_of(4, 1, 0, 0), {0}};
   antiphase_sgemm_args args = args_of(&x, 5, 4, 6);
-  args.a_row_stride = args.a_column_stride = args.b_row_stride = args.b_column_stride = args.c_row_stride = args.c_column_stride = 0;
+  args.a_row_stride = args.a_column_stride = args.b_row_stride = args.b_column_stride = args.c_row_stride =
+      args.c_column_stride = 0;
   fill_c(&x, &args);
   EXPECT(antiphase_sgemm(&args, NULL) == ANTIPHASE_OK);
   EXPECT(wrong_in(&x, &args) == 0);
@@ -189,10 +201,12 @@ static void repeated_along_both(void) {
 static void batches_with_biases_and_functions(void) {
   subject = "batches";
   float row_bias[100], column_bias[100];
-  for (int i = 0; i < 100; ++i) row_bias[i] = (float)(i % 13 - 6) / 4.0f, column_bias[i] = (float)(i % 7 - 3) / 2.0f;
+  for (int i = 0; i < 100; ++i)
+    row_bias[i] = (float)(i % 13 - 6) / 4.0f, column_bias[i] = (float)(i % 7 - 3) / 2.0f;
   for (int function = ANTIPHASE_IDENTITY; function <= ANTIPHASE_GELU_TANH; ++function) {
     const int64_t m = 11, n = 19, k = 23, count = 3;
-    operands x = {matrix_of(k, 1, m * k + 5, 3), matrix_of(n, 1, 0, 4), matrix_of(n + 2, 1, m * (n + 2) + 1, 0), {0}};
+    operands x = {
+        matrix_of(k, 1, m * k + 5, 3), matrix_of(n, 1, 0, 4), matrix_of(n + 2, 1, m * (n + 2) + 1, 0), {0}};
     antiphase_sgemm_args args = args_of(&x, m, n, k);
     args.batch = count;
     args.function = function;
@@ -213,7 +227,8 @@ static void another_matrix_is_added(void) {
   const int64_t m = 11, n = 19, k = 23, count = 2;
   matrix elsewhere = matrix_of(1, m + 2, m * n + 60, 7);
   for (int kind = 0; kind < 4; ++kind) {
-    operands x = {matrix_of(k, 1, m * k, 3), matrix_of(n, 1, 0, 4), matrix_of(n + 2, 1, m * (n + 2) + 1, 0), {0}};
+    operands x = {
+        matrix_of(k, 1, m * k, 3), matrix_of(n, 1, 0, 4), matrix_of(n + 2, 1, m * (n + 2) + 1, 0), {0}};
     antiphase_sgemm_args args = args_of(&x, m, n, k);
     args.batch = count;
     args.beta = kind == 3 ? 0 : -0.5f;
@@ -236,7 +251,8 @@ static void another_matrix_is_added(void) {
 static void members_anywhere(void) {
   subject = "members";
   const int64_t m = 11, n = 19, k = 23, count = 3;
-  operands x = {matrix_of(k, 1, m * k + 9, 3), matrix_of(n, 1, 0, 4), matrix_of(n + 2, 1, m * (n + 2) + 1, 0), {0}};
+  operands x = {
+      matrix_of(k, 1, m * k + 9, 3), matrix_of(n, 1, 0, 4), matrix_of(n + 2, 1, m * (n + 2) + 1, 0), {0}};
   antiphase_sgemm_args args = args_of(&x, m, n, k);
   args.batch = count;
   args.beta = 0.25f;
@@ -329,14 +345,18 @@ static void gains(void) {
   EXPECT(antiphase_sgemm_predict(&args, &here, &there, &borrowed) == ANTIPHASE_OK);
   EXPECT(antiphase_sgemm_workspace(&args, &offered) == ANTIPHASE_OK && borrowed <= offered);
   EXPECT(here > 0 && fabs(there / here - added) < 1e-9);  // where cuBLAS was not measured
-  REFUSED(antiphase_sgemm_predict(&args, NULL, &there, &borrowed), ANTIPHASE_BAD_REQUEST, "seconds is a null pointer");
-  REFUSED(antiphase_sgemm_predict(&args, &here, NULL, &borrowed), ANTIPHASE_BAD_REQUEST, "cublas_seconds is a null pointer");
-  REFUSED(antiphase_sgemm_predict(&args, &here, &there, NULL), ANTIPHASE_BAD_REQUEST, "borrowed is a null pointer");
+  REFUSED(antiphase_sgemm_predict(&args, NULL, &there, &borrowed), ANTIPHASE_BAD_REQUEST,
+          "seconds is a null pointer");
+  REFUSED(antiphase_sgemm_predict(&args, &here, NULL, &borrowed), ANTIPHASE_BAD_REQUEST,
+          "cublas_seconds is a null pointer");
+  REFUSED(antiphase_sgemm_predict(&args, &here, &there, NULL), ANTIPHASE_BAD_REQUEST,
+          "borrowed is a null pointer");
   double seconds = 0, cublas_seconds = 0, times = 0;
   size_t bytes = 1;
   EXPECT(antiphase_sgemm_judge(&args, &seconds, &cublas_seconds, &times, &bytes) == ANTIPHASE_OK);
   EXPECT(seconds == here && cublas_seconds == there && times == added && bytes == borrowed);
-  REFUSED(antiphase_sgemm_judge(&args, &seconds, &cublas_seconds, NULL, &bytes), ANTIPHASE_BAD_REQUEST, "times is a null pointer");
+  REFUSED(antiphase_sgemm_judge(&args, &seconds, &cublas_seconds, NULL, &bytes), ANTIPHASE_BAD_REQUEST,
+          "times is a null pointer");
 }
 
 static void workspaces_of_products(void) {
@@ -351,7 +371,8 @@ static void workspaces_of_products(void) {
   REFUSED(antiphase_sgemm_workspace(&args, NULL), ANTIPHASE_BAD_REQUEST, "bytes is a null pointer");
   args.workspace = aligned_alloc(256, (bytes + 255) / 256 * 256);
   args.workspace_size = 1;
-  REFUSED(antiphase_sgemm(&args, NULL), ANTIPHASE_BAD_REQUEST, "the workspace has 1 bytes: this product needs");
+  REFUSED(antiphase_sgemm(&args, NULL), ANTIPHASE_BAD_REQUEST,
+          "the workspace has 1 bytes: this product needs");
   EXPECT(c_is_unchanged(&x));
   args.workspace_size = bytes;
   EXPECT(antiphase_sgemm(&args, NULL) == ANTIPHASE_OK);
@@ -382,15 +403,19 @@ static void bad_products(void) {
   BAD(args.a = (const float*)((uintptr_t)args.a + 1), ANTIPHASE_BAD_REQUEST, "A is at address");
   // A leading dimension alone.
   BAD(args.a_column_stride = 0, ANTIPHASE_BAD_REQUEST,
-      "A's column stride is 0, its other one 17: expected 1 where elements lie side by side, ANTIPHASE_REPEATED where one stands for all");
+      "A's column stride is 0, its other one 17: expected 1 where elements lie side by side, "
+      "ANTIPHASE_REPEATED where one stands for all");
   BAD(args.a_row_stride = 0, ANTIPHASE_BAD_REQUEST, "A's row stride is 0, its other one 1");
   BAD(args.b_column_stride = 0, ANTIPHASE_BAD_REQUEST, "B's column stride is 0");
   BAD(args.b_row_stride = 0, ANTIPHASE_BAD_REQUEST, "B's row stride is 0");
   BAD(args.c_column_stride = 0, ANTIPHASE_BAD_REQUEST, "C's column stride is 0");
   BAD(args.c_row_stride = 0, ANTIPHASE_BAD_REQUEST, "C's row stride is 0");
-  BAD((args.added = x.a.first, args.added_row_stride = 21), ANTIPHASE_BAD_REQUEST, "added's column stride is 0");
-  BAD((args.added = x.a.first, args.added_column_stride = 13), ANTIPHASE_BAD_REQUEST, "added's row stride is 0");
-  BAD((args.a_row_stride = 0, args.a_column_stride = ANTIPHASE_REPEATED), ANTIPHASE_BAD_REQUEST, "its other one ANTIPHASE_REPEATED");
+  BAD((args.added = x.a.first, args.added_row_stride = 21), ANTIPHASE_BAD_REQUEST,
+      "added's column stride is 0");
+  BAD((args.added = x.a.first, args.added_column_stride = 13), ANTIPHASE_BAD_REQUEST,
+      "added's row stride is 0");
+  BAD((args.a_row_stride = 0, args.a_column_stride = ANTIPHASE_REPEATED), ANTIPHASE_BAD_REQUEST,
+      "its other one ANTIPHASE_REPEATED");
   BAD(args.c_row_stride = ANTIPHASE_REPEATED, ANTIPHASE_BAD_REQUEST, "its elements would overlap");
   BAD(args.c_row_stride = 5, ANTIPHASE_BAD_REQUEST, "its elements would overlap");
   BAD((args.batch = 2, args.c_batch_stride = 0), ANTIPHASE_BAD_REQUEST, "its elements would overlap");
@@ -404,7 +429,8 @@ static void bad_products(void) {
   BAD(args.reserved = 1, ANTIPHASE_NOT_SUPPORTED, "reserved is 1");
   BAD(args.policy = "fastest", ANTIPHASE_BAD_REQUEST, "fastest");
   BAD(args.device = -3, ANTIPHASE_BAD_REQUEST, "device is -3");
-  BAD(args.device = 4711, ANTIPHASE_NOT_SUPPORTED, antiphase_device_count() > 0 ? "no CUDA device 4711" : "cannot run on a GPU");
+  BAD(args.device = 4711, ANTIPHASE_NOT_SUPPORTED,
+      antiphase_device_count() > 0 ? "no CUDA device 4711" : "cannot run on a GPU");
   BAD(args.column_bias = args.c, ANTIPHASE_BAD_REQUEST, "the bias of columns");
   if (antiphase_device_count() == 0)
     BAD(args.device = ANTIPHASE_CURRENT_DEVICE, ANTIPHASE_NOT_SUPPORTED, "there is no current CUDA device");
@@ -457,7 +483,7 @@ static void structs_of_other_versions(void) {
 }
 
 // ---- The allocator
-// -----------------------------------------------------------------------------------------------------------------------
+// -----------------------------------------------------------------------------------------------------------
 
 typedef struct counted {
   size_t allocated, deallocated, bytes;
@@ -508,7 +534,7 @@ static void allocators(void) {
 }
 
 // ---- Scans
-// -------------------------------------------------------------------------------------------------------------------------------
+// -----------------------------------------------------------------------------------------------------------
 
 static void scans(void) {
   subject = "scans";
@@ -521,7 +547,8 @@ static void scans(void) {
   args.in = in, args.out = out;
   args.outer = OUTER, args.length = LENGTH, args.inner = INNER;
   const int32_t initial = 1000;
-  args.kind = ANTIPHASE_EXCLUSIVE, args.direction = ANTIPHASE_REVERSE, args.operation = ANTIPHASE_SUM, args.initial = &initial;
+  args.kind = ANTIPHASE_EXCLUSIVE, args.direction = ANTIPHASE_REVERSE, args.operation = ANTIPHASE_SUM,
+  args.initial = &initial;
   EXPECT(antiphase_scan(&args, NULL) == ANTIPHASE_OK);
   int wrong = 0;
   for (int o = 0; o < OUTER; ++o)
@@ -554,7 +581,8 @@ static void scans(void) {
   for (int i = 0; i < ALL; ++i) small[i] = (int8_t)(i % 200 - 100);
   antiphase_scan_args wide = ANTIPHASE_SCAN_ARGS_INIT;
   wide.device = ANTIPHASE_CPU;
-  wide.type = ANTIPHASE_I8, wide.result_type = ANTIPHASE_I32, wide.in = small, wide.out = out, wide.length = ALL;
+  wide.type = ANTIPHASE_I8, wide.result_type = ANTIPHASE_I32, wide.in = small, wide.out = out,
+  wide.length = ALL;
   EXPECT(antiphase_scan(&wide, NULL) == ANTIPHASE_OK);
   wrong = 0;
   for (int i = 0, sum = 0; i < ALL; ++i) wrong += out[i] != (sum += small[i]);
@@ -611,7 +639,7 @@ static void scans(void) {
 }
 
 // ---- Threads, names
-// ----------------------------------------------------------------------------------------------------------------------
+// -----------------------------------------------------------------------------------------------------------
 
 static pthread_barrier_t both_have_failed;
 static void* fail_in_a_thread(void* number) {
@@ -651,11 +679,13 @@ static void* multiply_in_a_thread(void* number) {
   int wrong = 0;
   for (int again = 0; again < 4; ++again) {
     const int64_t m = 20 + 3 * *(int*)number, n = 33, k = 50;
-    operands x = {matrix_of(k, 1, 0, 1 + *(int*)number), matrix_of(n, 1, 0, 9 + again), matrix_of(n, 1, 0, 0), {0}};
+    operands x = {
+        matrix_of(k, 1, 0, 1 + *(int*)number), matrix_of(n, 1, 0, 9 + again), matrix_of(n, 1, 0, 0), {0}};
     antiphase_sgemm_args args = args_of(&x, m, n, k);
     args.policy = again % 2 ? "split" : NULL;
     fill_c(&x, &args);
-    wrong += antiphase_sgemm(&args, (antiphase_stream)(uintptr_t)(8 + 8 * *(int*)number)) != ANTIPHASE_OK || wrong_in(&x, &args) != 0;
+    wrong += antiphase_sgemm(&args, (antiphase_stream)(uintptr_t)(8 + 8 * *(int*)number)) != ANTIPHASE_OK ||
+             wrong_in(&x, &args) != 0;
     let_go(&x);
   }
   *(int*)number = wrong;
@@ -668,7 +698,8 @@ static void products_of_threads(void) {
   pthread_t threads[COUNT];
   int numbers[COUNT];
   working = COUNT;
-  for (int i = 0; i < COUNT; ++i) numbers[i] = i, pthread_create(&threads[i], NULL, multiply_in_a_thread, &numbers[i]);
+  for (int i = 0; i < COUNT; ++i)
+    numbers[i] = i, pthread_create(&threads[i], NULL, multiply_in_a_thread, &numbers[i]);
   for (int turn = 0; working > 0; ++turn) {
     const int ours = turn % 2 == 0;
     EXPECT(antiphase_set_allocator(ours ? lend : NULL, ours ? take_back : NULL, NULL) == ANTIPHASE_OK);
@@ -738,13 +769,16 @@ static void names(void) {
 static void advice(void) {
   char text[16384];
   subject = "advice";
-  EXPECT(antiphase_advise("{\"about\": \"gemm\", \"m\": 4096, \"n\": 4096, \"k\": 4096}", text, sizeof text) == ANTIPHASE_OK);
+  EXPECT(antiphase_advise("{\"about\": \"gemm\", \"m\": 4096, \"n\": 4096, \"k\": 4096}", text,
+                          sizeof text) == ANTIPHASE_OK);
   EXPECT(strstr(text, "\"policy\":\"split\"") != NULL && text[strlen(text) - 1] == '}');
   EXPECT(antiphase_advise("{\"about\": \"scan\", \"count\": 5}", text, 9) == ANTIPHASE_OK);
   EXPECT(strlen(text) == 8);
-  REFUSED(antiphase_advise("{\"about\": \"gemm\", \"m\": 0, \"n\": 1, \"k\": 1}", text, sizeof text), ANTIPHASE_BAD_REQUEST, "m is 0");
+  REFUSED(antiphase_advise("{\"about\": \"gemm\", \"m\": 0, \"n\": 1, \"k\": 1}", text, sizeof text),
+          ANTIPHASE_BAD_REQUEST, "m is 0");
   REFUSED(antiphase_advise(NULL, text, sizeof text), ANTIPHASE_BAD_REQUEST, "null pointer");
-  REFUSED(antiphase_advise("{\"about\": \"scan\", \"count\": 5}", text, 0), ANTIPHASE_BAD_REQUEST, "text has no room");
+  REFUSED(antiphase_advise("{\"about\": \"scan\", \"count\": 5}", text, 0), ANTIPHASE_BAD_REQUEST,
+          "text has no room");
 }
 
 int main(void) {

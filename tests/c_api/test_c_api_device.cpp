@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// antiphase.h on a device, beside the C++ library in one program: products and scans of a GPU's memory, its pool and an allocator's memory.
+// antiphase.h on a device, beside the C++ library in one program: products and scans of a GPU's memory, its
+// pool and an allocator's memory.
 #include <antiphase.h>
 #include <gtest/gtest.h>
 
@@ -34,7 +35,8 @@ void expect_right_on(const context& where, int device, const char* policy) {
   for (int i = 0; i < m; ++i)
     for (int j = 0; j < n; ++j) {
       float sum = 0;
-      for (int p = 0; p < k; ++p) sum += a[static_cast<std::size_t>(i * k + p)] * b[static_cast<std::size_t>(p * n + j)];
+      for (int p = 0; p < k; ++p)
+        sum += a[static_cast<std::size_t>(i * k + p)] * b[static_cast<std::size_t>(p * n + j)];
       ASSERT_EQ(c[static_cast<std::size_t>(i * n + j)], sum) << i << ", " << j;
     }
 }
@@ -56,7 +58,8 @@ void take_back(void* user, void* memory, std::size_t, int, antiphase_stream on) 
 }
 
 void expect_all_of_it(const context& where, int device) {
-  for (const char* policy : {static_cast<const char*>(nullptr), "split"}) expect_right_on(where, device, policy);
+  for (const char* policy : {static_cast<const char*>(nullptr), "split"})
+    expect_right_on(where, device, policy);
   counted memory{&where.runs_on()};
   ASSERT_EQ(antiphase_set_allocator(lend, take_back, &memory), ANTIPHASE_OK);
   expect_right_on(where, device, "split");

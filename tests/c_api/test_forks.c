@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Children that are forked while other threads are inside calls of the library, their first ones among them, compute as their parents do.
+// Children that are forked while other threads are inside calls of the library, their first ones among them,
+// compute as their parents do.
 
 #define _POSIX_C_SOURCE 200809L
 #include <antiphase.h>
@@ -80,7 +81,8 @@ int main(void) {
   for (int i = 0; i < 30; ++i) {
     microseconds = 80 * i;
     const int status = forked(first_calls);
-    if (status != 0) return printf("a child forked during first calls, after %d us: status %#x\n", microseconds, status), 1;
+    if (status != 0)
+      return printf("a child forked during first calls, after %d us: status %#x\n", microseconds, status), 1;
   }
   for (int i = 0; i < 3; ++i) pthread_create(&others[i], NULL, compute, NULL);
   for (int i = 0; i < 30; ++i) {

@@ -10,7 +10,8 @@
     symbols           what the library shows, and which libraries it asks for
     stored_interface  antiphase.h against antiphase.abi, by abidiff: --store writes that file
     fortran           the module, its test and the example, by gfortran
-    loaded_behind_200, loaded_behind_all    by ctypes, behind --count copies of --neighbour: all of them, or until no fixed thread-local
+    loaded_behind_200, loaded_behind_all    by ctypes, behind --count copies of --neighbour: all of them, or
+                                            until no fixed thread-local
                       storage is left
 
 Exit status: 0 right, 1 wrong, 77 a program that this needs is not installed.
@@ -37,7 +38,13 @@ def need(program, package):
 
 
 def run(*command, **options):
-    done = subprocess.run([str(word) for word in command], text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, **options)
+    done = subprocess.run(
+        [str(word) for word in command],
+        text=True,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        **options,
+    )
     if done.returncode != 0:
         sys.exit(f"{' '.join(map(str, command))}\nreturned {done.returncode}:\n{done.stdout}")
     return done.stdout
@@ -56,33 +63,84 @@ def program(options, work):
     compiler = need(options.compiler, options.compiler)
     include = f"-I{options.root / 'include'}"
     major, minor, patch = map(int, options.version.split("."))
-    run(compiler, "-std=c11", "-O1", *STRICT[:3], "-Werror", f"-DANTIPHASE_EXPECTED_VERSION={10000 * major + 100 * minor + patch}", include,
-        options.root / "tests/c_api/test_c_api.c", "-o", work / "test", *linked_with(options.built), "-lm", "-pthread")
+    run(
+        compiler,
+        "-std=c11",
+        "-O1",
+        *STRICT[:3],
+        "-Werror",
+        f"-DANTIPHASE_EXPECTED_VERSION={10000 * major + 100 * minor + patch}",
+        include,
+        options.root / "tests/c_api/test_c_api.c",
+        "-o",
+        work / "test",
+        *linked_with(options.built),
+        "-lm",
+        "-pthread",
+    )
     print(run(work / "test"), end="")
-    run(compiler, "-std=c99", *STRICT, include, options.root / "examples/gemm.c", "-o", work / "example", *linked_with(options.built))
+    run(
+        compiler,
+        "-std=c99",
+        *STRICT,
+        include,
+        options.root / "examples/gemm.c",
+        "-o",
+        work / "example",
+        *linked_with(options.built),
+    )
     expect(run(work / "example"), "600\n", "the example's output")
 
 
 def forks(options, work):
-    run("gcc", "-std=c11", "-O1", *STRICT[:3], "-Werror", f"-I{options.root / 'include'}", options.root / "tests/c_api/test_forks.c",
-        "-o", work / "forks", *linked_with(options.built), "-pthread")
+    run(
+        "gcc",
+        "-std=c11",
+        "-O1",
+        *STRICT[:3],
+        "-Werror",
+        f"-I{options.root / 'include'}",
+        options.root / "tests/c_api/test_forks.c",
+        "-o",
+        work / "forks",
+        *linked_with(options.built),
+        "-pthread",
+    )
     expect(run(work / "forks"), "60 children compute\n", "what it says")
 
 
 def headers(options, work):
     source = work / "header.c"
-    source.write_text("#include <antiphase.h>\n#include <antiphase.h>\nextern size_t bytes(void);\nsize_t bytes(void) {\n"
-                      "  const antiphase_sgemm_args product = ANTIPHASE_SGEMM_ARGS_INIT;\n"
-                      "  const antiphase_scan_args scan = ANTIPHASE_SCAN_ARGS_INIT;\n"
-                      "  return product.size + scan.size;\n}\n")
+    source.write_text(
+        "#include <antiphase.h>\n#include <antiphase.h>\nextern size_t bytes(void);\nsize_t bytes(void) {\n"
+        "  const antiphase_sgemm_args product = ANTIPHASE_SGEMM_ARGS_INIT;\n"
+        "  const antiphase_scan_args scan = ANTIPHASE_SCAN_ARGS_INIT;\n"
+        "  return product.size + scan.size;\n}\n"
+    )
     # -Wpadded: no byte of the arguments is without a meaning.
-    for compiler, language, standards in (("gcc", "c", ("c99", "c11", "c17")), ("clang", "c", ("c99", "c17")),
-                                          ("g++", "c++", ("c++11", "c++20")), ("clang++", "c++", ("c++11", "c++20"))):
+    for compiler, language, standards in (
+        ("gcc", "c", ("c99", "c11", "c17")),
+        ("clang", "c", ("c99", "c17")),
+        ("g++", "c++", ("c++11", "c++20")),
+        ("clang++", "c++", ("c++11", "c++20")),
+    ):
         if shutil.which(compiler) is None:
             print(f"skipped: {compiler} is not installed")
             continue
         for standard in standards:
-            run(compiler, "-x", language, f"-std={standard}", *STRICT, "-Wpadded", f"-I{options.root / 'include'}", "-c", source, "-o", work / "header.o")
+            run(
+                compiler,
+                "-x",
+                language,
+                f"-std={standard}",
+                *STRICT,
+                "-Wpadded",
+                f"-I{options.root / 'include'}",
+                "-c",
+                source,
+                "-o",
+                work / "header.o",
+            )
 
 
 def symbols(options, _):
@@ -93,49 +151,112 @@ def symbols(options, _):
     if "TEXTREL" in dynamic:
         sys.exit("its code has to be changed to be loaded: some object is not position independent")
     if re.search(r"FLAGS.*STATIC_TLS", dynamic):
-        sys.exit("it asks for thread-local storage at a fixed place, which a program that runs may not have left")
-    shown = sorted(line.split()[-1] for line in run("nm", "--dynamic", "--defined-only", options.built).splitlines())
-    listed = [line for line in (options.root / "tests/c_api/symbols.txt").read_text().splitlines() if not line.startswith("#")]
+        sys.exit(
+            "it asks for thread-local storage at a fixed place, which a program that runs may not have left"
+        )
+    shown = sorted(
+        line.split()[-1] for line in run("nm", "--dynamic", "--defined-only", options.built).splitlines()
+    )
+    listed = [
+        line
+        for line in (options.root / "tests/c_api/symbols.txt").read_text().splitlines()
+        if not line.startswith("#")
+    ]
     expect(shown, ["ANTIPHASE_0", *listed], "symbols that it shows")
-    declared = sorted(re.findall(r"^ANTIPHASE_API [^;(]*?(\w+)\(", (options.root / "include/antiphase.h").read_text(), re.MULTILINE))
+    declared = sorted(
+        re.findall(
+            r"^ANTIPHASE_API [^;(]*?(\w+)\(", (options.root / "include/antiphase.h").read_text(), re.MULTILINE
+        )
+    )
     expect([f"{name}@@ANTIPHASE_0" for name in declared], listed, "functions that antiphase.h declares")
 
 
 def stored_interface(options, work):
-    """A library of empty functions has the interface of antiphase.h, and says in its debug information what the arguments are."""
+    """A library of empty functions has the interface of antiphase.h, and says in its debug information what
+    the arguments are."""
     stored = options.root / "tests/c_api/antiphase.abi"
     for name in ("abidw", "abidiff"):
         need(name, "abigail-tools")
     header = (options.root / "include/antiphase.h").read_text()
     declared = re.findall(r"^ANTIPHASE_API ([^;]*?\));", header, re.MULTILINE | re.DOTALL)
     # Parameters are unused and results missing: nobody calls these.
-    (work / "empty.c").write_text("#include <antiphase.h>\n#include <stdlib.h>\n" + "".join(f"{text} {{ abort(); }}\n" for text in declared))
-    run("gcc", "-g", "-gdwarf-4", "-shared", "-fPIC", f"-I{options.root / 'include'}", f"-Wl,--version-script={options.root / 'src/c_api/antiphase.map'}",
-        "-Wl,-soname,libantiphase.so.0", work / "empty.c", "-o", work / "libantiphase.so.0")
+    (work / "empty.c").write_text(
+        "#include <antiphase.h>\n#include <stdlib.h>\n"
+        + "".join(f"{text} {{ abort(); }}\n" for text in declared)
+    )
+    run(
+        "gcc",
+        "-g",
+        "-gdwarf-4",
+        "-shared",
+        "-fPIC",
+        f"-I{options.root / 'include'}",
+        f"-Wl,--version-script={options.root / 'src/c_api/antiphase.map'}",
+        "-Wl,-soname,libantiphase.so.0",
+        work / "empty.c",
+        "-o",
+        work / "libantiphase.so.0",
+    )
     if options.store:
-        run("abidw", "--no-corpus-path", "--no-comp-dir-path", "--no-show-locs", "--out-file", stored, work / "libantiphase.so.0")
+        run(
+            "abidw",
+            "--no-corpus-path",
+            "--no-comp-dir-path",
+            "--no-show-locs",
+            "--out-file",
+            stored,
+            work / "libantiphase.so.0",
+        )
         return
-    done = subprocess.run(["abidiff", str(stored), str(work / "libantiphase.so.0")], text=True, capture_output=True)
+    done = subprocess.run(
+        ["abidiff", str(stored), str(work / "libantiphase.so.0")], text=True, capture_output=True
+    )
     if done.returncode != 0:
-        sys.exit(f"antiphase.h is not what tests/c_api/antiphase.abi says:\n{done.stdout}{done.stderr}\nIf older programs go on working (functions "
-                 "and members at the end of arguments may come), store the new one: test_library.py stored_interface --store ...")
+        sys.exit(
+            f"antiphase.h is not what tests/c_api/antiphase.abi says:\n{done.stdout}{done.stderr}\nIf older programs go on working (functions "
+            "and members at the end of arguments may come), store the new one: test_library.py stored_interface --store ..."
+        )
 
 
 def fortran(options, work):
     compiler = need("gfortran", "gfortran")
     module = options.root / "bindings/fortran/antiphase.f90"
     for source, output in (("tests/c_api/test_fortran.f90", "0 faults\n"), ("examples/gemm.f90", "600.0\n")):
-        run(compiler, "-std=f2018", "-Wall", "-Wextra", "-pedantic", "-Wno-compare-reals", "-Werror", module, options.root / source, "-o", work / "program",
-            *linked_with(options.built), cwd=work)
+        run(
+            compiler,
+            "-std=f2018",
+            "-Wall",
+            "-Wextra",
+            "-pedantic",
+            "-Wno-compare-reals",
+            "-Werror",
+            module,
+            options.root / source,
+            "-o",
+            work / "program",
+            *linked_with(options.built),
+            cwd=work,
+        )
         expect(run(work / "program"), output, f"the output of {source}")
 
 
 class Arguments(ctypes.Structure):
     """The first members of antiphase_sgemm_args: what an older caller knows."""
-    _fields_ = [("size", ctypes.c_size_t), ("device", ctypes.c_int32), ("precision", ctypes.c_int32)] + [
-        (name, ctypes.c_int64) for name in "mnk"] + [
-        field for name in "abc" for field in ((name, ctypes.c_void_p), (f"{name}_row", ctypes.c_int64), (f"{name}_column", ctypes.c_int64))] + [
-        ("alpha", ctypes.c_float), ("beta", ctypes.c_float)]
+
+    _fields_ = (
+        [("size", ctypes.c_size_t), ("device", ctypes.c_int32), ("precision", ctypes.c_int32)]
+        + [(name, ctypes.c_int64) for name in "mnk"]
+        + [
+            field
+            for name in "abc"
+            for field in (
+                (name, ctypes.c_void_p),
+                (f"{name}_row", ctypes.c_int64),
+                (f"{name}_column", ctypes.c_int64),
+            )
+        ]
+        + [("alpha", ctypes.c_float), ("beta", ctypes.c_float)]
+    )
 
 
 def expect_a_product(library):
@@ -145,12 +266,15 @@ def expect_a_product(library):
     b = (ctypes.c_float * (k * n))(*[(i * 104729 % 103 - 51) / 8 for i in range(k * n)])
     c = (ctypes.c_float * (m * n))(*[float("nan")] * (m * n))
     address = ctypes.addressof
-    arguments = Arguments(ctypes.sizeof(Arguments), -1, 0, m, n, k, address(a), 0, 0, address(b), 0, 0, address(c), 0, 0, 1, 0)
+    arguments = Arguments(
+        ctypes.sizeof(Arguments), -1, 0, m, n, k, address(a), 0, 0, address(b), 0, 0, address(c), 0, 0, 1, 0
+    )
     if library.antiphase_sgemm(ctypes.byref(arguments), None) != 0:
         sys.exit(library.antiphase_last_message().decode())
     for i in range(m):
         for j in range(n):
-            expect(c[i * n + j], sum(a[i * k + p] * b[p * n + j] for p in range(k)), f"output {i}, {j}")  # exact in FP32
+            # exact in FP32
+            expect(c[i * n + j], sum(a[i * k + p] * b[p * n + j] for p in range(k)), f"output {i}, {j}")
     arguments.m = -1
     expect(library.antiphase_sgemm(ctypes.byref(arguments), None), 1, "the status of a bad request")
     if b"extents must not be negative" not in library.antiphase_last_message():
@@ -183,8 +307,17 @@ def main():
     parser.add_argument("--count", type=int)
     parser.add_argument("--store", action="store_true")
     options = parser.parse_args()
-    what = {"program_gcc": program, "program_clang": program, "forks": forks, "headers": headers, "symbols": symbols,
-            "stored_interface": stored_interface, "fortran": fortran, "loaded_behind_200": loaded_behind, "loaded_behind_all": loaded_behind}[options.what]
+    what = {
+        "program_gcc": program,
+        "program_clang": program,
+        "forks": forks,
+        "headers": headers,
+        "symbols": symbols,
+        "stored_interface": stored_interface,
+        "fortran": fortran,
+        "loaded_behind_200": loaded_behind,
+        "loaded_behind_all": loaded_behind,
+    }[options.what]
     with tempfile.TemporaryDirectory() as folder:
         what(options, pathlib.Path(folder))
 

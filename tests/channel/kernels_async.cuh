@@ -8,7 +8,8 @@ inline namespace AP_TARGET {
 
 std::vector<ring_case> async_rings() {
   return []<int... N>(std::integer_sequence<int, N...>) {
-    return std::vector<ring_case>{{N + 1, kernel_of<copies_through<N + 1, async_copies<N + 1>>>("async-copies")}...};
+    return std::vector<ring_case>{
+        {N + 1, kernel_of<copies_through<N + 1, async_copies<N + 1>>>("async-copies")}...};
   }
   (std::make_integer_sequence<int, 8>{});
 }

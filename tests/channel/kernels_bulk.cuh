@@ -10,7 +10,9 @@ inline namespace AP_TARGET {
 using examples::bulk_copy_policy;
 using examples::store_by;
 
-template <bulk_copy_policy P> bulk_copy_case case_of(const char* name) { return {P, kernel_of<examples::bulk_copy<P>>(name)}; }
+template <bulk_copy_policy P> bulk_copy_case case_of(const char* name) {
+  return {P, kernel_of<examples::bulk_copy<P>>(name)};
+}
 
 std::vector<bulk_copy_case> bulk_copies() {
   return {case_of<bulk_copy_policy{1, 1, 64}>("bulk-copy-1"),

@@ -8,7 +8,16 @@
 namespace antiphase::test {
 inline namespace AP_TARGET {
 
-enum class broken { nothing, no_wait, one_group_short, no_barrier, no_release, no_commit, next_slot, wait_after_barrier };
+enum class broken {
+  nothing,
+  no_wait,
+  one_group_short,
+  no_barrier,
+  no_release,
+  no_commit,
+  next_slot,
+  wait_after_barrier
+};
 
 template <int N, broken B> struct broken_async_copies {
   static constexpr int stages = N, groups_left = (N > 2 ? N - 2 : 0) + (B == broken::one_group_short ? 1 : 0);
@@ -68,11 +77,13 @@ template <int N, slip S> struct bulk_ring {
 
   AP_DEV static void load(storage& s, const params& p) {
     constexpr int size = ring_threads * 4;
-    constexpr int announced = size + (S == slip::bytes_too_few ? -16 : 0) + (S == slip::bytes_too_many ? 16 : 0);
+    constexpr int announced =
+        size + (S == slip::bytes_too_few ? -16 : 0) + (S == slip::bytes_too_many ? 16 : 0);
     cursor<N> at;
     if constexpr (S == slip::loader_starts_in_the_other_round) at.parity = 1;
     for (int unit = 0; unit < units; ++unit, ++at) {
-      if constexpr (S != slip::loader_takes_without_acquire && S != slip::commit_before_acquire) s.ring.acquire(at);
+      if constexpr (S != slip::loader_takes_without_acquire && S != slip::commit_before_acquire)
+        s.ring.acquire(at);
       if constexpr (S == slip::commit_before_acquire) s.ring.commit(at, full, bytes{announced});
       if constexpr (S == slip::commit_before_acquire) s.ring.acquire(at);
       bulk_load(s.word[at.index], p.in + unit * ring_threads, size, s.ring.barrier[full][at.index]);

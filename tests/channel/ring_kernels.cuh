@@ -11,7 +11,8 @@ inline namespace AP_TARGET {
 
 template <int N> struct ring_slots { std::uint32_t word[N][ring_threads]; };
 
-// Which slot of the storage is loaded and which is used, for the slot that the pipeline says. Mutants have others.
+// Which slot of the storage is loaded and which is used, for the slot that the pipeline says. Mutants have
+// others.
 struct as_it_says {
   AP_FN static constexpr int loaded(int slot) { return slot; }
   AP_FN static constexpr int used(int slot) { return slot; }
@@ -32,7 +33,10 @@ template <int N, class Ring, class Slot = as_it_says> struct copies_through {
     for (int run = 0; run < runs; ++run) {
       const int steps = run_length(run);
       line.run(
-          steps, [&](int i, int slot) { copy_async<4>(&s.word[Slot::loaded(slot)][t], p.in + (first + i) * threads + t, 4); },
+          steps,
+          [&](int i, int slot) {
+            copy_async<4>(&s.word[Slot::loaded(slot)][t], p.in + (first + i) * threads + t, 4);
+          },
           [&](int i, int slot) { sum = folded(sum, s.word[Slot::used(slot)][word_used(t, first + i)]); });
       first += steps;
       block_barrier();  // the next run loads at once

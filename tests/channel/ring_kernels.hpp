@@ -8,8 +8,8 @@
 
 namespace antiphase::test {
 
-// A block of ring_threads threads passes units of as many words through shared memory. Each thread loads one word of each unit and uses one
-// that another thread loaded.
+// A block of ring_threads threads passes units of as many words through shared memory. Each thread loads one
+// word of each unit and uses one that another thread loaded.
 constexpr int ring_threads = 64;
 struct ring_params {
   const std::uint32_t* in;
@@ -24,12 +24,15 @@ AP_FN constexpr int run_length(int run) {
 constexpr int all_units = 34;
 
 AP_FN constexpr int word_used(int thread, int unit) { return (thread * 5 + unit * 3 + 32) % ring_threads; }
-AP_FN constexpr std::uint32_t folded(std::uint32_t before, std::uint32_t word) { return before * 31 + word + 1; }
+AP_FN constexpr std::uint32_t folded(std::uint32_t before, std::uint32_t word) {
+  return before * 31 + word + 1;
+}
 
 inline std::uint32_t ring_input(int i) { return static_cast<std::uint32_t>(i) * 40503u + 77u; }
 inline std::uint32_t expected_of_ring(int thread, int units) {
   std::uint32_t sum = 0;
-  for (int unit = 0; unit < units; ++unit) sum = folded(sum, ring_input(unit * ring_threads + word_used(thread, unit)));
+  for (int unit = 0; unit < units; ++unit)
+    sum = folded(sum, ring_input(unit * ring_threads + word_used(thread, unit)));
   return sum;
 }
 

@@ -37,7 +37,8 @@ void run(const context& where, const bulk_copy_case& c, std::int64_t size, unsig
   where.runs_on().synchronize(nullptr);
   const auto result = to.to_host();
   for (std::size_t i = 0; i < result.size(); ++i)
-    ASSERT_EQ(result[i], i < n ? examples::transformed(input[i], static_cast<std::int64_t>(i)) : untouched) << "at " << i;
+    ASSERT_EQ(result[i], i < n ? examples::transformed(input[i], static_cast<std::int64_t>(i)) : untouched)
+        << "at " << i;
 }
 
 std::vector<std::int64_t> sizes_around(int tile) {
@@ -49,7 +50,8 @@ TEST_P(bulk_copy, is_exact_on_the_cpu_executor) {
   const bulk_copy_case c = cpu::bulk_copies()[GetParam()];
   for (const landing copies : {landing::early, landing::late, landing::mixed})
     for (unsigned seed = 1; seed <= 4; ++seed) {
-      const context where(make_cpu_executor({.seed = seed, .copies = copies, .workers = 1 + static_cast<int>(seed % 2)}));
+      const context where(
+          make_cpu_executor({.seed = seed, .copies = copies, .workers = 1 + static_cast<int>(seed % 2)}));
       SCOPED_TRACE("landing " + std::to_string(static_cast<int>(copies)) + ", seed " + std::to_string(seed));
       for (const std::int64_t size : sizes_around(c.how.tile))
         for (unsigned blocks : {1u, 3u}) run(where, c, size, blocks);
@@ -61,7 +63,8 @@ TEST_P(bulk_copy, Cuda_is_exact) {
   std::string why;
   const auto devices = cuda_devices(&why);
   if (devices.empty()) GTEST_SKIP() << "no GPU to test on: " << why;
-  if (devices.front().major < 9) GTEST_SKIP() << devices.front().name << " has no bulk copies: they need compute capability 9.0";
+  if (devices.front().major < 9)
+    GTEST_SKIP() << devices.front().name << " has no bulk copies: they need compute capability 9.0";
   const context where(make_cuda_executor());
   const bulk_copy_case c = cuda::bulk_copies()[GetParam()];
   for (const std::int64_t size : sizes_around(c.how.tile))

@@ -34,10 +34,12 @@ template <int N, slip S> mutant<> bulk(const char* name, outcome early, outcome 
 template <int N> void add_rings(std::vector<mutant<>>& all) {
   using enum outcome;
   all.push_back(async<N, broken::nothing>("nothing", right, right));
-  all.push_back(async<N, broken::no_wait>("no_wait", right, wrong_numbers));  // a copy that has landed needs no wait
+  // a copy that has landed needs no wait
+  all.push_back(async<N, broken::no_wait>("no_wait", right, wrong_numbers));
   all.push_back(async<N, broken::one_group_short>("one_group_short", right, wrong_numbers));
   all.push_back(async<N, broken::no_barrier>("no_barrier", wrong_numbers, wrong_numbers));
-  all.push_back(async<N, broken::no_release>("no_release", N == 1 ? wrong_numbers : right, N == 1 ? wrong_numbers : right));
+  all.push_back(async<N, broken::no_release>("no_release", N == 1 ? wrong_numbers : right,
+                                             N == 1 ? wrong_numbers : right));
   all.push_back(staged<N, broken::nothing>("nothing", right));
   all.push_back(staged<N, broken::no_barrier>("no_barrier", wrong_numbers));
   all.push_back(staged<N, broken::no_release>("no_release", N == 1 ? wrong_numbers : right));
@@ -45,20 +47,27 @@ template <int N> void add_rings(std::vector<mutant<>>& all) {
 template <int N> void add_bulk_rings(std::vector<mutant<>>& all) {
   using enum outcome;
   all.push_back(bulk<N, slip::nothing>("nothing", right, right));
-  all.push_back(bulk<N, slip::loader_takes_without_acquire>("loader_takes_without_acquire", reported, reported));
+  all.push_back(
+      bulk<N, slip::loader_takes_without_acquire>("loader_takes_without_acquire", reported, reported));
   all.push_back(bulk<N, slip::loader_starts_in_the_other_round>(
       "loader_starts_in_the_other_round", reported, reported,
       "thread 0 waiting for parity 0 of an mbarrier with 2 of 2 arrivals and 0 bytes missing"));
   all.push_back(bulk<N, slip::computer_does_not_wait>("computer_does_not_wait", caught, reported));
-  all.push_back(bulk<N, slip::computer_starts_in_the_other_round>("computer_starts_in_the_other_round", reported, reported));
-  all.push_back(bulk<N, slip::release_before_compute>("release_before_compute", wrong_numbers, right));  // only a landed copy overwrites
-  all.push_back(bulk<N, slip::release_without_the_warp>("release_without_the_warp", reported, right, "cannot go on"));
-  all.push_back(bulk<N, slip::release_forgotten>("release_forgotten", reported, reported,
-                                                 "thread 0 waiting for parity 0 of an mbarrier with 2 of 2 arrivals and 0 bytes missing"));
+  all.push_back(bulk<N, slip::computer_starts_in_the_other_round>("computer_starts_in_the_other_round",
+                                                                  reported, reported));
+  // only a landed copy overwrites
+  all.push_back(bulk<N, slip::release_before_compute>("release_before_compute", wrong_numbers, right));
   all.push_back(
-      bulk<N, slip::commit_before_acquire>("commit_before_acquire", right, reported, "one arrival more than the mbarrier's 1 parties"));
-  all.push_back(bulk<N, slip::bytes_too_few>("bytes_too_few", reported, reported, "0 of 1 arrivals and -16 bytes missing"));
-  all.push_back(bulk<N, slip::bytes_too_many>("bytes_too_many", reported, reported, "0 of 1 arrivals and 16 bytes missing"));
+      bulk<N, slip::release_without_the_warp>("release_without_the_warp", reported, right, "cannot go on"));
+  all.push_back(bulk<N, slip::release_forgotten>(
+      "release_forgotten", reported, reported,
+      "thread 0 waiting for parity 0 of an mbarrier with 2 of 2 arrivals and 0 bytes missing"));
+  all.push_back(bulk<N, slip::commit_before_acquire>("commit_before_acquire", right, reported,
+                                                     "one arrival more than the mbarrier's 1 parties"));
+  all.push_back(bulk<N, slip::bytes_too_few>("bytes_too_few", reported, reported,
+                                             "0 of 1 arrivals and -16 bytes missing"));
+  all.push_back(bulk<N, slip::bytes_too_many>("bytes_too_many", reported, reported,
+                                              "0 of 1 arrivals and 16 bytes missing"));
 }
 std::vector<mutant<>> mutants() {
   std::vector<mutant<>> all;
@@ -88,7 +97,8 @@ bool is_right(const mutant<>& m, landing copies, unsigned seed) {
 
 class mutants_of_rings : public testing::TestWithParam<mutant<>> {};
 TEST_P(mutants_of_rings, are_caught) {
-  expect_outcomes(GetParam(), 10, [&](landing copies, unsigned seed) { return is_right(GetParam(), copies, seed); });
+  expect_outcomes(GetParam(), 10,
+                  [&](landing copies, unsigned seed) { return is_right(GetParam(), copies, seed); });
 }
 INSTANTIATE_TEST_SUITE_P(all, mutants_of_rings, testing::ValuesIn(mutants()), name_of<as_its_test_says>);
 

@@ -55,7 +55,8 @@ void run_on_gpu(const std::vector<ring_case>& list, int compute_capability) {
   if (devices.empty()) GTEST_SKIP() << "no GPU to test on: " << why;
   const device_limits& gpu = devices.front();
   if (gpu.major * 10 + gpu.minor < compute_capability)
-    GTEST_SKIP() << gpu.name << " is too old: this test needs compute capability " << compute_capability / 10.0;
+    GTEST_SKIP() << gpu.name << " is too old: this test needs compute capability "
+                 << compute_capability / 10.0;
   const context where(make_cuda_executor());
   for (const ring_case& c : list) run(where, c);
 }

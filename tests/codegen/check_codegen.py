@@ -2,24 +2,25 @@
 # SPDX-License-Identifier: Apache-2.0
 """Checks what the GPU compiler made of the ladder's kernels.
 
-    check_codegen.py resources (--objects FILE... --cuobjdump TOOL | --source FILE.cu --nvcc TOOL --include DIR...)
-    check_codegen.py packets --objects FILE... --cuobjdump TOOL
-    check_codegen.py product --objects FILE... --cuobjdump TOOL
-    check_codegen.py narrow --objects FILE... --cuobjdump TOOL
-    check_codegen.py vector --objects FILE... --cuobjdump TOOL
-    check_codegen.py memory --objects FILE... --cuobjdump TOOL
-    check_codegen.py rows --objects FILE... --cuobjdump TOOL
-    check_codegen.py reads --objects FILE... --cuobjdump TOOL
+    check_codegen.py resources (--objects FILE... --cuobjdump TOOL | --source FILE.cu --nvcc TOOL --include
+    DIR...) check_codegen.py packets --objects FILE... --cuobjdump TOOL check_codegen.py product --objects
+    FILE... --cuobjdump TOOL check_codegen.py narrow --objects FILE... --cuobjdump TOOL check_codegen.py
+    vector --objects FILE... --cuobjdump TOOL check_codegen.py memory --objects FILE... --cuobjdump TOOL
+    check_codegen.py rows --objects FILE... --cuobjdump TOOL check_codegen.py reads --objects FILE...
+    --cuobjdump TOOL
 
-resources: no stack frame, nothing spilled, and registers as expected. They are read from object files, or, without cuobjdump, from the
-report of a compilation. packets: kernels whose policy copies 16 bytes at a time do so (LDGSTS.128), and read and write 16 bytes at a time
-(LDS.128, STG.128); no other kernel copies packets. product: the main loop of the split product is short, touches no local memory (hardly any, if it
-splits A itself) and waits for the Tensor Cores once; the epilogue stores pairs (STG.64); what the rest keeps in local memory is little. narrow: the main
-loop of products of TF32 parts is short, works out places for the whole warp, reads a long operand along k by matrices, and touches no local memory. vector: a matrix
-times a vector asks for all elements of a turn before it uses the first. memory: kernels on Tensor Cores whose loops are
-full of registers keep nothing in local memory, or, of split operands, no more than recomputation may. rows: of operands whose rows begin anywhere,
-warps copy eight rows in few instructions; and outputs on their way through shared memory are read together before the first is stored, not one by one.
-reads: lanes that read operands straight into registers wait for none of them before all are asked for.
+resources: no stack frame, nothing spilled, and registers as expected. They are read from object files, or,
+without cuobjdump, from the report of a compilation. packets: kernels whose policy copies 16 bytes at a time
+do so (LDGSTS.128), and read and write 16 bytes at a time (LDS.128, STG.128); no other kernel copies packets.
+product: the main loop of the split product is short, touches no local memory (hardly any, if it splits A
+itself) and waits for the Tensor Cores once; the epilogue stores pairs (STG.64); what the rest keeps in local
+memory is little. narrow: the main loop of products of TF32 parts is short, works out places for the whole
+warp, reads a long operand along k by matrices, and touches no local memory. vector: a matrix times a vector
+asks for all elements of a turn before it uses the first. memory: kernels on Tensor Cores whose loops are full
+of registers keep nothing in local memory, or, of split operands, no more than recomputation may. rows: of
+operands whose rows begin anywhere, warps copy eight rows in few instructions; and outputs on their way
+through shared memory are read together before the first is stored, not one by one. reads: lanes that read
+operands straight into registers wait for none of them before all are asked for.
 
 Exit status: 0 as expected, 1 not, 2 usage, 77 nothing to check here.
 """
@@ -48,14 +49,20 @@ class Kernel:
     def __init__(self, name):
         self.name = name.replace("antiphase::", "")
         self.registers = self.memory = None  # memory: bytes of stack and local memory per thread
-        shape = re.search(r"policy\{gemms::extent2\{(\d+), (\d+)\}, \d+, gemms::extent2\{(\d+), (\d+)\}", self.name)
+        shape = re.search(
+            r"policy\{gemms::extent2\{(\d+), (\d+)\}, \d+, gemms::extent2\{(\d+), (\d+)\}", self.name
+        )
         self.tiled = shape is not None
         self.outputs = int(shape[3]) * int(shape[4]) if shape else 1
         self.threads = int(shape[1]) * int(shape[2]) // self.outputs if shape else 1024
-        operands = re.findall(r"operand_policy\{\(gemms::layout\)(\d), \d+, (\d+), \(gemms::contiguous\)(\d)", self.short())
+        operands = re.findall(
+            r"operand_policy\{\(gemms::layout\)(\d), \d+, (\d+), \(gemms::contiguous\)(\d)", self.short()
+        )
         self.copy_widths = [int(width) for _, width, _ in operands]
         # What is contiguous along k and is to lie k-major is transposed in registers on its way.
-        self.copies_packets = any(width == "4" and (order, along) != ("1", "1") for order, width, along in operands)
+        self.copies_packets = any(
+            width == "4" and (order, along) != ("1", "1") for order, width, along in operands
+        )
         unrolled = re.search(r"\(shared_kind\)\d, \d+, (\d+)", self.short())
         self.one_block = unrolled is not None and int(unrolled[1]) > 0
         self.loads = "(gemms::parts)2" not in self.short()
@@ -65,11 +72,14 @@ class Kernel:
         return self.name.split(">(")[0].removeprefix("void cuda::run_kernel<").strip("> ")
 
     def most_registers(self):
-        """Blocks of 1024 threads leave a thread 64 registers. Kernels that copy packets keep 512 threads of a multiprocessor resident; the
-        others with several outputs per thread also hold the addresses of single floats, the smaller their block the more of them. Kernels with
-        code for a part of their tile (strict) have a multiprocessor to themselves."""
+        """Blocks of 1024 threads leave a thread 64 registers. Kernels that copy packets keep 512 threads of a
+        multiprocessor resident; the others with several outputs per thread also hold the addresses of single
+        floats, the smaller their block the more of them. Kernels with code for a part of their tile (strict)
+        have a multiprocessor to themselves."""
         if "dots_vector" in self.name:  # so many blocks of 256 threads along k, one of 512 across
-            return {"false, 1": 64, "false, 2": 80, "true, 4": 128}[re.search(r"dots_vector<(\w+, \d)", self.name)[1]]
+            return {"false, 1": 64, "false, 2": 80, "true, 4": 128}[
+                re.search(r"dots_vector<(\w+, \d)", self.name)[1]
+            ]
         if "short_product" in self.name:  # four blocks of 128 threads
             return 128
         if "dots_by_lanes" in self.name:  # five blocks of 128 threads; for operands across k one of 1024
@@ -92,13 +102,15 @@ class Kernel:
 
 
 def demangled(names):
-    return subprocess.run(["c++filt"], input="\n".join(names), capture_output=True, text=True, check=True).stdout.split("\n")
+    return subprocess.run(
+        ["c++filt"], input="\n".join(names), capture_output=True, text=True, check=True
+    ).stdout.split("\n")
 
 
 def kernels_of(reports):
     """From (mangled name, registers, bytes of memory)."""
     reports = [r for r in reports if "run_kernel" in r[0]]
-    kernels = [Kernel(name) for name in demangled([r[0] for r in reports])][:len(reports)]
+    kernels = [Kernel(name) for name in demangled([r[0] for r in reports])][: len(reports)]
     for kernel, (_, kernel.registers, kernel.memory) in zip(kernels, reports):
         pass
     return kernels
@@ -113,11 +125,28 @@ def resources_in_object(cuobjdump, path):
 def resources_of_compilation(nvcc, includes, source):
     with tempfile.TemporaryDirectory() as folder:
         code = ARCHITECTURE.removeprefix("sm_")
-        text = output_of(nvcc, "-cubin", "-o", f"{folder}/out.cubin", f"-gencode=arch=compute_{code},code={ARCHITECTURE}", "-std=c++20", "-O3",
-                         "-DNDEBUG", "--expt-relaxed-constexpr", "-Xptxas=-v", *[f"-I{folder}" for folder in includes], source)
-    found = re.findall(r"Function properties for (\S+)\s+(\d+) bytes stack frame, (\d+) bytes spill stores, (\d+) bytes spill loads\s+"
-                       r"ptxas info\s*: Used (\d+) registers", text)
-    return kernels_of([(name, int(reg), int(stack) + int(stores) + int(loads)) for name, stack, stores, loads, reg in found])
+        text = output_of(
+            nvcc,
+            "-cubin",
+            "-o",
+            f"{folder}/out.cubin",
+            f"-gencode=arch=compute_{code},code={ARCHITECTURE}",
+            "-std=c++20",
+            "-O3",
+            "-DNDEBUG",
+            "--expt-relaxed-constexpr",
+            "-Xptxas=-v",
+            *[f"-I{folder}" for folder in includes],
+            source,
+        )
+    found = re.findall(
+        r"Function properties for (\S+)\s+(\d+) bytes stack frame, (\d+) bytes spill stores, (\d+) bytes spill loads\s+"
+        r"ptxas info\s*: Used (\d+) registers",
+        text,
+    )
+    return kernels_of(
+        [(name, int(reg), int(stack) + int(stores) + int(loads)) for name, stack, stores, loads, reg in found]
+    )
 
 
 def disassembles(cuobjdump):
@@ -128,16 +157,24 @@ def disassembles(cuobjdump):
 
 def code_in_object(cuobjdump, path):
     """(kernel, its instructions)"""
-    parts = re.split(r"^\s*Function : (\S+)\n", output_of(cuobjdump, "-arch", ARCHITECTURE, "-sass", path), flags=re.MULTILINE)
+    parts = re.split(
+        r"^\s*Function : (\S+)\n",
+        output_of(cuobjdump, "-arch", ARCHITECTURE, "-sass", path),
+        flags=re.MULTILINE,
+    )
     pairs = [(name, code) for name, code in zip(parts[1::2], parts[2::2]) if "run_kernel" in name]
-    return list(zip([Kernel(name) for name in demangled([name for name, _ in pairs])], [code for _, code in pairs]))
+    return list(
+        zip([Kernel(name) for name in demangled([name for name, _ in pairs])], [code for _, code in pairs])
+    )
 
 
 def missing_packets(kernel, code):
     in_packets = kernel.loads and 4 in kernel.copy_widths
-    for wanted, pattern, what in ((in_packets and kernel.copies_packets, r"\bLDGSTS\S*\.128\b", "16-byte asynchronous copies"),
-                                  (in_packets, r"\bLDS\S*\.128\b", "16-byte reads from shared memory"),
-                                  (in_packets, r"\bSTG\S*\.128\b", "16-byte writes of C")):
+    for wanted, pattern, what in (
+        (in_packets and kernel.copies_packets, r"\bLDGSTS\S*\.128\b", "16-byte asynchronous copies"),
+        (in_packets, r"\bLDS\S*\.128\b", "16-byte reads from shared memory"),
+        (in_packets, r"\bSTG\S*\.128\b", "16-byte writes of C"),
+    ):
         found = re.search(pattern, code) is not None
         if wanted and not found:
             yield f"no {what}"
@@ -151,34 +188,46 @@ TAIL_MEMORY = 16  # bytes of local memory that recomputation, which hardly ever 
 
 def instructions(code):
     """(address, instruction)"""
-    return [(int(address, 16), text) for address, text in re.findall(r"^\s+/\*([0-9a-f]+)\*/\s+(.*?)\s*;", code, flags=re.MULTILINE)]
+    return [
+        (int(address, 16), text)
+        for address, text in re.findall(r"^\s+/\*([0-9a-f]+)\*/\s+(.*?)\s*;", code, flags=re.MULTILINE)
+    ]
 
 
 def loops_of(lines):
     """The first and the last instruction of each jump back, by their places in `lines`."""
     places = {address: i for i, (address, _) in enumerate(lines)}
-    jumps = [(places[int(target, 16)], i) for i, (_, text) in enumerate(lines) for target in re.findall(r"BRA 0x([0-9a-f]+)", text)
-             if int(target, 16) in places]
+    jumps = [
+        (places[int(target, 16)], i)
+        for i, (_, text) in enumerate(lines)
+        for target in re.findall(r"BRA 0x([0-9a-f]+)", text)
+        if int(target, 16) in places
+    ]
     return [(first, last) for first, last in jumps if first < last]
 
 
 def main_loop(code, multiplies):
-    """Of a kernel on Tensor Cores: the shortest loop around its so many instructions of theirs; all of the code; what is wrong instead."""
+    """Of a kernel on Tensor Cores: the shortest loop around its so many instructions of theirs; all of the
+    code; what is wrong instead."""
     lines = instructions(code)
     found = [i for i, (_, text) in enumerate(lines) if "HGMMA" in text]
     if len(found) != multiplies:
         return [], lines, f"{len(found)} Tensor Core instructions, expected the {multiplies} of one chunk"
     around = [loop for loop in loops_of(lines) if loop[0] < found[0] and loop[1] > found[-1]]
     first, last = min(around, key=lambda loop: loop[1] - loop[0])
-    return [text for _, text in lines[first:last + 1]], lines, None
+    return [text for _, text in lines[first : last + 1]], lines, None
 
 
 def of_opcode(loop, names):
     return sum(re.search(rf"\b({names})\b", text) is not None for text in loop)
 
 
-NARROW_LOOP = 400  # instructions at most: 24 of the Tensor Cores, 128 + 48 to split and to look at elements, 64 additions, places, waits
-READ_ONE_BY_ONE = 75  # more, where the long operand lies across k, and again where threads copy: 32 reads instead of 8, and as many to count nonzeros
+# instructions at most: 24 of the Tensor Cores, 128 + 48 to split and to look at elements, 64 additions,
+# places, waits
+NARROW_LOOP = 400
+# more, where the long operand lies across k, and again where threads copy: 32 reads instead of 8, and as many
+# to count nonzeros
+READ_ONE_BY_ONE = 75
 TO_UNIFORM = 8  # registers at most that are made the whole warp's: each place in shared memory took two, for 24 instructions of Tensor Cores
 
 
@@ -205,13 +254,21 @@ LOADS_ACROSS = 60  # instructions at most, from the first load of two groups of 
 
 
 def vector_faults(kernel, code):
-    """What a thread asks for at a time has to be asked for before it uses the first, or memory is idle: a matrix of 64 MB took 20.7 us instead of 17.1
-    where the last three of twelve loads came behind the first multiplications. Looked at are loops whose loads are all of 16 bytes."""
+    """What a thread asks for at a time has to be asked for before it uses the first, or memory is idle: a
+    matrix of 64 MB took 20.7 us instead of 17.1 where the last three of twelve loads came behind the first
+    multiplications. Looked at are loops whose loads are all of 16 bytes.
+    """
     across, rows = re.search(r"dots_vector<(\w+), (\d)", kernel.name).groups()
     lines = instructions(code)
-    loops = [[text for _, text in lines[first:last + 1]] for first, last in loops_of(lines)]
-    loops = [loop for loop in loops if of_opcode(loop, r"LDG\.E\.128") and not any(re.search(r"\bLDG\.E R", text) for text in loop)]
-    wanted, loads = (1, 10) if across == "true" else (4, 4 * int(rows) + 4)  # a loop for each number of slots; 4 groups, and the vector's
+    loops = [[text for _, text in lines[first : last + 1]] for first, last in loops_of(lines)]
+    loops = [
+        loop
+        for loop in loops
+        if of_opcode(loop, r"LDG\.E\.128") and not any(re.search(r"\bLDG\.E R", text) for text in loop)
+    ]
+    wanted, loads = (
+        (1, 10) if across == "true" else (4, 4 * int(rows) + 4)
+    )  # a loop for each number of slots; 4 groups, and the vector's
     if len(loops) != wanted:
         yield f"{len(loops)} loops that load 16 bytes at a time, expected {wanted}"
     for loop in loops:
@@ -254,21 +311,33 @@ def memory_faults(kernel):
         yield f"{kernel.memory} bytes of stack and local memory per thread, expected at most {most}"
 
 
-EIGHT_COPIES = 44  # instructions at most, from the first copy of four bytes to the eighth: places and addresses, a few each
+# instructions at most, from the first copy of four bytes to the eighth: places and addresses, a few each
+EIGHT_COPIES = 44
 READ_AND_STORED = 3  # outputs at most, one after the other: what is seldom stored has no registers to wait in
 
 
 def row_faults(code):
-    """A store may go to shared memory as far as the compiler knows, so it does not move the next read before it."""
+    """A store may go to shared memory as far as the compiler knows, so it does not move the next read before
+    it."""
     lines = [text for _, text in instructions(code)]
     copies = [i for i, text in enumerate(lines) if re.search(r"\bLDGSTS\.E \[", text)]
     for first, last in zip(copies[::8], copies[7::8]):
         if last - first >= EIGHT_COPIES:
             yield f"{last - first + 1} instructions for eight copies of 4 bytes, expected at most {EIGHT_COPIES}"
-    accesses = [found[1] for found in (re.search(r"\b(LDS|ST|STG|STS|LD|LDG)\b(?! RZ)", text) for text in lines) if found]
+    accesses = [
+        found[1]
+        for found in (re.search(r"\b(LDS|ST|STG|STS|LD|LDG)\b(?! RZ)", text) for text in lines)
+        if found
+    ]
     pairs = most = 0
     for before, now in zip(accesses, accesses[1:]):
-        pairs = pairs + 1 if before == "LDS" and now in ("ST", "STG") else pairs if before in ("ST", "STG") and now == "LDS" else 0
+        pairs = (
+            pairs + 1
+            if before == "LDS" and now in ("ST", "STG")
+            else pairs
+            if before in ("ST", "STG") and now == "LDS"
+            else 0
+        )
         most = max(most, pairs)
     if most > READ_AND_STORED:
         yield f"{most} outputs are read from shared memory and stored one after the other, expected at most {READ_AND_STORED}"
@@ -278,13 +347,17 @@ READ_TOGETHER = 3  # reads of two floats, or more, make a branch of them
 
 
 def read_faults(kernel, code):
-    """What a lane reads must not be used in the branch that reads it: if the ways in which an operand may lie move what they have read to the same
-    registers, each read is waited for before the other operand's are asked for, and a round over k takes up to 1.7 times as long. Kernels that
-    know one way only read both operands before they use either."""
+    """What a lane reads must not be used in the branch that reads it: if the ways in which an operand may lie
+    move what they have read to the same registers, each read is waited for before the other operand's are
+    asked for, and a round over k takes up to 1.7 times as long. Kernels that know one way only read both
+    operands before they use either."""
     one_way = "stream_kept" in kernel.name
     lines = instructions(code)
-    targets = {int(target, 16) for _, text in lines for target in re.findall(r"\bBRA\b.*?0x([0-9a-f]+)", text)}
-    branches, waiting, reads, used = 0, set(), 0, []  # registers that this branch has read; how many reads came before each use
+    targets = {
+        int(target, 16) for _, text in lines for target in re.findall(r"\bBRA\b.*?0x([0-9a-f]+)", text)
+    }
+    # registers that this branch has read; how many reads came before each use
+    branches, waiting, reads, used = 0, set(), 0, []
     for address, text in [*lines, (0, "EXIT")]:
         opcode, _, operands = re.sub(r"^@!?U?P\w+ ", "", text).partition(" ")
         if address in targets or opcode.startswith(("BRA", "EXIT", "BAR")):
@@ -296,7 +369,9 @@ def read_faults(kernel, code):
         if found := re.match(r"R(\d+), desc", operands) if opcode.startswith("LDG.E.64") else None:
             waiting |= {int(found[1]), int(found[1]) + 1}
             reads += 1
-        elif any(int(register) in waiting for register in re.findall(r"\bR(\d+)\b", operands.partition(",")[2])):
+        elif any(
+            int(register) in waiting for register in re.findall(r"\bR(\d+)\b", operands.partition(",")[2])
+        ):
             used.append(reads)
     if branches == 0:
         yield "no branch was found that reads by two floats"
@@ -315,8 +390,12 @@ def report(checked, wanted):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("check", choices=("resources", "packets", "product", "narrow", "vector", "memory", "rows", "reads"))
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument(
+        "check", choices=("resources", "packets", "product", "narrow", "vector", "memory", "rows", "reads")
+    )
     parser.add_argument("--objects", nargs="*", default=[])
     parser.add_argument("--cuobjdump")
     parser.add_argument("--source")
@@ -339,16 +418,28 @@ def main():
         return report([(k, list(k.faults())) for k in kernels], lambda k: k.tiled)
     if options.check == "memory":
         kernels = [k for o in objects for k in resources_in_object(options.cuobjdump, o)]
-        return report([(k, list(memory_faults(k))) for k in kernels], lambda k: "tensor_core" in k.name or of_split_operands(k))
+        return report(
+            [(k, list(memory_faults(k))) for k in kernels],
+            lambda k: "tensor_core" in k.name or of_split_operands(k),
+        )
     if not disassembles(options.cuobjdump):
         print("skipped: there is no nvdisasm for cuobjdump to read the compiled code with")
         return NOTHING_TO_CHECK
     code = [pair for o in objects for pair in code_in_object(options.cuobjdump, o)]
     if options.check == "rows":
-        return report([(k, list(row_faults(text))) for k, text in code], lambda k: "stream_product" in k.name or "narrow_product" in k.name)
+        return report(
+            [(k, list(row_faults(text))) for k, text in code],
+            lambda k: "stream_product" in k.name or "narrow_product" in k.name,
+        )
     if options.check == "reads":
-        own = [(k, text) for k, text in code if re.search(r"stream_alone|stream_direct|stream_kept.* true\}", k.name)]
-        return report([(k, list(read_faults(k, text))) for k, text in own], lambda k: "stream_direct" in k.name)
+        own = [
+            (k, text)
+            for k, text in code
+            if re.search(r"stream_alone|stream_direct|stream_kept.* true\}", k.name)
+        ]
+        return report(
+            [(k, list(read_faults(k, text))) for k, text in own], lambda k: "stream_direct" in k.name
+        )
     if options.check == "vector":
         own = [(k, text) for k, text in code if "dots_vector" in k.name]
         return report([(k, list(vector_faults(k, text))) for k, text in own], lambda k: True)
@@ -359,7 +450,9 @@ def main():
         memory = {k.name: k.memory for o in objects for k in resources_in_object(options.cuobjdump, o)}
         for k, text in code:
             k.excess = [f"{memory[k.name]} bytes of local memory"] if memory[k.name] > TAIL_MEMORY else []
-        return report([(k, k.excess + list(product_faults(f"{k.name}\n{text}"))) for k, text in code], of_split_operands)
+        return report(
+            [(k, k.excess + list(product_faults(f"{k.name}\n{text}"))) for k, text in code], of_split_operands
+        )
     return report([(k, list(missing_packets(k, text))) for k, text in code], lambda k: 4 in k.copy_widths)
 
 

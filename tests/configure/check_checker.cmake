@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-# Configures with a reason against the checker, and looks at what is said: -DCASE=off|<reason>-<on|auto> -DSOURCE= -DWORK=
+# Configures with a reason against the checker, and looks at what is said: -DCASE=off|<reason>-<on|auto>
+# -DSOURCE= -DWORK=
 file(REMOVE_RECURSE "${WORK}")
 set(compiler GNU)
 set(sanitize OFF)

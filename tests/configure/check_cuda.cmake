@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-# Configures the library alone with a made-up CUDA compiler, and looks at what is said: -DCASE=<compiler>-<on|auto> -DSOURCE= -DWORK=
+# Configures the library alone with a made-up CUDA compiler, and looks at what is said:
+# -DCASE=<compiler>-<on|auto> -DSOURCE= -DWORK=
 file(REMOVE_RECURSE "${WORK}")
 file(MAKE_DIRECTORY "${WORK}/bin")
 string(REGEX MATCH "^(.*)-(on|auto)$" _ "${CASE}")

@@ -1,7 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-# Configures, builds and runs the consumer's project: cmake -DHOW=subdirectory|package|pkg_config -DREPOSITORY=... -DBUILD=... -DWORK=... -P consume.cmake
-#   subdirectory   antiphase is a part of the consumer's build, with the project's own warnings as errors; kernels are those of BUILD
-#   package        antiphase has been built in BUILD; it is installed below WORK, where its tool runs and the package is found, with CHECKER
+# Configures, builds and runs the consumer's project: cmake -DHOW=subdirectory|package|pkg_config
+# -DREPOSITORY=... -DBUILD=... -DWORK=... -P consume.cmake
+#   subdirectory   antiphase is a part of the consumer's build, with the project's own warnings as errors;
+#                  kernels are those of BUILD
+#   package        antiphase has been built in BUILD; it is installed below WORK, where its tool runs and the
+#                  package is found, with CHECKER
 #                  also the checker
 #   pkg_config     the same, but one program is compiled and linked with no more than what pkg-config says
 # With SHARED, package and pkg_config do the same with the shared library and a program in C.
@@ -57,7 +60,8 @@ if(HOW STREQUAL "pkg_config")
   return()
 endif()
 
-# Instead of compiling the library's kernels once more, this takes the objects of the build that the test belongs to.
+# Instead of compiling the library's kernels once more, this takes the objects of the build that the test
+# belongs to.
 if(HOW STREQUAL "subdirectory" AND NOT KERNELS STREQUAL "")
   file(WRITE "${WORK}/launcher" [=[
 #!/bin/sh
@@ -81,8 +85,10 @@ endif()
 set(options -G "${GENERATOR}" "-DCMAKE_CXX_COMPILER=${COMPILER}" -DCMAKE_BUILD_TYPE=Release -DCMAKE_EXPORT_COMPILE_COMMANDS=ON
             "-DCONSUMER_MAIN=${REPOSITORY}/examples/gemm.cpp" "-DCMAKE_CXX_COMPILER_LAUNCHER=${LAUNCHER}" "-DCMAKE_CXX_FLAGS=${FLAGS}")
 if(HOW STREQUAL "subdirectory")
-  list(APPEND options "-DANTIPHASE_FROM=${REPOSITORY}" -DANTIPHASE_CUDA=OFF -DANTIPHASE_CHECKER=OFF -DANTIPHASE_WARNINGS=ON -DANTIPHASE_QUICK=ON  # tests/checker/api has the checker as a part of a build
-                      "-DCMAKE_CXX_FLAGS_RELEASE=-O1 -DNDEBUG")  # more would take longer than everything else; without -O, GCC warns of loops
+  # tests/checker/api has the checker as a part of a build
+  list(APPEND options "-DANTIPHASE_FROM=${REPOSITORY}" -DANTIPHASE_CUDA=OFF -DANTIPHASE_CHECKER=OFF -DANTIPHASE_WARNINGS=ON -DANTIPHASE_QUICK=ON
+                      # more would take longer than everything else; without -O, GCC warns of loops
+                      "-DCMAKE_CXX_FLAGS_RELEASE=-O1 -DNDEBUG")
 else()
   file(REMOVE_RECURSE "${WORK}/installed")
   run("${CMAKE_COMMAND}" --install "${BUILD}" --prefix "${WORK}/installed")

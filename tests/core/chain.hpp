@@ -23,7 +23,8 @@ struct recorded_barrier {
   }
 };
 
-// A channel of recorded barriers in a world. The barriers behind it belong to nobody: whoever uses them has left the ring.
+// A channel of recorded barriers in a world. The barriers behind it belong to nobody: whoever uses them has
+// left the ring.
 template <int N, int... Parties> struct recorded_channel {
   using type = channel<recorded_barrier, N, Parties...>;
   type ring{};
@@ -46,8 +47,8 @@ struct chain_plan {
   flaw broken = flaw::none;
 };
 
-// One agent for each party of each event; the owners of event e use a slot between acquire(e) and commit(e). After finish() the first
-// agent uses all slots for itself.
+// One agent for each party of each event; the owners of event e use a slot between acquire(e) and commit(e).
+// After finish() the first agent uses all slots for itself.
 template <int N, int... Parties> outcome explore_chain(const chain_plan& plan) {
   world w;
   recorded_channel<N, Parties...> recorded(w);
@@ -87,9 +88,9 @@ template <int N, int... Parties> outcome explore_chain(const chain_plan& plan) {
   return w.explore();
 }
 
-// The scan's chain. Each slot holds a tile, its sum and the sum of all tiles before it: the scanner reads the tile as soon as it is loaded,
-// while the reducer reads it too, and overwrites it when the prefix is known; the publisher needs the sum only and lets go of the slot as a
-// second party of the last event.
+// The scan's chain. Each slot holds a tile, its sum and the sum of all tiles before it: the scanner reads the
+// tile as soon as it is loaded, while the reducer reads it too, and overwrites it when the prefix is known;
+// the publisher needs the sum only and lets go of the slot as a second party of the last event.
 template <int N> outcome explore_scan_chain(int steps) {
   enum event { loaded, reduced, prefixed, scanned, stored };
   world w;
@@ -98,7 +99,8 @@ template <int N> outcome explore_scan_chain(int steps) {
   const auto each_tile = [&](auto role) {
     agent me = w.add_agent();
     cursor<N> at;
-    for (int i = 0; i < steps; ++i, ++at) role(me, at, [&, turn = i / N * 5](int slot, int event) { return me.begin(slot, turn + event); });
+    for (int i = 0; i < steps; ++i, ++at)
+      role(me, at, [&, turn = i / N * 5](int slot, int event) { return me.begin(slot, turn + event); });
     return at;
   };
   const auto sum = [](cursor<N> at) { return N + at.index; };

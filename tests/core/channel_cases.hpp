@@ -34,7 +34,8 @@ template <int N, int... Parties> std::string named(const chain_plan& plan) {
   return text + ", late " + std::to_string(plan.late);
 }
 
-template <int N, int... Parties> void expect_chain(const report& tell, verdict expected, const chain_plan& plan) {
+template <int N, int... Parties>
+void expect_chain(const report& tell, verdict expected, const chain_plan& plan) {
   tell(named<N, Parties...>(plan), expected, explore_chain<N, Parties...>(plan));
 }
 
@@ -44,12 +45,14 @@ template <int N, int... Parties> void expect_chain_fine(const report& tell, effo
     expect_chain<N, Parties...>(tell, verdict::fine, {.runs = {steps}});
     for (int again : {0, 1, N + 1}) {
       expect_chain<N, Parties...>(tell, verdict::fine, {.runs = {steps, again}});
-      expect_chain<N, Parties...>(tell, verdict::fine, {.runs = {steps, again}, .finish = tail::after_each_run});
+      expect_chain<N, Parties...>(tell, verdict::fine,
+                                  {.runs = {steps, again}, .finish = tail::after_each_run});
     }
   }
   for (int late = 1; late < N; ++late) {
     expect_chain<N, Parties...>(tell, verdict::fine, {.runs = {2 * N + 1, N}, .late = late});
-    if (much == effort::full) expect_chain<N, Parties...>(tell, verdict::fine, {.runs = {3 * N}, .late = late});
+    if (much == effort::full)
+      expect_chain<N, Parties...>(tell, verdict::fine, {.runs = {3 * N}, .late = late});
   }
 }
 

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // A model of agents that meet at barriers: every interleaving of them is visited.
 //
-// An agent is a list of steps: it arrives at a barrier, or it waits. Between two steps it uses slots. How far a barrier has come and
-// which uses have ended follow from how many steps each agent has made, so these counts are the whole state: eight bytes.
+// An agent is a list of steps: it arrives at a barrier, or it waits. Between two steps it uses slots. How far
+// a barrier has come and which uses have ended follow from how many steps each agent has made, so these
+// counts are the whole state: eight bytes.
 #pragma once
 #include <algorithm>
 #include <array>
@@ -16,7 +17,8 @@
 
 namespace antiphase::model {
 
-// The scripts themselves make no sense: a unit in two slots, a barrier that was never set up, a use without an end.
+// The scripts themselves make no sense: a unit in two slots, a barrier that was never set up, a use without
+// an end.
 struct misplaced : std::logic_error {
   using std::logic_error::logic_error;
 };
@@ -64,7 +66,9 @@ class state_set {
 struct step {
   enum class kind {
     arrive,  // at barrier `on`
-    wait,    // until the phase of parity `value` of barrier `on` has ended; cannot tell two phases of one parity apart, as an mbarrier
+    // until the phase of parity `value` of barrier `on` has ended; cannot tell two phases of one parity
+    // apart, as an mbarrier
+    wait,
     meet,    // until `value` phases of barrier `on` have ended; a block barrier
     follow,  // until agent `on` has made `value` steps
   };
@@ -73,8 +77,9 @@ struct step {
   int value;
 };
 
-// A slot is used from after one step of `from` until before another one of `to` (a copy begins in a thread and ends elsewhere).
-// Uses of one slot with different turns must not overlap, and must come in the order of their turns.
+// A slot is used from after one step of `from` until before another one of `to` (a copy begins in a thread
+// and ends elsewhere). Uses of one slot with different turns must not overlap, and must come in the order of
+// their turns.
 struct use {
   int slot;
   int turn;
@@ -103,12 +108,14 @@ class world {
   static constexpr int most_agents = 8, most_steps = 250;
 
   int add_barrier(int parties) {
-    if (parties <= 0) throw misplaced("a barrier of " + std::to_string(parties) + " parties; expected at least one");
+    if (parties <= 0)
+      throw misplaced("a barrier of " + std::to_string(parties) + " parties; expected at least one");
     parties_.push_back(parties);
     return static_cast<int>(parties_.size()) - 1;
   }
   agent add_agent() {
-    if (scripts_.size() == most_agents) throw misplaced("more than " + std::to_string(most_agents) + " agents");
+    if (scripts_.size() == most_agents)
+      throw misplaced("more than " + std::to_string(most_agents) + " agents");
     scripts_.emplace_back();
     return {this, static_cast<int>(scripts_.size()) - 1};
   }
@@ -123,7 +130,9 @@ class world {
   };
   struct tables;
 
-  const step& at(int agent, int index) const { return scripts_[static_cast<std::size_t>(agent)][static_cast<std::size_t>(index)]; }
+  const step& at(int agent, int index) const {
+    return scripts_[static_cast<std::size_t>(agent)][static_cast<std::size_t>(index)];
+  }
   int length(int agent) const { return static_cast<int>(scripts_[static_cast<std::size_t>(agent)].size()); }
 
   std::vector<int> parties_;
@@ -132,9 +141,12 @@ class world {
 };
 
 inline int agent::steps() const { return in->length(index); }
-inline void agent::arrive(int barrier) { in->scripts_.at(static_cast<std::size_t>(index)).push_back({step::kind::arrive, barrier, 0}); }
+inline void agent::arrive(int barrier) {
+  in->scripts_.at(static_cast<std::size_t>(index)).push_back({step::kind::arrive, barrier, 0});
+}
 inline void agent::wait(int barrier, unsigned parity) {
-  in->scripts_.at(static_cast<std::size_t>(index)).push_back({step::kind::wait, barrier, static_cast<int>(parity)});
+  in->scripts_.at(static_cast<std::size_t>(index))
+      .push_back({step::kind::wait, barrier, static_cast<int>(parity)});
 }
 inline void agent::meet(int barrier, int phases) {
   in->scripts_.at(static_cast<std::size_t>(index)).push_back({step::kind::meet, barrier, phases});
@@ -157,17 +169,20 @@ struct world::tables {
   int agents;
   std::vector<std::vector<int>> arrivers;                        // by barrier
   std::vector<std::vector<std::vector<std::uint8_t>>> arrivals;  // by agent, barrier, steps made
-  std::vector<std::vector<std::vector<need>>> needs;             // by agent, steps made: what its uses that begin there rely on
+  // by agent, steps made: what its uses that begin there rely on
+  std::vector<std::vector<std::vector<need>>> needs;
 
   explicit tables(const world& w) : agents(static_cast<int>(w.scripts_.size())), arrivers(w.parties_.size()) {
     for (int a = 0; a < agents; ++a) {
-      if (w.length(a) > most_steps) throw misplaced("an agent of more than " + std::to_string(most_steps) + " steps");
+      if (w.length(a) > most_steps)
+        throw misplaced("an agent of more than " + std::to_string(most_steps) + " steps");
       needs.emplace_back(static_cast<std::size_t>(w.length(a) + 1));
       arrivals.emplace_back();
       for (std::size_t b = 0; b < w.parties_.size(); ++b) {
         std::vector<std::uint8_t> so_far{0};
         for (const step& s : w.scripts_[static_cast<std::size_t>(a)])
-          so_far.push_back(static_cast<std::uint8_t>(so_far.back() + (s.what == step::kind::arrive && s.on == static_cast<int>(b))));
+          so_far.push_back(static_cast<std::uint8_t>(
+              so_far.back() + (s.what == step::kind::arrive && s.on == static_cast<int>(b))));
         if (so_far.back() > 0) arrivers[b].push_back(a);
         arrivals.back().push_back(std::move(so_far));
       }
@@ -176,9 +191,9 @@ struct world::tables {
       for (const use& earlier : w.uses_)
         if (earlier.slot == later.slot && earlier.turn < later.turn) order(earlier, later);
   }
-  // A use may last until its agent makes the next step, which is why the others must see that step (after the last step nobody can
-  // see the end); and it is judged at the first moment it may begin. Both are the worst case, so the moments between two steps need no
-  // states of their own.
+  // A use may last until its agent makes the next step, which is why the others must see that step (after the
+  // last step nobody can see the end); and it is judged at the first moment it may begin. Both are the worst
+  // case, so the moments between two steps need no states of their own.
   void order(const use& earlier, const use& later) {
     if (earlier.to < 0) throw misplaced("a use of slot " + std::to_string(earlier.slot) + " never ends");
     const int steps = earlier.end + (earlier.to == later.from ? 0 : 1);
@@ -192,7 +207,8 @@ struct world::tables {
   }
   int ended(const world& w, std::size_t barrier, const place& at) const {
     int arrived = 0;
-    for (int a : arrivers[barrier]) arrived += arrivals[static_cast<std::size_t>(a)][barrier][at[static_cast<std::size_t>(a)]];
+    for (int a : arrivers[barrier])
+      arrived += arrivals[static_cast<std::size_t>(a)][barrier][at[static_cast<std::size_t>(a)]];
     return arrived / w.parties_[barrier];
   }
   bool may_go(const world& w, const step& s, const place& at) const {
@@ -216,7 +232,8 @@ inline outcome world::explore() const {
   const tables known(*this);
   const auto fault = [&](verdict found, const place& at, std::size_t states) {
     outcome result{.found = found, .states = states};
-    for (int a = 0; a < known.agents; ++a) result.where.append(" ").append(std::to_string(at[static_cast<std::size_t>(a)]));
+    for (int a = 0; a < known.agents; ++a)
+      result.where.append(" ").append(std::to_string(at[static_cast<std::size_t>(a)]));
     return result;
   };
   const auto pack = [](const place& at) {

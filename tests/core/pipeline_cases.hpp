@@ -12,8 +12,10 @@
 
 namespace antiphase::model {
 
-template <class Channel, int Threads> void expect_threads(const report& tell, verdict expected, const std::vector<int>& runs) {
-  std::string what = "stages " + std::to_string(Channel::stages) + ", threads " + std::to_string(Threads) + ", steps";
+template <class Channel, int Threads>
+void expect_threads(const report& tell, verdict expected, const std::vector<int>& runs) {
+  std::string what =
+      "stages " + std::to_string(Channel::stages) + ", threads " + std::to_string(Threads) + ", steps";
   for (int steps : runs) what += " " + std::to_string(steps);
   tell(what, expected, explore_threads<Channel, Threads>(runs));
 }

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Channels under every interleaving of their agents, with barriers that know nothing but a parity.
 //
-// Not explored, because the number of states grows with the power of the agents: five events with two parties each (ten agents; the
-// model takes eight), three or four events of two parties beyond four stages, and five events of one or two parties beyond six stages
-// but in single runs. What more stages add, a longer way until one owner catches up with another, is explored with fewer agents.
+// Not explored, because the number of states grows with the power of the agents: five events with two parties
+// each (ten agents; the model takes eight), three or four events of two parties beyond four stages, and five
+// events of one or two parties beyond six stages but in single runs. What more stages add, a longer way until
+// one owner catches up with another, is explored with fewer agents.
 #include <gtest/gtest.h>
 
 #include "tests/core/channel_cases.hpp"
@@ -49,18 +50,21 @@ TEST(channel_model, five_events) {
   });
   for_stages(up_to<4>{}, []<int N>() { expect_chain_fine<N, 1, 2, 1, 2, 1>(check, effort::selection); });
   for_stages(up_to<8>{}, []<int N>() {
-    for (int steps : {0, 1, N, 2 * N, 3 * N + 1}) expect_chain<N, 1, 1, 1, 1, 2>(check, verdict::fine, {.runs = {steps}});
+    for (int steps : {0, 1, N, 2 * N, 3 * N + 1})
+      expect_chain<N, 1, 1, 1, 1, 2>(check, verdict::fine, {.runs = {steps}});
   });
 }
 
 TEST(channel_model, a_chain_with_a_second_way_to_the_last_event) {
   for_stages(up_to<8>{}, []<int N>() {
     for (int steps : {0, 1, N - 1, N, 2 * N + 1})
-      check("scan with " + std::to_string(N) + " stages, steps " + std::to_string(steps), verdict::fine, explore_scan_chain<N>(steps));
+      check("scan with " + std::to_string(N) + " stages, steps " + std::to_string(steps), verdict::fine,
+            explore_scan_chain<N>(steps));
   });
 }
 
-// One slot whose owners take turns in a fixed order: no priming arrival, the first turn passes by the rule of the first N acquires.
+// One slot whose owners take turns in a fixed order: no priming arrival, the first turn passes by the rule of
+// the first N acquires.
 TEST(channel_model, ordered_turns) {
   for (int rounds : {0, 1, 2, 5, 8}) {
     const chain_plan plan{.runs = {rounds, rounds / 2}};

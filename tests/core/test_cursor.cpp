@@ -57,7 +57,8 @@ TEST(channel, sets_up_every_barrier_with_the_parties_of_its_event) {
   ring.init();
   const int expected[] = {1, 8, 2};
   for (int event = 0; event < ring.events; ++event)
-    for (int slot = 0; slot < ring.stages; ++slot) EXPECT_EQ(ring.barrier[event][slot].parties, expected[event]);
+    for (int slot = 0; slot < ring.stages; ++slot)
+      EXPECT_EQ(ring.barrier[event][slot].parties, expected[event]);
   EXPECT_EQ(ring.events, 3);
   EXPECT_EQ(ring.last, 2);
   ring.init(1, 5);

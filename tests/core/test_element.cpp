@@ -41,13 +41,16 @@ TEST(bf16, is_rounded_to_the_nearest) {
     }
     EXPECT_EQ(to_bf16(f), x);
     if ((bits & 0x7FFF) >= 0x7F80) continue;
-    const auto above = [&](std::uint32_t lower) { return to_bf16(std::bit_cast<float>(bits << 16 | lower)).bits; };
+    const auto above = [&](std::uint32_t lower) {
+      return to_bf16(std::bit_cast<float>(bits << 16 | lower)).bits;
+    };
     EXPECT_EQ(above(0x7FFF), bits);
     EXPECT_EQ(above(0x8001), bits + 1);
     EXPECT_EQ(above(0x8000), bits + (bits & 1));
   }
   EXPECT_EQ(to_float(to_bf16(3.4028235e38f)), std::numeric_limits<float>::infinity());
-  EXPECT_NE(to_float(to_bf16(std::bit_cast<float>(0x7F800001u))), 0);  // a NaN whose bits all lie in the lower half
+  // a NaN whose bits all lie in the lower half
+  EXPECT_NE(to_float(to_bf16(std::bit_cast<float>(0x7F800001u))), 0);
   EXPECT_NE(to_bf16(std::bit_cast<float>(0x7F800001u)).bits, 0x7F80);
 }
 

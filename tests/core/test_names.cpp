@@ -20,7 +20,8 @@ TEST(names, distances) {
 }
 
 TEST(names, the_closest) {
-  const std::vector<std::string> known{"naive", "tiled", "async-2", "async-3", "max", "--output", "gemm/items"};
+  const std::vector<std::string> known{"naive", "tiled",    "async-2",   "async-3",
+                                       "max",   "--output", "gemm/items"};
   const auto closest = [&](std::string_view given) {
     const std::string* const found = closest_name(given, known);
     return found != nullptr ? *found : std::string();
@@ -33,21 +34,24 @@ TEST(names, the_closest) {
   EXPECT_EQ(closest("items"), "gemm/items");  // the end of a name
   EXPECT_EQ(closest("-output"), "--output");
   EXPECT_EQ(closest("out"), "--output");
-  for (const std::string_view far : {"", "-", "m", "mx", "tl", "nothing", "tensor-core", "mix-up"}) EXPECT_EQ(closest(far), "") << far;
+  for (const std::string_view far : {"", "-", "m", "mx", "tl", "nothing", "tensor-core", "mix-up"})
+    EXPECT_EQ(closest(far), "") << far;
   EXPECT_EQ(closest_name("name", {}), nullptr);
 }
 
 TEST(names, sentences) {
   EXPECT_EQ(suggestion("on", {"first"}), "expected first");
   EXPECT_EQ(suggestion("on", {"first", "second"}), "expected first or second");
-  EXPECT_EQ(suggestion("thrid", {"first", "second", "third"}), "did you mean third? Expected first, second or third");
+  EXPECT_EQ(suggestion("thrid", {"first", "second", "third"}),
+            "did you mean third? Expected first, second or third");
 }
 
 TEST(names, long_words_are_shortened_for_messages) {
   EXPECT_EQ(shortened(""), "");
   EXPECT_EQ(shortened(std::string(60, 'x')), std::string(60, 'x'));
   EXPECT_EQ(shortened(std::string(100000, 'x')), std::string(60, 'x') + "...");
-  EXPECT_EQ(shortened(std::string(59, 'x') + "\xc3\xa4"), std::string(59, 'x') + "...") << "not within a character";
+  EXPECT_EQ(shortened(std::string(59, 'x') + "\xc3\xa4"), std::string(59, 'x') + "...")
+      << "not within a character";
   EXPECT_EQ(shortened(std::string(1000, '\x80')), "...");
 }
 

@@ -23,7 +23,8 @@ TEST(pipeline_model, one_agent_moves_every_value_once_and_in_order) {
         for (int second = 0; second <= 2 * N + 3; ++second) {
           std::vector<int> expected(static_cast<std::size_t>(first + second + 2));
           std::iota(expected.begin(), expected.end(), 1);
-          EXPECT_EQ(moved<N>(when, {first, second, 2}), expected) << "stages " << N << ", steps " << first << " and " << second;
+          EXPECT_EQ(moved<N>(when, {first, second, 2}), expected)
+              << "stages " << N << ", steps " << first << " and " << second;
         }
   });
 }
@@ -51,14 +52,15 @@ TEST(pipeline_model, threads_over_staged_registers) {
   });
 }
 
-// Three threads, each with an engine, are explored up to five stages; more make no new case, as no copy may stay open for longer than
-// the ring is deep, but ten times the states.
+// Three threads, each with an engine, are explored up to five stages; more make no new case, as no copy may
+// stay open for longer than the ring is deep, but ten times the states.
 TEST(pipeline_model, threads_over_copy_groups) {
   for_stages(up_to<8>{}, []<int N>() {
     expect_threads_fine<over_copy_groups<N, 1>, 1>(check, effort::full);
     expect_threads_fine<over_copy_groups<N, 2>, 2>(check, effort::full);
   });
-  for_stages(up_to<5>{}, []<int N>() { expect_threads_fine<over_copy_groups<N, 3>, 3>(check, effort::full); });
+  for_stages(up_to<5>{},
+             []<int N>() { expect_threads_fine<over_copy_groups<N, 3>, 3>(check, effort::full); });
 }
 
 TEST(pipeline_model, finds_a_channel_that_waits_too_little) {
@@ -99,7 +101,8 @@ TEST(pipeline_model, commits_after_the_computation) {
   diary channel;
   antiphase::pipeline lane{channel};
   lane.run(
-      3, [&](int i, int) { channel.text += "L" + std::to_string(i); }, [&](int i, int) { channel.text += "C" + std::to_string(i); });
+      3, [&](int i, int) { channel.text += "L" + std::to_string(i); },
+      [&](int i, int) { channel.text += "C" + std::to_string(i); });
   EXPECT_EQ(channel.text, "aL0caL1cwaL2C0cr waC1cr waC2cr wr wr ");
 }
 

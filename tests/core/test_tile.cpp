@@ -47,7 +47,8 @@ TEST(tile, extents_beyond_32_bits) {
 }
 
 RC_GTEST_PROP(tile, tiles_cover_a_range_exactly_once, ()) {
-  const tiling tiles{.extent = *rc::gen::inRange<int64_t>(0, 3000), .size = *rc::gen::inRange<int64_t>(1, 400)};
+  const tiling tiles{.extent = *rc::gen::inRange<int64_t>(0, 3000),
+                     .size = *rc::gen::inRange<int64_t>(1, 400)};
   int64_t next = 0;
   for (int64_t t = 0; t < tiles.count(); ++t) {
     RC_ASSERT(tiles.first(t) == next);
@@ -59,8 +60,9 @@ RC_GTEST_PROP(tile, tiles_cover_a_range_exactly_once, ()) {
 }
 
 RC_GTEST_PROP(tile, grouped_tiles_visit_every_tile_once, ()) {
-  const grouped_tiles grid{
-      .rows = *rc::gen::inRange<int64_t>(0, 40), .columns = *rc::gen::inRange<int64_t>(0, 40), .group = *rc::gen::inRange<int64_t>(1, 50)};
+  const grouped_tiles grid{.rows = *rc::gen::inRange<int64_t>(0, 40),
+                           .columns = *rc::gen::inRange<int64_t>(0, 40),
+                           .group = *rc::gen::inRange<int64_t>(1, 50)};
   std::set<std::pair<int64_t, int64_t>> seen;
   for (int64_t i = 0; i < grid.count(); ++i) {
     const tile_position place = grid.at(i);
@@ -72,14 +74,17 @@ RC_GTEST_PROP(tile, grouped_tiles_visit_every_tile_once, ()) {
 }
 
 RC_GTEST_PROP(tile, grouped_tiles_finish_a_group_before_the_next, ()) {
-  const grouped_tiles grid{
-      .rows = *rc::gen::inRange<int64_t>(1, 30), .columns = *rc::gen::inRange<int64_t>(1, 30), .group = *rc::gen::inRange<int64_t>(1, 30)};
-  for (int64_t i = 1; i < grid.count(); ++i) RC_ASSERT(grid.at(i - 1).row / grid.group <= grid.at(i).row / grid.group);
+  const grouped_tiles grid{.rows = *rc::gen::inRange<int64_t>(1, 30),
+                           .columns = *rc::gen::inRange<int64_t>(1, 30),
+                           .group = *rc::gen::inRange<int64_t>(1, 30)};
+  for (int64_t i = 1; i < grid.count(); ++i)
+    RC_ASSERT(grid.at(i - 1).row / grid.group <= grid.at(i).row / grid.group);
 }
 
 TEST(tile, the_last_group_may_be_lower) {
   const grouped_tiles grid{.rows = 5, .columns = 2, .group = 2};
-  const std::vector<std::pair<int64_t, int64_t>> expected{{0, 0}, {1, 0}, {0, 1}, {1, 1}, {2, 0}, {3, 0}, {2, 1}, {3, 1}, {4, 0}, {4, 1}};
+  const std::vector<std::pair<int64_t, int64_t>> expected{{0, 0}, {1, 0}, {0, 1}, {1, 1}, {2, 0},
+                                                          {3, 0}, {2, 1}, {3, 1}, {4, 0}, {4, 1}};
   for (int64_t i = 0; i < grid.count(); ++i) {
     const auto [row, column] = grid.at(i);
     EXPECT_EQ(std::pair(row, column), expected[static_cast<std::size_t>(i)]) << "tile " << i;
@@ -89,9 +94,10 @@ TEST(tile, the_last_group_may_be_lower) {
 TEST(divider, quotients_at_the_edges) {
   constexpr std::uint32_t most = (std::uint32_t{1} << 31) - 1;
   static_assert(divider(7).quotient(20) == 2);
-  for (const std::uint32_t by :
-       {1u, 2u, 3u, 5u, 7u, 64u, 65u, 641u, 65535u, 65536u, 65537u, most / 2, most / 2 + 1, most / 2 + 2, most - 1, most})
-    for (const std::uint32_t n : {0u, 1u, by - 1, by, by + 1, 2 * by - 1, most / by * by - 1, most / by * by, most - 1, most})
+  for (const std::uint32_t by : {1u, 2u, 3u, 5u, 7u, 64u, 65u, 641u, 65535u, 65536u, 65537u, most / 2,
+                                 most / 2 + 1, most / 2 + 2, most - 1, most})
+    for (const std::uint32_t n :
+         {0u, 1u, by - 1, by, by + 1, 2 * by - 1, most / by * by - 1, most / by * by, most - 1, most})
       if (n <= most) {
         ASSERT_EQ(divider(by).quotient(n), n / by) << n << " by " << by;
       }

@@ -66,7 +66,8 @@ TEST(view, writes_reach_the_matrix) {
 
 TEST(view, stride_zero_repeats_a_row_or_a_column) {
   auto data = numbered(5);
-  const matrix_view<const int> same_row{.data = data.data(), .rows = 3, .columns = 5, .row_stride = 0, .column_stride = 1};
+  const matrix_view<const int> same_row{
+      .data = data.data(), .rows = 3, .columns = 5, .row_stride = 0, .column_stride = 1};
   for (int i = 0; i < 3; ++i)
     for (int j = 0; j < 5; ++j) {
       EXPECT_EQ(same_row(i, j), 100 + j);

@@ -12,8 +12,9 @@ namespace antiphase::model {
 
 enum class shortcut { none, no_barrier, one_group_short };
 
-// What happens to the units of one thread's pipeline: checks what the pipeline promises, and turns units into uses of slots. What is
-// written into a slot first has turn 0, its computation turn 1, what is written next turn 2 ...
+// What happens to the units of one thread's pipeline: checks what the pipeline promises, and turns units into
+// uses of slots. What is written into a slot first has turn 0, its computation turn 1, what is written next
+// turn 2 ...
 template <int N> class units {
  public:
   void start(int steps) {
@@ -22,28 +23,31 @@ template <int N> class units {
     computed_ = 0;
   }
   int load(int i, int slot) {  // the turn
-    if (i != static_cast<int>(loaded_.size())) throw misplaced("unit " + std::to_string(i) + " is loaded out of order");
+    if (i != static_cast<int>(loaded_.size()))
+      throw misplaced("unit " + std::to_string(i) + " is loaded out of order");
     if (i >= steps_) throw misplaced("unit " + std::to_string(i) + " past the end is loaded");
     loaded_.push_back({slot, overwrite(slot)});
     return loaded_.back().turn;
   }
   // Something is written that nobody will read.
   int overwrite(int slot) {  // the turn
-    if (slot < 0 || slot >= N) throw misplaced("slot " + std::to_string(slot) + " of " + std::to_string(N) + " is written");
+    if (slot < 0 || slot >= N)
+      throw misplaced("slot " + std::to_string(slot) + " of " + std::to_string(N) + " is written");
     return 2 * writes_[slot]++;
   }
   int compute(int i, int slot) {  // the turn
     if (i != computed_++) throw misplaced("unit " + std::to_string(i) + " is computed out of order");
     const int ahead = std::min(steps_, i + N);
     if (static_cast<int>(loaded_.size()) != ahead)
-      throw misplaced("unit " + std::to_string(i) + " is computed after " + std::to_string(loaded_.size()) + " loads; expected " +
-                      std::to_string(ahead));
+      throw misplaced("unit " + std::to_string(i) + " is computed after " + std::to_string(loaded_.size()) +
+                      " loads; expected " + std::to_string(ahead));
     const unit& wanted = loaded_[static_cast<std::size_t>(i)];
     if (wanted.slot != slot) throw misplaced("unit " + std::to_string(i) + " is computed in another slot");
     return wanted.turn + 1;
   }
   void stop() const {
-    if (computed_ != steps_) throw misplaced("a run of " + std::to_string(steps_) + " computed " + std::to_string(computed_));
+    if (computed_ != steps_)
+      throw misplaced("a run of " + std::to_string(steps_) + " computed " + std::to_string(computed_));
   }
 
  private:
@@ -57,8 +61,8 @@ template <int N> class units {
 
 // Channels as one thread sees them: the four verbs, and load and compute as uses of the slots.
 
-// Parity barriers, events full and empty. Thread 0 loads by asynchronous copies: an engine of its own ends them and arrives. All
-// threads compute and give back.
+// Parity barriers, events full and empty. Thread 0 loads by asynchronous copies: an engine of its own ends
+// them and arrives. All threads compute and give back.
 template <int N, int Threads> struct over_parity_barriers {
   static constexpr int stages = N;
   enum event { full, empty };
@@ -107,8 +111,8 @@ struct block_barrier {
   }
 };
 
-// Through registers: load fills private registers, commit stores them into the slot, those of an empty unit too, whatever they hold; wait
-// is a block barrier; with a single slot, release is one too.
+// Through registers: load fills private registers, commit stores them into the slot, those of an empty unit
+// too, whatever they hold; wait is a block barrier; with a single slot, release is one too.
 template <int N, int Threads, shortcut Taken = shortcut::none> struct over_staged_registers {
   static constexpr int stages = N;
   struct shared {
@@ -128,7 +132,8 @@ template <int N, int Threads, shortcut Taken = shortcut::none> struct over_stage
 
   void acquire(cursor<N>) {}
   void commit(cursor<N> at) {
-    if (staged && at.index != staged->slot) throw misplaced("what was loaded for one slot is committed into another");
+    if (staged && at.index != staged->slot)
+      throw misplaced("what was loaded for one slot is committed into another");
     // Behind the prologue, the registers must be given a whole computation to arrive in.
     if (N > 1 && staged && staged->load >= N - 1 && computations == staged->computed)
       throw misplaced("the registers are stored before the computation");
@@ -150,8 +155,9 @@ template <int N, int Threads, shortcut Taken = shortcut::none> struct over_stage
   void finish(cursor<N>) {}
 };
 
-// Copy groups of each thread: commit closes a group, wait lets N - 2 of them stay open and is a block barrier. A group lands at any
-// time from its first copy to the wait for it, before or after those of other threads; an engine beside each thread lands it.
+// Copy groups of each thread: commit closes a group, wait lets N - 2 of them stay open and is a block
+// barrier. A group lands at any time from its first copy to the wait for it, before or after those of other
+// threads; an engine beside each thread lands it.
 template <int N, int Threads, shortcut Taken = shortcut::none> struct over_copy_groups {
   static constexpr int stages = N;
   struct shared {
@@ -187,7 +193,8 @@ template <int N, int Threads, shortcut Taken = shortcut::none> struct over_copy_
   void finish(cursor<N>) {}
 };
 
-// All threads run the pipeline several times on one ring; afterwards the first one uses every slot for itself.
+// All threads run the pipeline several times on one ring; afterwards the first one uses every slot for
+// itself.
 template <class Channel, int Threads> outcome explore_threads(const std::vector<int>& runs) {
   constexpr int N = Channel::stages;
   world w;

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// cublasSgemmBatched with arrays of pointers, as a small C program calls it, each value checked; for scripts/clients_on_gpu.py. It is
-// compiled without CUDA's headers, and linked with libcublas and libcudart.
+// cublasSgemmBatched with arrays of pointers, as a small C program calls it, each value checked; for
+// scripts/clients_on_gpu.py. It is compiled without CUDA's headers, and linked with libcublas and libcudart.
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 
 int cublasCreate_v2(void**);
-int cublasSgemmBatched(void*, int, int, int, int, int, const float*, const float* const*, int, const float* const*, int, const float*,
-                       float* const*, int, int);
+int cublasSgemmBatched(void*, int, int, int, int, int, const float*, const float* const*, int,
+                       const float* const*, int, const float*, float* const*, int, int);
 int cudaMalloc(void**, size_t);
 int cudaMemcpy(void*, const void*, size_t, int);
 
@@ -38,14 +38,16 @@ int main(void) {
     for (int j = 0; j < N; ++j)
       for (int i = 0; i < M; ++i) c[l][j][i] = (float)(i % 5);
     const int at = (l * 37) % MEMBERS;  // in another order than they lie
-    in_a[at] = on_device(a[l], sizeof a[l]), in_b[at] = on_device(b[l], sizeof b[l]), in_c[at] = on_device(c[l], sizeof c[l]);
+    in_a[at] = on_device(a[l], sizeof a[l]), in_b[at] = on_device(b[l], sizeof b[l]),
+    in_c[at] = on_device(c[l], sizeof c[l]);
   }
   void* handle = NULL;
   require(cublasCreate_v2(&handle), "cublasCreate");
   const float alpha = -2, beta = 0.5f;
   void *const all_a = on_device(in_a, sizeof in_a), *const all_b = on_device(in_b, sizeof in_b),
               *const all_c = on_device(in_c, sizeof in_c);
-  require(cublasSgemmBatched(handle, 0, 0, M, N, K, &alpha, all_a, M, all_b, K, &beta, all_c, M, MEMBERS), "cublasSgemmBatched");
+  require(cublasSgemmBatched(handle, 0, 0, M, N, K, &alpha, all_a, M, all_b, K, &beta, all_c, M, MEMBERS),
+          "cublasSgemmBatched");
   double worst = 0;
   for (int l = 0; l < MEMBERS; ++l) {
     require(cudaMemcpy(c[l], in_c[(l * 37) % MEMBERS], sizeof c[l], TO_HOST), "cudaMemcpy to the host");

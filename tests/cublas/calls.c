@@ -9,8 +9,10 @@
 //   exec     calls nothing: runs `true` in a child
 //   pid      calls nothing: says the process's number, and goes on; wait: says it, and waits
 //   quit     calls nothing: _exit() with M; signal: ends by the signal M
-//   threads  as real, in eight threads with handles of their own, every other one with a fourth of the rows; and says nothing
-//   storm    the same, while antiphase_cublas_enable() and _disable() of the library that INTERPOSER names change where calls go, and
+//   threads  as real, in eight threads with handles of their own, every other one with a fourth of the rows;
+//            and says nothing
+//   storm    the same, while antiphase_cublas_enable() and _disable() of the library that INTERPOSER names
+//            change where calls go, and
 //   children
 //            are forked which do all that, too
 //   nowhere  for profiles: addresses lead nowhere, and nobody looks at them
@@ -34,7 +36,8 @@ static const float one = 1, zero = 0;
 static _Atomic int faults, running;
 
 static void product(float beta, int m, int n, int k, int times, int math, int talks) {
-  float *const a = malloc(sizeof(float) * m * k), *const b = malloc(sizeof(float) * k * n), *const c = malloc(sizeof(float) * m * n);
+  float *const a = malloc(sizeof(float) * m * k), *const b = malloc(sizeof(float) * k * n),
+               *const c = malloc(sizeof(float) * m * n);
   for (int i = 0; i < m * k; ++i) a[i] = (float)((i * 7919) % 101 - 50) / 16;
   for (int i = 0; i < k * n; ++i) b[i] = (float)((i * 104729) % 103 - 51) / 16;
   fake_handle on = {0};
@@ -56,11 +59,14 @@ static void product(float beta, int m, int n, int k, int times, int math, int ta
       ++faults;
       printf("off by %g\n", norm);
     }
-    if (talks) printf("%s%s ", norm < 1e-6 ? "taken" : "passed", on.calls == 1 && norm < 1e-6 ? " twice" : "");
+    if (talks)
+      printf("%s%s ", norm < 1e-6 ? "taken" : "passed", on.calls == 1 && norm < 1e-6 ? " twice" : "");
   }
   free(a), free(b), free(c);
 }
-static void real(int m, int n, int k, int times, int math, int talks) { product(0, m, n, k, times, math, talks); }
+static void real(int m, int n, int k, int times, int math, int talks) {
+  product(0, m, n, k, times, math, talks);
+}
 static double nowhere(int m, int n, int k, int times, int math) {
   fake_handle on = {0};
   on.quiet = 1, on.math_mode = math;
@@ -74,7 +80,8 @@ static double nowhere(int m, int n, int k, int times, int math) {
 
 static struct { int m, n, k, times; } of_threads;
 static void* thread(void* number) {
-  real((long)number % 2 == 0 ? of_threads.m : of_threads.m / 4, of_threads.n, of_threads.k, of_threads.times, 0, 0);
+  real((long)number % 2 == 0 ? of_threads.m : of_threads.m / 4, of_threads.n, of_threads.k, of_threads.times,
+       0, 0);
   --running;
   return NULL;
 }
@@ -89,7 +96,8 @@ static void* parent(void* none) {
       real(of_threads.m, of_threads.n, of_threads.k, 1, 0, 0);
       _exit(disable() != 1 || faults != 0);
     }
-    if (waitpid(child, &status, 0) != child || status != 0) printf("a child ended with %#x\n", (unsigned)status), faults++;
+    if (waitpid(child, &status, 0) != child || status != 0)
+      printf("a child ended with %#x\n", (unsigned)status), faults++;
   }
   return none;
 }
@@ -101,7 +109,8 @@ static void threads(int m, int n, int k, int times, int storm) {
   for (long i = 0; i < THREADS; ++i) pthread_create(&all[i], NULL, thread, (void*)i);
   if (storm) {
     void* const library = dlopen(getenv("INTERPOSER"), RTLD_NOW | RTLD_LOCAL);
-    *(void**)&enable = dlsym(library, "antiphase_cublas_enable"), *(void**)&disable = dlsym(library, "antiphase_cublas_disable");
+    *(void**)&enable = dlsym(library, "antiphase_cublas_enable"),
+    *(void**)&disable = dlsym(library, "antiphase_cublas_disable");
     int changes = 0;
     pthread_t forking;
     pthread_create(&forking, NULL, parent, NULL);
@@ -152,8 +161,10 @@ int main(int count, char** words) {
     if (strcmp(kind, "adds") == 0) product(1, m, n, k, times, math, 1);
     if (strcmp(kind, "threads") == 0 || strcmp(kind, "storm") == 0) threads(m, n, k, times, kind[0] == 's');
     if (strcmp(kind, "nowhere") == 0) nowhere(m, n, k, times, math);
-    for (int t = 0; strcmp(kind, "sweep") == 0 && t < times; ++t) nowhere(t % 2 == 0 ? m : 1, n + t, k, 1, math);
-    if (strcmp(kind, "bench") == 0) nowhere(m, n, k, 1000, math), printf("%.0f ns\n", nowhere(m, n, k, times, math));
+    for (int t = 0; strcmp(kind, "sweep") == 0 && t < times; ++t)
+      nowhere(t % 2 == 0 ? m : 1, n + t, k, 1, math);
+    if (strcmp(kind, "bench") == 0)
+      nowhere(m, n, k, 1000, math), printf("%.0f ns\n", nowhere(m, n, k, times, math));
     if (stays) outlive(program), real(m, n, k, times, math, 1);
     if (strcmp(kind, "pid") == 0 || strcmp(kind, "wait") == 0) printf("%d\n", getpid());
     if (strcmp(kind, "wait") == 0) fflush(stdout), alarm(20), pause();

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A client of cuBLAS that is compiled against it as any other: every argument rule of the interposer, by all functions. It is linked with
-// the (fake) library, or, with BY_NAME, asks for functions by their names.
+// A client of cuBLAS that is compiled against it as any other: every argument rule of the interposer, by all
+// functions. It is linked with the (fake) library, or, with BY_NAME, asks for functions by their names.
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <math.h>
@@ -53,7 +53,7 @@ static int call(fake_handle* on, const fake_call* x) {
 }
 
 // ---- A case
-// ------------------------------------------------------------------------------------------------------------------------------
+// -----------------------------------------------------------------------------------------------------------
 
 enum { ROOM = 6000 };
 static float a[ROOM], b[ROOM], c[ROOM], before[ROOM], alpha, beta;
@@ -87,7 +87,8 @@ static fake_call usual(const entry* e, int op_a, int op_b) {
   if (is_strided(e)) x.count = 3, x.step_a = 0, x.step_b = 401, x.step_c = (m + 1) * n + 5;
   if (has_compute(e)) x.compute = 68, x.algorithm = -1;
   if (is_by_pointers(e)) {  // in another order than they lie
-    for (int l = 0; l < MEMBERS; ++l) a_members[l] = a + 300 * (2 - l), b_members[l] = b + 401 * l, c_members[l] = c + 1201 * ((l + 1) % 3);
+    for (int l = 0; l < MEMBERS; ++l)
+      a_members[l] = a + 300 * (2 - l), b_members[l] = b + 401 * l, c_members[l] = c + 1201 * ((l + 1) % 3);
     x.a = a_members, x.b = b_members, x.c = c_members, x.count = MEMBERS;
   }
   return x;
@@ -103,7 +104,8 @@ static int is_product(const fake_call* x, int by_pointers) {
         const float* const of_b = by_pointers ? b_members[l] : b + l * x->step_b;
         double sum = 0;
         for (long long p = 0; p < x->k; ++p)
-          sum += (double)of_a[x->op_a ? p + i * x->lda : i + p * x->lda] * of_b[x->op_b ? j + p * x->ldb : p + j * x->ldb];
+          sum += (double)of_a[x->op_a ? p + i * x->lda : i + p * x->lda] *
+                 of_b[x->op_b ? j + p * x->ldb : p + j * x->ldb];
         const long long at = (by_pointers ? c_members[l] - c : l * x->step_c) + i + j * x->ldc;
         const double off = fabs(c[at] - ((double)alpha * sum + (double)beta * before[at]));
         right &= off <= 1e-3;
@@ -121,18 +123,19 @@ static void expect(const char* what, int taken, fake_handle* on, const entry* e,
   on->calls = 0, on->log[0] = '\0';
   const int status = call(on, x);
   const int was_taken = on->calls == 0;
-  const int right =
-      was_taken ? is_product(x, is_by_pointers(e))
-                : strcmp(on->log, expected) == 0 && memcmp(c, before, sizeof c) == 0 && on->library == LIBRARY_EXPECTED && on->calls == 1;
+  const int right = was_taken ? is_product(x, is_by_pointers(e))
+                              : strcmp(on->log, expected) == 0 && memcmp(c, before, sizeof c) == 0 &&
+                                    on->library == LIBRARY_EXPECTED && on->calls == 1;
   if (status != 0 || was_taken != taken || !right) {
     ++faults;
-    printf("%s: %s %d %d: status %d, %s, %s\n  called   %s\n  expected %s\n", x->name, what, x->op_a, x->op_b, status,
-           was_taken ? "taken" : "passed on", right ? "right" : "wrong", on->log, expected);
+    printf("%s: %s %d %d: status %d, %s, %s\n  called   %s\n  expected %s\n", x->name, what, x->op_a, x->op_b,
+           status, was_taken ? "taken" : "passed on", right ? "right" : "wrong", on->log, expected);
   }
   ++*(was_taken ? &seen_taken : &seen_passed);
 }
 
-// `taken`: 0 if all is expected to be passed on, as where products are too small; 2 if arrays of pointers are.
+// `taken`: 0 if all is expected to be passed on, as where products are too small; 2 if arrays of pointers
+// are.
 int client_main(int taken) {
 #ifndef BY_NAME
   find_functions();
@@ -145,7 +148,8 @@ int client_main(int taken) {
     fake_handle on = {0};
     const int all_taken = is_by_pointers(e) ? taken == 1 : taken != 0;
     fake_call x;
-#define CASE(what, op_a, op_b, is_taken, change) x = usual(e, op_a, op_b), change, expect(what, all_taken && (is_taken), &on, e, &x)
+#define CASE(what, op_a, op_b, is_taken, change) \
+  x = usual(e, op_a, op_b), change, expect(what, all_taken && (is_taken), &on, e, &x)
     for (int ta = 0; ta <= 2; ++ta)  // 2: the conjugate
       for (int tb = 0; tb <= 2; ++tb) CASE("usual", ta, tb, 1, (void)0);
     CASE("beta 0", 0, 1, 1, beta = 0);

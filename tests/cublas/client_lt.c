@@ -8,7 +8,21 @@
 #include "fake_cublas_lt.h"
 
 enum { ROOM = 4000 };
-enum { COMPUTE, SCALE, POINTERS, OP_A, OP_B, OP_C, FILL, EPILOGUE, BIAS, BIAS_STRIDE = 10, SCALE_OF_B = 18, LARGEST = 21, BIAS_TYPE = 26 };
+enum {
+  COMPUTE,
+  SCALE,
+  POINTERS,
+  OP_A,
+  OP_B,
+  OP_C,
+  FILL,
+  EPILOGUE,
+  BIAS,
+  BIAS_STRIDE = 10,
+  SCALE_OF_B = 18,
+  LARGEST = 21,
+  BIAS_TYPE = 26
+};
 enum { TYPE, ORDER, ROWS, COLUMNS, LD, COUNT, STRIDE, PLANE, BATCH_MODE };
 
 static float a[ROOM], b[ROOM], c[ROOM], before[ROOM], elsewhere[ROOM], bias[200], alpha, beta;
@@ -16,7 +30,9 @@ static fake_attributes how, of_a, of_b, of_c, of_d;
 static const float* add;  // C
 static int faults, seen_taken, seen_passed;
 
-static void set(fake_attributes* x, int which, size_t bytes, uint64_t value) { x->value[which] = value, x->bytes[which] = bytes; }
+static void set(fake_attributes* x, int which, size_t bytes, uint64_t value) {
+  x->value[which] = value, x->bytes[which] = bytes;
+}
 static void set_signed(fake_attributes* x, int which, int32_t value) {
   x->bytes[which] = sizeof value;
   memcpy(&x->value[which], &value, sizeof value);
@@ -26,9 +42,10 @@ static void set_signed(fake_attributes* x, int which, int32_t value) {
 static fake_attributes laid_out(int rows, int columns, int by_rows, int count, int stride) {
   fake_attributes x;
   memset(&x, 0, sizeof x);
-  set(&x, TYPE, 4, 0), set(&x, ORDER, 4, (uint64_t)by_rows), set(&x, ROWS, 8, (uint64_t)rows), set(&x, COLUMNS, 8, (uint64_t)columns);
-  set(&x, LD, 8, (uint64_t)((by_rows ? columns : rows) + 2)), set(&x, COUNT, 4, (uint64_t)count), set(&x, STRIDE, 8, (uint64_t)stride),
-      set(&x, PLANE, 8, 0);
+  set(&x, TYPE, 4, 0), set(&x, ORDER, 4, (uint64_t)by_rows), set(&x, ROWS, 8, (uint64_t)rows),
+      set(&x, COLUMNS, 8, (uint64_t)columns);
+  set(&x, LD, 8, (uint64_t)((by_rows ? columns : rows) + 2)), set(&x, COUNT, 4, (uint64_t)count),
+      set(&x, STRIDE, 8, (uint64_t)stride), set(&x, PLANE, 8, 0);
   return x;  // and no batch mode, which older versions do not know
 }
 // Columns-major, or those of a, b and d in rows that the bits of `by_rows` say.
@@ -42,9 +59,10 @@ static void usual(int ta, int tb, int by_rows, int count) {
   }
   for (int i = 0; i < 200; ++i) bias[i] = (float)(i * 31 % 41 - 20);
   memset(&how, 0, sizeof how);
-  set(&how, COMPUTE, 4, 68), set(&how, SCALE, 4, 0), set(&how, POINTERS, 4, 0), set(&how, OP_A, 4, (uint64_t)ta),
-      set(&how, OP_B, 4, (uint64_t)tb);
-  set(&how, OP_C, 4, 0), set(&how, FILL, 4, 2), set(&how, EPILOGUE, 4, 1), set(&how, BIAS, 8, 0), set(&how, BIAS_STRIDE, 8, 0);
+  set(&how, COMPUTE, 4, 68), set(&how, SCALE, 4, 0), set(&how, POINTERS, 4, 0),
+      set(&how, OP_A, 4, (uint64_t)ta), set(&how, OP_B, 4, (uint64_t)tb);
+  set(&how, OP_C, 4, 0), set(&how, FILL, 4, 2), set(&how, EPILOGUE, 4, 1), set(&how, BIAS, 8, 0),
+      set(&how, BIAS_STRIDE, 8, 0);
   for (int i = 17; i <= LARGEST; ++i) set(&how, i, 8, 0);
   set_signed(&how, BIAS_TYPE, -1);
   of_a = laid_out(ta ? k : m, ta ? m : k, by_rows & 1, count, count > 1 ? 300 : 0);
@@ -58,14 +76,16 @@ static long long place(const fake_attributes* x, long long i, long long j, long 
 }
 static int is_product(void) {
   unsigned char* const ours = calloc(ROOM, 1);
-  const int m = (int)of_d.value[ROWS], n = (int)of_d.value[COLUMNS], ta = how.value[OP_A] != 0, tb = how.value[OP_B] != 0;
+  const int m = (int)of_d.value[ROWS], n = (int)of_d.value[COLUMNS], ta = how.value[OP_A] != 0,
+            tb = how.value[OP_B] != 0;
   const int k = (int)of_a.value[ta ? ROWS : COLUMNS], epilogue = (int)how.value[EPILOGUE];
   int right = 1;
   for (int l = 0; l < (int)of_d.value[COUNT]; ++l)
     for (int i = 0; i < m; ++i)
       for (int j = 0; j < n; ++j) {
         double sum = 0;
-        for (int p = 0; p < k; ++p) sum += (double)a[place(&of_a, i, p, l, ta)] * b[place(&of_b, p, j, l, tb)];
+        for (int p = 0; p < k; ++p)
+          sum += (double)a[place(&of_a, i, p, l, ta)] * b[place(&of_b, p, j, l, tb)];
         const long long at = place(&of_d, i, j, l, 0);
         const float* const added = add == c ? before : add;
         double v = (double)alpha * sum;
@@ -86,12 +106,15 @@ static void expect(const char* what, int taken) {
   fake_lt_handle on = {0, {0}};
   const void* const all[] = {&on, &how,  &alpha, a,     &of_a,     b,         &of_b,    &beta,
                              add, &of_c, c,      &of_d, algorithm, workspace, (void*)8, (void*)4711};
-  const int status =
-      cublasLtMatmul(&on, &how, &alpha, a, &of_a, b, &of_b, &beta, add, &of_c, c, &of_d, algorithm, workspace, 8, (void*)4711);
+  const int status = cublasLtMatmul(&on, &how, &alpha, a, &of_a, b, &of_b, &beta, add, &of_c, c, &of_d,
+                                    algorithm, workspace, 8, (void*)4711);
   const int was_taken = on.calls == 0;
-  const int right = was_taken ? is_product() : memcmp(on.seen, all, sizeof all) == 0 && memcmp(c, before, sizeof c) == 0 && on.calls == 1;
+  const int right =
+      was_taken ? is_product()
+                : memcmp(on.seen, all, sizeof all) == 0 && memcmp(c, before, sizeof c) == 0 && on.calls == 1;
   if (status != 0 || was_taken != taken || !right)
-    ++faults, printf("%s: status %d, %s, %s\n", what, status, was_taken ? "taken" : "passed on", right ? "right" : "wrong");
+    ++faults, printf("%s: status %d, %s, %s\n", what, status, was_taken ? "taken" : "passed on",
+                     right ? "right" : "wrong");
   ++*(was_taken ? &seen_taken : &seen_passed);
 }
 
@@ -99,19 +122,27 @@ int client_main(int taken) {
 #define CASE(what, is_taken, change) usual(0, 0, 0, 1), change, expect(what, taken && (is_taken))
   for (int ta = 0; ta <= 2; ++ta)
     for (int tb = 0; tb <= 2; ++tb)
-      for (int by_rows = 0; by_rows < 8; ++by_rows) usual(ta, tb, by_rows, 1 + (by_rows + ta) % 3), expect("usual", taken);
+      for (int by_rows = 0; by_rows < 8; ++by_rows)
+        usual(ta, tb, by_rows, 1 + (by_rows + ta) % 3), expect("usual", taken);
   usual(0, 0, 0, 1);
-  if (cublasLtMatmul(NULL, &how, &alpha, a, &of_a, b, &of_b, &beta, c, &of_c, c, &of_d, NULL, NULL, 0, NULL) != 1 ||
+  if (cublasLtMatmul(NULL, &how, &alpha, a, &of_a, b, &of_b, &beta, c, &of_c, c, &of_d, NULL, NULL, 0,
+                     NULL) != 1 ||
       memcmp(c, before, sizeof c) != 0)
     ++faults, printf("no handle\n");
   CASE("relu", 1, set(&how, EPILOGUE, 4, 2));
   CASE("bias", 1, (set(&how, EPILOGUE, 4, 4), set(&how, BIAS, 8, (uint64_t)(uintptr_t)bias)));
   CASE("relu and bias", 1, (set(&how, EPILOGUE, 4, 6), set(&how, BIAS, 8, (uint64_t)(uintptr_t)bias)));
-  CASE("bias of FP32", 1, (set(&how, EPILOGUE, 4, 4), set(&how, BIAS, 8, (uint64_t)(uintptr_t)bias), set_signed(&how, BIAS_TYPE, 0)));
-  CASE("bias of halves", 0, (set(&how, EPILOGUE, 4, 4), set(&how, BIAS, 8, (uint64_t)(uintptr_t)bias), set_signed(&how, BIAS_TYPE, 2)));
-  CASE("bias of an older version", 1, (set(&how, EPILOGUE, 4, 4), set(&how, BIAS, 8, (uint64_t)(uintptr_t)bias), how.bytes[BIAS_TYPE] = 0));
+  CASE("bias of FP32", 1,
+       (set(&how, EPILOGUE, 4, 4), set(&how, BIAS, 8, (uint64_t)(uintptr_t)bias),
+        set_signed(&how, BIAS_TYPE, 0)));
+  CASE("bias of halves", 0,
+       (set(&how, EPILOGUE, 4, 4), set(&how, BIAS, 8, (uint64_t)(uintptr_t)bias),
+        set_signed(&how, BIAS_TYPE, 2)));
+  CASE("bias of an older version", 1,
+       (set(&how, EPILOGUE, 4, 4), set(&how, BIAS, 8, (uint64_t)(uintptr_t)bias), how.bytes[BIAS_TYPE] = 0));
   CASE("biases of a batch", 1,
-       (usual(0, 1, 4, 3), set(&how, EPILOGUE, 4, 4), set(&how, BIAS, 8, (uint64_t)(uintptr_t)bias), set(&how, BIAS_STRIDE, 8, 40)));
+       (usual(0, 1, 4, 3), set(&how, EPILOGUE, 4, 4), set(&how, BIAS, 8, (uint64_t)(uintptr_t)bias),
+        set(&how, BIAS_STRIDE, 8, 40)));
   CASE("bias nowhere", 0, set(&how, EPILOGUE, 4, 4));
   CASE("relu with a mask", 0, set(&how, EPILOGUE, 4, 130));
   CASE("gelu", 1, (set(&how, EPILOGUE, 4, 32), alpha = 0.0625f));
@@ -120,7 +151,8 @@ int client_main(int taken) {
   CASE("gelu and relu", 0, set(&how, EPILOGUE, 4, 34));
   CASE("gradient of gelu", 0, set(&how, EPILOGUE, 4, 192));
   CASE("gelu and bias, nowhere", 0, set(&how, EPILOGUE, 4, 36));
-  CASE("gelu and bias", 1, (alpha = 0.0625f, set(&how, EPILOGUE, 4, 36), set(&how, BIAS, 8, (uint64_t)(uintptr_t)bias)));
+  CASE("gelu and bias", 1,
+       (alpha = 0.0625f, set(&how, EPILOGUE, 4, 36), set(&how, BIAS, 8, (uint64_t)(uintptr_t)bias)));
   CASE("gradient of the bias", 0, set(&how, EPILOGUE, 4, 256));
   CASE("tf32", getenv("ANTIPHASE_TF32") != NULL, set(&how, COMPUTE, 4, 77));
   CASE("pedantic", 0, set(&how, COMPUTE, 4, 69));

@@ -8,11 +8,14 @@
 #endif
 
 int cublasGetStream_v2(fake_handle* on, void** stream) { return *stream = on->stream, on->getters_fail & 1; }
-int cublasGetPointerMode_v2(fake_handle* on, int* mode) { return *mode = on->pointer_mode, on->getters_fail & 2; }
+int cublasGetPointerMode_v2(fake_handle* on, int* mode) {
+  return *mode = on->pointer_mode, on->getters_fail & 2;
+}
 int cublasGetMathMode(fake_handle* on, int* mode) { return *mode = on->math_mode, on->getters_fail & 4; }
 
 static void compute(const fake_handle* on, const fake_call* x) {
-  const float *const a = x->a, *const b = x->b, alpha = *(const float*)x->alpha, beta = *(const float*)x->beta;
+  const float *const a = x->a, *const b = x->b, alpha = *(const float*)x->alpha,
+                     beta = *(const float*)x->beta;
   float* const c = (float*)(uintptr_t)x->c;
   for (long long l = 0; l < (x->count ? x->count : 1); ++l)
     for (long long i = 0; i < x->m; ++i)

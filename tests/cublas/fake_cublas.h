@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The functions of cuBLAS that the interposer stands in front of, with its names, arguments and version node, which write down how they
-// were called and compute nothing.
+// The functions of cuBLAS that the interposer stands in front of, with its names, arguments and version node,
+// which write down how they were called and compute nothing.
 #pragma once
 #include <stddef.h>
 #include <stdint.h>
@@ -13,10 +13,11 @@ typedef struct fake_handle {
   int pointer_mode, math_mode;
   int getters_fail;  // bits: of the stream, the pointer mode, the math mode
   int calls_itself;  // the product calls another one by its name, as a library may
-  int computes;      // products of FP32 that are not batched really are computed, off by this part of a millionth
-  int quiet;         // writes nothing down
-  int sets_errno;    // to this, if it is not 0
-  int library;       // which fake was called
+  // products of FP32 that are not batched really are computed, off by this part of a millionth
+  int computes;
+  int quiet;       // writes nothing down
+  int sets_errno;  // to this, if it is not 0
+  int library;     // which fake was called
   int calls;
   char log[2048];  // of the last call
 } fake_handle;
@@ -39,7 +40,10 @@ typedef struct fake_call {
   int type_a, type_b, type_c, compute, algorithm;
 } fake_call;
 static inline int fake_written(char* to, size_t room, const fake_call* x) {
-  return snprintf(to, room, "%s(%d, %d, %lld, %lld, %lld, %p, %p %d %lld %lld, %p %d %lld %lld, %p, %p %d %lld %lld, %lld, %d, %d)",
-                  x->name, x->op_a, x->op_b, x->m, x->n, x->k, x->alpha, x->a, x->type_a, x->lda, x->step_a, x->b, x->type_b, x->ldb,
-                  x->step_b, x->beta, x->c, x->type_c, x->ldc, x->step_c, x->count, x->compute, x->algorithm);
+  return snprintf(
+      to, room,
+      "%s(%d, %d, %lld, %lld, %lld, %p, %p %d %lld %lld, %p %d %lld %lld, %p, %p %d %lld %lld, %lld, %d, %d)",
+      x->name, x->op_a, x->op_b, x->m, x->n, x->k, x->alpha, x->a, x->type_a, x->lda, x->step_a, x->b,
+      x->type_b, x->ldb, x->step_b, x->beta, x->c, x->type_c, x->ldc, x->step_c, x->count, x->compute,
+      x->algorithm);
 }

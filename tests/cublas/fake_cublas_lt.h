@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The part of cuBLASLt that the interposer meets, with its names, arguments and version node: it writes down how it was called.
+// The part of cuBLASLt that the interposer meets, with its names, arguments and version node: it writes down
+// how it was called.
 #pragma once
 #include <stddef.h>
 #include <stdint.h>
@@ -18,6 +19,7 @@ typedef struct fake_lt_handle {
 
 int cublasLtMatmulDescGetAttribute(const fake_attributes*, int, void*, size_t, size_t*);
 int cublasLtMatrixLayoutGetAttribute(const fake_attributes*, int, void*, size_t, size_t*);
-int cublasLtMatmul(fake_lt_handle*, const fake_attributes* how, const void* alpha, const void* a, const fake_attributes*, const void* b,
-                   const fake_attributes*, const void* beta, const void* c, const fake_attributes*, void* d, const fake_attributes*,
+int cublasLtMatmul(fake_lt_handle*, const fake_attributes* how, const void* alpha, const void* a,
+                   const fake_attributes*, const void* b, const fake_attributes*, const void* beta,
+                   const void* c, const fake_attributes*, void* d, const fake_attributes*,
                    const void* algorithm, void* workspace, size_t bytes, void* stream);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The functions of the CUDA driver that profiles call, with its soname and no device: between two events lie 2.5 milliseconds, once they
-// have been asked for twice. Complains at the end of events that nobody has destroyed, and of those recorded while the stream is captured.
+// The functions of the CUDA driver that profiles call, with its soname and no device: between two events lie
+// 2.5 milliseconds, once they have been asked for twice. Complains at the end of events that nobody has
+// destroyed, and of those recorded while the stream is captured.
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -53,5 +54,6 @@ int cuMemcpyDtoHAsync_v2(void) { return 1; }
 int cuStreamSynchronize(void) { return 1; }
 
 __attribute__((destructor)) static void at_end(void) {
-  if (events > 1) printf("%d events are left\n", events);  // of the last product, that nobody has asked for twice
+  // of the last product, that nobody has asked for twice
+  if (events > 1) printf("%d events are left\n", events);
 }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A program that runs clients of cuBLAS: those that it is linked with, or those it loads for itself alone, as Python does.
+// A program that runs clients of cuBLAS: those that it is linked with, or those it loads for itself alone, as
+// Python does.
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <stdio.h>
@@ -13,8 +14,9 @@ int main(int count, char** words) { return count == 2 ? client_main(atoi(words[1
 // apart TAKEN deepbind|namespace CLIENT
 int main(int count, char** words) {
   if (count != 4) return 2;
-  void* const client = strcmp(words[2], "deepbind") == 0 ? dlopen(words[3], RTLD_NOW | RTLD_LOCAL | RTLD_DEEPBIND)
-                                                         : dlmopen(LM_ID_NEWLM, words[3], RTLD_NOW);
+  void* const client = strcmp(words[2], "deepbind") == 0
+                           ? dlopen(words[3], RTLD_NOW | RTLD_LOCAL | RTLD_DEEPBIND)
+                           : dlmopen(LM_ID_NEWLM, words[3], RTLD_NOW);
   if (client == NULL) return puts(dlerror()), 1;
   int (*run)(int);
   *(void**)&run = dlsym(client, "client_main");
@@ -35,7 +37,8 @@ int main(int count, char** words) {
     if (run[i - 2](atoi(words[1])) != 0) return 1;
   // What dlsym() says of everything else.
   if (dlsym(RTLD_DEFAULT, "printf") != (void*)printf) return puts("printf is another one"), 1;
-  if (dlsym(RTLD_DEFAULT, "no_such_function") != NULL || dlerror() == NULL) return puts("a function that is none"), 1;
+  if (dlsym(RTLD_DEFAULT, "no_such_function") != NULL || dlerror() == NULL)
+    return puts("a function that is none"), 1;
   int (*who)(void);
   *(void**)&who = dlsym(RTLD_DEFAULT, "who");
   if (who == NULL || who() != 12) return puts("RTLD_NEXT leads elsewhere"), 1;
@@ -43,7 +46,8 @@ int main(int count, char** words) {
   int (*product)(void);
   if (other == NULL) return puts(dlerror()), 1;
   *(void**)&product = dlsym(other, "cublasSgemm_v2");
-  if (product == NULL || product() != 4711) return puts("a function of another library with a name of cuBLAS"), 1;
+  if (product == NULL || product() != 4711)
+    return puts("a function of another library with a name of cuBLAS"), 1;
   return 0;
 }
 #endif

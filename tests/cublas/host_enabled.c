@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A program that is led to the interposer while it runs, and back: host_enabled INTERPOSER EARLY... -- LATE. Its clients are loaded for
-// themselves alone, as Python does; with LINKED it is a client itself.
+// A program that is led to the interposer while it runs, and back: host_enabled INTERPOSER EARLY... -- LATE.
+// Its clients are loaded for themselves alone, as Python does; with LINKED it is a client itself.
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <stdio.h>
@@ -25,7 +25,9 @@ static void* function(void* library, const char* name) {
   if (found == NULL) puts(dlerror()), exit(1);
   return found;
 }
-static void add_client(const char* file, int flags) { *(void**)&clients[count++] = function(load(file, flags), "client_main"); }
+static void add_client(const char* file, int flags) {
+  *(void**)&clients[count++] = function(load(file, flags), "client_main");
+}
 static void all_expect(const char* when, int taken) {
   for (int i = 0; i < count; ++i)
     if (clients[i](taken) != 0) ++faults, printf("%s, client %d\n", when, i);
@@ -80,8 +82,9 @@ int main(int words, char** word) {
   expect("it has not gone", dlopen("libclient_gone.so", RTLD_LAZY | RTLD_NOLOAD) == NULL);
 
   char text[200];
-  expect("the whole report",
-         report(text, sizeof text) == strlen(text) && strstr(text, "antiphase: ") == text && strstr(text, " saved as predicted; ") != NULL);
+  expect("the whole report", report(text, sizeof text) == strlen(text) &&
+                                 strstr(text, "antiphase: ") == text &&
+                                 strstr(text, " saved as predicted; ") != NULL);
   expect("a short report", report(text, 10) > 10 && strcmp(text, "antiphase") == 0 && report(NULL, 0) > 10);
   expect("slots that led here", disable() == first + late);
   all_expect("disabled", 0);

@@ -16,7 +16,8 @@ int who(void) {
 int who(void) { return 2; }
 #elif defined(COUNTING)
 static int judgements;
-int antiphase_sgemm_judge(const void* args, double* seconds, double* cublas_seconds, double* times, size_t* borrowed) {
+int antiphase_sgemm_judge(const void* args, double* seconds, double* cublas_seconds, double* times,
+                          size_t* borrowed) {
   int (*next)(const void*, double*, double*, double*, size_t*);
   *(void**)&next = dlsym(RTLD_NEXT, "antiphase_sgemm_judge");
   ++judgements;

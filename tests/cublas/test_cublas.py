@@ -1,12 +1,14 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""libantiphase_cublas.so in front of a fake cuBLAS with the real one's names and version node, on the CPU executor.
+"""libantiphase_cublas.so in front of a fake cuBLAS with the real one's names and version node, on the CPU
+executor.
 
     test_cublas.py WHAT --root ROOT --interposer FILE
 
     linked      a program that is linked with cuBLAS, with lazy and with immediate binding
     lt          cublasLtMatmul
-    loaded      libraries that a program loads for itself alone (RTLD_LOCAL), of two versions of cuBLAS in one process
+    loaded      libraries that a program loads for itself alone (RTLD_LOCAL), of two versions of cuBLAS in one
+                process
     by_name     ones that ask for functions by dlsym()
     unusual     values, extents and threads that hardly any program has; RTLD_DEEPBIND and dlmopen()
     enabled     a program that is led to the interposer while it runs
@@ -42,29 +44,64 @@ class Clients:
         self.interposer, self.folder = options.interposer, folder
         for version in (12, 13, 14):
             (folder / "fake.map").write_text(f"libcublas.so.{version} {{ global: cublas*; local: *; }};\n")
-            self.compile("fake_cublas.c", f"libcublas.so.{version}", "-shared", f"-DLIBRARY={version}", f"-Wl,-soname,libcublas.so.{version}",
-                         f"-Wl,--version-script={folder / 'fake.map'}")
+            self.compile(
+                "fake_cublas.c",
+                f"libcublas.so.{version}",
+                "-shared",
+                f"-DLIBRARY={version}",
+                f"-Wl,-soname,libcublas.so.{version}",
+                f"-Wl,--version-script={folder / 'fake.map'}",
+            )
         for name, define in (("libfirst.so", "FIRST"), ("libsecond.so", "SECOND"), ("libother.so", "OTHER")):
             self.compile("neighbours.c", name, "-shared", f"-D{define}", f"-Wl,-soname,{name}")
 
     def compile(self, source, output, *flags):
-        self.execute("gcc", "-std=gnu11", "-O1", "-fPIC", "-Wall", "-Wextra", "-Werror", f"-I{self.root}", f"-I{self.sources}", self.sources / source, "-o",
-                     self.folder / output, "-Wl,--no-as-needed", *(flag for flag in flags), f"-Wl,-rpath,{self.folder}", "-ldl", "-lm")
+        self.execute(
+            "gcc",
+            "-std=gnu11",
+            "-O1",
+            "-fPIC",
+            "-Wall",
+            "-Wextra",
+            "-Werror",
+            f"-I{self.root}",
+            f"-I{self.sources}",
+            self.sources / source,
+            "-o",
+            self.folder / output,
+            "-Wl,--no-as-needed",
+            *(flag for flag in flags),
+            f"-Wl,-rpath,{self.folder}",
+            "-ldl",
+            "-lm",
+        )
         return self.folder / output
 
     def client(self, name, version=13, *flags):
-        return self.compile("client.c", name, "-shared", f"-DLIBRARY_EXPECTED={version}", *flags, self.folder / f"libcublas.so.{version}")
+        return self.compile(
+            "client.c",
+            name,
+            "-shared",
+            f"-DLIBRARY_EXPECTED={version}",
+            *flags,
+            self.folder / f"libcublas.so.{version}",
+        )
 
     def table(self):
         """The interposer's entries: each name with the types of its parameters."""
         rows = self.folder / "rows.c"
-        rows.write_text("""#include "src/cublas/entry_points.h"
+        rows.write_text(
+            """#include "src/cublas/entry_points.h"
                            #define TYPE(type, name) , type
                            #define OTHER(entry) entry takes;
                            #define PRODUCT(entry, SIGNATURE, INT) entry takes void* SIGNATURE(TYPE, INT);
-                           AP_CUBLAS_ENTRIES(PRODUCT, OTHER)""")
+                           AP_CUBLAS_ENTRIES(PRODUCT, OTHER)"""
+        )
         said = self.execute("gcc", "-E", "-P", f"-I{self.root}", rows).stdout
-        return {name: ["".join(one.split()) for one in types.split(",")] for name, types in re.findall(r"(\w+) takes([^;]*);", said)}
+        return {
+            name: ["".join(one.split()) for one in types.split(",")]
+            for name, types in re.findall(r"(\w+) takes([^;]*);", said)
+        }
 
     def host(self):
         return self.compile("host.c", "host", self.folder / "libfirst.so", self.folder / "libsecond.so")
@@ -75,14 +112,17 @@ class Clients:
         clean = {name: value for name, value in os.environ.items() if not name.startswith("ANTIPHASE_")}
         done = subprocess.run(words, text=True, capture_output=True, env=clean | environment, timeout=100)
         done.raw = done.stderr
-        done.stderr = re.sub(r"^antiphase\[\d+\]", "antiphase", done.stderr, flags=re.M)  # the process: see calls()
+        # the process: see calls()
+        done.stderr = re.sub(r"^antiphase\[\d+\]", "antiphase", done.stderr, flags=re.M)
         if done.returncode != 0:
-            sys.exit(f"{' '.join(words)} with {environment}\nreturned {done.returncode}:\n{done.stdout}{done.stderr}")
+            sys.exit(
+                f"{' '.join(words)} with {environment}\nreturned {done.returncode}:\n{done.stdout}{done.stderr}"
+            )
         return done
 
     def run(self, taken, *command, **environment):
-        """A client that expects its products to be taken (1), but not arrays of pointers (2), or all to be passed on (0). Its output, and what the
-        interposer said."""
+        """A client that expects its products to be taken (1), but not arrays of pointers (2), or all to be
+        passed on (0). Its output, and what the interposer said."""
         program, *words = command
         return self.execute(program, taken, *words, LD_PRELOAD=str(self.interposer), **environment)
 
@@ -95,10 +135,19 @@ def expect(found, expected, what):
 def linked(clients):
     for name, flags in (("lazy", ["-Wl,-z,lazy"]), ("now", ["-Wl,-z,now"])):
         client = clients.client(f"libclient_{name}.so", 13, *flags)
-        through_a_library = clients.compile("host.c", f"through_{name}", "-DLINKED", *flags, client, clients.folder / "libcublas.so.13")
+        through_a_library = clients.compile(
+            "host.c", f"through_{name}", "-DLINKED", *flags, client, clients.folder / "libcublas.so.13"
+        )
         # Of a version whose name the interposer does not know.
-        by_itself = clients.compile("host.c", name, "-DLINKED", "-DLIBRARY_EXPECTED=14", clients.sources / "client.c", *flags,
-                                    clients.folder / "libcublas.so.14")
+        by_itself = clients.compile(
+            "host.c",
+            name,
+            "-DLINKED",
+            "-DLIBRARY_EXPECTED=14",
+            clients.sources / "client.c",
+            *flags,
+            clients.folder / "libcublas.so.14",
+        )
         for program in (through_a_library, by_itself):
             clients.execute(program, 0)  # the client alone
             clients.run(1, program, **ON_THE_CPU)
@@ -106,23 +155,45 @@ def linked(clients):
 
 def lt(clients):
     (clients.folder / "fake.map").write_text("libcublasLt.so.13 { global: cublas*; local: *; };\n")
-    fake = clients.compile("fake_cublas_lt.c", "libcublasLt.so.13", "-shared", "-Wl,-soname,libcublasLt.so.13",
-                           f"-Wl,--version-script={clients.folder / 'fake.map'}")
+    fake = clients.compile(
+        "fake_cublas_lt.c",
+        "libcublasLt.so.13",
+        "-shared",
+        "-Wl,-soname,libcublasLt.so.13",
+        f"-Wl,--version-script={clients.folder / 'fake.map'}",
+    )
     client = clients.compile("client_lt.c", "libclient.so", "-shared", fake)
     clients.execute(clients.host(), 0, client)
     clients.run(1, clients.host(), client, **ON_THE_CPU)
     clients.run(1, clients.host(), client, **ON_THE_CPU, ANTIPHASE_TF32="take")
     clients.run(0, clients.host(), client, **ON_THE_CPU, ANTIPHASE_DISABLE="1")
-    clients.run(0, clients.host(), client, **ON_THE_CPU | {"ANTIPHASE_LEAST": "11"})  # (13 * 9 * 11)^(1/3) = 10.9
+    # (13 * 9 * 11)^(1/3) = 10.9
+    clients.run(0, clients.host(), client, **ON_THE_CPU | {"ANTIPHASE_LEAST": "11"})
     profile = clients.run(0, clients.host(), client, **ON_THE_CPU, ANTIPHASE_PROFILE="1").stderr
-    for said in ("bias", "ReLU", "bias + ReLU", "GELU", "bias + GELU", "ReLU + an auxiliary matrix", "gradient of GELU + an auxiliary matrix", "sums of A"):
+    for said in (
+        "bias",
+        "ReLU",
+        "bias + ReLU",
+        "GELU",
+        "bias + GELU",
+        "ReLU + an auxiliary matrix",
+        "gradient of GELU + an auxiliary matrix",
+        "sums of A",
+    ):
         expect(f", {said} " in profile, True, f"epilogue '{said}' in {profile}")
 
 
 def loaded(clients):
     # Linked with the interposer itself, in front of cuBLAS: the originals lie behind it.
-    before = clients.compile("client.c", "libclient_before.so", "-shared", "-DLIBRARY_EXPECTED=13", clients.interposer,
-                             f"-Wl,-rpath,{clients.interposer.parent}", clients.folder / "libcublas.so.13")
+    before = clients.compile(
+        "client.c",
+        "libclient_before.so",
+        "-shared",
+        "-DLIBRARY_EXPECTED=13",
+        clients.interposer,
+        f"-Wl,-rpath,{clients.interposer.parent}",
+        clients.folder / "libcublas.so.13",
+    )
     clients.run(1, clients.host(), before, **ON_THE_CPU)
     both = [clients.client(f"libclient_{version}.so", version) for version in (13, 12)]
     clients.execute(clients.host(), 0, *both)
@@ -133,7 +204,13 @@ def loaded(clients):
 def by_name(clients):
     both = []
     for version in (13, 14):  # the latter has a name that the interposer does not know
-        client = clients.compile("client.c", f"libclient_{version}.so", "-shared", f"-DLIBRARY_EXPECTED={version}", f'-DBY_NAME="libcublas.so.{version}"')
+        client = clients.compile(
+            "client.c",
+            f"libclient_{version}.so",
+            "-shared",
+            f"-DLIBRARY_EXPECTED={version}",
+            f'-DBY_NAME="libcublas.so.{version}"',
+        )
         clients.execute(clients.host(), 0, client)
         clients.run(1, clients.host(), client, **ON_THE_CPU)
         both.append(client)
@@ -146,9 +223,16 @@ def by_name(clients):
 def unusual(clients):
     program = clients.compile("unusual.c", "unusual", clients.folder / "libcublas.so.13")
     expect(clients.execute(program, "passed").stdout, "0 taken\n", "the program alone")
-    expect(clients.execute(program, "taken", LD_PRELOAD=str(clients.interposer), **ON_THE_CPU).stdout, "13 taken\n", "behind the interposer")
-    # Libraries that see their own cuBLAS first, and those of another namespace of the dynamic linker, keep it.
-    apart = clients.compile("host.c", "apart", "-DAPART", clients.folder / "libfirst.so", clients.folder / "libsecond.so")
+    expect(
+        clients.execute(program, "taken", LD_PRELOAD=str(clients.interposer), **ON_THE_CPU).stdout,
+        "13 taken\n",
+        "behind the interposer",
+    )
+    # Libraries that see their own cuBLAS first, and those of another namespace of the dynamic linker, keep
+    # it.
+    apart = clients.compile(
+        "host.c", "apart", "-DAPART", clients.folder / "libfirst.so", clients.folder / "libsecond.so"
+    )
     client = clients.client("libclient.so")
     for way in ("deepbind", "namespace"):
         for environment in ({}, {"LD_PRELOAD": str(clients.interposer), **ON_THE_CPU}):
@@ -157,14 +241,24 @@ def unusual(clients):
 
 def enabled(clients):
     clients.client("libclient_gone.so")
-    early = [clients.client("libclient_lazy.so", 12, "-Wl,-z,lazy"), clients.client("libclient_no_plt.so", 13, "-fno-plt"),
-             clients.client("libclient_now.so", 13, "-Wl,-z,now,-z,relro")]
+    early = [
+        clients.client("libclient_lazy.so", 12, "-Wl,-z,lazy"),
+        clients.client("libclient_no_plt.so", 13, "-fno-plt"),
+        clients.client("libclient_now.so", 13, "-Wl,-z,now,-z,relro"),
+    ]
     late = clients.client("libclient_late.so", 13, "-Wl,-z,now,-z,relro")
     program = clients.compile("host_enabled.c", "host_enabled")
     clients.execute(program, clients.interposer, *early, "--", late, **ON_THE_CPU)
     for name, flags in (("itself_lazy", ["-Wl,-z,lazy"]), ("itself_now", ["-Wl,-z,now,-z,relro"])):
-        itself = clients.compile("host_enabled.c", name, "-DLINKED", "-DLIBRARY_EXPECTED=14", clients.sources / "client.c", *flags,
-                                 clients.folder / "libcublas.so.14")
+        itself = clients.compile(
+            "host_enabled.c",
+            name,
+            "-DLINKED",
+            "-DLIBRARY_EXPECTED=14",
+            clients.sources / "client.c",
+            *flags,
+            clients.folder / "libcublas.so.14",
+        )
         clients.execute(itself, clients.interposer, "--", late, **ON_THE_CPU)
 
 
@@ -180,13 +274,20 @@ def settings(clients):
     said = clients.run(1, *program, **ON_THE_CPU)
     count = re.search(r"(\d+) taken, (\d+) passed on, 0 faults", said.stdout)
     # The last two are the call of an original that calls another.
-    report = re.fullmatch(r"antiphase: (\d+) of (\d+) products computed \(\d+ %\), \S+ s saved as predicted; passed on: (.*)\n", said.stderr)
+    report = re.fullmatch(
+        r"antiphase: (\d+) of (\d+) products computed \(\d+ %\), \S+ s saved as predicted; passed on: (.*)\n",
+        said.stderr,
+    )
     if not report:
         sys.exit(f"the report: {said.stderr!r}")
     reasons = {words: int(number) for number, words in (one.split(" ", 1) for one in report[3].split(", "))}
     expect((report[1], int(report[2])), (count[1], int(count[1]) + int(count[2]) + 2), "the report's numbers")
     expect(sum(reasons.values()), int(count[2]) + 2, "reasons")
-    expect(set(reasons), {"within cuBLAS", "not FP32", "factors on the device", "unusual arguments", "refused"}, "kinds of reasons")
+    expect(
+        set(reasons),
+        {"within cuBLAS", "not FP32", "factors on the device", "unusual arguments", "refused"},
+        "kinds of reasons",
+    )
 
 
 def calls(clients):
@@ -194,7 +295,11 @@ def calls(clients):
     program = clients.compile("calls.c", "calls", clients.folder / "libcublas.so.13")
 
     def run(*words, **environment):
-        done = clients.execute(program, *words, **{"LD_PRELOAD": str(clients.interposer), "ANTIPHASE_DEVICE": "cpu"} | environment)
+        done = clients.execute(
+            program,
+            *words,
+            **{"LD_PRELOAD": str(clients.interposer), "ANTIPHASE_DEVICE": "cpu"} | environment,
+        )
         return done.stdout.split(), done.stderr
 
     def said(*words, **environment):
@@ -203,107 +308,223 @@ def calls(clients):
     def refused(name, value, words, taken, profile=False):
         out, err = run("real:33:21:17:2:0", **{"ANTIPHASE_LEAST": "0", "ANTIPHASE_REPORT": "0", name: value})
         expect(out, [taken] * 2, f"{name}={value}")
-        expect(err.splitlines(True)[0] if profile else err, f"antiphase: {name} is '{value}': expected {words}\n", f"{name}={value}")
+        expect(
+            err.splitlines(True)[0] if profile else err,
+            f"antiphase: {name} is '{value}': expected {words}\n",
+            f"{name}={value}",
+        )
 
     one = "real:33:21:17:1:0"
     least = {"ANTIPHASE_LEAST": "0"}
-    # A product that is taken is judged once, with or without C; one that is not, once for either; a repeated one never.
+    # A product that is taken is judged once, with or without C; one that is not, once for either; a repeated
+    # one never.
     counting = clients.compile("neighbours.c", "libcounting.so", "-shared", "-DCOUNTING")
-    for words, environment, count in ((one, least, 1), ("real:33:21:17:9:0", least, 1), ("adds:33:21:17:9:0", least, 1),
-                                      ("nowhere:1:4096:4096:9:0", {}, 2)):
+    for words, environment, count in (
+        (one, least, 1),
+        ("real:33:21:17:9:0", least, 1),
+        ("adds:33:21:17:9:0", least, 1),
+        ("nowhere:1:4096:4096:9:0", {}, 2),
+    ):
         told = said(words, ANTIPHASE_REPORT="0", LD_PRELOAD=f"{counting}:{clients.interposer}", **environment)
         expect(told, f"{count} judgements\n", f"how often {words} is judged")
     # When the line is told.
-    expect(said(one, **least).startswith("antiphase: 1 of 1 products computed (100 %), "), True, "a line unasked")
+    expect(
+        said(one, **least).startswith("antiphase: 1 of 1 products computed (100 %), "), True, "a line unasked"
+    )
     expect(said(one, **least, ANTIPHASE_REPORT="0"), "", "no line")
     expect(said(one), "", "nothing was computed")
-    expect(said(one, ANTIPHASE_REPORT="1"), "antiphase: 0 of 1 products computed (0 %); passed on: 1 small\n", "nothing was computed, and it is asked for")
+    expect(
+        said(one, ANTIPHASE_REPORT="1"),
+        "antiphase: 0 of 1 products computed (0 %); passed on: 1 small\n",
+        "nothing was computed, and it is asked for",
+    )
     expect(said(ANTIPHASE_REPORT="1"), "", "no products")
     # Children: one that goes on by itself, and another program.
     out, err = run(one, "fork:33:21:17:2:0", "exec", **least)
     expect(out, ["taken"] * 3, "products of a child")
-    expect([line.split(",")[0] for line in err.splitlines()],
-           ["antiphase: 2 of 2 products computed (100 %)", "antiphase: 1 of 1 products computed (100 %)"], "each tells its own")
-    # Who speaks, and what of a program without products: only the process that was started is asked. A shell becomes it, with its number.
+    expect(
+        [line.split(",")[0] for line in err.splitlines()],
+        ["antiphase: 2 of 2 products computed (100 %)", "antiphase: 1 of 1 products computed (100 %)"],
+        "each tells its own",
+    )
+
+    # Who speaks, and what of a program without products: only the process that was started is asked. A shell
+    # becomes it, with its number.
     def started(*words, **environment):
-        command = ("sh", "-c", 'export ANTIPHASE_STARTED=$$ LD_PRELOAD="$0"; echo $$; exec "$@"', clients.interposer, *words)
+        command = (
+            "sh",
+            "-c",
+            'export ANTIPHASE_STARTED=$$ LD_PRELOAD="$0"; echo $$; exec "$@"',
+            clients.interposer,
+            *words,
+        )
         done = clients.execute(*command, ANTIPHASE_DEVICE="cpu", **environment)
         number, *out = done.stdout.split()
         return number, out, done.raw
+
     number, _, err = started(program, one, **least, RANK="3")
     expect(err.startswith(f"antiphase[{number}, rank 3]: 1 of 1 products computed"), True, err)
     number, _, err = started(program, one, "fork:33:21:17:2:0", **least)
     speakers = re.findall(r"^antiphase\[(\d+)\]: ", err, flags=re.M)
     expect((len(set(speakers)), number in speakers), (2, True), err)
     nothing, profile = clients.folder / "nothing.json", {"ANTIPHASE_PROFILE": "1"}
-    for words, why in ((("/bin/true",), "no cuBLAS was loaded"), ((program,), "cuBLAS was loaded, and no product of it was called")):
+    for words, why in (
+        (("/bin/true",), "no cuBLAS was loaded"),
+        ((program,), "cuBLAS was loaded, and no product of it was called"),
+    ):
         number, _, err = started(*words, ANTIPHASE_REPORT="1")
         expect(err.startswith(f"antiphase[{number}]: no products: {why}"), True, err)
         expect(started(*words)[2], "", "nobody has asked")
         started(*words, **profile, ANTIPHASE_PROFILE_JSON=str(nothing))
         read = json.loads(nothing.read_text())
-        expect((read["products"], read["judgement"].startswith(f"no products: {why}")), ([], True), "the file of none")
+        expect(
+            (read["products"], read["judgement"].startswith(f"no products: {why}")),
+            ([], True),
+            "the file of none",
+        )
         nothing.unlink()
     # A child's list does not overwrite its parent's.
-    number, _, _ = started(program, "nowhere:512:512:16:5:0", "fork:512:512:16:2:0", **profile, ANTIPHASE_PROFILE_JSON=str(nothing))
-    lists = {file.name: sum(one["calls"] for one in json.loads(file.read_text())["products"]) for file in clients.folder.glob("nothing.json*")}
-    expect((lists.pop("nothing.json"), len(lists), number in str(lists)), (5, 1, False), "two processes, two lists")
+    number, _, _ = started(
+        program,
+        "nowhere:512:512:16:5:0",
+        "fork:512:512:16:2:0",
+        **profile,
+        ANTIPHASE_PROFILE_JSON=str(nothing),
+    )
+    lists = {
+        file.name: sum(one["calls"] for one in json.loads(file.read_text())["products"])
+        for file in clients.folder.glob("nothing.json*")
+    }
+    expect(
+        (lists.pop("nothing.json"), len(lists), number in str(lists)),
+        (5, 1, False),
+        "two processes, two lists",
+    )
     # Threads: half of them have their products taken.
     err = said("threads:40:30:30:20:0", ANTIPHASE_LEAST="30")
-    expect(re.sub("[0-9.e-]+ s saved", "S s saved", err),
-           "antiphase: 80 of 160 products computed (50 %), S s saved as predicted; passed on: 80 small\n", "products of threads")
-    out = clients.execute(program, "storm:40:30:30:60:0", **ON_THE_CPU, INTERPOSER=str(clients.interposer)).stdout
+    expect(
+        re.sub("[0-9.e-]+ s saved", "S s saved", err),
+        "antiphase: 80 of 160 products computed (50 %), S s saved as predicted; passed on: 80 small\n",
+        "products of threads",
+    )
+    out = clients.execute(
+        program, "storm:40:30:30:60:0", **ON_THE_CPU, INTERPOSER=str(clients.interposer)
+    ).stdout
     expect(out, "taken ", "the last product, after many changes")
     # TF32.
     tf32 = "real:33:21:17:1:3"
-    expect(run(tf32, **least)[0] + run(tf32, **least, ANTIPHASE_TF32="pass")[0] + run(tf32, **least, ANTIPHASE_TF32="take")[0],
-           ["passed", "passed", "taken"], "TF32")
+    expect(
+        run(tf32, **least)[0]
+        + run(tf32, **least, ANTIPHASE_TF32="pass")[0]
+        + run(tf32, **least, ANTIPHASE_TF32="take")[0],
+        ["passed", "passed", "taken"],
+        "TF32",
+    )
     expect(run("real:33:21:17:1:2", **least, ANTIPHASE_TF32="take")[0], ["passed"], "pedantic")
     # Working memory: policy split needs some, and stream none.
     expect(run(one, **least, ANTIPHASE_WORKSPACE_LIMIT="0")[0], ["taken"], "a product that needs no memory")
     large, needed = "real:129:257:513:1:0", 837888
-    for limit, taken in ((needed, "taken"), (needed - 1, "passed"), ("0", "passed"), ("819K", "taken"), ("818K", "passed"), ("1M", "taken"), ("1G", "taken")):
+    for limit, taken in (
+        (needed, "taken"),
+        (needed - 1, "passed"),
+        ("0", "passed"),
+        ("819K", "taken"),
+        ("818K", "passed"),
+        ("1M", "taken"),
+        ("1G", "taken"),
+    ):
         out, err = run(large, **least, ANTIPHASE_WORKSPACE_LIMIT=str(limit), ANTIPHASE_REPORT="1")
         expect(out, [taken], f"a limit of {limit}")
         expect("1 workspace beyond the limit" in err, taken == "passed", "the reason")
     # Every other product twice: results stay ours.
     out, err = run("real:70:60:50:5:0", **least, ANTIPHASE_VERIFY="2")
     expect(" ".join(out), "taken taken twice taken taken twice taken", "products computed twice")
-    expect(err.endswith("; compared with cuBLAS: 2, the worst differs by 7e-06, of 70 x 60 x 50 NN\n"), True, err)
+    expect(
+        err.endswith("; compared with cuBLAS: 2, the worst differs by 7e-06, of 70 x 60 x 50 NN\n"), True, err
+    )
     # Into a file, one for each process.
     run(one, "fork:12:11:10:2:0", **least, ANTIPHASE_LOG_FILE=f"{clients.folder}/log.%p")
     logs = sorted(path.read_text() for path in clients.folder.glob("log.*"))
-    expect([re.sub(r"^antiphase\[\d+\]", "antiphase", log.split(" products")[0]) for log in logs], ["antiphase: 1 of 1", "antiphase: 2 of 2"], "logs")
+    expect(
+        [re.sub(r"^antiphase\[\d+\]", "antiphase", log.split(" products")[0]) for log in logs],
+        ["antiphase: 1 of 1", "antiphase: 2 of 2"],
+        "logs",
+    )
     for words in (" 2 ", "12 x 11 x 10 NN", "cublasSgemm_v2", "computed"):
         expect(words in logs[1].splitlines()[-1], True, f"{words} in {logs[1]}")
-    expect("cannot write '/no/such/file'" in said(one, **least, ANTIPHASE_LOG_FILE="/no/such/file"), True, "a file that cannot be written")
+    expect(
+        "cannot write '/no/such/file'" in said(one, **least, ANTIPHASE_LOG_FILE="/no/such/file"),
+        True,
+        "a file that cannot be written",
+    )
     # Profiles: nothing is taken, and all is said.
     profile = clients.folder / "profile.json"
-    out, err = run("nowhere:4096:4096:4096:3:0", "nowhere:512:512:16:5:0", "nowhere:2048:2048:2048:2:3", "nowhere:1:4096:4096:7:0", ANTIPHASE_PROFILE="1",
-                   ANTIPHASE_PROFILE_JSON=str(profile))
+    out, err = run(
+        "nowhere:4096:4096:4096:3:0",
+        "nowhere:512:512:16:5:0",
+        "nowhere:2048:2048:2048:2:3",
+        "nowhere:1:4096:4096:7:0",
+        ANTIPHASE_PROFILE="1",
+        ANTIPHASE_PROFILE_JSON=str(profile),
+    )
     read = json.loads(profile.read_text())
-    expect([(one["m"], one["calls"], one["taken"], one["why"], one["layout"]) for one in read["products"]],
-           [(4096, 3, True, "computed", "TNN"), (1, 7, False, "no gain predicted", "TNN"), (512, 5, False, "small", "TNN"), (2048, 2, False, "not FP32", "TNN")],
-           "the profile")
+    expect(
+        [(one["m"], one["calls"], one["taken"], one["why"], one["layout"]) for one in read["products"]],
+        [
+            (4096, 3, True, "computed", "TNN"),
+            (1, 7, False, "no gain predicted", "TNN"),
+            (512, 5, False, "small", "TNN"),
+            (2048, 2, False, "not FP32", "TNN"),
+        ],
+        "the profile",
+    )
     lines = err.splitlines()
-    expect(lines[0], "antiphase: products of this program, all computed by cuBLAS", "the profile's first line")
-    expect([re.sub(r" +|\d\.\d+", lambda of: "#" if of[0].strip() else " ", lines[at]).strip() for at in (2, 4)],
-           ["3 #~ # 4096 x 4096 x 4096 TN cublasSgemm_v2 would be computed", "5 ? 512 x 512 x 16 TN cublasSgemm_v2 passed on: small"], "its lines")
+    expect(
+        lines[0], "antiphase: products of this program, all computed by cuBLAS", "the profile's first line"
+    )
+    expect(
+        [re.sub(r" +|\d\.\d+", lambda of: "#" if of[0].strip() else " ", lines[at]).strip() for at in (2, 4)],
+        [
+            "3 #~ # 4096 x 4096 x 4096 TN cublasSgemm_v2 would be computed",
+            "5 ? 512 x 512 x 16 TN cublasSgemm_v2 passed on: small",
+        ],
+        "its lines",
+    )
     expect(lines[-1], read["judgement"], "its last line")
     saved = r"antiphase would compute 3 of 17 products: 0\.\d+ s of products would become 0\.\d+ s, [45]\.\d+ times as fast \(predicted"
     expect(re.match(saved, lines[-1]) is not None, True, lines[-1])
-    expect(said("nowhere:1:4096:4096:7:0", ANTIPHASE_PROFILE="1").splitlines()[-1],
-           "antiphase would compute none of the 7 products: it would not help this program", "nothing to gain")
+    expect(
+        said("nowhere:1:4096:4096:7:0", ANTIPHASE_PROFILE="1").splitlines()[-1],
+        "antiphase would compute none of the 7 products: it would not help this program",
+        "nothing to gain",
+    )
     # More products than decisions are remembered: what one is remembered to be is not taken for another.
     err = said("sweep:4096:4096:4096:2000:0", "sweep:4096:4096:4096:2000:0", ANTIPHASE_PROFILE="1")
-    expect(err.splitlines()[-1].startswith("antiphase would compute 2000 of 4000 products: "), True, err.splitlines()[-1])
-    # Behind a driver: every third product is captured, and not measured. The driver is a fake, so antiphase has no device and refuses.
+    expect(
+        err.splitlines()[-1].startswith("antiphase would compute 2000 of 4000 products: "),
+        True,
+        err.splitlines()[-1],
+    )
+    # Behind a driver: every third product is captured, and not measured. The driver is a fake, so antiphase
+    # has no device and refuses.
     driver = clients.compile("fake_cuda.c", "libcuda.so.1", "-shared", "-Wl,-soname,libcuda.so.1")
-    done = clients.execute(program, "nowhere:4096:4096:4096:30:0", "nowhere:512:512:16:3:0", LD_PRELOAD=f"{clients.interposer}:{driver}",
-                           ANTIPHASE_PROFILE="1", ANTIPHASE_PROFILE_JSON=str(profile))
+    done = clients.execute(
+        program,
+        "nowhere:4096:4096:4096:30:0",
+        "nowhere:512:512:16:3:0",
+        LD_PRELOAD=f"{clients.interposer}:{driver}",
+        ANTIPHASE_PROFILE="1",
+        ANTIPHASE_PROFILE_JSON=str(profile),
+    )
     expect(done.stdout, "", "what the driver complains of")
-    expect([(one["why"], one["calls"], one["measured"], one["seconds"]) for one in json.loads(profile.read_text())["products"]],
-           [("refused", 30, True, 0.075), ("small", 3, True, 0.0075)], "times measured")
+    expect(
+        [
+            (one["why"], one["calls"], one["measured"], one["seconds"])
+            for one in json.loads(profile.read_text())["products"]
+        ],
+        [("refused", 30, True, 0.075), ("small", 3, True, 0.0075)],
+        "times measured",
+    )
     # Values that make no sense: one sentence each.
     refused("ANTIPHASE_TF32", "yes", "pass or take; they are passed on", "taken")
     refused("ANTIPHASE_LEAST", "big", "a number from 0 on; it is ignored", "passed")
@@ -311,19 +532,35 @@ def calls(clients):
     refused("ANTIPHASE_PRECISION", "double", "fp32 or strict; all products are passed on", "passed")
     refused("ANTIPHASE_VERIFY", "2x", "a number, or 0 for none; it is ignored", "taken")
     for value in ("1T", "M", "-1", "1KB", "99999999999G"):
-        refused("ANTIPHASE_WORKSPACE_LIMIT", value, "bytes, such as 65536, 64K, 512M or 2G; products that need any are passed on", "taken")
+        refused(
+            "ANTIPHASE_WORKSPACE_LIMIT",
+            value,
+            "bytes, such as 65536, 64K, 512M or 2G; products that need any are passed on",
+            "taken",
+        )
     refused("ANTIPHASE_DEVICE", "gpu", "cpu, or nothing; it is ignored", "passed")
     refused("ANTIPHASE_DISABLE", "no", "0 or 1; it is taken as 1", "passed")
     refused("ANTIPHASE_PROFILE", "yes", "0 or 1; it is taken as 1", "passed", profile=True)
-    refused("ANTIPHASE_PROFILE_JSON", f"{clients.folder}/none.json", "ANTIPHASE_PROFILE=1 beside it; it is ignored", "taken")
+    refused(
+        "ANTIPHASE_PROFILE_JSON",
+        f"{clients.folder}/none.json",
+        "ANTIPHASE_PROFILE=1 beside it; it is ignored",
+        "taken",
+    )
     expect((clients.folder / "none.json").exists(), False, "a profile that is not asked for")
     out, err = run("real:33:21:17:2:0", **least, ANTIPHASE_TUNING="/no/such/file", ANTIPHASE_REPORT="0")
     expect(out, ["passed"] * 2, "products without the tuning that was asked for")
-    expect(re.fullmatch(r"antiphase: [^\n]*/no/such/file[^\n]*; all products are passed on\n", err) is not None, True, err)
+    expect(
+        re.fullmatch(r"antiphase: [^\n]*/no/such/file[^\n]*; all products are passed on\n", err) is not None,
+        True,
+        err,
+    )
     # What a call costs that is passed on: 0.15 microseconds and 0.3 on an idle machine.
     for shape in ("512:512:16", "4096:4096:4"):
-        nanoseconds = [int(clients.execute(program, f"bench:{shape}:200000:0", **environment).stdout.split()[0])
-                       for environment in ({}, {"LD_PRELOAD": str(clients.interposer), "ANTIPHASE_DEVICE": "cpu"})]
+        nanoseconds = [
+            int(clients.execute(program, f"bench:{shape}:200000:0", **environment).stdout.split()[0])
+            for environment in ({}, {"LD_PRELOAD": str(clients.interposer), "ANTIPHASE_DEVICE": "cpu"})
+        ]
         print(f"a call of {shape}: {nanoseconds[0]} ns alone, {nanoseconds[1]} behind the interposer")
         if nanoseconds[1] - nanoseconds[0] > 5000:
             sys.exit("a call that is passed on costs too much")
@@ -348,8 +585,14 @@ def ended(clients):
 
     def start(*words, asked=None, **how):
         words = (sys.executable, "-c", STARTER, clients.interposer, *words)
-        return subprocess.Popen(words, env=clean | (report if asked is None else asked), text=True,
-                                stdout=subprocess.PIPE, stderr=subprocess.PIPE, **how)
+        return subprocess.Popen(
+            words,
+            env=clean | (report if asked is None else asked),
+            text=True,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            **how,
+        )
 
     def end(starter):
         out, err = starter.communicate(timeout=60)
@@ -366,8 +609,14 @@ def ended(clients):
         status, out, err = end(start(program, "pid", one, word))
         expect((status, counts(err)), (alone, [(out[0], "1")]), word)
     # However somebody else ends it: through the starter, the program, or all of a terminal's group.
-    for who, number in (("starter", signal.SIGTERM), ("starter", signal.SIGUSR1), ("program", signal.SIGTERM),
-                        ("program", signal.SIGKILL), ("group", signal.SIGINT), ("group", signal.SIGQUIT)):
+    for who, number in (
+        ("starter", signal.SIGTERM),
+        ("starter", signal.SIGUSR1),
+        ("program", signal.SIGTERM),
+        ("program", signal.SIGKILL),
+        ("group", signal.SIGINT),
+        ("group", signal.SIGQUIT),
+    ):
         starter = start(program, one, "wait", start_new_session=True)
         process = starter.stdout.readline().split()[-1]
         (os.killpg if who == "group" else os.kill)(int(process) if who == "program" else starter.pid, number)
@@ -430,10 +679,21 @@ def ended(clients):
 def symbols(clients):
     text = clients.execute("readelf", "--dynamic", "--version-info", "--wide", clients.interposer).stdout
     if "Version definition" in text:
-        sys.exit("it has a version node of its own: programs would bind to cuBLAS's functions, which have another")
+        sys.exit(
+            "it has a version node of its own: programs would bind to cuBLAS's functions, which have another"
+        )
     needed = re.findall(r"NEEDED.*\[(.*)\]", text)
-    expect([name for name in needed if not OF_THE_SYSTEM.fullmatch(name)], ["libantiphase.so.0"], "libraries that it asks for")
-    shown = {line.split()[-1] for line in clients.execute("nm", "--dynamic", "--defined-only", clients.interposer).stdout.splitlines()}
+    expect(
+        [name for name in needed if not OF_THE_SYSTEM.fullmatch(name)],
+        ["libantiphase.so.0"],
+        "libraries that it asks for",
+    )
+    shown = {
+        line.split()[-1]
+        for line in clients.execute(
+            "nm", "--dynamic", "--defined-only", clients.interposer
+        ).stdout.splitlines()
+    }
     served = set(clients.table())
     own = {f"antiphase_cublas_{name}" for name in ("enable", "disable", "report", "run")}
     expect(shown, served | {"dlsym"} | own, "symbols that it shows")
@@ -444,7 +704,10 @@ def symbols(clients):
 
 
 def signatures(clients):
-    files = [pathlib.Path(folder) / "cublas_api.h" for folder in ("/usr/local/cuda/include", "/usr/local/include", "/usr/include")]
+    files = [
+        pathlib.Path(folder) / "cublas_api.h"
+        for folder in ("/usr/local/cuda/include", "/usr/local/include", "/usr/include")
+    ]
     text = next((file.read_text() for file in files if file.exists()), "")
     version = re.search(r"define CUBLAS_VER_MAJOR (\d+)", text)
     if version is None or int(version[1]) < 12:  # earlier ones have no functions for 64 bits
@@ -467,7 +730,22 @@ def signatures(clients):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("what", choices=("linked", "lt", "loaded", "by_name", "unusual", "enabled", "settings", "calls", "ended", "symbols", "signatures"))
+    parser.add_argument(
+        "what",
+        choices=(
+            "linked",
+            "lt",
+            "loaded",
+            "by_name",
+            "unusual",
+            "enabled",
+            "settings",
+            "calls",
+            "ended",
+            "symbols",
+            "signatures",
+        ),
+    )
     parser.add_argument("--root", type=pathlib.Path, required=True)
     parser.add_argument("--interposer", type=pathlib.Path, required=True)
     options = parser.parse_args()

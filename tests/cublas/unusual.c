@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// unusual taken|passed: calls that hardly any program makes, each with a result that follows from cuBLAS's documentation alone. Prints how
-// many were taken; the fake, which computes too, has the others.
+// unusual taken|passed: calls that hardly any program makes, each with a result that follows from cuBLAS's
+// documentation alone. Prints how many were taken; the fake, which computes too, has the others.
 #include <errno.h>
 #include <math.h>
 #include <pthread.h>
@@ -72,18 +72,27 @@ static void extents(void) {
   const float alpha = 1, beta = 1;
   fake_handle on = {.quiet = 1};
   const int64_t far = 1ll << 32, end = 1ll << 62;
-  cublasSgemm_v2_64(&on, 0, 0, M, N, far, &alpha, of.a, M, of.b, far, &beta, of.c, M), is_ours("K of 2^32", &on, 0);
-  cublasSgemm_v2_64(&on, 0, 0, M, N, K, &alpha, of.a, end, of.b, K, &beta, of.c, M), is_ours("lda of 2^62", &on, 0);
-  cublasSgemm_v2_64(&on, 0, 0, end, end, end, &alpha, of.a, end, of.b, end, &beta, of.c, end), is_ours("all of 2^62", &on, 0);
-  cublasSgemm_v2_64(&on, 0, 0, INT64_MAX, 1, 1, &alpha, of.a, INT64_MAX, of.b, 1, &beta, of.c, INT64_MAX), is_ours("M of 2^63 - 1", &on, 0);
-  cublasSgemm_v2_64(&on, 0, 0, INT64_MIN, N, K, &alpha, of.a, M, of.b, K, &beta, of.c, M), is_ours("M of -2^63", &on, 0);
-  cublasSgemm_v2(&on, 0, 0, 0, 0, 0, NULL, NULL, 0, NULL, 0, NULL, NULL, 0), is_ours("nothing at all", &on, 0);
+  cublasSgemm_v2_64(&on, 0, 0, M, N, far, &alpha, of.a, M, of.b, far, &beta, of.c, M),
+      is_ours("K of 2^32", &on, 0);
+  cublasSgemm_v2_64(&on, 0, 0, M, N, K, &alpha, of.a, end, of.b, K, &beta, of.c, M),
+      is_ours("lda of 2^62", &on, 0);
+  cublasSgemm_v2_64(&on, 0, 0, end, end, end, &alpha, of.a, end, of.b, end, &beta, of.c, end),
+      is_ours("all of 2^62", &on, 0);
+  cublasSgemm_v2_64(&on, 0, 0, INT64_MAX, 1, 1, &alpha, of.a, INT64_MAX, of.b, 1, &beta, of.c, INT64_MAX),
+      is_ours("M of 2^63 - 1", &on, 0);
+  cublasSgemm_v2_64(&on, 0, 0, INT64_MIN, N, K, &alpha, of.a, M, of.b, K, &beta, of.c, M),
+      is_ours("M of -2^63", &on, 0);
+  cublasSgemm_v2(&on, 0, 0, 0, 0, 0, NULL, NULL, 0, NULL, 0, NULL, NULL, 0),
+      is_ours("nothing at all", &on, 0);
   cublasSgemm_v2(&on, 0, 0, M, N, K, &alpha, of.a, M, of.b, K, &beta, (float*)((char*)of.c + 2), M),
       is_ours("C at half an element", &on, 0);
-  cublasSgemm_v2(&on, 0, 0, M, N, K, &alpha, of.a, M, of.b, K, &beta, of.b + 3, M), is_ours("C within B", &on, 0);
-  cublasSgemmStridedBatched(&on, 0, 0, M, N, K, &alpha, of.a, M, INT64_MAX / 4, of.b, K, 0, &beta, of.c, M, 400, 3);
+  cublasSgemm_v2(&on, 0, 0, M, N, K, &alpha, of.a, M, of.b, K, &beta, of.b + 3, M),
+      is_ours("C within B", &on, 0);
+  cublasSgemmStridedBatched(&on, 0, 0, M, N, K, &alpha, of.a, M, INT64_MAX / 4, of.b, K, 0, &beta, of.c, M,
+                            400, 3);
   is_ours("members of A beyond memory", &on, 0);
-  cublasSgemmStridedBatched(&on, 0, 0, M, N, K, &alpha, of.a, M, 0, of.b, K, 0, &beta, of.c, M, 0, 3), is_ours("one C for all", &on, 0);
+  cublasSgemmStridedBatched(&on, 0, 0, M, N, K, &alpha, of.a, M, 0, of.b, K, 0, &beta, of.c, M, 0, 3),
+      is_ours("one C for all", &on, 0);
   expect("nothing is changed", memcmp(of.c, of.before, sizeof of.c) == 0);
   // Members may lie in either direction, and be one and the same.
   fake_handle computes = {.computes = 1};
@@ -91,7 +100,8 @@ static void extents(void) {
     fill(&of);
     const long long step = backwards ? -400 : 400;
     float* const first = of.c + (backwards ? 800 : 0);
-    cublasSgemmStridedBatched(&computes, 0, 0, M, N, K, &alpha, of.a, M, 0, of.b + 800, K, step, &beta, first, M, step, 3);
+    cublasSgemmStridedBatched(&computes, 0, 0, M, N, K, &alpha, of.a, M, 0, of.b + 800, K, step, &beta, first,
+                              M, step, 3);
     is_ours("members in either direction", &computes, 1);
     int right = 1;
     for (int l = 0; l < 3; ++l)
@@ -122,7 +132,8 @@ static void modes(void) {
     is_ours("modes of a handle", &on, turns[t].is);
   }
   on.quiet = 0, on.sets_errno = 815;
-  cublasSgemm_v2(&on, 0, 0, M, N, K, &alpha, of.a, M, of.b, K, &beta, of.c, M), is_ours("pedantic again", &on, 0);
+  cublasSgemm_v2(&on, 0, 0, M, N, K, &alpha, of.a, M, of.b, K, &beta, of.c, M),
+      is_ours("pedantic again", &on, 0);
   expect("errno of the original", errno == 815);
 }
 

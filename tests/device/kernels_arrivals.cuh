@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Probe kernels of arrivals at mbarriers, of fences by state space, and of what else the copy engine does with rows.
+// Probe kernels of arrivals at mbarriers, of fences by state space, and of what else the copy engine does
+// with rows.
 #include <antiphase/device/barrier.cuh>
 #include <antiphase/device/bulk_reduce.cuh>
 #include <antiphase/device/cluster.cuh>
@@ -15,7 +16,8 @@
 namespace antiphase::probe {
 inline namespace AP_TARGET {
 
-// Each block loads its numbers, and gets one from each other block of its cluster, which say so at its mbarrier.
+// Each block loads its numbers, and gets one from each other block of its cluster, which say so at its
+// mbarrier.
 struct arrivals {
   using params = buffers;
   struct storage {
@@ -53,7 +55,8 @@ struct arrivals {
   }
 };
 
-// Numbers that the block has written to global memory come back by bulk load, and are stored from where they were changed.
+// Numbers that the block has written to global memory come back by bulk load, and are stored from where they
+// were changed.
 struct there_and_back {
   using params = buffers;
   struct storage {
@@ -84,11 +87,12 @@ struct there_and_back {
   }
 };
 
-// Half of the threads arrive with their copies, the other half themselves, and the mbarrier waits for their copies too. In two rounds.
-// compute-sanitizer's synccheck says "Missing wait" of the second half, 32 threads: it takes cp.async.mbarrier.arrive for an arrival, after
-// which the thread arrives again without a wait. That one raises the pending count before it lowers it again (PTX ISA), so the phase lacks
-// the thread's own arrival still; nor does PTX want a wait between two arrivals of a thread. All wait for a phase before they arrive in the
-// next.
+// Half of the threads arrive with their copies, the other half themselves, and the mbarrier waits for their
+// copies too. In two rounds. compute-sanitizer's synccheck says "Missing wait" of the second half, 32
+// threads: it takes cp.async.mbarrier.arrive for an arrival, after which the thread arrives again without a
+// wait. That one raises the pending count before it lowers it again (PTX ISA), so the phase lacks the
+// thread's own arrival still; nor does PTX want a wait between two arrivals of a thread. All wait for a phase
+// before they arrive in the next.
 struct copies_arrive {
   using params = buffers;
   struct storage {
@@ -133,7 +137,8 @@ struct row_for_all {
       s.landed.arrive(bytes{sizeof s.value});
     }
     cluster_barrier();
-    if (t == 0 && rank == 0) bulk_load_multicast(s.value, p.in + first, sizeof s.value, s.landed, (1u << cluster_extent()) - 1);
+    if (t == 0 && rank == 0)
+      bulk_load_multicast(s.value, p.in + first, sizeof s.value, s.landed, (1u << cluster_extent()) - 1);
     s.landed.wait(0);
     p.out[first + static_cast<unsigned>(t)] = s.value[63 - t] + static_cast<unsigned>(rank);
   }
@@ -162,7 +167,8 @@ struct reductions {
         if constexpr (Which == 0)
           bulk_reduce<bulk_update::bit_or>(to, s.word[kind], sizeof s.word[0]);
         else
-          bulk_reduce<decltype(r)::what>(reinterpret_cast<number*>(to), reinterpret_cast<const number*>(s.word[kind]), sizeof s.word[0]);
+          bulk_reduce<decltype(r)::what>(reinterpret_cast<number*>(to),
+                                         reinterpret_cast<const number*>(s.word[kind]), sizeof s.word[0]);
       });
       bulk_commit();
       bulk_wait<0>();
@@ -177,8 +183,9 @@ struct reductions {
 };
 
 std::vector<kernel> arrival_kernels() {
-  return {kernel_of<arrivals>("arrivals"), kernel_of<there_and_back>("there-and-back"), kernel_of<copies_arrive>("copies-arrive"),
-          kernel_of<row_for_all>("row-for-all"), kernel_of<reductions>("reductions")};
+  return {kernel_of<arrivals>("arrivals"), kernel_of<there_and_back>("there-and-back"),
+          kernel_of<copies_arrive>("copies-arrive"), kernel_of<row_for_all>("row-for-all"),
+          kernel_of<reductions>("reductions")};
 }
 
 }  // namespace AP_TARGET

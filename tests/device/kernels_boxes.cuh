@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Probe kernels of boxes that the copy engine brings to tensors, and of one that it brings to all blocks of a cluster (sm_90).
+// Probe kernels of boxes that the copy engine brings to tensors, and of one that it brings to all blocks of a
+// cluster (sm_90).
 #include <antiphase/device/barrier.cuh>
 #include <antiphase/device/cluster.cuh>
 #include <antiphase/device/kernel.cuh>
@@ -56,8 +57,8 @@ struct box_for_all {
 };
 
 std::vector<kernel> box_kernels() {
-  return {kernel_of<stored_box<2>>("stored-2"), kernel_of<stored_box<3>>("stored-3"), kernel_of<stored_box<4>>("stored-4"),
-          kernel_of<box_for_all>("box-for-all")};
+  return {kernel_of<stored_box<2>>("stored-2"), kernel_of<stored_box<3>>("stored-3"),
+          kernel_of<stored_box<4>>("stored-4"), kernel_of<box_for_all>("box-for-all")};
 }
 
 }  // namespace AP_TARGET

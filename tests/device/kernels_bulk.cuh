@@ -43,7 +43,8 @@ struct hand_over {
   }
 };
 
-// A row through the copy engine, changed in shared memory on the way: half of it announced before its copy, half after.
+// A row through the copy engine, changed in shared memory on the way: half of it announced before its copy,
+// half after.
 struct bulk_row {
   using params = buffers;
   static constexpr int threads = 64, words = 1024;
@@ -67,12 +68,14 @@ struct bulk_row {
       s.landed.arrive(bytes{static_cast<int>(half)});
     }
     s.landed.wait(0);
-    for (int i = thread_index(); i < words; i += threads) s.value[i] = s.value[i] * 2 + static_cast<unsigned>(i);
+    for (int i = thread_index(); i < words; i += threads)
+      s.value[i] = s.value[i] * 2 + static_cast<unsigned>(i);
     fence_async();
     block_barrier();
     if (thread_index() != 0) return;
     for (int part = 0; part < 4; ++part) {
-      bulk_store(p.out + block_index().x * words + part * words / 4, s.value + part * words / 4, sizeof s.value / 4);
+      bulk_store(p.out + block_index().x * words + part * words / 4, s.value + part * words / 4,
+                 sizeof s.value / 4);
       bulk_commit();
     }
     bulk_wait_read<2>();  // the first two parts may be overwritten now
@@ -81,7 +84,9 @@ struct bulk_row {
   }
 };
 
-std::vector<kernel> bulk_kernels() { return {kernel_of<hand_over>("hand-over"), kernel_of<bulk_row>("bulk-row")}; }
+std::vector<kernel> bulk_kernels() {
+  return {kernel_of<hand_over>("hand-over"), kernel_of<bulk_row>("bulk-row")};
+}
 
 }  // namespace AP_TARGET
 }  // namespace antiphase::probe

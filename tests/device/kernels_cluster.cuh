@@ -19,11 +19,13 @@ struct cluster_indices {
   struct storage {};
   static constexpr int threads = 33;
   AP_DEV void operator()(const params& p) const {
-    p.out[linear_block() * threads + static_cast<unsigned>(thread_index())] = static_cast<unsigned>(cluster_rank() | cluster_extent() << 8);
+    p.out[linear_block() * threads + static_cast<unsigned>(thread_index())] =
+        static_cast<unsigned>(cluster_rank() | cluster_extent() << 8);
   }
 };
 
-// A block writes what it has read into the next one's shared memory, and reads that of the next but one, where the next has written.
+// A block writes what it has read into the next one's shared memory, and reads that of the next but one,
+// where the next has written.
 template <int Threads> struct cluster_ring {
   using params = buffers;
   struct storage {
@@ -33,7 +35,8 @@ template <int Threads> struct cluster_ring {
   static constexpr shared_kind shared = Threads % 64 == 0 ? shared_kind::dynamic : shared_kind::fixed;
   AP_DEV void operator()(const params& p) const {
     storage& s = antiphase::shared<storage, shared>();
-    const int t = thread_index(), next = (cluster_rank() + 1) % cluster_extent(), after = (next + 1) % cluster_extent();
+    const int t = thread_index(), next = (cluster_rank() + 1) % cluster_extent(),
+              after = (next + 1) % cluster_extent();
     const unsigned at = linear_block() * Threads + static_cast<unsigned>(t);
     cluster_arrive();
     const std::uint32_t mine = p.in[at];
@@ -46,8 +49,8 @@ template <int Threads> struct cluster_ring {
   }
 };
 
-// Each warp has a barrier of its own in the program, as roles do. (In a cluster of one block, compute-sanitizer's synccheck takes that for
-// an error.)
+// Each warp has a barrier of its own in the program, as roles do. (In a cluster of one block,
+// compute-sanitizer's synccheck takes that for an error.)
 struct cluster_places {
   using params = buffers;
   struct storage {
@@ -97,7 +100,8 @@ struct cluster_leavers {
   }
 };
 
-// One link of a chain of launches: each goes on with what another thread of the launch before has written last. Two are broken.
+// One link of a chain of launches: each goes on with what another thread of the launch before has written
+// last. Two are broken.
 enum class linked { right, one_thread_waits, nobody_waits, late };
 template <linked F> struct chain_link {
   using params = buffers;
@@ -118,8 +122,16 @@ template <linked F> struct chain_link {
   }
 };
 
-// Two blocks write into each other's shared memory, and read each their own and the other's. All but the first are broken.
-enum class exchange { right, no_barrier_before_read, block_barrier_only, write_after_arrival, read_before_wait, no_barrier_at_end };
+// Two blocks write into each other's shared memory, and read each their own and the other's. All but the
+// first are broken.
+enum class exchange {
+  right,
+  no_barrier_before_read,
+  block_barrier_only,
+  write_after_arrival,
+  read_before_wait,
+  no_barrier_at_end
+};
 template <exchange F> struct cluster_exchange {
   using params = buffers;
   struct storage {

@@ -28,7 +28,9 @@ template <int Bytes, class Copy> struct copies_of_threads {
 
 // Thread t takes t % (Bytes + 1) bytes of its source; the rest of the destination becomes zero.
 template <int Bytes> struct part {
-  AP_DEV static void copy(std::uint32_t* to, const std::uint32_t* from, int t) { copy_async<Bytes>(to, from, t % (Bytes + 1)); }
+  AP_DEV static void copy(std::uint32_t* to, const std::uint32_t* from, int t) {
+    copy_async<Bytes>(to, from, t % (Bytes + 1));
+  }
 };
 template <int Bytes> using partial_copies = copies_of_threads<Bytes, part<Bytes>>;
 

@@ -22,7 +22,8 @@ struct mma_step {
     const std::uint16_t* b = p.b + block_index().x * 128 + g * 16 + 2 * q;
     const float* c = p.c + block_index().x * 128 + g * 8 + 2 * q;
     float* out = p.out + block_index().x * 128 + g * 8 + 2 * q;
-    const std::uint32_t of_a[4] = {two(a), two(a + 8 * 16), two(a + 8), two(a + 8 * 16 + 8)}, of_b[2] = {two(b), two(b + 8)};
+    const std::uint32_t of_a[4] = {two(a), two(a + 8 * 16), two(a + 8), two(a + 8 * 16 + 8)},
+                        of_b[2] = {two(b), two(b + 8)};
     float sum[4] = {};
     if (!p.fresh)
       for (int i = 0; i < 4; ++i) sum[i] = c[i / 2 * 64 + i % 2];
@@ -38,8 +39,11 @@ template <int Depth> struct mma_double_step {
   static constexpr int threads = 32;
   AP_DEV void operator()(const params& p) const {
     const int g = lane_index() / 4, q = lane_index() % 4;
-    const double *a = p.a + block_index().x * 16 * Depth + g * Depth + q, *b = p.b + block_index().x * 8 * Depth + g * Depth + q;
-    const auto at = [&](int i) { return block_index().x * 128 + static_cast<unsigned>((g + i / 2 * 8) * 8 + 2 * q + i % 2); };
+    const double *a = p.a + block_index().x * 16 * Depth + g * Depth + q,
+                 *b = p.b + block_index().x * 8 * Depth + g * Depth + q;
+    const auto at = [&](int i) {
+      return block_index().x * 128 + static_cast<unsigned>((g + i / 2 * 8) * 8 + 2 * q + i % 2);
+    };
     double sum[4];
     for (int i = 0; i < 4; ++i) sum[i] = p.c[at(i)];
     if constexpr (Depth == 4)

@@ -9,7 +9,8 @@
 namespace antiphase::probe {
 inline namespace AP_TARGET {
 
-// out: [0] tickets, [1] sum, [2] signed sum, [4, 5] 64-bit sum, [6] sum of floats, from 8 on a mark for each ticket.
+// out: [0] tickets, [1] sum, [2] signed sum, [4, 5] 64-bit sum, [6] sum of floats, from 8 on a mark for each
+// ticket.
 struct atomics {
   using params = buffers;
   struct storage {};
@@ -78,7 +79,8 @@ struct times {
 };
 
 std::vector<kernel> memory_kernels() {
-  return {kernel_of<atomics>("atomics"), kernel_of<chain_up>("chain-up"), kernel_of<pairs_down>("pairs-down"), kernel_of<times>("times")};
+  return {kernel_of<atomics>("atomics"), kernel_of<chain_up>("chain-up"), kernel_of<pairs_down>("pairs-down"),
+          kernel_of<times>("times")};
 }
 
 }  // namespace AP_TARGET

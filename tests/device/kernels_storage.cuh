@@ -28,12 +28,14 @@ struct tail {
     for (int i = thread_index(); i < count; i += threads) word[i] = p.in[i];
     block_barrier();
     for (int i = thread_index(); i < p.size; i += threads)
-      p.out[i] = static_cast<std::uint32_t>(word[count - 1 - i]) * weights[i % 5] + s.first + static_cast<std::uint32_t>(shared_size());
+      p.out[i] = static_cast<std::uint32_t>(word[count - 1 - i]) * weights[i % 5] + s.first +
+                 static_cast<std::uint32_t>(shared_size());
   }
 };
 
 std::vector<kernel> storage_kernels() {
-  return {with_shared_bytes(kernel_of<tail>("tail"), 8 + 130 * 8), with_shared_bytes(kernel_of<tail>("large-tail"), 8 + 7000 * 8 + 7)};
+  return {with_shared_bytes(kernel_of<tail>("tail"), 8 + 130 * 8),
+          with_shared_bytes(kernel_of<tail>("large-tail"), 8 + 7000 * 8 + 7)};
 }
 
 }  // namespace AP_TARGET

@@ -23,12 +23,13 @@ template <int Threads> struct indices {
     std::uint32_t* out = p.out + (linear_block() * Threads + t) * 3;
     out[0] = b.x | b.y << 8 | b.z << 16;
     out[1] = g.x | g.y << 8 | g.z << 16;
-    out[2] =
-        t | static_cast<unsigned>(lane_index()) << 12 | static_cast<unsigned>(Threads % 32 == 0 ? warp_index() : thread_index() / 32) << 20;
+    out[2] = t | static_cast<unsigned>(lane_index()) << 12 |
+             static_cast<unsigned>(Threads % 32 == 0 ? warp_index() : thread_index() / 32) << 20;
   }
 };
 
-// Three rounds through shared memory; without either barrier of a round some thread would read the wrong round.
+// Three rounds through shared memory; without either barrier of a round some thread would read the wrong
+// round.
 template <int Threads> struct reverse {
   using params = buffers;
   struct storage {

@@ -40,8 +40,9 @@ template <class T, scope S, ordering O> struct updates_alone {
   }
 };
 
-// All threads of all blocks at once. out: [0] the least, [1] the largest (signed), [2] and, [3] or, [4] xor of the numbers, [5] up to 6 and
-// round, [6] down to 0 and round, [8, 9] a sum of 64 bits by compare_exchange, [10] a sum under a lock, [11] the lock.
+// All threads of all blocks at once. out: [0] the least, [1] the largest (signed), [2] and, [3] or, [4] xor
+// of the numbers, [5] up to 6 and round, [6] down to 0 and round, [8, 9] a sum of 64 bits by
+// compare_exchange, [10] a sum under a lock, [11] the lock.
 struct updates_of_all {
   using params = buffers;
   struct storage {};
@@ -56,7 +57,9 @@ struct updates_of_all {
     atomic_increment(p.out + 5, 6);
     atomic_decrement(p.out + 6, 6);
     auto* sum = reinterpret_cast<std::uint64_t*>(p.out + 8);
-    for (std::uint64_t before = 0, now; (now = atomic_compare_exchange(sum, before, before + mine)) != before;) before = now;
+    for (std::uint64_t before = 0, now;
+         (now = atomic_compare_exchange(sum, before, before + mine)) != before;)
+      before = now;
     if (lane_index() != 0) return;  // lanes of a warp that wait for each other's lock need not get on
     poll([&] { return atomic_exchange<scope::device, ordering::acquire>(p.out + 11, 1) == 0; });
     p.out[10] += mine;

@@ -17,11 +17,14 @@ template <int N, class Do> AP_DEV void each_register(Do f) {
   AP_UNROLL
   for (int i = 0; i < N / 2; ++i) f(i, 16 * warp + g + i / 2 % 2 * 8, i / 4 * 8 + 2 * q + i % 2);
 }
-AP_DEV std::uint32_t pair_at(const std::uint16_t* of) { return of[0] | static_cast<std::uint32_t>(of[1]) << 16; }
+AP_DEV std::uint32_t pair_at(const std::uint16_t* of) {
+  return of[0] | static_cast<std::uint32_t>(of[1]) << 16;
+}
 
 // Two elements of each row and column that A's fragment of a thread needs, from a row-major matrix.
 AP_DEV void load_fragment(std::uint32_t (&to)[4], const std::uint16_t* a, int row_length) {
-  const std::uint16_t* at = a + (16 * (thread_index() / 32) + lane_index() / 4) * row_length + lane_index() % 4 * 2;
+  const std::uint16_t* at =
+      a + (16 * (thread_index() / 32) + lane_index() / 4) * row_length + lane_index() % 4 * 2;
   to[0] = pair_at(at);
   to[1] = pair_at(at + 8 * row_length);
   to[2] = pair_at(at + 8);
@@ -45,7 +48,8 @@ template <int N, bool FromRegisters> struct wgmma_step {
     fence_async();
     block_barrier();
     float sum[N / 2];
-    each_register<N>([&](int i, int row, int column) { sum[i] = p.c[(block_index().x * 64 + row) * N + column]; });
+    each_register<N>(
+        [&](int i, int row, int column) { sum[i] = p.c[(block_index().x * 64 + row) * N + column]; });
     const matrix_descriptor of_b = describe(s.b, sizeof s.b[0], 128, swizzle::none);
     wgmma_fence();
     if constexpr (FromRegisters) {
@@ -59,7 +63,8 @@ template <int N, bool FromRegisters> struct wgmma_step {
     wgmma_commit();
     wgmma_wait<0>();
     pin_registers(sum);
-    each_register<N>([&](int i, int row, int column) { p.out[(block_index().x * 64 + row) * N + column] = sum[i]; });
+    each_register<N>(
+        [&](int i, int row, int column) { p.out[(block_index().x * 64 + row) * N + column] = sum[i]; });
   }
 };
 
@@ -72,7 +77,8 @@ template <major M, swizzle S, int Count> struct placed {
   }
   static AP_DEV matrix_descriptor from(const unsigned char* at, int k) {
     if (M == major::k)
-      return S == swizzle::none ? describe(at + offset(0, k), Count * 16, 128, S) : describe(at + offset(0, k), 16, 8 * width, S);
+      return S == swizzle::none ? describe(at + offset(0, k), Count * 16, 128, S)
+                                : describe(at + offset(0, k), 16, 8 * width, S);
     return S == swizzle::none ? describe(at + offset(0, k), 128, layout_depth * 16, S)
                               : describe(at + offset(0, k), layout_depth * width, 8 * width, S);
   }
@@ -100,7 +106,8 @@ template <major A, major B, swizzle S, int N> struct layouts {
     float sum[N / 2];
     wgmma_fence();
     AP_UNROLL
-    for (int k = 0; k < layout_depth; k += 16) wgmma<A, B>(sum, placed<A, S, 64>::from(s.a, k), placed<B, S, N>::from(s.b, k), k > 0);
+    for (int k = 0; k < layout_depth; k += 16)
+      wgmma<A, B>(sum, placed<A, S, 64>::from(s.a, k), placed<B, S, N>::from(s.b, k), k > 0);
     wgmma_commit();
     wgmma_wait<0>();
     pin_registers(sum);
@@ -159,14 +166,16 @@ template <int Dimensions> struct box_of {
       s.landed.arrive(bytes{p.bytes});
       if constexpr (Dimensions == 2) tensor_load(s.box, p.map, s.landed, p.first[0], p.first[1]);
       if constexpr (Dimensions == 3) tensor_load(s.box, p.map, s.landed, p.first[0], p.first[1], p.first[2]);
-      if constexpr (Dimensions == 4) tensor_load(s.box, p.map, s.landed, p.first[0], p.first[1], p.first[2], p.first[3]);
+      if constexpr (Dimensions == 4)
+        tensor_load(s.box, p.map, s.landed, p.first[0], p.first[1], p.first[2], p.first[3]);
     }
     s.landed.wait(0);
     for (int i = thread_index(); i < p.bytes; i += threads) p.out[i] = s.box[i];
   }
 };
 
-// Both operands by tensor copies in two slots: one warpgroup loads the next while it computes. What may be left out, a checker must find.
+// Both operands by tensor copies in two slots: one warpgroup loads the next while it computes. What may be
+// left out, a checker must find.
 enum class left_out { nothing, wait_for_copies, wait_for_wgmma, barrier };
 template <left_out Slip> struct product {
   using params = product_params;
@@ -237,7 +246,8 @@ struct without_proxy_fence {
   }
 };
 
-// After its wait a warp may overwrite the rows of A that only it has read, each lane those of others, without any barrier.
+// After its wait a warp may overwrite the rows of A that only it has read, each lane those of others, without
+// any barrier.
 struct reuse_of_own_rows {
   using params = layout_params;
   struct storage {
@@ -260,12 +270,14 @@ struct reuse_of_own_rows {
     wgmma_commit();
     wgmma_wait<0>();
     pin_registers(sum);
-    for (int i = 0; i < 32; ++i) s.a[thread_index() / 32 * 16 + lane_index() / 2][lane_index() % 2 * 32 + i] = 0;
+    for (int i = 0; i < 32; ++i)
+      s.a[thread_index() / 32 * 16 + lane_index() / 2][lane_index() % 2 * 32 + i] = 0;
     each_register<64>([&](int i, int row, int column) { p.out[row * 64 + column] = sum[i]; });
   }
 };
 
-template <swizzle S, int N> void add_layouts(std::vector<kernel>& to, const char* kk, const char* kn, const char* mk, const char* mn) {
+template <swizzle S, int N>
+void add_layouts(std::vector<kernel>& to, const char* kk, const char* kn, const char* mk, const char* mn) {
   to.push_back(kernel_of<layouts<major::k, major::k, S, N>>(kk));
   to.push_back(kernel_of<layouts<major::k, major::mn, S, N>>(kn));
   to.push_back(kernel_of<layouts<major::mn, major::k, S, N>>(mk));
@@ -273,30 +285,37 @@ template <swizzle S, int N> void add_layouts(std::vector<kernel>& to, const char
 }
 
 std::vector<kernel> wgmma_kernels() {
-  std::vector<kernel> all{kernel_of<wgmma_step<64, false>>("wgmma-step-64"),
-                          kernel_of<wgmma_step<128, false>>("wgmma-step-128"),
-                          kernel_of<wgmma_step<256, false>>("wgmma-step-256"),
-                          kernel_of<wgmma_step<64, true>>("wgmma-step-registers-64"),
-                          kernel_of<wgmma_step<128, true>>("wgmma-step-registers-128"),
-                          kernel_of<wgmma_step<256, true>>("wgmma-step-registers-256"),
-                          kernel_of<layouts_of_b<major::k, 64>>("layout-registers-k-64"),
-                          kernel_of<layouts_of_b<major::mn, 64>>("layout-registers-mn-64"),
-                          kernel_of<layouts_of_b<major::mn, 128>>("layout-registers-mn-128"),
-                          kernel_of<box_of<2>>("box-2"),
-                          kernel_of<box_of<3>>("box-3"),
-                          kernel_of<box_of<4>>("box-4"),
-                          kernel_of<product<left_out::nothing>>("product"),
-                          kernel_of<product<left_out::wait_for_copies>>("product without the wait for copies"),
-                          kernel_of<product<left_out::wait_for_wgmma>>("product without the wait for wgmma"),
-                          kernel_of<product<left_out::barrier>>("product without the barrier"),
-                          kernel_of<without_proxy_fence>("no proxy fence"),
-                          kernel_of<reuse_of_own_rows>("layout-reuse-of-own-rows")};
-  add_layouts<swizzle::none, 64>(all, "layout-none-k-k-64", "layout-none-k-mn-64", "layout-none-mn-k-64", "layout-none-mn-mn-64");
-  add_layouts<swizzle::bytes_32, 64>(all, "layout-32-k-k-64", "layout-32-k-mn-64", "layout-32-mn-k-64", "layout-32-mn-mn-64");
-  add_layouts<swizzle::bytes_64, 64>(all, "layout-64-k-k-64", "layout-64-k-mn-64", "layout-64-mn-k-64", "layout-64-mn-mn-64");
-  add_layouts<swizzle::bytes_128, 64>(all, "layout-128-k-k-64", "layout-128-k-mn-64", "layout-128-mn-k-64", "layout-128-mn-mn-64");
-  add_layouts<swizzle::bytes_128, 128>(all, "layout-128-k-k-128", "layout-128-k-mn-128", "layout-128-mn-k-128", "layout-128-mn-mn-128");
-  add_layouts<swizzle::bytes_128, 256>(all, "layout-128-k-k-256", "layout-128-k-mn-256", "layout-128-mn-k-256", "layout-128-mn-mn-256");
+  std::vector<kernel> all{
+      kernel_of<wgmma_step<64, false>>("wgmma-step-64"),
+      kernel_of<wgmma_step<128, false>>("wgmma-step-128"),
+      kernel_of<wgmma_step<256, false>>("wgmma-step-256"),
+      kernel_of<wgmma_step<64, true>>("wgmma-step-registers-64"),
+      kernel_of<wgmma_step<128, true>>("wgmma-step-registers-128"),
+      kernel_of<wgmma_step<256, true>>("wgmma-step-registers-256"),
+      kernel_of<layouts_of_b<major::k, 64>>("layout-registers-k-64"),
+      kernel_of<layouts_of_b<major::mn, 64>>("layout-registers-mn-64"),
+      kernel_of<layouts_of_b<major::mn, 128>>("layout-registers-mn-128"),
+      kernel_of<box_of<2>>("box-2"),
+      kernel_of<box_of<3>>("box-3"),
+      kernel_of<box_of<4>>("box-4"),
+      kernel_of<product<left_out::nothing>>("product"),
+      kernel_of<product<left_out::wait_for_copies>>("product without the wait for copies"),
+      kernel_of<product<left_out::wait_for_wgmma>>("product without the wait for wgmma"),
+      kernel_of<product<left_out::barrier>>("product without the barrier"),
+      kernel_of<without_proxy_fence>("no proxy fence"),
+      kernel_of<reuse_of_own_rows>("layout-reuse-of-own-rows")};
+  add_layouts<swizzle::none, 64>(all, "layout-none-k-k-64", "layout-none-k-mn-64", "layout-none-mn-k-64",
+                                 "layout-none-mn-mn-64");
+  add_layouts<swizzle::bytes_32, 64>(all, "layout-32-k-k-64", "layout-32-k-mn-64", "layout-32-mn-k-64",
+                                     "layout-32-mn-mn-64");
+  add_layouts<swizzle::bytes_64, 64>(all, "layout-64-k-k-64", "layout-64-k-mn-64", "layout-64-mn-k-64",
+                                     "layout-64-mn-mn-64");
+  add_layouts<swizzle::bytes_128, 64>(all, "layout-128-k-k-64", "layout-128-k-mn-64", "layout-128-mn-k-64",
+                                      "layout-128-mn-mn-64");
+  add_layouts<swizzle::bytes_128, 128>(all, "layout-128-k-k-128", "layout-128-k-mn-128",
+                                       "layout-128-mn-k-128", "layout-128-mn-mn-128");
+  add_layouts<swizzle::bytes_128, 256>(all, "layout-128-k-k-256", "layout-128-k-mn-256",
+                                       "layout-128-mn-k-256", "layout-128-mn-mn-256");
   return all;
 }
 

@@ -17,7 +17,8 @@ struct buffers {
   int size;
 };
 
-// One launch: `out` starts as zeros, `in` as in_at(0), in_at(1), ... Afterwards out[i] == expected(i) for all i.
+// One launch: `out` starts as zeros, `in` as in_at(0), in_at(1), ... Afterwards out[i] == expected(i) for all
+// i.
 struct probe {
   std::string name;  // of the kernel
   extent3 grid;
@@ -49,11 +50,13 @@ constexpr std::uint32_t chewed(std::uint32_t x) {
   return x;
 }
 
-// A value of some bytes that says where it comes from, and one number that depends on each of its bytes. Host and kernels use both.
+// A value of some bytes that says where it comes from, and one number that depends on each of its bytes. Host
+// and kernels use both.
 template <int Bytes> struct blob { unsigned char byte[Bytes]; };
 template <int Bytes> constexpr blob<Bytes> blob_of(unsigned source) {
   blob<Bytes> b{};
-  for (int i = 0; i < Bytes; ++i) b.byte[i] = static_cast<unsigned char>(source * 37u + static_cast<unsigned>(i) * 101u + 11u);
+  for (int i = 0; i < Bytes; ++i)
+    b.byte[i] = static_cast<unsigned char>(source * 37u + static_cast<unsigned>(i) * 101u + 11u);
   return b;
 }
 template <int Bytes> constexpr std::uint32_t digest(const blob<Bytes>& b) {

@@ -9,8 +9,8 @@ namespace antiphase::probe {
 namespace {
 
 // `expected` is told the first block of the cluster, the rank and the thread.
-template <class Expected>
-probe on_clusters(std::string kernel, std::size_t threads, std::size_t cluster, extent3 grid, bool reads, Expected expected) {
+template <class Expected> probe on_clusters(std::string kernel, std::size_t threads, std::size_t cluster,
+                                            extent3 grid, bool reads, Expected expected) {
   const std::size_t all = grid.count() * threads;
   return {.name = std::move(kernel),
           .grid = grid,
@@ -37,33 +37,39 @@ probe ring(std::size_t threads, std::size_t cluster, extent3 grid) {
                      });
 }
 probe places(std::size_t cluster, extent3 grid) {
-  return on_clusters("cluster-places", 96, cluster, grid, true, [=](std::size_t first, std::size_t rank, std::size_t t) {
-    const std::uint32_t in = in_at((first + cluster - 1 - rank) * 96 + 95 - t);
-    return t < 32 ? in : t < 64 ? in + static_cast<std::uint32_t>(t) : in ^ 1u;
-  });
+  return on_clusters("cluster-places", 96, cluster, grid, true,
+                     [=](std::size_t first, std::size_t rank, std::size_t t) {
+                       const std::uint32_t in = in_at((first + cluster - 1 - rank) * 96 + 95 - t);
+                       return t < 32 ? in : t < 64 ? in + static_cast<std::uint32_t>(t) : in ^ 1u;
+                     });
 }
 probe leavers(std::size_t cluster, extent3 grid) {
-  return on_clusters("cluster-leavers", 128, cluster, grid, true, [=](std::size_t first, std::size_t rank, std::size_t t) {
-    return t / 32 % 2 == 1 ? 0 : in_at((first + cluster - 1 - rank) * 128 + (t ^ 32));
-  });
+  return on_clusters("cluster-leavers", 128, cluster, grid, true,
+                     [=](std::size_t first, std::size_t rank, std::size_t t) {
+                       return t / 32 % 2 == 1 ? 0 : in_at((first + cluster - 1 - rank) * 128 + (t ^ 32));
+                     });
 }
 probe exchange() {
-  return on_clusters("cluster-exchange", 64, 2, {6, 1, 1}, true, [](std::size_t first, std::size_t rank, std::size_t t) {
-    return in_at((first + (rank ^ 1)) * 64 + (t ^ 63)) * 3 + in_at((first + rank) * 64 + (t ^ 1));
-  });
+  return on_clusters(
+      "cluster-exchange", 64, 2, {6, 1, 1}, true, [](std::size_t first, std::size_t rank, std::size_t t) {
+        return in_at((first + (rank ^ 1)) * 64 + (t ^ 63)) * 3 + in_at((first + rank) * 64 + (t ^ 1));
+      });
 }
 
 probe arrivals(std::size_t cluster, extent3 grid) {
-  return on_clusters("arrivals", 64, cluster, grid, true, [=](std::size_t first, std::size_t rank, std::size_t t) {
-    std::uint32_t sum = in_at((first + rank) * 64 + 63 - t);
-    for (std::size_t other = 0; other < cluster; ++other) sum = sum * 3 + in_at((first + other) * 64 + rank);
-    return sum;
-  });
+  return on_clusters("arrivals", 64, cluster, grid, true,
+                     [=](std::size_t first, std::size_t rank, std::size_t t) {
+                       std::uint32_t sum = in_at((first + rank) * 64 + 63 - t);
+                       for (std::size_t other = 0; other < cluster; ++other)
+                         sum = sum * 3 + in_at((first + other) * 64 + rank);
+                       return sum;
+                     });
 }
 
 probe row_for_all(std::size_t cluster, extent3 grid) {
-  return on_clusters("row-for-all", 64, cluster, grid, true,
-                     [](std::size_t first, std::size_t rank, std::size_t t) { return in_at(first * 64 + 63 - t) + rank; });
+  return on_clusters(
+      "row-for-all", 64, cluster, grid, true,
+      [](std::size_t first, std::size_t rank, std::size_t t) { return in_at(first * 64 + 63 - t) + rank; });
 }
 
 template <class T> T reduced(bulk_update what, T a, T b) {

@@ -22,7 +22,8 @@ probe atomics(unsigned blocks) {
             switch (i) {
               case 0: return threads;
               case 1: return sum;
-              case 2: return static_cast<std::uint32_t>(-static_cast<std::int32_t>(threads * (threads - 1) / 2));
+              case 2:
+                return static_cast<std::uint32_t>(-static_cast<std::int32_t>(threads * (threads - 1) / 2));
               case 3:
               case 7: return 0;
               case 4: return static_cast<std::uint32_t>(wide);
@@ -90,22 +91,26 @@ probe hand_over() {
 }  // namespace
 
 std::vector<probe> memory_probes() {
-  return {
-      atomics(1),
-      atomics(7),
-      chain_up(1),
-      chain_up(40),
-      pairs_down(2),
-      pairs_down(64),
-      {"times", {}, 33, 32, [](std::size_t i) { return i < 32 ? 1u : 0u; }},
-      partial_copies<4>(),
-      partial_copies<8>(),
-      partial_copies<16>(),
-      copies_or_zeros<4>(),
-      copies_or_zeros<16>(),
-      {"copy-groups", {}, 128, 128, [](std::size_t i) { return in_at(i); }, 80},
-      hand_over(),
-      {"bulk-row", {5, 1, 1}, 5 * 1024, 5 * 1024, [](std::size_t i) { return in_at(i) * 2 + static_cast<std::uint32_t>(i % 1024); }, 90}};
+  return {atomics(1),
+          atomics(7),
+          chain_up(1),
+          chain_up(40),
+          pairs_down(2),
+          pairs_down(64),
+          {"times", {}, 33, 32, [](std::size_t i) { return i < 32 ? 1u : 0u; }},
+          partial_copies<4>(),
+          partial_copies<8>(),
+          partial_copies<16>(),
+          copies_or_zeros<4>(),
+          copies_or_zeros<16>(),
+          {"copy-groups", {}, 128, 128, [](std::size_t i) { return in_at(i); }, 80},
+          hand_over(),
+          {"bulk-row",
+           {5, 1, 1},
+           5 * 1024,
+           5 * 1024,
+           [](std::size_t i) { return in_at(i) * 2 + static_cast<std::uint32_t>(i % 1024); },
+           90}};
 }
 
 }  // namespace antiphase::probe

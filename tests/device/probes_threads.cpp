@@ -18,7 +18,8 @@ probe indices(unsigned threads, extent3 grid) {
 }
 
 probe reverse(std::size_t threads, extent3 grid) {
-  return {"reverse-" + std::to_string(threads), grid, grid.count() * threads, grid.count() * threads, [=](std::size_t i) {
+  return {"reverse-" + std::to_string(threads), grid, grid.count() * threads, grid.count() * threads,
+          [=](std::size_t i) {
             std::size_t t = i % threads;
             t = threads - 1 - t;  // three times there and back is once
             return ((in_at(i / threads * threads + t) * 3) + 1) * 9 + 2 * 3;
@@ -77,7 +78,8 @@ probe threads_return() {
             if (i % 3 == 0) return stays(95 - t) ? in_at(static_cast<std::size_t>(95 - t)) : 0;
             if (i % 3 == 2) return in_at(static_cast<std::size_t>(warp * 32 + staying_lane(warp)));
             std::uint32_t left = 0;
-            for (int lane = 0; lane < 32; ++lane) left |= static_cast<std::uint32_t>(stays(warp * 32 + lane)) << lane;
+            for (int lane = 0; lane < 32; ++lane)
+              left |= static_cast<std::uint32_t>(stays(warp * 32 + lane)) << lane;
             return left & votes(static_cast<std::size_t>(warp), ~0u, 2);
           }};
 }

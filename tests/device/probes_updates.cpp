@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What must come out of the probes of atomic updates, votes, matches, threads in three dimensions and storage.
+// What must come out of the probes of atomic updates, votes, matches, threads in three dimensions and
+// storage.
 #include <algorithm>
 #include <bit>
 #include <cstring>
@@ -80,7 +81,8 @@ template <int Bytes> probe shuffles_xor() {
 template <class Says> std::uint32_t lanes(int t, int threads, Says says) {
   std::uint32_t out = 0;
   for (int lane = 0; lane < 32; ++lane)
-    if (const int other = t / 32 * 32 + lane; other < threads && votes_stay(other) && says(in_at(static_cast<std::size_t>(other))))
+    if (const int other = t / 32 * 32 + lane;
+        other < threads && votes_stay(other) && says(in_at(static_cast<std::size_t>(other))))
       out |= 1u << lane;
   return out;
 }
@@ -94,16 +96,17 @@ probe votes() {
             const std::uint32_t all = of([](std::uint32_t) { return true; });
             const auto only = [&](std::uint32_t votes) { return votes == all ? all : 0; };
             const auto bits = static_cast<std::uint32_t>(std::popcount(mine));
-            const std::uint32_t results[vote_results] = {of(threes),
-                                                         of(threes) != 0,
-                                                         0,
-                                                         of(threes) == all,
-                                                         1,
-                                                         of([&](std::uint32_t x) { return x % 4 == mine % 4; }),
-                                                         of([&](std::uint32_t x) { return x % 3 == mine % 3; }),
-                                                         all,
-                                                         only(of([&](std::uint32_t x) { return x == mine; })),
-                                                         bits + 100 * (bits + 2)};
+            const std::uint32_t results[vote_results] = {
+                of(threes),
+                of(threes) != 0,
+                0,
+                of(threes) == all,
+                1,
+                of([&](std::uint32_t x) { return x % 4 == mine % 4; }),
+                of([&](std::uint32_t x) { return x % 3 == mine % 3; }),
+                all,
+                only(of([&](std::uint32_t x) { return x == mine; })),
+                bits + 100 * (bits + 2)};
             return results[i % vote_results];
           }};
 }
@@ -111,7 +114,8 @@ probe block_votes() {
   return {"block-votes", {}, 70 * 6, 70, [](std::size_t i) -> std::uint32_t {
             if (!votes_stay(static_cast<int>(i / 6))) return 0;
             std::uint32_t threes = 0;
-            for (int t = 0; t < 70; ++t) threes += votes_stay(t) && in_at(static_cast<std::size_t>(t)) % 3 == 0;
+            for (int t = 0; t < 70; ++t)
+              threes += votes_stay(t) && in_at(static_cast<std::size_t>(t)) % 3 == 0;
             const std::uint32_t all[6] = {threes, in_at(0), 1, 0, 1, 0};
             return all[i % 6];
           }};
@@ -140,7 +144,9 @@ std::vector<probe> update_probes() {
           block_votes(),
           tail("tail", 130, 8 + 130 * 8),
           tail("large-tail", 7000, 8 + 7000 * 8 + 7),
-          {"indices-3", {}, 60, 0, [](std::size_t i) { return static_cast<std::uint32_t>(i % 5 | i / 5 % 3 << 8 | i / 15 << 16); }}};
+          {"indices-3", {}, 60, 0, [](std::size_t i) {
+             return static_cast<std::uint32_t>(i % 5 | i / 5 % 3 << 8 | i / 15 << 16);
+           }}};
 }
 
 }  // namespace antiphase::probe

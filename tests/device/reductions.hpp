@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The numbers of the kernel that tries bulk reductions: f(kind) for each update and type, and what it puts where.
+// The numbers of the kernel that tries bulk reductions: f(kind) for each update and type, and what it puts
+// where.
 #pragma once
 #include <antiphase/core/bulk_update.hpp>
 #include <antiphase/core/portable.hpp>
@@ -35,7 +36,8 @@ template <class F> AP_FN constexpr void each_reduction(F f) {
 
 // Number i of what is there first (0) and of what comes (1).
 template <class T> AP_FN constexpr T reduced_number(int which, int i) {
-  const auto mixed = static_cast<std::uint64_t>(i + 1) * 0x9E3779B97F4A7C15u + static_cast<std::uint64_t>(which) * 0xD1B54A32D192ED03u;
+  const auto mixed = static_cast<std::uint64_t>(i + 1) * 0x9E3779B97F4A7C15u +
+                     static_cast<std::uint64_t>(which) * 0xD1B54A32D192ED03u;
   if constexpr (std::is_floating_point_v<T>)
     return static_cast<T>(static_cast<int>(mixed >> 40 & 1023) - 500) / 4;
   else

@@ -7,7 +7,8 @@
 
 namespace antiphase::probe {
 
-// One block does one step: sum = c + A B, or A B if `fresh`. A is rows x 16, B given by columns (columns x 16), c and out rows x columns.
+// One block does one step: sum = c + A B, or A B if `fresh`. A is rows x 16, B given by columns (columns x
+// 16), c and out rows x columns.
 struct step_params {
   const std::uint16_t *a, *b;
   const float* c;
@@ -15,7 +16,8 @@ struct step_params {
   bool fresh;
 };
 
-// The same in FP64, 16 x 8 outputs of `depth` products each, 4 or 8: A 16 x depth, B given by columns (8 x depth).
+// The same in FP64, 16 x 8 outputs of `depth` products each, 4 or 8: A 16 x depth, B given by columns (8 x
+// depth).
 struct double_step_params {
   const double *a, *b, *c;
   double* out;

@@ -31,9 +31,11 @@ std::vector<kernel> box_kernels();
 
 inline kernel find(const context& where, const std::string& name) {
   std::vector<std::vector<kernel>> lists;
-  if (where.kind() == target::cpu) lists = {cpu::matrix_kernels(), cpu::wgmma_kernels(), cpu::tf32_kernels(), cpu::box_kernels()};
+  if (where.kind() == target::cpu)
+    lists = {cpu::matrix_kernels(), cpu::wgmma_kernels(), cpu::tf32_kernels(), cpu::box_kernels()};
 #if ANTIPHASE_HAS_CUDA
-  if (where.kind() == target::cuda) lists = {cuda::matrix_kernels(), cuda::wgmma_kernels(), cuda::tf32_kernels(), cuda::box_kernels()};
+  if (where.kind() == target::cuda)
+    lists = {cuda::matrix_kernels(), cuda::wgmma_kernels(), cuda::tf32_kernels(), cuda::box_kernels()};
 #endif
   for (const auto& list : lists)
     for (const kernel& k : list)
@@ -41,7 +43,8 @@ inline kernel find(const context& where, const std::string& name) {
   throw std::logic_error("there is no kernel " + name);
 }
 
-template <class Params> void launch(const context& where, const std::string& name, const Params& params, unsigned blocks = 1) {
+template <class Params>
+void launch(const context& where, const std::string& name, const Params& params, unsigned blocks = 1) {
   where.runs_on().launch(find(where, name), {blocks, 1, 1}, &params, nullptr);
   where.runs_on().synchronize(nullptr);
 }
@@ -49,7 +52,8 @@ template <class Params> void launch(const context& where, const std::string& nam
 // CPU executors that differ in when operands are read.
 inline std::vector<context> cpu_contexts() {
   std::vector<context> all;
-  for (const landing copies : {landing::early, landing::late, landing::mixed}) all.emplace_back(make_cpu_executor({.copies = copies}));
+  for (const landing copies : {landing::early, landing::late, landing::mixed})
+    all.emplace_back(make_cpu_executor({.copies = copies}));
   return all;
 }
 
@@ -59,7 +63,8 @@ inline std::optional<context> gpu(int compute_capability, std::string& why) {
   if (devices.empty()) return std::nullopt;
   const device_limits& first = devices.front();
   if (first.major * 10 + first.minor >= compute_capability) return context(make_cuda_executor());
-  why = first.name + " has compute capability " + std::to_string(first.major) + "." + std::to_string(first.minor);
+  why = first.name + " has compute capability " + std::to_string(first.major) + "." +
+        std::to_string(first.minor);
   return std::nullopt;
 }
 #define ON_GPU(where, compute_capability)                                 \
@@ -77,7 +82,9 @@ struct numbers {
     z = (z ^ z >> 27) * 0x94D049BB133111EBull;
     return z ^ z >> 31;
   }
-  int between(int low, int high) { return low + static_cast<int>((*this)() % static_cast<std::uint64_t>(high - low + 1)); }
+  int between(int low, int high) {
+    return low + static_cast<int>((*this)() % static_cast<std::uint64_t>(high - low + 1));
+  }
 };
 
 }  // namespace antiphase::probe

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What one step of a Tensor Core computes: the CPU executor's against an independent model, and the GPU's against the CPU executor's, bit
-// for bit.
+// What one step of a Tensor Core computes: the CPU executor's against an independent model, and the GPU's
+// against the CPU executor's, bit for bit.
 #include <bit>
 #include <cstring>
 
@@ -48,11 +48,13 @@ const char* const pattern_names[] = {"wide",      "narrow",       "subnormal A",
 operands operands_of(pattern p, const step_shape& s, unsigned blocks, std::uint64_t seed) {
   numbers next{seed * 1000 + static_cast<std::uint64_t>(p)};
   const auto half = [&](int low, int high) {
-    const float value = std::ldexp(static_cast<float>(1024 + next.between(0, 1023)), next.between(low, high) - 10);
+    const float value =
+        std::ldexp(static_cast<float>(1024 + next.between(0, 1023)), next.between(low, high) - 10);
     return static_cast<std::uint16_t>(to_f16(value).bits | (next() % 2 << 15));
   };
   const auto real = [&](int low, int high) {
-    const float value = std::ldexp(static_cast<float>((1 << 23) + next.between(0, (1 << 23) - 1)), next.between(low, high) - 23);
+    const float value = std::ldexp(static_cast<float>((1 << 23) + next.between(0, (1 << 23) - 1)),
+                                   next.between(low, high) - 23);
     return next() % 2 == 0 ? value : -value;
   };
   operands o;
@@ -92,7 +94,8 @@ operands operands_of(pattern p, const step_shape& s, unsigned blocks, std::uint6
 }
 
 std::vector<float> run(const context& where, const step_shape& s, const operands& o) {
-  const device_array<std::uint16_t> a(where, std::span<const std::uint16_t>(o.a)), b(where, std::span<const std::uint16_t>(o.b));
+  const device_array<std::uint16_t> a(where, std::span<const std::uint16_t>(o.a)),
+      b(where, std::span<const std::uint16_t>(o.b));
   const device_array<float> c(where, std::span<const float>(o.c));
   device_array<float> out(where, o.c.size());
   const auto blocks = static_cast<unsigned>(o.c.size()) / static_cast<unsigned>(s.rows * s.columns);
@@ -108,7 +111,8 @@ float reference(const std::uint16_t* a, const std::uint16_t* b, float c) {
   for (int k = 0; k < 16; ++k) {
     const double x = to_float(f16{a[k]}), y = to_float(f16{b[k]});
     product[k] = x * y;
-    if (product[k] != 0) largest = std::max(largest, std::max(exponent(x), -14.) + std::max(exponent(y), -14.));
+    if (product[k] != 0)
+      largest = std::max(largest, std::max(exponent(x), -14.) + std::max(exponent(y), -14.));
   }
   if (largest < -1e8) return 0;
   const double unit = std::ldexp(1, static_cast<int>(largest) - 25);
@@ -119,7 +123,9 @@ float reference(const std::uint16_t* a, const std::uint16_t* b, float c) {
   return std::abs(double{nearest}) > std::abs(sum) ? std::nextafter(nearest, 0.f) : nearest;
 }
 
-bool same_bits(float x, float y) { return std::bit_cast<std::uint32_t>(x) == std::bit_cast<std::uint32_t>(y) || (x == 0 && y == 0); }
+bool same_bits(float x, float y) {
+  return std::bit_cast<std::uint32_t>(x) == std::bit_cast<std::uint32_t>(y) || (x == 0 && y == 0);
+}
 
 TEST(tensor_arithmetic, is_the_model) {
   const context where(make_cpu_executor());
@@ -130,18 +136,21 @@ TEST(tensor_arithmetic, is_the_model) {
       const auto out = run(where, s, o);
       int wrong = 0;
       for (std::size_t i = 0; i < out.size() && wrong < 3; ++i) {
-        const std::size_t row = i / static_cast<std::size_t>(s.columns), block = row / static_cast<std::size_t>(s.rows);
-        const std::size_t column = block * static_cast<std::size_t>(s.columns) + i % static_cast<std::size_t>(s.columns);
+        const std::size_t row = i / static_cast<std::size_t>(s.columns),
+                          block = row / static_cast<std::size_t>(s.rows);
+        const std::size_t column =
+            block * static_cast<std::size_t>(s.columns) + i % static_cast<std::size_t>(s.columns);
         const float expected = reference(&o.a[row * 16], &o.b[column * 16], o.fresh ? 0 : o.c[i]);
         if (!same_bits(out[i], expected))
-          ADD_FAILURE() << s.kernel << ", " << pattern_names[p] << ": out[" << i << "] is " << out[i] << ", expected " << expected
-                        << ", wrong " << ++wrong;
+          ADD_FAILURE() << s.kernel << ", " << pattern_names[p] << ": out[" << i << "] is " << out[i]
+                        << ", expected " << expected << ", wrong " << ++wrong;
       }
     }
 }
 
 // One output: the first row times the first column.
-float one_step(const context& where, std::initializer_list<float> a, std::initializer_list<float> b, float c) {
+float one_step(const context& where, std::initializer_list<float> a, std::initializer_list<float> b,
+               float c) {
   operands o;
   o.a.resize(256);
   o.b.resize(128);
@@ -157,11 +166,14 @@ void check_cases_by_hand(const context& where) {
   const float small = 0x1p-13f;  // its square is 2^-26
   EXPECT_EQ(one_step(where, {3}, {5}, 0.5f), 15.5f);
   EXPECT_EQ(one_step(where, {small, small}, {small, small}, 1), 1) << "2^-26 lies behind the 25 bits of 1";
-  EXPECT_EQ(one_step(where, {small, small, small, small}, {2 * small, 2 * small, 2 * small, 2 * small}, 1), 1 + 0x1p-23f)
+  EXPECT_EQ(one_step(where, {small, small, small, small}, {2 * small, 2 * small, 2 * small, 2 * small}, 1),
+            1 + 0x1p-23f)
       << "four times 2^-25 adds up before the sum is cut off to FP32";
-  EXPECT_EQ(one_step(where, {small, small, small}, {2 * small, 2 * small, 2 * small}, 1), 1) << "three times does not reach the last bit";
+  EXPECT_EQ(one_step(where, {small, small, small}, {2 * small, 2 * small, 2 * small}, 1), 1)
+      << "three times does not reach the last bit";
   EXPECT_EQ(one_step(where, {small}, {-2 * small}, 1), 1 - 0x1p-24f) << "toward zero";
-  EXPECT_EQ(one_step(where, {1, 1, -1}, {1024, small * small, 1024}, 0), 0) << "cut off against products that then cancel";
+  EXPECT_EQ(one_step(where, {1, 1, -1}, {1024, small * small, 1024}, 0), 0)
+      << "cut off against products that then cancel";
   EXPECT_EQ(one_step(where, {0x1p-24f}, {0x1p-24f}, 0), 0x1p-48f);
   EXPECT_EQ(one_step(where, {0x1p-24f, 1}, {1, 0x1p-24f}, 0x1p-130f), 0x1p-23f);
   EXPECT_EQ(one_step(where, {}, {}, 0x1.8p-130f), 0x1.8p-130f);
@@ -180,7 +192,8 @@ TEST(tensor_arithmetic, plain_sums_are_ordinary_ones) {
   const auto out = run(where, shapes[1], o);
   for (std::size_t i = 0; i < out.size(); ++i) {
     double sum = o.c[i];
-    for (std::size_t k = 0; k < 16; ++k) sum += double{to_float(f16{o.a[i / 64 * 16 + k]})} * to_float(f16{o.b[i % 64 * 16 + k]});
+    for (std::size_t k = 0; k < 16; ++k)
+      sum += double{to_float(f16{o.a[i / 64 * 16 + k]})} * to_float(f16{o.b[i % 64 * 16 + k]});
     ASSERT_NEAR(out[i], sum, 1e-4) << i;
   }
 }
@@ -198,7 +211,8 @@ std::vector<float> non_finite_steps(const context& where) {
 }
 TEST(tensor_arithmetic, infinities_and_nan) {
   const auto out = non_finite_steps(context(make_cpu_executor()));
-  const float expected[] = {INFINITY, -INFINITY, NAN, NAN, NAN, 0x1.fffffep127f, INFINITY, -INFINITY, NAN, 0x1.fffffep127f};
+  const float expected[] = {INFINITY,        -INFINITY, NAN,       NAN, NAN,
+                            0x1.fffffep127f, INFINITY,  -INFINITY, NAN, 0x1.fffffep127f};
   for (std::size_t i = 0; i < out.size(); ++i)
     EXPECT_TRUE(std::isnan(expected[i]) ? std::isnan(out[i]) : out[i] == expected[i])
         << i << ": " << out[i] << ", expected " << expected[i];
@@ -207,19 +221,22 @@ TEST(tensor_arithmetic_Cuda, infinities_and_nan) {
   ON_GPU(where, 80);
   const auto gpu_out = non_finite_steps(where), cpu_out = non_finite_steps(context(make_cpu_executor()));
   for (std::size_t i = 0; i < gpu_out.size(); ++i)
-    EXPECT_EQ(std::bit_cast<std::uint32_t>(gpu_out[i]), std::bit_cast<std::uint32_t>(cpu_out[i])) << i << ": " << gpu_out[i];
+    EXPECT_EQ(std::bit_cast<std::uint32_t>(gpu_out[i]), std::bit_cast<std::uint32_t>(cpu_out[i]))
+        << i << ": " << gpu_out[i];
 }
 
-// FP64: a chain of fused multiply-adds in the order of k. Exponents close together, so that every rounding shows; far apart; products that
-// take each other away; and what is not finite.
+// FP64: a chain of fused multiply-adds in the order of k. Exponents close together, so that every rounding
+// shows; far apart; products that take each other away; and what is not finite.
 void check_double_steps(const context& where, std::size_t depth, unsigned blocks) {
   numbers next{99};
   for (const char* name : {"close", "wide", "cancelling", "not finite"}) {
-    const bool wide = name[0] == 'w', cancelling = name[0] == 'c' && name[1] == 'a', not_finite = name[0] == 'n';
+    const bool wide = name[0] == 'w', cancelling = name[0] == 'c' && name[1] == 'a',
+               not_finite = name[0] == 'n';
     const auto real = [&] {
-      const double value =
-          std::ldexp(static_cast<double>((next() >> 12 | std::uint64_t{1} << 52)), next.between(wide ? -300 : -2, wide ? 200 : 2) - 52);
-      if (not_finite && next() % 16 == 0) return next() % 3 == 0 ? 0. : next() % 2 == 0 ? -INFINITY : double{NAN};
+      const double value = std::ldexp(static_cast<double>((next() >> 12 | std::uint64_t{1} << 52)),
+                                      next.between(wide ? -300 : -2, wide ? 200 : 2) - 52);
+      if (not_finite && next() % 16 == 0)
+        return next() % 3 == 0 ? 0. : next() % 2 == 0 ? -INFINITY : double{NAN};
       return next() % 2 == 0 ? value : -value;
     };
     std::vector<double> a(16 * depth * blocks), b(8 * depth * blocks), c(std::size_t{128} * blocks);
@@ -229,18 +246,23 @@ void check_double_steps(const context& where, std::size_t depth, unsigned blocks
       for (std::size_t i = 0; i < b.size(); i += 2) b[i + 1] = b[i];
     if (cancelling)
       for (std::size_t i = 0; i < a.size(); i += 2) a[i + 1] = -a[i] * (1 + 0x1p-50);
-    const device_array<double> on_a(where, std::span<const double>(a)), on_b(where, std::span<const double>(b)),
-        on_c(where, std::span<const double>(c));
+    const device_array<double> on_a(where, std::span<const double>(a)),
+        on_b(where, std::span<const double>(b)), on_c(where, std::span<const double>(c));
     device_array<double> out(where, c.size());
-    launch(where, fmt::format("mma-double-step-{}", depth), double_step_params{on_a.data(), on_b.data(), on_c.data(), out.data()}, blocks);
+    launch(where, fmt::format("mma-double-step-{}", depth),
+           double_step_params{on_a.data(), on_b.data(), on_c.data(), out.data()}, blocks);
     const auto got = out.to_host();
     int wrong = 0;
     for (std::size_t i = 0; i < got.size() && wrong < 3; ++i) {
       double sum = c[i];
-      for (std::size_t k = 0; k < depth; ++k) sum = std::fma(a[i / 8 * depth + k], b[(i / 128 * 8 + i % 8) * depth + k], sum);
-      const bool same = std::isnan(sum) ? std::isnan(got[i]) : std::bit_cast<std::uint64_t>(sum) == std::bit_cast<std::uint64_t>(got[i]);
+      for (std::size_t k = 0; k < depth; ++k)
+        sum = std::fma(a[i / 8 * depth + k], b[(i / 128 * 8 + i % 8) * depth + k], sum);
+      const bool same = std::isnan(sum)
+                            ? std::isnan(got[i])
+                            : std::bit_cast<std::uint64_t>(sum) == std::bit_cast<std::uint64_t>(got[i]);
       if (!same)
-        ADD_FAILURE() << name << ", depth " << depth << ": out[" << i << "] is " << got[i] << ", expected " << sum << ", wrong " << ++wrong;
+        ADD_FAILURE() << name << ", depth " << depth << ": out[" << i << "] is " << got[i] << ", expected "
+                      << sum << ", wrong " << ++wrong;
     }
   }
 }
@@ -264,9 +286,12 @@ TEST_P(bit_for_bit, as_on_the_cpu_executor) {
     const auto gpu_out = run(where, s, o), cpu_out = run(model, s, o);
     std::size_t wrong = 0, zero_signs = 0;
     for (std::size_t i = 0; i < gpu_out.size(); ++i) {
-      zero_signs += gpu_out[i] == 0 && cpu_out[i] == 0 && std::signbit(gpu_out[i]) != std::signbit(cpu_out[i]);
+      zero_signs +=
+          gpu_out[i] == 0 && cpu_out[i] == 0 && std::signbit(gpu_out[i]) != std::signbit(cpu_out[i]);
       if (same_bits(gpu_out[i], cpu_out[i])) continue;
-      if (wrong++ < 3) ADD_FAILURE() << pattern_names[p] << ": out[" << i << "] is " << gpu_out[i] << ", the model says " << cpu_out[i];
+      if (wrong++ < 3)
+        ADD_FAILURE() << pattern_names[p] << ": out[" << i << "] is " << gpu_out[i] << ", the model says "
+                      << cpu_out[i];
     }
     EXPECT_EQ(wrong, 0u) << pattern_names[p] << ", of " << gpu_out.size();
     RecordProperty(std::string("zero_signs_") + std::to_string(p), static_cast<int>(zero_signs));

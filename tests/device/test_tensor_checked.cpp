@@ -25,7 +25,9 @@ kernel find(const std::string& name) {
   throw std::logic_error("there is no kernel " + name);
 }
 
-std::vector<std::uint16_t> ones(int count) { return std::vector<std::uint16_t>(static_cast<std::size_t>(count), to_f16(1).bits); }
+std::vector<std::uint16_t> ones(int count) {
+  return std::vector<std::uint16_t>(static_cast<std::size_t>(count), to_f16(1).bits);
+}
 
 check_options schedules(int count) {
   check_options options;
@@ -38,11 +40,15 @@ check_report check_product(const std::string& name) {
   return check(
       [&](const context& where) {
         const auto host = ones(64 * k);
-        const device_array<std::uint16_t> a(where, std::span<const std::uint16_t>(host)), b(where, std::span<const std::uint16_t>(host));
+        const device_array<std::uint16_t> a(where, std::span<const std::uint16_t>(host)),
+            b(where, std::span<const std::uint16_t>(host));
         device_array<float> out(where, 64 * 64);
         const auto map = [&](const void* data, std::uint64_t columns, std::uint64_t rows) {
-          return where.runs_on().encode(
-              {.data = data, .extent = {columns, rows}, .stride = {0, 2 * columns}, .box = {64, 64}, .pattern = swizzle::bytes_128});
+          return where.runs_on().encode({.data = data,
+                                         .extent = {columns, rows},
+                                         .stride = {0, 2 * columns},
+                                         .box = {64, 64},
+                                         .pattern = swizzle::bytes_128});
         };
         const product_params params{map(a.data(), k, 64), map(b.data(), 64, k), out.data(), k};
         where.runs_on().launch(find(name), {}, &params, nullptr);
@@ -56,7 +62,8 @@ check_report check_layout(const std::string& name, int columns) {
   return check(
       [&](const context& where) {
         const auto of_a = ones(64 * layout_depth), of_b = ones(columns * layout_depth);
-        const device_array<std::uint16_t> a(where, std::span<const std::uint16_t>(of_a)), b(where, std::span<const std::uint16_t>(of_b));
+        const device_array<std::uint16_t> a(where, std::span<const std::uint16_t>(of_a)),
+            b(where, std::span<const std::uint16_t>(of_b));
         device_array<float> out(where, static_cast<std::size_t>(64 * columns));
         const layout_params params{a.data(), b.data(), out.data()};
         where.runs_on().launch(find(name), {}, &params, nullptr);
@@ -72,13 +79,15 @@ bool has(const check_report& r, finding_kind kind) {
 testing::AssertionResult found(const check_report& r, finding_kind kind, const std::string& text) {
   const std::string all = to_text(r);
   if (!has(r, kind)) return testing::AssertionFailure() << "no " << name(kind) << " in\n" << all;
-  if (all.find(text) == std::string::npos) return testing::AssertionFailure() << "no \"" << text << "\" in\n" << all;
+  if (all.find(text) == std::string::npos)
+    return testing::AssertionFailure() << "no \"" << text << "\" in\n" << all;
   return testing::AssertionSuccess();
 }
 
 TEST(tensor_checked, correct_kernels_are_clean) {
-  for (const auto& r : {check_product("product"), check_layout("layout-128-k-mn-64", 64), check_layout("layout-registers-mn-64", 64),
-                        check_layout("layout-reuse-of-own-rows", 64)})
+  for (const auto& r :
+       {check_product("product"), check_layout("layout-128-k-mn-64", 64),
+        check_layout("layout-registers-mn-64", 64), check_layout("layout-reuse-of-own-rows", 64)})
     EXPECT_TRUE(r.clean()) << to_text(r);
 }
 
@@ -90,13 +99,15 @@ TEST(tensor_checked, operands_overwritten_before_the_wait) {
   EXPECT_TRUE(found(check_product("product without the wait for wgmma"), finding_kind::overwritten_in_use,
                     "a wait for the group of the Tensor Core operation"));
 }
-// A group is the whole warpgroup's (PTX ISA, wgmma.commit_group): whoever has waited for it may overwrite what all four warps read.
+// A group is the whole warpgroup's (PTX ISA, wgmma.commit_group): whoever has waited for it may overwrite
+// what all four warps read.
 TEST(tensor_checked, a_group_belongs_to_the_warpgroup) {
   const check_report r = check_product("product without the barrier");
   EXPECT_TRUE(r.clean()) << to_text(r);
 }
 TEST(tensor_checked, ordinary_stores_without_the_proxy_fence) {
-  EXPECT_TRUE(found(check_layout("no proxy fence", 64), finding_kind::missing_proxy_fence, "fence_async by the thread that wrote it"));
+  EXPECT_TRUE(found(check_layout("no proxy fence", 64), finding_kind::missing_proxy_fence,
+                    "fence_async by the thread that wrote it"));
 }
 
 TEST(tensor_checked, rows_of_ldmatrix_are_reads) {
@@ -113,7 +124,8 @@ TEST(tensor_checked, rows_of_ldmatrix_are_reads) {
   };
   const auto good = check_rows("ldmatrix");
   EXPECT_TRUE(good.clean()) << to_text(good);
-  EXPECT_TRUE(found(check_rows("ldmatrix without the barrier"), finding_kind::uninitialised, "read of 16 bytes"));
+  EXPECT_TRUE(
+      found(check_rows("ldmatrix without the barrier"), finding_kind::uninitialised, "read of 16 bytes"));
 }
 
 }  // namespace

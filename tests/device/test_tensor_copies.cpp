@@ -24,7 +24,8 @@ struct box_case {
 
 unsigned char byte_at(std::size_t i) { return static_cast<unsigned char>((i * 2654435761u >> 13) + i); }
 
-// The byte of the box at a place of shared memory, by rows: piece p of row r lies at piece p ^ (its row's number).
+// The byte of the box at a place of shared memory, by rows: piece p of row r lies at piece p ^ (its row's
+// number).
 std::size_t row_number(std::size_t row, swizzle s) {
   switch (s) {
     case swizzle::bytes_128: return row % 8;
@@ -42,7 +43,10 @@ struct shape_of_box {
   std::size_t bytes() const { return rows * row_bytes; }
 };
 tensor_layout layout_of(const box_case& c, const void* data) {
-  tensor_layout t{.data = data, .element_bytes = c.element_bytes, .dimensions = static_cast<int>(c.extent.size()), .pattern = c.pattern};
+  tensor_layout t{.data = data,
+                  .element_bytes = c.element_bytes,
+                  .dimensions = static_cast<int>(c.extent.size()),
+                  .pattern = c.pattern};
   for (std::size_t d = 0; d < c.extent.size(); ++d) {
     t.extent[d] = c.extent[d];
     if (d > 0) t.stride[d] = c.stride[d - 1];
@@ -57,8 +61,8 @@ std::size_t in_box(const box_case& c, std::size_t row, std::size_t i) {
 // And where in the tensor; nothing if outside.
 std::optional<std::size_t> in_tensor(const box_case& c, std::size_t row, std::size_t i) {
   const auto size = static_cast<std::size_t>(c.element_bytes);
-  std::int64_t at =
-      (c.first[0] + static_cast<std::int64_t>(i / size)) * static_cast<std::int64_t>(size) + static_cast<std::int64_t>(i % size);
+  std::int64_t at = (c.first[0] + static_cast<std::int64_t>(i / size)) * static_cast<std::int64_t>(size) +
+                    static_cast<std::int64_t>(i % size);
   bool inside = c.first[0] + static_cast<std::int64_t>(i / size) >= 0 && c.first[0] + i / size < c.extent[0];
   for (std::size_t d = 1; d < c.extent.size(); row /= c.box[d], ++d) {
     const std::int64_t index = c.first[d] + static_cast<std::int64_t>(row % c.box[d]);
@@ -75,7 +79,8 @@ std::vector<unsigned char> numbered_bytes(std::size_t count) {
 
 // By one block, or for all blocks of a cluster.
 void check_box(const context& where, const box_case& c, std::size_t blocks = 1) {
-  const device_array<unsigned char> tensor(where, std::span<const unsigned char>(numbered_bytes(c.extent.back() * c.stride.back())));
+  const device_array<unsigned char> tensor(
+      where, std::span<const unsigned char>(numbered_bytes(c.extent.back() * c.stride.back())));
   const shape_of_box shape(c);
   box_params params{};
   std::copy(c.first.begin(), c.first.end(), params.first);
@@ -83,7 +88,8 @@ void check_box(const context& where, const box_case& c, std::size_t blocks = 1) 
   params.bytes = static_cast<int>(shape.bytes());
   device_array<unsigned char> out(where, blocks * shape.bytes());
   params.out = out.data();
-  launch(where, blocks > 1 ? "box-for-all" : "box-" + std::to_string(c.extent.size()), params, static_cast<unsigned>(blocks));
+  launch(where, blocks > 1 ? "box-for-all" : "box-" + std::to_string(c.extent.size()), params,
+         static_cast<unsigned>(blocks));
 
   const auto result = out.to_host();
   int wrong = 0;
@@ -93,8 +99,8 @@ void check_box(const context& where, const box_case& c, std::size_t blocks = 1) 
       const unsigned char expected = at ? byte_at(*at) : 0;
       const std::size_t place = row / shape.rows * shape.bytes() + in_box(c, row % shape.rows, i);
       if (result[place] != expected)
-        ADD_FAILURE() << c.name << ": byte " << i << " of row " << row << " is " << int{result[place]} << ", expected " << int{expected}
-                      << ", wrong " << ++wrong;
+        ADD_FAILURE() << c.name << ": byte " << i << " of row " << row << " is " << int{result[place]}
+                      << ", expected " << int{expected} << ", wrong " << ++wrong;
     }
 }
 
@@ -102,8 +108,8 @@ void check_box(const context& where, const box_case& c, std::size_t blocks = 1) 
 std::string objection_to_store(const box_case& c) {
   for (std::size_t d = 0; d < c.first.size(); ++d)
     if (c.first[d] < 0)
-      return "a tensor store from index " + std::to_string(c.first[d]) + " on in dimension " + std::to_string(d) +
-             ": the engine takes no negative index of a store";
+      return "a tensor store from index " + std::to_string(c.first[d]) + " on in dimension " +
+             std::to_string(d) + ": the engine takes no negative index of a store";
   const std::uint64_t size = static_cast<std::uint64_t>(c.element_bytes), row = c.extent[0] * size,
                       begin = static_cast<std::uint64_t>(c.first[0]) * size;
   const bool cut = begin < row && begin + shape_of_box(c).row_bytes > row && row % 16 != 0;
@@ -114,7 +120,8 @@ void check_stored_box(const context& where, const box_case& c) {
   const std::string objection = objection_to_store(c);
   if (!objection.empty() && where.kind() == target::cuda) GTEST_SKIP() << objection;
   const std::size_t bytes = c.extent.back() * c.stride.back();
-  const device_array<unsigned char> tensor(where, std::span<const unsigned char>(std::vector<unsigned char>(bytes)));
+  const device_array<unsigned char> tensor(where,
+                                           std::span<const unsigned char>(std::vector<unsigned char>(bytes)));
   const shape_of_box shape(c);
   const auto box = numbered_bytes(shape.bytes());
   const device_array<unsigned char> in(where, std::span<const unsigned char>(box));
@@ -125,7 +132,8 @@ void check_stored_box(const context& where, const box_case& c) {
   params.in = in.data();
   const auto store = [&] { launch(where, "stored-" + std::to_string(c.extent.size()), params); };
   if (!objection.empty()) {
-    EXPECT_THAT(store, testing::Throws<std::exception>(testing::Property(&std::exception::what, HasSubstr(objection))));
+    EXPECT_THAT(store, testing::Throws<std::exception>(
+                           testing::Property(&std::exception::what, HasSubstr(objection))));
     return;
   }
   store();
@@ -150,7 +158,13 @@ std::vector<box_case> boxes() {
       {"three_dimensions", 4, {33, 7, 6}, {144, 1040}, {32, 3, 4}, {4, 5, -1}, swizzle::bytes_128},
       {"three_dense", 4, {33, 7, 6}, {144, 1040}, {12, 4, 3}, {-4, 4, 4}, swizzle::none},
       {"four_dimensions", 8, {10, 5, 4, 3}, {96, 512, 2112}, {8, 3, 2, 3}, {4, 3, 3, 1}, swizzle::bytes_64},
-      {"four_from_before", 8, {10, 5, 4, 3}, {96, 512, 2112}, {4, 3, 2, 3}, {-2, -1, -1, -2}, swizzle::bytes_32},
+      {"four_from_before",
+       8,
+       {10, 5, 4, 3},
+       {96, 512, 2112},
+       {4, 3, 2, 3},
+       {-2, -1, -1, -2},
+       swizzle::bytes_32},
   };
 }
 std::string name_of(const testing::TestParamInfo<box_case>& info) { return info.param.name; }
@@ -204,20 +218,28 @@ void check_refusals(const context& where) {
     }
     return std::string("none");
   };
-  EXPECT_EQ(refusal([](auto& t) { t.element_bytes = 3; }), "tensor map: elements of 3 bytes, expected 1, 2, 4 or 8");
+  EXPECT_EQ(refusal([](auto& t) { t.element_bytes = 3; }),
+            "tensor map: elements of 3 bytes, expected 1, 2, 4 or 8");
   EXPECT_EQ(refusal([](auto& t) { t.dimensions = 5; }), "tensor map: 5 dimensions, expected 2 to 4");
-  EXPECT_THAT(refusal([](auto& t) { t.data = static_cast<const float*>(t.data) + 1; }), HasSubstr("is not a multiple of 16"));
+  EXPECT_THAT(refusal([](auto& t) { t.data = static_cast<const float*>(t.data) + 1; }),
+              HasSubstr("is not a multiple of 16"));
   EXPECT_THAT(refusal([](auto& t) { t.data = nullptr; }), HasSubstr("the address 0x0"));
   EXPECT_EQ(refusal([](auto& t) { t.extent[1] = 0; }), "tensor map: extent 1 is 0, expected 1 to 2^32");
-  EXPECT_EQ(refusal([](auto& t) { t.stride[1] = 136; }), "tensor map: stride 1 is 136 bytes, expected a multiple of 16 below 2^40");
+  EXPECT_EQ(refusal([](auto& t) { t.stride[1] = 136; }),
+            "tensor map: stride 1 is 136 bytes, expected a multiple of 16 below 2^40");
   EXPECT_EQ(refusal([](auto& t) { t.pattern = static_cast<swizzle>(9); }),
             "tensor map: the swizzle is 9, expected none or that of 32, 64 or 128 bytes");
-  EXPECT_EQ(refusal([](auto& t) { t.data = reinterpret_cast<void*>(~std::uintptr_t{0} - 31); }),
-            "tensor map: its last element lies beyond the end of memory, expected smaller extents or strides");
-  EXPECT_EQ(refusal([](auto& t) { t.box[1] = 257; }), "tensor map: the box is 257 wide in dimension 1, expected 1 to 256");
-  EXPECT_EQ(refusal([](auto& t) { t.box[0] = 0; }), "tensor map: the box is 0 wide in dimension 0, expected 1 to 256");
-  EXPECT_EQ(refusal([](auto& t) { t.box[0] = 30; }), "tensor map: a row of the box is 120 bytes, expected a multiple of 16");
-  EXPECT_EQ(refusal([](auto& t) { t.box[0] = 36; }), "tensor map: a row of the box is 144 bytes, expected 128 to be swizzled so");
+  EXPECT_EQ(
+      refusal([](auto& t) { t.data = reinterpret_cast<void*>(~std::uintptr_t{0} - 31); }),
+      "tensor map: its last element lies beyond the end of memory, expected smaller extents or strides");
+  EXPECT_EQ(refusal([](auto& t) { t.box[1] = 257; }),
+            "tensor map: the box is 257 wide in dimension 1, expected 1 to 256");
+  EXPECT_EQ(refusal([](auto& t) { t.box[0] = 0; }),
+            "tensor map: the box is 0 wide in dimension 0, expected 1 to 256");
+  EXPECT_EQ(refusal([](auto& t) { t.box[0] = 30; }),
+            "tensor map: a row of the box is 120 bytes, expected a multiple of 16");
+  EXPECT_EQ(refusal([](auto& t) { t.box[0] = 36; }),
+            "tensor map: a row of the box is 144 bytes, expected 128 to be swizzled so");
 }
 TEST(tensor_maps, what_the_engine_cannot_copy_is_refused) { check_refusals(cpu_contexts()[0]); }
 TEST(tensor_maps_Cuda, what_the_engine_cannot_copy_is_refused) {
@@ -233,7 +255,8 @@ void check_product(const context& where, int k) {
     a.push_back(to_f16(a_at(i / k, i % k)).bits);
     b.push_back(to_f16(b_at(i / 64, i % 64)).bits);
   }
-  const device_array<std::uint16_t> of_a(where, std::span<const std::uint16_t>(a)), of_b(where, std::span<const std::uint16_t>(b));
+  const device_array<std::uint16_t> of_a(where, std::span<const std::uint16_t>(a)),
+      of_b(where, std::span<const std::uint16_t>(b));
   device_array<float> out(where, 64 * 64);
   const auto map = [&](const void* data, int columns, int rows) {
     const auto wide = static_cast<std::uint64_t>(columns);

@@ -7,23 +7,28 @@
 namespace antiphase::probe {
 namespace {
 
-// The pieces of 16 bytes of eight rows, by hand: piece[row][place] is the column of the piece that lies there.
+// The pieces of 16 bytes of eight rows, by hand: piece[row][place] is the column of the piece that lies
+// there.
 TEST(swizzles, tables_by_hand) {
-  constexpr int rows_128[8][8] = {{0, 1, 2, 3, 4, 5, 6, 7}, {1, 0, 3, 2, 5, 4, 7, 6}, {2, 3, 0, 1, 6, 7, 4, 5}, {3, 2, 1, 0, 7, 6, 5, 4},
-                                  {4, 5, 6, 7, 0, 1, 2, 3}, {5, 4, 7, 6, 1, 0, 3, 2}, {6, 7, 4, 5, 2, 3, 0, 1}, {7, 6, 5, 4, 3, 2, 1, 0}};
+  constexpr int rows_128[8][8] = {
+      {0, 1, 2, 3, 4, 5, 6, 7}, {1, 0, 3, 2, 5, 4, 7, 6}, {2, 3, 0, 1, 6, 7, 4, 5}, {3, 2, 1, 0, 7, 6, 5, 4},
+      {4, 5, 6, 7, 0, 1, 2, 3}, {5, 4, 7, 6, 1, 0, 3, 2}, {6, 7, 4, 5, 2, 3, 0, 1}, {7, 6, 5, 4, 3, 2, 1, 0}};
   constexpr int rows_64[8][4] = {{0, 1, 2, 3}, {0, 1, 2, 3}, {1, 0, 3, 2}, {1, 0, 3, 2},
                                  {2, 3, 0, 1}, {2, 3, 0, 1}, {3, 2, 1, 0}, {3, 2, 1, 0}};
   constexpr int rows_32[8][2] = {{0, 1}, {0, 1}, {0, 1}, {0, 1}, {1, 0}, {1, 0}, {1, 0}, {1, 0}};
   for (std::uint32_t start : {0u, 1024u, 5120u})
     for (std::uint32_t row = 0; row < 8; ++row) {
       for (std::uint32_t i = 0; i < 8; ++i)
-        EXPECT_EQ(swizzled(start + row * 128 + static_cast<std::uint32_t>(rows_128[row][i]) * 16 + 5, swizzle::bytes_128),
+        EXPECT_EQ(swizzled(start + row * 128 + static_cast<std::uint32_t>(rows_128[row][i]) * 16 + 5,
+                           swizzle::bytes_128),
                   start + row * 128 + i * 16 + 5);
       for (std::uint32_t i = 0; i < 4; ++i)
-        EXPECT_EQ(swizzled(start + row * 64 + static_cast<std::uint32_t>(rows_64[row][i]) * 16 + 5, swizzle::bytes_64),
+        EXPECT_EQ(swizzled(start + row * 64 + static_cast<std::uint32_t>(rows_64[row][i]) * 16 + 5,
+                           swizzle::bytes_64),
                   start + row * 64 + i * 16 + 5);
       for (std::uint32_t i = 0; i < 2; ++i)
-        EXPECT_EQ(swizzled(start + row * 32 + static_cast<std::uint32_t>(rows_32[row][i]) * 16 + 5, swizzle::bytes_32),
+        EXPECT_EQ(swizzled(start + row * 32 + static_cast<std::uint32_t>(rows_32[row][i]) * 16 + 5,
+                           swizzle::bytes_32),
                   start + row * 32 + i * 16 + 5);
       EXPECT_EQ(swizzled(start + row * 16 + 5, swizzle::none), start + row * 16 + 5);
     }
@@ -39,7 +44,8 @@ void check_layout(const context& where, const std::string& name, int columns) {
     for (int k = 0; k < layout_depth; ++k) a.push_back(to_f16(static_cast<float>(a_at(row, k))).bits);
   for (int column = 0; column < columns; ++column)
     for (int k = 0; k < layout_depth; ++k) b.push_back(to_f16(static_cast<float>(b_at(k, column))).bits);
-  const device_array<std::uint16_t> of_a(where, std::span<const std::uint16_t>(a)), of_b(where, std::span<const std::uint16_t>(b));
+  const device_array<std::uint16_t> of_a(where, std::span<const std::uint16_t>(a)),
+      of_b(where, std::span<const std::uint16_t>(b));
   device_array<float> out(where, static_cast<std::size_t>(64 * columns));
   launch(where, name, layout_params{of_a.data(), of_b.data(), out.data()});
   const auto result = out.to_host();
@@ -48,8 +54,9 @@ void check_layout(const context& where, const std::string& name, int columns) {
     int expected = 0;
     for (int k = 0; k < layout_depth; ++k) expected += a_at(i / columns, k) * b_at(k, i % columns);
     if (result[static_cast<std::size_t>(i)] != static_cast<float>(expected))
-      ADD_FAILURE() << name << ": (" << i / columns << ", " << i % columns << ") is " << result[static_cast<std::size_t>(i)]
-                    << ", expected " << expected << ", wrong " << ++wrong;
+      ADD_FAILURE() << name << ": (" << i / columns << ", " << i % columns << ") is "
+                    << result[static_cast<std::size_t>(i)] << ", expected " << expected << ", wrong "
+                    << ++wrong;
   }
 }
 
@@ -103,9 +110,12 @@ void check_ldmatrix(const context& where) {
   for (std::size_t m = 0; m < 4; ++m)
     for (std::size_t lane = 0; lane < 32; ++lane) {
       const std::size_t g = lane / 4, q = lane % 4 * 2;
-      const auto at = [&](std::size_t row, std::size_t column) { return std::uint32_t{in[(31 - (m * 8 + row)) * 8 + column]}; };
+      const auto at = [&](std::size_t row, std::size_t column) {
+        return std::uint32_t{in[(31 - (m * 8 + row)) * 8 + column]};
+      };
       EXPECT_EQ(result[m * 32 + lane], at(g, q) | at(g, q + 1) << 16) << m << ", " << lane;
-      EXPECT_EQ(result[(4 + m) * 32 + lane], at(q, g) | at(q + 1, g) << 16) << m << ", " << lane << ", transposed";
+      EXPECT_EQ(result[(4 + m) * 32 + lane], at(q, g) | at(q + 1, g) << 16)
+          << m << ", " << lane << ", transposed";
     }
 }
 TEST(ldmatrix, gives_each_lane_its_elements) {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the CPU executor reports of Tensor Core operations and tensor copies that the GPU would answer with silence or a fault.
+// What the CPU executor reports of Tensor Core operations and tensor copies that the GPU would answer with
+// silence or a fault.
 #include <antiphase/device/barrier.cuh>
 #include <antiphase/device/matrix.cuh>
 #include <antiphase/device/tensor_copy.cuh>
@@ -56,7 +57,9 @@ struct no_fence : with_operands<> {
   }
 };
 TEST(tensor_misuse, registers_without_a_fence) {
-  EXPECT_THAT(why<no_fence>(), HasSubstr("a wgmma takes registers that the thread may still be using: wgmma_fence comes before it"));
+  EXPECT_THAT(
+      why<no_fence>(),
+      HasSubstr("a wgmma takes registers that the thread may still be using: wgmma_fence comes before it"));
 }
 
 struct no_fence_again : with_operands<> {
@@ -72,7 +75,9 @@ struct no_fence_again : with_operands<> {
     step(sum);
   }
 };
-TEST(tensor_misuse, registers_touched_since_the_fence) { EXPECT_THAT(why<no_fence_again>(), HasSubstr("wgmma_fence comes before it")); }
+TEST(tensor_misuse, registers_touched_since_the_fence) {
+  EXPECT_THAT(why<no_fence_again>(), HasSubstr("wgmma_fence comes before it"));
+}
 
 // Registers that nobody has touched since a wgmma gave them back need no fence, in the same shape.
 template <bool OtherShape> struct untouched : with_operands<> {
@@ -102,7 +107,8 @@ TEST(tensor_misuse, untouched_registers_need_no_fence) {
   EXPECT_THAT(why<untouched<true>>(), HasSubstr("wgmma_fence comes before it"));
 }
 
-// A in registers, twice: as it was, written after the wait, or written while the first may still be reading it.
+// A in registers, twice: as it was, written after the wait, or written while the first may still be reading
+// it.
 enum class fragment { kept, written_after_wait, fenced_after_wait, written_before_wait, fenced_before_wait };
 template <fragment F> struct fragment_twice : with_operands<> {
   void operator()(const params& p) const {
@@ -124,7 +130,8 @@ template <fragment F> struct fragment_twice : with_operands<> {
   }
 };
 TEST(tensor_misuse, fragment_written_since_the_fence) {
-  EXPECT_THAT(why<fragment_twice<fragment::written_after_wait>>(), HasSubstr("a wgmma takes A from registers"));
+  EXPECT_THAT(why<fragment_twice<fragment::written_after_wait>>(),
+              HasSubstr("a wgmma takes A from registers"));
   float out[128];
   launch<fragment_twice<fragment::kept>>(*late, {out, nullptr});
   EXPECT_EQ(out[77], 32);
@@ -132,8 +139,10 @@ TEST(tensor_misuse, fragment_written_since_the_fence) {
 }
 TEST(tensor_misuse, fragment_written_before_the_wait) {
   for (const auto& on : {late, early}) {
-    EXPECT_THAT(why<fragment_twice<fragment::written_before_wait>>(*on), HasSubstr("registers of a wgmma's A were written before"));
-    EXPECT_THAT(why<fragment_twice<fragment::fenced_before_wait>>(*on), HasSubstr("registers of a wgmma's A were written before"));
+    EXPECT_THAT(why<fragment_twice<fragment::written_before_wait>>(*on),
+                HasSubstr("registers of a wgmma's A were written before"));
+    EXPECT_THAT(why<fragment_twice<fragment::fenced_before_wait>>(*on),
+                HasSubstr("registers of a wgmma's A were written before"));
   }
 }
 
@@ -150,7 +159,8 @@ struct writes_in_flight : with_operands<> {
 };
 TEST(tensor_misuse, registers_written_before_the_wait) {
   for (const auto& on : {late, early})
-    EXPECT_THAT(why<writes_in_flight>(*on), HasSubstr("registers of a wgmma's sum were written before the wgmma_wait that covers it"));
+    EXPECT_THAT(why<writes_in_flight>(*on),
+                HasSubstr("registers of a wgmma's sum were written before the wgmma_wait that covers it"));
 }
 
 struct in_flight_at_the_end : with_operands<> {
@@ -163,10 +173,12 @@ struct in_flight_at_the_end : with_operands<> {
   }
 };
 TEST(tensor_misuse, never_waited_for) {
-  EXPECT_THAT(why<in_flight_at_the_end>(), HasSubstr("the thread ended with Tensor Core operations in flight"));
+  EXPECT_THAT(why<in_flight_at_the_end>(),
+              HasSubstr("the thread ended with Tensor Core operations in flight"));
 }
 
-// Reading too soon is no error, but gives NaN, whether the operands were read early or late; after the wait the sum is there.
+// Reading too soon is no error, but gives NaN, whether the operands were read early or late; after the wait
+// the sum is there.
 struct reads_early : with_operands<> {
   void operator()(const params& p) const {
     operands();
@@ -223,8 +235,11 @@ struct outside : with_operands<> {
   }
 };
 TEST(tensor_misuse, descriptor_that_leaves_shared_memory) {
-  EXPECT_THAT(why<outside>(), HasSubstr("column 0 of B at k = 8 lies at byte 6144 of shared memory, of which the block has 5120: start "
-                                        "2048, leading 16, stride 4096, 128 bytes a row"));
+  EXPECT_THAT(
+      why<outside>(),
+      HasSubstr(
+          "column 0 of B at k = 8 lies at byte 6144 of shared memory, of which the block has 5120: start "
+          "2048, leading 16, stride 4096, 128 bytes a row"));
 }
 
 struct strange_bits : with_operands<> {
@@ -235,7 +250,9 @@ struct strange_bits : with_operands<> {
     wgmma<major::k, major::k>(sum, {of(s.a).bits | 1ull << 49}, of(s.b), true);
   }
 };
-TEST(tensor_misuse, descriptor_with_strange_bits) { EXPECT_THAT(why<strange_bits>(), HasSubstr("the descriptor of A, 0x000")); }
+TEST(tensor_misuse, descriptor_with_strange_bits) {
+  EXPECT_THAT(why<strange_bits>(), HasSubstr("the descriptor of A, 0x000"));
+}
 
 struct different : with_operands<> {
   void operator()(const params&) const {
@@ -245,7 +262,9 @@ struct different : with_operands<> {
     wgmma<major::k, major::k>(sum, of(thread_index() < 64 ? s.a : s.b), of(s.b), true);
   }
 };
-TEST(tensor_misuse, warps_that_disagree) { EXPECT_THAT(why<different>(), HasSubstr("call wgmma with different descriptors")); }
+TEST(tensor_misuse, warps_that_disagree) {
+  EXPECT_THAT(why<different>(), HasSubstr("call wgmma with different descriptors"));
+}
 
 struct one_warp_missing : with_operands<> {
   void operator()(const params&) const {
@@ -256,8 +275,8 @@ struct one_warp_missing : with_operands<> {
   }
 };
 TEST(tensor_misuse, a_warp_that_stays_away) {
-  EXPECT_THAT(why<one_warp_missing>(),
-              MatchesRegex(".*cannot go on.*threads 0-31 finished, threads 32-127 waiting for other warps of the warpgroup in .*"));
+  EXPECT_THAT(why<one_warp_missing>(), MatchesRegex(".*cannot go on.*threads 0-31 finished, threads 32-127 "
+                                                    "waiting for other warps of the warpgroup in .*"));
 }
 
 struct half_a_group : with_operands<64> {
@@ -268,7 +287,9 @@ struct half_a_group : with_operands<64> {
     step(sum);
   }
 };
-TEST(tensor_misuse, half_a_warpgroup) { EXPECT_THAT(why<half_a_group>(), HasSubstr("of 128 threads: the block's 64 are not a multiple")); }
+TEST(tensor_misuse, half_a_warpgroup) {
+  EXPECT_THAT(why<half_a_group>(), HasSubstr("of 128 threads: the block's 64 are not a multiple"));
+}
 
 struct other_shape : with_operands<> {
   void operator()(const params&) const {
@@ -324,21 +345,27 @@ struct any_box : with_operands<32> {
 };
 TEST(tensor_misuse, tensor_copies) {
   alignas(256) static unsigned char global[4096];
-  const tensor_layout layout{.data = global, .extent = {64, 16}, .stride = {0, 128}, .box = {64, 16}, .pattern = swizzle::bytes_128};
+  const tensor_layout layout{
+      .data = global, .extent = {64, 16}, .stride = {0, 128}, .box = {64, 16}, .pattern = swizzle::bytes_128};
   const tensor_map map = late->encode(layout), none{};
   const auto why_not = [&](int to, int indices, const tensor_map& m) {
     any_box::to = to;
     any_box::indices = indices;
     return failure_of<any_box>(*late, {nullptr, &m});
   };
-  EXPECT_THAT(why_not(128, 2, map),
-              HasSubstr("a tensor load to byte 128 of shared memory: expected a multiple of 1024 with rows of 128 bytes swizzled"));
+  EXPECT_THAT(why_not(128, 2, map), HasSubstr("a tensor load to byte 128 of shared memory: expected a "
+                                              "multiple of 1024 with rows of 128 bytes swizzled"));
   any_box::from = 12;
-  EXPECT_THAT(why_not(0, 2, map), HasSubstr("a tensor load from index 12 on, 24 bytes into a row: the engine takes multiples of 16 bytes"));
+  EXPECT_THAT(
+      why_not(0, 2, map),
+      HasSubstr(
+          "a tensor load from index 12 on, 24 bytes into a row: the engine takes multiples of 16 bytes"));
   any_box::from = 0;
   EXPECT_THAT(why_not(0, 3, map), HasSubstr("a tensor load by 3 indices of a tensor of 2 dimensions"));
   EXPECT_THAT(why_not(0, 2, none), HasSubstr("a tensor load takes a map that this executor has not encoded"));
-  EXPECT_THAT(why_not(4096, 2, map), HasSubstr("a tensor load of 2048 bytes does not lie in the block's 5120 bytes of shared memory"));
+  EXPECT_THAT(
+      why_not(4096, 2, map),
+      HasSubstr("a tensor load of 2048 bytes does not lie in the block's 5120 bytes of shared memory"));
 }
 
 }  // namespace

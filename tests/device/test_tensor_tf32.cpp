@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What one step of a Tensor Core computes of tf32: the CPU executor's against an independent model, and the GPU's against the CPU
-// executor's, bit for bit.
+// What one step of a Tensor Core computes of tf32: the CPU executor's against an independent model, and the
+// GPU's against the CPU executor's, bit for bit.
 #include <bit>
 #include <cstring>
 
@@ -23,8 +23,9 @@ enum class pattern {
   not_finite,
   patterns
 };
-const char* const pattern_names[] = {"narrow", "wide",         "cancelling", "one large", "underflow", "tiny operands",
-                                     "low",    "denormal sum", "overflow",   "few",       "not finite"};
+const char* const pattern_names[] = {"narrow",    "wide",          "cancelling", "one large",
+                                     "underflow", "tiny operands", "low",        "denormal sum",
+                                     "overflow",  "few",           "not finite"};
 
 struct operands {
   std::vector<float> a, b, c;
@@ -36,15 +37,19 @@ operands operands_of(pattern p, unsigned blocks, std::uint64_t seed) {
     const auto sign = static_cast<std::uint32_t>(next() & 1) << 31;
     const int exponent = next.between(low, high);
     const auto significand = static_cast<std::uint32_t>(next() >> 41);
-    if (exponent >= -126) return std::bit_cast<float>(sign | static_cast<std::uint32_t>(exponent + 127) << 23 | significand);
+    if (exponent >= -126)
+      return std::bit_cast<float>(sign | static_cast<std::uint32_t>(exponent + 127) << 23 | significand);
     return std::bit_cast<float>(sign | (significand | 0x800000u) >> std::min(-126 - exponent, 24));
   };
   operands o;
-  o.a.resize(std::size_t{512} * blocks), o.b.resize(std::size_t{512} * blocks), o.c.resize(std::size_t{4096} * blocks);
+  o.a.resize(std::size_t{512} * blocks), o.b.resize(std::size_t{512} * blocks),
+      o.c.resize(std::size_t{4096} * blocks);
   const auto fill = [&](std::vector<float>& x, bool of_b) {
     for (std::size_t i = 0; i < x.size(); ++i) switch (p) {
         case pattern::narrow: x[i] = real(-2, 2); break;
-        case pattern::cancelling: x[i] = i % 2 == 0 ? real(-3, 3) : of_b ? (next() % 4 != 0 ? x[i - 1] : real(-3, 3)) : -x[i - 1]; break;
+        case pattern::cancelling:
+          x[i] = i % 2 == 0 ? real(-3, 3) : of_b ? (next() % 4 != 0 ? x[i - 1] : real(-3, 3)) : -x[i - 1];
+          break;
         case pattern::one_large: x[i] = i % 8 == 3 ? real(8, 10) : of_b ? real(-12, 2) : real(-15, 2); break;
         case pattern::underflow: x[i] = real(-76, -60); break;
         case pattern::tiny_operands: x[i] = of_b ? real(-10, 30) : real(-149, -110); break;
@@ -53,7 +58,10 @@ operands operands_of(pattern p, unsigned blocks, std::uint64_t seed) {
         case pattern::overflow: x[i] = real(50, 66); break;
         case pattern::few: x[i] = next() % 3 != 0 ? (of_b ? -0.f : 0.f) : real(-30, 30); break;
         case pattern::not_finite:
-          x[i] = next() % 20 != 0 ? real(-3, 3) : std::bit_cast<float>(0x7F800000u | static_cast<std::uint32_t>(next() % 2 * 0x80000001u));
+          x[i] =
+              next() % 20 != 0
+                  ? real(-3, 3)
+                  : std::bit_cast<float>(0x7F800000u | static_cast<std::uint32_t>(next() % 2 * 0x80000001u));
           if (of_b && next() % 20 == 0) x[i] = 0;
           break;
         default: x[i] = real(-60, 60);
@@ -82,11 +90,14 @@ std::vector<float> run(const context& where, const operands& o, bool fresh, int 
 
 // The same arithmetic in other words: everything in doubles, which hold each part exactly.
 float reference(const float* a, const float* b, float c) {
-  const auto cut = [](float x) { return double{std::bit_cast<float>(std::bit_cast<std::uint32_t>(x) & 0xFFFFE000u)}; };
+  const auto cut = [](float x) {
+    return double{std::bit_cast<float>(std::bit_cast<std::uint32_t>(x) & 0xFFFFE000u)};
+  };
   const auto exponent = [](double x) { return std::max(std::ilogb(x), -126); };
   int largest = c == 0 ? -133 : exponent(c);
   for (int k = 0; k < 8; ++k)
-    if (cut(a[k]) != 0 && cut(b[k]) != 0) largest = std::max(largest, exponent(cut(a[k])) + exponent(cut(b[k])));
+    if (cut(a[k]) != 0 && cut(b[k]) != 0)
+      largest = std::max(largest, exponent(cut(a[k])) + exponent(cut(b[k])));
   const double unit = std::ldexp(1, largest - 25);
   double sum = std::trunc(c / unit);
   for (int k = 0; k < 8; ++k) sum += std::trunc(cut(a[k]) * cut(b[k]) / unit);
@@ -95,7 +106,9 @@ float reference(const float* a, const float* b, float c) {
   const auto nearest = static_cast<float>(sum);
   return std::abs(double{nearest}) > std::abs(sum) ? std::nextafter(nearest, 0.f) : nearest;
 }
-bool same_bits(float x, float y) { return std::bit_cast<std::uint32_t>(x) == std::bit_cast<std::uint32_t>(y) || (x == 0 && y == 0); }
+bool same_bits(float x, float y) {
+  return std::bit_cast<std::uint32_t>(x) == std::bit_cast<std::uint32_t>(y) || (x == 0 && y == 0);
+}
 
 TEST(tensor_tf32, is_the_model) {
   const context where(make_cpu_executor());
@@ -106,9 +119,11 @@ TEST(tensor_tf32, is_the_model) {
       int wrong = 0;
       for (std::size_t i = 0; i < out.size() && wrong < 3; ++i) {
         const std::size_t block = i / 4096;
-        const float expected = reference(&o.a[i / 64 * 8], &o.b[(block * 64 + i % 64) * 8], fresh ? 0 : o.c[i]);
+        const float expected =
+            reference(&o.a[i / 64 * 8], &o.b[(block * 64 + i % 64) * 8], fresh ? 0 : o.c[i]);
         if (!same_bits(out[i], expected))
-          ADD_FAILURE() << pattern_names[p] << ": out[" << i << "] is " << out[i] << ", expected " << expected << ", wrong " << ++wrong;
+          ADD_FAILURE() << pattern_names[p] << ": out[" << i << "] is " << out[i] << ", expected " << expected
+                        << ", wrong " << ++wrong;
       }
     }
 }
@@ -124,7 +139,8 @@ TEST(tensor_tf32, plain_sums_are_ordinary_ones) {
 }
 
 // One output: the first row times the first column.
-float one_step(const context& where, std::initializer_list<float> a, std::initializer_list<float> b, float c) {
+float one_step(const context& where, std::initializer_list<float> a, std::initializer_list<float> b,
+               float c) {
   operands o{std::vector<float>(512), std::vector<float>(512), std::vector<float>(4096)};
   std::copy(a.begin(), a.end(), o.a.begin());
   std::copy(b.begin(), b.end(), o.b.begin());
@@ -134,14 +150,18 @@ float one_step(const context& where, std::initializer_list<float> a, std::initia
 void check_cases_by_hand(const context& where) {
   const float small = 0x1p-13f;  // its square is 2^-26
   EXPECT_EQ(one_step(where, {3}, {5}, 0.5f), 15.5f);
-  EXPECT_EQ(one_step(where, {1 + 0x1.fffp-11f}, {1 + 0x1.ffcp-11f}, 0), 1) << "the low 13 bits of both operands are ignored";
+  EXPECT_EQ(one_step(where, {1 + 0x1.fffp-11f}, {1 + 0x1.ffcp-11f}, 0), 1)
+      << "the low 13 bits of both operands are ignored";
   EXPECT_EQ(one_step(where, {1 + 0x1p-10f}, {1}, 0), 1 + 0x1p-10f);
   EXPECT_EQ(one_step(where, {small, small}, {small, small}, 1), 1) << "2^-26 lies behind the 25 bits of 1";
-  EXPECT_EQ(one_step(where, {small, small, small, small}, {2 * small, 2 * small, 2 * small, 2 * small}, 1), 1 + 0x1p-23f);
-  EXPECT_EQ(one_step(where, {small, small, small}, {2 * small, 2 * small, 2 * small}, 1), 1) << "three times does not reach the last bit";
+  EXPECT_EQ(one_step(where, {small, small, small, small}, {2 * small, 2 * small, 2 * small, 2 * small}, 1),
+            1 + 0x1p-23f);
+  EXPECT_EQ(one_step(where, {small, small, small}, {2 * small, 2 * small, 2 * small}, 1), 1)
+      << "three times does not reach the last bit";
   EXPECT_EQ(one_step(where, {small}, {-2 * small}, 1), 1 - 0x1p-24f) << "toward zero";
   EXPECT_EQ(one_step(where, {0x1p100f}, {0x1p28f}, 0), INFINITY);
-  EXPECT_EQ(one_step(where, {0x1p100f}, {8}, 0x1.fffffep127f), 0x1.fffffep127f) << "cut off, not rounded to infinity";
+  EXPECT_EQ(one_step(where, {0x1p100f}, {8}, 0x1.fffffep127f), 0x1.fffffep127f)
+      << "cut off, not rounded to infinity";
   EXPECT_EQ(one_step(where, {}, {}, 0x1.8p-130f), 0x1.8p-130f);
 }
 TEST(tensor_tf32, cases_by_hand) { check_cases_by_hand(context(make_cpu_executor())); }
@@ -161,7 +181,9 @@ TEST(tensor_tf32_Cuda, as_on_the_cpu_executor) {
       std::size_t wrong = 0;
       for (std::size_t i = 0; i < gpu_out.size(); ++i) {
         if (same_bits(gpu_out[i], cpu_out[i]) || (std::isnan(gpu_out[i]) && std::isnan(cpu_out[i]))) continue;
-        if (wrong++ < 3) ADD_FAILURE() << pattern_names[p] << ": out[" << i << "] is " << gpu_out[i] << ", the model says " << cpu_out[i];
+        if (wrong++ < 3)
+          ADD_FAILURE() << pattern_names[p] << ": out[" << i << "] is " << gpu_out[i] << ", the model says "
+                        << cpu_out[i];
       }
       EXPECT_EQ(wrong, 0u) << pattern_names[p] << ", of " << gpu_out.size();
     }

@@ -59,7 +59,8 @@ void run(const context& where, kernel k, const probe& p) {
   int wrong = 0;
   for (std::size_t i = 0; i < result.size() && wrong < 5; ++i)
     if (result[i] != p.expected(i))
-      ADD_FAILURE() << "out[" << i << "] is " << result[i] << ", expected " << p.expected(i) << ", wrong " << ++wrong;
+      ADD_FAILURE() << "out[" << i << "] is " << result[i] << ", expected " << p.expected(i) << ", wrong "
+                    << ++wrong;
 }
 
 std::vector<probe> all_probes() {
@@ -80,15 +81,19 @@ std::string name_of(const testing::TestParamInfo<probe>& info) {
 
 using verb = testing::TestWithParam<probe>;
 TEST_P(verb, does_what_it_says_on_the_cpu_executor) {
-  const kernel k = find(GetParam().name, {cpu::thread_kernels(), cpu::memory_kernels(), cpu::copy_kernels(), cpu::bulk_kernels(),
-                                          cpu::cluster_kernels(), cpu::update_kernels(), cpu::arrival_kernels(), cpu::storage_kernels()});
+  const kernel k = find(GetParam().name, {cpu::thread_kernels(), cpu::memory_kernels(), cpu::copy_kernels(),
+                                          cpu::bulk_kernels(), cpu::cluster_kernels(), cpu::update_kernels(),
+                                          cpu::arrival_kernels(), cpu::storage_kernels()});
   for (const landing copies : {landing::early, landing::late, landing::mixed})
     for (const int workers : {1, 2})
       for (const int resident : {0, 3})
         for (unsigned seed = 1; seed <= 3; ++seed) {
-          SCOPED_TRACE("landing " + std::to_string(static_cast<int>(copies)) + ", workers " + std::to_string(workers) + ", resident " +
-                       std::to_string(resident) + ", seed " + std::to_string(seed));
-          run(context(make_cpu_executor({.seed = seed, .copies = copies, .workers = workers, .resident_blocks = resident})), k, GetParam());
+          SCOPED_TRACE("landing " + std::to_string(static_cast<int>(copies)) + ", workers " +
+                       std::to_string(workers) + ", resident " + std::to_string(resident) + ", seed " +
+                       std::to_string(seed));
+          run(context(make_cpu_executor(
+                  {.seed = seed, .copies = copies, .workers = workers, .resident_blocks = resident})),
+              k, GetParam());
         }
 }
 INSTANTIATE_TEST_SUITE_P(probes, verb, testing::ValuesIn(all_probes()), name_of);
@@ -101,11 +106,13 @@ TEST_P(verb_gpu, does_what_it_says) {
   if (devices.empty()) GTEST_SKIP() << "no GPU to test on: " << why;
   const device_limits& gpu = devices.front();
   if (gpu.major * 10 + gpu.minor < GetParam().compute_capability)
-    GTEST_SKIP() << gpu.name << " has compute capability " << gpu.major << "." << gpu.minor << ", this test needs "
-                 << GetParam().compute_capability / 10 << "." << GetParam().compute_capability % 10;
+    GTEST_SKIP() << gpu.name << " has compute capability " << gpu.major << "." << gpu.minor
+                 << ", this test needs " << GetParam().compute_capability / 10 << "."
+                 << GetParam().compute_capability % 10;
   run(context(make_cuda_executor()),
-      find(GetParam().name, {cuda::thread_kernels(), cuda::memory_kernels(), cuda::copy_kernels(), cuda::bulk_kernels(),
-                             cuda::cluster_kernels(), cuda::update_kernels(), cuda::arrival_kernels(), cuda::storage_kernels()}),
+      find(GetParam().name, {cuda::thread_kernels(), cuda::memory_kernels(), cuda::copy_kernels(),
+                             cuda::bulk_kernels(), cuda::cluster_kernels(), cuda::update_kernels(),
+                             cuda::arrival_kernels(), cuda::storage_kernels()}),
       GetParam());
 #else
   GTEST_SKIP() << "no GPU to test on: built without the GPU part";
@@ -149,7 +156,8 @@ TEST(chained_launches, see_what_the_one_before_wrote) {
 TEST(Cuda, chained_launches_see_what_the_one_before_wrote) {
 #if ANTIPHASE_HAS_CUDA
   const auto devices = cuda_devices();
-  if (devices.empty() || devices.front().major < 9) GTEST_SKIP() << "no GPU of compute capability 9.0 to test on";
+  if (devices.empty() || devices.front().major < 9)
+    GTEST_SKIP() << "no GPU of compute capability 9.0 to test on";
   run_chain(context(make_cuda_executor()), find("chain-link", {cuda::cluster_kernels()}));
 #else
   GTEST_SKIP() << "no GPU to test on: built without the GPU part";

@@ -15,8 +15,14 @@ class CheckDocs(unittest.TestCase):
         folder = tempfile.TemporaryDirectory()
         self.addCleanup(folder.cleanup)
         self.root = pathlib.Path(folder.name)
-        self.write("README.md", "# A project\n\nSee [the use](docs/use.md), [a part](docs/use.md#a-part-of-it) and [the web](https://example.com/x.md).\n")
-        self.write("docs/use.md", "# Use\n\nBack [to the start](../README.md#a-project), [down](#a-part-of-it).\n\n## A `part` of it\n\nEnd.\n")
+        self.write(
+            "README.md",
+            "# A project\n\nSee [the use](docs/use.md), [a part](docs/use.md#a-part-of-it) and [the web](https://example.com/x.md).\n",
+        )
+        self.write(
+            "docs/use.md",
+            "# Use\n\nBack [to the start](../README.md#a-project), [down](#a-part-of-it).\n\n## A `part` of it\n\nEnd.\n",
+        )
         self.write("src/a.cpp", "// See docs/use.md.\n")
 
     def write(self, name, text):
@@ -45,12 +51,23 @@ class CheckDocs(unittest.TestCase):
 
     def test_a_link_in_a_table_and_behind_code_with_brackets(self):
         self.add("\n| `a[i]` | [x](none.md) | `f(x)[` [`y`](gone.md) |\n")
-        self.assertEqual(self.found(), ["docs/use.md:9: the link to none.md leads nowhere", "docs/use.md:9: the link to gone.md leads nowhere"])
+        self.assertEqual(
+            self.found(),
+            [
+                "docs/use.md:9: the link to none.md leads nowhere",
+                "docs/use.md:9: the link to gone.md leads nowhere",
+            ],
+        )
 
     def test_links_to_headings(self):
         self.add("\n[here](#use) [there](../README.md#no-project) [and](#part)\n")
-        self.assertEqual(self.found(), ["docs/use.md:9: the link to ../README.md#no-project: there is no such heading",
-                                        "docs/use.md:9: the link to #part: there is no such heading"])
+        self.assertEqual(
+            self.found(),
+            [
+                "docs/use.md:9: the link to ../README.md#no-project: there is no such heading",
+                "docs/use.md:9: the link to #part: there is no such heading",
+            ],
+        )
 
     def test_headings_of_one_name_are_counted(self):
         self.add("\n## Twice\n\n## Twice\n\n[one](#twice) [two](#twice-1) [three](#twice-2)\n")
@@ -58,7 +75,9 @@ class CheckDocs(unittest.TestCase):
 
     def test_headings_in_code_are_none(self):
         self.add("\n```sh\n# Not a heading\n```\n\n[x](#not-a-heading)\n")
-        self.assertEqual(self.found(), ["docs/use.md:13: the link to #not-a-heading: there is no such heading"])
+        self.assertEqual(
+            self.found(), ["docs/use.md:13: the link to #not-a-heading: there is no such heading"]
+        )
 
     def test_pictures_are_links(self):
         self.add("\n![A picture](pictures/none.svg)\n")
@@ -78,8 +97,10 @@ class CheckDocs(unittest.TestCase):
 
     def test_lines_that_may_be_long(self):
         word = "x" * 130
-        self.add(f"\n| {word} |\n\n```\n{word}\n```\n\n![{word}](../README.md)\n\n<!-- rate gemm {word} -->1<!-- end -->\n\n"
-                 f"<!-- table speed -->\n{word}\n<!-- table end -->\n\n[short](https://example.com/{word})\n")
+        self.add(
+            f"\n| {word} |\n\n```\n{word}\n```\n\n![{word}](../README.md)\n\n<!-- rate gemm {word} -->1<!-- end -->\n\n"
+            f"<!-- table speed -->\n{word}\n<!-- table end -->\n\n[short](https://example.com/{word})\n"
+        )
         self.found(0)
         self.add(word + "\n")  # behind the table
         self.assertEqual(self.found(), ["docs/use.md:24: 130 characters: expected at most 120"])

@@ -12,7 +12,8 @@ namespace antiphase::test {
 // A GPU of some compute capability, as far as choosing among kernels goes.
 class stands_for_a_gpu : public forwarding_executor {
  public:
-  stands_for_a_gpu(int major, int minor) : forwarding_executor(make_cpu_executor()), limits_(simulated_device()) {
+  stands_for_a_gpu(int major, int minor)
+      : forwarding_executor(make_cpu_executor()), limits_(simulated_device()) {
     limits_.major = major;
     limits_.minor = minor;
   }
@@ -23,10 +24,12 @@ class stands_for_a_gpu : public forwarding_executor {
   device_limits limits_;
 };
 
-// The calls that have to do with memory, order and waiting, in words; the launch of that number, from 0, fails.
+// The calls that have to do with memory, order and waiting, in words; the launch of that number, from 0,
+// fails.
 class written_down : public forwarding_executor {
  public:
-  explicit written_down(int fails = -1) : forwarding_executor(make_cpu_executor({.workers = 1})), fails_(fails) {}
+  explicit written_down(int fails = -1)
+      : forwarding_executor(make_cpu_executor({.workers = 1})), fails_(fails) {}
   std::vector<std::string> calls() const { return calls_; }
 
   void* allocate(std::size_t bytes) const override {

@@ -29,7 +29,8 @@ inline void point() { warp_sync(1u << lane_index()); }
 using shared_executor = std::shared_ptr<const executor>;
 
 // The error a launch throws; a failed test if it throws none.
-template <class K> std::string failure_of(const executor& on, const typename K::params& params, extent3 grid = {}) {
+template <class K>
+std::string failure_of(const executor& on, const typename K::params& params, extent3 grid = {}) {
   try {
     on.launch(kernel_of<K>("broken"), grid, &params, nullptr);
   } catch (const device_error& e) {
@@ -39,7 +40,8 @@ template <class K> std::string failure_of(const executor& on, const typename K::
   return {};
 }
 
-template <class K> launch_counts launch(const executor& on, const typename K::params& params, extent3 grid = {}) {
+template <class K>
+launch_counts launch(const executor& on, const typename K::params& params, extent3 grid = {}) {
   return on.launch(kernel_of<K>("good"), grid, &params, nullptr);
 }
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Calls of the library by every policy, with data of the caller's number, and what host threads get that make them at once.
+// Calls of the library by every policy, with data of the caller's number, and what host threads get that make
+// them at once.
 #pragma once
 #include <gtest/gtest.h>
 
@@ -31,10 +32,12 @@ struct shared_call {
   std::function<std::vector<float>(const context& where, stream on, int seed)> results;
 };
 
-// Memory of a stream: what is copied waits for that stream's work only, so that calls on others go on meanwhile.
+// Memory of a stream: what is copied waits for that stream's work only, so that calls on others go on
+// meanwhile.
 class on_stream {
  public:
-  on_stream(const context& where, stream on, const std::vector<float>& host) : memory_(where, host.size()), where_(where), on_(on) {
+  on_stream(const context& where, stream on, const std::vector<float>& host)
+      : memory_(where, host.size()), where_(where), on_(on) {
     where.runs_on().copy_in(memory_.data(), host.data(), host.size() * sizeof(float), on);
   }
   float* data() { return memory_.data(); }
@@ -52,9 +55,14 @@ class on_stream {
 
 inline shared_call product(std::string policy, std::int64_t m, std::int64_t n, std::int64_t k) {
   return {"gemm " + policy, [=](const context& where, stream on, int seed) {
-            on_stream a(where, on, floats(m * k, seed)), b(where, on, floats(k * n, seed + 1)), c(where, on, floats(m * n, seed + 2));
+            on_stream a(where, on, floats(m * k, seed)), b(where, on, floats(k * n, seed + 1)),
+                c(where, on, floats(m * n, seed + 2));
             gemm(where,
-                 {.a = {a.data(), m, k, k, 1}, .b = {b.data(), k, n, n, 1}, .c = {c.data(), m, n, n, 1}, .alpha = 1.5f, .beta = -0.5f},
+                 {.a = {a.data(), m, k, k, 1},
+                  .b = {b.data(), k, n, n, 1},
+                  .c = {c.data(), m, n, n, 1},
+                  .alpha = 1.5f,
+                  .beta = -0.5f},
                  {.policy = policy, .on = on});
             return c.to_host();
           }};
@@ -62,7 +70,8 @@ inline shared_call product(std::string policy, std::int64_t m, std::int64_t n, s
 inline shared_call scanned(std::string policy, std::int64_t outer, std::int64_t length) {
   return {"scan " + policy + (outer > 1 ? " of rows" : ""), [=](const context& where, stream on, int seed) {
             on_stream x(where, on, floats(outer * length, seed));
-            scan(where, {.type = element::f32, .in = x.data(), .out = x.data(), .outer = outer, .length = length},
+            scan(where,
+                 {.type = element::f32, .in = x.data(), .out = x.data(), .outer = outer, .length = length},
                  {.policy = policy, .on = on});
             return x.to_host();
           }};
@@ -70,7 +79,8 @@ inline shared_call scanned(std::string policy, std::int64_t outer, std::int64_t 
 inline shared_call scanned_by_key(std::string policy, std::int64_t length) {
   return {"scan_by_key " + policy, [=](const context& where, stream on, int seed) {
             std::vector<float> keys(static_cast<std::size_t>(length));
-            for (std::size_t i = 0; i < keys.size(); ++i) keys[i] = static_cast<float>(i / static_cast<std::size_t>(113 + seed));
+            for (std::size_t i = 0; i < keys.size(); ++i)
+              keys[i] = static_cast<float>(i / static_cast<std::size_t>(113 + seed));
             on_stream x(where, on, floats(length, seed)), by(where, on, keys);
             scan_by_key(where, {.type = element::f32, .in = x.data(), .out = x.data(), .length = length},
                         {.data = by.data(), .type = element::f32}, {.policy = policy, .on = on});
@@ -87,7 +97,8 @@ inline std::vector<shared_call> calls_of_every_policy() {
   all.push_back(product("dots", 37, 5, 70));
   all.push_back(product("short", 37, 41, 4));
   std::int64_t more = 0;
-  for (const scans::step& s : scans::steps) all.push_back(scanned(s.name, 1, (scans::is_single_pass(s) ? 6'205 : 1'205) + (more += 200)));
+  for (const scans::step& s : scans::steps)
+    all.push_back(scanned(s.name, 1, (scans::is_single_pass(s) ? 6'205 : 1'205) + (more += 200)));
   for (const char* policy : {"single-pass", "single-pass-async"}) {
     all.push_back(scanned(policy, 7, 999));
     all.push_back(scanned_by_key(policy, 7'003));
@@ -107,14 +118,15 @@ inline void leave_out_what_is_missing(std::vector<shared_call>& calls, const con
   });
 }
 
-// Host threads make all the calls at once on `where`, each with its own data, thread i on streams[i modulo their number], and none has a
-// bit other than `alone`, where one thread makes them, one after the other.
-inline void expect_as_alone(const std::vector<shared_call>& calls, const context& where, const std::vector<stream>& streams,
-                            const context& alone, int repeats = 1) {
+// Host threads make all the calls at once on `where`, each with its own data, thread i on streams[i modulo
+// their number], and none has a bit other than `alone`, where one thread makes them, one after the other.
+inline void expect_as_alone(const std::vector<shared_call>& calls, const context& where,
+                            const std::vector<stream>& streams, const context& alone, int repeats = 1) {
   constexpr std::size_t host_threads = 8, seeds = 2;
   std::vector<std::vector<float>> right[seeds];
   for (std::size_t seed = 0; seed < seeds; ++seed)
-    for (const shared_call& call : calls) right[seed].push_back(call.results(alone, nullptr, static_cast<int>(seed)));
+    for (const shared_call& call : calls)
+      right[seed].push_back(call.results(alone, nullptr, static_cast<int>(seed)));
   std::vector<std::string> wrong(host_threads);
   std::latch start(host_threads);
   std::vector<std::thread> hosts;
@@ -123,11 +135,14 @@ inline void expect_as_alone(const std::vector<shared_call>& calls, const context
       start.arrive_and_wait();
       const std::size_t seed = host / streams.size() % seeds;  // neighbours on a stream have different data
       for (std::size_t i = 0; i < calls.size() * static_cast<std::size_t>(repeats); ++i) {
-        const std::size_t which = (i + host * calls.size() / host_threads) % calls.size();  // each begins elsewhere
+        // each begins elsewhere
+        const std::size_t which = (i + host * calls.size() / host_threads) % calls.size();
         try {
-          const std::vector<float> now = calls[which].results(where, streams[host % streams.size()], static_cast<int>(seed));
+          const std::vector<float> now =
+              calls[which].results(where, streams[host % streams.size()], static_cast<int>(seed));
           const std::vector<float>& then = right[seed][which];
-          if (now.size() != then.size() || std::memcmp(now.data(), then.data(), then.size() * sizeof(float)) != 0)
+          if (now.size() != then.size() ||
+              std::memcmp(now.data(), then.data(), then.size() * sizeof(float)) != 0)
             wrong[host] += calls[which].name + " gave other bits; ";
         } catch (const std::exception& e) {
           wrong[host] += calls[which].name + ": " + e.what() + "; ";
@@ -135,7 +150,8 @@ inline void expect_as_alone(const std::vector<shared_call>& calls, const context
       }
     });
   for (std::thread& host : hosts) host.join();
-  for (std::size_t host = 0; host < host_threads; ++host) EXPECT_EQ(wrong[host], "") << "host thread " << host;
+  for (std::size_t host = 0; host < host_threads; ++host)
+    EXPECT_EQ(wrong[host], "") << "host thread " << host;
 }
 
 }  // namespace antiphase::test

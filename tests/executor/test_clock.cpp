@@ -20,7 +20,8 @@ struct times {
   const unsigned char* in;
 };
 
-// Runs a kernel under schedules and landings of all kinds, between which the clock makes no difference; what its threads wrote.
+// Runs a kernel under schedules and landings of all kinds, between which the clock makes no difference; what
+// its threads wrote.
 template <class K> std::vector<std::int64_t> clocked(extent3 grid = {}) {
   alignas(16) static const unsigned char in[1024] = {};
   std::vector<std::int64_t> first;

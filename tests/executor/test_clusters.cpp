@@ -9,8 +9,8 @@
 namespace antiphase::test {
 namespace {
 
-// Every thread hands a number to the next block of its cluster, until it has come home and gone on to the next once more, counted each
-// time. The barrier's two halves are used apart.
+// Every thread hands a number to the next block of its cluster, until it has come home and gone on to the
+// next once more, counted each time. The barrier's two halves are used apart.
 template <int Threads> struct goes_round {
   using params = numbers;
   struct storage {
@@ -37,8 +37,9 @@ template <int Threads> struct goes_round {
   }
 };
 template <int Threads> void goes_round_in_clusters_of(int cluster, extent3 grid, const cpu_options& options) {
-  SCOPED_TRACE(std::to_string(Threads) + " threads, clusters of " + std::to_string(cluster) + ", " + std::to_string(options.workers) +
-               " workers, " + std::to_string(options.resident_blocks) + " resident");
+  SCOPED_TRACE(std::to_string(Threads) + " threads, clusters of " + std::to_string(cluster) + ", " +
+               std::to_string(options.workers) + " workers, " + std::to_string(options.resident_blocks) +
+               " resident");
   std::vector<std::uint32_t> out(grid.count() * Threads);
   const numbers params{out.data()};
   kernel k = kernel_of<goes_round<Threads>>("round");
@@ -54,7 +55,8 @@ template <int Threads> void goes_round_in_clusters_of(int cluster, extent3 grid,
 TEST(clusters, hand_numbers_round) {
   for (const int workers : {1, 3})
     for (const int resident : {0, 1, 5})
-      for (const auto order : {schedule::random, schedule::forward, schedule::reversed, schedule::starved, schedule::priority}) {
+      for (const auto order :
+           {schedule::random, schedule::forward, schedule::reversed, schedule::starved, schedule::priority}) {
         const cpu_options options{.seed = 7, .order = order, .workers = workers, .resident_blocks = resident};
         goes_round_in_clusters_of<33>(1, {3, 2, 1}, options);
         goes_round_in_clusters_of<33>(2, {6, 1, 2}, options);
@@ -112,10 +114,10 @@ struct one_never_comes {
   }
 };
 TEST(clusters, say_who_waits_for_whom) {
-  EXPECT_THAT(
-      failure_of<one_never_comes>(*make_cpu_executor({.workers = 1}), {}, {4}),
-      AllOf(HasSubstr("block (0, 0, 0): threads 0-39 at the cluster barrier in "),
-            HasSubstr("block (1, 0, 0): threads 0-16, 18-39 at the cluster barrier in"), HasSubstr("thread 17 at a named barrier")));
+  EXPECT_THAT(failure_of<one_never_comes>(*make_cpu_executor({.workers = 1}), {}, {4}),
+              AllOf(HasSubstr("block (0, 0, 0): threads 0-39 at the cluster barrier in "),
+                    HasSubstr("block (1, 0, 0): threads 0-16, 18-39 at the cluster barrier in"),
+                    HasSubstr("thread 17 at a named barrier")));
 }
 
 template <int What> struct misuses {
@@ -144,11 +146,16 @@ template <int What> struct misuses {
 TEST(clusters, say_what_is_wrong) {
   const auto on = make_cpu_executor({.workers = 1});
   std::uint32_t global = 0;
-  EXPECT_THAT(failure_of<misuses<0>>(*on, {}, {2}), HasSubstr("a second arrival at the cluster barrier without a wait for the first"));
-  EXPECT_THAT(failure_of<misuses<1>>(*on, {}, {2}), HasSubstr("a wait at the cluster barrier without an arrival"));
-  EXPECT_THAT(failure_of<misuses<2>>(*on, {}, {2}), HasSubstr("the shared memory of block 2 of a cluster of 2"));
-  EXPECT_THAT(failure_of<misuses<3>>(*on, {}, {2}), HasSubstr("the shared memory of block -1 of a cluster of 2"));
-  EXPECT_THAT(failure_of<misuses<4>>(*on, {&global}, {2}), HasSubstr("does not lie in the block's 16 bytes of shared memory"));
+  EXPECT_THAT(failure_of<misuses<0>>(*on, {}, {2}),
+              HasSubstr("a second arrival at the cluster barrier without a wait for the first"));
+  EXPECT_THAT(failure_of<misuses<1>>(*on, {}, {2}),
+              HasSubstr("a wait at the cluster barrier without an arrival"));
+  EXPECT_THAT(failure_of<misuses<2>>(*on, {}, {2}),
+              HasSubstr("the shared memory of block 2 of a cluster of 2"));
+  EXPECT_THAT(failure_of<misuses<3>>(*on, {}, {2}),
+              HasSubstr("the shared memory of block -1 of a cluster of 2"));
+  EXPECT_THAT(failure_of<misuses<4>>(*on, {&global}, {2}),
+              HasSubstr("does not lie in the block's 16 bytes of shared memory"));
 }
 
 std::string refused(const device_limits& limits, int cluster, extent3 grid) {
@@ -171,10 +178,12 @@ TEST(clusters, that_do_not_fit_are_refused) {
   older.major = 8;
   older.minor = 6;
   EXPECT_EQ(refused(older, 2, {2}),
-            "not supported: round needs clusters of 2 blocks, CPU executor has compute capability 8.6 and they begin with 9.0");
+            "not supported: round needs clusters of 2 blocks, CPU executor has compute capability 8.6 and "
+            "they begin with 9.0");
   for (const int cluster : {0, -2, 17})
-    EXPECT_EQ(refused(simulated_device(), cluster, {34}),
-              "not supported: round needs clusters of " + std::to_string(cluster) + " blocks: expected 1 to 16");
+    EXPECT_EQ(
+        refused(simulated_device(), cluster, {34}),
+        "not supported: round needs clusters of " + std::to_string(cluster) + " blocks: expected 1 to 16");
   EXPECT_EQ(refused(simulated_device(), 3, {8, 3}),
             "bad request: kernel round: a grid of 8 blocks along x is not a multiple of its clusters of 3");
   EXPECT_EQ(refused(simulated_device(), 3, {0, 3}), "");

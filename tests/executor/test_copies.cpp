@@ -192,23 +192,32 @@ template <fault F> std::string why() {
   return failure_of<refused<F>>(*executor_with(landing::late), {out, in});
 }
 TEST(refused_copies, of_threads) {
-  EXPECT_THAT(why<fault::to_unaligned>(), HasSubstr("thread 0: the destination of an asynchronous copy is not aligned to 8 bytes"));
-  EXPECT_THAT(why<fault::from_unaligned>(), HasSubstr("the source of an asynchronous copy is not aligned to 16 bytes"));
+  EXPECT_THAT(why<fault::to_unaligned>(),
+              HasSubstr("thread 0: the destination of an asynchronous copy is not aligned to 8 bytes"));
+  EXPECT_THAT(why<fault::from_unaligned>(),
+              HasSubstr("the source of an asynchronous copy is not aligned to 16 bytes"));
   const std::string size = std::to_string(sizeof(copy_memory));
   EXPECT_THAT(why<fault::outside>(),
-              HasSubstr("the destination of an asynchronous copy (16 bytes) does not lie in the block's " + size + " bytes"));
-  EXPECT_THAT(why<fault::before>(), HasSubstr("(4 bytes) does not lie in the block's " + size + " bytes of shared memory"));
-  EXPECT_THAT(why<fault::too_much>(), HasSubstr("an asynchronous copy of 4 bytes takes 5 from its source: expected 0 to 4"));
+              HasSubstr("the destination of an asynchronous copy (16 bytes) does not lie in the block's " +
+                        size + " bytes"));
+  EXPECT_THAT(why<fault::before>(),
+              HasSubstr("(4 bytes) does not lie in the block's " + size + " bytes of shared memory"));
+  EXPECT_THAT(why<fault::too_much>(),
+              HasSubstr("an asynchronous copy of 4 bytes takes 5 from its source: expected 0 to 4"));
   EXPECT_THAT(why<fault::negative>(), HasSubstr("takes -1 from its source"));
 }
 TEST(refused_copies, of_the_copy_engine) {
-  EXPECT_THAT(why<fault::load_size>(), HasSubstr("a bulk load of 24 bytes: its addresses and its size must be multiples of 16"));
-  EXPECT_THAT(why<fault::load_unaligned>(), HasSubstr("a bulk load of 16 bytes: its addresses and its size must be multiples of 16"));
+  EXPECT_THAT(why<fault::load_size>(),
+              HasSubstr("a bulk load of 24 bytes: its addresses and its size must be multiples of 16"));
+  EXPECT_THAT(why<fault::load_unaligned>(),
+              HasSubstr("a bulk load of 16 bytes: its addresses and its size must be multiples of 16"));
   EXPECT_THAT(why<fault::load_outside>(), HasSubstr("a bulk load of 1024 bytes does not lie in the block's"));
   EXPECT_THAT(why<fault::load_open>(), HasSubstr("the block ended with 1 bulk loads in flight"));
   EXPECT_THAT(why<fault::store_size>(), HasSubstr("a bulk store of 20 bytes is not a multiple of 16"));
-  EXPECT_THAT(why<fault::store_outside>(), HasSubstr("the source of a bulk store (16 bytes) does not lie in the block's"));
-  EXPECT_THAT(why<fault::store_open>(), HasSubstr("the thread ended before its bulk stores had read shared memory"));
+  EXPECT_THAT(why<fault::store_outside>(),
+              HasSubstr("the source of a bulk store (16 bytes) does not lie in the block's"));
+  EXPECT_THAT(why<fault::store_open>(),
+              HasSubstr("the thread ended before its bulk stores had read shared memory"));
 }
 
 }  // namespace

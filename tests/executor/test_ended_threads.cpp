@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Threads that have returned: nobody waits for them at the barrier of the block or in operations of the warp, whoever came first.
+// Threads that have returned: nobody waits for them at the barrier of the block or in operations of the warp,
+// whoever came first.
 #include <antiphase/device/atomic.cuh>
 #include <antiphase/device/barrier.cuh>
 #include <antiphase/device/cluster.cuh>
@@ -10,9 +11,11 @@
 namespace antiphase::test {
 namespace {
 
-constexpr schedule all_schedules[] = {schedule::random, schedule::forward, schedule::reversed, schedule::starved, schedule::priority};
+constexpr schedule all_schedules[] = {schedule::random, schedule::forward, schedule::reversed,
+                                      schedule::starved, schedule::priority};
 
-// Under every schedule, so that threads return before the others come to the barrier, after it, and while they wait.
+// Under every schedule, so that threads return before the others come to the barrier, after it, and while
+// they wait.
 template <class K> void expect_under_all_schedules(std::size_t size, auto expected) {
   for (const schedule order : all_schedules)
     for (unsigned seed = 1; seed <= 5; ++seed) {
@@ -21,7 +24,8 @@ template <class K> void expect_under_all_schedules(std::size_t size, auto expect
         std::vector<std::uint32_t> out(size);
         launch<K>(*on, {out.data()}, {3, 1, 1});
         for (std::size_t i = 0; i < size; ++i)
-          ASSERT_EQ(out[i], expected(i)) << i << ", schedule " << static_cast<int>(order) << ", seed " << seed;
+          ASSERT_EQ(out[i], expected(i))
+              << i << ", schedule " << static_cast<int>(order) << ", seed " << seed;
       }
     }
 }
@@ -53,7 +57,8 @@ template <int Threads> void leave_by_and_by() {
     std::uint32_t left = 0;
     for (int t = 0; t < Threads; ++t) {
       bool stays = true;
-      for (int round = 0; round <= static_cast<int>(i % 3); ++round) stays &= !ever_fewer<Threads>::leaves(t, round);
+      for (int round = 0; round <= static_cast<int>(i % 3); ++round)
+        stays &= !ever_fewer<Threads>::leaves(t, round);
       left += stays;
     }
     return left;
@@ -84,7 +89,8 @@ TEST(ended_threads, free_those_who_wait_for_them_alone) {
   expect_under_all_schedules<last_one_leaves>(3 * 64, [](std::size_t i) { return i % 64 == 40 ? 0u : 1u; });
 }
 
-// Lanes that have returned bring no vote, and are not waited for by a sync, a vote or a shuffle of a mask that names them.
+// Lanes that have returned bring no vote, and are not waited for by a sync, a vote or a shuffle of a mask
+// that names them.
 struct lanes_leave {
   using params = numbers;
   struct storage {};

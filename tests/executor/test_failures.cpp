@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the CPU executor reports: barriers that are not reached by all, waits that never end, copies that are not allowed.
+// What the CPU executor reports: barriers that are not reached by all, waits that never end, copies that are
+// not allowed.
 #include <antiphase/device/atomic.cuh>
 #include <antiphase/device/barrier.cuh>
 #include <antiphase/device/bulk.cuh>
@@ -55,10 +56,13 @@ struct one_waits_elsewhere : with_storage<64> {
   }
 };
 TEST_F(failures, barrier_that_some_never_reach) {
-  EXPECT_THAT(failure_of<one_waits_elsewhere>(*one, {}, {3, 1, 1}),
-              MatchesRegex("kernel broken cannot go on; block \\(0, 0, 0\\): threads 0-16, 18-31 at the block barrier in "
-                           ".*tests/executor/test_failures.cpp:[0-9]+, thread 17 finished, threads 32-63 at a named barrier in "
-                           ".*tests/executor/test_failures.cpp:[0-9]+"));
+  EXPECT_THAT(
+      failure_of<one_waits_elsewhere>(*one, {}, {3, 1, 1}),
+      MatchesRegex(
+          "kernel broken cannot go on; block \\(0, 0, 0\\): threads 0-16, 18-31 at the block barrier in "
+          ".*tests/executor/test_failures.cpp:[0-9]+, thread 17 finished, threads 32-63 at a named barrier "
+          "in "
+          ".*tests/executor/test_failures.cpp:[0-9]+"));
 }
 
 struct two_places : with_storage<64> {
@@ -70,11 +74,10 @@ struct two_places : with_storage<64> {
   }
 };
 TEST_F(failures, barrier_at_two_places) {
-  EXPECT_THAT(
-      failure_of<two_places>(*one, {}),
-      MatchesRegex(
-          "kernel broken, block \\(0, 0, 0\\), thread [0-9]+: divergent block barrier: other threads of the block are at the one in "
-          ".*test_failures.cpp:[0-9]+ \\(.*test_failures.cpp:[0-9]+\\)"));
+  EXPECT_THAT(failure_of<two_places>(*one, {}),
+              MatchesRegex("kernel broken, block \\(0, 0, 0\\), thread [0-9]+: divergent block barrier: "
+                           "other threads of the block are at the one in "
+                           ".*test_failures.cpp:[0-9]+ \\(.*test_failures.cpp:[0-9]+\\)"));
 }
 
 struct named_alone : with_storage<64> {
@@ -94,9 +97,12 @@ struct named_disagreement : with_storage<64> {
 };
 TEST_F(failures, named_barriers_that_do_not_exist) {
   EXPECT_THAT((failure_of<named_wrong<16, 64>>(*one, {})), HasSubstr("named barrier 16: expected 1 to 15"));
-  EXPECT_THAT((failure_of<named_wrong<0, 64>>(*one, {})), HasSubstr("named barrier 0: expected 1 to 15 (0 is the block barrier)"));
-  EXPECT_THAT((failure_of<named_wrong<1, 48>>(*one, {})), HasSubstr("named barrier 1: 48 threads is not a multiple of 32"));
-  EXPECT_THAT(failure_of<named_disagreement>(*one, {}), MatchesRegex(".*named barrier 1: (64|32) threads expected here, (64|32) in .*"));
+  EXPECT_THAT((failure_of<named_wrong<0, 64>>(*one, {})),
+              HasSubstr("named barrier 0: expected 1 to 15 (0 is the block barrier)"));
+  EXPECT_THAT((failure_of<named_wrong<1, 48>>(*one, {})),
+              HasSubstr("named barrier 1: 48 threads is not a multiple of 32"));
+  EXPECT_THAT(failure_of<named_disagreement>(*one, {}),
+              MatchesRegex(".*named barrier 1: (64|32) threads expected here, (64|32) in .*"));
 }
 
 struct lane_missing : with_storage<64> {
@@ -120,10 +126,13 @@ struct lanes_apart : with_storage<32> {
 };
 TEST_F(failures, warps_that_do_not_meet) {
   std::uint32_t out = 0;
-  EXPECT_THAT(failure_of<lane_missing>(*one, {}), AllOf(HasSubstr("threads 0-4, 6-36, 38-63 waiting for other lanes of the warp in "),
-                                                        HasSubstr("threads 5, 37 at the block barrier")));
-  EXPECT_THAT(failure_of<lane_outside>(*one, {}), MatchesRegex(".*lane (1[6-9]|2[0-9]|3[01]) is not in its own mask 0x0000ffff.*"));
-  EXPECT_THAT(failure_of<lanes_apart>(*one, {&out}), HasSubstr("divergent warp operation: other lanes of the warp are at the one in "));
+  EXPECT_THAT(failure_of<lane_missing>(*one, {}),
+              AllOf(HasSubstr("threads 0-4, 6-36, 38-63 waiting for other lanes of the warp in "),
+                    HasSubstr("threads 5, 37 at the block barrier")));
+  EXPECT_THAT(failure_of<lane_outside>(*one, {}),
+              MatchesRegex(".*lane (1[6-9]|2[0-9]|3[01]) is not in its own mask 0x0000ffff.*"));
+  EXPECT_THAT(failure_of<lanes_apart>(*one, {&out}),
+              HasSubstr("divergent warp operation: other lanes of the warp are at the one in "));
 }
 
 struct arrival_missing : with_storage<64> {
@@ -136,8 +145,8 @@ struct arrival_missing : with_storage<64> {
 };
 TEST_F(failures, mbarrier_deadlock_says_what_is_missing) {
   EXPECT_THAT(failure_of<arrival_missing>(*one, {}),
-              AllOf(HasSubstr("cannot go on"),
-                    HasSubstr("threads 0-63 waiting for parity 0 of an mbarrier with 2 of 3 arrivals and 128 bytes missing in ")));
+              AllOf(HasSubstr("cannot go on"), HasSubstr("threads 0-63 waiting for parity 0 of an mbarrier "
+                                                         "with 2 of 3 arrivals and 128 bytes missing in ")));
 }
 struct not_initialised : with_storage<32> {
   void operator()(const params&) const { memory().barrier.wait(0); }
@@ -165,11 +174,14 @@ struct elsewhere : with_storage<1> {
   }
 };
 TEST_F(failures, mbarriers_used_wrongly) {
-  EXPECT_THAT(failure_of<not_initialised>(*one, {}), HasSubstr("an mbarrier is used before it is initialised"));
-  EXPECT_THAT(failure_of<twice>(*one, {}),
-              HasSubstr("one arrival more than the mbarrier's 1 parties in a phase whose bytes have not landed"));
+  EXPECT_THAT(failure_of<not_initialised>(*one, {}),
+              HasSubstr("an mbarrier is used before it is initialised"));
+  EXPECT_THAT(
+      failure_of<twice>(*one, {}),
+      HasSubstr("one arrival more than the mbarrier's 1 parties in a phase whose bytes have not landed"));
   EXPECT_THAT(failure_of<no_parties>(*one, {}), HasSubstr("an mbarrier of 0 parties: expected 1 to 1048575"));
-  EXPECT_THAT(failure_of<too_many_bytes>(*one, {}), HasSubstr("an mbarrier is to expect 1048576 bytes in a phase, it can count 1048575"));
+  EXPECT_THAT(failure_of<too_many_bytes>(*one, {}),
+              HasSubstr("an mbarrier is to expect 1048576 bytes in a phase, it can count 1048575"));
   EXPECT_THAT(failure_of<elsewhere>(*one, {}), HasSubstr("an mbarrier does not lie in the block's"));
 }
 
@@ -182,10 +194,9 @@ TEST_F(failures, polling_for_ever) {
   std::uint32_t out = 0;
   EXPECT_THAT(failure_of<polls_for_ever>(*make_cpu_executor({.workers = 4}), {&out}),
               HasSubstr("thread 3 polling in "));  // only one has work
-  EXPECT_THAT(
-      failure_of<polls_for_ever>(*one, {&out}),
-      MatchesRegex(
-          "kernel broken cannot go on; block \\(0, 0, 0\\): threads 0-2, 4-31 finished, thread 3 polling in .*test_failures.cpp:[0-9]+"));
+  EXPECT_THAT(failure_of<polls_for_ever>(*one, {&out}),
+              MatchesRegex("kernel broken cannot go on; block \\(0, 0, 0\\): threads 0-2, 4-31 finished, "
+                           "thread 3 polling in .*test_failures.cpp:[0-9]+"));
 }
 
 struct trapped : with_storage<64> {
@@ -195,10 +206,9 @@ struct trapped : with_storage<64> {
   }
 };
 TEST_F(failures, trap_says_why_and_where) {
-  EXPECT_THAT(
-      failure_of<trapped>(*one, {}, {1, 3, 1}),
-      MatchesRegex(
-          "kernel broken, block \\(0, 2, 0\\), thread 33: the kernel gave up: the answer is missing \\(.*test_failures.cpp:[0-9]+\\)"));
+  EXPECT_THAT(failure_of<trapped>(*one, {}, {1, 3, 1}),
+              MatchesRegex("kernel broken, block \\(0, 2, 0\\), thread 33: the kernel gave up: the answer is "
+                           "missing \\(.*test_failures.cpp:[0-9]+\\)"));
 }
 
 }  // namespace

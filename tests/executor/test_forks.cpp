@@ -23,7 +23,9 @@ namespace {
 
 // GCC 12's AddressSanitizer leaves its allocator's lock to the child as another thread holds it.
 #define AP_SKIP_WHERE_CHILDREN_CANNOT_ALLOCATE() \
-  if (test::sanitized) GTEST_SKIP() << "AddressSanitizer's allocator may be locked for ever in a child that is forked beside threads"
+  if (test::sanitized)                           \
+  GTEST_SKIP()                                   \
+      << "AddressSanitizer's allocator may be locked for ever in a child that is forked beside threads"
 
 // 0 if `child` returns true in a process of its own; else how that ended: -1 is false, SIGALRM is late.
 int forked(const std::function<bool()>& child) {
@@ -50,7 +52,9 @@ struct work {
 
   std::vector<float> results(const context& where, stream on) const {
     std::vector<float> c(m * n), out(length);
-    gemm(where, {.a = row_major(a.data(), m, k), .b = row_major(b.data(), k, n), .c = row_major(c.data(), m, n)}, {.on = on});
+    gemm(where,
+         {.a = row_major(a.data(), m, k), .b = row_major(b.data(), k, n), .c = row_major(c.data(), m, n)},
+         {.on = on});
     scan(where, {.type = element::f32, .in = in.data(), .out = out.data(), .length = length}, {.on = on});
     c.insert(c.end(), out.begin(), out.end());
     return c;
@@ -75,7 +79,8 @@ TEST(forks, find_executors_that_are_at_work) {
     });
   for (int i = 0; i < 24 && !HasFailure(); ++i) {
     std::this_thread::sleep_for(std::chrono::microseconds(i * 331 % 2000));
-    EXPECT_EQ(forked([&] { return computes() && (i % 8 != 0 || forked(computes) == 0); }), 0) << "child " << i;
+    EXPECT_EQ(forked([&] { return computes() && (i % 8 != 0 || forked(computes) == 0); }), 0)
+        << "child " << i;
   }
   stop = true;
   for (std::thread& each : others) each.join();

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Calls from many host threads at once, the first ones of the process among them: what each gives alone, bit by bit.
+// Calls from many host threads at once, the first ones of the process among them: what each gives alone, bit
+// by bit.
 #include <gtest/gtest.h>
 
 #include <antiphase/context.hpp>
@@ -41,7 +42,9 @@ results compute(const context& where, int number) {
         .alpha = 1.5f,
         .beta = -0.5f},
        {.policy = gemms::steps[some].name});
-  scan(where, {.type = element::f32, .in = x.data(), .out = x.data(), .length = static_cast<std::int64_t>(x.size())});
+  scan(
+      where,
+      {.type = element::f32, .in = x.data(), .out = x.data(), .length = static_cast<std::int64_t>(x.size())});
   return {c.to_host(), x.to_host()};
 }
 
@@ -62,8 +65,10 @@ template <class Get> void expect_as_alone(Get get) {
   for (std::thread& host : hosts) host.join();
   for (int i = 0; i < host_threads; ++i) {
     const results alone = compute(context(make_cpu_executor({.workers = 1})), i);
-    EXPECT_TRUE(same_bits(together[static_cast<std::size_t>(i)].product, alone.product)) << "product of thread " << i;
-    EXPECT_TRUE(same_bits(together[static_cast<std::size_t>(i)].scanned, alone.scanned)) << "scan of thread " << i;
+    EXPECT_TRUE(same_bits(together[static_cast<std::size_t>(i)].product, alone.product))
+        << "product of thread " << i;
+    EXPECT_TRUE(same_bits(together[static_cast<std::size_t>(i)].scanned, alone.scanned))
+        << "scan of thread " << i;
   }
 }
 

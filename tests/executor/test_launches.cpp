@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a launch promises whatever the kernel does: clean shared memory, unwound threads, use from many host threads, counts.
+// What a launch promises whatever the kernel does: clean shared memory, unwound threads, use from many host
+// threads, counts.
 #include <antiphase/device/atomic.cuh>
 #include <antiphase/device/barrier.cuh>
 #include <antiphase/device/clock.cuh>
@@ -104,11 +105,14 @@ TEST(launches, unwind_every_thread_after_a_failure) {
   for (unsigned seed = 1; seed <= 20; ++seed) {
     const auto on = make_cpu_executor({.seed = seed, .workers = 1, .resident_blocks = 2});
     for (int repeat = 0; repeat < 3; ++repeat) {
-      EXPECT_THAT(run_owners<ending::traps>(*on), testing::AnyOf(HasSubstr("on purpose"), HasSubstr("divergent block barrier")));
+      EXPECT_THAT(run_owners<ending::traps>(*on),
+                  testing::AnyOf(HasSubstr("on purpose"), HasSubstr("divergent block barrier")));
       EXPECT_EQ(alive, 0);
-      EXPECT_THAT(run_owners<ending::throws>(*on), testing::AnyOf(HasSubstr("thrown by a kernel"), HasSubstr("divergent block barrier")));
+      EXPECT_THAT(run_owners<ending::throws>(*on),
+                  testing::AnyOf(HasSubstr("thrown by a kernel"), HasSubstr("divergent block barrier")));
       EXPECT_EQ(alive, 0);
-      EXPECT_THAT(run_owners<ending::stalls>(*on), AllOf(HasSubstr("thread 5 finished"), HasSubstr("thread 70 at a named barrier")));
+      EXPECT_THAT(run_owners<ending::stalls>(*on),
+                  AllOf(HasSubstr("thread 5 finished"), HasSubstr("thread 70 at a named barrier")));
       EXPECT_EQ(alive, 0);
     }
   }
@@ -133,7 +137,8 @@ template <int Threads> struct counts_itself {
 template <int Threads> void count(const executor& on, unsigned blocks) {
   std::vector<std::uint32_t> out(blocks);
   launch<counts_itself<Threads>>(on, {out.data()}, {blocks, 1, 1});
-  for (unsigned b = 0; b < blocks; ++b) ASSERT_EQ(out[b], Threads * (Threads + 1) / 2 + b) << Threads << " threads, block " << b;
+  for (unsigned b = 0; b < blocks; ++b)
+    ASSERT_EQ(out[b], Threads * (Threads + 1) / 2 + b) << Threads << " threads, block " << b;
 }
 TEST(launches, in_a_row_with_changing_shapes) {
   const auto on = make_cpu_executor({.workers = 2});
@@ -183,7 +188,8 @@ struct fails_early {
 TEST(launches, that_fail_before_other_workers_have_begun) {
   const auto on = make_cpu_executor({.workers = 8});
   for (int repeat = 0; repeat < 300; ++repeat)
-    ASSERT_THAT(failure_of<fails_early>(*on, {nullptr}, {64, 1, 1}), HasSubstr("the kernel gave up: at once"));
+    ASSERT_THAT(failure_of<fails_early>(*on, {nullptr}, {64, 1, 1}),
+                HasSubstr("the kernel gave up: at once"));
   count<33>(*on, 20);
 }
 

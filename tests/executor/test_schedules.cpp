@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// In which order the CPU executor runs threads: as the schedule says, replayable, different from seed to seed where it is drawn.
+// In which order the CPU executor runs threads: as the schedule says, replayable, different from seed to seed
+// where it is drawn.
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 #include <antiphase/device/atomic.cuh>
@@ -75,13 +76,15 @@ TEST(schedules, do_not_depend_on_what_ran_before) {
   const auto order = diary_of(*make_cpu_executor(options));
   const auto used = make_cpu_executor(options);
   std::uint32_t out = 0;
-  EXPECT_THAT(failure_of<larger>(*used, {&out}, {9, 1, 1}), HasSubstr("block (2, 0, 0): threads 0-89, 91-95 at the block barrier"));
+  EXPECT_THAT(failure_of<larger>(*used, {&out}, {9, 1, 1}),
+              HasSubstr("block (2, 0, 0): threads 0-89, 91-95 at the block barrier"));
   EXPECT_EQ(diary_of(*used), order);
 }
 
 TEST(schedules, differ_from_seed_to_seed) {
   std::set<std::vector<std::uint32_t>> orders;
-  for (unsigned seed = 0; seed < 30; ++seed) orders.insert(diary_of(*make_cpu_executor({.seed = seed, .workers = 1})));
+  for (unsigned seed = 0; seed < 30; ++seed)
+    orders.insert(diary_of(*make_cpu_executor({.seed = seed, .workers = 1})));
   EXPECT_EQ(orders.size(), 30u);
 }
 
@@ -89,7 +92,8 @@ TEST(schedules, let_any_thread_be_first_and_last) {
   std::set<std::uint32_t> first, last;
   for (unsigned seed = 0; seed < 400; ++seed) {
     const auto order = diary_of(*make_cpu_executor({.seed = seed, .workers = 1, .resident_blocks = 1}));
-    const auto end = std::find_if(order.begin() + 1, order.end(), [](std::uint32_t t) { return t >= diary::threads; });
+    const auto end =
+        std::find_if(order.begin() + 1, order.end(), [](std::uint32_t t) { return t >= diary::threads; });
     first.insert(order[1]);
     last.insert(*(end - 1));
   }
@@ -126,8 +130,8 @@ TEST(schedules, a_short_warp_does_not_wait_for_lanes_it_lacks) {
     EXPECT_EQ(out[t], value(t == 32 ? t : t - 1) + value(32) * 1000 + 0xAAu * 100'000);
 }
 
-// Blocks that wait for each other in turns, with nothing but polls: far more turns than the scheduler is patient with blocks that get
-// nowhere.
+// Blocks that wait for each other in turns, with nothing but polls: far more turns than the scheduler is
+// patient with blocks that get nowhere.
 struct turns {
   using params = numbers;
   struct storage {};
@@ -165,25 +169,30 @@ TEST(schedules, keep_as_many_blocks_resident_as_asked) {
   launch<all_meet>(*make_cpu_executor({.workers = 1, .resident_blocks = 5}), {&out}, {5, 1, 1});
   EXPECT_EQ(out, 5u);
   out = 0;
-  launch<all_meet>(*make_cpu_executor({.workers = 1}), {&out}, {4, 1, 1});  // two for each of two multiprocessors
+  // two for each of two multiprocessors
+  launch<all_meet>(*make_cpu_executor({.workers = 1}), {&out}, {4, 1, 1});
   EXPECT_EQ(out, 4u);
   out = 0;
-  EXPECT_THAT(failure_of<all_meet>(*make_cpu_executor({.workers = 1, .resident_blocks = 4}), {&out}, {5, 1, 1}),
-              AllOf(HasSubstr("block (0, 0, 0): thread 0 polling"), HasSubstr("block (3, 0, 0): thread 0 polling"),
-                    testing::Not(HasSubstr("block (4, 0, 0)"))));
+  EXPECT_THAT(
+      failure_of<all_meet>(*make_cpu_executor({.workers = 1, .resident_blocks = 4}), {&out}, {5, 1, 1}),
+      AllOf(HasSubstr("block (0, 0, 0): thread 0 polling"), HasSubstr("block (3, 0, 0): thread 0 polling"),
+            testing::Not(HasSubstr("block (4, 0, 0)"))));
   EXPECT_EQ(out, 4u);
 }
 
 constexpr schedule drawn_schedules[] = {schedule::random, schedule::starved, schedule::priority};
-constexpr schedule all_schedules[] = {schedule::random, schedule::forward, schedule::reversed, schedule::starved, schedule::priority};
+constexpr schedule all_schedules[] = {schedule::random, schedule::forward, schedule::reversed,
+                                      schedule::starved, schedule::priority};
 
 // Of three blocks, two in flight, the third follows where the first one ended.
-std::vector<std::uint32_t> diary_in_order(std::initializer_list<unsigned> blocks, const std::vector<unsigned>& order) {
+std::vector<std::uint32_t> diary_in_order(std::initializer_list<unsigned> blocks,
+                                          const std::vector<unsigned>& order) {
   std::vector<std::uint32_t> out{diary::threads * diary::entries * 3};
   for (const unsigned block : blocks)
     for (int entry = 0; entry < diary::entries; ++entry) {
       auto now = order;
-      if (entry == 2) std::rotate(now.begin(), now.end() - 1, now.end());  // the last one to arrive at the mbarrier need not stop
+      // the last one to arrive at the mbarrier need not stop
+      if (entry == 2) std::rotate(now.begin(), now.end() - 1, now.end());
       for (const unsigned thread : now) out.push_back(block * diary::threads + thread);
     }
   return out;
@@ -214,7 +223,8 @@ TEST(schedules, of_every_kind_repeat_themselves) {
 TEST(schedules, that_draw_differ_from_seed_to_seed) {
   for (const schedule order : drawn_schedules) {
     std::set<std::vector<std::uint32_t>> orders;
-    for (unsigned seed = 0; seed < 30; ++seed) orders.insert(diary_of(*make_cpu_executor({.seed = seed, .order = order, .workers = 1})));
+    for (unsigned seed = 0; seed < 30; ++seed)
+      orders.insert(diary_of(*make_cpu_executor({.seed = seed, .order = order, .workers = 1})));
     EXPECT_EQ(orders.size(), 30u) << static_cast<int>(order);
   }
 }
@@ -255,7 +265,8 @@ TEST(schedules, priorities_change_three_times_at_most) {
   std::set<std::uint32_t> first;
   std::size_t changes = 0;
   for (unsigned seed = 0; seed < 200; ++seed) {
-    const auto order = run_steps<steps<8, 20>>({.seed = seed, .order = schedule::priority, .workers = 1, .expected_switches = 160});
+    const auto order = run_steps<steps<8, 20>>(
+        {.seed = seed, .order = schedule::priority, .workers = 1, .expected_switches = 160});
     std::size_t turns = 1;
     for (std::size_t i = 1; i < order.size(); ++i) turns += order[i] != order[i - 1];
     ASSERT_GE(turns, 8u);
@@ -267,7 +278,8 @@ TEST(schedules, priorities_change_three_times_at_most) {
   EXPECT_GT(changes, 200u * 2);  // lost where a thread ends anyway, or is the last
 }
 
-// A bug of depth two: between one thread's reading and writing, late in its work, another must do all of its own.
+// A bug of depth two: between one thread's reading and writing, late in its work, another must do all of its
+// own.
 struct lost_update {
   using params = numbers;
   struct storage {};
@@ -282,7 +294,8 @@ struct lost_update {
     atomic_add(p.out + 1, load_acquire(p.out) == threads ? 1u : 0u);
   }
 };
-// One of the threads must have done everything before another has begun to count: a bug of depth one, which random steps never show.
+// One of the threads must have done everything before another has begun to count: a bug of depth one, which
+// random steps never show.
 struct overtaken {
   using params = numbers;
   struct storage {};
@@ -303,11 +316,14 @@ TEST(schedules, priorities_find_bugs_with_the_probability_of_their_depth) {
     unsigned found = 0;
     for (unsigned seed = 0; seed < seeds; ++seed) {
       std::uint32_t out[2] = {};
-      launch<lost_update>(*make_cpu_executor({.seed = seed, .order = schedule::priority, .workers = 1, .expected_switches = expected}),
-                          {out});
+      launch<lost_update>(
+          *make_cpu_executor(
+              {.seed = seed, .order = schedule::priority, .workers = 1, .expected_switches = expected}),
+          {out});
       found += out[0] != lost_update::threads;
     }
-    // 1 / (threads * steps) by the theorem; twenty octaves share the draws where the number of steps is not known.
+    // 1 / (threads * steps) by the theorem; twenty octaves share the draws where the number of steps is not
+    // known.
     const unsigned share = lost_update::threads * (expected > 0 ? expected : 20 * lost_update::steps);
     EXPECT_GE(found, 1 + seeds / share);
     EXPECT_LE(found, seeds / 2) << "the changes are meant to be few";
@@ -321,11 +337,13 @@ TEST(schedules, priorities_find_what_random_steps_do_not) {
       launch<overtaken>(*make_cpu_executor({.seed = seed, .order = order, .workers = 1}), {out});
       (order == schedule::priority ? by_priority : at_random) += out[1] != 1;
     }
-  EXPECT_GE(by_priority, 30u);  // of 200, half of which begin with the slow thread; a change within its 41 steps spoils 6 of 10 of those
+  // of 200, half of which begin with the slow thread; a change within its 41 steps spoils 6 of 10 of those
+  EXPECT_GE(by_priority, 30u);
   EXPECT_EQ(at_random, 0u);
 }
 
-// A crowd waits for one thread, which takes its time. Polling or spinning, each of them may be the one that a schedule likes best.
+// A crowd waits for one thread, which takes its time. Polling or spinning, each of them may be the one that a
+// schedule likes best.
 template <int Threads, bool Polls> struct crowd {
   struct params {
     std::uint32_t* out;
@@ -360,7 +378,8 @@ TEST(schedules, let_everybody_get_on) {
 TEST(schedules, let_blocks_of_several_workers_get_on) {
   for (const schedule order : all_schedules) {
     std::uint32_t out = 0;
-    launch<all_meet>(*make_cpu_executor({.order = order, .workers = 2, .resident_blocks = 3}), {&out}, {6, 1, 1});
+    launch<all_meet>(*make_cpu_executor({.order = order, .workers = 2, .resident_blocks = 3}), {&out},
+                     {6, 1, 1});
     EXPECT_EQ(out, 6u);
   }
 }
@@ -418,8 +437,10 @@ TEST(schedules, show_pollers_what_other_pollers_did) {
 TEST(schedules, report_who_waits_for_what) {
   for (const schedule order : all_schedules) {
     std::uint32_t out = 0;
-    EXPECT_THAT(failure_of<all_meet>(*make_cpu_executor({.order = order, .workers = 1, .resident_blocks = 2}), {&out}, {3, 1, 1}),
-                AllOf(HasSubstr("block (0, 0, 0): thread 0 polling"), HasSubstr("block (1, 0, 0): thread 0 polling")));
+    EXPECT_THAT(failure_of<all_meet>(*make_cpu_executor({.order = order, .workers = 1, .resident_blocks = 2}),
+                                     {&out}, {3, 1, 1}),
+                AllOf(HasSubstr("block (0, 0, 0): thread 0 polling"),
+                      HasSubstr("block (1, 0, 0): thread 0 polling")));
     EXPECT_THAT(failure_of<larger>(*make_cpu_executor({.order = order, .workers = 1}), {&out}, {9, 1, 1}),
                 HasSubstr("block (2, 0, 0): threads 0-89, 91-95 at the block barrier"));
   }
@@ -428,7 +449,8 @@ TEST(schedules, report_who_waits_for_what) {
 RC_GTEST_PROP(number_sets, count_and_find_in_order, ()) {
   const std::size_t bound = *rc::gen::inRange<std::size_t>(1, 300);
   const auto below = rc::gen::inRange<std::size_t>(0, bound);
-  const auto in = *rc::gen::container<std::set<std::size_t>>(below), others = *rc::gen::container<std::set<std::size_t>>(below);
+  const auto in = *rc::gen::container<std::set<std::size_t>>(below),
+             others = *rc::gen::container<std::set<std::size_t>>(below);
   cpu_detail::number_set set(bound), rest(bound), erased(bound);
   for (const auto i : others) erased.insert(i);
   for (const auto i : in) set.insert(i);

@@ -37,7 +37,8 @@ struct everything {
   };
   static constexpr int threads = 48;
   static constexpr residency blocks = residency::in_order;
-  static constexpr unsigned grid = 7, counters = 2, entries = 4, size = counters + 2 * grid * threads * entries;
+  static constexpr unsigned grid = 7, counters = 2, entries = 4,
+                            size = counters + 2 * grid * threads * entries;
   void operator()(const params& p) const {
     storage& s = antiphase::shared<storage, shared_kind::fixed>();
     const auto me = block_index().x * threads + static_cast<unsigned>(thread_index());
@@ -83,7 +84,8 @@ std::vector<std::uint32_t> run_everything(const cpu_options& options) {
 }
 
 TEST(scripts, repeat_any_schedule) {
-  for (const schedule order : {schedule::random, schedule::forward, schedule::reversed, schedule::starved, schedule::priority})
+  for (const schedule order :
+       {schedule::random, schedule::forward, schedule::reversed, schedule::starved, schedule::priority})
     for (const landing copies : {landing::early, landing::late, landing::mixed})
       for (unsigned seed = 0; seed < 12; ++seed) {
         cpu_options options{.seed = seed, .order = order, .copies = copies, .workers = 1};
@@ -98,7 +100,8 @@ TEST(scripts, repeat_any_schedule) {
                                 .order = schedule::script,
                                 .copies = copies,
                                 .workers = 1,
-                                .script = std::make_shared<schedule_script>(schedule_script{.choices = from_text(text), .taken = {}})};
+                                .script = std::make_shared<schedule_script>(
+                                    schedule_script{.choices = from_text(text), .taken = {}})};
         ASSERT_EQ(run_everything(again), plain) << "order " << static_cast<int>(order) << ", seed " << seed;
         ASSERT_EQ(again.script->taken, written);
       }
@@ -122,7 +125,8 @@ struct scripted {
   std::shared_ptr<schedule_script> script = std::make_shared<schedule_script>();
   shared_executor on;
   explicit scripted(landing copies = landing::late)
-      : on(make_cpu_executor({.order = schedule::script, .copies = copies, .workers = 1, .script = script})) {}
+      : on(make_cpu_executor({.order = schedule::script, .copies = copies, .workers = 1, .script = script})) {
+  }
 };
 
 TEST(scripts, are_followed) {
@@ -163,13 +167,16 @@ TEST(scripts, are_for_one_worker) {
     return "none";
   };
   const auto script = std::make_shared<schedule_script>();
-  EXPECT_EQ(refusal_of({.order = schedule::script, .workers = 1}), "schedule::script: there is no script to follow");
+  EXPECT_EQ(refusal_of({.order = schedule::script, .workers = 1}),
+            "schedule::script: there is no script to follow");
   EXPECT_THAT(refusal_of({.script = script}), HasSubstr("workers = 0"));
-  EXPECT_THAT(refusal_of({.order = schedule::script, .workers = 2, .script = script}), HasSubstr("expected 1"));
+  EXPECT_THAT(refusal_of({.order = schedule::script, .workers = 2, .script = script}),
+              HasSubstr("expected 1"));
   EXPECT_EQ(refusal_of({.order = schedule::forward, .workers = 1, .script = script}), "none");
 }
 
-// text ----------------------------------------------------------------------------------------------------------------------------
+// text
+// -----------------------------------------------------------------------------------------------------------
 
 TEST(script_text, names_deviations_only) {
   EXPECT_EQ(to_text({}), "");
@@ -212,7 +219,8 @@ TEST(script_text, is_read_strictly) {
     }
 }
 
-// exploring -----------------------------------------------------------------------------------------------------------------------
+// exploring
+// -----------------------------------------------------------------------------------------------------------
 
 // A decision as the executor takes it.
 std::uint32_t decide(schedule_script& script, std::uint32_t candidates) {
@@ -398,21 +406,27 @@ TEST(exploring, decides_when_loads_land) {
   using pairs = std::set<std::pair<std::uint32_t, std::uint32_t>>;
   EXPECT_EQ(seen_with(landing::early), (pairs{{111, 111}}));
   EXPECT_EQ(seen_with(landing::late), (pairs{{1, 1}}));
-  EXPECT_EQ(seen_with(landing::mixed), (pairs{{1, 1}, {1, 11}, {1, 111}, {11, 1}, {11, 11}, {11, 111}, {111, 1}, {111, 11}, {111, 111}}));
+  EXPECT_EQ(
+      seen_with(landing::mixed),
+      (pairs{{1, 1}, {1, 11}, {1, 111}, {11, 1}, {11, 11}, {11, 111}, {111, 1}, {111, 11}, {111, 111}}));
 }
 
 TEST(scripts, land_loads_between_steps_whatever_the_order) {
   alignas(16) std::uint32_t in[128];
   for (unsigned i = 0; i < 128; ++i) in[i] = 1000 + 3 * i;
-  for (const schedule order : {schedule::random, schedule::forward, schedule::reversed, schedule::starved, schedule::priority}) {
+  for (const schedule order :
+       {schedule::random, schedule::forward, schedule::reversed, schedule::starved, schedule::priority}) {
     std::set<std::uint32_t> seen;
     for (unsigned seed = 0; seed < 60; ++seed) {
       std::uint32_t out[2] = {};
-      launch<two_loads>(*make_cpu_executor({.seed = seed, .order = order, .copies = landing::mixed, .workers = 1}), {out, in});
+      launch<two_loads>(
+          *make_cpu_executor({.seed = seed, .order = order, .copies = landing::mixed, .workers = 1}),
+          {out, in});
       seen.insert({out[0], out[1]});
     }
     // This case is too short for random, which lands one load at every fourth step.
-    EXPECT_EQ(seen, order == schedule::random ? (std::set<std::uint32_t>{1, 111}) : (std::set<std::uint32_t>{1, 11, 111}));
+    EXPECT_EQ(seen, order == schedule::random ? (std::set<std::uint32_t>{1, 111})
+                                              : (std::set<std::uint32_t>{1, 11, 111}));
   }
 }
 
@@ -451,7 +465,8 @@ TEST(exploring, lets_pollers_look_between_two_loads) {
   EXPECT_EQ(landed, (std::multiset<std::uint32_t>{0, 1}));
 }
 
-// shortening ----------------------------------------------------------------------------------------------------------------------
+// shortening
+// -----------------------------------------------------------------------------------------------------------
 
 TEST(shortening, leaves_only_what_matters) {
   schedule_script script;
@@ -516,7 +531,8 @@ TEST(shortening, refuses_a_script_that_does_not_fail) {
                bad_request);
 }
 
-// Sums by a barrier's worth of threads; thread 40 takes the sum of its warp without waiting for the other warp.
+// Sums by a barrier's worth of threads; thread 40 takes the sum of its warp without waiting for the other
+// warp.
 struct no_barrier {
   using params = numbers;
   struct storage {

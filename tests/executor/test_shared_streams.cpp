@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// One context and its streams, shared by host threads: what each gets alone, bit by bit; and whose memory a stream's is meanwhile.
+// One context and its streams, shared by host threads: what each gets alone, bit by bit; and whose memory a
+// stream's is meanwhile.
 #include <algorithm>
 #include <antiphase/core/error.hpp>
 #include <antiphase/device/atomic.cuh>
@@ -37,9 +38,13 @@ std::vector<shared_call> all_calls() {
   return all;
 }
 
-context with_workers(int count) { return context(make_cpu_executor({.workers = count, .sums = tensor_sums::plain})); }
+context with_workers(int count) {
+  return context(make_cpu_executor({.workers = count, .sums = tensor_sums::plain}));
+}
 const context alone = with_workers(1);
-TEST(shared_streams, every_policy_on_the_default_stream) { expect_as_alone(all_calls(), with_workers(2), {nullptr}, alone); }
+TEST(shared_streams, every_policy_on_the_default_stream) {
+  expect_as_alone(all_calls(), with_workers(2), {nullptr}, alone);
+}
 TEST(shared_streams, every_policy_on_three_streams) {
   expect_as_alone(all_calls(), with_workers(1), {stream_number(0), nullptr, stream_number(1)}, alone);
 }
@@ -91,7 +96,8 @@ TEST(shared_streams, scratch_memory_is_one_threads_at_a_time) {
   EXPECT_EQ(counted, 8 * 180);
 }
 
-// Kernels ---------------------------------------------------------------------------------------------------------------------------
+// Kernels
+// -----------------------------------------------------------------------------------------------------------
 
 // All words become `value`, at their leisure.
 struct fills {

@@ -32,7 +32,8 @@ std::string rights_of(const void* at) {
   }
   return "";
 }
-// Nothing waits when a test begins: one as large as all that may wait has pushed the others out, and is taken.
+// Nothing waits when a test begins: one as large as all that may wait has pushed the others out, and is
+// taken.
 class stacks : public testing::Test {
  protected:
   void SetUp() override {
@@ -61,7 +62,9 @@ TEST_F(stacks, of_an_arena_that_is_no_more_serve_the_next) {
   EXPECT_EQ(after->count(), 67u);
   EXPECT_EQ(first_byte(*after, 66), place);
   use_all(*after, 2);
-  for (std::size_t i = 0; i < after->count(); ++i) EXPECT_EQ(rights_of(first_byte(*after, i) - 1), "---p") << i;  // its guard
+  // its guard
+  for (std::size_t i = 0; i < after->count(); ++i)
+    EXPECT_EQ(rights_of(first_byte(*after, i) - 1), "---p") << i;
 }
 TEST_F(stacks, the_smallest_that_has_room_is_taken) {
   { const auto one = reserved(50), two = reserved(30), three = reserved(40), four = reserved(20); }

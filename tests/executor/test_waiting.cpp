@@ -39,12 +39,15 @@ TEST(waiting, blocks_together_are_all_resident_whatever_is_asked_for) {
 }
 TEST(waiting, blocks_that_do_not_say_so_are_as_many_as_asked_for) {
   std::uint32_t out = 0;
-  EXPECT_THAT(failure_of<all_meet<residency::any>>(*make_cpu_executor({.workers = 1, .resident_blocks = 4}), {&out}, {5, 1, 1}),
-              AllOf(HasSubstr("block (0, 0, 0): thread 0 polling"), HasSubstr("block (3, 0, 0): thread 0 polling"),
-                    testing::Not(HasSubstr("block (4, 0, 0)"))));
+  EXPECT_THAT(
+      failure_of<all_meet<residency::any>>(*make_cpu_executor({.workers = 1, .resident_blocks = 4}), {&out},
+                                           {5, 1, 1}),
+      AllOf(HasSubstr("block (0, 0, 0): thread 0 polling"), HasSubstr("block (3, 0, 0): thread 0 polling"),
+            testing::Not(HasSubstr("block (4, 0, 0)"))));
   EXPECT_EQ(out, 4u);
   out = 0;
-  launch<all_meet<residency::in_order>>(*make_cpu_executor({.workers = 1}), {&out}, {4, 1, 1});  // two for each of two multiprocessors
+  // two for each of two multiprocessors
+  launch<all_meet<residency::in_order>>(*make_cpu_executor({.workers = 1}), {&out}, {4, 1, 1});
   EXPECT_EQ(out, 8u);
 }
 // More threads than are picked between two turns of those that poll.
@@ -65,17 +68,19 @@ TEST(waiting, too_many_blocks_together_are_refused_in_a_sentence) {
   std::uint32_t out = 0;
   const numbers params{&out};
   try {
-    make_cpu_executor()->launch(kernel_of<all_meet<residency::together>>("meets"), {~0u, 1u << 20, 1}, &params, nullptr);
+    make_cpu_executor()->launch(kernel_of<all_meet<residency::together>>("meets"), {~0u, 1u << 20, 1},
+                                &params, nullptr);
     ADD_FAILURE() << "it was launched";
   } catch (const not_supported& e) {
-    EXPECT_THAT(e.what(),
-                MatchesRegex("kernel meets: its blocks wait for each other, so that all [0-9]+ of 33 threads must be resident at once; "
-                             "the CPU executor holds 262144 threads at most"));
+    EXPECT_THAT(e.what(), MatchesRegex("kernel meets: its blocks wait for each other, so that all [0-9]+ of "
+                                       "33 threads must be resident at once; "
+                                       "the CPU executor holds 262144 threads at most"));
   }
   EXPECT_EQ(out, 0u);
 }
 
-// Loops without poll() -------------------------------------------------------------------------------------------------------------
+// Loops without poll()
+// -----------------------------------------------------------------------------------------------------------
 
 // Thread 0 waits for the last thread of its block, and that one for many numbers of the block before.
 struct hands_on {
@@ -106,10 +111,12 @@ struct hands_on {
   }
 };
 TEST(waiting, loops_of_ones_own_let_others_run) {
-  for (const schedule order : {schedule::random, schedule::forward, schedule::reversed, schedule::starved, schedule::priority})
+  for (const schedule order :
+       {schedule::random, schedule::forward, schedule::reversed, schedule::starved, schedule::priority})
     for (const int workers : {1, 2}) {
       std::vector<std::uint32_t> out(7 * hands_on::numbers_of_block);
-      launch<hands_on>(*make_cpu_executor({.order = order, .workers = workers, .resident_blocks = 3}), {out.data()}, {7, 1, 1});
+      launch<hands_on>(*make_cpu_executor({.order = order, .workers = workers, .resident_blocks = 3}),
+                       {out.data()}, {7, 1, 1});
       for (unsigned i = 0; i < out.size(); ++i) ASSERT_EQ(out[i], i + 1);
     }
 }
@@ -128,10 +135,10 @@ struct waits_for_ever {
 };
 TEST(waiting, loops_of_ones_own_that_never_end_are_reported) {
   std::uint32_t out = 0;
-  EXPECT_THAT(
-      failure_of<waits_for_ever>(*make_cpu_executor({.workers = 1}), {&out}),
-      MatchesRegex("kernel broken cannot go on; block \\(0, 0, 0\\): threads 0-2, 4-63 at the block barrier in .*, thread 3 polling in "
-                   ".*test_waiting.cpp:[0-9]+"));
+  EXPECT_THAT(failure_of<waits_for_ever>(*make_cpu_executor({.workers = 1}), {&out}),
+              MatchesRegex("kernel broken cannot go on; block \\(0, 0, 0\\): threads 0-2, 4-63 at the block "
+                           "barrier in .*, thread 3 polling in "
+                           ".*test_waiting.cpp:[0-9]+"));
 }
 
 // Loads that bring the same again and again between other work are no waiting.

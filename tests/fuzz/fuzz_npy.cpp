@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Any bytes as a .npy file, through libFuzzer: refused as bad input, or an array that means the same however it is read and written.
+// Any bytes as a .npy file, through libFuzzer: refused as bad input, or an array that means the same however
+// it is read and written.
 #include <sanitizer/allocator_interface.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -34,14 +35,17 @@ void check(bool holds, const char* what) {
 // A regular file without a name in any folder.
 class memory_file {
  public:
-  memory_file() : descriptor_{memfd_create("fuzz_npy", MFD_CLOEXEC)}, path_{"/proc/self/fd/" + std::to_string(descriptor_)} {
+  memory_file()
+      : descriptor_{memfd_create("fuzz_npy", MFD_CLOEXEC)},
+        path_{"/proc/self/fd/" + std::to_string(descriptor_)} {
     check(descriptor_ >= 0, "no file in memory can be made");
   }
   int descriptor() const { return descriptor_; }
   const std::string& path() const { return path_; }
   void fill(const std::uint8_t* data, std::size_t size) {
     empty();
-    check(write(descriptor_, data, size) == static_cast<ssize_t>(size), "the file in memory cannot be written");
+    check(write(descriptor_, data, size) == static_cast<ssize_t>(size),
+          "the file in memory cannot be written");
     rewind();
   }
   void empty() {
@@ -49,7 +53,9 @@ class memory_file {
     rewind();
   }
   void rewind() { check(lseek(descriptor_, 0, SEEK_SET) == 0, "the file in memory cannot be rewound"); }
-  void become(int standard) { check(dup2(descriptor_, standard) == standard, "a standard descriptor cannot be replaced"); }
+  void become(int standard) {
+    check(dup2(descriptor_, standard) == standard, "a standard descriptor cannot be replaced");
+  }
 
  private:
   int descriptor_;
@@ -85,7 +91,8 @@ void check_same(const npy_array& a, const npy_array& b, const char* what) {
 void check_order(const npy_array& from, const npy_array& to) {
   const std::size_t size = size_of(from.type);
   for (std::int64_t n = 0; n < from.count(); ++n) {
-    std::int64_t left = n, position = 0, stride = 1;  // the last index runs fastest in n; `stride` is that of Fortran order
+    // the last index runs fastest in n; `stride` is that of Fortran order
+    std::int64_t left = n, position = 0, stride = 1;
     for (const std::int64_t extent : from.shape) stride *= extent;
     for (std::size_t axis = from.shape.size(); axis-- > 0;) {
       stride /= from.shape[axis];
@@ -93,7 +100,8 @@ void check_order(const npy_array& from, const npy_array& to) {
       left /= from.shape[axis];
     }
     const auto at = static_cast<std::size_t>(from.order == storage_order::row_major ? n : position);
-    check(std::ranges::equal(from.bytes().subspan(at * size, size), to.bytes().subspan(static_cast<std::size_t>(n) * size, size)),
+    check(std::ranges::equal(from.bytes().subspan(at * size, size),
+                             to.bytes().subspan(static_cast<std::size_t>(n) * size, size)),
           "an element is somewhere else in C order");
   }
 }
@@ -118,7 +126,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   if (!mapped.array) return 0;
   check_same(*mapped.array, *streamed.array, "a file and a stream of the same bytes differ");
   for (const std::int64_t extent : mapped.array->shape) check(extent >= 0, "a dimension is negative");
-  check(mapped.array->trailing_bytes + mapped.array->bytes().size() < size, "the array is larger than the file");
+  check(mapped.array->trailing_bytes + mapped.array->bytes().size() < size,
+        "the array is larger than the file");
 
   const npy_array ordered = in_c_order(*mapped.array);
   check_order(*mapped.array, ordered);

@@ -24,13 +24,18 @@ class dice {
     x = (x ^ (x >> 27)) * 0x94D049BB133111EBull;
     return x ^ (x >> 31);
   }
-  std::int64_t below(std::int64_t n) { return static_cast<std::int64_t>(next() % static_cast<std::uint64_t>(n)); }
+  std::int64_t below(std::int64_t n) {
+    return static_cast<std::int64_t>(next() % static_cast<std::uint64_t>(n));
+  }
   bool one_in(std::int64_t n) { return below(n) == 0; }
-  template <class T> T pick(std::initializer_list<T> from) { return from.begin()[below(static_cast<std::int64_t>(from.size()))]; }
+  template <class T> T pick(std::initializer_list<T> from) {
+    return from.begin()[below(static_cast<std::int64_t>(from.size()))];
+  }
   // 1 ... most: as many numbers of each length in digits.
   std::int64_t log_uniform(std::int64_t most) {
     const double share = static_cast<double>(next() >> 11) * 0x1p-53;
-    return std::min(most, static_cast<std::int64_t>(std::exp2(share * std::log2(static_cast<double>(most) + 1))));
+    return std::min(most,
+                    static_cast<std::int64_t>(std::exp2(share * std::log2(static_cast<double>(most) + 1))));
   }
 
  private:
@@ -39,9 +44,10 @@ class dice {
 
 // The matrices of a batch in memory: floats from its beginning, which is a multiple of 256 bytes.
 struct lies_at {
-  std::int64_t rows = 0, columns = 0, row_stride = 0, column_stride = 0, apart = 0;  // apart: from member to member
-  std::vector<std::int64_t> origin = {};                                             // of each member
-  std::int64_t size = 0;                                                             // with the guards
+  // apart: from member to member
+  std::int64_t rows = 0, columns = 0, row_stride = 0, column_stride = 0, apart = 0;
+  std::vector<std::int64_t> origin = {};  // of each member
+  std::int64_t size = 0;                  // with the guards
 
   std::size_t place(std::int64_t n, std::int64_t i, std::int64_t j) const {
     return static_cast<std::size_t>(origin[static_cast<std::size_t>(n)] + i * row_stride + j * column_stride);
@@ -50,10 +56,12 @@ struct lies_at {
 enum class members_lie { by_stride, by_pointers };
 enum class written { yes, no };  // no: lines, or members, may share their elements
 
-inline lies_at draw_place(dice& d, std::int64_t rows, std::int64_t columns, std::int64_t count, members_lie how, written w) {
+inline lies_at draw_place(dice& d, std::int64_t rows, std::int64_t columns, std::int64_t count,
+                          members_lie how, written w) {
   lies_at at{.rows = rows, .columns = columns};
   const bool by_rows = d.one_in(2), interleaved = how == members_lie::by_stride && count > 1 && d.one_in(12);
-  const std::int64_t width = std::max<std::int64_t>(by_rows ? columns : rows, 1), inner = d.one_in(16) ? 2 + d.below(2) : 1;
+  const std::int64_t width = std::max<std::int64_t>(by_rows ? columns : rows, 1),
+                     inner = d.one_in(16) ? 2 + d.below(2) : 1;
   std::int64_t outer = width * inner;
   switch (d.below(3)) {
     case 0: break;
@@ -67,7 +75,8 @@ inline lies_at draw_place(dice& d, std::int64_t rows, std::int64_t columns, std:
   if (d.one_in(10)) at.column_stride = -at.column_stride;
   if (rows == 1 && d.one_in(8)) at.row_stride = std::int64_t{1} << (20 + d.below(42));  // never taken
   std::int64_t low = 0, high = 0;
-  for (const auto& [extent, stride] : {std::pair{rows, at.row_stride}, std::pair{columns, at.column_stride}}) {
+  for (const auto& [extent, stride] :
+       {std::pair{rows, at.row_stride}, std::pair{columns, at.column_stride}}) {
     const std::int64_t reach = std::max<std::int64_t>(extent - 1, 0) * stride;
     (reach < 0 ? low : high) += reach;
   }
@@ -75,8 +84,8 @@ inline lies_at draw_place(dice& d, std::int64_t rows, std::int64_t columns, std:
   at.apart = interleaved ? width * inner : d.one_in(2) ? (span + 3) / 4 * 4 : span + d.below(40);
   if (!interleaved && d.one_in(10)) at.apart = -at.apart;
   if (w == written::no && d.one_in(4)) at.apart = 0;
-  const std::int64_t first =
-      (d.one_in(8) ? 0 : 64) + (d.one_in(2) ? 0 : d.below(8)) - low - std::min<std::int64_t>(0, (count - 1) * at.apart);
+  const std::int64_t first = (d.one_in(8) ? 0 : 64) + (d.one_in(2) ? 0 : d.below(8)) - low -
+                             std::min<std::int64_t>(0, (count - 1) * at.apart);
   std::int64_t end = 0, next = first;
   for (std::int64_t n = 0; n < std::max<std::int64_t>(count, 1); ++n) {
     at.origin.push_back(next);
@@ -93,8 +102,13 @@ inline lies_at draw_place(dice& d, std::int64_t rows, std::int64_t columns, std:
 }
 // `length` floats for each member, side by side.
 inline lies_at draw_vectors(dice& d, std::int64_t length, std::int64_t count) {
-  lies_at at{.rows = 1, .columns = length, .row_stride = 0, .column_stride = 1, .apart = d.one_in(3) ? 0 : length + d.below(5)};
-  for (std::int64_t n = 0; n < std::max<std::int64_t>(count, 1); ++n) at.origin.push_back(64 + at.row_stride + n * at.apart);
+  lies_at at{.rows = 1,
+             .columns = length,
+             .row_stride = 0,
+             .column_stride = 1,
+             .apart = d.one_in(3) ? 0 : length + d.below(5)};
+  for (std::int64_t n = 0; n < std::max<std::int64_t>(count, 1); ++n)
+    at.origin.push_back(64 + at.row_stride + n * at.apart);
   at.size = at.origin.back() + length + 64;
   return at;
 }
@@ -103,7 +117,9 @@ enum class holds { reals, zeros, integers, graded, few_nonzeros, denormal, huge,
 // Element `at` of line `line`, from its place alone.
 inline float number_of(holds what, std::int64_t line, std::int64_t at, std::uint64_t seed) {
   std::uint64_t h =
-      (static_cast<std::uint64_t>(line) * 0x9E3779B97F4A7C15ull + static_cast<std::uint64_t>(at)) * 0xD6E8FEB86659FD93ull + seed;
+      (static_cast<std::uint64_t>(line) * 0x9E3779B97F4A7C15ull + static_cast<std::uint64_t>(at)) *
+          0xD6E8FEB86659FD93ull +
+      seed;
   h = (h ^ (h >> 32)) * 0xD6E8FEB86659FD93ull;
   h ^= h >> 29;
   const auto bits = static_cast<std::int32_t>(h >> 39) - (1 << 24);  // of 25
@@ -122,7 +138,8 @@ inline float number_of(holds what, std::int64_t line, std::int64_t at, std::uint
   }
   if (h % 1013 > 5) return real;
   constexpr float inf = std::numeric_limits<float>::infinity();
-  const float special[] = {inf, -inf, std::numeric_limits<float>::quiet_NaN(), std::numeric_limits<float>::max(), 0x1p-149f, 0};
+  const float special[] = {
+      inf, -inf, std::numeric_limits<float>::quiet_NaN(), std::numeric_limits<float>::max(), 0x1p-149f, 0};
   return special[h % 1013];
 }
 
@@ -151,10 +168,20 @@ inline random_call draw_call(std::uint64_t seed, std::int64_t most) {
   dice d(seed);
   random_call r{.seed = seed};
   const int by = static_cast<int>(d.below(100));
-  if (by >= 50) r.policy = by < 60 ? "stream" : by < 70 ? "narrow" : by < 82 ? "split" : by < 86 ? "split-mma" : by < 90 ? "dots" : "short";
-  if (by >= 93) r.policy = gemms::policies()[static_cast<std::size_t>(d.below(static_cast<std::int64_t>(gemms::policies().size())))].name;
+  if (by >= 50)
+    r.policy = by < 60   ? "stream"
+               : by < 70 ? "narrow"
+               : by < 82 ? "split"
+               : by < 86 ? "split-mma"
+               : by < 90 ? "dots"
+                         : "short";
+  if (by >= 93)
+    r.policy = gemms::policies()[static_cast<std::size_t>(
+                                     d.below(static_cast<std::int64_t>(gemms::policies().size())))]
+                   .name;
   if (r.policy == "auto" && d.one_in(12)) r.accuracy = precision::strict;
-  if (r.accuracy == precision::fp32 && (r.policy == "auto" || r.policy == "stream" || r.policy == "short") && d.one_in(5))
+  if (r.accuracy == precision::fp32 && (r.policy == "auto" || r.policy == "stream" || r.policy == "short") &&
+      d.one_in(5))
     r.reproducible = reproducibility::batch_invariant;
 
   const bool large = d.one_in(40);
@@ -162,7 +189,8 @@ inline random_call draw_call(std::uint64_t seed, std::int64_t most) {
   const auto extent = [&](std::int64_t longest) {
     return d.one_in(100) ? 0 : d.one_in(3) ? d.log_uniform(longest / 16) * 4 : d.log_uniform(longest);
   };
-  r.m = extent(3000), r.n = extent(3000), r.k = d.one_in(60) ? extent(budget > 100000 ? 140000 : 3000) : extent(5000);
+  r.m = extent(3000), r.n = extent(3000),
+  r.k = d.one_in(60) ? extent(budget > 100000 ? 140000 : 3000) : extent(5000);
   if (r.policy == "short" && !d.one_in(10)) r.k = 1 + d.below(4);
   if (r.policy == "dots" && d.one_in(2)) (d.one_in(2) ? r.m : r.n) = 1 + d.below(8);
   if (r.policy == "dots" && budget > 100000 && d.one_in(2))
@@ -171,7 +199,8 @@ inline random_call draw_call(std::uint64_t seed, std::int64_t most) {
   if (r.count != 1 && d.one_in(4)) r.members = members_lie::by_pointers;
   for (;;) {
     const std::int64_t shared = r.m * r.k + r.k * r.n + r.m * r.n;
-    if (shared * std::max<std::int64_t>(r.count, 1) <= budget && r.m * r.n * r.k / 60 * r.count <= budget) break;
+    if (shared * std::max<std::int64_t>(r.count, 1) <= budget && r.m * r.n * r.k / 60 * r.count <= budget)
+      break;
     if (r.count > 2 && d.one_in(2)) {
       r.count -= r.count / 3;
     } else {
@@ -194,7 +223,8 @@ inline random_call draw_call(std::uint64_t seed, std::int64_t most) {
     r.scale = d.pick({1.f, 1.f, 1.f, -2.f, 0.f, 0.3f});
     r.row_bias = d.one_in(3), r.column_bias = d.one_in(3), r.before = d.one_in(4);
     if (d.one_in(3)) r.residual = c_is_known && d.one_in(3) ? apart_or_c::c : apart_or_c::apart;
-    if (gemms::is_gradient(r.function)) r.input = c_is_known && d.one_in(4) ? apart_or_c::c : apart_or_c::apart;
+    if (gemms::is_gradient(r.function))
+      r.input = c_is_known && d.one_in(4) ? apart_or_c::c : apart_or_c::apart;
     r.of_residual = r.residual == apart_or_c::c ? r.c : apart(written::no);
     r.of_input = r.input == apart_or_c::c ? r.c : apart(written::no);
     r.of_before = apart(written::yes);
@@ -205,8 +235,8 @@ inline random_call draw_call(std::uint64_t seed, std::int64_t most) {
 }
 
 inline std::string to_text(const lies_at& at) {
-  std::string text = "strides " + std::to_string(at.row_stride) + " and " + std::to_string(at.column_stride) + ", " +
-                     std::to_string(at.apart) + " apart, from " + std::to_string(at.origin[0]);
+  std::string text = "strides " + std::to_string(at.row_stride) + " and " + std::to_string(at.column_stride) +
+                     ", " + std::to_string(at.apart) + " apart, from " + std::to_string(at.origin[0]);
   return text + " of " + std::to_string(at.size);
 }
 inline std::string to_text(const random_call& r) {
@@ -217,19 +247,22 @@ inline std::string to_text(const random_call& r) {
     return std::string(text);
   };
   const char* const where[] = {"none", "apart", "C"};
-  std::string text = "seed " + std::to_string(r.seed) + ": " + std::to_string(r.count) + " x (" + std::to_string(r.m) + " x " +
-                     std::to_string(r.n) + " x " + std::to_string(r.k) + ")" +
+  std::string text = "seed " + std::to_string(r.seed) + ": " + std::to_string(r.count) + " x (" +
+                     std::to_string(r.m) + " x " + std::to_string(r.n) + " x " + std::to_string(r.k) + ")" +
                      (r.members == members_lie::by_pointers ? " by pointers" : "") + ", policy " + r.policy +
                      (r.accuracy == precision::strict ? ", strict" : "") +
-                     (r.reproducible == reproducibility::batch_invariant ? ", batch_invariant" : "") + ", alpha " + real(r.alpha) +
-                     ", beta " + real(r.beta) + "\n  A: kind " + number(r.in_a) + ", " + to_text(r.a) + "\n  B: kind " + number(r.in_b) +
-                     ", " + to_text(r.b) + "\n  C: kind " + number(r.in_c) + ", " + to_text(r.c) + "\n  " +
-                     (r.brings_workspace ? "first with a workspace, then without" : "first without a workspace, then with one") +
+                     (r.reproducible == reproducibility::batch_invariant ? ", batch_invariant" : "") +
+                     ", alpha " + real(r.alpha) + ", beta " + real(r.beta) + "\n  A: kind " + number(r.in_a) +
+                     ", " + to_text(r.a) + "\n  B: kind " + number(r.in_b) + ", " + to_text(r.b) +
+                     "\n  C: kind " + number(r.in_c) + ", " + to_text(r.c) + "\n  " +
+                     (r.brings_workspace ? "first with a workspace, then without"
+                                         : "first without a workspace, then with one") +
                      (r.counts ? ", counting" : "");
   if (r.of_residual.origin.empty()) return text;
   return text + "\n  epilogue: function " + number(r.function) + ", scale " + real(r.scale) + ", residual " +
-         where[static_cast<int>(r.residual)] + " (" + to_text(r.of_residual) + "), input " + where[static_cast<int>(r.input)] + " (" +
-         to_text(r.of_input) + ")" + (r.before ? ", before (" + to_text(r.of_before) + ")" : "") + (r.row_bias ? ", row bias" : "") +
+         where[static_cast<int>(r.residual)] + " (" + to_text(r.of_residual) + "), input " +
+         where[static_cast<int>(r.input)] + " (" + to_text(r.of_input) + ")" +
+         (r.before ? ", before (" + to_text(r.of_before) + ")" : "") + (r.row_bias ? ", row bias" : "") +
          (r.column_bias ? ", column bias" : "");
 }
 

@@ -14,12 +14,17 @@ std::uint32_t scattered(std::uint32_t x) {
   return x ^ (x >> 16);
 }
 std::uint32_t at_place(std::int64_t i, std::int64_t j, unsigned seed) {
-  return scattered(static_cast<std::uint32_t>(i) * 65537U + scattered(static_cast<std::uint32_t>(j) + seed * 1000003U));
+  return scattered(static_cast<std::uint32_t>(i) * 65537U +
+                   scattered(static_cast<std::uint32_t>(j) + seed * 1000003U));
 }
 // A quiet NaN that tells where it was put.
-float nan_number(std::size_t i) { return std::bit_cast<float>(0x7fc00000U | static_cast<std::uint32_t>(i & 0xfffffU)); }
+float nan_number(std::size_t i) {
+  return std::bit_cast<float>(0x7fc00000U | static_cast<std::uint32_t>(i & 0xfffffU));
+}
 
-bool equal_bits(float x, float y) { return std::bit_cast<std::uint32_t>(x) == std::bit_cast<std::uint32_t>(y); }
+bool equal_bits(float x, float y) {
+  return std::bit_cast<std::uint32_t>(x) == std::bit_cast<std::uint32_t>(y);
+}
 
 }  // namespace
 
@@ -27,7 +32,9 @@ dense filled(std::int64_t rows, std::int64_t columns, float value) {
   return made(rows, columns, [&](auto, auto) { return value; });
 }
 dense random_reals(std::int64_t rows, std::int64_t columns, unsigned seed) {
-  return made(rows, columns, [&](auto i, auto j) { return (static_cast<double>(at_place(i, j, seed) >> 20) - 2047.5) / 2048; });
+  return made(rows, columns, [&](auto i, auto j) {
+    return (static_cast<double>(at_place(i, j, seed) >> 20) - 2047.5) / 2048;
+  });
 }
 dense random_integers(std::int64_t rows, std::int64_t columns, unsigned seed) {
   return made(rows, columns, [&](auto i, auto j) { return static_cast<int>(at_place(i, j, seed) % 9) - 4; });
@@ -36,7 +43,8 @@ dense random_integers(std::int64_t rows, std::int64_t columns, unsigned seed) {
 dense reals(std::int64_t rows, std::int64_t columns, unsigned seed, int spread) {
   const dense high = random_reals(rows, columns, seed), low = random_reals(rows, columns, seed + 1000);
   return made(rows, columns, [&](auto i, auto j) {
-    return std::ldexp(high(i, j) + low(i, j) / 4096, static_cast<int>((i * 7 + j * 13) % spread) - spread / 2);
+    return std::ldexp(high(i, j) + low(i, j) / 4096,
+                      static_cast<int>((i * 7 + j * 13) % spread) - spread / 2);
   });
 }
 dense transposed(const dense& d) {
@@ -55,7 +63,8 @@ placing placed_in_packets(major by, const dense& d) {
 matrix::matrix(const context& where, const dense& values, placing how)
     : rows_(values.rows), columns_(values.columns), how_(how), memory_(where, 0) {
   std::int64_t low = 0, high = 0;
-  for (const auto& [extent, stride] : {std::pair{rows_, how.row_stride}, std::pair{columns_, how.column_stride}}) {
+  for (const auto& [extent, stride] :
+       {std::pair{rows_, how.row_stride}, std::pair{columns_, how.column_stride}}) {
     const std::int64_t reach = std::max<std::int64_t>(extent - 1, 0) * stride;
     (reach < 0 ? low : high) += reach;
   }
@@ -84,7 +93,8 @@ dense matrix::read() const {
 }
 
 product varied_product(std::int64_t m, std::int64_t n, std::int64_t k, unsigned seed) {
-  return product_of(reals(m, k, seed, 9), reals(k, n, seed + 1, 5), seed % 4 == 3 ? -1.5f : 1, seed % 6 == 5 ? 0.75f : 0);
+  return product_of(reals(m, k, seed, 9), reals(k, n, seed + 1, 5), seed % 4 == 3 ? -1.5f : 1,
+                    seed % 6 == 5 ? 0.75f : 0);
 }
 product product_of_halves_that_cancel(std::int64_t m, std::int64_t n, std::int64_t k) {
   product p = product_of(reals(m, k, 1, 30), reals(k, n, 2, 30));
@@ -95,7 +105,8 @@ product product_of_halves_that_cancel(std::int64_t m, std::int64_t n, std::int64
   return p;
 }
 product product_of_two_nonzeros(std::int64_t m, std::int64_t n, std::int64_t k) {
-  product p = product_of(dense{m, k}, made(k, n, [](auto, auto j) { return 1 + static_cast<float>(2 * j + 1) * 0x1p-23f; }));
+  product p = product_of(
+      dense{m, k}, made(k, n, [](auto, auto j) { return 1 + static_cast<float>(2 * j + 1) * 0x1p-23f; }));
   for (std::int64_t i = 0; i < m; ++i) {
     const float first = 1 + static_cast<float>(16 * (i + 1)) * 0x1p-23f;
     p.a(i, i % k) = first + std::ldexp(1.f, -20 - static_cast<int>(i % 4));
@@ -183,6 +194,8 @@ testing::AssertionResult same(const dense& computed, const sums& expected) {
   return same(computed, static_cast<const dense&>(expected));
 }
 
-bool same_bits(const dense& one, const dense& other) { return std::ranges::equal(one.value, other.value, equal_bits); }
+bool same_bits(const dense& one, const dense& other) {
+  return std::ranges::equal(one.value, other.value, equal_bits);
+}
 
 }  // namespace antiphase::gemm_test

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What all tests of matrix products need: where to run, matrices between guards, values, and a product that is obviously right.
+// What all tests of matrix products need: where to run, matrices between guards, values, and a product that
+// is obviously right.
 #pragma once
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -24,7 +25,8 @@ namespace antiphase::gemm_test {
 
 using test::sanitized;
 
-// Where to run ----------------------------------------------------------------------------------------------------------------------
+// Where to run
+// -----------------------------------------------------------------------------------------------------------
 // A test that runs where its parameter says; the ones on the GPU are skipped where there is none.
 template <class Parameter> class on_device_with : public testing::TestWithParam<Parameter> {
  protected:
@@ -50,14 +52,19 @@ class on_device : public on_device_with<const char*> {
   INSTANTIATE_TEST_SUITE_P(Cpu, suite, testing::Values("cpu")); \
   INSTANTIATE_TEST_SUITE_P(Cuda, suite, testing::Values("cuda"))
 
-// Matrices ----------------------------------------------------------------------------------------------------------------------------
+// Matrices
+// -----------------------------------------------------------------------------------------------------------
 // A matrix of the host, row by row.
 struct dense {
   std::int64_t rows = 0, columns = 0;
   std::vector<float> value = std::vector<float>(static_cast<std::size_t>(rows * columns));
 
-  float& operator()(std::int64_t i, std::int64_t j) { return value[static_cast<std::size_t>(i * columns + j)]; }
-  float operator()(std::int64_t i, std::int64_t j) const { return value[static_cast<std::size_t>(i * columns + j)]; }
+  float& operator()(std::int64_t i, std::int64_t j) {
+    return value[static_cast<std::size_t>(i * columns + j)];
+  }
+  float operator()(std::int64_t i, std::int64_t j) const {
+    return value[static_cast<std::size_t>(i * columns + j)];
+  }
 };
 template <class F> dense made(std::int64_t rows, std::int64_t columns, F f) {
   dense d{rows, columns};
@@ -65,10 +72,12 @@ template <class F> dense made(std::int64_t rows, std::int64_t columns, F f) {
     for (std::int64_t j = 0; j < columns; ++j) d(i, j) = static_cast<float>(f(i, j));
   return d;
 }
-constexpr float infinity = std::numeric_limits<float>::infinity(), nan = std::numeric_limits<float>::quiet_NaN();
+constexpr float infinity = std::numeric_limits<float>::infinity(),
+                nan = std::numeric_limits<float>::quiet_NaN();
 dense filled(std::int64_t rows, std::int64_t columns, float value);
 dense transposed(const dense& d);
-// In (-1, 1), of 12 significant bits: products are exact, so that a fused multiply-add and two roundings give the same sums.
+// In (-1, 1), of 12 significant bits: products are exact, so that a fused multiply-add and two roundings give
+// the same sums.
 dense random_reals(std::int64_t rows, std::int64_t columns, unsigned seed);
 dense random_integers(std::int64_t rows, std::int64_t columns, unsigned seed);  // -4 ... 4
 // Of 24 significant bits, any sign, and as many powers of two as `spread`.
@@ -79,8 +88,8 @@ dense scaled(dense d, auto power) {  // element (i, j) times 2^power(i, j)
   return d;
 }
 
-// How a matrix lies in memory. `offset` counts floats from an address that is a multiple of 256 bytes; meant for strides that are not
-// negative.
+// How a matrix lies in memory. `offset` counts floats from an address that is a multiple of 256 bytes; meant
+// for strides that are not negative.
 struct placing {
   std::int64_t row_stride = 0, column_stride = 0;
   int offset = 0;
@@ -88,7 +97,8 @@ struct placing {
 enum class major { row, column };
 // `padding` floats lie between rows (or columns).
 placing placed(major by, const dense& d, std::int64_t padding = 0, int offset = 0);
-// The distance between rows (or columns) is a multiple of 4 floats, with at least one of padding: 16-byte packets stay aligned.
+// The distance between rows (or columns) is a multiple of 4 floats, with at least one of padding: 16-byte
+// packets stay aligned.
 placing placed_in_packets(major by, const dense& d);
 
 // A matrix on a device in memory that is otherwise full of NaN: before it, after it and between its rows.
@@ -96,7 +106,9 @@ class matrix {
  public:
   matrix(const context& where, const dense& values, placing how);
 
-  matrix_view<float> view() { return {memory_.data() + origin_, rows_, columns_, how_.row_stride, how_.column_stride}; }
+  matrix_view<float> view() {
+    return {memory_.data() + origin_, rows_, columns_, how_.row_stride, how_.column_stride};
+  }
   // The values now; a failed test if anything else has been written.
   dense read() const;
 
@@ -112,7 +124,8 @@ class matrix {
   device_array<float> memory_;
 };
 
-// Products ----------------------------------------------------------------------------------------------------------------------------
+// Products
+// -----------------------------------------------------------------------------------------------------------
 struct product {
   dense a, b, c;  // c: what C holds before
   placing place_a = placed(major::row, a), place_b = placed(major::row, b), place_c = placed(major::row, c);
@@ -120,17 +133,22 @@ struct product {
 };
 inline product product_of(dense a, dense b, float alpha = 1, float beta = 0) {
   const std::int64_t rows = a.rows, columns = b.columns;
-  return {.a = std::move(a), .b = std::move(b), .c = random_reals(rows, columns, 99), .alpha = alpha, .beta = beta};
+  return {.a = std::move(a),
+          .b = std::move(b),
+          .c = random_reals(rows, columns, 99),
+          .alpha = alpha,
+          .beta = beta};
 }
 
-// What the kernels promise: each output one sum in the order of k (or as many as there are slices), then alpha and beta. alpha = 0: A and B
-// are not read; beta = 0: C is not read. For operands whose products are exact: kernels on the CPU executor may be compiled without fused
-// multiply-adds.
+// What the kernels promise: each output one sum in the order of k (or as many as there are slices), then
+// alpha and beta. alpha = 0: A and B are not read; beta = 0: C is not read. For operands whose products are
+// exact: kernels on the CPU executor may be compiled without fused multiply-adds.
 struct sums : dense {
   std::vector<dense> in_slices;  // the same added up in the other ways that the last step has: see slicings
 };
 sums expected(const product& p);
-// A slicing: an output is the sum of `slices` sums, of the values of k that each of them has in every tile of `tile_k`.
+// A slicing: an output is the sum of `slices` sums, of the values of k that each of them has in every tile of
+// `tile_k`.
 struct slicing {
   int slices, tile_k;
 };
@@ -138,17 +156,20 @@ constexpr slicing slicings[] = {{2, 32}, {8, 64}};
 dense expected(const product& p, const slicing& how);
 // Runs the public call and returns C; a failed test if it wrote anything else. recomputed: see gemm_options.
 // Step "auto" is what precision strict chooses.
-dense computed(const context& where, std::string_view step, const product& p, std::uint64_t* recomputed = nullptr);
+dense computed(const context& where, std::string_view step, const product& p,
+               std::uint64_t* recomputed = nullptr);
 // That both agree in every element: equal, or both NaN.
 testing::AssertionResult same(const dense& computed, const dense& expected);
 testing::AssertionResult same(const dense& computed, const sums& expected);
 // The same, also in the sign of zeros and in NaNs.
 bool same_bits(const dense& one, const dense& other);
 
-// Cases that every policy has to get right ---------------------------------------------------------------------------------------------
-// check(p) of each of them, a product.
+// Cases that every policy has to get right
+// --------------------------------------------------------------------------------------------- check(p) of
+// each of them, a product.
 
-// Operands and results by rows and by columns, at every alignment, with and without gaps, of products that make(m, n, k, seed) gives.
+// Operands and results by rows and by columns, at every alignment, with and without gaps, of products that
+// make(m, n, k, seed) gives.
 void in_all_layouts(std::initializer_list<std::array<int, 3>> shapes, auto make, auto check) {
   unsigned seed = 1;
   for (const auto& [m, n, k] : shapes)
@@ -167,11 +188,11 @@ void in_all_layouts(std::initializer_list<std::array<int, 3>> shapes, auto make,
 }
 // Elements of several sizes; alpha and beta by the seed.
 product varied_product(std::int64_t m, std::int64_t n, std::int64_t k, unsigned seed);
-// Each product comes a second time with the other sign, half of an even K further, so that nothing but roundings is left: in FP64, too, the
-// order of additions shows.
+// Each product comes a second time with the other sign, half of an even K further, so that nothing but
+// roundings is left: in FP64, too, the order of additions shows.
 product product_of_halves_that_cancel(std::int64_t m, std::int64_t n, std::int64_t k);
-// Rows of A have two elements of opposite sign among K zeros, all rows of B are alike, so the two products of an output cancel but for a
-// few bits; and what an output is, exactly.
+// Rows of A have two elements of opposite sign among K zeros, all rows of B are alike, so the two products of
+// an output cancel but for a few bits; and what an output is, exactly.
 product product_of_two_nonzeros(std::int64_t m, std::int64_t n, std::int64_t k);
 inline float sum_of_two_nonzeros(const product& p, std::int64_t i, std::int64_t j) {
   return std::ldexp(p.b(0, j), -20 - static_cast<int>(i % 4));
@@ -180,9 +201,10 @@ inline float sum_of_two_nonzeros(const product& p, std::int64_t i, std::int64_t 
 product product_of_general_strides(std::int64_t k);
 // C with strides of either sign, at multiples of 16 bytes and not.
 void written_backwards(product p, auto check) {
-  const std::int64_t row = placed_in_packets(major::row, p.c).row_stride, odd = p.c.columns + 1, column = p.c.rows + 2;
-  for (const placing how :
-       {placing{-row, 1}, placing{row, -1}, placing{-odd, 1}, placing{-1, column}, placing{1, -column}, placing{-2 * row, -2}}) {
+  const std::int64_t row = placed_in_packets(major::row, p.c).row_stride, odd = p.c.columns + 1,
+                     column = p.c.rows + 2;
+  for (const placing how : {placing{-row, 1}, placing{row, -1}, placing{-odd, 1}, placing{-1, column},
+                            placing{1, -column}, placing{-2 * row, -2}}) {
     p.place_c = how;
     SCOPED_TRACE(testing::Message() << "C by " << how.row_stride << " and " << how.column_stride);
     check(p);
@@ -192,7 +214,8 @@ void written_backwards(product p, auto check) {
 product product_with_infinities(std::int64_t k);
 // Elements, and products, from the smallest subnormal numbers to beyond the largest.
 void at_the_ends_of_the_range(std::int64_t k, auto check) {
-  for (const std::array power : {std::array{-149, 0}, {-140, 20}, {-100, -40}, {127, -149}, {127, -3}, {60, 67}, {-70, -79}}) {
+  for (const std::array power :
+       {std::array{-149, 0}, {-140, 20}, {-100, -40}, {127, -149}, {127, -3}, {60, 67}, {-70, -79}}) {
     SCOPED_TRACE(testing::Message() << power[0] << ", " << power[1]);
     check(product_of(scaled(reals(70, k, 1), [&](auto i, auto) { return power[0] + i % 3; }),
                      scaled(reals(k, 45, 2), [&](auto, auto j) { return power[1] - j % 5; })));

@@ -13,7 +13,8 @@ namespace {
 using gemm_accuracy = on_device;
 
 struct exact_product {
-  std::vector<double> value, bound;  // and how far a sum of K products, in any order, scaled and added to beta * C, may be away from it
+  // and how far a sum of K products, in any order, scaled and added to beta * C, may be away from it
+  std::vector<double> value, bound;
 };
 exact_product in_fp64(const product& p) {
   exact_product e;
@@ -28,22 +29,25 @@ exact_product in_fp64(const product& p) {
       const double rest = static_cast<double>(p.beta) * p.c(i, j);
       e.value.push_back(p.alpha * sum + rest);
       const gemm_bound promised = bound_of(gemm_sums::multiply_adds, p.a.columns);
-      e.bound.push_back(p.alpha == 1 && p.beta == 0 ? promised.allowed(magnitude)
-                                                    : promised.allowed(magnitude, p.alpha, std::abs(p.alpha * sum), std::abs(rest)));
+      e.bound.push_back(p.alpha == 1 && p.beta == 0
+                            ? promised.allowed(magnitude)
+                            : promised.allowed(magnitude, p.alpha, std::abs(p.alpha * sum), std::abs(rest)));
     }
   return e;
 }
 dense by_openblas(const product& p) {
   dense c = p.c;
   const auto narrow = [](std::int64_t x) { return static_cast<blasint>(x); };
-  cblas_sgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, narrow(c.rows), narrow(c.columns), narrow(p.a.columns), p.alpha, p.a.value.data(),
-              narrow(p.a.columns), p.b.value.data(), narrow(c.columns), p.beta, c.value.data(), narrow(c.columns));
+  cblas_sgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, narrow(c.rows), narrow(c.columns),
+              narrow(p.a.columns), p.alpha, p.a.value.data(), narrow(p.a.columns), p.b.value.data(),
+              narrow(c.columns), p.beta, c.value.data(), narrow(c.columns));
   return c;
 }
 // The largest distance, in units of the bound; `other` has a bound of its own where it is not exact.
 double distance(const dense& c, const std::vector<double>& other, const exact_product& e, double bounds) {
   double largest = 0;
-  for (std::size_t i = 0; i < c.value.size(); ++i) largest = std::max(largest, std::abs(c.value[i] - other[i]) / (bounds * e.bound[i]));
+  for (std::size_t i = 0; i < c.value.size(); ++i)
+    largest = std::max(largest, std::abs(c.value[i] - other[i]) / (bounds * e.bound[i]));
   return largest;
 }
 
@@ -55,13 +59,15 @@ dense long_reals(std::int64_t rows, std::int64_t columns, unsigned seed) {
 product random_product(std::int64_t m, std::int64_t n, std::int64_t k, float alpha, float beta) {
   return product_of(long_reals(m, k, 21), long_reals(k, n, 22), alpha, beta);
 }
-void expect_accurate(const context& where, const product& p, std::span<const gemms::step> steps = gemms::steps) {
+void expect_accurate(const context& where, const product& p,
+                     std::span<const gemms::step> steps = gemms::steps) {
   const exact_product e = in_fp64(p);
   const dense blas = by_openblas(p);
   const std::vector<double> blas_value(blas.value.begin(), blas.value.end());
   EXPECT_LE(distance(blas, e.value, e, 1), 1) << "OpenBLAS itself";
   for (const gemms::step& s : steps) {
-    SCOPED_TRACE(testing::Message() << s.name << ", K = " << p.a.columns << ", alpha " << p.alpha << ", beta " << p.beta);
+    SCOPED_TRACE(testing::Message() << s.name << ", K = " << p.a.columns << ", alpha " << p.alpha << ", beta "
+                                    << p.beta);
     const dense c = computed(where, s.name, p);
     EXPECT_LE(distance(c, e.value, e, 1), 1);
     EXPECT_LE(distance(c, blas_value, e, 2), 1);
@@ -80,13 +86,16 @@ product of_positive(product p) {
     for (float& x : d->value) x = std::abs(x);
   return p;
 }
-TEST_P(gemm_accuracy, of_positive_numbers) { expect_accurate(any(), of_positive(random_product(33, 34, 2047, 1, 0))); }
+TEST_P(gemm_accuracy, of_positive_numbers) {
+  expect_accurate(any(), of_positive(random_product(33, 34, 2047, 1, 0)));
+}
 // On the CPU by the step that computes no more than it must; all of them sum in the same order.
 TEST_P(gemm_accuracy, of_a_million_positive_numbers) {
   const std::span<const gemms::step> all = gemms::steps;
   expect_accurate(any(), of_positive(random_product(2, 3, 1'000'000, 1, 0)), is_cuda() ? all : all.first(1));
 }
-// Results, and sums on the way to them, that are denormal: the roundings of those are absolute, and the bound holds with them only.
+// Results, and sums on the way to them, that are denormal: the roundings of those are absolute, and the bound
+// holds with them only.
 TEST_P(gemm_accuracy, of_denormal_results) {
   product p = random_product(131, 70, 83, 1, 0);
   for (float& x : p.a.value) x *= 0x1p-70f;
@@ -96,7 +105,8 @@ TEST_P(gemm_accuracy, of_denormal_results) {
   const double absolute = bound_of(gemm_sums::multiply_adds, 83).absolute, once = gemm_bound::underflow;
   const dense c = computed(any(), "strict", p);
   int beyond = 0;
-  for (std::size_t i = 0; i < c.value.size(); ++i) beyond += std::abs(c.value[i] - e.value[i]) > e.bound[i] - absolute + once;
+  for (std::size_t i = 0; i < c.value.size(); ++i)
+    beyond += std::abs(c.value[i] - e.value[i]) > e.bound[i] - absolute + once;
   EXPECT_GT(beyond, 1000) << "these results need no more than one rounding of a denormal number";
 }
 // The bound is no wider than it must be: one product that is left out breaks it.

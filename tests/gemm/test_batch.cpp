@@ -16,12 +16,18 @@ using testing::Not;
 // Of a whole batch, in one piece of memory that is otherwise full of NaN.
 class matrices {
  public:
-  // `how` places a member; `apart` elements lead from one to the next, and 0 means that all are the first one.
+  // `how` places a member; `apart` elements lead from one to the next, and 0 means that all are the first
+  // one.
   matrices(const context& where, const std::vector<dense>& values, placing how, std::int64_t apart)
-      : values_(values), how_(how), apart_(apart), before_(static_cast<std::size_t>(128 + extent()), nan), memory_(where, fill()) {}
+      : values_(values),
+        how_(how),
+        apart_(apart),
+        before_(static_cast<std::size_t>(128 + extent()), nan),
+        memory_(where, fill()) {}
 
   template <class T = float> matrix_view<T> view() {
-    return {memory_.data() + origin(), values_[0].rows, values_[0].columns, how_.row_stride, how_.column_stride};
+    return {memory_.data() + origin(), values_[0].rows, values_[0].columns, how_.row_stride,
+            how_.column_stride};
   }
   std::int64_t apart() const { return apart_; }
   // The members now; a failed test if anything else has been written.
@@ -44,11 +50,13 @@ class matrices {
  private:
   std::int64_t origin() const { return 64 + how_.offset; }
   std::size_t place(std::size_t n, std::int64_t i, std::int64_t j) const {
-    return static_cast<std::size_t>(origin() + static_cast<std::int64_t>(n) * apart_ + i * how_.row_stride + j * how_.column_stride);
+    return static_cast<std::size_t>(origin() + static_cast<std::int64_t>(n) * apart_ + i * how_.row_stride +
+                                    j * how_.column_stride);
   }
   std::int64_t extent() const {
     const dense& d = values_[0];
-    return how_.offset + static_cast<std::int64_t>(values_.size()) * apart_ + d.rows * how_.row_stride + d.columns * how_.column_stride;
+    return how_.offset + static_cast<std::int64_t>(values_.size()) * apart_ + d.rows * how_.row_stride +
+           d.columns * how_.column_stride;
   }
   const std::vector<float>& fill() {
     for (std::size_t n = 0; n < values_.size(); ++n)
@@ -64,7 +72,8 @@ class matrices {
   device_array<float> memory_;
 };
 
-std::vector<product> members_of(std::int64_t count, std::int64_t m, std::int64_t n, std::int64_t k, bool same_b, float alpha, float beta) {
+std::vector<product> members_of(std::int64_t count, std::int64_t m, std::int64_t n, std::int64_t k,
+                                bool same_b, float alpha, float beta) {
   std::vector<product> all;
   for (unsigned i = 0; i < count; ++i) {
     all.push_back(product_of(reals(m, k, 100 + i), reals(k, n, 200 + (same_b ? 0 : i)), alpha, beta));
@@ -87,7 +96,9 @@ std::vector<std::string> policies_for(std::int64_t k) {
   if (k <= 4) all.emplace_back("short");
   return all;
 }
-gemm_bound bound_by(const context& where, const gemm_problem& p, const gemm_options& options) { return explain(where, p, options).bound; }
+gemm_bound bound_by(const context& where, const gemm_problem& p, const gemm_options& options) {
+  return explain(where, p, options).bound;
+}
 
 class gemm_batches : public on_device {};
 
@@ -98,11 +109,15 @@ TEST_P(gemm_batches, members_are_products_of_their_own) {
     for (const bool same_b : {false, true})
       for (const int odd : {0, 1}) {
         const std::vector<product> all = members_of(count, m, n, k, same_b, -1.5f, 0.5f);
-        const placing at_a = placed(major::row, all[0].a, 4 - k % 4 + 4 * odd, odd), at_b = placed(major::row, all[0].b, 4 - n % 4, odd),
+        const placing at_a = placed(major::row, all[0].a, 4 - k % 4 + 4 * odd, odd),
+                      at_b = placed(major::row, all[0].b, 4 - n % 4, odd),
                       at_c = placed(odd ? major::column : major::row, all[0].c, odd ? 3 : 2, odd);
-        const auto apart = [&](const dense& d, const placing& how) { return (dense_distance(d, how) + 7) / 4 * 4 + odd; };
+        const auto apart = [&](const dense& d, const placing& how) {
+          return (dense_distance(d, how) + 7) / 4 * 4 + odd;
+        };
         for (const std::string& policy : policies_for(k)) {
-          SCOPED_TRACE(testing::Message() << policy << ", K = " << k << (same_b ? ", one B" : "") << (odd ? ", unaligned" : ""));
+          SCOPED_TRACE(testing::Message()
+                       << policy << ", K = " << k << (same_b ? ", one B" : "") << (odd ? ", unaligned" : ""));
           matrices a(where, each(all, &product::a), at_a, apart(all[0].a, at_a)),
               b(where, each(all, &product::b), at_b, same_b ? 0 : apart(all[0].b, at_b)),
               c(where, each(all, &product::c), at_c, apart(all[0].c, at_c));
@@ -122,7 +137,8 @@ TEST_P(gemm_batches, members_are_products_of_their_own) {
 
 TEST_P(gemm_batches, by_pointers) {
   const context where = any();
-  for (const auto& [policy, k] : {std::pair<const char*, std::int64_t>{"short", 3}, {"stream", 70}, {"dots", 70}})
+  for (const auto& [policy, k] :
+       {std::pair<const char*, std::int64_t>{"short", 3}, {"stream", 70}, {"dots", 70}})
     for (const int odd : {0, 1}) {
       SCOPED_TRACE(testing::Message() << policy << (odd ? ", unaligned" : ""));
       const std::int64_t m = 67, n = 36, count = 3;
@@ -132,17 +148,22 @@ TEST_P(gemm_batches, by_pointers) {
       std::vector<float*> at_c;
       for (std::size_t i = 0; i < all.size(); ++i) {
         const int offset = odd ? static_cast<int>(i) : 0;  // each member has an alignment of its own
-        a.push_back(std::make_unique<matrix>(where, all[i].a, placed(major::row, all[i].a, 4 - k % 4, offset)));
-        b.push_back(std::make_unique<matrix>(where, all[i].b, placed(major::column, all[i].b, 4 - k % 4, offset)));
+        a.push_back(
+            std::make_unique<matrix>(where, all[i].a, placed(major::row, all[i].a, 4 - k % 4, offset)));
+        b.push_back(
+            std::make_unique<matrix>(where, all[i].b, placed(major::column, all[i].b, 4 - k % 4, offset)));
         c.push_back(std::make_unique<matrix>(where, all[i].c, placed(major::row, all[i].c, 0, 2 * offset)));
-        at_a.push_back(a[i]->view().data), at_b.push_back(b[i]->view().data), at_c.push_back(c[i]->view().data);
+        at_a.push_back(a[i]->view().data), at_b.push_back(b[i]->view().data),
+            at_c.push_back(c[i]->view().data);
       }
       const device_array<const float*> of_a(where, at_a), of_b(where, at_b);
       const device_array<float*> of_c(where, at_c);
-      const gemm_problem one{.a = a[0]->view(), .b = b[0]->view(), .c = c[0]->view(), .alpha = 1, .beta = 0.5f};
+      const gemm_problem one{
+          .a = a[0]->view(), .b = b[0]->view(), .c = c[0]->view(), .alpha = 1, .beta = 0.5f};
       gemm_problem what = one;
       what.a.data = what.b.data = what.c.data = nullptr;  // not looked at
-      const gemm_options how{.policy = policy, .batch = {.count = count, .a = of_a.data(), .b = of_b.data(), .c = of_c.data()}};
+      const gemm_options how{.policy = policy,
+                             .batch = {.count = count, .a = of_a.data(), .b = of_b.data(), .c = of_c.data()}};
       gemm(where, what, how);
       where.runs_on().synchronize(nullptr);
       for (std::size_t i = 0; i < all.size(); ++i) {
@@ -161,18 +182,28 @@ TEST_P(gemm_batches, by_pointers) {
 // No members, one, nothing to multiply: C is scaled in all of them.
 TEST_P(gemm_batches, with_nothing_to_multiply) {
   const context where = any();
-  for (const auto& [count, k, alpha, beta] :
-       {std::tuple{0, 5, 1.f, 0.5f}, {3, 0, 1.f, 0.5f}, {3, 5, 0.f, 0.5f}, {3, 5, 0.f, 0.f}, {1, 0, nan, 2.f}}) {
+  for (const auto& [count, k, alpha, beta] : {std::tuple{0, 5, 1.f, 0.5f},
+                                              {3, 0, 1.f, 0.5f},
+                                              {3, 5, 0.f, 0.5f},
+                                              {3, 5, 0.f, 0.f},
+                                              {1, 0, nan, 2.f}}) {
     const std::vector<product> all = members_of(std::max(count, 1), 9, 150, k, false, alpha, beta);
     matrices c(where, each(all, &product::c), placed(major::row, all[0].c, 3), 9 * 160);
     std::vector<float> unread(1, nan);  // by all of them
-    gemm(where, {.a = {unread.data(), 9, k, k, 1}, .b = {unread.data(), k, 150, 150, 1}, .c = c.view(), .alpha = alpha, .beta = beta},
+    gemm(where,
+         {.a = {unread.data(), 9, k, k, 1},
+          .b = {unread.data(), k, 150, 150, 1},
+          .c = c.view(),
+          .alpha = alpha,
+          .beta = beta},
          {.batch = {count, 9 * k, k * 150, c.apart()}});
     where.runs_on().synchronize(nullptr);
     const std::vector<dense> results = c.read();
     for (std::size_t i = 0; i < results.size(); ++i)
-      EXPECT_TRUE(
-          same(results[i], count == 0 ? all[i].c : made(9, 150, [&, beta = beta](auto r, auto s) { return beta * all[i].c(r, s); })))
+      EXPECT_TRUE(same(
+          results[i], count == 0
+                          ? all[i].c
+                          : made(9, 150, [&, beta = beta](auto r, auto s) { return beta * all[i].c(r, s); })))
           << "count " << count << ", K = " << k << ", alpha = " << alpha;
   }
 }
@@ -183,7 +214,8 @@ TEST_P(gemm_batches, by_pointers_with_nothing_to_multiply) {
   const dense c0 = reals(9, 150, 1), c1 = reals(9, 150, 2);
   matrix one(where, c0, placed(major::row, c0, 3)), other(where, c1, placed(major::row, c1, 3));
   const device_array<float*> of_c(where, std::vector<float*>{one.view().data, other.view().data});
-  const gemm_problem what{.a = {nullptr, 9, 0, 0, 1}, .b = {nullptr, 0, 150, 150, 1}, .c = one.view(), .beta = 0.5f};
+  const gemm_problem what{
+      .a = {nullptr, 9, 0, 0, 1}, .b = {nullptr, 0, 150, 150, 1}, .c = one.view(), .beta = 0.5f};
   const gemm_options how{.batch = {.count = 2, .c = of_c.data()}};
   gemm(where, what, how);
   where.runs_on().synchronize(nullptr);
@@ -206,7 +238,9 @@ TEST_P(gemm_batches, what_makes_no_sense_is_refused) {
     return "";
   };
   EXPECT_THAT(said({-1, 32, 32, 64}, p), HasSubstr("the batch has -1 members"));
-  EXPECT_THAT(said({3, 32, 32, 0}, p), HasSubstr("C is 8 x 8 with strides 8 and 1, 3 times, 0 elements apart: its elements would overlap"));
+  EXPECT_THAT(
+      said({3, 32, 32, 0}, p),
+      HasSubstr("C is 8 x 8 with strides 8 and 1, 3 times, 0 elements apart: its elements would overlap"));
   EXPECT_THAT(said({3, 32, 32, 63}, p), HasSubstr("its elements would overlap"));
   EXPECT_EQ(said({3, 32, 32, -64}, p), "");
   EXPECT_THAT(said({40, 32, 32, -64}, p), HasSubstr("overlaps"));  // it runs into B, then A
@@ -223,50 +257,61 @@ TEST_P(gemm_batches, what_makes_no_sense_is_refused) {
   EXPECT_EQ(after[0], 1) << "an operand was changed";
 }
 
-// Epilogues ---------------------------------------------------------------------------------------------------------------------------
+// Epilogues
+// -----------------------------------------------------------------------------------------------------------
 struct epilogue_case {
   activation function;
   bool row_bias, column_bias, residual, before;
   float alpha, beta, scale;
 };
 constexpr epilogue_case epilogue_cases[] = {
-    {activation::none, true, false, false, false, 1, 0, 1},         {activation::none, false, true, true, false, 1, 1, 1},
-    {activation::relu, false, true, false, true, -2, 0, 1},         {activation::gelu, true, true, true, true, 3, -0.5f, 2},
-    {activation::gelu_tanh, false, true, false, false, 3, 2, 1},    {activation::relu_gradient, false, false, false, false, 1, 0, 0.5f},
-    {activation::gelu_gradient, false, false, true, true, 1, 2, 1}, {activation::gelu_tanh_gradient, true, false, false, false, 1, 1, -1},
+    {activation::none, true, false, false, false, 1, 0, 1},
+    {activation::none, false, true, true, false, 1, 1, 1},
+    {activation::relu, false, true, false, true, -2, 0, 1},
+    {activation::gelu, true, true, true, true, 3, -0.5f, 2},
+    {activation::gelu_tanh, false, true, false, false, 3, 2, 1},
+    {activation::relu_gradient, false, false, false, false, 1, 0, 0.5f},
+    {activation::gelu_gradient, false, false, true, true, 1, 2, 1},
+    {activation::gelu_tanh_gradient, true, false, false, false, 1, 1, -1},
     {activation::none, false, false, false, false, 1, 0.5f, 3},
 };
 
 class gemm_epilogues : public on_device {
  protected:
   // Runs the product with its epilogue and judges every output.
-  void expect_finished(const std::string& policy, const epilogue_case& one, std::int64_t m, std::int64_t n, std::int64_t k,
-                       std::int64_t count, major by_c, int odd) {
+  void expect_finished(const std::string& policy, const epilogue_case& one, std::int64_t m, std::int64_t n,
+                       std::int64_t k, std::int64_t count, major by_c, int odd) {
     const context where = any();
     const std::vector<product> all = members_of(count, m, n, k, false, one.alpha, one.beta);
     std::vector<dense> residual, input, nothing, row_bias, column_bias;
     for (unsigned i = 0; i < count; ++i) {
       residual.push_back(reals(m, n, 400 + i)), nothing.push_back(filled(m, n, nan));
-      input.push_back(made(m, n, [&](auto r, auto s) { return static_cast<float>((r * 7 + s * 3 + i) % 41 - 20) / 4; }));
+      input.push_back(
+          made(m, n, [&](auto r, auto s) { return static_cast<float>((r * 7 + s * 3 + i) % 41 - 20) / 4; }));
       row_bias.push_back(reals(1, m, 500 + i)), column_bias.push_back(reals(1, n, 600 + i));
     }
     const auto lay = [&](const std::vector<dense>& d, major by, std::int64_t padding, int offset) {
       const placing how = placed(by, d[0], padding, offset);
-      return matrices(where, d, how, dense_distance(d[0], how) + (4 - dense_distance(d[0], how) % 4) + offset);
+      return matrices(where, d, how,
+                      dense_distance(d[0], how) + (4 - dense_distance(d[0], how) % 4) + offset);
     };
     matrices a = lay(each(all, &product::a), major::row, (4 - k % 4) % 4, odd),
              b = lay(each(all, &product::b), major::row, (4 - n % 4) % 4, odd),
-             c = lay(each(all, &product::c), by_c, (4 - (by_c == major::row ? n : m) % 4) % 4, odd), r = lay(residual, major::column, 1, 1),
-             x = lay(input, major::row, 2, 0), before = lay(nothing, major::row, 1, 3), of_rows = lay(row_bias, major::row, 0, 1),
+             c = lay(each(all, &product::c), by_c, (4 - (by_c == major::row ? n : m) % 4) % 4, odd),
+             r = lay(residual, major::column, 1, 1), x = lay(input, major::row, 2, 0),
+             before = lay(nothing, major::row, 1, 3), of_rows = lay(row_bias, major::row, 0, 1),
              of_columns = lay(column_bias, major::row, 0, 0);
     gemm_epilogue after{.function = one.function, .scale = one.scale};
     if (one.row_bias) after.row_bias = of_rows.view().data, after.row_bias_stride = of_rows.apart();
-    if (one.column_bias) after.column_bias = of_columns.view().data, after.column_bias_stride = of_columns.apart();
+    if (one.column_bias)
+      after.column_bias = of_columns.view().data, after.column_bias_stride = of_columns.apart();
     if (one.residual) after.residual = r.view<const float>(), after.residual_stride = r.apart();
     if (gemms::is_gradient(one.function)) after.input = x.view<const float>(), after.input_stride = x.apart();
     if (one.before) after.before = before.view(), after.before_stride = before.apart();
-    const gemm_problem what{.a = a.view(), .b = b.view(), .c = c.view(), .alpha = one.alpha, .beta = one.beta};
-    const gemm_options how{.policy = policy, .batch = {count, a.apart(), b.apart(), c.apart()}, .epilogue = after};
+    const gemm_problem what{
+        .a = a.view(), .b = b.view(), .c = c.view(), .alpha = one.alpha, .beta = one.beta};
+    const gemm_options how{
+        .policy = policy, .batch = {count, a.apart(), b.apart(), c.apart()}, .epilogue = after};
     gemm(where, what, how);
     where.runs_on().synchronize(nullptr);
     const gemm_bound bound = k == 0 ? gemm_bound{} : bound_by(where, what, how);
@@ -280,17 +325,25 @@ class gemm_epilogues : public on_device {
             const double term = static_cast<double>(p.a(row, at)) * p.b(at, column);
             sum += term, magnitude += std::abs(term);
           }
-          const double added = one.beta == 0 ? 0 : static_cast<double>(one.beta) * (one.residual ? residual[i] : p.c)(row, column);
-          const double of_row = one.row_bias ? row_bias[i](0, row) : 0., of_column = one.column_bias ? column_bias[i](0, column) : 0.;
-          const double v = one.alpha * sum + added + of_row + of_column, y = by_definition(one.function, v, input[i](row, column));
+          const double added =
+              one.beta == 0 ? 0
+                            : static_cast<double>(one.beta) * (one.residual ? residual[i] : p.c)(row, column);
+          const double of_row = one.row_bias ? row_bias[i](0, row) : 0.,
+                       of_column = one.column_bias ? column_bias[i](0, column) : 0.;
+          const double v = one.alpha * sum + added + of_row + of_column,
+                       y = by_definition(one.function, v, input[i](row, column));
           const double off = bound.allowed(magnitude, one.alpha, std::abs(one.alpha * sum), std::abs(added)) +
-                             0x1p-22 * (std::abs(one.alpha * sum) + std::abs(of_row) + std::abs(of_column) + std::abs(added));
-          // No slope is above 1.13. Functions are computed within a few units of their own, of their slopes parts may cancel.
-          const double of_function = 0x1p-20 * (std::abs(y) + (gemms::is_gradient(one.function) ? std::abs(v) : 0));
+                             0x1p-22 * (std::abs(one.alpha * sum) + std::abs(of_row) + std::abs(of_column) +
+                                        std::abs(added));
+          // No slope is above 1.13. Functions are computed within a few units of their own, of their slopes
+          // parts may cancel.
+          const double of_function =
+              0x1p-20 * (std::abs(y) + (gemms::is_gradient(one.function) ? std::abs(v) : 0));
           ASSERT_NEAR(results[i](row, column), one.scale * y, std::abs(one.scale) * (1.2 * off + of_function))
               << "member " << i << ", C(" << row << ", " << column << ")";
           if (one.before) {
-            ASSERT_NEAR(stored[i](row, column), v, off) << "before, member " << i << ", (" << row << ", " << column << ")";
+            ASSERT_NEAR(stored[i](row, column), v, off)
+                << "before, member " << i << ", (" << row << ", " << column << ")";
           } else {
             ASSERT_TRUE(std::isnan(stored[i](row, column)));
           }
@@ -305,11 +358,13 @@ TEST_P(gemm_epilogues, every_policy_finishes) {
       for (std::size_t i = 0; i < std::size(epilogue_cases); ++i) {
         if (sanitized && policy.starts_with("split") && i % 3 != 0) continue;
         SCOPED_TRACE(testing::Message() << policy << ", K = " << k << ", case " << i);
-        expect_finished(policy, epilogue_cases[i], 70, 37, k, i % 2 == 0 ? 1 : 2, i % 3 == 0 ? major::column : major::row, 0);
+        expect_finished(policy, epilogue_cases[i], 70, 37, k, i % 2 == 0 ? 1 : 2,
+                        i % 3 == 0 ? major::column : major::row, 0);
       }
 }
-// Split products finish outputs themselves if that is little work: whole tiles in pairs, edges and unaligned rows one by one, outputs that
-// are computed again, those of sparse lines. All have the bits of the sum, finished in the order of the definition.
+// Split products finish outputs themselves if that is little work: whole tiles in pairs, edges and unaligned
+// rows one by one, outputs that are computed again, those of sparse lines. All have the bits of the sum,
+// finished in the order of the definition.
 TEST_P(gemm_epilogues, in_the_product_with_the_bits_of_its_sum) {
   const context where = any();
   struct lie {
@@ -326,30 +381,37 @@ TEST_P(gemm_epilogues, in_the_product_with_the_bits_of_its_sum) {
     if (policy == "split-mma" ? false : is_cuda() && where.limits().major != 9) continue;
     for (const bool difficult : {false, true})
       for (std::size_t i = 0; i < std::size(lies); ++i)
-        for (const epilogue_case& one : {epilogue_case{activation::relu, true, true, false, false, -1.5f, 0.75f, 2},
-                                         {activation::none, false, true, true, false, 1, -0.5f, 1},
-                                         {activation::none, true, true, false, false, 1, 0, 1}}) {
+        for (const epilogue_case& one :
+             {epilogue_case{activation::relu, true, true, false, false, -1.5f, 0.75f, 2},
+              {activation::none, false, true, true, false, 1, -0.5f, 1},
+              {activation::none, true, true, false, false, 1, 0, 1}}) {
           if ((!is_cuda() && policy != "split" && i % 2 != 0) || (difficult && i % 2 != 0)) continue;
-          SCOPED_TRACE(testing::Message() << policy << ", lie " << i << (difficult ? ", difficult" : "") << ", alpha " << one.alpha);
+          SCOPED_TRACE(testing::Message() << policy << ", lie " << i << (difficult ? ", difficult" : "")
+                                          << ", alpha " << one.alpha);
           constexpr int m = 133, n = 150, k = 100;
           product p = product_of(reals(m, k, 1), reals(k, n, 2), one.alpha, one.beta);
           if (difficult) {
             for (int at = 0; at < k; ++at) p.a(5, at) = at == 40 ? 3.f : 0.f;  // sparse
-            p.a(77, 3) = 0x1p-60f, p.a(131, 4) = 0x1p-70f;                     // whose certificates fail where sums cancel
-            for (int at = 0; at < k; ++at) p.b(at, 9) = p.b(at, 8) * 0x1p-20f, p.a(90, at) = at < 50 ? 1.f : -1.f;
+            // whose certificates fail where sums cancel
+            p.a(77, 3) = 0x1p-60f, p.a(131, 4) = 0x1p-70f;
+            for (int at = 0; at < k; ++at)
+              p.b(at, 9) = p.b(at, 8) * 0x1p-20f, p.a(90, at) = at < 50 ? 1.f : -1.f;
             for (int at = 0; at < k; ++at) p.b(at, 11) = at % 50 == 7 ? 0x1p-50f : 1.f;
           }
           const dense r = reals(m, n, 3), of_rows = reals(1, m, 4), of_columns = reals(1, n, 5);
           const lie& at = lies[i];
           matrix a(where, p.a, placed_in_packets(major::row, p.a)), b(where, p.b, p.place_b),
-              c(where, p.c, placed(at.by_c, p.c, at.padding, at.odd_c)), sums(where, p.c, placed(at.by_c, p.c, at.padding, at.odd_c)),
-              residual(where, r, placed(at.by_residual, r, at.padding, at.odd_residual)), rows(where, of_rows, placed(major::row, of_rows)),
+              c(where, p.c, placed(at.by_c, p.c, at.padding, at.odd_c)),
+              sums(where, p.c, placed(at.by_c, p.c, at.padding, at.odd_c)),
+              residual(where, r, placed(at.by_residual, r, at.padding, at.odd_residual)),
+              rows(where, of_rows, placed(major::row, of_rows)),
               columns(where, of_columns, placed(major::row, of_columns));
           gemm_epilogue after{.function = one.function, .scale = one.scale};
           if (one.row_bias) after.row_bias = rows.view().data;
           if (one.column_bias) after.column_bias = columns.view().data;
           if (one.residual) after.residual = residual.view();
-          const gemm_problem what{.a = a.view(), .b = b.view(), .c = c.view(), .alpha = one.alpha, .beta = one.beta};
+          const gemm_problem what{
+              .a = a.view(), .b = b.view(), .c = c.view(), .alpha = one.alpha, .beta = one.beta};
           const gemm_options how{.policy = policy, .epilogue = after};
           EXPECT_THAT(explain(where, what, how).why, Not(Contains(HasSubstr("launch of its own"))));
           gemm(where, what, how);
@@ -369,24 +431,32 @@ TEST_P(gemm_epilogues, in_the_product_with_the_bits_of_its_sum) {
 // Whole tiles, edges, packs and single outputs of streams; narrow and wide results of few values of k.
 TEST_P(gemm_epilogues, of_streams_and_short_products) {
   for (std::size_t i = 0; i < std::size(epilogue_cases); ++i)
-    for (const auto& [m, n, k] : {std::array{128, 64, 33}, {64, 8, 300}, {9, 130, 40}, {128, 256, 3}, {300, 3, 4}, {5, 77, 4}})
+    for (const auto& [m, n, k] :
+         {std::array{128, 64, 33}, {64, 8, 300}, {9, 130, 40}, {128, 256, 3}, {300, 3, 4}, {5, 77, 4}})
       for (const major by_c : {major::row, major::column})
         for (const int odd : {0, 1}) {
-          SCOPED_TRACE(testing::Message() << m << " x " << n << " x " << k << ", case " << i << (odd ? ", unaligned" : ""));
+          SCOPED_TRACE(testing::Message()
+                       << m << " x " << n << " x " << k << ", case " << i << (odd ? ", unaligned" : ""));
           expect_finished(k > 4 ? "stream" : "short", epilogue_cases[i], m, n, k, 2, by_c, odd);
         }
 }
 // One and two lines of the short operand have more lines of the long one in a thread than eight have.
 TEST_P(gemm_epilogues, of_inner_products) {
   for (std::size_t i = 0; i < std::size(epilogue_cases); ++i)
-    for (const auto& [m, n, k] :
-         {std::array{1, 1, 1}, {1, 300, 70}, {270, 1, 900}, {2, 530, 33}, {130, 2, 2000}, {3, 140, 50}, {90, 7, 6}}) {
+    for (const auto& [m, n, k] : {std::array{1, 1, 1},
+                                  {1, 300, 70},
+                                  {270, 1, 900},
+                                  {2, 530, 33},
+                                  {130, 2, 2000},
+                                  {3, 140, 50},
+                                  {90, 7, 6}}) {
       SCOPED_TRACE(testing::Message() << m << " x " << n << " x " << k << ", case " << i);
-      expect_finished("dots", epilogue_cases[i], m, n, k, 2, i % 2 == 0 ? major::row : major::column, i % 3 == 0);
+      expect_finished("dots", epilogue_cases[i], m, n, k, 2, i % 2 == 0 ? major::row : major::column,
+                      i % 3 == 0);
     }
 }
-// C itself as the residual and as the gradient's input: each place reads what it replaces. Policies that store sums in C first do not take
-// the latter.
+// C itself as the residual and as the gradient's input: each place reads what it replaces. Policies that
+// store sums in C first do not take the latter.
 TEST_P(gemm_epilogues, in_place) {
   const context where = any();
   for (const int k : {4, 9})
@@ -394,8 +464,8 @@ TEST_P(gemm_epilogues, in_place) {
       for (const bool gradient : {false, true}) {
         SCOPED_TRACE(testing::Message() << policy << ", K = " << k << (gradient ? ", gradient" : ""));
         const product p = product_of(reals(70, k, 1), reals(k, 45, 2), 1, 1);
-        matrix a(where, p.a, placed_in_packets(major::row, p.a)), b(where, p.b, p.place_b), c(where, p.c, p.place_c),
-            plain(where, p.c, p.place_c);
+        matrix a(where, p.a, placed_in_packets(major::row, p.a)), b(where, p.b, p.place_b),
+            c(where, p.c, p.place_c), plain(where, p.c, p.place_c);
         const gemm_problem what{.a = a.view(), .b = b.view(), .c = c.view(), .beta = 1};
         gemm_options how{.policy = policy, .epilogue = {.residual = c.view()}};
         if (gradient) how.epilogue.function = activation::relu_gradient, how.epilogue.input = c.view();
@@ -417,14 +487,17 @@ TEST_P(gemm_epilogues, in_place) {
         }
         EXPECT_EQ(refusal, "");
         const dense sums = plain.read();
-        EXPECT_TRUE(same(c.read(), made(70, 45, [&](auto i, auto j) { return !gradient || p.c(i, j) > 0 ? sums(i, j) : 0; })));
+        EXPECT_TRUE(same(c.read(), made(70, 45, [&](auto i, auto j) {
+                           return !gradient || p.c(i, j) > 0 ? sums(i, j) : 0;
+                         })));
       }
 }
 // Where sums of large products are left to Tensor Cores of FP16, a gradient in place is not.
 TEST_P(gemm_epilogues, in_place_of_large_products) {
   float* const memory = reinterpret_cast<float*>(std::uintptr_t{1} << 32);  // that nobody reads
   const matrix_view<float> c{memory + (std::int64_t{1} << 26), 1024, 1024, 1024, 1};
-  const gemm_problem p{.a = {memory, 1024, 1024, 1024, 1}, .b = {memory + (1 << 20), 1024, 1024, 1024, 1}, .c = c};
+  const gemm_problem p{
+      .a = {memory, 1024, 1024, 1024, 1}, .b = {memory + (1 << 20), 1024, 1024, 1024, 1}, .c = c};
   const auto kernel = [&](const matrix_view<const float>& input) {
     return explain(any(), p, {.epilogue = {.function = activation::gelu_gradient, .input = input}}).kernel;
   };
@@ -436,9 +509,11 @@ TEST_P(gemm_epilogues, in_place_of_large_products) {
 TEST_P(gemm_epilogues, infinities_and_nan) {
   const context where = any();
   const std::array special{infinity, -infinity, nan, 1e20f, -1e20f, -12.f, 0.f};
-  const dense v = made(7, 1, [&](auto i, auto) { return special[static_cast<std::size_t>(i)]; }), one = filled(1, 1, 1);
+  const dense v = made(7, 1, [&](auto i, auto) { return special[static_cast<std::size_t>(i)]; }),
+              one = filled(1, 1, 1);
   const auto finished = [&](activation f) {
-    matrix a(where, v, placed(major::row, v)), b(where, one, placed(major::row, one)), c(where, v, placed(major::row, v));
+    matrix a(where, v, placed(major::row, v)), b(where, one, placed(major::row, one)),
+        c(where, v, placed(major::row, v));
     gemm(where, {.a = a.view(), .b = b.view(), .c = c.view()}, {.epilogue = {.function = f}});
     where.runs_on().synchronize(nullptr);
     return c.read();
@@ -458,7 +533,8 @@ TEST_P(gemm_epilogues, what_makes_no_sense_is_refused) {
   const context where = any();
   device_array<float> memory(where, std::vector<float>(1000, 1.f));
   float* const x = memory.data();
-  const gemm_problem p{.a = {x, 8, 4, 4, 1}, .b = {x + 100, 4, 8, 8, 1}, .c = {x + 200, 8, 8, 8, 1}, .beta = 1};
+  const gemm_problem p{
+      .a = {x, 8, 4, 4, 1}, .b = {x + 100, 4, 8, 8, 1}, .c = {x + 200, 8, 8, 8, 1}, .beta = 1};
   const auto said = [&](const gemm_epilogue& after) -> std::string {
     try {
       gemm(where, p, {.epilogue = after});
@@ -469,7 +545,8 @@ TEST_P(gemm_epilogues, what_makes_no_sense_is_refused) {
   };
   const matrix_view<const float> c = p.c;
   const matrix_view<const float> shifted{x + 201, 8, 8, 8, 1}, small{x + 300, 8, 7, 8, 1};
-  EXPECT_THAT(said({.function = activation::gelu_gradient}), HasSubstr("the epilogue's input has no address"));
+  EXPECT_THAT(said({.function = activation::gelu_gradient}),
+              HasSubstr("the epilogue's input has no address"));
   EXPECT_THAT(said({.function = static_cast<activation>(9)}), HasSubstr("the activation is 9"));
   EXPECT_THAT(said({.residual = small}), HasSubstr("the residual is 8 x 7, C is 8 x 8: they must agree"));
   EXPECT_THAT(said({.residual = shifted}), HasSubstr("overlaps the residual"));
@@ -481,7 +558,8 @@ TEST_P(gemm_epilogues, what_makes_no_sense_is_refused) {
   EXPECT_THAT(said({.before = {x + 400, 8, 8, 4, 1}}), HasSubstr("its elements would overlap"));
 }
 
-// Invariance --------------------------------------------------------------------------------------------------------------------------
+// Invariance
+// -----------------------------------------------------------------------------------------------------------
 class gemm_invariant : public on_device {};
 
 // Rows of one product alone, in a larger one, and as members of batches of any size.
@@ -491,7 +569,8 @@ TEST_P(gemm_invariant, a_row_has_the_same_bits_anywhere) {
     const std::int64_t n = 40, rows = 130;
     const product whole = product_of(reals(rows, k, 1), reals(k, n, 2));
     const auto computed = [&](std::int64_t first, std::int64_t m, std::int64_t count, reproducibility how) {
-      matrix a(where, whole.a, placed_in_packets(major::row, whole.a)), b(where, whole.b, placed_in_packets(major::row, whole.b));
+      matrix a(where, whole.a, placed_in_packets(major::row, whole.a)),
+          b(where, whole.b, placed_in_packets(major::row, whole.b));
       const dense none = filled(rows, n, 0);
       matrix c(where, none, placed_in_packets(major::row, none));
       gemm_problem p{.a = a.view(), .b = b.view(), .c = c.view()};
@@ -503,18 +582,21 @@ TEST_P(gemm_invariant, a_row_has_the_same_bits_anywhere) {
     };
     constexpr auto invariant = reproducibility::batch_invariant;
     const dense all = computed(0, rows, 1, invariant);
-    for (const auto& [first, m, count] : {std::array<std::int64_t, 3>{0, 1, 1}, {17, 3, 1}, {5, 1, 100}, {0, 13, 10}, {64, 66, 1}}) {
+    for (const auto& [first, m, count] :
+         {std::array<std::int64_t, 3>{0, 1, 1}, {17, 3, 1}, {5, 1, 100}, {0, 13, 10}, {64, 66, 1}}) {
       const dense part = computed(first, m, count, invariant);
       for (std::int64_t i = first; i < first + m * count; ++i)
-        for (std::int64_t j = 0; j < n; ++j) ASSERT_EQ(part(i, j), all(i, j)) << first << ", " << m << " x " << count << ", K = " << k;
+        for (std::int64_t j = 0; j < n; ++j)
+          ASSERT_EQ(part(i, j), all(i, j)) << first << ", " << m << " x " << count << ", K = " << k;
     }
   }
 }
 TEST_P(gemm_invariant, what_does_not_keep_it_is_refused) {
   const context where = any();
   std::vector<float> memory(2000);
-  const gemm_problem p{
-      .a = {memory.data(), 8, 50, 50, 1}, .b = {memory.data() + 500, 50, 8, 8, 1}, .c = {memory.data() + 1500, 8, 8, 8, 1}};
+  const gemm_problem p{.a = {memory.data(), 8, 50, 50, 1},
+                       .b = {memory.data() + 500, 50, 8, 8, 1},
+                       .c = {memory.data() + 1500, 8, 8, 8, 1}};
   const auto said = [&](gemm_options how) -> std::string {
     how.reproducible = reproducibility::batch_invariant;
     try {
@@ -526,8 +608,10 @@ TEST_P(gemm_invariant, what_does_not_keep_it_is_refused) {
   };
   EXPECT_EQ(said({}), "");
   EXPECT_EQ(said({.policy = "stream"}), "");
-  EXPECT_THAT(said({.policy = "split"}), HasSubstr("policy split does not keep reproducible batch_invariant"));
-  EXPECT_THAT(said({.accuracy = precision::strict}), HasSubstr("precision strict adds up small C in slices of K"));
+  EXPECT_THAT(said({.policy = "split"}),
+              HasSubstr("policy split does not keep reproducible batch_invariant"));
+  EXPECT_THAT(said({.accuracy = precision::strict}),
+              HasSubstr("precision strict adds up small C in slices of K"));
 }
 
 AP_ON_BOTH_DEVICES(gemm_batches);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The bits of a product depend on its shape, the data, the device and the options: not on how and where the operands lie.
+// The bits of a product depend on its shape, the data, the device and the options: not on how and where the
+// operands lie.
 #include <algorithm>
 
 #include "tests/gemm/support.hpp"
@@ -7,22 +8,29 @@
 namespace antiphase::gemm_test {
 namespace {
 
-// Numbers whose order of summation shows in nearly every output, in FP32 and in FP64. Each product comes a second time with the other sign,
-// half of K further, so that nothing but roundings is left; and exponents are so far apart that no certificate of results covers that. With
-// beta, for C's old values are needed then, and no output is stored before it is certified.
+// Numbers whose order of summation shows in nearly every output, in FP32 and in FP64. Each product comes a
+// second time with the other sign, half of K further, so that nothing but roundings is left; and exponents
+// are so far apart that no certificate of results covers that. With beta, for C's old values are needed then,
+// and no output is stored before it is certified.
 product cancelling(std::int64_t m, std::int64_t n, std::int64_t k, float beta = 1) {
   const std::int64_t half = k / 2;
-  const auto spread = [](std::int64_t line, std::int64_t at) { return static_cast<int>((line * 29 + at * 13) % 41) - 20; };
+  const auto spread = [](std::int64_t line, std::int64_t at) {
+    return static_cast<int>((line * 29 + at * 13) % 41) - 20;
+  };
   const dense high = random_reals(m + n, k, 61), low = random_reals(m + n, k, 62);
   const auto value = [&](std::int64_t line, std::int64_t at) {
     return std::ldexp(high(line, at % half) + low(line, at % half) / 4096, spread(line, at % half));
   };
-  return product_of(made(m, k, value), made(k, n, [&](auto at, auto j) { return (at < half ? 1 : -1) * value(m + j, at); }), 1, beta);
+  return product_of(made(m, k, value),
+                    made(k, n, [&](auto at, auto j) { return (at < half ? 1 : -1) * value(m + j, at); }), 1,
+                    beta);
 }
 
-// Lists of recomputed outputs of every length that is treated in a way of its own, up to a whole tile; and edges of tiles.
-constexpr std::array<std::int64_t, 3> shapes[] = {{1, 1, 64},  {2, 2, 32},   {2, 3, 70},   {4, 4, 32},   {5, 5, 66},
-                                                  {7, 9, 300}, {10, 10, 96}, {15, 15, 64}, {24, 24, 66}, {131, 3, 130}};
+// Lists of recomputed outputs of every length that is treated in a way of its own, up to a whole tile; and
+// edges of tiles.
+constexpr std::array<std::int64_t, 3> shapes[] = {{1, 1, 64},   {2, 2, 32},   {2, 3, 70},   {4, 4, 32},
+                                                  {5, 5, 66},   {7, 9, 300},  {10, 10, 96}, {15, 15, 64},
+                                                  {24, 24, 66}, {131, 3, 130}};
 
 class gemm_bits : public on_device {
  protected:
@@ -37,12 +45,15 @@ class gemm_bits : public on_device {
     const device_limits device = any().limits();
     return device.major == 9 || (device.major > 7 && options.policy != "split");
   }
-  // Every precision and split policy that takes operands of any layout. (The steps of the ladder: test_layouts.cpp.)
+  // Every precision and split policy that takes operands of any layout. (The steps of the ladder:
+  // test_layouts.cpp.)
   template <class Each> void each_policy(Each each) const {
-    std::vector<gemm_options> all{{}, {.accuracy = precision::strict}, {.policy = "split"}, {.policy = "split-mma"}};
+    std::vector<gemm_options> all{
+        {}, {.accuracy = precision::strict}, {.policy = "split"}, {.policy = "split-mma"}};
     for (const gemm_options& options : all) {
       if (!runs(options)) continue;
-      SCOPED_TRACE(testing::Message() << "policy " << options.policy << (options.accuracy == precision::strict ? ", strict" : ", fp32"));
+      SCOPED_TRACE(testing::Message() << "policy " << options.policy
+                                      << (options.accuracy == precision::strict ? ", strict" : ", fp32"));
       each(options);
     }
   }
@@ -118,7 +129,8 @@ TEST_P(gemm_bits, of_a_column_major_c_are_those_of_the_transposed_product) {
       turned.c = made(n, m, [&](auto j, auto i) { return p.c(i, j); });
       p.place_c = placed(major::column, p.c, 1);
       const dense straight = run(p, options), across = run(turned, options);
-      EXPECT_TRUE(same_bits(straight, made(m, n, [&](auto i, auto j) { return across(j, i); }))) << options.policy;
+      EXPECT_TRUE(same_bits(straight, made(m, n, [&](auto i, auto j) { return across(j, i); })))
+          << options.policy;
     }
   }
 }
@@ -128,7 +140,8 @@ TEST_P(gemm_bits, are_looked_at_where_outputs_are_recomputed) {
   for (const auto& [m, n, k] : shapes) {
     device_array<std::uint64_t> recomputed(any(), std::vector<std::uint64_t>{0});
     run(cancelling(m, n, k), {.policy = "split", .recomputed = recomputed.data()});
-    EXPECT_GE(recomputed.to_host()[0], static_cast<std::uint64_t>(m * n) * 4 / 5) << m << " x " << n << " x " << k;
+    EXPECT_GE(recomputed.to_host()[0], static_cast<std::uint64_t>(m * n) * 4 / 5)
+        << m << " x " << n << " x " << k;
   }
 }
 TEST_P(gemm_bits, do_not_depend_on_who_brings_the_workspace) {

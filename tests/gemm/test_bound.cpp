@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The bounds that products promise, as numbers; which one holds where; and what a call does about a weaker one than was asked for.
+// The bounds that products promise, as numbers; which one holds where; and what a call does about a weaker
+// one than was asked for.
 #include <limits>
 
 #include "tests/gemm/support.hpp"
@@ -11,7 +12,8 @@ using testing::HasSubstr;
 
 TEST(gemm_bounds, are_those_of_the_documentation) {
   const gemm_bound split = bound_of(gemm_sums::hopper, 4096), before = bound_of(gemm_sums::ampere, 4096),
-                   doubles = bound_of(gemm_sums::doubles, 12), single = bound_of(gemm_sums::multiply_adds, 6556);
+                   doubles = bound_of(gemm_sums::doubles, 12),
+                   single = bound_of(gemm_sums::multiply_adds, 6556);
   EXPECT_DOUBLE_EQ(split.units, 80 + 4096 / 59.);
   EXPECT_DOUBLE_EQ(before.units, 121 + 4096 / 55.);
   EXPECT_EQ(doubles.units, 1 + 12 * 0x1p-29);
@@ -30,13 +32,15 @@ TEST(gemm_bounds, of_a_long_k_add_up_its_pieces) {
 }
 TEST(gemm_bounds, grow_with_k_up_to_the_longest) {
   constexpr std::int64_t longest = std::numeric_limits<std::int64_t>::max();
-  for (const gemm_sums how : {gemm_sums::multiply_adds, gemm_sums::doubles, gemm_sums::hopper, gemm_sums::ampere}) {
+  for (const gemm_sums how :
+       {gemm_sums::multiply_adds, gemm_sums::doubles, gemm_sums::hopper, gemm_sums::ampere}) {
     gemm_bound before = bound_of(how, 0);
     EXPECT_EQ(before.units, 0);
     EXPECT_EQ(before.absolute, 0);
     for (std::int64_t k = 1; k > 0; k = k == longest ? 0 : k > longest / 3 ? longest : 3 * k) {
       const gemm_bound now = bound_of(how, k);
-      EXPECT_TRUE(now.units > before.units && now.absolute >= before.absolute && std::isfinite(now.units)) << k;
+      EXPECT_TRUE(now.units > before.units && now.absolute >= before.absolute && std::isfinite(now.units))
+          << k;
       before = now;
     }
   }
@@ -62,7 +66,8 @@ TEST(gemm_bounds, are_told_in_words) {
   EXPECT_EQ(to_text({}), "0");
 }
 
-// which one holds ---------------------------------------------------------------------------------------------------------------------
+// which one holds
+// -----------------------------------------------------------------------------------------------------------
 struct asking {
   int major = 9, minor = 0;
   std::size_t kib = 227;  // of shared memory
@@ -71,9 +76,11 @@ struct asking {
   gemm_options options = {};
 };
 struct operands {
-  explicit operands(const asking& how) : a(static_cast<std::size_t>(8 * how.k), 0.5f), b(a), c(64), k(how.k), alpha(how.alpha) {}
+  explicit operands(const asking& how)
+      : a(static_cast<std::size_t>(8 * how.k), 0.5f), b(a), c(64), k(how.k), alpha(how.alpha) {}
   gemms::problem problem() {
-    return {row_major<const float>(a.data(), 8, k), row_major<const float>(b.data(), k, 8), row_major(c.data(), 8, 8), alpha};
+    return {row_major<const float>(a.data(), 8, k), row_major<const float>(b.data(), k, 8),
+            row_major(c.data(), 8, 8), alpha};
   }
   std::vector<float> a, b, c;
   std::int64_t k;
@@ -84,7 +91,9 @@ context device_of(const asking& how) {
   device.major = how.major, device.minor = how.minor, device.shared_opt_in = how.kib * 1024;
   return context(make_cpu_executor({.limits = device}));
 }
-gemm_choice chosen(const asking& how) { return explain(device_of(how), operands(how).problem(), how.options); }
+gemm_choice chosen(const asking& how) {
+  return explain(device_of(how), operands(how).problem(), how.options);
+}
 
 TEST(gemm_choice_bound, is_that_of_the_kernel) {
   const auto units = [](const asking& how) { return chosen(how).bound.units; };
@@ -103,7 +112,8 @@ TEST(gemm_choice_bound, is_that_of_the_kernel) {
   EXPECT_EQ(units({.alpha = 0}), 0);
 }
 TEST(gemm_choice_bound, is_beside_the_one_that_was_asked_for) {
-  const gemm_choice right = chosen({}), weaker = chosen({.major = 12, .kib = 99}), before = chosen({.major = 8, .minor = 6, .kib = 99});
+  const gemm_choice right = chosen({}), weaker = chosen({.major = 12, .kib = 99}),
+                    before = chosen({.major = 8, .minor = 6, .kib = 99});
   EXPECT_TRUE(keeps(right.bound, right.asked));
   EXPECT_FALSE(keeps(weaker.bound, weaker.asked));
   EXPECT_EQ(weaker.asked.units, 80 + 6556 / 59.);
@@ -126,20 +136,28 @@ TEST(gemm_choice_bound, if_weaker_is_refused_by_every_call_that_says_so) {
     }
     return std::string("nothing");
   };
-  const auto numbers =
-      testing::AllOf(HasSubstr("precision fp32"), HasSubstr("191.1186 u |A||B| + 2^-150"), HasSubstr("6556 u |A||B| + 6556 x"));
+  const auto numbers = testing::AllOf(HasSubstr("precision fp32"), HasSubstr("191.1186 u |A||B| + 2^-150"),
+                                      HasSubstr("6556 u |A||B| + 6556 x"));
   with.c.assign(64, 7);
   EXPECT_THAT(refused([&] { gemm(where, with.problem(), refusing); }), numbers);
   EXPECT_EQ(with.c, std::vector<float>(64, 7)) << "C was changed";
   EXPECT_THAT(refused([&] { explain(where, with.problem(), refusing); }), numbers);
   EXPECT_THAT(refused([&] { gemm_workspace(where, with.problem(), refusing); }), numbers);
   EXPECT_EQ(refused([&] { gemm(where, with.problem()); }), "nothing");
-  EXPECT_EQ(refused([&] { gemm(where, with.problem(), {.accuracy = precision::strict, .if_weaker = weaker_bound::refuse}); }), "nothing");
+  EXPECT_EQ(refused([&] {
+              gemm(where, with.problem(), {.accuracy = precision::strict, .if_weaker = weaker_bound::refuse});
+            }),
+            "nothing");
   EXPECT_EQ(refused([&] { chosen({.options = refusing}); }), "nothing");
   EXPECT_EQ(refused([&] { chosen({.kib = 48, .k = 12, .options = refusing}); }), "nothing") << "sums in FP64";
-  EXPECT_THAT(refused([&] { chosen({.options = {.policy = "tiled", .if_weaker = weaker_bound::refuse}}); }), HasSubstr("6556 u"));
-  EXPECT_THAT(refused([&] { chosen({.major = 12, .kib = 99, .options = {.policy = "split-mma", .if_weaker = weaker_bound::refuse}}); }),
-              HasSubstr("no known bound"));
+  EXPECT_THAT(refused([&] { chosen({.options = {.policy = "tiled", .if_weaker = weaker_bound::refuse}}); }),
+              HasSubstr("6556 u"));
+  EXPECT_THAT(
+      refused([&] {
+        chosen(
+            {.major = 12, .kib = 99, .options = {.policy = "split-mma", .if_weaker = weaker_bound::refuse}});
+      }),
+      HasSubstr("no known bound"));
 }
 
 }  // namespace

@@ -25,8 +25,8 @@ struct asked {
 };
 std::ostream& operator<<(std::ostream& to, const asked& q) {
   const auto by = [](major m) { return m == major::row ? "by rows" : "by columns"; };
-  return to << q.m << " x " << q.n << " x " << q.k << ", A " << by(q.a) << ", B " << by(q.b) << ", C " << by(q.c) << ", offset " << q.offset
-            << ", " << q.alpha << " and " << q.beta;
+  return to << q.m << " x " << q.n << " x " << q.k << ", A " << by(q.a) << ", B " << by(q.b) << ", C "
+            << by(q.c) << ", offset " << q.offset << ", " << q.alpha << " and " << q.beta;
 }
 
 // Operands at addresses that nobody reads.
@@ -38,7 +38,8 @@ gemm_problem problem_of(const asked& q) {
   const auto read = [](const matrix_view<float>& v) {
     return matrix_view<const float>{v.data, v.rows, v.columns, v.row_stride, v.column_stride};
   };
-  return {read(view(1, q.m, q.k, q.a, q.offset)), read(view(2, q.k, q.n, q.b, 0)), view(3, q.m, q.n, q.c, 0), q.alpha, q.beta};
+  return {read(view(1, q.m, q.k, q.a, q.offset)), read(view(2, q.k, q.n, q.b, 0)), view(3, q.m, q.n, q.c, 0),
+          q.alpha, q.beta};
 }
 
 std::vector<device_limits> devices() {
@@ -77,13 +78,15 @@ std::vector<std::string> able(const device_limits& d, const asked& q) {
   return all;
 }
 
-// Of those that can, the one that is predicted to be the fastest; if none can, or for precision strict, the last step that the device has.
+// Of those that can, the one that is predicted to be the fastest; if none can, or for precision strict, the
+// last step that the device has.
 TEST(gemm_table, auto_takes_the_fastest_of_those_that_can) {
   int compared = 0;
   for (const device_limits& d : devices()) {
     if (d.shared_opt_in < 48 * 1024) continue;
     const context where(make_cpu_executor({.limits = d}));
-    const bool small = d.threads_per_block < 1024 || (compute_capability(d) == "9.0" && d.shared_opt_in < 227 * 1024);
+    const bool small =
+        d.threads_per_block < 1024 || (compute_capability(d) == "9.0" && d.shared_opt_in < 227 * 1024);
     for (const std::int64_t m : {0, 1, 64, 257, 2048, 4096, 8448, 8576})
       for (const std::int64_t n : {0, 1, 128, 256, 257, 4096, 5000})
         for (const std::int64_t k : {0, 1, 4, 5, 17, 512, 1024, 7168, 65536, 65540})
@@ -96,7 +99,8 @@ TEST(gemm_table, auto_takes_the_fastest_of_those_that_can) {
                                  {.m = m, .n = n, .k = k, .alpha = -1.5f, .beta = 2}})
             for (const precision accuracy : {precision::fp32, precision::strict}) {
               const gemm_choice is = explain(where, problem_of(q), {.accuracy = accuracy});
-              SCOPED_TRACE(testing::Message() << q << " on " << d.name << " with " << d.shared_opt_in / 1024 << " KiB");
+              SCOPED_TRACE(testing::Message()
+                           << q << " on " << d.name << " with " << d.shared_opt_in / 1024 << " KiB");
               ASSERT_TRUE(std::isfinite(is.bound.units)) << "auto runs what is promised alone";
               ASSERT_TRUE(is.predicted > 0 && std::isfinite(is.predicted));
               const bool something = m > 0 && n > 0 && k > 0 && q.alpha != 0;
@@ -105,14 +109,17 @@ TEST(gemm_table, auto_takes_the_fastest_of_those_that_can) {
                 if (compute_capability(d) == "7.5") {
                   ASSERT_EQ(is.kernel, "double-buffered");  // asynchronous copies begin with 8.0
                 } else if (d.shared_opt_in >= 227 * 1024 && d.threads_per_block == 1024) {
-                  ASSERT_EQ(is.kernel, "strict");  // with less it depends on the variant, of which test_limits knows
+                  // with less it depends on the variant, of which test_limits knows
+                  ASSERT_EQ(is.kernel, "strict");
                 }
                 continue;
               }
               ASSERT_TRUE(std::ranges::is_sorted(is.considered, {}, &gemm_choice::candidate::predicted));
               std::vector<std::string> could;
               for (const gemm_choice::candidate& c : is.considered) {
-                const auto about = [&](const std::string& refusal) { return refusal.starts_with(c.kernel + ":"); };
+                const auto about = [&](const std::string& refusal) {
+                  return refusal.starts_with(c.kernel + ":");
+                };
                 if (std::ranges::none_of(is.refused, about)) could.push_back(c.kernel);
               }
               if (!could.empty()) {
@@ -127,48 +134,58 @@ TEST(gemm_table, auto_takes_the_fastest_of_those_that_can) {
                 ASSERT_NE(std::ranges::find(right, is.kernel), right.end()) << is.kernel;
               }
               for (const std::string& one : right)
-                ASSERT_NE(std::ranges::find(is.considered, one, &gemm_choice::candidate::kernel), is.considered.end())
+                ASSERT_NE(std::ranges::find(is.considered, one, &gemm_choice::candidate::kernel),
+                          is.considered.end())
                     << one << " was not considered";
             }
   }
   EXPECT_GT(compared, 15'000);
 }
-// What is taken on an H200 takes at most a tenth longer than the fastest of what was measured there, whichever policy that is.
+// What is taken on an H200 takes at most a tenth longer than the fastest of what was measured there,
+// whichever policy that is.
 TEST(gemm_table, auto_loses_little_on_an_h200) {
   const context where(make_cpu_executor({.limits = an_h200()}));
-  const auto chosen = [&](std::int64_t m, std::int64_t n, std::int64_t k) { return explain(where, problem_of({m, n, k})).kernel; };
+  const auto chosen = [&](std::int64_t m, std::int64_t n, std::int64_t k) {
+    return explain(where, problem_of({m, n, k})).kernel;
+  };
   struct measured {
     std::int64_t m, n, k;
     std::map<std::string, double> us;
   };
-  for (const measured& one : std::initializer_list<measured>{{4096, 4096, 4096, {{"split", 629.6}}},
-                                                             {16384, 16384, 16384, {{"split", 1}}},  // nothing comes near
-                                                             {1024, 1024, 1024, {{"split", 21}, {"narrow", 23}}},
-                                                             {4, 4096, 4096, {{"stream", 20}}},
-                                                             {4096, 32, 4096, {{"stream", 24}}},
-                                                             {64, 64, 1'000'000, {{"stream", 1}}},
-                                                             {64, 4096, 4096, {{"narrow", 33.6}}},
-                                                             {1, 4096, 4096, {{"dots", 17.7}, {"stream", 20.2}}},
-                                                             {8192, 1, 1024, {{"dots", 7.0}, {"stream", 9.1}}},
-                                                             {512, 512, 512, {{"stream", 9.7}, {"split", 12.4}}},
-                                                             {1'000'000, 64, 64, {{"narrow", 137}, {"stream", 220}}},
-                                                             {100'000, 256, 32, {{"narrow", 43}, {"stream", 55}}},
-                                                             {8192, 8192, 16, {{"narrow", 89}, {"stream", 93}, {"split", 103}}},
-                                                             {32, 32, 512, {{"dots", 1.8}}},
-                                                             {256, 256, 256, {{"stream", 3.9}}},
-                                                             {13680, 13, 4, {{"short", 1.8}, {"stream", 3.0}}}}) {
+  for (const measured& one :
+       std::initializer_list<measured>{{4096, 4096, 4096, {{"split", 629.6}}},
+                                       // nothing comes near
+                                       {16384, 16384, 16384, {{"split", 1}}},
+                                       {1024, 1024, 1024, {{"split", 21}, {"narrow", 23}}},
+                                       {4, 4096, 4096, {{"stream", 20}}},
+                                       {4096, 32, 4096, {{"stream", 24}}},
+                                       {64, 64, 1'000'000, {{"stream", 1}}},
+                                       {64, 4096, 4096, {{"narrow", 33.6}}},
+                                       {1, 4096, 4096, {{"dots", 17.7}, {"stream", 20.2}}},
+                                       {8192, 1, 1024, {{"dots", 7.0}, {"stream", 9.1}}},
+                                       {512, 512, 512, {{"stream", 9.7}, {"split", 12.4}}},
+                                       {1'000'000, 64, 64, {{"narrow", 137}, {"stream", 220}}},
+                                       {100'000, 256, 32, {{"narrow", 43}, {"stream", 55}}},
+                                       {8192, 8192, 16, {{"narrow", 89}, {"stream", 93}, {"split", 103}}},
+                                       {32, 32, 512, {{"dots", 1.8}}},
+                                       {256, 256, 256, {{"stream", 3.9}}},
+                                       {13680, 13, 4, {{"short", 1.8}, {"stream", 3.0}}}}) {
     double least = std::numeric_limits<double>::infinity();
     for (const auto& [policy, us] : one.us) least = std::min(least, us);
     const auto taken = one.us.find(chosen(one.m, one.n, one.k));
-    SCOPED_TRACE(testing::Message() << one.m << " x " << one.n << " x " << one.k << " by " << chosen(one.m, one.n, one.k));
+    SCOPED_TRACE(testing::Message() << one.m << " x " << one.n << " x " << one.k << " by "
+                                    << chosen(one.m, one.n, one.k));
     ASSERT_NE(taken, one.us.end());
     EXPECT_LE(taken->second, 1.1 * least);
   }
-  EXPECT_EQ(explain(where, problem_of({4, 4, 4}), {.batch = {.count = 100'000, .a_stride = 16, .b_stride = 16, .c_stride = 16}}).kernel,
+  EXPECT_EQ(explain(where, problem_of({4, 4, 4}),
+                    {.batch = {.count = 100'000, .a_stride = 16, .b_stride = 16, .c_stride = 16}})
+                .kernel,
             "short");
 }
 
-// Microseconds that were measured on an H200, in graphs, of policies that auto takes and of such that it does not.
+// Microseconds that were measured on an H200, in graphs, of policies that auto takes and of such that it does
+// not.
 TEST(gemm_table, predictions_are_near_what_was_measured) {
   const context where(make_cpu_executor({.limits = an_h200()}));
   struct measured {
@@ -202,7 +219,8 @@ TEST(gemm_table, predictions_know_what_is_slow) {
   };
   for (const auto& [policy, by_halves, anywhere] : {std::tuple{"split", 1.02, 1.02}, {"narrow", 1.05, 1.1}}) {
     EXPECT_GT(takes(policy, 4096, 4100, 64), by_halves * takes(policy, 4096, 4096, 64)) << policy;
-    EXPECT_LT(takes(policy, 4100, 4096, 64), 1.25 * takes(policy, 4096, 4096, 64)) << policy << ": C lies by rows";
+    EXPECT_LT(takes(policy, 4100, 4096, 64), 1.25 * takes(policy, 4096, 4096, 64))
+        << policy << ": C lies by rows";
     EXPECT_GT(takes(policy, 4096, 4099, 64), anywhere * takes(policy, 4096, 4096, 64)) << policy;
     EXPECT_GT(takes(policy, 4096, 4096, 64, 1), 1.2 * takes(policy, 4096, 4096, 64)) << policy;
   }
@@ -211,7 +229,8 @@ TEST(gemm_table, predictions_know_what_is_slow) {
   EXPECT_GT(takes("stream", 4000, 1003, 64), takes("stream", 4000, 1000, 64));
 }
 
-// Memory, as far as the L2 cache cannot help; multiplying units; and of what auto might have taken itself, it takes what is least.
+// Memory, as far as the L2 cache cannot help; multiplying units; and of what auto might have taken itself, it
+// takes what is least.
 TEST(gemm_table, no_prediction_is_below_what_the_device_can_do) {
   std::vector<machine_profile> machines = shipped_profiles();
   for (const device_limits& d : published_devices()) machines.push_back(profile_of(d));
@@ -226,13 +245,13 @@ TEST(gemm_table, no_prediction_is_below_what_the_device_can_do) {
             const asked q{.m = std::int64_t(m), .n = std::int64_t(n), .k = std::int64_t(k), .beta = beta};
             const double bytes = 4 * (m * k + k * n + m * n * (beta == 0 ? 1 : 2));
             const auto least = [&](const gemms::policy_info& p) {
-              const double rate = p.ladder != nullptr           ? on.multiply_adds.value * processors * on.clock.value
+              const double rate = p.ladder != nullptr ? on.multiply_adds.value * processors * on.clock.value
                                   : p.name.starts_with("split") ? on.tensor_fp16.value * power / 3
                                   : p.name == "narrow"          ? on.tensor_tf32.value * power / 3
                                                                 : on.tensor_fp64.value;
               const double chain = p.name == "naive" ? 4 * k / on.clock.value : 0;
-              return (1 - 1e-9) * std::max({(bytes - on.cache_size.value) / on.memory_bytes.value, bytes / on.cache_bytes.value,
-                                            m * n * k / rate, chain});
+              return (1 - 1e-9) * std::max({(bytes - on.cache_size.value) / on.memory_bytes.value,
+                                            bytes / on.cache_bytes.value, m * n * k / rate, chain});
             };
             SCOPED_TRACE(testing::Message() << q << " on " << on.limits.name);
             const gemm_choice is = explain(where, problem_of(q));
@@ -240,12 +259,15 @@ TEST(gemm_table, no_prediction_is_below_what_the_device_can_do) {
                 const double predicted = explain(where, problem_of(q), {.policy = p.name}).predicted;
                 ASSERT_GE(predicted, least(p)) << p.name;
                 ++compared;
-                // A vector is left to dots, other long lines to stream, large products to FP16, and few k to FP64; the ladder keeps a K
-                // of 1 alone.
-                const bool by_rule = p.ladder != nullptr || (p.name == "stream" && (m == 1 || n == 1 || std::min({m, n, k}) > 512)) ||
-                                     (p.name == "dots" && m > 1 && n > 1 && m * n * k > 4e6) ||
-                                     (k <= 4 && (p.name.starts_with("split") || p.name == "narrow"));
-                const bool compared_with = features_of(on.limits).fast_fp64 || compute_capability(on.limits).starts_with("8");
+                // A vector is left to dots, other long lines to stream, large products to FP16, and few k to
+                // FP64; the ladder keeps a K of 1 alone.
+                const bool by_rule =
+                    p.ladder != nullptr ||
+                    (p.name == "stream" && (m == 1 || n == 1 || std::min({m, n, k}) > 512)) ||
+                    (p.name == "dots" && m > 1 && n > 1 && m * n * k > 4e6) ||
+                    (k <= 4 && (p.name.starts_with("split") || p.name == "narrow"));
+                const bool compared_with =
+                    features_of(on.limits).fast_fp64 || compute_capability(on.limits).starts_with("8");
                 if (!by_rule && compared_with && keeps(p.promise(on.limits, q.k), is.asked)) {
                   EXPECT_LE(is.predicted, 1.02 * predicted) << is.kernel << " instead of " << p.name;
                 }
@@ -260,7 +282,8 @@ TEST(gemm_table, no_prediction_is_below_what_the_device_can_do) {
   EXPECT_GT(compared, 40'000);
 }
 
-// What runs, by itself or asked for, has the features that it needs; what lacks one is refused by name and with the capability.
+// What runs, by itself or asked for, has the features that it needs; what lacks one is refused by name and
+// with the capability.
 TEST(gemm_table, needs_are_honoured_on_every_published_device) {
   for (const device_limits& d : devices()) {
     const context where(make_cpu_executor({.limits = d}));
@@ -276,8 +299,10 @@ TEST(gemm_table, needs_are_honoured_on_every_published_device) {
           EXPECT_EQ(chosen.bound.units, p.promise(d, q.k).units);
         } catch (const not_supported& e) {
           if (missing == nullptr) continue;  // memory, or K
-          EXPECT_THAT(e.what(), testing::AllOf(HasSubstr("policy " + std::string(p.name)), HasSubstr(std::string(missing->name)),
-                                               HasSubstr(std::string(missing->begins)), HasSubstr(compute_capability(d))));
+          EXPECT_THAT(e.what(), testing::AllOf(HasSubstr("policy " + std::string(p.name)),
+                                               HasSubstr(std::string(missing->name)),
+                                               HasSubstr(std::string(missing->begins)),
+                                               HasSubstr(compute_capability(d))));
         }
         if (d.shared_opt_in < 16 * 1024) continue;
         for (const precision accuracy : {precision::fp32, precision::strict}) {
@@ -324,7 +349,8 @@ TEST(gemm_table, a_call_tells_what_it_ran) {
   }
 }
 
-// What a thread has found out before must not matter: not what it found for another device that differs in one number, or another request.
+// What a thread has found out before must not matter: not what it found for another device that differs in
+// one number, or another request.
 TEST(gemm_table, what_was_chosen_before_changes_nothing) {
   std::vector<device_limits> all = devices();
   for (const int multiprocessors : {1, 20, 132}) {
@@ -341,7 +367,8 @@ TEST(gemm_table, what_was_chosen_before_changes_nothing) {
   const auto tell = [](const device_limits& device, const asked& q, std::int64_t count, reproducibility how) {
     const context where(make_cpu_executor({.workers = 1, .limits = device}));
     try {
-      const gemm_choice c = explain(where, problem_of(q), {.batch = {count, q.m * q.k, q.k * q.n, q.m * q.n}, .reproducible = how});
+      const gemm_choice c = explain(where, problem_of(q),
+                                    {.batch = {count, q.m * q.k, q.k * q.n, q.m * q.n}, .reproducible = how});
       return told{c.kernel, c.blocks, c.cluster, c.parts, c.predicted};
     } catch (const not_supported&) {
       return told{};
@@ -349,16 +376,17 @@ TEST(gemm_table, what_was_chosen_before_changes_nothing) {
   };
   asked reads_c{.m = 128, .n = 128, .k = 4096};
   reads_c.beta = 1;
-  for (const asked& q :
-       {asked{.m = 128, .n = 128, .k = 4096}, reads_c, asked{.m = 64, .n = 3000, .k = 1000}, asked{.m = 4096, .n = 8, .k = 4096}})
+  for (const asked& q : {asked{.m = 128, .n = 128, .k = 4096}, reads_c, asked{.m = 64, .n = 3000, .k = 1000},
+                         asked{.m = 4096, .n = 8, .k = 4096}})
     for (const std::int64_t count : {1, 3})
       for (const reproducibility how : {reproducibility::by_shape, reproducibility::batch_invariant})
         for (const device_limits& device : all) {
           const told here = tell(device, q, count, how);
           told elsewhere{};
           std::thread([&] { elsewhere = tell(device, q, count, how); }).join();  // it knows nothing yet
-          EXPECT_TRUE(here == elsewhere) << q << ", " << count << " times on " << device.name << " of " << device.multiprocessors << ", "
-                                         << device.shared_opt_in << " bytes: " << here.kernel << ", " << elsewhere.kernel;
+          EXPECT_TRUE(here == elsewhere)
+              << q << ", " << count << " times on " << device.name << " of " << device.multiprocessors << ", "
+              << device.shared_opt_in << " bytes: " << here.kernel << ", " << elsewhere.kernel;
         }
 }
 
@@ -372,7 +400,8 @@ TEST(published, devices_are_known_by_their_capability) {
     published_device("5.2");
     ADD_FAILURE() << "not refused";
   } catch (const bad_request& e) {
-    EXPECT_THAT(e.what(), testing::AllOf(HasSubstr("'5.2'"), HasSubstr("7.5, 8.0, 8.6"), HasSubstr("or 12.0")));
+    EXPECT_THAT(e.what(),
+                testing::AllOf(HasSubstr("'5.2'"), HasSubstr("7.5, 8.0, 8.6"), HasSubstr("or 12.0")));
   }
 }
 

@@ -27,7 +27,10 @@ struct asked {
     const auto view = [](const float* data, std::int64_t rows, std::int64_t columns, char how) {
       return how == 'n' ? row_major(data, rows, columns) : column_major(data, rows, columns);
     };
-    return {.a = view(at(1), m, k, layout[0]), .b = view(at(2), k, n, layout[1]), .c = row_major(at(3), m, n), .beta = beta};
+    return {.a = view(at(1), m, k, layout[0]),
+            .b = view(at(2), k, n, layout[1]),
+            .c = row_major(at(3), m, n),
+            .beta = beta};
   }
   gemm_batch of() const {
     if (count == 1) return {};
@@ -42,18 +45,21 @@ double gain(const context& where, const asked& q) {
 constexpr double enough = 1.1;  // for the interposer
 
 double cube_edge(const asked& q) {  // of as many multiply-adds
-  return std::cbrt(static_cast<double>(q.m) * static_cast<double>(q.n) * static_cast<double>(q.k) * static_cast<double>(q.count));
+  return std::cbrt(static_cast<double>(q.m) * static_cast<double>(q.n) * static_cast<double>(q.k) *
+                   static_cast<double>(q.count));
 }
 // What was decided of products that were measured.
 struct decisions {
-  int products = 0, taken = 0, slower = 0, faster = 0, missed = 0;  // slower: of those taken; faster: by much, missed: of those
+  // slower: of those taken; faster: by much, missed: of those
+  int products = 0, taken = 0, slower = 0, faster = 0, missed = 0;
   void add(bool takes, double ratio) {
     ++products;
     taken += takes, slower += takes && ratio < 1;
     faster += ratio > 1.3, missed += !takes && ratio > 1.3;
   }
   void print() const {
-    std::printf("%d products: %d taken, %d of them slower; of %d much faster ones %d passed on\n", products, taken, slower, faster, missed);
+    std::printf("%d products: %d taken, %d of them slower; of %d much faster ones %d passed on\n", products,
+                taken, slower, faster, missed);
   }
 };
 
@@ -67,9 +73,11 @@ TEST(gemm_gain, what_is_worth_it_on_an_h200) {
                                                      {1024, 1024, 1024},
                                                      {2048, 2048, 2048, "tt"},
                                                      {7680, 7680, 128, "nn", 1},
-                                                     {5999, 5999, 256, "nn", 1},  // C is added, and its rows begin anywhere
+                                                     // C is added, and its rows begin anywhere
+                                                     {5999, 5999, 256, "nn", 1},
                                                      {2048, 128, 2048, "nn", 0, 32},
-                                                     {8192, 2, 1024},  // whose long operand cuBLAS reads slowly
+                                                     // whose long operand cuBLAS reads slowly
+                                                     {8192, 2, 1024},
                                                      {16384, 4, 1024},
                                                      {512, 512, 512},
                                                      {256, 256, 256},              // 3.6 us; cuBLAS 6.5
@@ -79,8 +87,8 @@ TEST(gemm_gain, what_is_worth_it_on_an_h200) {
                                                      {64, 64, 1'000'000}})
     EXPECT_GT(gain(where, q), enough) << q.m << " x " << q.n << " x " << q.k << " " << q.layout;
   EXPECT_GT(gain(where, {4096, 4096, 4096}), 3.5);
-  for (const asked& q :
-       std::initializer_list<asked>{{1, 4096, 4096, "nt"}, {4096, 1, 4096}, {4, 8192, 1024}, {8, 8192, 1024}, {3, 6640, 3976, "nt"}})
+  for (const asked& q : std::initializer_list<asked>{
+           {1, 4096, 4096, "nt"}, {4096, 1, 4096}, {4, 8192, 1024}, {8, 8192, 1024}, {3, 6640, 3976, "nt"}})
     EXPECT_LE(gain(where, q), enough) << q.m << " x " << q.n << " x " << q.k << " " << q.layout;
   EXPECT_LE(gain(where, {40, 24, 16}), 1);  // of 2 microseconds a half is not worth it
 }
@@ -89,21 +97,23 @@ TEST(gemm_gain, what_is_worth_it_on_an_h200) {
 TEST(gemm_gain, a_transposed_product_is_the_same) {
   const device_limits d = an_h200();
   for (const char* const layout : {"nn", "nt", "tn", "tt"})
-    for (const auto& [m, n, k] :
-         std::initializer_list<std::array<std::int64_t, 3>>{{16, 4096, 4096}, {8, 2048, 1024}, {4096, 8, 1000}, {301, 77, 513}}) {
+    for (const auto& [m, n, k] : std::initializer_list<std::array<std::int64_t, 3>>{
+             {16, 4096, 4096}, {8, 2048, 1024}, {4096, 8, 1000}, {301, 77, 513}}) {
       const gemm_problem p = asked{m, n, k, layout}.what();
       const gemm_problem other{.a = transposed(p.b), .b = transposed(p.a), .c = transposed(p.c)};
       EXPECT_EQ(cublas_seconds(d, p), cublas_seconds(d, other)) << layout;
     }
   // cuBLAS reads the long operand well only if it lies in columns.
-  EXPECT_GT(cublas_seconds(d, asked{8, 4096, 4096, "nt"}.what()), 1.5 * cublas_seconds(d, asked{8, 4096, 4096, "nn"}.what()));
+  EXPECT_GT(cublas_seconds(d, asked{8, 4096, 4096, "nt"}.what()),
+            1.5 * cublas_seconds(d, asked{8, 4096, 4096, "nn"}.what()));
 }
 
 TEST(gemm_gain, where_nothing_was_measured_multiply_adds_stand_for_cublas) {
   device_limits other = an_h200();
   other.name = "NVIDIA H100 PCIe";
   const context where(make_cpu_executor({.limits = other}));
-  for (const asked& q : std::initializer_list<asked>{{4096, 4096, 4096}, {16, 4096, 4096}, {256, 256, 256}, {5999, 5999, 256, "nn", 1}}) {
+  for (const asked& q : std::initializer_list<asked>{
+           {4096, 4096, 4096}, {16, 4096, 4096}, {256, 256, 256}, {5999, 5999, 256, "nn", 1}}) {
     const double ours = explain(where, q.what()).predicted;
     EXPECT_EQ(cublas_seconds(other, q.what()), multiply_adds_seconds(other, q.what()));
     EXPECT_EQ(gain(where, q), multiply_adds_seconds(other, q.what()) / ours);
@@ -111,8 +121,8 @@ TEST(gemm_gain, where_nothing_was_measured_multiply_adds_stand_for_cublas) {
   EXPECT_LT(gain(where, {16, 4096, 4096, "nt"}), enough);  // it flatters cuBLAS
 }
 
-// Of products that were measured in graphs, with (mnk)^(1/3) of 256 or more: hardly any that is taken is slower than cuBLAS, and few are
-// passed on that are much faster.
+// Of products that were measured in graphs, with (mnk)^(1/3) of 256 or more: hardly any that is taken is
+// slower than cuBLAS, and few are passed on that are much faster.
 TEST(gemm_gain, decides_rightly_on_what_was_measured) {
   const context where(make_cpu_executor({.limits = an_h200()}));
   std::set<std::array<std::int64_t, 5>> seen;
@@ -124,13 +134,18 @@ TEST(gemm_gain, decides_rightly_on_what_was_measured) {
     const json all = json::parse(stream);
     if (all.at("machine").at("name") != "NVIDIA H200" || !all.contains("records")) continue;
     for (const json& r : all.at("records")) {
-      if (r.value("kernel", "") != "gemm.fp32" || r.value("protocol", "") != "graph" || r.contains("prepared") || !r.contains("time_us"))
+      if (r.value("kernel", "") != "gemm.fp32" || r.value("protocol", "") != "graph" ||
+          r.contains("prepared") || !r.contains("time_us"))
         continue;
       if (r.value("set", "").starts_with("prepared") || !r["time_us"].contains("cublas_fp32")) continue;
       const json& shape = r["shape"];
-      const asked q{shape["m"], shape["n"], shape["k"], r.value("layout", "nn"), r.value("beta", 0.f), r.value("count", std::int64_t{1})};
+      const asked q{shape["m"],           shape["n"],
+                    shape["k"],           r.value("layout", "nn"),
+                    r.value("beta", 0.f), r.value("count", std::int64_t{1})};
       if (cube_edge(q) < 256) continue;
-      if (!seen.insert({q.m, q.n, q.k, q.count, (q.layout[0] == 't' ? 2 : 0) + (q.layout[1] == 't' ? 1 : 0)}).second) continue;
+      if (!seen.insert({q.m, q.n, q.k, q.count, (q.layout[0] == 't' ? 2 : 0) + (q.layout[1] == 't' ? 1 : 0)})
+               .second)
+        continue;
       const double ours = r["time_us"]["ours"], theirs = r["time_us"]["cublas_fp32"];
       all_of_them.add(gain(where, q) > enough, theirs / ours);
       off += std::abs(std::log(1e6 * cublas_seconds(where.limits(), q.what(), q.of()) / theirs));

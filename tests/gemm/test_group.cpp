@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Groups of products of different shapes: the bits of single calls, members of all kinds, and groups that make no sense.
+// Groups of products of different shapes: the bits of single calls, members of all kinds, and groups that
+// make no sense.
 #include <algorithm>
 #include <antiphase/gemm/policies.hpp>
 #include <antiphase/gemm_group.hpp>
@@ -20,8 +21,11 @@ struct on_the_device {
       for (const auto& [values, how] : {std::pair{&p.a, p.place_a}, {&p.b, p.place_b}, {&p.c, p.place_c}})
         memory.push_back(std::make_unique<matrix>(where, *values, how));
       const std::size_t i = memory.size();
-      problems.push_back(
-          {.a = memory[i - 3]->view(), .b = memory[i - 2]->view(), .c = memory[i - 1]->view(), .alpha = p.alpha, .beta = p.beta});
+      problems.push_back({.a = memory[i - 3]->view(),
+                          .b = memory[i - 2]->view(),
+                          .c = memory[i - 1]->view(),
+                          .alpha = p.alpha,
+                          .beta = p.beta});
     }
   }
   dense result(std::size_t i) const { return memory[3 * i + 2]->read(); }
@@ -31,14 +35,17 @@ struct on_the_device {
   std::vector<gemm_problem> problems;
 };
 
-// Shapes from nothing to several tiles, layouts by turns, alpha and beta, lines of few nonzeros and infinities.
+// Shapes from nothing to several tiles, layouts by turns, alpha and beta, lines of few nonzeros and
+// infinities.
 std::vector<product> various(int count, unsigned seed) {
-  constexpr int sizes[] = {1, 33, 0, 70, 16, 129, 5, 64, 31, 2}, depths[] = {70, 1, 32, 4, 131, 0, 33, 17, 2, 3, 64};
+  constexpr int sizes[] = {1, 33, 0, 70, 16, 129, 5, 64, 31, 2},
+                depths[] = {70, 1, 32, 4, 131, 0, 33, 17, 2, 3, 64};
   std::vector<product> all;
   for (int i = 0; i < count; ++i) {
     const unsigned at = seed + static_cast<unsigned>(i);
     const int m = sizes[at % 10], n = sizes[(at / 2 + 3) % 10], k = depths[at % 11];
-    product p = product_of(reals(m, k, at, 4), reals(k, n, at + 100, 4), at % 3 == 0 ? -1.5f : 1, at % 2 == 0 ? 0 : 0.5f);
+    product p = product_of(reals(m, k, at, 4), reals(k, n, at + 100, 4), at % 3 == 0 ? -1.5f : 1,
+                           at % 2 == 0 ? 0 : 0.5f);
     if (at % 4 == 1 && m > 0 && k > 5)
       for (int l = 0; l < k; ++l) p.a(m / 2, l) = l % (k / 3) == 1 ? p.a(m / 2, l) : 0;
     if (at % 7 == 2 && n > 0 && k > 0) p.b(k / 2, n - 1) = infinity;
@@ -61,8 +68,9 @@ class gemm_groups : public on_device {
   bool runs() const { return features_of(any().limits()).fast_fp64; }
 };
 
-// In the common launch the bits are those of batch_invariant calls, elsewhere those of plain ones. The CPU executor has two
-// multiprocessors, on which calls of their own are predicted to be faster: there the launch is asked for by name.
+// In the common launch the bits are those of batch_invariant calls, elsewhere those of plain ones. The CPU
+// executor has two multiprocessors, on which calls of their own are predicted to be faster: there the launch
+// is asked for by name.
 TEST_P(gemm_groups, the_bits_are_those_of_single_calls) {
   const std::string_view policy = any().kind() == target::cpu ? "stream" : "auto";
   for (const context& where : several())
@@ -77,9 +85,12 @@ TEST_P(gemm_groups, the_bits_are_those_of_single_calls) {
       for (std::size_t i = 0; i < all.size(); ++i) {
         const bool together = ran.kernels[i] == "group";
         EXPECT_FALSE(together && i == all.size() - 1) << "its strides do not fit";
-        const dense right = alone(
-            where, all[i], {.policy = policy, .reproducible = together ? reproducibility::batch_invariant : reproducibility::by_shape});
-        EXPECT_TRUE(same_bits(d.result(i), right)) << "product " << i << " of " << count << ", by " << ran.kernels[i];
+        const dense right =
+            alone(where, all[i],
+                  {.policy = policy,
+                   .reproducible = together ? reproducibility::batch_invariant : reproducibility::by_shape});
+        EXPECT_TRUE(same_bits(d.result(i), right))
+            << "product " << i << " of " << count << ", by " << ran.kernels[i];
       }
       if (runs() && count > 2) {
         EXPECT_GT(ran.together, all.size() / 4);
@@ -93,14 +104,18 @@ TEST_P(gemm_groups, by_name) {
   const context where = any();
   if (!runs()) GTEST_SKIP() << where.limits().name << " has no fast FP64";
   std::vector<product> all;
-  for (const auto& [m, n, k] : {std::array{300, 40, 70}, {7, 260, 33}, {150, 150, 5}, {64, 64, 300}, {1, 1, 1000}})
+  for (const auto& [m, n, k] :
+       {std::array{300, 40, 70}, {7, 260, 33}, {150, 150, 5}, {64, 64, 300}, {1, 1, 1000}})
     all.push_back(product_of(reals(m, k, 7), reals(k, n, 8), 1, 0.5f));
   on_the_device d(where, all);
   gemm_group(where, d.problems, {.policy = "stream"});
   where.runs_on().synchronize(nullptr);
   EXPECT_EQ(explain(where, d.problems, {.policy = "stream"}).together, all.size());
   for (std::size_t i = 0; i < all.size(); ++i)
-    EXPECT_TRUE(same_bits(d.result(i), alone(where, all[i], {.policy = "stream", .reproducible = reproducibility::batch_invariant}))) << i;
+    EXPECT_TRUE(same_bits(
+        d.result(i),
+        alone(where, all[i], {.policy = "stream", .reproducible = reproducibility::batch_invariant})))
+        << i;
 }
 // Whatever else is in the group.
 TEST_P(gemm_groups, invariant) {
@@ -125,13 +140,16 @@ TEST_P(gemm_groups, other_policies_run_one_by_one) {
     where.runs_on().synchronize(nullptr);
     EXPECT_EQ(explain(where, d.problems, how).together, 0u);
     for (std::size_t i = 0; i < all.size(); ++i)
-      EXPECT_TRUE(same_bits(d.result(i), alone(where, all[i], {.accuracy = how.accuracy, .policy = how.policy}))) << i;
+      EXPECT_TRUE(
+          same_bits(d.result(i), alone(where, all[i], {.accuracy = how.accuracy, .policy = how.policy})))
+          << i;
   }
 }
 TEST_P(gemm_groups, nothing_at_all) {
   EXPECT_EQ(gemm_group(any(), {}, {}).switches, 0u);
   EXPECT_EQ(gemm_group_workspace(any(), {}, {}), 0u);
-  const gemm_problem empty{.a = {nullptr, 0, 5, 5, 1}, .b = {nullptr, 5, 7, 7, 1}, .c = {nullptr, 0, 7, 7, 1}};
+  const gemm_problem empty{
+      .a = {nullptr, 0, 5, 5, 1}, .b = {nullptr, 5, 7, 7, 1}, .c = {nullptr, 0, 7, 7, 1}};
   const std::vector<gemm_problem> three(3, empty);
   EXPECT_EQ(gemm_group(any(), three, {}).switches, 0u);
 }
@@ -163,9 +181,11 @@ TEST_P(gemm_groups, what_makes_no_sense_is_refused) {
   device_array<float> memory(where, std::vector<float>(6000, 1.f));
   float* const x = memory.data();
   const auto at = [&](std::int64_t a, std::int64_t b, std::int64_t c) {
-    return gemm_problem{.a = {x + a, 8, 5, 5, 1}, .b = {x + b, 5, 6, 6, 1}, .c = {x + c, 8, 6, 6, 1}, .beta = 1};
+    return gemm_problem{
+        .a = {x + a, 8, 5, 5, 1}, .b = {x + b, 5, 6, 6, 1}, .c = {x + c, 8, 6, 6, 1}, .beta = 1};
   };
-  const auto said = [&](const std::vector<gemm_problem>& all, const gemm_group_options& how = {}) -> std::string {
+  const auto said = [&](const std::vector<gemm_problem>& all,
+                        const gemm_group_options& how = {}) -> std::string {
     try {
       gemm_group(where, all, how);
     } catch (const error& e) {
@@ -174,13 +194,16 @@ TEST_P(gemm_groups, what_makes_no_sense_is_refused) {
     return "";
   };
   EXPECT_EQ(said({at(0, 100, 200), at(0, 100, 248), at(32, 100, 296)}), "");  // operands may be the same
-  EXPECT_THAT(said({at(0, 100, 200), at(0, 100, 300), at(0, 100, 247)}),
-              testing::AllOf(HasSubstr("C of product 0"), HasSubstr("C of product 2"), HasSubstr("must lie apart")));
+  EXPECT_THAT(
+      said({at(0, 100, 200), at(0, 100, 300), at(0, 100, 247)}),
+      testing::AllOf(HasSubstr("C of product 0"), HasSubstr("C of product 2"), HasSubstr("must lie apart")));
   EXPECT_THAT(said({at(0, 100, 200), at(0, 100, 200)}), HasSubstr("has the same address as"));
-  EXPECT_THAT(said({at(0, 100, 200), at(0, 230, 300)}), testing::AllOf(HasSubstr("C of product 0"), HasSubstr("overlaps B of product 1")));
+  EXPECT_THAT(said({at(0, 100, 200), at(0, 230, 300)}),
+              testing::AllOf(HasSubstr("C of product 0"), HasSubstr("overlaps B of product 1")));
   EXPECT_THAT(said({at(240, 100, 300), at(0, 100, 200)}),
               testing::AllOf(HasSubstr("C of product 1"), HasSubstr("overlaps A of product 0")));
-  EXPECT_THAT(said({at(0, 100, 200), at(0, 190, 300)}), testing::AllOf(HasSubstr("C of product 0"), HasSubstr("overlaps B of product 1")));
+  EXPECT_THAT(said({at(0, 100, 200), at(0, 190, 300)}),
+              testing::AllOf(HasSubstr("C of product 0"), HasSubstr("overlaps B of product 1")));
   gemm_problem wrong = at(0, 100, 200);
   wrong.a.columns = 6;
   EXPECT_THAT(said({at(0, 100, 300), wrong}), HasSubstr("product 1: A has 6 columns, B has 5 rows"));
@@ -198,8 +221,10 @@ TEST_P(gemm_groups, what_makes_no_sense_is_refused) {
   if (runs()) {
     std::vector<gemm_problem> many;
     for (std::int64_t i = 0; i < 70; ++i) many.push_back(at(0, 100, 2000 + 48 * i));
-    float* const inside = reinterpret_cast<float*>((reinterpret_cast<std::uintptr_t>(x + 2000) + 255) / 256 * 256);
-    EXPECT_THAT(said(many, {.workspace = {reinterpret_cast<std::byte*>(inside), 2 * bytes}}), HasSubstr(": the workspace"));
+    float* const inside =
+        reinterpret_cast<float*>((reinterpret_cast<std::uintptr_t>(x + 2000) + 255) / 256 * 256);
+    EXPECT_THAT(said(many, {.workspace = {reinterpret_cast<std::byte*>(inside), 2 * bytes}}),
+                HasSubstr(": the workspace"));
   }
 }
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The laws' numbers: files are read whole or refused, each card has its own, and predictions grow with what there is to do.
+// The laws' numbers: files are read whole or refused, each card has its own, and predictions grow with what
+// there is to do.
 #include "src/gemm/laws.hpp"
 
 #include <gmock/gmock.h>
@@ -63,7 +64,8 @@ TEST(gemm_laws, a_file_is_read_whole_or_refused) {
     }
   };
   EXPECT_EQ(said(right), "nothing");
-  EXPECT_THAT(said(3), HasSubstr("laws 'a.json': expected a JSON object with 'device', 'multiprocessors' and 'laws'"));
+  EXPECT_THAT(said(3),
+              HasSubstr("laws 'a.json': expected a JSON object with 'device', 'multiprocessors' and 'laws'"));
   nlohmann::json wrong = right;
   wrong["laws"]["stream"]["ring"].erase("cluster");
   EXPECT_THAT(said(wrong), HasSubstr("'stream.ring.cluster' is missing"));
@@ -77,8 +79,8 @@ TEST(gemm_laws, a_file_is_read_whole_or_refused) {
   EXPECT_THAT(said(wrong), HasSubstr("'short.' has 3 members: expected the 2 that the laws know"));
 }
 
-// Twice as much of M, N or K, all whole tiles, never takes less, but for what a fit may leave: on each card, by each policy, for what it
-// may be chosen for, and by auto. A vector has kernels and a law of its own.
+// Twice as much of M, N or K, all whole tiles, never takes less, but for what a fit may leave: on each card,
+// by each policy, for what it may be chosen for, and by auto. A vector has kernels and a law of its own.
 TEST(gemm_laws, predictions_grow_with_the_product) {
   int compared = 0;
   for (const char* const card : {"NVIDIA H200", "NVIDIA H100 80GB HBM3"}) {
@@ -87,7 +89,9 @@ TEST(gemm_laws, predictions_grow_with_the_product) {
     const context where(make_cpu_executor({.limits = device}));
     const auto takes = [&](std::string_view policy, std::int64_t m, std::int64_t n, std::int64_t k) {
       const auto at = [](std::uintptr_t place) { return reinterpret_cast<float*>(place << 44); };
-      const gemm_problem p{.a = row_major<const float>(at(1), m, k), .b = row_major<const float>(at(2), k, n), .c = row_major(at(3), m, n)};
+      const gemm_problem p{.a = row_major<const float>(at(1), m, k),
+                           .b = row_major<const float>(at(2), k, n),
+                           .c = row_major(at(3), m, n)};
       try {
         return explain(where, p, {.policy = policy}).predicted;
       } catch (const not_supported&) {
@@ -102,14 +106,15 @@ TEST(gemm_laws, predictions_grow_with_the_product) {
         for (const std::int64_t n : {1, 16, 128, 1024, 8192})
           for (const std::int64_t k : {2, 16, 64, 256, 2048}) {
             const double here = takes(policy, m, n, k);
-            for (const auto& [more_m, more_n, more_k] : {std::array<std::int64_t, 3>{2 * m, n, k}, {m, 2 * n, k}, {m, n, 2 * k}}) {
+            for (const auto& [more_m, more_n, more_k] :
+                 {std::array<std::int64_t, 3>{2 * m, n, k}, {m, 2 * n, k}, {m, n, 2 * k}}) {
               const double there = takes(policy, more_m, more_n, more_k);
               const bool few_k = k <= 4 && (policy == "narrow" || policy.starts_with("split"));
               const bool vector = (m == 1 && more_m > 1) || (n == 1 && more_n > 1);
               if (here < 0 || there < 0 || few_k || vector) continue;
               ++compared;
-              EXPECT_GE(there, 0.92 * here) << policy << " on " << card << ": " << more_m << " x " << more_n << " x " << more_k << " after "
-                                            << m << " x " << n << " x " << k;
+              EXPECT_GE(there, 0.92 * here) << policy << " on " << card << ": " << more_m << " x " << more_n
+                                            << " x " << more_k << " after " << m << " x " << n << " x " << k;
             }
           }
   }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Operands as they lie in users' memory: either order, padded, strided, broadcast, transposed, backwards, aligned to 4 bytes only.
+// Operands as they lie in users' memory: either order, padded, strided, broadcast, transposed, backwards,
+// aligned to 4 bytes only.
 #include <algorithm>
 
 #include "tests/gemm/support.hpp"
@@ -33,7 +34,8 @@ template <class Place> void in_all_orders(const std::vector<context>& contexts, 
       p.place_a = place(by(0), p.a);
       p.place_b = place(by(1), p.b);
       p.place_c = place(by(2), p.c);
-      EXPECT_TRUE(same(computed(contexts[static_cast<std::size_t>(order) % contexts.size()], s.name, p), right));
+      EXPECT_TRUE(
+          same(computed(contexts[static_cast<std::size_t>(order) % contexts.size()], s.name, p), right));
     }
   });
 }
@@ -60,7 +62,8 @@ TEST_P(gemm_layouts, operands_aligned_to_4_bytes_only) {
     for (const major by : {major::row, major::column})
       for (int operand = 0; operand < 3; ++operand)
         for (int offset = 1; offset <= 3; ++offset) {
-          SCOPED_TRACE(testing::Message() << "operand " << operand << " by " << text(by) << ", " << offset << " floats off");
+          SCOPED_TRACE(testing::Message()
+                       << "operand " << operand << " by " << text(by) << ", " << offset << " floats off");
           placing* const places[] = {&p.place_a, &p.place_b, &p.place_c};
           p.place_a = placed_in_packets(by, p.a);
           p.place_b = placed_in_packets(by, p.b);
@@ -112,7 +115,8 @@ TEST_P(gemm_layouts, operands_read_backwards) {
   each_step([&](const gemms::step& s) {
     product p = edged(s.how);
     const auto right = expected(p);
-    const placing packets_a = placed_in_packets(major::row, p.a), packets_b = placed_in_packets(major::row, p.b);
+    const placing packets_a = placed_in_packets(major::row, p.a),
+                  packets_b = placed_in_packets(major::row, p.b);
     p.place_a = {-packets_a.row_stride, 1};
     EXPECT_TRUE(same(computed(where, s.name, p), right)) << "rows of A from the last to the first";
     p.place_a = {packets_a.row_stride, -1};
@@ -130,8 +134,9 @@ TEST_P(gemm_layouts, outputs_written_backwards) {
     const auto right = expected(p);
     const placing rows = placed_in_packets(major::row, p.c), columns = placed_in_packets(major::column, p.c);
     for (const placing how :
-         {placing{-rows.row_stride, 1}, placing{rows.row_stride, -1}, placing{-rows.row_stride, -1}, placing{-rows.row_stride - 1, 1},
-          placing{1, -columns.column_stride}, placing{-1, columns.column_stride}, placing{-2 * rows.row_stride, -2}}) {
+         {placing{-rows.row_stride, 1}, placing{rows.row_stride, -1}, placing{-rows.row_stride, -1},
+          placing{-rows.row_stride - 1, 1}, placing{1, -columns.column_stride},
+          placing{-1, columns.column_stride}, placing{-2 * rows.row_stride, -2}}) {
       p.place_c = how;
       EXPECT_TRUE(same(computed(where, policy, p), right)) << how.row_stride << " and " << how.column_stride;
     }
@@ -145,7 +150,12 @@ TEST_P(gemm_layouts, transposed_views) {
   each_step([&](const gemms::step& s) {
     const product p = edged(s.how, 1, 0);
     matrix a(where, p.a, p.place_a), b(where, p.b, p.place_b), c(where, p.c, p.place_c);
-    gemm(where, {.a = transposed(b.view()), .b = transposed(a.view()), .c = transposed(c.view()), .alpha = p.alpha, .beta = p.beta},
+    gemm(where,
+         {.a = transposed(b.view()),
+          .b = transposed(a.view()),
+          .c = transposed(c.view()),
+          .alpha = p.alpha,
+          .beta = p.beta},
          {.policy = s.name});
     where.runs_on().synchronize(nullptr);
     EXPECT_TRUE(same(c.read(), expected(p)));
@@ -173,10 +183,12 @@ TEST_P(gemm_layouts, slices_of_larger_matrices) {
     const dense large = random_reals(p.c.rows + 6, p.c.columns + 9, 8);
     product inside = p;
     inside.c = made(p.c.rows, p.c.columns, [&](auto i, auto j) { return large(i + 2, j + 5); });
-    matrix a(where, p.a, p.place_a), b(where, p.b, p.place_b), c(where, large, placed_in_packets(major::row, large));
+    matrix a(where, p.a, p.place_a), b(where, p.b, p.place_b),
+        c(where, large, placed_in_packets(major::row, large));
     matrix_view<float> slice = c.view();
     slice = {&slice.data[2 * slice.row_stride + 5], p.c.rows, p.c.columns, slice.row_stride, 1};
-    gemm(where, {.a = a.view(), .b = b.view(), .c = slice, .alpha = p.alpha, .beta = p.beta}, {.policy = s.name});
+    gemm(where, {.a = a.view(), .b = b.view(), .c = slice, .alpha = p.alpha, .beta = p.beta},
+         {.policy = s.name});
     where.runs_on().synchronize(nullptr);
     const auto around = [&](const dense& block) {
       return made(large.rows, large.columns, [&](auto i, auto j) {

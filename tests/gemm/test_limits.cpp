@@ -18,7 +18,8 @@ std::size_t bytes_of(const gemms::operand_policy& o, int outer, int k) {
 }
 std::size_t bytes_of(std::string_view step, const gemms::policy& how) {
   if (step == "naive") return 0;
-  return static_cast<std::size_t>(how.stages) * (bytes_of(how.a, how.tile.m, how.tile_k) + bytes_of(how.b, how.tile.n, how.tile_k));
+  return static_cast<std::size_t>(how.stages) *
+         (bytes_of(how.a, how.tile.m, how.tile_k) + bytes_of(how.b, how.tile.n, how.tile_k));
 }
 // What blocks of real devices may have, and two smaller ones.
 constexpr std::size_t limits_in_kib[] = {4, 16, 48, 64, 99, 163, 227};
@@ -52,12 +53,15 @@ class gemm_limits : public on_device {
     return context(make_cpu_executor({.limits = limits}));
   }
   // A GPU may have less than is asked for: what then counts is its own.
-  static std::size_t allowed(const context& where) { return std::max(where.limits().shared_opt_in, where.limits().shared_per_block); }
+  static std::size_t allowed(const context& where) {
+    return std::max(where.limits().shared_opt_in, where.limits().shared_per_block);
+  }
 
   template <class Run> void each_limit(Run run) const {
     for (const std::size_t kib : limits_in_kib)
       for (const operands lie : {operands::by_rows, operands::along_tiles}) {
-        SCOPED_TRACE(testing::Message() << kib << " KiB, operands " << (lie == operands::by_rows ? "by rows" : "along their tiles"));
+        SCOPED_TRACE(testing::Message() << kib << " KiB, operands "
+                                        << (lie == operands::by_rows ? "by rows" : "along their tiles"));
         run(with_shared(kib * 1024), lie);
       }
   }
@@ -71,7 +75,8 @@ TEST_P(gemm_limits, steps_that_fit_are_right_and_others_refused_with_the_numbers
     const char* last = nullptr;
     for (const gemms::step& s : gemms::steps) {
       SCOPED_TRACE(s.name);
-      const std::size_t bytes = bytes_of(s.name, gemms::prepare(where.kind(), s, placed_here.request).what.how);
+      const std::size_t bytes =
+          bytes_of(s.name, gemms::prepare(where.kind(), s, placed_here.request).what.how);
       if (bytes <= allowed(where)) {
         last = s.name;
         EXPECT_TRUE(same(computed(where, s.name, p), right));
@@ -81,11 +86,13 @@ TEST_P(gemm_limits, steps_that_fit_are_right_and_others_refused_with_the_numbers
         computed(where, s.name, p);
         ADD_FAILURE() << "not refused";
       } catch (const not_supported& e) {
-        EXPECT_THAT(e.what(), AllOf(HasSubstr(s.name), HasSubstr(std::to_string(bytes)), HasSubstr(std::to_string(allowed(where))),
-                                    HasSubstr(where.limits().name), HasSubstr("shared memory")));
+        EXPECT_THAT(e.what(), AllOf(HasSubstr(s.name), HasSubstr(std::to_string(bytes)),
+                                    HasSubstr(std::to_string(allowed(where))), HasSubstr(where.limits().name),
+                                    HasSubstr("shared memory")));
       }
     }
-    EXPECT_STREQ(gemms::select_step(where.runs_on(), placed_here.request).name, last) << "auto takes the last step that fits";
+    EXPECT_STREQ(gemms::select_step(where.runs_on(), placed_here.request).name, last)
+        << "auto takes the last step that fits";
     EXPECT_TRUE(same(computed(where, "auto", p), right));
   });
 }
@@ -95,14 +102,17 @@ TEST(gemm_limits_choice, at_sizes_of_real_devices) {
     limits.shared_opt_in = kib * 1024;
     limits.shared_per_block = std::min(limits.shared_per_block, limits.shared_opt_in);
     const context where(make_cpu_executor({.limits = limits}));
-    return std::string(gemms::select_step(where.runs_on(), placed_product(where, small_product(operands::by_rows)).request).name);
+    return std::string(
+        gemms::select_step(where.runs_on(), placed_product(where, small_product(operands::by_rows)).request)
+            .name);
   };
   EXPECT_EQ(chosen(4), "naive");
   EXPECT_EQ(chosen(8), "tiled");
   EXPECT_EQ(chosen(16), "async-2");
   EXPECT_EQ(chosen(24), "async-3");
   EXPECT_EQ(chosen(64), "warp-tile");
-  for (const std::size_t kib : {99, 163, 227}) EXPECT_EQ(chosen(kib), std::rbegin(gemms::steps)->name) << kib << " KiB";
+  for (const std::size_t kib : {99, 163, 227})
+    EXPECT_EQ(chosen(kib), std::rbegin(gemms::steps)->name) << kib << " KiB";
 }
 TEST(gemm_limits_choice, a_device_without_enough_threads_gets_smaller_blocks) {
   device_limits limits = simulated_device();

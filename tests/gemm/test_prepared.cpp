@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Operands that are split once: the same bits as without, by every policy; what they save; and requests that make no sense.
+// Operands that are split once: the same bits as without, by every policy; what they save; and requests that
+// make no sense.
 #include <antiphase/gemm/policies.hpp>
 #include <antiphase/prepared.hpp>
 #include <cstring>
@@ -29,7 +30,8 @@ class listening : public forwarding_executor {
 
 // Outputs without a certificate here and there, lines of few nonzeros, infinities.
 product product_of_all_kinds(std::int64_t m, std::int64_t n, std::int64_t k, unsigned seed = 1) {
-  product p = product_of(reals(m, k, seed, 5), reals(k, n, seed + 1, 5), seed % 2 ? 1 : -1.5f, seed % 3 == 0 ? 0.5f : 0);
+  product p = product_of(reals(m, k, seed, 5), reals(k, n, seed + 1, 5), seed % 2 ? 1 : -1.5f,
+                         seed % 3 == 0 ? 0.5f : 0);
   for (std::int64_t i = 0; i < m; i += 7)
     for (std::int64_t l = 0; l < k; ++l) p.a(i, l) = std::ldexp(p.a(i, l), -static_cast<int>(l % 50));
   for (std::int64_t j = 0; j < n; j += 9)
@@ -50,7 +52,8 @@ constexpr which either[] = {{false, true}, {true, false}, {true, true}};
 class gemm_prepared : public on_device {
  protected:
   // With the operands that are named prepared; and the problem without that.
-  static dense computed_prepared(const context& where, std::string_view policy, const product& p, which side, bool own_workspace = false) {
+  static dense computed_prepared(const context& where, std::string_view policy, const product& p, which side,
+                                 bool own_workspace = false) {
     matrix a(where, p.a, p.place_a), b(where, p.b, p.place_b), c(where, p.c, p.place_c);
     const gemm_problem what{.a = a.view(), .b = b.view(), .c = c.view(), .alpha = p.alpha, .beta = p.beta};
     std::optional<prepared_operand> of_a, of_b;
@@ -71,23 +74,27 @@ class gemm_prepared : public on_device {
   }
   static dense computed_plainly(const context& where, std::string_view policy, const product& p) {
     matrix a(where, p.a, p.place_a), b(where, p.b, p.place_b), c(where, p.c, p.place_c);
-    gemm(where, {.a = a.view(), .b = b.view(), .c = c.view(), .alpha = p.alpha, .beta = p.beta}, {.policy = policy});
+    gemm(where, {.a = a.view(), .b = b.view(), .c = c.view(), .alpha = p.alpha, .beta = p.beta},
+         {.policy = policy});
     where.runs_on().synchronize(nullptr);
     return c.read();
   }
-  bool runs(std::string_view policy) const { return !lacks(any().limits(), gemms::find_policy(policy)->needs).has_value(); }
+  bool runs(std::string_view policy) const {
+    return !lacks(any().limits(), gemms::find_policy(policy)->needs).has_value();
+  }
 };
 
 TEST_P(gemm_prepared, the_bits_are_those_of_the_same_policy_without) {
   const context where = any();
   for (const char* const policy : {"split", "split-mma"}) {
     if (!runs(policy)) continue;
-    in_all_layouts({{37, 131, 65}, {131, 37, 130}, {1, 5, 17}, {150, 140, 33}}, product_of_all_kinds, [&](const product& p) {
-      const dense right = computed_plainly(where, policy, p);
-      for (const which side : either)
-        EXPECT_TRUE(same_bits(computed_prepared(where, policy, p, side, true), right))
-            << policy << (side.a ? ", A" : "") << (side.b ? ", B" : "");
-    });
+    in_all_layouts({{37, 131, 65}, {131, 37, 130}, {1, 5, 17}, {150, 140, 33}}, product_of_all_kinds,
+                   [&](const product& p) {
+                     const dense right = computed_plainly(where, policy, p);
+                     for (const which side : either)
+                       EXPECT_TRUE(same_bits(computed_prepared(where, policy, p, side, true), right))
+                           << policy << (side.a ? ", A" : "") << (side.b ? ", B" : "");
+                   });
   }
 }
 // K in pieces: each has parts of its own.
@@ -101,19 +108,26 @@ TEST_P(gemm_prepared, of_long_k) {
     AP_EXPECT_KEPT(is, p);
     return;
   }
-  for (const which side : either) EXPECT_TRUE(same_bits(computed_prepared(where, "split", p, side), computed_plainly(where, "split", p)));
+  for (const which side : either)
+    EXPECT_TRUE(same_bits(computed_prepared(where, "split", p, side), computed_plainly(where, "split", p)));
 }
 TEST_P(gemm_prepared, general_strides) {
   const context where = any();
   if (!runs("split")) GTEST_SKIP() << where.limits().name << " has no wgmma";
   const product p = product_of_general_strides(90);
-  for (const which side : either) EXPECT_TRUE(same_bits(computed_prepared(where, "split", p, side), computed_plainly(where, "split", p)));
+  for (const which side : either)
+    EXPECT_TRUE(same_bits(computed_prepared(where, "split", p, side), computed_plainly(where, "split", p)));
 }
 // Policies that take no parts read the operand.
 TEST_P(gemm_prepared, any_policy_takes_it) {
   const context where = any();
-  for (const auto& [policy, k] :
-       {std::pair{"auto", 100}, {"stream", 100}, {"dots", 100}, {"narrow", 100}, {"short", 4}, {"strict", 100}, {"naive", 100}}) {
+  for (const auto& [policy, k] : {std::pair{"auto", 100},
+                                  {"stream", 100},
+                                  {"dots", 100},
+                                  {"narrow", 100},
+                                  {"short", 4},
+                                  {"strict", 100},
+                                  {"naive", 100}}) {
     product p = product_of(reals(8, k, 1), reals(k, 44, 2), 1, 0.5f);
     p.place_a = placed_in_packets(major::row, p.a), p.place_b = placed_in_packets(major::row, p.b);
     if (policy != std::string_view("auto") && !runs(policy)) continue;
@@ -127,12 +141,14 @@ TEST_P(gemm_prepared, any_policy_takes_it) {
     }
   }
 }
-// As in ordinary calls, it is the lines that count: weights W serve X W and (X W)^T, and one operand may serve both sides.
+// As in ordinary calls, it is the lines that count: weights W serve X W and (X W)^T, and one operand may
+// serve both sides.
 TEST_P(gemm_prepared, the_same_lines_on_the_other_side) {
   const context where = any();
   if (!runs("split")) GTEST_SKIP() << where.limits().name << " has no wgmma";
   const product p = product_of(reals(45, 70, 1), reals(70, 139, 2));
-  matrix x(where, p.a, placed(major::row, p.a, 1)), w(where, p.b, placed(major::row, p.b, 3)), c(where, p.c, p.place_c);
+  matrix x(where, p.a, placed(major::row, p.a, 1)), w(where, p.b, placed(major::row, p.b, 3)),
+      c(where, p.c, p.place_c);
   const prepared_operand weights = prepare(where, b, w.view());
   gemm_options how{.policy = "split"};
   how.prepared_a = &weights;
@@ -155,15 +171,18 @@ TEST_P(gemm_prepared, the_same_lines_on_the_other_side) {
     EXPECT_EQ(on->heard.size(), 1u) << testing::PrintToString(on->heard);
   }
 }
-// How many launches, and how much workspace: the split pass has only the other operand's lines, or is left out.
+// How many launches, and how much workspace: the split pass has only the other operand's lines, or is left
+// out.
 TEST_P(gemm_prepared, what_it_saves) {
   if (is_cuda()) GTEST_SKIP() << "launches are counted on the CPU executor";
   const auto on = std::make_shared<listening>(make_cpu_executor());
   const context where(on);
   const product p = product_of(reals(131, 70, 1), reals(70, 45, 2));
-  matrix a(where, p.a, placed_in_packets(major::row, p.a)), b(where, p.b, p.place_b), c(where, p.c, p.place_c);
+  matrix a(where, p.a, placed_in_packets(major::row, p.a)), b(where, p.b, p.place_b),
+      c(where, p.c, p.place_c);
   const gemm_problem what{.a = a.view(), .b = b.view(), .c = c.view()};
-  const prepared_operand of_a = prepare(where, gemm_operand::a, what.a), of_b = prepare(where, gemm_operand::b, what.b);
+  const prepared_operand of_a = prepare(where, gemm_operand::a, what.a),
+                         of_b = prepare(where, gemm_operand::b, what.b);
   ASSERT_EQ(on->heard.size(), 2u);
   const auto told = [&](const char* policy, const prepared_operand* x, const prepared_operand* y) {
     gemm_options how{.policy = policy};
@@ -176,7 +195,8 @@ TEST_P(gemm_prepared, what_it_saves) {
   const auto [with_a, after_a] = told("split", &of_a, nullptr);
   const auto [with_b, after_b] = told("split", nullptr, &of_b);
   const auto [with_both, after_both] = told("split", &of_a, &of_b);
-  EXPECT_EQ((std::vector<std::size_t>{launches, with_a, with_b, with_both}), (std::vector<std::size_t>{2, 2, 2, 1}));
+  EXPECT_EQ((std::vector<std::size_t>{launches, with_a, with_b, with_both}),
+            (std::vector<std::size_t>{2, 2, 2, 1}));
   EXPECT_EQ(plain.workspace - after_a.workspace, of_a.memory().size());
   EXPECT_EQ(plain.workspace - after_b.workspace, of_b.memory().size());
   EXPECT_EQ(plain.workspace - after_both.workspace, of_a.memory().size() + of_b.memory().size());
@@ -187,7 +207,8 @@ TEST_P(gemm_prepared, what_it_saves) {
   EXPECT_THAT(after_both.why, testing::Contains("A and B are prepared, so the split pass leaves them out"));
   const auto [streamed, after_stream] = told("stream", &of_a, &of_b);
   EXPECT_EQ(streamed, 1u);
-  EXPECT_THAT(after_stream.why, testing::Contains("policy stream has no use for what was prepared: it reads the operand"));
+  EXPECT_THAT(after_stream.why,
+              testing::Contains("policy stream has no use for what was prepared: it reads the operand"));
 }
 TEST_P(gemm_prepared, memory_of_the_caller) {
   const context where = any();
@@ -248,7 +269,9 @@ TEST_P(gemm_prepared, batches_with_one_operand_for_all) {
   const prepared_operand ready = prepare(where, b, weights.view());
   gemm_problem what{.a = x.view(), .b = weights.view(), .c = c.view()};
   what.a.rows = what.c.rows = m;
-  gemm_options how{.policy = "split", .batch = {count, m * what.a.row_stride, 0, m * what.c.row_stride}, .epilogue = {.scale = 2}};
+  gemm_options how{.policy = "split",
+                   .batch = {count, m * what.a.row_stride, 0, m * what.c.row_stride},
+                   .epilogue = {.scale = 2}};
   how.prepared_b = &ready;
   gemm(where, what, how);
   where.runs_on().synchronize(nullptr);
@@ -268,7 +291,8 @@ TEST_P(gemm_prepared, with_nothing_to_multiply) {
   gemm_options how;
   how.prepared_a = &of_empty, how.prepared_b = &of_none;
   gemm(where, {.a = empty, .b = none, .c = c.view(), .beta = 2}, how);
-  const matrix_view<const float> x = row_major(std::as_const(memory).data(), 9, 8), y = row_major(std::as_const(memory).data() + 72, 8, 15);
+  const matrix_view<const float> x = row_major(std::as_const(memory).data(), 9, 8),
+                                 y = row_major(std::as_const(memory).data() + 72, 8, 15);
   const prepared_operand of_x = prepare(where, a, x), of_y = prepare(where, b, y);
   how.prepared_a = &of_x, how.prepared_b = &of_y;
   gemm(where, {.a = x, .b = y, .c = c.view(), .alpha = 0, .beta = 2}, how);
@@ -280,7 +304,8 @@ TEST_P(gemm_prepared, what_makes_no_sense_is_refused) {
   const context where = any();
   device_array<float> memory(where, std::vector<float>(60000, 1.f));
   float* const at = memory.data();
-  const matrix_view<const float> x = row_major<const float>(at, 8, 8), w = row_major<const float>(at + 100, 8, 8);
+  const matrix_view<const float> x = row_major<const float>(at, 8, 8),
+                                 w = row_major<const float>(at + 100, 8, 8);
   const matrix_view<float> out = row_major(at + 200, 8, 8);
   const auto said = [&](auto call) -> std::string {
     try {
@@ -290,48 +315,63 @@ TEST_P(gemm_prepared, what_makes_no_sense_is_refused) {
     }
     return "";
   };
-  const auto of_gemm = [&](const gemm_problem& p, const prepared_operand* of_a, const prepared_operand* of_b, gemm_options how = {}) {
+  const auto of_gemm = [&](const gemm_problem& p, const prepared_operand* of_a, const prepared_operand* of_b,
+                           gemm_options how = {}) {
     how.prepared_a = of_a, how.prepared_b = of_b;
     return said([&] { gemm(where, p, how); });
   };
   const prepared_operand ready = prepare(where, b, w);
   EXPECT_EQ(of_gemm({.a = x, .b = w, .c = out}, nullptr, &ready), "");
-  EXPECT_EQ(of_gemm({.a = x, .b = w, .c = out}, &ready, nullptr).substr(0, 33), "the prepared A is 8 x 8 with stri");
-  EXPECT_THAT(of_gemm({.a = w, .b = x, .c = out}, &ready, nullptr), HasSubstr("A was prepared as B, and is used as A"));
-  const matrix_view<const float> longer = row_major<const float>(at + 100, 9, 8), wide = row_major<const float>(at, 8, 9);
+  EXPECT_EQ(of_gemm({.a = x, .b = w, .c = out}, &ready, nullptr).substr(0, 33),
+            "the prepared A is 8 x 8 with stri");
+  EXPECT_THAT(of_gemm({.a = w, .b = x, .c = out}, &ready, nullptr),
+              HasSubstr("A was prepared as B, and is used as A"));
+  const matrix_view<const float> longer = row_major<const float>(at + 100, 9, 8),
+                                 wide = row_major<const float>(at, 8, 9);
   EXPECT_THAT(of_gemm({.a = wide, .b = longer, .c = out}, nullptr, &ready),
               HasSubstr("the prepared B was made of B for K = 8, the problem has K = 9: they must agree"));
-  const matrix_view<const float> shifted = row_major<const float>(at + 101, 8, 8), apart = row_major<const float>(at + 100, 8, 8, 9);
+  const matrix_view<const float> shifted = row_major<const float>(at + 101, 8, 8),
+                                 apart = row_major<const float>(at + 100, 8, 8, 9);
   for (const auto& other : {shifted, apart, matrix_view<const float>(transposed(w))})
     EXPECT_THAT(of_gemm({.a = x, .b = other, .c = out}, nullptr, &ready),
-                testing::AllOf(HasSubstr("the prepared B is 8 x 8 with strides 8 and 1 at 0x"), HasSubstr("expected the same view")));
+                testing::AllOf(HasSubstr("the prepared B is 8 x 8 with strides 8 and 1 at 0x"),
+                               HasSubstr("expected the same view")));
   matrix_view<const float> few = w;
   few.columns = 7;
-  EXPECT_THAT(of_gemm({.a = x, .b = few, .c = {out.data, 8, 7, 8, 1}}, nullptr, &ready), HasSubstr("the problem's is 8 x 7"));
+  EXPECT_THAT(of_gemm({.a = x, .b = few, .c = {out.data, 8, 7, 8, 1}}, nullptr, &ready),
+              HasSubstr("the problem's is 8 x 7"));
   prepared_operand gone = ready;
   const prepared_operand taken = std::move(gone);
   EXPECT_TRUE(taken);
-  EXPECT_THAT(of_gemm({.a = x, .b = w, .c = out}, nullptr, &gone), HasSubstr("the prepared B holds nothing, it was moved from"));  // NOLINT
+  EXPECT_THAT(of_gemm({.a = x, .b = w, .c = out}, nullptr, &gone),
+              HasSubstr("the prepared B holds nothing, it was moved from"));  // NOLINT
   EXPECT_THAT(of_gemm({.a = x, .b = w, .c = out}, nullptr, &ready, {.batch = {2, 0, 8, 64}}),
               HasSubstr("B is prepared, and each member of the batch has its own B"));
-  EXPECT_THAT(said([&] { prepare(where, static_cast<gemm_operand>(5), w); }), HasSubstr("the operand to prepare is 5"));
+  EXPECT_THAT(said([&] { prepare(where, static_cast<gemm_operand>(5), w); }),
+              HasSubstr("the operand to prepare is 5"));
   EXPECT_THAT(said([&] { prepare(where, b, {nullptr, 8, 8, 8, 1}); }), HasSubstr("B is a null pointer"));
   EXPECT_THAT(said([&] { prepare(where, a, {at, -8, 8, 8, 1}); }), HasSubstr("A is -8 x 8"));
 
   // Memory.
   const std::size_t bytes = prepared_size(where, b, w);
   if (bytes == 0) GTEST_SKIP() << where.limits().name << " takes no parts";
-  const auto bytes_at = [&](std::int64_t floats, std::size_t size) { return std::span(reinterpret_cast<std::byte*>(at + floats), size); };
-  const auto in = [&](std::span<std::byte> given) { return said([&] { prepare(where, b, w, {.memory = given}); }); };
-  EXPECT_THAT(in(bytes_at(1024, bytes - 1)),
-              HasSubstr("the memory to prepare B in has " + std::to_string(bytes - 1) + " bytes: 8 x 8 takes"));
+  const auto bytes_at = [&](std::int64_t floats, std::size_t size) {
+    return std::span(reinterpret_cast<std::byte*>(at + floats), size);
+  };
+  const auto in = [&](std::span<std::byte> given) {
+    return said([&] { prepare(where, b, w, {.memory = given}); });
+  };
+  EXPECT_THAT(in(bytes_at(1024, bytes - 1)), HasSubstr("the memory to prepare B in has " +
+                                                       std::to_string(bytes - 1) + " bytes: 8 x 8 takes"));
   EXPECT_THAT(in(bytes_at(1025, bytes)), HasSubstr("expected a multiple of 256"));
-  EXPECT_THAT(in({static_cast<std::byte*>(nullptr), bytes}), HasSubstr("the memory to prepare B in is a null pointer"));
+  EXPECT_THAT(in({static_cast<std::byte*>(nullptr), bytes}),
+              HasSubstr("the memory to prepare B in is a null pointer"));
   EXPECT_THAT(in(bytes_at(64, bytes)), HasSubstr("overlaps B at 0x"));
   const prepared_operand inside = prepare(where, b, w, {.memory = bytes_at(1024, bytes)});
   EXPECT_THAT(of_gemm({.a = x, .b = w, .c = row_major(at + 1000, 8, 8)}, nullptr, &inside),
               testing::AllOf(HasSubstr("the memory of the prepared B at 0x"), HasSubstr("overlaps C at 0x")));
-  EXPECT_THAT(of_gemm({.a = x, .b = w, .c = out}, nullptr, &inside, {.policy = "split", .workspace = bytes_at(960, 200000)}),
+  EXPECT_THAT(of_gemm({.a = x, .b = w, .c = out}, nullptr, &inside,
+                      {.policy = "split", .workspace = bytes_at(960, 200000)}),
               HasSubstr("overlaps the memory of the prepared B"));
   gemm_options counting{.policy = "split"};
   counting.recomputed = reinterpret_cast<std::uint64_t*>(at + 1026);
@@ -341,16 +381,19 @@ TEST_P(gemm_prepared, elsewhere) {
   if (is_cuda()) GTEST_SKIP() << "another device is made up";
   const context here = any(), there(std::make_shared<test::stands_for_a_gpu>(9, 0));
   std::vector<float> memory(300, 1.f);
-  const matrix_view<const float> x = row_major<const float>(memory.data(), 8, 8), w = row_major<const float>(memory.data() + 100, 8, 8);
+  const matrix_view<const float> x = row_major<const float>(memory.data(), 8, 8),
+                                 w = row_major<const float>(memory.data() + 100, 8, 8);
   const prepared_operand ready = prepare(here, b, w);
   gemm_options how;
   how.prepared_b = &ready;
-  EXPECT_NO_THROW(explain(any(), {.a = x, .b = w, .c = row_major(memory.data() + 200, 8, 8)}, how));  // all of the host
+  // all of the host
+  EXPECT_NO_THROW(explain(any(), {.a = x, .b = w, .c = row_major(memory.data() + 200, 8, 8)}, how));
   try {
     explain(there, {.a = x, .b = w, .c = row_major(memory.data() + 200, 8, 8)}, how);
     ADD_FAILURE() << "not refused";
   } catch (const bad_request& e) {
-    EXPECT_THAT(e.what(), testing::AllOf(HasSubstr("the prepared B lies on"), HasSubstr("expected the same device")));
+    EXPECT_THAT(e.what(),
+                testing::AllOf(HasSubstr("the prepared B lies on"), HasSubstr("expected the same device")));
   }
   const context old(std::make_shared<test::stands_for_a_gpu>(7, 5));
   EXPECT_EQ(prepared_size(old, b, w), 0u);

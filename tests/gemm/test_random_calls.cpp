@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Calls of gemm() drawn at random: every output within the promise, nothing else written, and the same bits again.
+// Calls of gemm() drawn at random: every output within the promise, nothing else written, and the same bits
+// again.
 #include <cstdlib>
 #include <map>
 #include <optional>
@@ -17,17 +18,27 @@ class prepared {
  public:
   prepared(const context& where, const random_call& r)
       : where_(where), r_(r), a_(r.a), b_(r.b), c_(r.c), finishes_(!r.of_residual.origin.empty()) {
-    // An element that several lines or members share is filled several times: what is there last counts for all.
-    a_.fill([&](auto n, auto i, auto j) { return number_of(r.in_a, i, j, r.seed + static_cast<std::uint64_t>(n) * 31); });
-    b_.fill([&](auto n, auto i, auto j) { return number_of(r.in_b, j, i, ~r.seed + static_cast<std::uint64_t>(n) * 31); });
-    const auto of_c = [&](auto n, auto i, auto j) { return number_of(r.in_c, i, j, r.seed ^ (static_cast<std::uint64_t>(n) * 977 + 5)); };
+    // An element that several lines or members share is filled several times: what is there last counts for
+    // all.
+    a_.fill([&](auto n, auto i, auto j) {
+      return number_of(r.in_a, i, j, r.seed + static_cast<std::uint64_t>(n) * 31);
+    });
+    b_.fill([&](auto n, auto i, auto j) {
+      return number_of(r.in_b, j, i, ~r.seed + static_cast<std::uint64_t>(n) * 31);
+    });
+    const auto of_c = [&](auto n, auto i, auto j) {
+      return number_of(r.in_c, i, j, r.seed ^ (static_cast<std::uint64_t>(n) * 977 + 5));
+    };
     if (reads_c()) c_.fill(of_c);  // else what is there stays a guard
     for (zone* z : {&a_, &b_, &c_}) z->upload(where);
     if (!finishes_) return;
-    residual_.emplace(r.of_residual), input_.emplace(r.of_input), before_.emplace(r.of_before), rows_.emplace(r.of_rows),
-        columns_.emplace(r.of_columns);
-    residual_->fill([&](auto n, auto i, auto j) { return number_of(holds::reals, i, j, r.seed + 3 + static_cast<std::uint64_t>(n)); });
-    input_->fill([](auto n, auto i, auto j) { return static_cast<float>((i * 7 + j * 3 + n) % 41 - 20) / 4; });
+    residual_.emplace(r.of_residual), input_.emplace(r.of_input), before_.emplace(r.of_before),
+        rows_.emplace(r.of_rows), columns_.emplace(r.of_columns);
+    residual_->fill([&](auto n, auto i, auto j) {
+      return number_of(holds::reals, i, j, r.seed + 3 + static_cast<std::uint64_t>(n));
+    });
+    input_->fill(
+        [](auto n, auto i, auto j) { return static_cast<float>((i * 7 + j * 3 + n) % 41 - 20) / 4; });
     rows_->fill([&](auto n, auto, auto j) { return number_of(holds::reals, n, j, r.seed + 4); });
     columns_->fill([&](auto n, auto, auto j) { return number_of(holds::reals, n, j, r.seed + 7); });
     for (auto* z : {&residual_, &input_, &before_, &rows_, &columns_}) (*z)->upload(where);
@@ -38,7 +49,8 @@ class prepared {
     gemm_options how = options();
     std::string wrong = ran_once(how, r_.brings_workspace);
     if (wrong == refused) {
-      if (how.policy == "auto" && how.reproducible == reproducibility::by_shape && how.accuracy == precision::fp32)
+      if (how.policy == "auto" && how.reproducible == reproducibility::by_shape &&
+          how.accuracy == precision::fp32)
         return "auto was refused: " + refusal_;
       wrong = stray(false);
       if (!wrong.empty()) return "the call was refused, but " + wrong;
@@ -57,8 +69,10 @@ class prepared {
     wrong = ran_once(how, !r_.brings_workspace);
     if (!wrong.empty()) return "again: " + wrong;
     if (wrong = c_.first_difference(c, c_.now()); !wrong.empty()) return "C, " + wrong;
-    if (finishes_ && !(wrong = before_->first_difference(before, before_->now())).empty()) return "before, " + wrong;
-    if (counted_ != again) return std::to_string(again) + " outputs were computed again, then " + std::to_string(counted_);
+    if (finishes_ && !(wrong = before_->first_difference(before, before_->now())).empty())
+      return "before, " + wrong;
+    if (counted_ != again)
+      return std::to_string(again) + " outputs were computed again, then " + std::to_string(counted_);
     return {};
   }
   const gemm_choice& ran() const { return ran_; }
@@ -66,17 +80,20 @@ class prepared {
  private:
   static constexpr const char* refused = "refused";
   bool reads_c() const {
-    return (r_.beta != 0 && (r_.residual == apart_or_c::none || r_.residual == apart_or_c::c)) || r_.input == apart_or_c::c;
+    return (r_.beta != 0 && (r_.residual == apart_or_c::none || r_.residual == apart_or_c::c)) ||
+           r_.input == apart_or_c::c;
   }
   gemm_options options() {
-    gemm_options o{.accuracy = r_.accuracy, .policy = r_.policy, .reproducible = r_.reproducible, .ran = &ran_};
+    gemm_options o{
+        .accuracy = r_.accuracy, .policy = r_.policy, .reproducible = r_.reproducible, .ran = &ran_};
     o.batch.count = r_.count;
     if (r_.members == members_lie::by_stride) {
       o.batch.a_stride = a_.apart(), o.batch.b_stride = b_.apart(), o.batch.c_stride = c_.apart();
     } else {
       std::vector<const float*> of_a, of_b;
       std::vector<float*> of_c;
-      for (std::int64_t n = 0; n < r_.count; ++n) of_a.push_back(a_.data(n)), of_b.push_back(b_.data(n)), of_c.push_back(c_.data(n));
+      for (std::int64_t n = 0; n < r_.count; ++n)
+        of_a.push_back(a_.data(n)), of_b.push_back(b_.data(n)), of_c.push_back(c_.data(n));
       at_a_.emplace(where_, of_a), at_b_.emplace(where_, of_b), at_c_.emplace(where_, of_c);
       o.batch.a = at_a_->data(), o.batch.b = at_b_->data(), o.batch.c = at_c_->data();
     }
@@ -96,14 +113,20 @@ class prepared {
     return o;
   }
   std::string ran_once(gemm_options how, bool brings) {
-    const gemm_problem p{.a = a_.view<const float>(), .b = b_.view<const float>(), .c = c_.view(), .alpha = r_.alpha, .beta = r_.beta};
+    const gemm_problem p{.a = a_.view<const float>(),
+                         .b = b_.view<const float>(),
+                         .c = c_.view(),
+                         .alpha = r_.alpha,
+                         .beta = r_.beta};
     std::optional<bytes_between> workspace, count;
     std::uint64_t start = 41;
     try {
       if (brings)
-        if (const std::size_t bytes = gemm_workspace(where_, p, how); bytes > 0) how.workspace = workspace.emplace(where_, bytes).inside();
+        if (const std::size_t bytes = gemm_workspace(where_, p, how); bytes > 0)
+          how.workspace = workspace.emplace(where_, bytes).inside();
       if (r_.counts) {
-        how.recomputed = reinterpret_cast<std::uint64_t*>(count.emplace(where_, sizeof start).inside().data());
+        how.recomputed =
+            reinterpret_cast<std::uint64_t*>(count.emplace(where_, sizeof start).inside().data());
         where_.runs_on().copy_in(how.recomputed, &start, sizeof start, nullptr);
       }
       gemm(where_, p, how);
@@ -132,8 +155,9 @@ class prepared {
     };
     std::string text = look("A", a_, false) + look("B", b_, false) + look("C", c_, ran && r_.count > 0);
     if (!finishes_) return text;
-    return text + look("the residual", *residual_, false) + look("the input", *input_, false) + look("the row bias", *rows_, false) +
-           look("the column bias", *columns_, false) + look("before", *before_, ran && r_.before && r_.count > 0);
+    return text + look("the residual", *residual_, false) + look("the input", *input_, false) +
+           look("the row bias", *rows_, false) + look("the column bias", *columns_, false) +
+           look("before", *before_, ran && r_.before && r_.count > 0);
   }
 
   // Outputs that are looked at: all of them, or as many as there is time for.
@@ -147,7 +171,8 @@ class prepared {
     }
     return all == 0 ? std::string() : judged(c, before, r_.count - 1, r_.m - 1, r_.n - 1);
   }
-  std::string judged(const std::vector<float>& c, const std::vector<float>& before, std::int64_t n, std::int64_t i, std::int64_t j) const {
+  std::string judged(const std::vector<float>& c, const std::vector<float>& before, std::int64_t n,
+                     std::int64_t i, std::int64_t j) const {
     constexpr double most = 0x1.ffffep127;
     const bool multiplies = r_.alpha != 0 && r_.k > 0;
     double sum = 0, size = 0;  // size: of what is finite
@@ -157,7 +182,8 @@ class prepared {
       if (std::isfinite(term)) size += std::abs(term);
     }
     const bool from_c = r_.residual == apart_or_c::none || r_.residual == apart_or_c::c;
-    const double added = r_.beta == 0 ? 0 : static_cast<double>(r_.beta) * (from_c ? c_ : *residual_)(n, i, j);
+    const double added =
+        r_.beta == 0 ? 0 : static_cast<double>(r_.beta) * (from_c ? c_ : *residual_)(n, i, j);
     const double of_row = finishes_ && r_.row_bias ? (*rows_)(n, 0, i) : 0.,
                  of_column = finishes_ && r_.column_bias ? (*columns_)(n, 0, j) : 0.;
     const double product = multiplies ? r_.alpha * sum : 0, v = product + added + of_row + of_column;
@@ -166,26 +192,34 @@ class prepared {
     const double off = plain && only_product
                            ? bound.allowed(size)
                            : bound.allowed(size, r_.alpha, std::abs(product), std::abs(added)) +
-                                 (plain ? 0 : 0x1p-22 * (std::abs(product) + std::abs(of_row) + std::abs(of_column) + std::abs(added)));
+                                 (plain ? 0
+                                        : 0x1p-22 * (std::abs(product) + std::abs(of_row) +
+                                                     std::abs(of_column) + std::abs(added)));
     // Sums in FP32 may leave the range before they come back; others when they are stored.
-    const double inside = adds_in_fp32() ? 1.001 * size : (std::isfinite(sum) ? std::abs(sum) : 0) + bound.allowed(size);
+    const double inside =
+        adds_in_fp32() ? 1.001 * size : (std::isfinite(sum) ? std::abs(sum) : 0) + bound.allowed(size);
     const double factor = std::max(1., static_cast<double>(std::abs(r_.alpha)));
     const bool may_leave = !(factor * inside < most) || !(factor * inside + std::abs(added) + 4 < most);
 
     const auto told = [&](const char* what, float is, double must, double allowed) {
-      return std::string(what) + "(" + std::to_string(i) + ", " + std::to_string(j) + ") of member " + std::to_string(n) + " is " +
-             number(is) + ", expected " + number(must) + " within " + number(allowed) + ", of magnitude " + number(size);
+      return std::string(what) + "(" + std::to_string(i) + ", " + std::to_string(j) + ") of member " +
+             std::to_string(n) + " is " + number(is) + ", expected " + number(must) + " within " +
+             number(allowed) + ", of magnitude " + number(size);
     };
     const auto right = [&](float is, double must, double allowed) {
       if (std::isfinite(must) && std::isfinite(is)) return std::abs(is - must) <= allowed;
       if (may_leave) return true;
-      if (std::isfinite(must)) return std::abs(must) + allowed >= most && is == std::copysign(INFINITY, static_cast<float>(must));
+      if (std::isfinite(must))
+        return std::abs(must) + allowed >= most && is == std::copysign(INFINITY, static_cast<float>(must));
       return std::isnan(must) ? std::isnan(is) : is == static_cast<float>(must);
     };
-    if (finishes_ && r_.before && !right(before_->in(before, n, i, j), v, off)) return told("before", before_->in(before, n, i, j), v, off);
+    if (finishes_ && r_.before && !right(before_->in(before, n, i, j), v, off))
+      return told("before", before_->in(before, n, i, j), v, off);
     const float is = c_.in(c, n, i, j);
     if (plain) return right(is, v, off) ? std::string() : told("C", is, v, off);
-    const double x = r_.input == apart_or_c::none ? 0 : static_cast<double>((r_.input == apart_or_c::c ? c_ : *input_)(n, i, j));
+    const double x = r_.input == apart_or_c::none
+                         ? 0
+                         : static_cast<double>((r_.input == apart_or_c::c ? c_ : *input_)(n, i, j));
     if (r_.function != activation::none && (!std::isfinite(v) || !std::isfinite(x) || may_leave)) return {};
     const double y = by_definition(r_.function, v, x), scale = std::abs(static_cast<double>(r_.scale));
     const double of_function = 0x1p-20 * (std::abs(y) + (gemms::is_gradient(r_.function) ? std::abs(v) : 0));
@@ -200,7 +234,8 @@ class prepared {
   }
   bool adds_in_fp32() const {
     const auto all = gemms::policies();
-    const auto found = std::find_if(all.begin(), all.end(), [&](const auto& p) { return p.name == ran_.kernel; });
+    const auto found =
+        std::find_if(all.begin(), all.end(), [&](const auto& p) { return p.name == ran_.kernel; });
     return found != all.end() && found->sums == gemm_sums::multiply_adds;
   }
 
@@ -223,7 +258,8 @@ std::uint64_t from_environment(const char* name, std::uint64_t otherwise) {
 
 class gemm_random_calls : public on_device {
  protected:
-  // On the CPU executor: few multiprocessors and many, which decide what shares tiles; and schedules that differ.
+  // On the CPU executor: few multiprocessors and many, which decide what shares tiles; and schedules that
+  // differ.
   const context& of(std::uint64_t seed) {
     std::vector<context>& all = contexts_;
     if (all.empty() && is_cuda()) all.push_back(any());
@@ -232,8 +268,10 @@ class gemm_random_calls : public on_device {
         device_limits limits = simulated_device();
         limits.multiprocessors = multiprocessors;
         const auto number = static_cast<unsigned>(multiprocessors);
-        all.emplace_back(
-            make_cpu_executor({.seed = number, .copies = landing::mixed, .workers = 1 + static_cast<int>(number % 2), .limits = limits}));
+        all.emplace_back(make_cpu_executor({.seed = number,
+                                            .copies = landing::mixed,
+                                            .workers = 1 + static_cast<int>(number % 2),
+                                            .limits = limits}));
       }
     return all[seed % all.size()];
   }
@@ -248,7 +286,8 @@ TEST_P(gemm_random_calls, keep_what_is_promised) {
                                                                   : sanitized ? 30
                                                                               : 250),
                       first = from_environment("ANTIPHASE_CALLS_SEED", 20261122);
-  const std::int64_t most = static_cast<std::int64_t>(from_environment("ANTIPHASE_CALLS_ELEMENTS", is_cuda() ? 250000 : 6000));
+  const std::int64_t most =
+      static_cast<std::int64_t>(from_environment("ANTIPHASE_CALLS_ELEMENTS", is_cuda() ? 250000 : 6000));
   std::map<std::string, int> kernels;
   int wrong = 0;
   for (std::uint64_t seed = first; seed < first + calls && wrong < 20; ++seed) {

@@ -13,7 +13,8 @@
 namespace antiphase::gemm_test {
 namespace {
 
-// The CPU executor under a device's limits, with what has been launched, in words. Or it only writes that down.
+// The CPU executor under a device's limits, with what has been launched, in words. Or it only writes that
+// down.
 enum class launches { run, are_written_down };
 class noted : public forwarding_executor {
  public:
@@ -41,13 +42,15 @@ context lent(const noted& on) {
 }
 
 // Everything that a call is made of, in one array: A, B, C, biases, lists of members, working memory.
-constexpr std::size_t extent = 48, matrix_floats = extent * extent * 3, all_floats = 8 * matrix_floats, work_bytes = 1 << 20;
+constexpr std::size_t extent = 48, matrix_floats = extent * extent * 3, all_floats = 8 * matrix_floats,
+                      work_bytes = 1 << 20;
 struct asked {
   gemm_problem what;
   gemm_options how;
 };
 struct memory {
-  explicit memory(const context& where) : floats(where, all_floats), work(where, work_bytes), counts(where, 2), members(where, 6) {}
+  explicit memory(const context& where)
+      : floats(where, all_floats), work(where, work_bytes), counts(where, 2), members(where, 6) {}
   device_array<float> floats;
   device_array<std::byte> work;
   device_array<std::uint64_t> counts;
@@ -81,7 +84,9 @@ class repeated_calls : public testing::Test {
     std::vector<std::string> launched;
     std::string refused;
     bool operator==(const outcome&) const = default;
-    friend void PrintTo(const outcome& o, std::ostream* to) { *to << testing::PrintToString(o.launched) << ' ' << o.refused; }
+    friend void PrintTo(const outcome& o, std::ostream* to) {
+      *to << testing::PrintToString(o.launched) << ' ' << o.refused;
+    }
   };
   // From the same memory each time. judged: by a call that is never remembered.
   outcome of(noted& on, memory& m, asked q, bool judged = false) {
@@ -119,11 +124,18 @@ TEST_F(repeated_calls, each_difference_makes_another_call) {
   noted on(simulated_device()), by_parts(published_device("8.6"));
   memory m(context::on("cpu"));
   using change = std::function<void(asked&)>;
-  const auto in_batch = [](asked& q) { q.how.batch = {.count = 2, .a_stride = 1000, .b_stride = 1000, .c_stride = 3000}; };
-  const auto by_pointers = [&](asked& q) {
-    q.how.batch = {.count = 2, .a = m.members.data(), .b = m.members.data() + 2, .c = const_cast<float**>(m.members.data() + 4)};
+  const auto in_batch = [](asked& q) {
+    q.how.batch = {.count = 2, .a_stride = 1000, .b_stride = 1000, .c_stride = 3000};
   };
-  const auto biased = [&](asked& q) { q.how.epilogue.row_bias = m.at(6), q.how.epilogue.column_bias = m.at(7); };
+  const auto by_pointers = [&](asked& q) {
+    q.how.batch = {.count = 2,
+                   .a = m.members.data(),
+                   .b = m.members.data() + 2,
+                   .c = const_cast<float**>(m.members.data() + 4)};
+  };
+  const auto biased = [&](asked& q) {
+    q.how.epilogue.row_bias = m.at(6), q.how.epilogue.column_bias = m.at(7);
+  };
   const auto biased_batch = [&](asked& q) { in_batch(q), biased(q); };
   const auto given = [&](asked& q) { q.how.workspace = {m.work.data(), work_bytes - 256}; };
   const auto counting = [&](asked& q) { q.how.recomputed = m.counts.data(); };
@@ -152,14 +164,18 @@ TEST_F(repeated_calls, each_difference_makes_another_call) {
       {"A's column stride", none, [](asked& q) { q.what.a.column_stride = 2; }},
       {"B's column stride", none, [](asked& q) { q.what.b.column_stride = 2; }},
       {"C's column stride", none, [](asked& q) { q.what.c.row_stride = 64, q.what.c.column_stride = 2; }},
-      {"C's column stride alone", [](asked& q) { q.what.c.row_stride = 64; }, [](asked& q) { q.what.c.column_stride = 2; }},
+      {"C's column stride alone", [](asked& q) { q.what.c.row_stride = 64; },
+       [](asked& q) { q.what.c.column_stride = 2; }},
       {"C over A", none, [](asked& q) { q.what.c.data = const_cast<float*>(q.what.a.data) + 8; }},
       {"alpha", none, [](asked& q) { q.what.alpha = 2; }},
-      {"alpha's sign", [](asked& q) { q.what.alpha = 0; }, [](asked& q) { q.what.alpha = -0.f, q.what.beta = -1; }},
+      {"alpha's sign", [](asked& q) { q.what.alpha = 0; },
+       [](asked& q) { q.what.alpha = -0.f, q.what.beta = -1; }},
       {"beta", none, [](asked& q) { q.what.beta = 2; }},
       {"precision", none, [](asked& q) { q.how.accuracy = precision::strict; }},
-      {"a precision that there is not", none, [](asked& q) { q.how.accuracy = static_cast<precision>(1 << 16); }},
-      {"whether a weaker bound will do", none, [](asked& q) { q.how.if_weaker = static_cast<weaker_bound>(2); }},
+      {"a precision that there is not", none,
+       [](asked& q) { q.how.accuracy = static_cast<precision>(1 << 16); }},
+      {"whether a weaker bound will do", none,
+       [](asked& q) { q.how.if_weaker = static_cast<weaker_bound>(2); }},
       {"what is reproducible", none, [](asked& q) { q.how.reproducible = static_cast<reproducibility>(2); }},
       {"policy", none, [](asked& q) { q.how.policy = "naive"; }},
       {"function", none, [](asked& q) { q.how.epilogue.function = gemms::activation::relu; }},
@@ -185,8 +201,10 @@ TEST_F(repeated_calls, each_difference_makes_another_call) {
       {"how far members of B lie apart", in_batch, [](asked& q) { q.how.batch.b_stride = 500; }},
       {"how far members of C lie apart", in_batch, [](asked& q) { q.how.batch.c_stride = 2500; }},
       {"members of C on top of each other", in_batch, [](asked& q) { q.how.batch.c_stride = 0; }},
-      {"how far biases of rows lie apart", biased_batch, [](asked& q) { q.how.epilogue.row_bias_stride = 40; }},
-      {"how far biases of columns lie apart", biased_batch, [](asked& q) { q.how.epilogue.column_bias_stride = 40; }},
+      {"how far biases of rows lie apart", biased_batch,
+       [](asked& q) { q.how.epilogue.row_bias_stride = 40; }},
+      {"how far biases of columns lie apart", biased_batch,
+       [](asked& q) { q.how.epilogue.column_bias_stride = 40; }},
       {"pointers to A's members", by_pointers, [](asked& q) { ++q.how.batch.a; }},
       {"pointers to B's members", by_pointers, [](asked& q) { --q.how.batch.b; }},
       {"pointers to C's members", by_pointers, [](asked& q) { q.how.batch.c = nullptr; }},
@@ -196,11 +214,12 @@ TEST_F(repeated_calls, each_difference_makes_another_call) {
          q.how.workspace = {q.how.workspace.data() + 1, work_bytes - 256};
        },
        true},
-      {"how much working memory there is", given, [](asked& q) { q.how.workspace = q.how.workspace.first(1); }, true},
+      {"how much working memory there is", given,
+       [](asked& q) { q.how.workspace = q.how.workspace.first(1); }, true},
       {"whether recomputed outputs are counted", none, counting, true},
       {"where they are counted", counting, [](asked& q) { ++q.how.recomputed; }, true},
-      {"where they are counted, in C", counting, [](asked& q) { q.how.recomputed = reinterpret_cast<std::uint64_t*>(q.what.c.data); },
-       true},
+      {"where they are counted, in C", counting,
+       [](asked& q) { q.how.recomputed = reinterpret_cast<std::uint64_t*>(q.what.c.data); }, true},
   };
   for (const step& s : steps) {
     asked first = base(m);
@@ -221,7 +240,9 @@ TEST_F(repeated_calls, each_difference_makes_another_call) {
 // Operands at addresses that nobody reads.
 asked nowhere(std::int64_t m, std::int64_t n, std::int64_t k, std::uintptr_t where = 1) {
   const auto at = [&](std::uintptr_t number) { return reinterpret_cast<float*>((4 * where + number) << 36); };
-  return {.what = {.a = row_major<const float>(at(0), m, k), .b = row_major<const float>(at(1), k, n), .c = row_major(at(2), m, n)},
+  return {.what = {.a = row_major<const float>(at(0), m, k),
+                   .b = row_major<const float>(at(1), k, n),
+                   .c = row_major(at(2), m, n)},
           .how = {}};
 }
 
@@ -269,10 +290,12 @@ TEST(remembered_calls, overlaps_are_refused_behind_a_judgement) {
   EXPECT_TRUE(on.launched.empty());
 }
 
-// Of the same addresses: what a device runs, another does not, be it called the same or have the same numbers.
+// Of the same addresses: what a device runs, another does not, be it called the same or have the same
+// numbers.
 TEST(remembered_calls, devices_are_told_apart) {
   device_limits h200 = published_device("9.0"), other = h200, smaller = h200;
-  h200.name = smaller.name = "NVIDIA H200", other.name = "NVIDIA H100 80GB HBM3";  // which have laws of their own
+  // which have laws of their own
+  h200.name = smaller.name = "NVIDIA H200", other.name = "NVIDIA H100 80GB HBM3";
   smaller.multiprocessors = 20;
   const noted all[] = {noted(h200, launches::are_written_down), noted(other, launches::are_written_down),
                        noted(smaller, launches::are_written_down)};
@@ -297,7 +320,8 @@ TEST(remembered_calls, devices_are_told_apart) {
   EXPECT_GT(by_number, 0);
 }
 
-// An allocator may make products itself, as many as there is room for, while one is under way that it allocates for.
+// An allocator may make products itself, as many as there is room for, while one is under way that it
+// allocates for.
 TEST(remembered_calls, stay_while_they_are_used) {
   noted on(published_device("8.6"), launches::are_written_down);
   const asked q = nowhere(256, 256, 256);

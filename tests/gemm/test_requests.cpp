@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Requests that make no sense are refused with a message that names the argument; nothing is launched or changed.
+// Requests that make no sense are refused with a message that names the argument; nothing is launched or
+// changed.
 #include <cstddef>
 #include <limits>
 
@@ -13,12 +14,14 @@ using testing::HasSubstr;
 class gemm_requests : public on_device {
  protected:
   // A good request for 3 x 4 = (3 x 5) (5 x 4) in memory that a change then spoils.
-  template <class Error, class Spoil>
-  void expect_refused(Spoil spoil, const std::vector<std::string>& says, float alpha = 1, std::string_view policy = "auto") {
-    expect_refused_with<Error>([&](auto& request, gemm_options& options) { spoil(request), options.policy = policy; }, says, alpha);
+  template <class Error, class Spoil> void expect_refused(Spoil spoil, const std::vector<std::string>& says,
+                                                          float alpha = 1, std::string_view policy = "auto") {
+    expect_refused_with<Error>(
+        [&](auto& request, gemm_options& options) { spoil(request), options.policy = policy; }, says, alpha);
   }
   // The same where the change is to the options.
-  template <class Error, class Spoil> void expect_refused_with(Spoil spoil, const std::vector<std::string>& says, float alpha = 1) {
+  template <class Error, class Spoil>
+  void expect_refused_with(Spoil spoil, const std::vector<std::string>& says, float alpha = 1) {
     const context where = any();
     const product p = product_of(random_reals(3, 5, 1), random_reals(5, 4, 2), alpha, 0.5);
     matrix a(where, p.a, p.place_a), b(where, p.b, p.place_b), c(where, p.c, p.place_c);
@@ -48,7 +51,8 @@ TEST_P(gemm_requests, null_pointers) {
   expect_refused<bad_request>([](auto& r) { r.a.data = nullptr; }, {"A is a null pointer", "3 x 5"});
   expect_refused<bad_request>([](auto& r) { r.b.data = nullptr; }, {"B is a null pointer", "5 x 4"});
   expect_refused<bad_request>([](auto& r) { r.c.data = nullptr; }, {"C is a null pointer", "3 x 4"});
-  expect_refused<bad_request>([](auto& r) { r.c.data = nullptr; }, {"C is a null pointer", "3 x 4"}, 0);  // alpha = 0: C is still written
+  // alpha = 0: C is still written
+  expect_refused<bad_request>([](auto& r) { r.c.data = nullptr; }, {"C is a null pointer", "3 x 4"}, 0);
 }
 TEST_P(gemm_requests, extents_that_do_not_agree) {
   expect_refused<bad_request>([](auto& r) { r.a.rows = 2; }, {"A has 2 rows", "C has 3"});
@@ -57,10 +61,11 @@ TEST_P(gemm_requests, extents_that_do_not_agree) {
   expect_refused<bad_request>([](auto& r) { r.a.columns = 4; }, {"A has 4 columns", "B has 5 rows"}, 0);
 }
 TEST_P(gemm_requests, rows_of_c_that_overlap) {
-  for (const auto& [row, column] :
-       std::vector<std::pair<std::int64_t, std::int64_t>>{{3, 1}, {0, 1}, {4, 0}, {1, 2}, {-3, 1}, {3, -1}, {-2, -2}, {0, 0}}) {
-    expect_refused<bad_request>([&](auto& r) { r.c.row_stride = row, r.c.column_stride = column; },
-                                {"C is 3 x 4", "strides " + std::to_string(row) + " and " + std::to_string(column)});
+  for (const auto& [row, column] : std::vector<std::pair<std::int64_t, std::int64_t>>{
+           {3, 1}, {0, 1}, {4, 0}, {1, 2}, {-3, 1}, {3, -1}, {-2, -2}, {0, 0}}) {
+    expect_refused<bad_request>(
+        [&](auto& r) { r.c.row_stride = row, r.c.column_stride = column; },
+        {"C is 3 x 4", "strides " + std::to_string(row) + " and " + std::to_string(column)});
   }
 }
 TEST_P(gemm_requests, output_on_top_of_an_input) {
@@ -68,13 +73,19 @@ TEST_P(gemm_requests, output_on_top_of_an_input) {
   expect_refused<bad_request>([](auto& r) { r.b.data = r.c.data; }, {"C has the same address as B"});
 }
 TEST_P(gemm_requests, output_that_shares_memory_with_an_input) {
-  expect_refused<bad_request>([](auto& r) { r.a.data = r.c.data - 14; }, {"C at 0x", "overlaps A at 0x", "must lie apart"});
+  expect_refused<bad_request>([](auto& r) { r.a.data = r.c.data - 14; },
+                              {"C at 0x", "overlaps A at 0x", "must lie apart"});
   expect_refused<bad_request>([](auto& r) { r.b.data = r.c.data + 11; }, {"C at 0x", "overlaps B at 0x"});
-  expect_refused<bad_request>([](auto& r) { r.b = {&r.c(2, 3), 5, 4, -4, -1}; }, {"C at 0x", "overlaps B at 0x"});
+  expect_refused<bad_request>(
+      [](auto& r) {
+        r.b = {&r.c(2, 3), 5, 4, -4, -1};
+      },
+      {"C at 0x", "overlaps B at 0x"});
 }
 TEST_P(gemm_requests, addresses_that_are_not_those_of_floats) {
   const auto shift = [](auto& data) {
-    data = reinterpret_cast<std::remove_reference_t<decltype(data)>>(reinterpret_cast<std::uintptr_t>(data) + 2);
+    data =
+        reinterpret_cast<std::remove_reference_t<decltype(data)>>(reinterpret_cast<std::uintptr_t>(data) + 2);
   };
   expect_refused<bad_request>([&](auto& r) { shift(r.a.data); }, {"A is at address 0x", "multiple of 4"});
   expect_refused<bad_request>([&](auto& r) { shift(r.b.data); }, {"B is at address 0x", "multiple of 4"});
@@ -82,13 +93,15 @@ TEST_P(gemm_requests, addresses_that_are_not_those_of_floats) {
   expect_refused<bad_request>([&](auto& r) { shift(r.c.data); }, {"C is at address 0x", "multiple of 4"}, 0);
 }
 TEST_P(gemm_requests, strides_that_reach_beyond_memory) {
-  for (const std::int64_t huge : {std::int64_t{1} << 62, (std::int64_t{1} << 62) + 3, -(std::int64_t{1} << 61), std::int64_t{1} << 50}) {
+  for (const std::int64_t huge : {std::int64_t{1} << 62, (std::int64_t{1} << 62) + 3,
+                                  -(std::int64_t{1} << 61), std::int64_t{1} << 50}) {
     const std::string strides = "strides " + std::to_string(huge) + " and 1";
     expect_refused<bad_request>([&](auto& r) { r.a.row_stride = huge; }, {"A is 3 x 5", strides, "2^52"});
     expect_refused<bad_request>([&](auto& r) { r.b.row_stride = huge; }, {"B is 5 x 4", strides, "2^52"});
     expect_refused<bad_request>([&](auto& r) { r.c.row_stride = huge; }, {"C is 3 x 4", strides, "2^52"});
   }
-  expect_refused<bad_request>([](auto& r) { r.c.rows = r.a.rows = std::int64_t{1} << 61; }, {"A is 2305843009213693952 x 5", "2^52"});
+  expect_refused<bad_request>([](auto& r) { r.c.rows = r.a.rows = std::int64_t{1} << 61; },
+                              {"A is 2305843009213693952 x 5", "2^52"});
 }
 TEST_P(gemm_requests, options) {
   expect_refused_with<bad_request>([](auto&, gemm_options& o) { o.accuracy = static_cast<precision>(7); },
@@ -106,7 +119,8 @@ TEST_P(gemm_requests, options) {
       {"workspace is at address 0x", "multiple of 256"});
   expect_refused_with<bad_request>(
       [](auto& r, gemm_options& o) {
-        o.recomputed = reinterpret_cast<std::uint64_t*>(reinterpret_cast<std::uintptr_t>(r.c.data) / 8 * 8 + 4);
+        o.recomputed =
+            reinterpret_cast<std::uint64_t*>(reinterpret_cast<std::uintptr_t>(r.c.data) / 8 * 8 + 4);
       },
       {"recomputed is at address 0x", "multiple of 8"});
   expect_refused_with<bad_request>(
@@ -117,7 +131,8 @@ TEST_P(gemm_requests, options) {
 }
 TEST_P(gemm_requests, first_bad_argument_is_named) {
   expect_refused<bad_request>([](auto& r) { r.a.rows = r.b.rows = r.c.rows = -1; }, {"A is -1"});
-  expect_refused<bad_request>([](auto& r) { r.b.data = nullptr, r.c.data = nullptr; }, {"B is a null pointer"});
+  expect_refused<bad_request>([](auto& r) { r.b.data = nullptr, r.c.data = nullptr; },
+                              {"B is a null pointer"});
 }
 TEST_P(gemm_requests, unknown_policies) {
   std::vector<std::string> says{"no GEMM policy 'warp_tile'"};
@@ -129,7 +144,8 @@ TEST_P(gemm_requests, unknown_policies) {
 TEST_P(gemm_requests, larger_than_the_kernels_can_count) {
   const std::int64_t huge = std::int64_t{1} << 40;
   expect_refused<not_supported>([&](auto& r) { r.a.columns = r.b.rows = huge; }, {"K = 1099511627776"});
-  expect_refused<not_supported>([&](auto& r) { r.a.rows = r.c.rows = huge; }, {"1099511627776 x 4", "blocks"});
+  expect_refused<not_supported>([&](auto& r) { r.a.rows = r.c.rows = huge; },
+                                {"1099511627776 x 4", "blocks"});
 }
 
 // Requests with nothing to do are fine, whatever the pointers.
@@ -138,7 +154,8 @@ TEST_P(gemm_requests, empty_ones_do_nothing) {
   for (const gemms::step& s : gemms::steps)
     for (const auto& [m, n, k] : {std::tuple{0, 4, 5}, {3, 0, 5}, {0, 0, 0}, {0, 4, 0}}) {
       const launch_counts done =
-          gemm(where, {.a = {nullptr, m, k, k, 1}, .b = {nullptr, k, n, n, 1}, .c = {nullptr, m, n, n, 1}}, {.policy = s.name});
+          gemm(where, {.a = {nullptr, m, k, k, 1}, .b = {nullptr, k, n, n, 1}, .c = {nullptr, m, n, n, 1}},
+               {.policy = s.name});
       EXPECT_EQ(done.switches, 0u) << s.name;
     }
 }
@@ -155,7 +172,8 @@ TEST_P(gemm_requests, views_of_one_buffer_that_lie_apart) {
   const context where = any();
   const product p = product_of(random_integers(6, 5, 1), random_integers(5, 4, 2));
   const dense both = made(6, 12, [&](auto i, auto j) { return j % 2 == 0 && j < 10 ? p.a(i, j / 2) : 7.5f; });
-  for (const std::int64_t first : {1, 10}) {  // C: every other column from there on, or the last ones, of which there are two
+  // C: every other column from there on, or the last ones, of which there are two
+  for (const std::int64_t first : {1, 10}) {
     matrix buffer(where, both, {12, 1}), b(where, p.b, p.place_b);
     const std::int64_t columns = first == 1 ? 4 : 2;
     const matrix_view<float> all = buffer.view();

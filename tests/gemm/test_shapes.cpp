@@ -15,7 +15,9 @@ class gemm_shapes : public on_device_with<device_and_step> {
   std::string_view device() const override { return GetParam().device; }
 };
 
-std::vector<std::int64_t> sizes_around(std::int64_t tile) { return {0, 1, tile - 1, tile, tile + 1, 2 * tile + 1, 3 * tile + 5}; }
+std::vector<std::int64_t> sizes_around(std::int64_t tile) {
+  return {0, 1, tile - 1, tile, tile + 1, 2 * tile + 1, 3 * tile + 5};
+}
 constexpr float scales[] = {0, 1, -1.5};
 
 // All pairs of sizes appear, of M and N, M and K, N and K.
@@ -47,10 +49,11 @@ product shaped(std::int64_t m, std::int64_t n, std::int64_t k, std::size_t numbe
 
 TEST_P(gemm_shapes, around_the_tile) {
   const std::vector<context> contexts = several();
-  each_shape(gemms::find_step(GetParam().step).how, [&](std::int64_t m, std::int64_t n, std::int64_t k, std::size_t number) {
+  each_shape(gemms::find_step(GetParam().step).how, [&](std::int64_t m, std::int64_t n, std::int64_t k,
+                                                        std::size_t number) {
     const product p = shaped(m, n, k, number);
-    SCOPED_TRACE(testing::Message() << m << " x " << n << " x " << k << ", alpha " << p.alpha << ", beta " << p.beta << ", case "
-                                    << number);
+    SCOPED_TRACE(testing::Message() << m << " x " << n << " x " << k << ", alpha " << p.alpha << ", beta "
+                                    << p.beta << ", case " << number);
     EXPECT_TRUE(same(computed(contexts[number % contexts.size()], GetParam().step, p), expected(p)));
   });
 }
@@ -64,7 +67,8 @@ TEST_P(gemm_shapes, of_small_integers_are_exact) {
   for (std::int64_t i = 0; i < m; ++i)
     for (std::int64_t j = 0; j < n; ++j) {
       std::int64_t sum = 0;
-      for (std::int64_t x = 0; x < k; ++x) sum += static_cast<std::int64_t>(p.a(i, x)) * static_cast<std::int64_t>(p.b(x, j));
+      for (std::int64_t x = 0; x < k; ++x)
+        sum += static_cast<std::int64_t>(p.a(i, x)) * static_cast<std::int64_t>(p.b(x, j));
       exact(i, j) = static_cast<float>(static_cast<double>(sum) - 1.5 * static_cast<double>(p.c(i, j)));
     }
   for (const context& where : several()) EXPECT_TRUE(same(computed(where, GetParam().step, p), exact));

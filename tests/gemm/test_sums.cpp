@@ -10,17 +10,21 @@ namespace {
 class line_sums : public on_device {
  protected:
   // Of whole sums in FP64, each as the library promises it.
-  void expect_sums(const dense& values, const placing& how, std::string_view policy, float alpha = 1, float beta = 0) {
+  void expect_sums(const dense& values, const placing& how, std::string_view policy, float alpha = 1,
+                   float beta = 0) {
     const context where = any();
     matrix c(where, values, how);
-    // A one, and what must not be read. compute-sanitizer takes a copy of 16 bytes (cp.async) that reads but 4 for a read of all 16.
+    // A one, and what must not be read. compute-sanitizer takes a copy of 16 bytes (cp.async) that reads but
+    // 4 for a read of all 16.
     constexpr float nan = std::numeric_limits<float>::quiet_NaN();
     const device_array<float> one(where, std::vector<float>{1, nan, nan, nan});
     for (const bool of_columns : {true, false}) {
-      const std::int64_t count = of_columns ? values.columns : values.rows, terms = of_columns ? values.rows : values.columns;
+      const std::int64_t count = of_columns ? values.columns : values.rows,
+                         terms = of_columns ? values.rows : values.columns;
       const dense before = random_reals(1, count, 8);
       device_array<float> to(where, before.value);
-      gemm_problem p = of_columns ? gemms::column_sums(c.view(), one.data(), to.data()) : gemms::row_sums(c.view(), one.data(), to.data());
+      gemm_problem p = of_columns ? gemms::column_sums(c.view(), one.data(), to.data())
+                                  : gemms::row_sums(c.view(), one.data(), to.data());
       p.alpha = alpha, p.beta = beta;
       gemm_choice ran;
       gemm(where, p, {.policy = policy, .ran = &ran});
@@ -34,7 +38,8 @@ class line_sums : public on_device {
         const double added = beta * before(0, i), right = alpha * sum + added;
         ASSERT_LE(std::abs(sums[static_cast<std::size_t>(i)] - right),
                   ran.bound.allowed(size, alpha, std::abs(alpha * sum), std::abs(added)))
-            << (of_columns ? "column " : "row ") << i << " of " << values.rows << " x " << values.columns << " by " << ran.kernel;
+            << (of_columns ? "column " : "row ") << i << " of " << values.rows << " x " << values.columns
+            << " by " << ran.kernel;
       }
       device_array<float> again(where, before.value);
       p.c.data = again.data();
@@ -47,11 +52,11 @@ AP_ON_BOTH_DEVICES(line_sums);
 
 TEST_P(line_sums, of_any_shape_and_layout) {
   unsigned seed = 1;
-  for (const auto& [rows, columns] :
-       std::initializer_list<std::array<std::int64_t, 2>>{{1, 1}, {1, 70}, {70, 1}, {33, 130}, {257, 31}, {900, 5}, {4, 700}}) {
+  for (const auto& [rows, columns] : std::initializer_list<std::array<std::int64_t, 2>>{
+           {1, 1}, {1, 70}, {70, 1}, {33, 130}, {257, 31}, {900, 5}, {4, 700}}) {
     const dense values = reals(rows, columns, ++seed, 9);
-    for (const placing& how :
-         {placed(major::row, values), placed(major::column, values, 3, 1), placing{7 * columns, 5}, placing{-columns, 1}})
+    for (const placing& how : {placed(major::row, values), placed(major::column, values, 3, 1),
+                               placing{7 * columns, 5}, placing{-columns, 1}})
       expect_sums(values, how, "auto");
   }
   expect_sums(reals(40, 60, 5), placed(major::row, reals(40, 60, 5)), "auto", -1.5f, 1);
@@ -68,8 +73,9 @@ TEST_P(line_sums, are_gradients_of_biases) {
   const std::int64_t examples = 61, outputs = 43, inputs = 30;
   const dense gradient = random_integers(examples, inputs, 1), weights = random_integers(inputs, outputs, 2),
               input = random_reals(examples, outputs, 3);
-  matrix on_g(where, gradient, placed(major::row, gradient)), on_w(where, weights, placed(major::row, weights)),
-      on_x(where, input, placed(major::row, input)), on_c(where, input, placed(major::row, input));
+  matrix on_g(where, gradient, placed(major::row, gradient)),
+      on_w(where, weights, placed(major::row, weights)), on_x(where, input, placed(major::row, input)),
+      on_c(where, input, placed(major::row, input));
   const device_array<float> one(where, std::vector<float>{1});
   device_array<float> bias(where, static_cast<std::size_t>(outputs));
   gemm(where, {.a = on_g.view(), .b = on_w.view(), .c = on_c.view()},

@@ -35,7 +35,9 @@ gemm_tuning tuning_of(const device_limits& d) {
 
 gemm_problem problem_of(std::int64_t m, std::int64_t n, std::int64_t k) {
   const auto address = [](std::uintptr_t number) { return reinterpret_cast<float*>(number << 40); };
-  return {.a = row_major<const float>(address(1), m, k), .b = row_major<const float>(address(2), k, n), .c = row_major(address(3), m, n)};
+  return {.a = row_major<const float>(address(1), m, k),
+          .b = row_major<const float>(address(2), k, n),
+          .c = row_major(address(3), m, n)};
 }
 
 TEST(gemm_tuning, classes_are_numbered_without_gaps) {
@@ -89,14 +91,18 @@ TEST(gemm_tuning, a_broken_file_is_refused_with_its_name) {
   };
   EXPECT_EQ(said(good.dump()), "nothing");
   for (const char* text : {"", "{", "[]", "3", "\"gemm\"", "{\"tuning\": \"gemm\"} more", "\xff\xfe"})
-    EXPECT_THAT(said(text), HasSubstr("tuning 'a.json': not a JSON object: expected a file that 'antiphase tune' wrote")) << text;
+    EXPECT_THAT(said(text),
+                HasSubstr("tuning 'a.json': not a JSON object: expected a file that 'antiphase tune' wrote"))
+        << text;
   EXPECT_THAT(said("{}"), HasSubstr("tuning 'a.json': 'tuning' is missing: expected \"gemm\""));
   EXPECT_THAT(said(std::string(100'000, '[')), HasSubstr("not a JSON object"));
 
   for (const char* key : {"schema", "tuning", "version", "device", "classes", "factors"}) {
     json without = good;
     without.erase(key);
-    EXPECT_THAT(said(without.dump()), HasSubstr(std::string("tuning 'a.json': '") + key + "' is missing: expected ")) << key;
+    EXPECT_THAT(said(without.dump()),
+                HasSubstr(std::string("tuning 'a.json': '") + key + "' is missing: expected "))
+        << key;
   }
   for (const char* key : {"name", "compute_capability", "multiprocessors"}) {
     json without = good;
@@ -107,7 +113,9 @@ TEST(gemm_tuning, a_broken_file_is_refused_with_its_name) {
     for (const json& value : {json(nullptr), json(-1), json(1e300), json(json::array({1})), json(true)}) {
       json wrong = good;
       wrong[key] = value;
-      EXPECT_THAT(said(wrong.dump()), testing::AllOf(HasSubstr("tuning 'a.json': "), HasSubstr(": expected "))) << key << value;
+      EXPECT_THAT(said(wrong.dump()),
+                  testing::AllOf(HasSubstr("tuning 'a.json': "), HasSubstr(": expected ")))
+          << key << value;
     }
   const auto with = [&](const char* pointer, const json& value) {
     json wrong = good;
@@ -118,18 +126,24 @@ TEST(gemm_tuning, a_broken_file_is_refused_with_its_name) {
   EXPECT_THAT(with("/tuning", "scan"), HasSubstr("'tuning' is \"scan\": expected \"gemm\""));
   EXPECT_THAT(with("/device/name", ""), HasSubstr("'name' is \"\": expected the device's name"));
   for (const char* capability : {"", "9", "9.", ".0", "9.0a", "9,0", "nine", "109.0"})
-    EXPECT_THAT(with("/device/compute_capability", capability), HasSubstr("expected a compute capability such as \"9.0\"")) << capability;
+    EXPECT_THAT(with("/device/compute_capability", capability),
+                HasSubstr("expected a compute capability such as \"9.0\""))
+        << capability;
   for (const json& number : {json(0), json(-132), json(132.5), json("132"), json(1u << 30)})
     EXPECT_THAT(with("/device/multiprocessors", number), HasSubstr("'multiprocessors' is ")) << number;
   EXPECT_THAT(with("/classes/k", {32, 256}),
               HasSubstr("'k' is [32,256]: expected [4,16,64,256,1024,4096], which this version tells apart"));
-  EXPECT_THAT(with("/factors/slit", good["factors"]["split"]), HasSubstr("a policy 'slit': expected short, stream, dots"));
-  EXPECT_THAT(with("/factors/tiled", good["factors"]["split"]), HasSubstr("a policy 'tiled': expected short, stream, dots"));
+  EXPECT_THAT(with("/factors/slit", good["factors"]["split"]),
+              HasSubstr("a policy 'slit': expected short, stream, dots"));
+  EXPECT_THAT(with("/factors/tiled", good["factors"]["split"]),
+              HasSubstr("a policy 'tiled': expected short, stream, dots"));
   EXPECT_THAT(with("/factors/split/4/3/6", {1, 1}),
               HasSubstr("'split' is [1,1]: expected arrays of 7, in each 4, in each 7, in each 3 factors"));
-  EXPECT_THAT(with("/factors/split/7", good["factors"]["split"][0]), HasSubstr("expected arrays of 7, in each 4"));
+  EXPECT_THAT(with("/factors/split/7", good["factors"]["split"][0]),
+              HasSubstr("expected arrays of 7, in each 4"));
   for (const json& factor : {json(0), json(-1), json(1e-9), json(1e9), json("1"), json(nullptr)})
-    EXPECT_THAT(with("/factors/split/6/3/6/2", factor), HasSubstr("expected factors from 1/1024 to 1024")) << factor;
+    EXPECT_THAT(with("/factors/split/6/3/6/2", factor), HasSubstr("expected factors from 1/1024 to 1024"))
+        << factor;
   EXPECT_THAT(said(good.dump() + std::string(10, ' ')), "nothing");
   EXPECT_THROW(gemms::read_tuning("no such file"), bad_request);
   EXPECT_THROW(gemms::read_tuning("/"), bad_request);
@@ -148,11 +162,14 @@ TEST(gemm_tuning, one_of_another_device_or_version_is_left_aside) {
     EXPECT_EQ(gemms::tuning_for(here, &t), usual);
     EXPECT_THAT(gemms::tuning_text(here, &t), HasSubstr("made is left aside: " + gemms::mismatch(t, here)));
     const context where(make_cpu_executor({.limits = here}));
-    EXPECT_THAT(explain(where, problem_of(64, 64, 64), {.tuning = &t}).tuning, HasSubstr("made is left aside: "));
+    EXPECT_THAT(explain(where, problem_of(64, 64, 64), {.tuning = &t}).tuning,
+                HasSubstr("made is left aside: "));
   };
   gemm_tuning other = fitting;
   other.device = "NVIDIA H100 PCIe";
-  expect_aside(other, "it is for NVIDIA H100 PCIe (9.0, 132 multiprocessors), this is NVIDIA H200 (9.0, 132 multiprocessors)");
+  expect_aside(other,
+               "it is for NVIDIA H100 PCIe (9.0, 132 multiprocessors), this is NVIDIA H200 (9.0, 132 "
+               "multiprocessors)");
   other = fitting;
   other.multiprocessors = 114;
   expect_aside(other, "it is for NVIDIA H200 (9.0, 114 multiprocessors)");
@@ -161,7 +178,8 @@ TEST(gemm_tuning, one_of_another_device_or_version_is_left_aside) {
   expect_aside(other, "it is for NVIDIA H200 (8.0, 132 multiprocessors)");
   other = fitting;
   other.version = "0.0.1";
-  expect_aside(other, "it was made with version 0.0.1 of the library, this is " + std::string(build_info().version));
+  expect_aside(other,
+               "it was made with version 0.0.1 of the library, this is " + std::string(build_info().version));
 
   // What another version wrote of classes and policies is not judged.
   json file = json::parse(to_text(other));
@@ -172,10 +190,12 @@ TEST(gemm_tuning, one_of_another_device_or_version_is_left_aside) {
 
 TEST(gemm_tuning, without_one_predictions_are_taken_as_they_are) {
   EXPECT_EQ(gemms::tuning_for(an_h200()), nullptr);
-  EXPECT_THAT(gemms::tuning_text(an_h200()), HasSubstr("none for NVIDIA H200, so predictions are taken as they are"));
+  EXPECT_THAT(gemms::tuning_text(an_h200()),
+              HasSubstr("none for NVIDIA H200, so predictions are taken as they are"));
 }
 
-// Predictions are multiplied by the factor of the policy and the class of the shape, and the least product is taken.
+// Predictions are multiplied by the factor of the policy and the class of the shape, and the least product is
+// taken.
 TEST(gemm_tuning, factors_decide_among_policies) {
   const device_limits d = an_h200();
   const context where(make_cpu_executor({.limits = d}));
@@ -196,9 +216,11 @@ TEST(gemm_tuning, factors_decide_among_policies) {
             // Only the class of this shape makes the candidate the slowest, or leaves it as it is.
             for (const bool here : {true, false}) {
               gemm_tuning slow = tuning_of(d);
-              slow.policies = {factors_of(c.kernel, [&](std::size_t i) { return (i == of.index()) == here ? 1000. : 1.; })};
+              slow.policies = {factors_of(
+                  c.kernel, [&](std::size_t i) { return (i == of.index()) == here ? 1000. : 1.; })};
               const gemm_choice tuned = explain(where, p, {.tuning = &slow});
-              const auto found = std::ranges::find(tuned.considered, c.kernel, &gemm_choice::candidate::kernel);
+              const auto found =
+                  std::ranges::find(tuned.considered, c.kernel, &gemm_choice::candidate::kernel);
               ASSERT_NE(found, tuned.considered.end());
               EXPECT_EQ(found->factor, here ? 1000 : 1);
               EXPECT_EQ(found->predicted, c.predicted * found->factor);
@@ -227,19 +249,23 @@ TEST(gemm_tuning, empty_products_are_fine) {
       for (const std::int64_t k : {0, 7})
         for (const std::int64_t count : {0, 1, 3}) {
           if (m * n * k * count != 0) continue;
-          const gemm_choice is = explain(where, problem_of(m, n, k), {.batch = {.count = count, .a_stride = 1 << 20, .c_stride = 1 << 26}});
+          const gemm_choice is =
+              explain(where, problem_of(m, n, k),
+                      {.batch = {.count = count, .a_stride = 1 << 20, .c_stride = 1 << 26}});
           EXPECT_TRUE(is.considered.empty());
           EXPECT_GT(is.predicted, 0);
         }
 }
 
-// Members that a policy computes one after the other are products by themselves; those that it takes at once, one of them all.
+// Members that a policy computes one after the other are products by themselves; those that it takes at once,
+// one of them all.
 TEST(gemm_tuning, batches_and_epilogues_have_the_class_of_what_runs) {
   const device_limits d = an_h200();
   const context where(make_cpu_executor({.limits = d}));
   const std::int64_t m = 64, n = 64, k = 64;
   const gemm_batch of{.count = 500, .a_stride = m * k, .b_stride = k * n, .c_stride = m * n};
-  const std::size_t alone = gemms::tuning_class_of(m, n, k).index(), together = gemms::tuning_class_of(m, n, k, 500).index();
+  const std::size_t alone = gemms::tuning_class_of(m, n, k).index(),
+                    together = gemms::tuning_class_of(m, n, k, 500).index();
   ASSERT_NE(alone, together);
   gemm_tuning t = tuning_of(d);
   t.policies = {factors_of("stream", [&](std::size_t i) { return i == together ? 3. : 1.; }),
@@ -252,7 +278,8 @@ TEST(gemm_tuning, batches_and_epilogues_have_the_class_of_what_runs) {
   }
 }
 
-// Whatever a tuning makes of predictions: a larger product is never offered less, and what is offered is enough.
+// Whatever a tuning makes of predictions: a larger product is never offered less, and what is offered is
+// enough.
 TEST(gemm_tuning, the_workspace_still_grows_with_the_problem) {
   const device_limits d = an_h200();
   const context where(make_cpu_executor({.limits = d}));
@@ -260,26 +287,30 @@ TEST(gemm_tuning, the_workspace_still_grows_with_the_problem) {
   for (const gemms::policy_info& p : gemms::policies())
     if (p.ladder == nullptr) {
       all.push_back(tuning_of(d));
-      all.back().policies = {factors_of(std::string(p.name), [](std::size_t i) { return i % 2 == 0 ? 1 / 500. : 500.; })};
+      all.back().policies = {
+          factors_of(std::string(p.name), [](std::size_t i) { return i % 2 == 0 ? 1 / 500. : 500.; })};
     }
   for (const gemm_tuning& t : all) {
     std::size_t before = 0;
-    for (const auto& [m, n, k, count] : std::initializer_list<std::array<std::int64_t, 4>>{{1, 1, 1, 1},
-                                                                                           {7, 5, 3, 1},
-                                                                                           {8, 8, 32, 1},
-                                                                                           {9, 9, 33, 1},
-                                                                                           {32, 33, 100, 1},
-                                                                                           {33, 64, 256, 1},
-                                                                                           {64, 64, 257, 1},
-                                                                                           {128, 300, 2048, 1},
-                                                                                           {129, 512, 2049, 1},
-                                                                                           {512, 512, 4096, 1},
-                                                                                           {513, 600, 4096, 1},
-                                                                                           {513, 600, 4096, 2},
-                                                                                           {4096, 600, 4100, 2},
-                                                                                           {4096, 4096, 8192, 2}}) {
-      SCOPED_TRACE(testing::Message() << m << " x " << n << " x " << k << " with " << t.policies.front().policy);
-      const gemm_options how{.batch = {.count = count, .a_stride = m * k, .b_stride = k * n, .c_stride = m * n}, .tuning = &t};
+    for (const auto& [m, n, k, count] :
+         std::initializer_list<std::array<std::int64_t, 4>>{{1, 1, 1, 1},
+                                                            {7, 5, 3, 1},
+                                                            {8, 8, 32, 1},
+                                                            {9, 9, 33, 1},
+                                                            {32, 33, 100, 1},
+                                                            {33, 64, 256, 1},
+                                                            {64, 64, 257, 1},
+                                                            {128, 300, 2048, 1},
+                                                            {129, 512, 2049, 1},
+                                                            {512, 512, 4096, 1},
+                                                            {513, 600, 4096, 1},
+                                                            {513, 600, 4096, 2},
+                                                            {4096, 600, 4100, 2},
+                                                            {4096, 4096, 8192, 2}}) {
+      SCOPED_TRACE(testing::Message()
+                   << m << " x " << n << " x " << k << " with " << t.policies.front().policy);
+      const gemm_options how{
+          .batch = {.count = count, .a_stride = m * k, .b_stride = k * n, .c_stride = m * n}, .tuning = &t};
       const std::size_t offered = gemm_workspace(where, problem_of(m, n, k), how);
       EXPECT_GE(offered, before);
       EXPECT_GE(offered, explain(where, problem_of(m, n, k), how).workspace);

@@ -62,7 +62,11 @@ TEST_P(gemm_values, alpha_of_0_takes_null_operands) {
       const product p = plain(0, beta);
       matrix c(where, p.c, p.place_c);
       gemm(where,
-           {.a = {nullptr, rows, depth, depth, 1}, .b = {nullptr, depth, columns, columns, 1}, .c = c.view(), .alpha = 0, .beta = beta},
+           {.a = {nullptr, rows, depth, depth, 1},
+            .b = {nullptr, depth, columns, columns, 1},
+            .c = c.view(),
+            .alpha = 0,
+            .beta = beta},
            {.policy = s.name});
       where.runs_on().synchronize(nullptr);
       EXPECT_TRUE(same(c.read(), expected(p))) << s.name << ", beta " << beta;
@@ -75,7 +79,12 @@ TEST_P(gemm_values, no_k_gives_c_scaled) {
       for (const float beta : {0.f, 1.f, 1.3f}) {
         const product p = product_of(dense{rows, 0}, dense{0, columns}, alpha, beta);
         matrix c(where, p.c, p.place_c);
-        gemm(where, {.a = {nullptr, rows, 0, 0, 1}, .b = {nullptr, 0, columns, columns, 1}, .c = c.view(), .alpha = alpha, .beta = beta},
+        gemm(where,
+             {.a = {nullptr, rows, 0, 0, 1},
+              .b = {nullptr, 0, columns, columns, 1},
+              .c = c.view(),
+              .alpha = alpha,
+              .beta = beta},
              {.policy = s.name});
         where.runs_on().synchronize(nullptr);
         EXPECT_TRUE(same(c.read(), expected(p))) << s.name << ", beta " << beta;
@@ -84,7 +93,8 @@ TEST_P(gemm_values, no_k_gives_c_scaled) {
 // There is no product to scale: whatever alpha is does not matter.
 TEST_P(gemm_values, no_k_ignores_alpha) {
   for (const float alpha : {infinity, nan})
-    for (const float beta : {0.f, 1.f, 1.3f}) expect_right(product_of(dense{rows, 0}, dense{0, columns}, alpha, beta));
+    for (const float beta : {0.f, 1.f, 1.3f})
+      expect_right(product_of(dense{rows, 0}, dense{0, columns}, alpha, beta));
 }
 
 TEST_P(gemm_values, one_nan_spoils_its_row) {
@@ -122,14 +132,16 @@ TEST_P(gemm_values, overflow_is_infinity) {
 }
 // 3e38 + 3e38 - 3e38 - 3e38: the sum in the order of k overflows, and infinity stays.
 TEST_P(gemm_values, overflow_in_between_stays) {
-  const product p = product_of(filled(rows, 4, 3e38f), made(4, columns, [](auto k, auto) { return k < 2 ? 1 : -1; }));
+  const product p =
+      product_of(filled(rows, 4, 3e38f), made(4, columns, [](auto k, auto) { return k < 2 ? 1 : -1; }));
   ASSERT_EQ(expected(p)(0, 0), infinity);
   expect_right(p);
 }
 TEST_P(gemm_values, denormals_are_kept) {
   constexpr float smallest = std::numeric_limits<float>::denorm_min();
-  product p = product_of(made(rows, 3, [](auto i, auto k) { return smallest * static_cast<float>(1 + i + 5 * k); }),
-                         made(3, columns, [](auto k, auto j) { return 1 + k + j; }));
+  product p =
+      product_of(made(rows, 3, [](auto i, auto k) { return smallest * static_cast<float>(1 + i + 5 * k); }),
+                 made(3, columns, [](auto k, auto j) { return 1 + k + j; }));
   ASSERT_EQ(expected(p)(0, 0), 46 * smallest);  // 1 * 1 + 6 * 2 + 11 * 3
   expect_right(p, "denormal products");
   p.b = made(3, columns, [](auto k, auto j) { return 0x1p100f * static_cast<float>(1 + k + j); });
@@ -141,40 +153,48 @@ TEST_P(gemm_values, denormals_are_kept) {
   expect_right(p, "denormal results");
 }
 TEST_P(gemm_values, identity_and_permutations_move_bits) {
-  const dense a =
-      made(rows, columns, [](auto i, auto j) { return std::ldexp(1 + static_cast<float>(j) / 256, static_cast<int>(i * 6) - 120); });
+  const dense a = made(rows, columns, [](auto i, auto j) {
+    return std::ldexp(1 + static_cast<float>(j) / 256, static_cast<int>(i * 6) - 120);
+  });
   for (const std::int64_t factor : {1, 5}) {  // 5 and 133 have no common divisor
-    const product p = product_of(a, made(columns, columns, [&](auto k, auto j) { return k * factor % columns == j ? 1 : 0; }));
+    const product p = product_of(
+        a, made(columns, columns, [&](auto k, auto j) { return k * factor % columns == j ? 1 : 0; }));
     const auto right = expected(p);
     for (std::int64_t i = 0; i < rows; ++i)
       for (std::int64_t k = 0; k < columns; ++k) ASSERT_EQ(right(i, k * factor % columns), a(i, k));
     expect_right(p);
   }
 }
-// Magnitudes from 2^-60 to 2^60 side by side in every row of A and column of B: the small ones are lost only where FP32 loses them.
+// Magnitudes from 2^-60 to 2^60 side by side in every row of A and column of B: the small ones are lost only
+// where FP32 loses them.
 TEST_P(gemm_values, all_magnitudes_in_one_row) {
   product p = plain();
   for (std::int64_t k = 0; k < depth; ++k) {
-    for (std::int64_t i = 0; i < rows; ++i) p.a(i, k) = std::ldexp(p.a(i, k), static_cast<int>((i * 5 + k * 11) % 121) - 60);
-    for (std::int64_t j = 0; j < columns; ++j) p.b(k, j) = std::ldexp(p.b(k, j), static_cast<int>((k * 13 + j * 3) % 121) - 60);
+    for (std::int64_t i = 0; i < rows; ++i)
+      p.a(i, k) = std::ldexp(p.a(i, k), static_cast<int>((i * 5 + k * 11) % 121) - 60);
+    for (std::int64_t j = 0; j < columns; ++j)
+      p.b(k, j) = std::ldexp(p.b(k, j), static_cast<int>((k * 13 + j * 3) % 121) - 60);
   }
   expect_right(p);
 }
 // Factors up to 2^11 and sums below 2^24 lose nothing.
 TEST_P(gemm_values, large_integers_are_exact) {
   const auto whole = [](std::int64_t n) { return 1025 + n % 1024; };
-  const product p = product_of(made(rows, 3, [&](auto i, auto k) { return whole(i * 271 + k * 577) * (k == 2 ? -1 : 1); }),
-                               made(3, columns, [&](auto k, auto j) { return whole(k * 331 + j * 89); }));
+  const product p =
+      product_of(made(rows, 3, [&](auto i, auto k) { return whole(i * 271 + k * 577) * (k == 2 ? -1 : 1); }),
+                 made(3, columns, [&](auto k, auto j) { return whole(k * 331 + j * 89); }));
   const auto right = expected(p);
   for (std::int64_t i = 0; i < rows; ++i)
     for (std::int64_t j = 0; j < columns; ++j) {
       std::int64_t sum = 0;
-      for (std::int64_t k = 0; k < 3; ++k) sum += static_cast<std::int64_t>(p.a(i, k)) * static_cast<std::int64_t>(p.b(k, j));
+      for (std::int64_t k = 0; k < 3; ++k)
+        sum += static_cast<std::int64_t>(p.a(i, k)) * static_cast<std::int64_t>(p.b(k, j));
       ASSERT_EQ(static_cast<std::int64_t>(right(i, j)), sum);
     }
   expect_right(p);
 }
-// A power of two on rows of A and columns of B comes out again, exactly; ranges of 2^200 lie inside one product.
+// A power of two on rows of A and columns of B comes out again, exactly; ranges of 2^200 lie inside one
+// product.
 TEST_P(gemm_values, powers_of_two_scale_exactly) {
   const product base = plain();
   const auto power_of_row = [](std::int64_t i) { return static_cast<int>(i * 7 % 201) - 100; };
@@ -187,7 +207,9 @@ TEST_P(gemm_values, powers_of_two_scale_exactly) {
   const context where = any();
   for (const gemms::step& s : gemms::steps) {
     const dense one = computed(where, s.name, base), other = computed(where, s.name, scaled);
-    const dense moved = made(rows, columns, [&](auto i, auto j) { return std::ldexp(one(i, j), power_of_row(i) + power_of_column(j)); });
+    const dense moved = made(rows, columns, [&](auto i, auto j) {
+      return std::ldexp(one(i, j), power_of_row(i) + power_of_column(j));
+    });
     EXPECT_TRUE(same_bits(other, moved)) << s.name;
   }
 }

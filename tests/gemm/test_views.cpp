@@ -37,17 +37,23 @@ class views_drawn : public testing::Test {
  protected:
   static constexpr int pairs = test::sanitized ? 6000 : 60000;
   std::mt19937 random_{20261121};
-  std::int64_t below(std::int64_t n) { return static_cast<std::int64_t>(random_() % static_cast<std::uint64_t>(n)); }
+  std::int64_t below(std::int64_t n) {
+    return static_cast<std::int64_t>(random_() % static_cast<std::uint64_t>(n));
+  }
 
   drawn draw(std::int64_t element, std::int64_t most_stride) {
     const auto stride = [&] { return below(2 * most_stride + 1) - most_stride; };
     const std::int64_t rows = 1 + below(5), columns = 1 + below(5), in_row = below(2) == 0 ? 1 : stride();
-    drawn d{{"C", 4096 + static_cast<std::uintptr_t>(below(60) * element), rows, columns, stride(), in_row, element}, {}};
+    drawn d{{"C", 4096 + static_cast<std::uintptr_t>(below(60) * element), rows, columns, stride(), in_row,
+             element},
+            {}};
     if (below(2) == 0) std::swap(d.view.row_stride, d.view.column_stride);
     for (std::int64_t i = 0; i < rows; ++i)
       for (std::int64_t j = 0; j < columns; ++j)
         for (std::int64_t b = 0; b < element; ++b)
-          d.bytes.insert(d.view.address + static_cast<std::uintptr_t>((i * d.view.row_stride + j * d.view.column_stride) * element + b));
+          d.bytes.insert(
+              d.view.address +
+              static_cast<std::uintptr_t>((i * d.view.row_stride + j * d.view.column_stride) * element + b));
     return d;
   }
   static bool share(const drawn& a, const drawn& b) {
@@ -63,7 +69,8 @@ TEST_F(views_drawn, elements_on_top_of_each_other_are_found) {
     const drawn d = draw(1, 7);
     const bool right = std::set<std::uintptr_t>(d.bytes.begin(), d.bytes.end()).size() == d.bytes.size();
     ASSERT_EQ(said([&] { require_distinct(d.view); }) == "", right)
-        << d.view.rows << " x " << d.view.columns << ", " << d.view.row_stride << " and " << d.view.column_stride;
+        << d.view.rows << " x " << d.view.columns << ", " << d.view.row_stride << " and "
+        << d.view.column_stride;
     distinct += right;
   }
   EXPECT_GT(distinct, 2000);
@@ -84,7 +91,8 @@ TEST_F(views_drawn, nothing_that_lies_apart_is_refused) {
   RecordProperty("missed", missed);
 }
 
-// Rows, columns, every other column: of views whose elements lie at multiples of one stride nothing is missed.
+// Rows, columns, every other column: of views whose elements lie at multiples of one stride nothing is
+// missed.
 TEST_F(views_drawn, overlaps_of_rows_are_all_found) {
   int sharing = 0, apart = 0;
   for (int n = 0; n < pairs; ++n) {
@@ -93,12 +101,14 @@ TEST_F(views_drawn, overlaps_of_rows_are_all_found) {
       drawn d = draw(4, 6);
       d.view.row_stride *= step;
       d.view.column_stride = below(2) == 0 ? step : -step;
-      if (below(2) == 0) std::swap(d.view.row_stride, d.view.column_stride), std::swap(d.view.rows, d.view.columns);
+      if (below(2) == 0)
+        std::swap(d.view.row_stride, d.view.column_stride), std::swap(d.view.rows, d.view.columns);
       d.bytes.clear();
       for (std::int64_t i = 0; i < d.view.rows; ++i)
         for (std::int64_t j = 0; j < d.view.columns; ++j)
           for (int b = 0; b < 4; ++b)
-            d.bytes.insert(d.view.address + static_cast<std::uintptr_t>((i * d.view.row_stride + j * d.view.column_stride) * 4 + b));
+            d.bytes.insert(d.view.address + static_cast<std::uintptr_t>(
+                                                (i * d.view.row_stride + j * d.view.column_stride) * 4 + b));
       return d;
     };
     const drawn a = rows(), c = rows();
@@ -125,9 +135,11 @@ TEST(views, memory_has_ends) {
   EXPECT_EQ(of(64, 3, 5), "");
   EXPECT_THAT(of(0, 3, 5), AllOf(HasSubstr("A is a null pointer"), HasSubstr("3 x 5")));
   EXPECT_THAT(of(66, 3, 5), AllOf(HasSubstr("A is at address 0x42"), HasSubstr("multiple of 4")));
-  for (const std::int64_t stride :
-       {huge, -huge, std::int64_t{1} << 60, least, std::numeric_limits<std::int64_t>::max(), std::int64_t{1} << 50})
-    EXPECT_THAT(of(64, 3, stride), AllOf(HasSubstr("A is 3 x 5 with strides"), HasSubstr("less than 2^52 bytes"))) << stride;
+  for (const std::int64_t stride : {huge, -huge, std::int64_t{1} << 60, least,
+                                    std::numeric_limits<std::int64_t>::max(), std::int64_t{1} << 50})
+    EXPECT_THAT(of(64, 3, stride),
+                AllOf(HasSubstr("A is 3 x 5 with strides"), HasSubstr("less than 2^52 bytes")))
+        << stride;
   EXPECT_EQ(of(64, 1, huge), "") << "it is never taken";
   EXPECT_THAT(of(~std::uintptr_t{0} - 43, 3, 5), HasSubstr("between the ends of memory"));
   EXPECT_THAT(of(32, 3, -5), HasSubstr("between the ends of memory"));

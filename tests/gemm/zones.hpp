@@ -17,10 +17,15 @@
 namespace antiphase::gemm_test {
 
 // A quiet NaN that tells where it was put, as no kernel makes them.
-inline float guard_number(std::size_t i) { return std::bit_cast<float>(0x7fe00000u | static_cast<std::uint32_t>(i & 0xfffffu)); }
-inline bool same_number(float x, float y) { return std::bit_cast<std::uint32_t>(x) == std::bit_cast<std::uint32_t>(y); }
+inline float guard_number(std::size_t i) {
+  return std::bit_cast<float>(0x7fe00000u | static_cast<std::uint32_t>(i & 0xfffffu));
+}
+inline bool same_number(float x, float y) {
+  return std::bit_cast<std::uint32_t>(x) == std::bit_cast<std::uint32_t>(y);
+}
 
-// The matrices of a batch on the host and on a device, in memory that is full of guards where no element lies.
+// The matrices of a batch on the host and on a device, in memory that is full of guards where no element
+// lies.
 class zone {
  public:
   explicit zone(const lies_at& at) : at_(at), host_(static_cast<std::size_t>(at.size)) {
@@ -28,16 +33,22 @@ class zone {
   }
   // f(member, i, j) of each element.
   template <class F> void fill(F f) {
-    each([&](std::int64_t n, std::int64_t i, std::int64_t j, std::size_t place) { host_[place] = f(n, i, j); });
+    each([&](std::int64_t n, std::int64_t i, std::int64_t j, std::size_t place) {
+      host_[place] = f(n, i, j);
+    });
   }
   void upload(const context& where) { memory_.emplace(where, std::span<const float>(host_)); }
   void restore() { memory_->copy_from(host_); }
   float operator()(std::int64_t n, std::int64_t i, std::int64_t j) const { return host_[at_.place(n, i, j)]; }
   float* data(std::int64_t n = 0) { return memory_->data() + at_.origin[static_cast<std::size_t>(n)]; }
-  template <class T = float> matrix_view<T> view() { return {data(), at_.rows, at_.columns, at_.row_stride, at_.column_stride}; }
+  template <class T = float> matrix_view<T> view() {
+    return {data(), at_.rows, at_.columns, at_.row_stride, at_.column_stride};
+  }
   std::int64_t apart() const { return at_.apart; }
   std::vector<float> now() const { return memory_->to_host(); }
-  float in(const std::vector<float>& image, std::int64_t n, std::int64_t i, std::int64_t j) const { return image[at_.place(n, i, j)]; }
+  float in(const std::vector<float>& image, std::int64_t n, std::int64_t i, std::int64_t j) const {
+    return image[at_.place(n, i, j)];
+  }
   // What has been written outside the elements, if anything; inside, whether an element is still a guard.
   std::string first_stray(const std::vector<float>& now, bool elements_may_change) const {
     std::vector<bool> element(host_.size());
@@ -46,18 +57,21 @@ class zone {
       each([&](std::int64_t n, std::int64_t i, std::int64_t j, std::size_t place) {
         element[place] = true;
         if (text.empty() && same_number(now[place], guard_number(place)))
-          text = "element (" + std::to_string(i) + ", " + std::to_string(j) + ") of member " + std::to_string(n) + " was not written";
+          text = "element (" + std::to_string(i) + ", " + std::to_string(j) + ") of member " +
+                 std::to_string(n) + " was not written";
       });
     for (std::size_t i = 0; i < host_.size() && text.empty(); ++i)
       if (!element[i] && !same_number(now[i], host_[i]))
-        text = "float " + std::to_string(i) + " of " + std::to_string(host_.size()) + " was written: " + std::to_string(now[i]);
+        text = "float " + std::to_string(i) + " of " + std::to_string(host_.size()) +
+               " was written: " + std::to_string(now[i]);
     return text;
   }
   // The bits, but of a NaN only that it is one.
   std::string first_difference(const std::vector<float>& one, const std::vector<float>& other) const {
     for (std::size_t i = 0; i < one.size(); ++i)
       if (!same_number(one[i], other[i]) && !(std::isnan(one[i]) && std::isnan(other[i])))
-        return "float " + std::to_string(i) + " is " + std::to_string(one[i]) + " first and " + std::to_string(other[i]) + " again";
+        return "float " + std::to_string(i) + " is " + std::to_string(one[i]) + " first and " +
+               std::to_string(other[i]) + " again";
     return {};
   }
 

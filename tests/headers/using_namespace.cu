@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A kernel outside of our namespace, behind a using-directive: no verb is ambiguous beside what CUDA's own headers declare.
+// A kernel outside of our namespace, behind a using-directive: no verb is ambiguous beside what CUDA's own
+// headers declare.
 #include <antiphase/device/atomic.cuh>
 #include <antiphase/device/atomic_update.cuh>
 #include <antiphase/device/barrier.cuh>
@@ -40,10 +41,12 @@ struct every_verb {
     named_barrier_arrive(1, 128);
     named_barrier_sync(1, 128);
     warp_sync();
-    std::uint32_t x =
-        shuffle(s.word[t], 3) + shuffle_up(s.word[t], 1) + shuffle_down(s.word[t], 1) + shuffle_xor(s.word[t], 1) + uniform(at.x);
-    x += warp_ballot(x > 3) + warp_any(x > 3) + warp_all(x > 3) + warp_match(x) + warp_match_all(x) + static_cast<unsigned>(bit_count(x));
-    x += static_cast<unsigned>(block_barrier_count(x > 3)) + block_barrier_and(x > 3) + block_barrier_or(x > 3);
+    std::uint32_t x = shuffle(s.word[t], 3) + shuffle_up(s.word[t], 1) + shuffle_down(s.word[t], 1) +
+                      shuffle_xor(s.word[t], 1) + uniform(at.x);
+    x += warp_ballot(x > 3) + warp_any(x > 3) + warp_all(x > 3) + warp_match(x) + warp_match_all(x) +
+         static_cast<unsigned>(bit_count(x));
+    x += static_cast<unsigned>(block_barrier_count(x > 3)) + block_barrier_and(x > 3) +
+         block_barrier_or(x > 3);
     cluster_arrive();
     cluster_wait();
     cluster_barrier();
@@ -56,8 +59,10 @@ struct every_verb {
   }
   AP_DEV void memory(const params& p, storage& s) const {
     const int t = thread_index();
-    std::uint32_t x = atomic_add(p.out, 1u) + atomic_exchange(p.out, 2u) + atomic_compare_exchange(p.out, 2u, 3u) + atomic_and(p.out, 4u);
-    x += atomic_or(p.out, 5u) + atomic_xor(p.out, 6u) + atomic_min(p.out, 7u) + atomic_max(p.out, 8u) + atomic_increment(p.out, 9u);
+    std::uint32_t x = atomic_add(p.out, 1u) + atomic_exchange(p.out, 2u) +
+                      atomic_compare_exchange(p.out, 2u, 3u) + atomic_and(p.out, 4u);
+    x += atomic_or(p.out, 5u) + atomic_xor(p.out, 6u) + atomic_min(p.out, 7u) + atomic_max(p.out, 8u) +
+         atomic_increment(p.out, 9u);
     x += atomic_decrement(p.out, 9u) + load_acquire(p.out) + load_relaxed(p.out);
     store_release(p.out, x);
     store_relaxed(p.out, x);
@@ -88,9 +93,11 @@ struct every_verb {
     ldmatrix(a, s.word);
     ldmatrix_transposed(a, s.word);
     mma(sum, a, b);
-    float x = multiply_add(sum[0], sum[1], larger_magnitude(sum[2], sum[3])) + lower_half(a[0]) + upper_half(a[1]);
+    float x =
+        multiply_add(sum[0], sum[1], larger_magnitude(sum[2], sum[3])) + lower_half(a[0]) + upper_half(a[1]);
     rematerialise(x);
-    p.out[0] = to_halves(x, x) + to_bf16s(x, x) + weighted_bytes(a[0], a[1], a[2]) + weighted_halves(a[0], a[1], a[2]);
+    p.out[0] = to_halves(x, x) + to_bf16s(x, x) + weighted_bytes(a[0], a[1], a[2]) +
+               weighted_halves(a[0], a[1], a[2]);
     p.out[1] = pick_bytes(a[0], a[1], a[2]) + static_cast<std::uint32_t>(clock_now());
     p.out[2] = static_cast<std::uint32_t>(shared_size()) + *shared_tail<std::uint32_t, storage>();
     if (x > 3) trap("it is more than three");

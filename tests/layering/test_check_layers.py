@@ -32,7 +32,7 @@ CLEAN = {
     "include/antiphase.h": "#include <stddef.h>\n",
     "include/antiphase_cublas.h": "#include <stddef.h>\n",
     "src/c_api/gemm.cpp": '#include <antiphase.h>\n#include <antiphase/gemm.hpp>\n#include "src/c_api/status.hpp"\n',
-    "src/cublas/entries.cpp": '#include <antiphase.h>\n#include <antiphase_cublas.h>\n',
+    "src/cublas/entries.cpp": "#include <antiphase.h>\n#include <antiphase_cublas.h>\n",
     "src/c_api/status.hpp": "#include <antiphase/core/cursor.hpp>\n",
     "tool/files/npy.hpp": "#include <vector>\n",
     "tool/commands/bench/bench.cpp": '#include "tool/files/npy.hpp"\n',
@@ -62,7 +62,10 @@ class Layers(unittest.TestCase):
         result = run()
         self.assertEqual(result.returncode, 0, result.stderr)
         self.assertEqual(result.stderr, "")
-        self.assertIn("27 files, 28 includes among them: no upward arrow, no cycle, at most 6 files in a chain", result.stdout)
+        self.assertIn(
+            "27 files, 28 includes among them: no upward arrow, no cycle, at most 6 files in a chain",
+            result.stdout,
+        )
 
     def test_the_graph_for_graphviz(self):
         result = run({}, "--dot")
@@ -72,90 +75,175 @@ class Layers(unittest.TestCase):
         self.assertTrue(result.stdout.endswith("}\n"))
 
     def test_an_upward_arrow_is_found(self):
-        self.refused({"include/antiphase_cublas.h": '#include <antiphase/core/cursor.hpp>\n'}, "antiphase_cublas.h includes nothing of the project")
-        self.refused({"include/antiphase/core/view.hpp": "#include <antiphase/device/index.cuh>\n"},
-                     "include/antiphase/core/view.hpp includes include/antiphase/device/index.cuh", "device lies above core")
+        self.refused(
+            {"include/antiphase_cublas.h": "#include <antiphase/core/cursor.hpp>\n"},
+            "antiphase_cublas.h includes nothing of the project",
+        )
+        self.refused(
+            {"include/antiphase/core/view.hpp": "#include <antiphase/device/index.cuh>\n"},
+            "include/antiphase/core/view.hpp includes include/antiphase/device/index.cuh",
+            "device lies above core",
+        )
 
     def test_an_upward_arrow_by_a_relative_path_is_found(self):
-        self.refused({"include/antiphase/channel/up.cuh": '#include "../gemm/tiled.cuh"\n'}, "gemm lies above channel")
+        self.refused(
+            {"include/antiphase/channel/up.cuh": '#include "../gemm/tiled.cuh"\n'}, "gemm lies above channel"
+        )
 
     def test_the_library_does_not_include_its_sources(self):
         self.refused({"include/antiphase/scan/up.cuh": '#include "src/list.hpp"\n'}, "src lies above scan")
 
     def test_gemm_and_scan_do_not_meet(self):
-        self.refused({"include/antiphase/scan/meets.cuh": "#include <antiphase/gemm/tiled.cuh>\n"}, "scan and gemm are of one layer")
+        self.refused(
+            {"include/antiphase/scan/meets.cuh": "#include <antiphase/gemm/tiled.cuh>\n"},
+            "scan and gemm are of one layer",
+        )
 
     def test_a_compute_capability_is_looked_at_in_one_place(self):
-        self.refused({"src/gemm/asks.cpp": "int f(const device_limits& d) { return d.major; }\n"}, "src/gemm/asks.cpp looks at a compute capability")
-        self.refused({"tool/commands/asks.cpp": "int f(const device_limits* d) { return d->minor; }\n"}, "features.hpp")
-        clean = {"src/gemm/text.cpp": 'const char* text = "d.major";  // d.minor\n', "include/antiphase/executor/limits.hpp": "int m = d.major;\n"}
+        self.refused(
+            {"src/gemm/asks.cpp": "int f(const device_limits& d) { return d.major; }\n"},
+            "src/gemm/asks.cpp looks at a compute capability",
+        )
+        self.refused(
+            {"tool/commands/asks.cpp": "int f(const device_limits* d) { return d->minor; }\n"}, "features.hpp"
+        )
+        clean = {
+            "src/gemm/text.cpp": 'const char* text = "d.major";  // d.minor\n',
+            "include/antiphase/executor/limits.hpp": "int m = d.major;\n",
+        }
         self.assertEqual(run(clean).returncode, 0, run(clean).stderr)
 
     def test_the_bridge_from_device_is_narrow(self):
-        self.refused({"include/antiphase/device/run.cuh": "#include <antiphase/executor/launch.hpp>\n"},
-                     "device and executor are of one layer")
+        self.refused(
+            {"include/antiphase/device/run.cuh": "#include <antiphase/executor/launch.hpp>\n"},
+            "device and executor are of one layer",
+        )
 
     def test_no_bridge_leads_back(self):
-        self.refused({"include/antiphase/executor/back.hpp": "#include <antiphase/device/index.cuh>\n"},
-                     "executor and device are of one layer")
+        self.refused(
+            {"include/antiphase/executor/back.hpp": "#include <antiphase/device/index.cuh>\n"},
+            "executor and device are of one layer",
+        )
 
     def test_the_tool_sees_public_headers_only(self):
-        self.refused({"tool/peek.cpp": "#include <antiphase/device/index.cuh>\n"}, "tool sees the library's public headers only")
-        self.refused({"tool/files/peek.cpp": '#include "src/list.hpp"\n'}, "tool sees the library's public headers only")
-        self.refused({"tool/peek.cpp": "#include <antiphase/scan/detail/block.cuh>\n"}, "tool sees the library's public headers only")
-        self.refused({"bench/peek.cpp": '#include "../src/list.hpp"\n'}, "bench sees the library's public headers only")
+        self.refused(
+            {"tool/peek.cpp": "#include <antiphase/device/index.cuh>\n"},
+            "tool sees the library's public headers only",
+        )
+        self.refused(
+            {"tool/files/peek.cpp": '#include "src/list.hpp"\n'},
+            "tool sees the library's public headers only",
+        )
+        self.refused(
+            {"tool/peek.cpp": "#include <antiphase/scan/detail/block.cuh>\n"},
+            "tool sees the library's public headers only",
+        )
+        self.refused(
+            {"bench/peek.cpp": '#include "../src/list.hpp"\n'}, "bench sees the library's public headers only"
+        )
 
     def test_functions_for_c_are_made_of_public_ones(self):
-        self.refused({"src/c_api/peek.cpp": '#include "src/gemm/request.hpp"\n'}, "src/c_api sees the library's public headers and antiphase.h only")
-        self.refused({"src/cublas/peek.cpp": "#include <antiphase/gemm.hpp>\n"}, "src/cublas sees antiphase.h only")
-        self.refused({"include/antiphase.h": '#include <antiphase/core/cursor.hpp>\n'}, "antiphase.h includes nothing of the project")
-        self.refused({"include/antiphase_cublas.h": '#include <antiphase/core/cursor.hpp>\n'}, "antiphase_cublas.h includes nothing of the project")
+        self.refused(
+            {"src/c_api/peek.cpp": '#include "src/gemm/request.hpp"\n'},
+            "src/c_api sees the library's public headers and antiphase.h only",
+        )
+        self.refused(
+            {"src/cublas/peek.cpp": "#include <antiphase/gemm.hpp>\n"}, "src/cublas sees antiphase.h only"
+        )
+        self.refused(
+            {"include/antiphase.h": "#include <antiphase/core/cursor.hpp>\n"},
+            "antiphase.h includes nothing of the project",
+        )
+        self.refused(
+            {"include/antiphase_cublas.h": "#include <antiphase/core/cursor.hpp>\n"},
+            "antiphase_cublas.h includes nothing of the project",
+        )
         self.refused({"include/antiphase/core/view.hpp": "#include <antiphase.h>\n"}, "c lies above core")
 
     def test_the_rooms_of_a_family_do_not_meet(self):
-        self.refused({"src/gemm/short/meets.hpp": '#include "src/gemm/split/plan.hpp"\n'}, "src/gemm/short and src/gemm/split are of one layer")
-        self.refused({"src/scan/meets.hpp": '#include "src/gemm/request.hpp"\n'}, "src/scan and src/gemm are of one layer")
-        self.refused({"src/gemm/meets.hpp": '#include "src/checker/model.hpp"\n', "src/checker/model.hpp": ""}, "src/checker lies above src/gemm")
+        self.refused(
+            {"src/gemm/short/meets.hpp": '#include "src/gemm/split/plan.hpp"\n'},
+            "src/gemm/short and src/gemm/split are of one layer",
+        )
+        self.refused(
+            {"src/scan/meets.hpp": '#include "src/gemm/request.hpp"\n'},
+            "src/scan and src/gemm are of one layer",
+        )
+        self.refused(
+            {"src/gemm/meets.hpp": '#include "src/checker/model.hpp"\n', "src/checker/model.hpp": ""},
+            "src/checker lies above src/gemm",
+        )
 
     def test_the_rooms_of_the_tool_have_an_order(self):
-        self.refused({"tool/files/up.hpp": '#include "tool/commands/bench/up.hpp"\n', "tool/commands/bench/up.hpp": ""},
-                     "tool/commands lies above tool/files")
+        self.refused(
+            {
+                "tool/files/up.hpp": '#include "tool/commands/bench/up.hpp"\n',
+                "tool/commands/bench/up.hpp": "",
+            },
+            "tool/commands lies above tool/files",
+        )
 
     def test_details_of_scans_are_for_scans(self):
-        self.refused({"src/gemm/peek.cuh": "#include <antiphase/scan/detail/block.cuh>\n"}, "scan/detail is for scans only")
+        self.refused(
+            {"src/gemm/peek.cuh": "#include <antiphase/scan/detail/block.cuh>\n"},
+            "scan/detail is for scans only",
+        )
 
     def test_a_long_chain_is_found(self):
-        chain = {f"include/antiphase/core/c{i}.hpp": f"#include <antiphase/core/c{i + 1}.hpp>\n" for i in range(9)}
+        chain = {
+            f"include/antiphase/core/c{i}.hpp": f"#include <antiphase/core/c{i + 1}.hpp>\n" for i in range(9)
+        }
         chain["include/antiphase/core/c9.hpp"] = "#include <cstdint>\n"
         self.assertEqual(run(chain).returncode, 0)
-        self.refused({**chain, "include/antiphase/core/c10.hpp": "#include <antiphase/core/c0.hpp>\n"},
-                     "a chain of 11 files, expected at most 10: include/antiphase/core/c10.hpp -> include/antiphase/core/c0.hpp -> ")
+        self.refused(
+            {**chain, "include/antiphase/core/c10.hpp": "#include <antiphase/core/c0.hpp>\n"},
+            "a chain of 11 files, expected at most 10: include/antiphase/core/c10.hpp -> include/antiphase/core/c0.hpp -> ",
+        )
 
     def test_a_cycle_is_found(self):
-        self.refused({"include/antiphase/core/a.hpp": "#include <antiphase/core/b.hpp>\n",
-                      "include/antiphase/core/b.hpp": '#include "c.hpp"\n',
-                      "include/antiphase/core/c.hpp": "#  include <antiphase/core/a.hpp>\n"},
-                     "cycle: include/antiphase/core/a.hpp -> include/antiphase/core/b.hpp -> include/antiphase/core/c.hpp -> "
-                     "include/antiphase/core/a.hpp")
+        self.refused(
+            {
+                "include/antiphase/core/a.hpp": "#include <antiphase/core/b.hpp>\n",
+                "include/antiphase/core/b.hpp": '#include "c.hpp"\n',
+                "include/antiphase/core/c.hpp": "#  include <antiphase/core/a.hpp>\n",
+            },
+            "cycle: include/antiphase/core/a.hpp -> include/antiphase/core/b.hpp -> include/antiphase/core/c.hpp -> "
+            "include/antiphase/core/a.hpp",
+        )
 
     def test_a_file_that_includes_itself_is_a_cycle(self):
         self.refused({"src/list.hpp": '#include "list.hpp"\n'}, "cycle: src/list.hpp -> src/list.hpp")
 
     def test_core_knows_neither_cuda_nor_files(self):
         for header in ("cuda_runtime.h", "cuda/std/span", "iostream", "fstream", "cstdio"):
-            self.refused({"include/antiphase_cublas.h": '#include <antiphase/core/cursor.hpp>\n'}, "antiphase_cublas.h includes nothing of the project")
-        self.refused({"include/antiphase/core/view.hpp": f"#include <{header}>\n"}, f"<{header}>", "core knows neither CUDA nor files")
+            self.refused(
+                {"include/antiphase_cublas.h": "#include <antiphase/core/cursor.hpp>\n"},
+                "antiphase_cublas.h includes nothing of the project",
+            )
+        self.refused(
+            {"include/antiphase/core/view.hpp": f"#include <{header}>\n"},
+            f"<{header}>",
+            "core knows neither CUDA nor files",
+        )
 
     def test_a_public_header_needs_no_device_compiler(self):
-        self.refused({"include/antiphase/gemm/problem.hpp": "#include <antiphase/gemm/tiled.cuh>\n"},
-                     "include/antiphase/gemm.hpp -> include/antiphase/gemm/problem.hpp -> ", "a public .hpp needs only a host compiler")
+        self.refused(
+            {"include/antiphase/gemm/problem.hpp": "#include <antiphase/gemm/tiled.cuh>\n"},
+            "include/antiphase/gemm.hpp -> include/antiphase/gemm/problem.hpp -> ",
+            "a public .hpp needs only a host compiler",
+        )
 
     def test_a_missing_header_is_found(self):
-        self.refused({"src/lost.cpp": "#include <antiphase/core/lost.hpp>\n"}, "antiphase/core/lost.hpp, which does not exist")
+        self.refused(
+            {"src/lost.cpp": "#include <antiphase/core/lost.hpp>\n"},
+            "antiphase/core/lost.hpp, which does not exist",
+        )
 
     def test_a_folder_without_a_layer_is_found(self):
-        self.refused({"include/antiphase/misc/x.hpp": "#include <cstdint>\n"},
-                     "include/antiphase/misc/x.hpp is in a folder that has no layer")
+        self.refused(
+            {"include/antiphase/misc/x.hpp": "#include <cstdint>\n"},
+            "include/antiphase/misc/x.hpp is in a folder that has no layer",
+        )
 
     def test_includes_in_comments_do_not_count(self):
         text = "// #include <cstdio>\n/*\n#include <antiphase/gemm.hpp>\n*/\n#include <cstdint>\n"

@@ -35,10 +35,12 @@ std::string kernel_refusal(const std::string& members) {
 TEST(advise, picks_what_auto_takes) {
   EXPECT_EQ(advise_gemm(an_h200(), {.m = 4096, .n = 4096, .k = 4096}).pick.name, "split");
   EXPECT_EQ(advise_gemm(an_h200(), {.m = 1, .n = 1024, .k = 1024}).pick.name, "dots");
-  EXPECT_EQ(advise_gemm(shipped_profile("RTX 4090"), {.m = 4096, .n = 4096, .k = 4096}).pick.name, "split-mma");
+  EXPECT_EQ(advise_gemm(shipped_profile("RTX 4090"), {.m = 4096, .n = 4096, .k = 4096}).pick.name,
+            "split-mma");
   for (const char* const geforce : {"RTX 3090", "RTX 4090"})
-    for (const gemms::product_size& p :
-         {gemms::product_size{.m = 1, .n = 1, .k = 8192}, {.m = 2, .n = 4096, .k = 4096}, {.m = 64, .n = 64, .k = 64}})
+    for (const gemms::product_size& p : {gemms::product_size{.m = 1, .n = 1, .k = 8192},
+                                         {.m = 2, .n = 4096, .k = 4096},
+                                         {.m = 64, .n = 64, .k = 64}})
       EXPECT_EQ(advise_gemm(shipped_profile(geforce), p).pick.name, "dots");
   EXPECT_EQ(advise_scan(an_h200(), 1 << 16).pick.name, "one-wave");
   EXPECT_EQ(advise_scan(an_h200(), 1 << 28).pick.name, "single-pass");
@@ -63,11 +65,13 @@ TEST(advise, tells_what_would_change_the_answer) {
   const advice a = advise_gemm(an_h200(), {.m = 4096, .n = 16, .k = 4096});
   EXPECT_EQ(a.pick.name, "stream");
   EXPECT_THAT(a.changes, Contains(HasSubstr("N = ")));
-  EXPECT_THAT(advise_scan(an_h200(), 1 << 20).changes, Contains("with 8388608 elements it would be single-pass"));
+  EXPECT_THAT(advise_scan(an_h200(), 1 << 20).changes,
+              Contains("with 8388608 elements it would be single-pass"));
 }
 
 TEST(advise, more_stages_until_something_else_limits) {
-  const own_kernel one_block = parse_kernel(an_h200(), "smem=64KiB,regs=128,load=2000clk,compute=1000clk,threads=512");
+  const own_kernel one_block =
+      parse_kernel(an_h200(), "smem=64KiB,regs=128,load=2000clk,compute=1000clk,threads=512");
   const advice a = advise_kernel(an_h200(), one_block);
   ASSERT_EQ(a.stages.size(), 6U);
   EXPECT_NEAR(a.textbook_gain, 1.5, 1e-9);
@@ -81,7 +85,8 @@ TEST(advise, more_stages_until_something_else_limits) {
   EXPECT_THAT(a.recommends, Contains(HasSubstr("4 buffers do not fit")));
 }
 TEST(advise, many_blocks_need_no_buffers) {
-  const advice a = advise_kernel(an_h200(), parse_kernel(an_h200(), "smem=4KiB,regs=32,load=500clk,compute=2000clk,threads=256"));
+  const advice a = advise_kernel(
+      an_h200(), parse_kernel(an_h200(), "smem=4KiB,regs=32,load=500clk,compute=2000clk,threads=256"));
   EXPECT_EQ(a.stages[0].resident, 8);
   EXPECT_THAT(a.recommends, Contains(HasSubstr("one buffer")));
   EXPECT_THAT(a.changes, Contains(HasSubstr("8 blocks")));
@@ -91,11 +96,13 @@ TEST(advise, registers_gain_nothing_from_a_third_buffer) {
   const advice staged = advise_kernel(an_h200(), parse_kernel(an_h200(), members + "registers"));
   EXPECT_NEAR(staged.stages[2].gain, staged.stages[1].gain, 1e-9);
 }
-// A loader of its own has as many loads in flight as there are buffers, so that the second doubles what waits for memory: so says a
-// timeline.
+// A loader of its own has as many loads in flight as there are buffers, so that the second doubles what waits
+// for memory: so says a timeline.
 TEST(advise, a_ring_by_roles_has_a_load_in_flight_for_every_buffer) {
   const std::string members = "smem=1040,regs=40,threads=96,load=1040,compute=60clk";
-  const auto advised = [&](const std::string& more) { return advise_kernel(an_h200(), parse_kernel(an_h200(), members + more)); };
+  const auto advised = [&](const std::string& more) {
+    return advise_kernel(an_h200(), parse_kernel(an_h200(), members + more));
+  };
   const advice roles = advised(",form=roles"), pipeline = advised(",form=pipeline");
   for (int stages = 2; stages <= 3; ++stages)
     EXPECT_NEAR(roles.stages[static_cast<std::size_t>(stages - 1)].gain, stages - 1, 0.1 * stages) << stages;
@@ -110,22 +117,28 @@ TEST(advise, a_ring_by_roles_has_a_load_in_flight_for_every_buffer) {
   EXPECT_THAT(advised(",form=roles,copy=registers").about, HasSubstr("one load is in flight"));
   for (const advised_stages& s : advised(",form=roles,copy=registers").stages) EXPECT_LT(s.gain, 0.2);
   // Where computation is longer, a second buffer hides the load, and a third has nothing to do.
-  const advice busy =
-      advise_kernel(an_h200(), parse_kernel(an_h200(), "smem=64KiB,regs=64,threads=1024,load=1000clk,compute=2000clk,form=roles"));
+  const advice busy = advise_kernel(
+      an_h200(),
+      parse_kernel(an_h200(), "smem=64KiB,regs=64,threads=1024,load=1000clk,compute=2000clk,form=roles"));
   EXPECT_NEAR(busy.stages[1].gain, 0.45, 0.1);
   EXPECT_NEAR(busy.stages[2].gain, busy.stages[1].gain, 0.1);
 }
 TEST(advise, a_kernel_computes_as_long_as_it_said) {  // with one buffer, alone: load, compute, barriers
-  const advice a = advise_kernel(an_h200(), parse_kernel(an_h200(), "smem=200KiB,load=5us,compute=20us,threads=64"));
+  const advice a =
+      advise_kernel(an_h200(), parse_kernel(an_h200(), "smem=200KiB,load=5us,compute=20us,threads=64"));
   EXPECT_NEAR(a.stages[0].seconds, 25e-6, 0.1e-6);
 }
 
 TEST(advise, questions_with_members_that_nobody_reads_are_refused) {
-  EXPECT_THAT(refusal(R"({"about": "gemm", "m": 1, "n": 1, "k": 1, "batch": 2})"),
-              HasSubstr("a question about gemm has no 'batch': expected about, device, profile, m, n, k, count"));
-  EXPECT_THAT(refusal(R"({"about": "scan", "count": 1, "m": 1})"), HasSubstr("a question about scan has no 'm'"));
-  EXPECT_THAT(refusal(R"({"about": "kernel", "kernel": "smem=1024,compute=5clk", "smem": 3})"), HasSubstr("has no 'smem'"));
-  EXPECT_THAT(refusal(R"({"about": "scans", "count": 1})"), HasSubstr("'about' is 'scans': expected gemm, scan or kernel"));
+  EXPECT_THAT(
+      refusal(R"({"about": "gemm", "m": 1, "n": 1, "k": 1, "batch": 2})"),
+      HasSubstr("a question about gemm has no 'batch': expected about, device, profile, m, n, k, count"));
+  EXPECT_THAT(refusal(R"({"about": "scan", "count": 1, "m": 1})"),
+              HasSubstr("a question about scan has no 'm'"));
+  EXPECT_THAT(refusal(R"({"about": "kernel", "kernel": "smem=1024,compute=5clk", "smem": 3})"),
+              HasSubstr("has no 'smem'"));
+  EXPECT_THAT(refusal(R"({"about": "scans", "count": 1})"),
+              HasSubstr("'about' is 'scans': expected gemm, scan or kernel"));
   EXPECT_EQ(refusal(R"({"about": "scan", "count": 1, "size": 8, "device": "A100"})"), "answered");
 }
 
@@ -138,22 +151,26 @@ TEST(advise, kernels_that_make_no_sense_are_refused) {
   EXPECT_THAT(kernel_refusal("smem=-1,compute=5"), HasSubstr("smem is '-1'"));
   EXPECT_THAT(kernel_refusal("smem=nan,compute=5"), HasSubstr("smem is 'nan'"));
   EXPECT_THAT(kernel_refusal("smem=1024,compute=0"), HasSubstr("compute"));
-  EXPECT_THAT(kernel_refusal("smem=1024,compute=5,threads=2048"), HasSubstr("threads is 2048: expected 1 to 1024"));
+  EXPECT_THAT(kernel_refusal("smem=1024,compute=5,threads=2048"),
+              HasSubstr("threads is 2048: expected 1 to 1024"));
   EXPECT_THAT(kernel_refusal("smem=1024,compute=5,regs=256"), HasSubstr("regs is 256"));
   EXPECT_THAT(kernel_refusal("smem=1024,compute=5,copy=tma"), HasSubstr("async, bulk or registers"));
-  EXPECT_THAT(kernel_refusal("smem=1024,compute=5,form=role"), HasSubstr("form is 'role': expected pipeline or roles"));
+  EXPECT_THAT(kernel_refusal("smem=1024,compute=5,form=role"),
+              HasSubstr("form is 'role': expected pipeline or roles"));
   EXPECT_THAT(kernel_refusal("smem"), HasSubstr("member=value"));
 }
 
 TEST(advise, answers_in_json) {
-  const answer a = answer::parse(advise_json(R"({"about": "gemm", "m": 512, "n": 512, "k": 512, "device": "H100"})"));
+  const answer a =
+      answer::parse(advise_json(R"({"about": "gemm", "m": 512, "n": 512, "k": 512, "device": "H100"})"));
   EXPECT_EQ(a.at("device"), "NVIDIA H100 SXM");
   EXPECT_FALSE(a.at("pick").at("policy").get<std::string>().empty());
   double parts = 0;
   for (const auto& [what, seconds] : a.at("pick").at("parts").items()) parts += seconds.get<double>();
   EXPECT_NEAR(parts, a.at("pick").at("seconds").get<double>(), 1e-12);
   EXPECT_EQ(a.at("pipelined").at("stages").size(), 6U);
-  const answer k = answer::parse(advise_json(R"({"about": "kernel", "kernel": "smem=16KiB,compute=900clk"})"));
+  const answer k =
+      answer::parse(advise_json(R"({"about": "kernel", "kernel": "smem=16KiB,compute=900clk"})"));
   EXPECT_EQ(k.at("pipelined").at("kernel"), "this kernel");
   const answer whole{{"about", "scan"}, {"count", 1000}, {"profile", to_text(shipped_profile("A100"))}};
   EXPECT_EQ(answer::parse(advise_json(whole.dump())).at("device"), "NVIDIA A100");

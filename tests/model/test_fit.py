@@ -32,8 +32,18 @@ class Fit(unittest.TestCase):
 
     def fit(self, *words, card="h200"):
         self.laws.write_text(json.dumps(self.content))
-        return subprocess.run([sys.executable, ROOT / "scripts/fit.py", LIBRARY, ROOT / f"bench/laws/{card}.json.xz", self.laws, *words],
-                              capture_output=True, text=True)
+        return subprocess.run(
+            [
+                sys.executable,
+                ROOT / "scripts/fit.py",
+                LIBRARY,
+                ROOT / f"bench/laws/{card}.json.xz",
+                self.laws,
+                *words,
+            ],
+            capture_output=True,
+            text=True,
+        )
 
     def test_changed_numbers_are_found_again(self):
         before = self.content["laws"]["short"]["start"]
@@ -41,7 +51,7 @@ class Fit(unittest.TestCase):
         done = self.fit("short", "--write", "--rounds", "12")
         self.assertEqual(done.returncode, 0, done.stderr)
         found = json.loads(self.laws.read_text())["laws"]["short"]["start"]
-        self.assertLess(abs(found / before - 1), .1, done.stdout)
+        self.assertLess(abs(found / before - 1), 0.1, done.stdout)
 
     def test_without_write_nothing_changes(self):
         done = self.fit("short", "--rounds", "1", card="h100")

@@ -10,7 +10,8 @@
 namespace antiphase::tool {
 namespace {
 
-judged_time time_of(std::string policy, double measured, double predicted, std::string contest = "c", bool fitted = false) {
+judged_time time_of(std::string policy, double measured, double predicted, std::string contest = "c",
+                    bool fitted = false) {
   judged_time t{.family = "f",
                 .policy = std::move(policy),
                 .shape = "s",
@@ -27,11 +28,13 @@ TEST(judged_model, ranks) {
   EXPECT_DOUBLE_EQ(rank_correlation({1, 2, 3, 4}, {4, 3, 2, 1}), -1);
   EXPECT_DOUBLE_EQ(rank_correlation({1, 2, 3}, {1, 3, 2}), 0.5);
   EXPECT_NEAR(rank_correlation({1, 2, 3, 4}, {1, 1, 2, 3}), 0.9486833, 1e-6);  // equal ones share a rank
-  EXPECT_DOUBLE_EQ(rank_correlation({1, 2, 3}, {5, 5, 5}), 0);                 // who tells nothing apart has no rank
+  // who tells nothing apart has no rank
+  EXPECT_DOUBLE_EQ(rank_correlation({1, 2, 3}, {5, 5, 5}), 0);
 }
 
 TEST(judged_model, medians_of_what_was_not_fitted_and_picks) {
-  const auto all = errors_of({time_of("a", 1, 1.1), time_of("b", 2, 2.2), time_of("c", 4, 3), time_of("d", 1, 9, "", true)});
+  const auto all = errors_of(
+      {time_of("a", 1, 1.1), time_of("b", 2, 2.2), time_of("c", 4, 3), time_of("d", 1, 9, "", true)});
   ASSERT_EQ(all.size(), 2U);
   EXPECT_EQ(all[0].name, "f");
   EXPECT_EQ(all[1].name, "all");
@@ -45,9 +48,11 @@ TEST(judged_model, medians_of_what_was_not_fitted_and_picks) {
     EXPECT_DOUBLE_EQ(f.rank, 1);
     EXPECT_EQ(f.picks, 1U);
   }
-  EXPECT_EQ(errors_of({time_of("a", 1, 3), time_of("b", 1.2, 2), time_of("c", 4, 4)})[0].picks, 0U);   // 20 % longer
+  // 20 % longer
+  EXPECT_EQ(errors_of({time_of("a", 1, 3), time_of("b", 1.2, 2), time_of("c", 4, 4)})[0].picks, 0U);
   EXPECT_EQ(errors_of({time_of("a", 1, 3), time_of("b", 1.04, 2), time_of("c", 4, 4)})[0].picks, 1U);  // 4 %
-  EXPECT_EQ(errors_of({time_of("a", 1, 3), time_of("b", 1.04, 2)})[0].ranked, 0U);                     // two are no ranking
+  // two are no ranking
+  EXPECT_EQ(errors_of({time_of("a", 1, 3), time_of("b", 1.04, 2)})[0].ranked, 0U);
 }
 
 TEST(judged_model, records) {
@@ -64,7 +69,8 @@ TEST(judged_model, records) {
   EXPECT_NEAR(times[0].takes.seconds, 308e-6, 31e-6);
 
   times.clear();
-  const json tune = json::parse(R"({"command": "tune", "records": [{"shape": {"m": 4096, "n": 4096, "k": 4096}, "layout": "nn", "beta": 0,
+  const json tune = json::parse(
+      R"({"command": "tune", "records": [{"shape": {"m": 4096, "n": 4096, "k": 4096}, "layout": "nn", "beta": 0,
     "times": [{"policy": "split", "measured_us": 640}, {"policy": "narrow", "measured_us": 1500}, {"policy": "dots", "measured_us": 9}]}]})");
   add_times(on, tune, "t.json", times);
   ASSERT_EQ(times.size(), 2U);  // dots does not take it
@@ -72,8 +78,11 @@ TEST(judged_model, records) {
   EXPECT_LT(times[0].takes.seconds, times[1].takes.seconds);
 
   try {
-    add_times(on, json::parse(R"({"command": "ladder gemm", "records": [{"kernel": "gemm.ladder.tiled", "time_us": {"ours": "x"}}]})"),
-              "bad.json", times);
+    add_times(
+        on,
+        json::parse(
+            R"({"command": "ladder gemm", "records": [{"kernel": "gemm.ladder.tiled", "time_us": {"ours": "x"}}]})"),
+        "bad.json", times);
     FAIL();
   } catch (const bad_input& e) {
     EXPECT_THAT(e.what(), testing::HasSubstr("'bad.json'"));

@@ -17,7 +17,11 @@ const machine_profile& h200() { return shipped_profile("H200"); }
 
 double clocks(const pipeline_step& s, int blocks = 1) { return step_clocks(h200(), s, blocks).seconds; }
 pipeline_step textbook(double load, double compute, int stages) {
-  return {.threads = 32, .stages = stages, .meets = false, .arithmetic = compute, .latency = load / h200().clock.value};
+  return {.threads = 32,
+          .stages = stages,
+          .meets = false,
+          .arithmetic = compute,
+          .latency = load / h200().clock.value};
 }
 
 TEST(pipeline_law, textbook_is_the_special_case) {
@@ -32,7 +36,8 @@ TEST(pipeline_law, textbook_is_the_special_case) {
   EXPECT_DOUBLE_EQ((textbook_times{100, 100}.gain()), 2);
   EXPECT_NEAR(clocks(textbook(1000, 10, 2)), 1000, 1e-3);
   EXPECT_NEAR(clocks(textbook(10, 1000, 2)), 1000, 1e-3);
-  EXPECT_NEAR(clocks(textbook(1000, 10, 5)), 250, 1e-3);  // latency is divided among the steps that a load has
+  // latency is divided among the steps that a load has
+  EXPECT_NEAR(clocks(textbook(1000, 10, 5)), 250, 1e-3);
 }
 
 TEST(pipeline_law, blocks_hide_what_one_buffer_does_not) {
@@ -76,11 +81,13 @@ TEST(pipeline_law, waves_and_their_tail) {
   EXPECT_EQ(p.largest(), limit::arithmetic);
 }
 
-// Blocks of a multiprocessor follow from registers, which are estimated. All ladder steps that were measured agree.
+// Blocks of a multiprocessor follow from registers, which are estimated. All ladder steps that were measured
+// agree.
 TEST(model, blocks_are_those_that_were_measured) {
   int compared = 0;
   for (const auto& entry : std::filesystem::directory_iterator(ANTIPHASE_RESULTS)) {
-    if (entry.path().string().find("-gemm-") == std::string::npos || entry.path().extension() != ".json") continue;
+    if (entry.path().string().find("-gemm-") == std::string::npos || entry.path().extension() != ".json")
+      continue;
     std::ifstream file(entry.path());
     const auto content = nlohmann::json::parse(file);
     for (const auto& r : content.at("records")) {
@@ -92,8 +99,9 @@ TEST(model, blocks_are_those_that_were_measured) {
       if (kernel.starts_with("gemm.ladder-f16.")) {
         shape = gemms::shape_of(h200(), gemms::find_tensor_core_step(policy), 0);
       } else {
-        const gemms::problem p{
-            .a = row_major<const float>(address(1), m, k), .b = row_major<const float>(address(2), k, n), .c = row_major(address(3), m, n)};
+        const gemms::problem p{.a = row_major<const float>(address(1), m, k),
+                               .b = row_major<const float>(address(2), k, n),
+                               .c = row_major(address(3), m, n)};
         shape = gemms::shape_of(h200(), gemms::prepare(target::cpu, gemms::find_step(policy), p).what.how, 0);
       }
       SCOPED_TRACE(entry.path().filename().string() + " " + kernel);
@@ -113,18 +121,21 @@ TEST(gemm_law, what_cannot_run_takes_for_ever) {
 TEST(gemm_law, batches_and_nothing) {
   const gemms::policy& how = gemms::register_tile_policy;
   const double one = gemms::predict(h200(), how, {.m = 256, .n = 256, .k = 256}).seconds;
-  EXPECT_NEAR(gemms::predict(h200(), how, {.m = 256, .n = 256, .k = 256, .count = 7}).seconds, 7 * one, 1e-12);
+  EXPECT_NEAR(gemms::predict(h200(), how, {.m = 256, .n = 256, .k = 256, .count = 7}).seconds, 7 * one,
+              1e-12);
   EXPECT_NEAR(gemms::predict(h200(), how, {.m = 0, .n = 256, .k = 256}).seconds, h200().launch.value, 1e-9);
 }
 TEST(gemm_law, faster_machines_are_not_slower) {
   for (machine_figure machine_profile::*const figure :
-       {&machine_profile::clock, &machine_profile::memory_bytes, &machine_profile::multiply_adds, &machine_profile::issue,
-        &machine_profile::shared_bytes})
+       {&machine_profile::clock, &machine_profile::memory_bytes, &machine_profile::multiply_adds,
+        &machine_profile::issue, &machine_profile::shared_bytes})
     for (const gemms::step& s : gemms::steps) {
       machine_profile faster = h200();
       (faster.*figure).value *= 2;
       const gemms::product_size p{.m = 2048, .n = 1000, .k = 777};
-      EXPECT_LE(gemms::predict(faster, s.how, p).seconds, gemms::predict(h200(), s.how, p).seconds * (1 + 1e-12)) << s.name;
+      EXPECT_LE(gemms::predict(faster, s.how, p).seconds,
+                gemms::predict(h200(), s.how, p).seconds * (1 + 1e-12))
+          << s.name;
     }
 }
 TEST(gemm_law, parts_of_an_explained_time_add_up) {
@@ -132,7 +143,8 @@ TEST(gemm_law, parts_of_an_explained_time_add_up) {
   EXPECT_NEAR(p.seconds, 7e-4, 1e-15);
   EXPECT_EQ(p.largest(), limit::arithmetic);
   EXPECT_NEAR(p.of(limit::arithmetic), 3 * std::pow(4096., 3) / 4.09e14, 1e-8);
-  EXPECT_EQ(gemms::explained(h200(), "dots", {.m = 1, .n = 16384, .k = 16384}, 3e-4).largest(), limit::memory);
+  EXPECT_EQ(gemms::explained(h200(), "dots", {.m = 1, .n = 16384, .k = 16384}, 3e-4).largest(),
+            limit::memory);
   EXPECT_EQ(gemms::explained(h200(), "dots", {.m = 1, .n = 1, .k = 1}, 1e-6).largest(), limit::launch);
 }
 
@@ -142,12 +154,15 @@ TEST(scan_law, nothing_is_faster_than_memory) {
       for (const std::int64_t count : {1 << 10, 1 << 20, 1 << 24, 1 << 28})
         for (const std::size_t size : {1, 4, 8}) {
           const double bytes = 2 * static_cast<double>(count) * static_cast<double>(size);
-          EXPECT_GE(scans::predict(on, s, count, size).seconds * (1 + 1e-9), (bytes - on.cache_size.value) / on.memory_bytes.value)
+          EXPECT_GE(scans::predict(on, s, count, size).seconds * (1 + 1e-9),
+                    (bytes - on.cache_size.value) / on.memory_bytes.value)
               << s.name << " of " << count << " on " << on.limits.name;
         }
 }
 TEST(scan_law, stages_hide_latency_until_memory_is_all) {
-  const auto us = [](const char* step, std::int64_t n) { return 1e6 * scans::predict(h200(), scans::find_step(step), n, 4).seconds; };
+  const auto us = [](const char* step, std::int64_t n) {
+    return 1e6 * scans::predict(h200(), scans::find_step(step), n, 4).seconds;
+  };
   EXPECT_GT(us("single-pass-1", 1 << 26), 1.2 * us("single-pass-2", 1 << 26));
   EXPECT_GT(us("single-pass-2", 1 << 26), 1.1 * us("single-pass-3", 1 << 26));
   EXPECT_LT(us("single-pass", 1 << 28), 1.15 * 8 * (1 << 28) / 4.24e6);

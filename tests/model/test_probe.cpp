@@ -38,7 +38,9 @@ TEST(probe, every_multiply_add_is_there) {
   const std::vector<float> found = sums.to_host();
   for (int i = 0; i < 2 * probe::probe_threads; ++i) {
     const int thread = i % probe::probe_threads;
-    ASSERT_EQ(found[static_cast<std::size_t>(i)], static_cast<float>(probe::chains * (thread + 2 * probe::links) + 28)) << i;
+    ASSERT_EQ(found[static_cast<std::size_t>(i)],
+              static_cast<float>(probe::chains * (thread + 2 * probe::links) + 28))
+        << i;
   }
 }
 
@@ -51,7 +53,8 @@ TEST(probe, every_read_is_there) {
   for (int t = 0; t < probe::probe_threads; ++t) {
     float expected = 0;
     for (int round = 0; round < 3; ++round)
-      for (int r = 0; r < probe::reads; ++r) expected += static_cast<float>(4 * ((t + 32 * (r + round)) % probe::probe_threads % 7) + 6);
+      for (int r = 0; r < probe::reads; ++r)
+        expected += static_cast<float>(4 * ((t + 32 * (r + round)) % probe::probe_threads % 7) + 6);
     ASSERT_EQ(found[static_cast<std::size_t>(t)], expected) << t;
   }
 }
@@ -73,7 +76,8 @@ TEST(probe, CudaFindsAMachine) {
   EXPECT_GT(p.cache_latency.value, 5e-8);
   EXPECT_LT(p.memory_latency.value, 3e-6);
   const machine_profile again = parse_profile(to_text(p), "text");
-  for (const machine_member& m : machine_members()) EXPECT_EQ((again.*m.figure).value, (p.*m.figure).value) << m.name;
+  for (const machine_member& m : machine_members())
+    EXPECT_EQ((again.*m.figure).value, (p.*m.figure).value) << m.name;
 }
 
 }  // namespace

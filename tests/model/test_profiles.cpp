@@ -40,7 +40,8 @@ TEST(machine_profile, every_number_has_a_source_and_only_measured_devices_are_ca
     for (const machine_member& m : machine_members()) {
       const std::string& source = (p.*m.figure).source;
       const std::string kind = source.substr(0, source.find(':'));
-      EXPECT_TRUE(kind == "measured" || kind == "published" || kind == "assumed" || kind == "fitted") << p.limits.name << " " << source;
+      EXPECT_TRUE(kind == "measured" || kind == "published" || kind == "assumed" || kind == "fitted")
+          << p.limits.name << " " << source;
       const bool memory_of_other = m.figure == &machine_profile::memory_in_flight;
       if (p.limits.name != "NVIDIA H200" && !memory_of_other) {
         EXPECT_NE(kind, "measured") << p.limits.name << " " << m.name;
@@ -96,8 +97,9 @@ TEST(machine_profile, what_is_wrong_is_told) {
 TEST(machine_profile, devices_have_their_own_or_a_yardstick) {
   device_limits d = shipped_profile("H200").limits;
   EXPECT_EQ(profile_of(d).memory_bytes.value, 4.24e12);
-  for (const auto& [name, of] :
-       {std::pair{"NVIDIA H100 80GB HBM3", "H100"}, {"NVIDIA GeForce RTX 4090", "RTX 4090"}, {"NVIDIA A100-SXM4-40GB", "A100"}}) {
+  for (const auto& [name, of] : {std::pair{"NVIDIA H100 80GB HBM3", "H100"},
+                                 {"NVIDIA GeForce RTX 4090", "RTX 4090"},
+                                 {"NVIDIA A100-SXM4-40GB", "A100"}}) {
     device_limits same = shipped_profile(of).limits;
     same.name = name;
     EXPECT_EQ(profile_of(same).memory_bytes.value, shipped_profile(of).memory_bytes.value) << name;
@@ -109,7 +111,8 @@ TEST(machine_profile, devices_have_their_own_or_a_yardstick) {
   EXPECT_EQ(half.memory_bytes.value, 2.12e12);
   EXPECT_EQ(half.tensor_fp16.value, 4.09e14 / 2);
   EXPECT_EQ(half.limits.name, "Some GPU");
-  for (const machine_member& m : machine_members()) EXPECT_THAT((half.*m.figure).source, StartsWith("assumed: "));
+  for (const machine_member& m : machine_members())
+    EXPECT_THAT((half.*m.figure).source, StartsWith("assumed: "));
   const machine_profile turing = profile_of(published_device("7.5"));
   EXPECT_EQ(turing.multiply_adds.value, 64);
 }

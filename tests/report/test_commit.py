@@ -16,17 +16,28 @@ class Commit(unittest.TestCase):
     def setUp(self):
         folder = tempfile.TemporaryDirectory()
         self.addCleanup(folder.cleanup)
-        self.root, self.file = pathlib.Path(folder.name) / "a project", pathlib.Path(folder.name) / "made/provenance.cpp"
+        self.root, self.file = (
+            pathlib.Path(folder.name) / "a project",
+            pathlib.Path(folder.name) / "made/provenance.cpp",
+        )
         (self.root / "src").mkdir(parents=True)
         (self.root / "src/a.cpp").write_text("int a;\n")
         self.environment = {**os.environ, "GIT_CEILING_DIRECTORIES": folder.name}
 
     def git(self, *arguments):
-        subprocess.run(["git", "-C", self.root, "-c", "user.name=n", "-c", "user.email=e", *arguments], check=True, capture_output=True)
+        subprocess.run(
+            ["git", "-C", self.root, "-c", "user.name=n", "-c", "user.email=e", *arguments],
+            check=True,
+            capture_output=True,
+        )
 
     def made(self):
-        subprocess.run([CMAKE, "-D", f"ROOT={self.root}", "-D", f"FILE={self.file}", "-P", SCRIPT],
-                       check=True, capture_output=True, env=self.environment)
+        subprocess.run(
+            [CMAKE, "-D", f"ROOT={self.root}", "-D", f"FILE={self.file}", "-P", SCRIPT],
+            check=True,
+            capture_output=True,
+            env=self.environment,
+        )
         return self.file.read_text()
 
     def test_without_git_there_is_none(self):

@@ -30,7 +30,8 @@ using testing::HasSubstr;
 using testing::IsEmpty;
 using testing::Not;
 
-std::vector<std::string> codes_on(std::initializer_list<kernel_code> list, int major, int minor, std::vector<std::string> kernels = {"a"}) {
+std::vector<std::string> codes_on(std::initializer_list<kernel_code> list, int major, int minor,
+                                  std::vector<std::string> kernels = {"a"}) {
   return codes_of({list.begin(), list.size()}, kernels, major, minor);
 }
 
@@ -54,18 +55,20 @@ TEST(kernel_code, machine_code_comes_before_ptx) {
   EXPECT_THAT(codes_on(list, 7, 5), IsEmpty());
 }
 TEST(kernel_code, of_several_the_latest) {
-  const auto list = {kernel_code{"a", "sm_86:2"}, kernel_code{"a", "sm_80:1"}, kernel_code{"a", "compute_75:3"},
-                     kernel_code{"a", "compute_80:4"}};
+  const auto list = {kernel_code{"a", "sm_86:2"}, kernel_code{"a", "sm_80:1"},
+                     kernel_code{"a", "compute_75:3"}, kernel_code{"a", "compute_80:4"}};
   EXPECT_THAT(codes_on(list, 8, 0), ElementsAre("sm_80:1"));
   EXPECT_THAT(codes_on(list, 8, 9), ElementsAre("sm_86:2"));
   EXPECT_THAT(codes_on(list, 7, 5), ElementsAre("compute_75:3"));
-  EXPECT_THAT(codes_on(list, 9, 0), ElementsAre("compute_80:4"));  // machine code runs on its own major version only
+  // machine code runs on its own major version only
+  EXPECT_THAT(codes_on(list, 9, 0), ElementsAre("compute_80:4"));
   EXPECT_THAT(codes_on(list, 12, 1), ElementsAre("compute_80:4"));
 }
 
 struct multiply_and_add {  // C = A B + 2 C, of 5 x 5
   const context& where;
-  device_array<float> a{where, std::vector<float>(25, 3)}, b{where, std::vector<float>(25, 4)}, c{where, std::vector<float>(25, 7)};
+  device_array<float> a{where, std::vector<float>(25, 3)}, b{where, std::vector<float>(25, 4)},
+      c{where, std::vector<float>(25, 7)};
 
   launch_counts operator()(stream on) {
     return gemm(where,
@@ -99,7 +102,9 @@ TEST(kernel_code, kernels_of_a_call_Cuda) {
   // This one needs memory that is kept for its stream.
   constexpr std::int64_t n = 100000;
   device_array<int> in(where, std::vector<int>(n, 1)), out(where, n);
-  const work sum = [&](stream on) { scan(where, {.type = element::i32, .in = in.data(), .out = out.data(), .length = n}, {.on = on}); };
+  const work sum = [&](stream on) {
+    scan(where, {.type = element::i32, .in = in.data(), .out = out.data(), .length = n}, {.on = on});
+  };
   EXPECT_THAT(kernels_of(where, sum), Not(IsEmpty()));
   const work both = [&](stream on) { sum(on), sum(on); };
   EXPECT_EQ(kernels_of(where, both).size(), 2 * kernels_of(where, sum).size());

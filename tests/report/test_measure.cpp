@@ -94,11 +94,18 @@ TEST(measuring, rests_only_if_asked_to) {
     measure(*cpu, works, how);
     return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   };
-  EXPECT_GE(seconds({.kind = protocol_kind::rested, .samples = 3, .rest_ms = 40, .sample_ms = 1e6, .most_repeats = 5}), 0.12);
+  EXPECT_GE(
+      seconds(
+          {.kind = protocol_kind::rested, .samples = 3, .rest_ms = 40, .sample_ms = 1e6, .most_repeats = 5}),
+      0.12);
   EXPECT_EQ(runs, 2 + 3 * (1 + 5));  // finding the repetitions, then per sample one that is not timed
   runs = 0;
-  const double hot =
-      seconds({.kind = protocol_kind::hot, .samples = 3, .rest_ms = 10000, .heat_ms = 1, .sample_ms = 1e6, .most_repeats = 5});
+  const double hot = seconds({.kind = protocol_kind::hot,
+                              .samples = 3,
+                              .rest_ms = 10000,
+                              .heat_ms = 1,
+                              .sample_ms = 1e6,
+                              .most_repeats = 5});
   EXPECT_LT(hot, 10);
   EXPECT_GT(runs, 2 + 3 * (1 + 5));  // and those that heat
 }

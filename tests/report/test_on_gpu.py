@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""on_gpu with made-up programs in place of the tool, the tests and compute-sanitizer: what runs, what counts as a failure, what is written."""
+"""on_gpu with made-up programs in place of the tool, the tests and compute-sanitizer: what runs, what counts
+as a failure, what is written."""
 import json
 import os
 import pathlib
@@ -52,10 +53,32 @@ echo "========= ERROR SUMMARY: 0 errors"
 """
 
 
-BENCHES = [f"bench-{run}.json" for run in ("sizes-rested", "shapes-rested", "layouts-rested", "sizes-hot", "accuracy-rested", "data-rested", "suite-rested", "prepared-rested", "random-rested", "serving-rested",
-                                           "map-rested", "deep-map-rested", "scan-sizes-rested", "scan-types-rested",
-                                           "scan-long-rows-rested", "scan-short-rows-rested", "scan-keys-rested", "scan-wider-i32-rested", "scan-wider-f64-rested",
-                                           "scan-own-rested", "scan-own-long-rested")]
+BENCHES = [
+    f"bench-{run}.json"
+    for run in (
+        "sizes-rested",
+        "shapes-rested",
+        "layouts-rested",
+        "sizes-hot",
+        "accuracy-rested",
+        "data-rested",
+        "suite-rested",
+        "prepared-rested",
+        "random-rested",
+        "serving-rested",
+        "map-rested",
+        "deep-map-rested",
+        "scan-sizes-rested",
+        "scan-types-rested",
+        "scan-long-rows-rested",
+        "scan-short-rows-rested",
+        "scan-keys-rested",
+        "scan-wider-i32-rested",
+        "scan-wider-f64-rested",
+        "scan-own-rested",
+        "scan-own-long-rested",
+    )
+]
 
 
 class OnGpu(unittest.TestCase):
@@ -76,20 +99,36 @@ class OnGpu(unittest.TestCase):
         path.chmod(0o755)
 
     def run_script(self, *arguments, code=0, **environment):
-        done = subprocess.run([str(SCRIPTS / "on_gpu"), *map(str, arguments)], capture_output=True, text=True, timeout=50,
-                              env={**os.environ, "PATH": f"{self.root}/path:{os.environ['PATH']}", "CALLS": str(self.calls), **environment})
+        done = subprocess.run(
+            [str(SCRIPTS / "on_gpu"), *map(str, arguments)],
+            capture_output=True,
+            text=True,
+            timeout=50,
+            env={
+                **os.environ,
+                "PATH": f"{self.root}/path:{os.environ['PATH']}",
+                "CALLS": str(self.calls),
+                **environment,
+            },
+        )
         self.assertEqual(done.returncode, code, done.stdout + done.stderr)
         return done
 
     def run_for_seconds(self, seconds, steps, *changes):
-        """A minute is the least; of it the script is made to believe that most has passed. Changes: further texts to replace, and by what."""
+        """A minute is the least; of it the script is made to believe that most has passed. Changes: further
+        texts to replace, and by what."""
         text = (SCRIPTS / "on_gpu").read_text()
         for old, new in (("minutes * 60))", f"{seconds}))"), *changes):
             self.assertEqual(text.count(old), 1, old)
             text = text.replace(old, new)
         self.program("scripts/on_gpu", text)
-        return subprocess.run([str(self.root / "scripts/on_gpu"), "--steps", steps, str(self.build), str(self.output)], capture_output=True, text=True,
-                              timeout=60, env={**os.environ, "PATH": f"{self.root}/path:{os.environ['PATH']}", "CALLS": str(self.calls)})
+        return subprocess.run(
+            [str(self.root / "scripts/on_gpu"), "--steps", steps, str(self.build), str(self.output)],
+            capture_output=True,
+            text=True,
+            timeout=60,
+            env={**os.environ, "PATH": f"{self.root}/path:{os.environ['PATH']}", "CALLS": str(self.calls)},
+        )
 
     def summary(self):
         return (self.output / "summary.txt").read_text()
@@ -104,9 +143,18 @@ class OnGpu(unittest.TestCase):
 
     def test_everything_fine(self):
         done = self.run_script(self.build, self.output)
-        self.assertEqual(self.results(), sorted(
-            [f"gemm-{shape}-rested.json" for shape in ("1024x1024x1024", "2048x2048x2048", "4096x4096x4096", "4095x4097x1003")]
-            + [f"scan-{2 ** power}-rested.json" for power in (16, 20, 24, 26, 28)] + ["gemm-4096x4096x4096-hot.json", f"scan-{2 ** 28}-hot.json"] + BENCHES))
+        self.assertEqual(
+            self.results(),
+            sorted(
+                [
+                    f"gemm-{shape}-rested.json"
+                    for shape in ("1024x1024x1024", "2048x2048x2048", "4096x4096x4096", "4095x4097x1003")
+                ]
+                + [f"scan-{2 ** power}-rested.json" for power in (16, 20, 24, 26, 28)]
+                + ["gemm-4096x4096x4096-hot.json", f"scan-{2 ** 28}-hot.json"]
+                + BENCHES
+            ),
+        )
         for path in (self.output / "results").iterdir():
             self.assertIn("records", json.loads(path.read_text()))
         self.assertIn("1 passed, 0 skipped", self.line("tests test_good"))
@@ -123,7 +171,9 @@ class OnGpu(unittest.TestCase):
         calls = [line for line in self.calls.read_text().splitlines() if line.startswith("bench ")]
         self.assertEqual([call.split()[1] for call in calls], ["gemm"] * 12 + ["scan"] * 9)
         for call in calls:
-            self.assertRegex(call, r"^bench (gemm|scan) --\S+( .*)? --on cuda --protocol (rested|hot) --json$")
+            self.assertRegex(
+                call, r"^bench (gemm|scan) --\S+( .*)? --on cuda --protocol (rested|hot) --json$"
+            )
         self.assertIn("--size 512,1024,2048,4096,8192,16384", calls[0])
         self.assertEqual([call for call in calls if "--data all" in call], calls[5:6])
         self.run_script("--steps", "products,scans", self.build, self.output, code=1, RIVAL="memcpy")
@@ -137,7 +187,10 @@ class OnGpu(unittest.TestCase):
         self.assertEqual(len(self.results()), 9)
 
     def test_a_program_whose_tests_were_all_skipped_has_tested_nothing(self):
-        self.program("build/tests/a/test_good", TEST % 'echo "[  SKIPPED ] suite.Cuda_test (0 ms)"; echo "[  PASSED  ] 0 tests."')
+        self.program(
+            "build/tests/a/test_good",
+            TEST % 'echo "[  SKIPPED ] suite.Cuda_test (0 ms)"; echo "[  PASSED  ] 0 tests."',
+        )
         self.run_script("--steps", "tests", self.build, self.output, code=1)
         self.assertIn("all 1 skipped", self.line("tests test_good"))
 
@@ -148,15 +201,20 @@ class OnGpu(unittest.TestCase):
 
     def test_programs_of_very_many_tests_are_run(self):
         """Whoever stops reading such a list kills the program that prints it."""
-        many = TEST.replace("printf 'suite.\\n  Cuda_test\\n'", "printf 'suite.\\n'; seq -f '  Cuda_test_%%.0f' 200000")
+        many = TEST.replace(
+            "printf 'suite.\\n  Cuda_test\\n'", "printf 'suite.\\n'; seq -f '  Cuda_test_%%.0f' 200000"
+        )
         self.assertIn("seq -f", many)
         self.program("build/tests/a/test_many", many % FINE)
         self.run_script("--steps", "tests", self.build, self.output)
         self.assertIn("1 passed, 0 skipped", self.line("tests test_many"))
 
     def test_findings_in_a_long_log_are_found(self):
-        lines = "for i in {1..20000}; do echo \"========= Error: number $i\"; done\n"
-        self.program("path/compute-sanitizer", SANITIZER.replace('echo "========= ERROR SUMMARY: 0', lines + 'echo "========= ERROR SUMMARY: 0'))
+        lines = 'for i in {1..20000}; do echo "========= Error: number $i"; done\n'
+        self.program(
+            "path/compute-sanitizer",
+            SANITIZER.replace('echo "========= ERROR SUMMARY: 0', lines + 'echo "========= ERROR SUMMARY: 0'),
+        )
         self.run_script("--steps", "memcheck", self.build, self.output, code=1)
         self.assertIn("findings", self.line("memcheck test_good"))
 
@@ -178,29 +236,56 @@ class OnGpu(unittest.TestCase):
 
     def test_figures_without_code_are_counted(self):
         self.run_script("--steps", "hot", self.build, self.output, CODE="")
-        self.assertTrue(self.line(f"ladder scan-{2 ** 28} hot").endswith("; 1 records do not tell the code of their kernels"))
+        self.assertTrue(
+            self.line(f"ladder scan-{2 ** 28} hot").endswith(
+                "; 1 records do not tell the code of their kernels"
+            )
+        )
         self.run_script("--steps", "hot", self.build, self.output)
         self.assertNotIn("do not tell", self.summary())
 
     def test_findings_are_failures_even_if_the_status_hides_them(self):
         for status in ("66", "0"):
-            self.run_script("--steps", "memcheck,racecheck", self.build, self.output, code=1, FINDS="racecheck", SANITIZER_STATUS=status)
+            self.run_script(
+                "--steps",
+                "memcheck,racecheck",
+                self.build,
+                self.output,
+                code=1,
+                FINDS="racecheck",
+                SANITIZER_STATUS=status,
+            )
             self.assertIn("findings", self.line("racecheck test_good"))
             self.assertTrue(self.line("memcheck test_good").startswith("fine"))
 
     def test_programs_run_in_parts_under_a_sanitizer(self):
         """Each part is one of several processes; one part's finding or failure is the program's."""
         part = 'part="$GTEST_SHARD_INDEX of $GTEST_TOTAL_SHARDS"; echo "$part" >>"$CALLS"'
-        several = TEST.replace("printf 'suite.\\n  Cuda_test\\n'", "printf 'suite.\\n'; seq -f '  Cuda_test_%%.0f' 5")
+        several = TEST.replace(
+            "printf 'suite.\\n  Cuda_test\\n'", "printf 'suite.\\n'; seq -f '  Cuda_test_%%.0f' 5"
+        )
         self.assertIn("seq -f", several)
         self.program("path/nproc", "#!/bin/bash\necho 5\n")
         self.program("build/tests/a/test_good", several % f"{part}; {FINE}")
         self.run_script("--steps", "memcheck", self.build, self.output)
         self.assertIn("clean in 3 tests", self.line("memcheck test_good"))
-        self.assertEqual(sorted(re.findall(r"^\d of \d$", self.calls.read_text(), re.MULTILINE)), ["0 of 3", "1 of 3", "2 of 3"])
-        self.assertEqual([path.name for path in (self.output / "logs").glob("memcheck-test_good*")], ["memcheck-test_good.txt"])
-        for wrong, words in (("exit 1", "exit status 1"), ("echo '========= Error: Invalid read'", "findings"), ("sleep 40", "in the 2 tests")):
-            self.program("build/tests/a/test_good", several % f'if [ "$GTEST_SHARD_INDEX" = 1 ]; then {wrong}; fi; {FINE}')
+        self.assertEqual(
+            sorted(re.findall(r"^\d of \d$", self.calls.read_text(), re.MULTILINE)),
+            ["0 of 3", "1 of 3", "2 of 3"],
+        )
+        self.assertEqual(
+            [path.name for path in (self.output / "logs").glob("memcheck-test_good*")],
+            ["memcheck-test_good.txt"],
+        )
+        for wrong, words in (
+            ("exit 1", "exit status 1"),
+            ("echo '========= Error: Invalid read'", "findings"),
+            ("sleep 40", "in the 2 tests"),
+        ):
+            self.program(
+                "build/tests/a/test_good",
+                several % f'if [ "$GTEST_SHARD_INDEX" = 1 ]; then {wrong}; fi; {FINE}',
+            )
             self.run_for_seconds(12, "memcheck")
             self.assertIn(words, self.line("memcheck test_good"))
 
@@ -214,7 +299,9 @@ class OnGpu(unittest.TestCase):
         self.assertIn("compute-sanitizer was not found", self.summary())
 
     def test_time_is_bounded(self):
-        self.program("build/tests/a/test_good", TEST % (FINE + "; if [[ $* == *shuffle* ]]; then sleep 40; fi"))
+        self.program(
+            "build/tests/a/test_good", TEST % (FINE + "; if [[ $* == *shuffle* ]]; then sleep 40; fi")
+        )
         self.program("build/tests/b/test_silent", TEST % "sleep 40")
         begin = time.monotonic()
         done = self.run_for_seconds(12, "racecheck,tests,hot", ("-lt 10", "-lt 3"), ("share=10", "share=3"))
@@ -226,18 +313,30 @@ class OnGpu(unittest.TestCase):
         self.assertIn("no time left", self.line("ladder gemm-4096x4096x4096 hot"))
 
     def test_without_a_gpu_nothing_is_run(self):
-        done = self.run_script(self.build, self.output, code=4, GPU_STATUS="4", GPU_MESSAGE="no NVIDIA driver is installed")
+        done = self.run_script(
+            self.build, self.output, code=4, GPU_STATUS="4", GPU_MESSAGE="no NVIDIA driver is installed"
+        )
         self.assertIn("no NVIDIA driver is installed", done.stderr)
-        self.assertEqual(len([line for line in self.calls.read_text().splitlines() if line.startswith("ladder")]), 1)
+        self.assertEqual(
+            len([line for line in self.calls.read_text().splitlines() if line.startswith("ladder")]), 1
+        )
 
     def test_wrong_usage(self):
-        for arguments in ([], [self.build], ["--minutes", "0", self.build, self.output], ["--minutes", "x", self.build, self.output],
-                          ["--steps", "tests,nonsense", self.build, self.output], ["--other", self.build, self.output], ["--collect", self.build]):
+        for arguments in (
+            [],
+            [self.build],
+            ["--minutes", "0", self.build, self.output],
+            ["--minutes", "x", self.build, self.output],
+            ["--steps", "tests,nonsense", self.build, self.output],
+            ["--other", self.build, self.output],
+            ["--collect", self.build],
+        ):
             self.assertNotEqual(self.run_script(*arguments, code=2).stderr, "")
         self.assertIn("no program 'antiphase'", self.run_script(self.root, self.output, code=1).stderr)
 
     def test_collecting_takes_libraries_but_not_the_systems_own(self):
-        shutil.copy(shutil.which("cmake"), self.build / "antiphase")  # linked dynamically, against the C++ runtime and others
+        # linked dynamically, against the C++ runtime and others
+        shutil.copy(shutil.which("cmake"), self.build / "antiphase")
         folder = self.root / "collected"
         self.run_script("--collect", self.build, folder)
         self.assertEqual(sorted(path.name for path in (folder / "bin").iterdir()), ["antiphase", "test_good"])

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""What `antiphase ladder --json` and `antiphase bench --json` say about where a figure comes from. Times need a GPU; here is everything else."""
+"""What `antiphase ladder --json` and `antiphase bench --json` say about where a figure comes from. Times need
+a GPU; here is everything else."""
 import datetime
 import json
 import os
@@ -28,7 +29,9 @@ class ResultFile(unittest.TestCase):
         self.assertEqual(result["schema"], 2)
         self.assertEqual(result["machine"], {"name": result["place"]["name"]})
         self.assertRegex(result["commit"], "^([0-9a-f]{12}(-dirty)?)?$")
-        age = datetime.datetime.now(datetime.timezone.utc) - datetime.datetime.fromisoformat(result["date"].replace("Z", "+00:00"))
+        age = datetime.datetime.now(datetime.timezone.utc) - datetime.datetime.fromisoformat(
+            result["date"].replace("Z", "+00:00")
+        )
         self.assertLess(abs(age.total_seconds()), 60)
         for record in result["records"]:
             self.assertEqual(record["code"], [])  # there is no compiled kernel
@@ -39,7 +42,9 @@ class ResultFile(unittest.TestCase):
     def test_of_products(self):
         result = self.ladder("gemm", "--m", "33", "--n", "40", "--k", "50", "--policy", "tiled,async-3")
         self.expect_origin(result)
-        self.assertEqual([record["kernel"] for record in result["records"]], ["gemm.ladder.tiled", "gemm.ladder.async-3"])
+        self.assertEqual(
+            [record["kernel"] for record in result["records"]], ["gemm.ladder.tiled", "gemm.ladder.async-3"]
+        )
         for record in result["records"]:
             self.assertEqual(record["shape"], {"m": 33, "n": 40, "k": 50})
             self.assertEqual((record["type"], record["layout"]), ("f32", "nn"))
@@ -47,7 +52,10 @@ class ResultFile(unittest.TestCase):
     def test_of_scans(self):
         result = self.ladder("scan", "--size", "5000", "--policy", "double-buffer,items", "--type", "f8")
         self.expect_origin(result)
-        self.assertEqual([record["kernel"] for record in result["records"]], ["scan.ladder.double-buffer", "scan.ladder.items"])
+        self.assertEqual(
+            [record["kernel"] for record in result["records"]],
+            ["scan.ladder.double-buffer", "scan.ladder.items"],
+        )
         for record in result["records"]:
             self.assertEqual((record["shape"], record["type"]), ({"n": 5000}, "f64"))
 
@@ -64,10 +72,15 @@ class ResultFile(unittest.TestCase):
             self.skipTest("this build has no table of its kernels")
         with open(TABLE) as file:
             table = json.load(file)
-        for arguments in (("ladder", "gemm", "--size", "256"), ("ladder", "scan", "--size", "100000"), ("bench", "gemm", "--size", "8,256"),
-                          ("bench", "scan", "--size", "1000,100000", "--type", "f4,i1"),
-                          ("bench", "scan", "--size", "100000", "--by-key", "7"),
-                          ("bench", "scan", "--own", "16", "--size", "100000"), ("bench", "scan", "--rows", "10", "--size", "100000")):
+        for arguments in (
+            ("ladder", "gemm", "--size", "256"),
+            ("ladder", "scan", "--size", "100000"),
+            ("bench", "gemm", "--size", "8,256"),
+            ("bench", "scan", "--size", "1000,100000", "--type", "f4,i1"),
+            ("bench", "scan", "--size", "100000", "--by-key", "7"),
+            ("bench", "scan", "--own", "16", "--size", "100000"),
+            ("bench", "scan", "--rows", "10", "--size", "100000"),
+        ):
             done = run(*arguments, "--json", on="cuda")
             self.assertEqual(done.returncode, 0, done.stderr)
             result = json.loads(done.stdout)

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Scans of any element types, lines and segments, and what they must give: by sequential arithmetic of another kind than the library's.
+// Scans of any element types, lines and segments, and what they must give: by sequential arithmetic of
+// another kind than the library's.
 #pragma once
 #include <antiphase/core/half.hpp>
 #include <antiphase/scan.hpp>
@@ -41,7 +42,8 @@ template <class T> constexpr long double least = std::is_same_v<T, f16> ? 0x1p-2
 // Whether a segment begins at element i in memory, i > 0; the rows of a problem by themselves.
 using begins = std::function<bool(std::int64_t)>;
 
-// One running value as the definition has it. Sums and products of integers in 64 bits, of which any smaller power of two is right.
+// One running value as the definition has it. Sums and products of integers in 64 bits, of which any smaller
+// power of two is right.
 template <class In, class Out> class running {
  public:
   // `initial`: one value or none.
@@ -83,9 +85,12 @@ template <class In, class Out> class running {
       return picks ? static_cast<long double>(result) == real_ : result == static_cast<Out>(whole_);
     } else {
       if (picks) return real_of(result) == real_;
-      // What is computed with is at least FP32: an error per addition on the longest way, per multiplication, and one for the result.
+      // What is computed with is at least FP32: an error per addition on the longest way, per multiplication,
+      // and one for the result.
       const long double unit = std::is_same_v<Out, double> ? 0x1p-53L : 0x1p-24L;
-      const long double depth = p_.operation == scan_operation::sum ? 80 : std::max<long double>(80, static_cast<long double>(count_));
+      const long double depth = p_.operation == scan_operation::sum
+                                    ? 80
+                                    : std::max<long double>(80, static_cast<long double>(count_));
       const long double rounding = is_half_type<Out> ? half_unit<Out> * std::abs(real_) + least<Out> / 2 : 0;
       return std::abs(real_of(result) - real_) <= depth * unit * size_ + rounding;
     }
@@ -110,9 +115,11 @@ template <class T> T first_result(scan_operation operation) {
     return first_of_exclusive<T>(operation);
 }
 
-// `boundary(i)`: whether a line begins at element i in memory, also of those that are the problem's own. `initial`: of an exclusive scan.
-template <class In, class Out> void expect_lines(const std::vector<In>& in, const std::vector<Out>& out, const scans::problem& p,
-                                                 std::vector<Out> initial, const begins& boundary, const std::string& what) {
+// `boundary(i)`: whether a line begins at element i in memory, also of those that are the problem's own.
+// `initial`: of an exclusive scan.
+template <class In, class Out> void expect_lines(const std::vector<In>& in, const std::vector<Out>& out,
+                                                 const scans::problem& p, std::vector<Out> initial,
+                                                 const begins& boundary, const std::string& what) {
   const auto n = static_cast<std::int64_t>(in.size());
   const bool exclusive = p.kind == scan_kind::exclusive, forward = p.direction == scan_direction::forward;
   if (exclusive && initial.empty()) initial.push_back(first_result<Out>(p.operation));
@@ -123,26 +130,32 @@ template <class In, class Out> void expect_lines(const std::vector<In>& in, cons
     if (k > 0 && boundary(forward ? i : i + 1)) line.begin();
     const auto at = static_cast<std::size_t>(i);
     if (exclusive) {
-      ASSERT_TRUE(line.holds(out[at])) << what << ": element " << i << " is " << real_of(out[at]) << ", expected " << line.value();
+      ASSERT_TRUE(line.holds(out[at]))
+          << what << ": element " << i << " is " << real_of(out[at]) << ", expected " << line.value();
     }
     line.add(in[at]);
     if (!exclusive) {
-      ASSERT_TRUE(line.holds(out[at])) << what << ": element " << i << " is " << real_of(out[at]) << ", expected " << line.value();
+      ASSERT_TRUE(line.holds(out[at]))
+          << what << ": element " << i << " is " << real_of(out[at]) << ", expected " << line.value();
     }
   }
 }
 
 inline std::string text(const scans::problem& p, std::string_view policy, const placement& lies) {
-  return std::string(name(p.type)) + (p.accumulate ? " into " + std::string(name(*p.accumulate)) : "") + ", operation " +
-         std::to_string(static_cast<int>(p.operation)) + ", kind " + std::to_string(static_cast<int>(p.kind)) + ", direction " +
-         std::to_string(static_cast<int>(p.direction)) + ", " + std::to_string(p.outer) + " x " + std::to_string(p.length) + ", policy " +
-         std::string(policy) + ", offsets " + std::to_string(lies.in_offset) + " and " + std::to_string(lies.out_offset) +
+  return std::string(name(p.type)) + (p.accumulate ? " into " + std::string(name(*p.accumulate)) : "") +
+         ", operation " + std::to_string(static_cast<int>(p.operation)) + ", kind " +
+         std::to_string(static_cast<int>(p.kind)) + ", direction " +
+         std::to_string(static_cast<int>(p.direction)) + ", " + std::to_string(p.outer) + " x " +
+         std::to_string(p.length) + ", policy " + std::string(policy) + ", offsets " +
+         std::to_string(lies.in_offset) + " and " + std::to_string(lies.out_offset) +
          (lies.in_place ? ", in place" : "");
 }
 
-// Fills in pointers and types, runs the problem through the public call, checks every element and everything around. Returns the output.
-template <class In, class Out = In> std::vector<Out> expect_right(const context& where, scans::problem p, const placement& lies = {},
-                                                                  std::string_view policy = "single-pass", std::vector<Out> initial = {}) {
+// Fills in pointers and types, runs the problem through the public call, checks every element and everything
+// around. Returns the output.
+template <class In, class Out = In>
+std::vector<Out> expect_right(const context& where, scans::problem p, const placement& lies = {},
+                              std::string_view policy = "single-pass", std::vector<Out> initial = {}) {
   std::vector<In> host;
   for (std::int64_t i = 0; i < p.outer * p.length; ++i) host.push_back(input_at<In>(i, p.operation));
   Out wrong;
@@ -156,13 +169,15 @@ template <class In, class Out = In> std::vector<Out> expect_right(const context&
   } else {
     p.accumulate = element_of<Out>;
   }
-  if (p.out == nullptr) p.out = apart.emplace(where, std::vector<Out>(host.size(), wrong), lies.out_offset).data();
+  if (p.out == nullptr)
+    p.out = apart.emplace(where, std::vector<Out>(host.size(), wrong), lies.out_offset).data();
   scan(where, p, {.policy = policy});
   where.runs_on().synchronize(nullptr);
   std::vector<Out> out;
   if (apart) {
     out = apart->to_host();
-    EXPECT_TRUE(std::memcmp(in.to_host().data(), host.data(), host.size() * sizeof(In)) == 0) << "the input was written";
+    EXPECT_TRUE(std::memcmp(in.to_host().data(), host.data(), host.size() * sizeof(In)) == 0)
+        << "the input was written";
   } else {
     const auto now = in.to_host();
     out.resize(now.size());

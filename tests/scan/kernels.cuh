@@ -12,7 +12,8 @@ template <class T, class Op, scans::policy P> test_kernels made(const char* step
   return {step,
           carried_as<T>,
           P,
-          {kernel_of<scans::tile_totals<T, Op, P>>("totals"), kernel_of<scans::tile_scan<T, Op, P>>("scan"), P.tile(sizeof(T))}};
+          {kernel_of<scans::tile_totals<T, Op, P>>("totals"), kernel_of<scans::tile_scan<T, Op, P>>("scan"),
+           P.tile(sizeof(T))}};
 }
 
 constexpr scans::policy with_threads(scans::policy p, int threads) {
@@ -36,8 +37,12 @@ std::vector<test_kernels> kernels() {
   add<matrix, times, 1, 32, 255, 1024>(list);  // Kogge-Stone in two buffers of 32 KiB: dynamic shared memory
   // chunks of several elements under the other methods
   using scans::method, scans::policy;
-  list.push_back(made<brackets, concatenated, policy{.how = method::two_barriers, .threads = 96, .bytes = 16}>("two-barriers"));
-  list.push_back(made<nullable, last_present, policy{.how = method::double_buffer, .threads = 65, .bytes = 16}>("double-buffer"));
+  list.push_back(
+      made<brackets, concatenated, policy{.how = method::two_barriers, .threads = 96, .bytes = 16}>(
+          "two-barriers"));
+  list.push_back(
+      made<nullable, last_present, policy{.how = method::double_buffer, .threads = 65, .bytes = 16}>(
+          "double-buffer"));
   return list;
 }
 

@@ -25,8 +25,9 @@ struct test_kernels {
   scans::policy how;
   scans::kernel_pair kernels;
 };
-// A kernel that calls the scan of a warp or a block: `groups` of them, each with `count` elements, at most `tile`, and behind them one
-// more, which the exclusive scans start from. Where that lies, out gets the total.
+// A kernel that calls the scan of a warp or a block: `groups` of them, each with `count` elements, at most
+// `tile`, and behind them one more, which the exclusive scans start from. Where that lies, out gets the
+// total.
 struct alone_arguments {
   const void* in;
   void* out;
@@ -43,9 +44,11 @@ struct alone_kernel {
 // A call of the scans with types and operators of one's own.
 struct custom_scan {
   carried type;
-  launch_counts (*run)(const context& where, const void* in, void* out, const scans::lines& over, scan_kind kind, const void* initial);
+  launch_counts (*run)(const context& where, const void* in, void* out, const scans::lines& over,
+                       scan_kind kind, const void* initial);
 };
-// What a mutant of a scan is launched with: as a pass the kernel of the tiles' totals, and elements of a tile; as one wave the latter.
+// What a mutant of a scan is launched with: as a pass the kernel of the tiles' totals, and elements of a
+// tile; as one wave the latter.
 struct pass_around {
   kernel totals;
   int tile;

@@ -26,7 +26,8 @@ template <class T, class Op, int Threads, int Items, scans::method How> struct b
     scans::shared_values<T, 1> total;
   };
   static constexpr int threads = Threads;
-  static constexpr shared_kind shared = sizeof(storage) > fixed_shared_limit ? shared_kind::dynamic : shared_kind::fixed;
+  static constexpr shared_kind shared =
+      sizeof(storage) > fixed_shared_limit ? shared_kind::dynamic : shared_kind::fixed;
 
   AP_DEV void operator()(const params& p) const {
     storage& s = antiphase::shared<storage, shared>();
@@ -37,8 +38,8 @@ template <class T, class Op, int Threads, int Items, scans::method How> struct b
     AP_UNROLL
     for (int i = 0; i < Items; ++i) mine.at[i] = in[first + i < p.count ? first + i : 0];
     const Op op = operator_of<Op>(p.modulus);
-    const T total =
-        p.exclusive ? of_block::exclusive(s.scan, mine.at, in[p.count], op, p.count) : of_block::inclusive(s.scan, mine.at, op, p.count);
+    const T total = p.exclusive ? of_block::exclusive(s.scan, mine.at, in[p.count], op, p.count)
+                                : of_block::inclusive(s.scan, mine.at, op, p.count);
     AP_UNROLL
     for (int i = 0; i < Items; ++i)
       if (first + i < p.count) out[first + i] = mine.at[i];
@@ -48,7 +49,8 @@ template <class T, class Op, int Threads, int Items, scans::method How> struct b
   }
 };
 
-// Two warps, of which the second does the same with what lies behind the first's: `count` elements each, then the total.
+// Two warps, of which the second does the same with what lies behind the first's: `count` elements each, then
+// the total.
 template <class T, class Op> struct warps_alone {
   using params = alone_arguments;
   struct storage {};
@@ -60,7 +62,8 @@ template <class T, class Op> struct warps_alone {
     T* out = static_cast<T*>(p.out) + first;
     const Op op = operator_of<Op>(p.modulus);
     const T mine = in[lane < p.count ? lane : 0], initial = in[p.count];
-    const T result = p.exclusive ? warp_exclusive_scan(mine, initial, op, p.count) : warp_inclusive_scan(mine, op, p.count);
+    const T result = p.exclusive ? warp_exclusive_scan(mine, initial, op, p.count)
+                                 : warp_inclusive_scan(mine, op, p.count);
     const T total = warp_reduce(mine, op, p.count);
     if (lane < p.count) out[lane] = result;
     if (lane == warp_size - 1) out[p.count] = total;

@@ -8,7 +8,8 @@
 namespace antiphase::scan_test {
 inline namespace AP_TARGET {
 
-// Blocks of almost all shared memory that a multiprocessor has, until they are let go, or for some ten seconds if nobody does.
+// Blocks of almost all shared memory that a multiprocessor has, until they are let go, or for some ten
+// seconds if nobody does.
 struct holder {
   using params = holder_arguments;
   struct storage {

@@ -25,7 +25,8 @@ enum class broken {
 
 // Both Kogge-Stone scans in one, with a fault.
 template <class T, class Op, policy P, broken Fault> struct faulty_kogge_stone {
-  static constexpr bool one_buffer = Fault == broken::no_barrier_after_reading || Fault == broken::no_barrier_after_writing;
+  static constexpr bool one_buffer =
+      Fault == broken::no_barrier_after_reading || Fault == broken::no_barrier_after_writing;
   struct storage {
     scans::shared_values<T, P.threads> value[2];
   };
@@ -42,9 +43,11 @@ template <class T, class Op, policy P, broken Fault> struct faulty_kogge_stone {
         mine = Fault == broken::operands_exchanged ? op(mine, other) : op(other, mine);
       }
       if constexpr (one_buffer && Fault != broken::no_barrier_after_reading) block_barrier();
-      if (Fault != broken::threads_below_the_stride_do_not_copy || thread >= by) s.value[to.index][thread] = mine;
+      if (Fault != broken::threads_below_the_stride_do_not_copy || thread >= by)
+        s.value[to.index][thread] = mine;
       if constexpr (!one_buffer) ++from, ++to;
-      if constexpr (Fault != broken::no_barrier_after_writing && Fault != broken::no_barrier_in_double_buffer) block_barrier();
+      if constexpr (Fault != broken::no_barrier_after_writing && Fault != broken::no_barrier_in_double_buffer)
+        block_barrier();
     }
     block_barrier();
     const cursor<2> result = Fault == broken::result_from_the_other_buffer ? to : from;
@@ -68,14 +71,16 @@ template <class Kernel, int Off> struct shifted_end {
 
 constexpr policy mutant_policy{.how = scans::method::double_buffer, .threads = 96};
 constexpr const char* whole = "none";
-constexpr test::found_by by_numbers{.early = test::outcome::sometimes_wrong, .late = test::outcome::sometimes_wrong};
+constexpr test::found_by by_numbers{.early = test::outcome::sometimes_wrong,
+                                    .late = test::outcome::sometimes_wrong};
 template <class Scan> pass_mutant made(const char* fault, kernel scan) {
   const bool is_whole = fault == whole;
   return {fault,
           is_whole ? nullptr : fault,
           is_whole ? test::found_by{} : by_numbers,
           scan,
-          {kernel_of<scans::tile_totals<brackets, concatenated, mutant_policy, Scan>>("totals"), mutant_policy.threads}};
+          {kernel_of<scans::tile_totals<brackets, concatenated, mutant_policy, Scan>>("totals"),
+           mutant_policy.threads}};
 }
 template <broken Fault> pass_mutant with_fault(const char* fault) {
   using scan = faulty_kogge_stone<brackets, concatenated, mutant_policy, Fault>;
@@ -83,7 +88,9 @@ template <broken Fault> pass_mutant with_fault(const char* fault) {
 }
 template <int Off> pass_mutant with_shifted_end(const char* fault) {
   using scan = faulty_kogge_stone<brackets, concatenated, mutant_policy, broken::nothing>;
-  return made<scan>(fault, kernel_of<shifted_end<scans::tile_scan<brackets, concatenated, mutant_policy, scan>, Off>>(fault));
+  return made<scan>(
+      fault,
+      kernel_of<shifted_end<scans::tile_scan<brackets, concatenated, mutant_policy, scan>, Off>>(fault));
 }
 
 std::vector<pass_mutant> mutants() {
@@ -100,7 +107,8 @@ std::vector<pass_mutant> mutants() {
           with_shifted_end<-1>("the last tile ends an element early")};
 }
 
-// A launch that no tile takes for its own last one: it is never counted, and the next one takes its totals for new.
+// A launch that no tile takes for its own last one: it is never counted, and the next one takes its totals
+// for new.
 template <class Kernel> struct never_counted {
   using params = typename Kernel::params;
   using storage = typename Kernel::storage;

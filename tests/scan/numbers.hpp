@@ -16,11 +16,13 @@
 
 namespace antiphase::scan_test {
 
-constexpr scan_operation operations[] = {scan_operation::sum, scan_operation::product, scan_operation::min, scan_operation::max};
+constexpr scan_operation operations[] = {scan_operation::sum, scan_operation::product, scan_operation::min,
+                                         scan_operation::max};
 constexpr scan_kind kinds[] = {scan_kind::inclusive, scan_kind::exclusive};
 constexpr scan_direction directions[] = {scan_direction::forward, scan_direction::reverse};
 
-// From the position. Integers of the whole range; products are of odd numbers, or of numbers near 1, so that they do not vanish.
+// From the position. Integers of the whole range; products are of odd numbers, or of numbers near 1, so that
+// they do not vanish.
 template <class T> T number_at(std::int64_t i, scan_operation operation) {
   const auto h = hash(static_cast<std::uint64_t>(i) + 100);
   if constexpr (std::is_integral_v<T>) {
@@ -31,7 +33,8 @@ template <class T> T number_at(std::int64_t i, scan_operation operation) {
   }
 }
 
-// Integers as their 64 low bits: sums and products of those are right modulo any smaller power of two. Floats in long double.
+// Integers as their 64 low bits: sums and products of those are right modulo any smaller power of two. Floats
+// in long double.
 template <class T> using exact = std::conditional_t<std::is_integral_v<T>, std::uint64_t, long double>;
 
 template <class T> std::vector<T> numbers(std::int64_t count, scan_operation operation) {
@@ -51,33 +54,38 @@ template <class T> T first_of_exclusive(scan_operation operation) {
   return std::is_integral_v<T> ? limits::min() : -limits::infinity();
 }
 
-// What must come out, and how far from it a float may be. A sum carries on a term's error at most `depth` times, as often as there are
-// additions on that term's longest way, whatever the length (a chunk, two levels of warps, and a few for each level of tiles). A product
-// has the relative errors of all multiplications behind it, one less than there are factors.
-template <class T> void expect_scan(const std::vector<T>& in, const std::vector<T>& out, const scans::problem& p, const std::string& what) {
+// What must come out, and how far from it a float may be. A sum carries on a term's error at most `depth`
+// times, as often as there are additions on that term's longest way, whatever the length (a chunk, two levels
+// of warps, and a few for each level of tiles). A product has the relative errors of all multiplications
+// behind it, one less than there are factors.
+template <class T> void expect_scan(const std::vector<T>& in, const std::vector<T>& out,
+                                    const scans::problem& p, const std::string& what) {
   const scans::lines over{p.outer, p.length, p.inner, p.direction};
   const T initial = first_of_exclusive<T>(p.operation);
   if (p.operation == scan_operation::min || p.operation == scan_operation::max) {
-    const auto expected = expected_scan(in, over, p.kind, initial,
-                                        [&](T a, T b) { return p.operation == scan_operation::min ? std::min(a, b) : std::max(a, b); });
+    const auto expected = expected_scan(in, over, p.kind, initial, [&](T a, T b) {
+      return p.operation == scan_operation::min ? std::min(a, b) : std::max(a, b);
+    });
     EXPECT_TRUE(out == expected) << what;
     return;
   }
   const bool adds = p.operation == scan_operation::sum;
   using wide = exact<T>;
   const std::vector<wide> wide_in(in.begin(), in.end());
-  const auto expected =
-      expected_scan(wide_in, over, p.kind, static_cast<wide>(initial), [&](wide a, wide b) { return adds ? a + b : a * b; });
+  const auto expected = expected_scan(wide_in, over, p.kind, static_cast<wide>(initial),
+                                      [&](wide a, wide b) { return adds ? a + b : a * b; });
   if constexpr (std::is_integral_v<T>) {
-    for (std::size_t i = 0; i < out.size(); ++i) ASSERT_EQ(out[i], static_cast<T>(expected[i])) << what << ", element " << i;
+    for (std::size_t i = 0; i < out.size(); ++i)
+      ASSERT_EQ(out[i], static_cast<T>(expected[i])) << what << ", element " << i;
   } else {
     const long double depth = adds ? 80 : std::max<long double>(80, static_cast<long double>(p.length));
     std::vector<wide> sizes(in.size());
     std::transform(in.begin(), in.end(), sizes.begin(), [](T x) { return std::abs(static_cast<wide>(x)); });
-    const auto weight =
-        expected_scan(sizes, over, p.kind, static_cast<wide>(initial), [&](wide a, wide b) { return adds ? a + b : a * b; });
+    const auto weight = expected_scan(sizes, over, p.kind, static_cast<wide>(initial),
+                                      [&](wide a, wide b) { return adds ? a + b : a * b; });
     for (std::size_t i = 0; i < out.size(); ++i)
-      ASSERT_LE(std::abs(static_cast<wide>(out[i]) - expected[i]), depth * std::numeric_limits<T>::epsilon() / 2 * weight[i])
+      ASSERT_LE(std::abs(static_cast<wide>(out[i]) - expected[i]),
+                depth * std::numeric_limits<T>::epsilon() / 2 * weight[i])
           << what << ", element " << i;
   }
 }
@@ -87,7 +95,8 @@ class on_bulk_device : public on_device {
  protected:
   void SetUp() override {
     on_device::SetUp();
-    if (!IsSkipped() && any().limits().major != 9) GTEST_SKIP() << "no kernels with bulk copies for " << any().limits().name;
+    if (!IsSkipped() && any().limits().major != 9)
+      GTEST_SKIP() << "no kernels with bulk copies for " << any().limits().name;
   }
 };
 // For scans in one pass, whoever moves the tiles: the parameter says where they run, and by which policy.
@@ -103,7 +112,8 @@ class on_ring_device : public on_device {
     on_device::SetUp();
     if (IsSkipped()) return;
     const int major = any().limits().major;
-    if (by_threads() ? major < 8 : major != 9) GTEST_SKIP() << "no kernels of " << policy() << " for " << any().limits().name;
+    if (by_threads() ? major < 8 : major != 9)
+      GTEST_SKIP() << "no kernels of " << policy() << " for " << any().limits().name;
   }
 };
 #define AP_ON_BOTH_DEVICES_BY_BOTH_MOVERS(suite)                           \
@@ -111,18 +121,22 @@ class on_ring_device : public on_device {
   INSTANTIATE_TEST_SUITE_P(CpuAsync, suite, testing::Values("cpu async")); \
   INSTANTIATE_TEST_SUITE_P(CudaAsync, suite, testing::Values("cuda async"))
 // Elements of a single-pass tile.
-template <class In, class Out = In> constexpr std::int64_t ring_tile = scans::ring_scan_policy.tile_of(sizeof(In), sizeof(Out));
+template <class In, class Out = In>
+constexpr std::int64_t ring_tile = scans::ring_scan_policy.tile_of(sizeof(In), sizeof(Out));
 
 struct placement {
   std::size_t in_offset = 0, out_offset = 0;
   bool in_place = false;
 };
 
-// Fills in the pointers of a problem, runs it through the public call, and checks everything. Returns the output.
-template <class T>
-std::vector<T> expect_scan_right(const context& where, scans::problem p, const placement& lies = {}, std::string_view policy = "auto") {
+// Fills in the pointers of a problem, runs it through the public call, and checks everything. Returns the
+// output.
+template <class T> std::vector<T> expect_scan_right(const context& where, scans::problem p,
+                                                    const placement& lies = {},
+                                                    std::string_view policy = "auto") {
   const auto host = numbers<T>(p.outer * p.length * p.inner, p.operation);
-  guarded<T> in(where, host, lies.in_offset), apart(where, std::vector<T>(host.size(), T(85)), lies.out_offset);
+  guarded<T> in(where, host, lies.in_offset),
+      apart(where, std::vector<T>(host.size(), T(85)), lies.out_offset);
   guarded<T>& to = lies.in_place ? in : apart;
   p.type = element_of<T>;
   p.in = in.data();
@@ -131,9 +145,10 @@ std::vector<T> expect_scan_right(const context& where, scans::problem p, const p
   where.runs_on().synchronize(nullptr);
   const std::vector<T> out = to.to_host();
   expect_scan(host, out, p,
-              std::string(name(p.type)) + ", operation " + std::to_string(static_cast<int>(p.operation)) + ", kind " +
-                  std::to_string(static_cast<int>(p.kind)) + ", direction " + std::to_string(static_cast<int>(p.direction)) + ", " +
-                  std::to_string(p.outer) + " x " + std::to_string(p.length) + " x " + std::to_string(p.inner) + ", policy " +
+              std::string(name(p.type)) + ", operation " + std::to_string(static_cast<int>(p.operation)) +
+                  ", kind " + std::to_string(static_cast<int>(p.kind)) + ", direction " +
+                  std::to_string(static_cast<int>(p.direction)) + ", " + std::to_string(p.outer) + " x " +
+                  std::to_string(p.length) + " x " + std::to_string(p.inner) + ", policy " +
                   std::string(policy));
   if (!lies.in_place) {
     EXPECT_TRUE(in.to_host() == host) << "the input was written";

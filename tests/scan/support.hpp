@@ -49,13 +49,17 @@ inline std::string refusal_by(const char* policy, const context& where, const sc
   return {};
 }
 
-// `size` elements on a device, `offset` elements away from an aligned address, between guards that nobody may write.
+// `size` elements on a device, `offset` elements away from an aligned address, between guards that nobody may
+// write.
 template <class T> class guarded {
  public:
   static constexpr std::size_t guard = 64;
 
   guarded(const context& where, const std::vector<T>& host, std::size_t offset = 0)
-      : size_(host.size()), before_(guard + offset), host_((before_ + size_ + guard) * sizeof(T)), device_(where, host_.size()) {
+      : size_(host.size()),
+        before_(guard + offset),
+        host_((before_ + size_ + guard) * sizeof(T)),
+        device_(where, host_.size()) {
     for (std::size_t i = 0; i < host_.size(); ++i) host_[i] = static_cast<unsigned char>(i * 37 + 11);
     if (size_ > 0) std::memcpy(at_elements(host_), host.data(), size_ * sizeof(T));
     device_.copy_from(host_);
@@ -82,9 +86,11 @@ template <class T> class guarded {
   device_array<unsigned char> device_;
 };
 
-// Every line, or every tile of every line, one element after the other. An exclusive scan folds in what it starts from.
-template <class T, class Op> std::vector<T> expected_scan(const std::vector<T>& in, const scans::lines& over, scan_kind kind,
-                                                          const T& initial, Op op, std::int64_t tile = 0) {
+// Every line, or every tile of every line, one element after the other. An exclusive scan folds in what it
+// starts from.
+template <class T, class Op> std::vector<T> expected_scan(const std::vector<T>& in, const scans::lines& over,
+                                                          scan_kind kind, const T& initial, Op op,
+                                                          std::int64_t tile = 0) {
   std::vector<T> out = in;
   for (std::int64_t line = 0; line < over.outer * over.inner; ++line) {
     const std::int64_t start = line / over.inner * over.length * over.inner + line % over.inner;
@@ -106,8 +112,8 @@ template <class T, class Op> std::vector<T> expected_scan(const std::vector<T>& 
 }
 
 // Runs the passes of a scan over whole lines. `most_blocks`, if not 0, makes every block take several tiles.
-template <class T>
-void run(const context& where, const scans::kernel_pair& kernels, const scans::arguments<T>& all, unsigned most_blocks = 0) {
+template <class T> void run(const context& where, const scans::kernel_pair& kernels,
+                            const scans::arguments<T>& all, unsigned most_blocks = 0) {
   device_array<std::byte> workspace(where, scans::workspace_bytes<T>(kernels.tile, all.over));
   for (scans::launchable& l : scans::passes(kernels, all, workspace.data())) {
     if (most_blocks > 0) l.grid.x = std::min(l.grid.x, most_blocks);
@@ -116,14 +122,16 @@ void run(const context& where, const scans::kernel_pair& kernels, const scans::a
   where.runs_on().synchronize(nullptr);
 }
 // Every tile on its own.
-template <class T> void run_tiles(const context& where, const scans::kernel_pair& kernels, const scans::arguments<T>& all) {
+template <class T>
+void run_tiles(const context& where, const scans::kernel_pair& kernels, const scans::arguments<T>& all) {
   const scans::launchable l = scans::launch_of(kernels.scan, kernels.tile, all);
   where.runs_on().launch(l.code, l.grid, l.arguments.data(), nullptr);
   where.runs_on().synchronize(nullptr);
 }
 
 inline void PrintTo(const scans::lines& over, std::ostream* out) {
-  *out << over.outer << " x " << over.length << " x " << over.inner << (over.direction == scan_direction::reverse ? " reverse" : "");
+  *out << over.outer << " x " << over.length << " x " << over.inner
+       << (over.direction == scan_direction::reverse ? " reverse" : "");
 }
 
 }  // namespace antiphase::scan_test

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The scans of warps and blocks as a user's kernel calls them: any number of elements, any type, the order of operands kept.
+// The scans of warps and blocks as a user's kernel calls them: any number of elements, any type, the order of
+// operands kept.
 #include "tests/scan/kernels.hpp"
 #include "tests/scan/support.hpp"
 
@@ -17,7 +18,8 @@ namespace {
 
 constexpr std::uint32_t modulus = 65521;
 
-template <class T, class Op> void expect_right(const context& where, const alone_kernel& k, int count, scan_kind kind, Op op) {
+template <class T, class Op>
+void expect_right(const context& where, const alone_kernel& k, int count, scan_kind kind, Op op) {
   std::vector<T> host, expected;
   const auto length = static_cast<std::size_t>(count);
   for (int group = 0; group < k.groups; ++group) {
@@ -28,11 +30,15 @@ template <class T, class Op> void expect_right(const context& where, const alone
     expected.push_back(expected_scan(mine, {1, count, 1}, scan_kind::inclusive, host.back(), op)[length - 1]);
   }
   guarded<T> in(where, host), out(where, host);
-  const alone_arguments all{
-      .in = in.data(), .out = out.data(), .count = count, .exclusive = kind == scan_kind::exclusive, .modulus = modulus};
+  const alone_arguments all{.in = in.data(),
+                            .out = out.data(),
+                            .count = count,
+                            .exclusive = kind == scan_kind::exclusive,
+                            .modulus = modulus};
   where.runs_on().launch(k.code, {1, 1, 1}, &all, nullptr);
   where.runs_on().synchronize(nullptr);
-  EXPECT_TRUE(out.to_host() == expected) << k.name << ", " << count << " elements, kind " << static_cast<int>(kind);
+  EXPECT_TRUE(out.to_host() == expected)
+      << k.name << ", " << count << " elements, kind " << static_cast<int>(kind);
 }
 
 class scans_alone : public on_device {};

@@ -61,7 +61,8 @@ template <class T> void expect_sums(const device_array<T>& out, const std::vecto
   }
 }
 
-// Sums on a stream of their own. Kernels are loaded, and memory is allocated, when the device has nothing else to do.
+// Sums on a stream of their own. Kernels are loaded, and memory is allocated, when the device has nothing
+// else to do.
 struct sums_beside {
   context where = context::on("cuda");
   std::string_view policy;
@@ -70,13 +71,20 @@ struct sums_beside {
   own_stream here;
 
   sums_beside(std::string_view by, std::int64_t length)
-      : policy(by), host(numbers<std::uint32_t>(length, scan_operation::sum)), in(where, host), out(where, host.size()) {
+      : policy(by),
+        host(numbers<std::uint32_t>(length, scan_operation::sum)),
+        in(where, host),
+        out(where, host.size()) {
     queue();
     wait();
   }
   void forget() { out.copy_from(std::vector<std::uint32_t>(host.size())); }
   void queue() {
-    scan(where, {.type = element::u32, .in = in.data(), .out = out.data(), .length = static_cast<std::int64_t>(host.size())},
+    scan(where,
+         {.type = element::u32,
+          .in = in.data(),
+          .out = out.data(),
+          .length = static_cast<std::int64_t>(host.size())},
          {.policy = policy, .on = here.get});
   }
   void wait() const { where.runs_on().synchronize(here.get); }
@@ -99,7 +107,8 @@ TEST_F(scan_beside_Cuda, single_pass_ends_while_a_neighbour_holds_most_multiproc
   }
 }
 
-// Blocks of one wave wait for each other: they begin together, beside the neighbour's if registers are left, else when it goes.
+// Blocks of one wave wait for each other: they begin together, beside the neighbour's if registers are left,
+// else when it goes.
 TEST_F(scan_beside_Cuda, one_wave_ends_when_the_neighbour_goes_at_the_latest) {
   sums_beside sums("one-wave", (4 << 20) - 5);  // 16 MiB
   sums.forget();
@@ -114,10 +123,14 @@ TEST_F(scan_beside_Cuda, one_wave_ends_when_the_neighbour_goes_at_the_latest) {
 
 TEST_F(scan_beside_Cuda, takes_more_than_2_to_the_32_elements) {
   const context where = context::on("cuda");
-  const std::vector<std::uint8_t> host = numbers<std::uint8_t>((std::int64_t{1} << 32) + 12347, scan_operation::sum);
+  const std::vector<std::uint8_t> host =
+      numbers<std::uint8_t>((std::int64_t{1} << 32) + 12347, scan_operation::sum);
   const device_array<std::uint8_t> in(where, host);
   device_array<std::uint8_t> out(where, host.size());
-  scan(where, {.type = element::u8, .in = in.data(), .out = out.data(), .length = static_cast<std::int64_t>(host.size())});
+  scan(where, {.type = element::u8,
+               .in = in.data(),
+               .out = out.data(),
+               .length = static_cast<std::int64_t>(host.size())});
   expect_sums(out, host);
 }
 

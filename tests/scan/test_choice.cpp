@@ -67,8 +67,10 @@ template <class T> void short_lines_right(const context& where) {
                              .outer = outer,
                              .length = length,
                              .inner = inner};
-      expect_scan_right<T>(
-          where, p, {.in_offset = turn % 5 == 1 ? turn % 4 : 0, .out_offset = turn % 5 == 2 ? turn % 2 : 0, .in_place = turn % 5 == 3});
+      expect_scan_right<T>(where, p,
+                           {.in_offset = turn % 5 == 1 ? turn % 4 : 0,
+                            .out_offset = turn % 5 == 2 ? turn % 2 : 0,
+                            .in_place = turn % 5 == 3});
       ++turn;
     }
 }
@@ -86,7 +88,9 @@ TEST_P(scan_choices, steps_for_short_lines_take_long_ones) {
   if (is_cuda()) GTEST_SKIP() << "they are compiled for the CPU executor only";
   for (const scans::step& s : scans::short_line_steps)
     for (const scan_kind kind : kinds) {
-      expect_scan_right<float>(any(), {.kind = kind, .direction = scan_direction::reverse, .outer = 2, .length = 5000}, {}, s.name);
+      expect_scan_right<float>(
+          any(), {.kind = kind, .direction = scan_direction::reverse, .outer = 2, .length = 5000}, {},
+          s.name);
       expect_scan_right<std::uint32_t>(any(), {.kind = kind, .length = 700, .inner = 3}, {}, s.name);
     }
 }
@@ -144,7 +148,8 @@ TEST_P(scan_choices, say_how_far_results_may_be_off) {
   EXPECT_EQ(chosen({.length = 100}).units, 80);
   EXPECT_EQ(chosen({.operation = scan_operation::max, .length = 100}).units, 0);
   EXPECT_EQ(chosen({.type = element::u8, .operation = scan_operation::product, .length = 100}).units, 0);
-  EXPECT_EQ(chosen({.operation = scan_operation::product, .length = 100}).units, std::numeric_limits<double>::infinity());
+  EXPECT_EQ(chosen({.operation = scan_operation::product, .length = 100}).units,
+            std::numeric_limits<double>::infinity());
 }
 
 TEST_P(scan_choices, of_segments) {
@@ -165,7 +170,9 @@ TEST_P(scan_choices, refuse_what_the_call_refuses) {
   EXPECT_THROW(chosen({.operation = scan_operation::max, .length = 5}, "one-wave"), not_supported);
   device_limits small = simulated_device();
   small.shared_opt_in = small.shared_per_block = 64 * 1024;
-  EXPECT_THROW(explain(context(make_cpu_executor({.limits = small})), placed({.length = 64}), {.policy = "single-pass"}), not_supported);
+  EXPECT_THROW(explain(context(make_cpu_executor({.limits = small})), placed({.length = 64}),
+                       {.policy = "single-pass"}),
+               not_supported);
 }
 
 }  // namespace

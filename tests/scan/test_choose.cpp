@@ -15,7 +15,8 @@
 namespace antiphase::scans {
 namespace {
 
-constexpr scan_operation operations[] = {scan_operation::sum, scan_operation::product, scan_operation::min, scan_operation::max};
+constexpr scan_operation operations[] = {scan_operation::sum, scan_operation::product, scan_operation::min,
+                                         scan_operation::max};
 
 template <class F> void each_type(F f) {
   for (int e = 0; e <= static_cast<int>(last_element); ++e) f(static_cast<element>(e));
@@ -51,14 +52,17 @@ std::string_view taken(const executor& on, const problem& p, const scan_keys* by
 // The rule, case by case.
 std::string_view expected(bool gpu, int major, const problem& p, bool by_key) {
   const std::int64_t size = static_cast<std::int64_t>(size_of(p.type)), lines = p.outer * p.inner;
-  const bool half = p.type == element::f16 || p.type == element::bf16, wide = p.accumulate.value_or(p.type) != p.type;
+  const bool half = p.type == element::f16 || p.type == element::bf16,
+             wide = p.accumulate.value_or(p.type) != p.type;
   const bool several = by_key || p.outer > 1;
   const std::string_view ring = major == 9 ? "single-pass" : "single-pass-async";
-  const bool in_list = gpu || major == 9 || p.type == element::f32 || p.type == element::u8 || p.type == element::i8;
+  const bool in_list =
+      gpu || major == 9 || p.type == element::f32 || p.type == element::u8 || p.type == element::i8;
   const bool has_ring = major >= 8 && p.inner == 1 && in_list && !(several && wide);
   const std::string_view once = has_ring ? ring : "nothing", twice = half || wide ? "nothing" : "items";
   if (by_key) return once;
-  if (gpu && major >= 8 && lines == 1 && p.operation == scan_operation::sum && !half && !wide && p.length * size <= 16 << 20)
+  if (gpu && major >= 8 && lines == 1 && p.operation == scan_operation::sum && !half && !wide &&
+      p.length * size <= 16 << 20)
     return "one-wave";
   if (!gpu && lines > 1 && !half && !wide) {
     const std::int64_t most = size == 8 ? 8 : 16;
@@ -66,7 +70,8 @@ std::string_view expected(bool gpu, int major, const problem& p, bool by_key) {
     if (p.length <= 32 * most) return "items-warp";
   }
   // Totals of 8 bytes take two of the 2^31 words that columns may have.
-  const bool too_many = size_of(p.accumulate.value_or(p.type)) == 8 && p.outer * p.length * p.inner > std::int64_t{1} << 40;
+  const bool too_many =
+      size_of(p.accumulate.value_or(p.type)) == 8 && p.outer * p.length * p.inner > std::int64_t{1} << 40;
   const std::string_view in_one = p.inner > 1 && major >= 8 && !too_many ? "columns" : once;
   const bool first_once = gpu && p.outer * p.length * p.inner * size > 65536;
   if (first_once) return in_one != "nothing" ? in_one : twice;
@@ -79,21 +84,41 @@ TEST(scan_table, takes_what_the_rule_says) {
       device_limits limits = simulated_device();
       limits.major = major;
       limits.minor = minor;
-      const std::shared_ptr<const executor> on =
-          gpu ? std::make_shared<test::stands_for_a_gpu>(major, minor) : make_cpu_executor({.limits = limits});
+      const std::shared_ptr<const executor> on = gpu ? std::make_shared<test::stands_for_a_gpu>(major, minor)
+                                                     : make_cpu_executor({.limits = limits});
       each_kind([&](const problem& kind) {
         for (const std::int64_t outer : {1, 2, 1000})
           for (const std::int64_t inner : {1, 3})
-            for (const std::int64_t length :
-                 {1,      2,    8,     9,     16,    17,    256,     257,           512,     513,           4096,
-                  8192,   8193, 16384, 16385, 32769, 65537, 2 << 20, (2 << 20) + 1, 4 << 20, (4 << 20) + 1, (16 << 20) + 1,
-                  1 << 30}) {
+            for (const std::int64_t length : {1,
+                                              2,
+                                              8,
+                                              9,
+                                              16,
+                                              17,
+                                              256,
+                                              257,
+                                              512,
+                                              513,
+                                              4096,
+                                              8192,
+                                              8193,
+                                              16384,
+                                              16385,
+                                              32769,
+                                              65537,
+                                              2 << 20,
+                                              (2 << 20) + 1,
+                                              4 << 20,
+                                              (4 << 20) + 1,
+                                              (16 << 20) + 1,
+                                              1 << 30}) {
               const problem p = placed(kind, outer, length, inner);
               ASSERT_EQ(taken(*on, p, nullptr), expected(gpu, major, p, false))
-                  << (gpu ? "GPU " : "CPU ") << major << "." << minor << ", " << description(p, nullptr) << ", " << outer << " x " << length
-                  << " x " << inner;
+                  << (gpu ? "GPU " : "CPU ") << major << "." << minor << ", " << description(p, nullptr)
+                  << ", " << outer << " x " << length << " x " << inner;
               if (outer * inner == 1) {
-                ASSERT_EQ(taken(*on, p, &keys), expected(gpu, major, p, true)) << description(p, &keys) << ", " << length;
+                ASSERT_EQ(taken(*on, p, &keys), expected(gpu, major, p, true))
+                    << description(p, &keys) << ", " << length;
               }
             }
       });
@@ -116,13 +141,15 @@ TEST(scan_table, knows_the_kernels_without_looking_for_them) {
     const element in = unsigned_of(p.type), out = unsigned_of(p.accumulate.value_or(p.type));
     const scan_operation least = p.operation == scan_operation::max ? scan_operation::min : p.operation;
     for (const single_pass_instance& i : single_pass_instances(target::cpu))
-      if (i.step == how.name && i.in == in && i.out == out && i.operation == least && (i.over == lines_kind::segments) == segments)
+      if (i.step == how.name && i.in == in && i.out == out && i.operation == least &&
+          (i.over == lines_kind::segments) == segments)
         return true;
     for (const columns_instance& i : columns_instances(target::cpu))
       if (is_for_columns(how) && i.in == in && i.out == out && i.operation == least && !segments) return true;
     if (segments || in != out) return false;
     for (const instance& i : instances(target::cpu))
-      if (i.step == std::string_view(how.name) && i.type == computed_as(p) && i.operation == p.operation) return true;
+      if (i.step == std::string_view(how.name) && i.type == computed_as(p) && i.operation == p.operation)
+        return true;
     for (const wave_instance& i : wave_instances(target::cpu))
       if (is_one_wave(how) && i.type == computed_as(p) && i.operation == p.operation) return true;
     return false;
@@ -139,7 +166,8 @@ TEST(scan_table, knows_the_kernels_without_looking_for_them) {
           EXPECT_EQ(choose(*on, p, by, c.name).by, &c);
         }
         if (by == nullptr && !kind.accumulate) {
-          EXPECT_EQ(is_compiled(target::cpu, *c.how, p.type, p.operation), suits) << c.name << ": " << description(p, by);
+          EXPECT_EQ(is_compiled(target::cpu, *c.how, p.type, p.operation), suits)
+              << c.name << ": " << description(p, by);
         }
       }
   });
@@ -153,7 +181,8 @@ TEST(scan_table, kernels_are_called_after_their_step) {
     EXPECT_EQ(std::string("scan.") + i.step + ".totals", i.kernels.totals.name);
   }
   for (const single_pass_instance& i : single_pass_instances(target::cpu))
-    EXPECT_EQ("scan." + std::string(i.step) + (i.over == lines_kind::segments ? ".segments" : ""), i.code.name);
+    EXPECT_EQ("scan." + std::string(i.step) + (i.over == lines_kind::segments ? ".segments" : ""),
+              i.code.name);
 }
 
 // What a caller is told to bring is enough for whatever runs, on whatever device.
@@ -168,7 +197,8 @@ TEST(scan_table, workspaces_are_enough_for_what_is_taken) {
             if (outer > 1 && by != nullptr) continue;
             if (taken(gpu, p, by) == "nothing") continue;
             const candidate& c = cheapest(judged(gpu, p, by));
-            EXPECT_LE(c.workspace(*c.how, p, by), lasting_workspace(p, by)) << c.name << ": " << description(p, by) << ", " << length;
+            EXPECT_LE(c.workspace(*c.how, p, by), lasting_workspace(p, by))
+                << c.name << ": " << description(p, by) << ", " << length;
           }
         }
       }
@@ -182,8 +212,10 @@ TEST(scan_table, says_what_every_policy_lacks_where_none_will_do) {
     FAIL() << "there is no such kernel";
   } catch (const not_supported& e) {
     using testing::HasSubstr;
-    EXPECT_THAT(e.what(), testing::AllOf(HasSubstr("no scan policy takes this problem"), HasSubstr("items: sum of f32 into f64"),
-                                         HasSubstr("single-pass-async: it needs asynchronous copies (cp.async)")));
+    EXPECT_THAT(e.what(),
+                testing::AllOf(HasSubstr("no scan policy takes this problem"),
+                               HasSubstr("items: sum of f32 into f64"),
+                               HasSubstr("single-pass-async: it needs asynchronous copies (cp.async)")));
   }
 }
 

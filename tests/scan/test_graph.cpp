@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Scans in CUDA graphs: captured once, replayed with other data and beside other launches on the same workspace.
+// Scans in CUDA graphs: captured once, replayed with other data and beside other launches on the same
+// workspace.
 #include <cuda_runtime.h>
 
 #include "tests/scan/any_scan.hpp"
@@ -41,11 +42,13 @@ TEST(scan_graph, is_replayed_Cuda) {
 
   for (int replay = 0; replay < 50; ++replay) {
     std::vector<std::int32_t> host(size);
-    for (std::size_t i = 0; i < size; ++i) host[i] = static_cast<std::int32_t>(hash(i + static_cast<std::uint64_t>(replay) * size));
+    for (std::size_t i = 0; i < size; ++i)
+      host[i] = static_cast<std::int32_t>(hash(i + static_cast<std::uint64_t>(replay) * size));
     in.copy_from(host);
     ASSERT_EQ(cudaGraphLaunch(ready, on), cudaSuccess);
     if (replay % 3 == 0)
-      scan(where, {.type = element::i32, .in = in.data(), .out = sums.data(), .length = n}, {.on = on, .workspace = workspace});
+      scan(where, {.type = element::i32, .in = in.data(), .out = sums.data(), .length = n},
+           {.on = on, .workspace = workspace});
     ASSERT_EQ(cudaStreamSynchronize(on), cudaSuccess);
     const auto added = sums.to_host(), picked = largest.to_host();
     std::uint32_t sum = 0;
@@ -86,7 +89,8 @@ TEST(scan_graph, needs_no_workspace_for_several_passes_Cuda) {
     ASSERT_EQ(cudaStreamSynchronize(on), cudaSuccess);
     const auto added = sums.to_host();
     std::uint32_t sum = 0;
-    for (std::size_t i = 0; i < size; ++i) ASSERT_EQ(added[i], sum += host[i]) << "replay " << replay << ", element " << i;
+    for (std::size_t i = 0; i < size; ++i)
+      ASSERT_EQ(added[i], sum += host[i]) << "replay " << replay << ", element " << i;
   }
   cudaGraphExecDestroy(ready);
   cudaGraphDestroy(graph);

@@ -24,10 +24,15 @@ bool is_right(const pass_mutant& m, unsigned seed) {
   std::vector<brackets> host;
   for (std::int64_t i = 0; i < over.length; ++i) host.push_back(element_at<brackets>(i));
   guarded<brackets> in(where, host), out(where, std::vector<brackets>(host.size(), brackets{~0u, ~0u}));
-  const scans::arguments<brackets> all{
-      .in = in.data(), .out = out.data(), .totals = nullptr, .over = over, .kind = scan_kind::inclusive, .initial = {0, 0}};
+  const scans::arguments<brackets> all{.in = in.data(),
+                                       .out = out.data(),
+                                       .totals = nullptr,
+                                       .over = over,
+                                       .kind = scan_kind::inclusive,
+                                       .initial = {0, 0}};
   run(where, kernels, all);
-  return out.guards_intact() && out.to_host() == expected_scan(host, over, scan_kind::inclusive, {0, 0}, concatenated{});
+  return out.guards_intact() &&
+         out.to_host() == expected_scan(host, over, scan_kind::inclusive, {0, 0}, concatenated{});
 }
 
 // Launches on one workspace, of other numbers each. Their sums have to be right from the first to the last.
@@ -38,7 +43,8 @@ bool is_right(const wave_mutant& m, unsigned seed) {
   bool right = true;
   for (std::uint32_t launch = 1; launch <= 3; ++launch) {
     std::vector<std::uint32_t> host;
-    for (std::int64_t i = 0; i < length; ++i) host.push_back(static_cast<std::uint32_t>(hash(static_cast<std::uint64_t>(i)) * launch));
+    for (std::int64_t i = 0; i < length; ++i)
+      host.push_back(static_cast<std::uint32_t>(hash(static_cast<std::uint64_t>(i)) * launch));
     guarded<std::uint32_t> in(where, host), out(where, std::vector<std::uint32_t>(host.size(), 85));
     const scans::one_wave_arguments all{.in = in.data(),
                                         .out = out.data(),
@@ -51,7 +57,8 @@ bool is_right(const wave_mutant& m, unsigned seed) {
                                         .states = workspace.data() + scans::control_words,
                                         .state_words = 64};
     where.runs_on().launch(m.code, {static_cast<unsigned>(tiles), 1, 1}, &all, nullptr);
-    right &= out.to_host() == expected_scan(host, {1, length, 1}, scan_kind::inclusive, 0u, [](auto x, auto y) { return x + y; });
+    right &= out.to_host() == expected_scan(host, {1, length, 1}, scan_kind::inclusive, 0u,
+                                            [](auto x, auto y) { return x + y; });
   }
   return right;
 }
@@ -60,7 +67,8 @@ bool is_right(const wave_mutant& m, unsigned seed) {
 template <class Mutant> void expect_found(const std::vector<Mutant>& all, std::size_t size) {
   ASSERT_EQ(all.size(), size);
   EXPECT_EQ(std::ranges::count(all, nullptr, &Mutant::broken), 1);
-  for (const Mutant& m : all) test::expect_outcomes(m, 8, [&](landing, unsigned seed) { return is_right(m, seed); });
+  for (const Mutant& m : all)
+    test::expect_outcomes(m, 8, [&](landing, unsigned seed) { return is_right(m, seed); });
 }
 TEST(scan_mutants, are_found) { expect_found(cpu::mutants(), 11); }
 TEST(scan_mutants, of_one_wave_are_found) { expect_found(cpu::wave_mutants(), 2); }

@@ -16,7 +16,8 @@ template <class T> constexpr T largest = std::numeric_limits<T>::max();
 template <class T> constexpr T lowest = std::numeric_limits<T>::lowest();
 
 static_assert(operator_on<sum, float> && operator_on<minimum, std::int8_t>);
-static_assert(operator_on<scan_test::concatenated, scan_test::brackets> && !operator_on<scan_test::concatenated, float>);
+static_assert(operator_on<scan_test::concatenated, scan_test::brackets> &&
+              !operator_on<scan_test::concatenated, float>);
 static_assert(scannable<scan_test::nullable> && !scannable<std::string>);
 
 TEST(scan_operators, integers_wrap_around) {
@@ -30,7 +31,8 @@ TEST(scan_operators, integers_wrap_around) {
 }
 
 TEST(scan_operators, nan_wins) {
-  const double nan = std::numeric_limits<double>::quiet_NaN(), infinity = std::numeric_limits<double>::infinity();
+  const double nan = std::numeric_limits<double>::quiet_NaN(),
+               infinity = std::numeric_limits<double>::infinity();
   for (double x : {0.0, -1.5, infinity, -infinity}) {
     EXPECT_TRUE(std::isnan(minimum{}(nan, x)) && std::isnan(minimum{}(x, nan)));
     EXPECT_TRUE(std::isnan(maximum{}(nan, x)) && std::isnan(maximum{}(x, nan)));

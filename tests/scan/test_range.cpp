@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Sums and products that leave the range of their type on the way: which outputs may show it, and which never do (docs/accuracy.md).
+// Sums and products that leave the range of their type on the way: which outputs may show it, and which never
+// do (docs/accuracy.md).
 #include <rapidcheck.h>
 
 #include <bit>
@@ -16,7 +17,8 @@ template <class T> constexpr long double most_sum = in_double<T> ? 1.79e308L : 3
 template <class T> constexpr long double most_product = in_double<T> ? 1e308L : 1e38L;
 template <class T> constexpr long double least_product = in_double<T> ? 1e-307L : 1e-37L;
 
-// The documented rule, element by element: whether what some of the elements add up to, or multiply to, may have left the range.
+// The documented rule, element by element: whether what some of the elements add up to, or multiply to, may
+// have left the range.
 template <class T> class range_rule {
  public:
   explicit range_rule(scan_operation operation) : adds_(operation == scan_operation::sum) {}
@@ -32,15 +34,18 @@ template <class T> class range_rule {
     }
   }
   bool in_range() const {
-    return adds_ ? above_ <= most_sum<T> && below_ <= most_sum<T> : above_ <= most_product<T> && below_ >= least_product<T>;
+    return adds_ ? above_ <= most_sum<T> && below_ <= most_sum<T>
+                 : above_ <= most_product<T> && below_ >= least_product<T>;
   }
   // Within the bound of docs/accuracy.md.
   bool holds(const T& result) const {
     const long double unit = in_double<T> ? 0x1p-53L : 0x1p-24L, found = real_of(result);
     const long double error =
-        adds_ ? 80 * unit * (above_ + below_) : std::max<long double>(80, static_cast<long double>(count_)) * unit * std::abs(exact_);
+        adds_ ? 80 * unit * (above_ + below_)
+              : std::max<long double>(80, static_cast<long double>(count_)) * unit * std::abs(exact_);
     if constexpr (is_half_type<T>) {
-      const long double end = std::is_same_v<T, f16> ? 65520 : 0x1.ffp127L;  // from here on a result is rounded to infinity
+      // from here on a result is rounded to infinity
+      const long double end = std::is_same_v<T, f16> ? 65520 : 0x1.ffp127L;
       if (std::isinf(found)) return std::abs(exact_) + error >= end && (found > 0) == (exact_ > 0);
       return std::abs(found - exact_) <= error * 1.01L + half_unit<T> * std::abs(exact_) + least<T> / 2;
     } else {
@@ -57,7 +62,8 @@ template <class T> class range_rule {
 
 using scanned = std::function<void(const scans::problem&)>;
 
-template <class T> std::vector<T> run_scan(const context& where, scans::problem p, const std::vector<T>& in, const scanned& scan_it) {
+template <class T> std::vector<T> run_scan(const context& where, scans::problem p, const std::vector<T>& in,
+                                           const scanned& scan_it) {
   const device_array<T> from(where, in);
   device_array<T> to(where, in.size());
   p.type = element_of<T>;
@@ -77,17 +83,25 @@ template <class T> T stored(double x) {
     return static_cast<T>(x);
 }
 
-// Ordinary numbers, and a few large and small ones near each other, so that they meet in all parts of a kernel.
+// Ordinary numbers, and a few large and small ones near each other, so that they meet in all parts of a
+// kernel.
 template <class T> std::vector<T> numbers_at_the_ends(std::size_t length, scan_operation operation) {
   std::vector<T> in;
   for (std::size_t i = 0; i < length; ++i) {
     const auto h = hash(i);
-    in.push_back(stored<T>(operation == scan_operation::sum ? static_cast<double>(h % 4096) / 2048 - 1 : h % 2 == 0 ? 1 : -1));
+    in.push_back(stored<T>(operation == scan_operation::sum ? static_cast<double>(h % 4096) / 2048 - 1
+                           : h % 2 == 0                     ? 1
+                                                            : -1));
   }
-  const double top = std::is_same_v<T, f16> ? 6e4 : in_double<T> ? 1.7e308 : 3.3e38, root = in_double<T> ? 1e150 : 1e20;
+  const double top = std::is_same_v<T, f16> ? 6e4
+                     : in_double<T>         ? 1.7e308
+                                            : 3.3e38,
+               root = in_double<T> ? 1e150 : 1e20;
   const auto sums = std::vector<double>{top, -top, top / 2, -top / 2, top / 8, -top / 8};
-  const auto factors = std::is_same_v<T, f16> ? std::vector<double>{6e4, -6e4, 6e-5, -6e-5, 256, 0.25}
-                                              : std::vector<double>{root, -root, 1 / root, -1 / root, std::sqrt(root), 1 / std::sqrt(root)};
+  const auto factors =
+      std::is_same_v<T, f16>
+          ? std::vector<double>{6e4, -6e4, 6e-5, -6e-5, 256, 0.25}
+          : std::vector<double>{root, -root, 1 / root, -1 / root, std::sqrt(root), 1 / std::sqrt(root)};
   std::size_t at = *rc::gen::inRange<std::size_t>(0, length);
   for (int left = *rc::gen::inRange(1, std::is_same_v<T, f16> ? 60 : 12); left > 0 && at < length; --left) {
     in[at] = stored<T>(*rc::gen::elementOf(operation == scan_operation::sum ? sums : factors));
@@ -106,7 +120,8 @@ struct found {
 };
 
 // `boundary(i)`: whether a line begins at element i in memory.
-template <class T> found expect_rule(const std::vector<T>& in, const std::vector<T>& out, const scans::problem& p, const begins& boundary) {
+template <class T> found expect_rule(const std::vector<T>& in, const std::vector<T>& out,
+                                     const scans::problem& p, const begins& boundary) {
   found f;
   const auto n = static_cast<std::int64_t>(in.size());
   const bool forward = p.direction == scan_direction::forward, exclusive = p.kind == scan_kind::exclusive;
@@ -119,7 +134,8 @@ template <class T> found expect_rule(const std::vector<T>& in, const std::vector
     const bool finite = std::isfinite(static_cast<double>(real_of(result)));
     // A sum does not come back from infinity, so what is finite is right.
     if (line.in_range() || (p.operation == scan_operation::sum && finite)) {
-      EXPECT_TRUE(line.holds(result)) << "output " << i << " is " << real_of(result) << ", expected " << line.exact();
+      EXPECT_TRUE(line.holds(result))
+          << "output " << i << " is " << real_of(result) << ", expected " << line.exact();
       if (!line.holds(result)) return f;
       ++f.right;
     } else if (!finite || real_of(result) == 0) {
@@ -130,9 +146,10 @@ template <class T> found expect_rule(const std::vector<T>& in, const std::vector
   return f;
 }
 
-// What an output says depends on nothing that comes after it: with everything from some element on replaced, it keeps its bits.
-template <class T> void expect_causal(const context& where, const scans::problem& p, const std::vector<T>& in, const std::vector<T>& out,
-                                      const scanned& scan_it) {
+// What an output says depends on nothing that comes after it: with everything from some element on replaced,
+// it keeps its bits.
+template <class T> void expect_causal(const context& where, const scans::problem& p, const std::vector<T>& in,
+                                      const std::vector<T>& out, const scanned& scan_it) {
   const std::size_t n = in.size(), from = *rc::gen::inRange<std::size_t>(0, n);
   std::vector<T> other = in;
   const bool forward = p.direction == scan_direction::forward;
@@ -163,10 +180,12 @@ class scan_range : public on_device {
     const context where = any();
     found all;
     EXPECT_TRUE(rc::check("lines obey the rule", [&] {
-      const scans::problem p{.operation = operation,
-                             .kind = *rc::gen::elementOf(std::vector<scan_kind>(std::begin(kinds), std::end(kinds))),
-                             .direction = *rc::gen::elementOf(std::vector<scan_direction>(std::begin(directions), std::end(directions))),
-                             .length = *rc::gen::inRange<std::int64_t>(2, 14000)};
+      const scans::problem p{
+          .operation = operation,
+          .kind = *rc::gen::elementOf(std::vector<scan_kind>(std::begin(kinds), std::end(kinds))),
+          .direction =
+              *rc::gen::elementOf(std::vector<scan_direction>(std::begin(directions), std::end(directions))),
+          .length = *rc::gen::inRange<std::int64_t>(2, 14000)};
       const std::vector<T> in = numbers_at_the_ends<T>(static_cast<std::size_t>(p.length), operation);
       const char* const policy = *rc::gen::elementOf(policies(operation, element_of<T>));
       const scanned by = [&](const scans::problem& q) { scan(where, q, {.policy = policy}); };
@@ -184,11 +203,14 @@ class scan_range : public on_device {
     found all;
     EXPECT_TRUE(rc::check("rows and segments by key obey the rule, each on its own", [&] {
       const bool by_key = *rc::gen::arbitrary<bool>();
-      const std::int64_t row = *rc::gen::inRange<std::int64_t>(2, 4000), rows = *rc::gen::inRange<std::int64_t>(1, 4);
-      scans::problem p{.operation = operation,
-                       .kind = *rc::gen::elementOf(std::vector<scan_kind>(std::begin(kinds), std::end(kinds))),
-                       .direction = *rc::gen::elementOf(std::vector<scan_direction>(std::begin(directions), std::end(directions))),
-                       .length = row};
+      const std::int64_t row = *rc::gen::inRange<std::int64_t>(2, 4000),
+                         rows = *rc::gen::inRange<std::int64_t>(1, 4);
+      scans::problem p{
+          .operation = operation,
+          .kind = *rc::gen::elementOf(std::vector<scan_kind>(std::begin(kinds), std::end(kinds))),
+          .direction =
+              *rc::gen::elementOf(std::vector<scan_direction>(std::begin(directions), std::end(directions))),
+          .length = row};
       (by_key ? p.length : p.outer) *= rows;
       const std::vector<T> in = numbers_at_the_ends<T>(static_cast<std::size_t>(row * rows), operation);
       std::vector<std::int32_t> keys;
@@ -240,7 +262,10 @@ TEST_P(scan_range, sums_of_f32_into_f64_stay_finite) {
   for (std::uint64_t i = 0; i < 9001; ++i) in.push_back(hash(i) % 3 == 0 ? -top : top);
   const device_array<float> from(where, in);
   device_array<double> to(where, in.size());
-  scan(where, {.in = from.data(), .out = to.data(), .length = static_cast<std::int64_t>(in.size()), .accumulate = element::f64});
+  scan(where, {.in = from.data(),
+               .out = to.data(),
+               .length = static_cast<std::int64_t>(in.size()),
+               .accumulate = element::f64});
   where.runs_on().synchronize(nullptr);
   const std::vector<double> out = to.to_host();
   double sum = 0;  // multiples of FLT_MAX by small integers: exact
@@ -251,13 +276,14 @@ TEST_P(scan_range, sums_of_f32_into_f64_stay_finite) {
 TEST_P(scan_range, what_is_documented) {
   const context where = any();
   const auto results = [&](scan_operation operation, const std::vector<float>& in) {
-    return run_scan<float>(where, {.operation = operation, .length = static_cast<std::int64_t>(in.size())}, in,
-                           [&](const scans::problem& q) { scan(where, q); });
+    return run_scan<float>(where, {.operation = operation, .length = static_cast<std::int64_t>(in.size())},
+                           in, [&](const scans::problem& q) { scan(where, q); });
   };
   const auto zero_first = results(scan_operation::product, {0, 1e20f, 1e20f, 1e20f});
   EXPECT_EQ(zero_first[0], 0);
   EXPECT_EQ(zero_first[1], 0) << "1e20 is in range";
-  for (std::size_t i = 2; i < 4; ++i) EXPECT_TRUE(zero_first[i] == 0 || std::isnan(zero_first[i])) << zero_first[i];
+  for (std::size_t i = 2; i < 4; ++i)
+    EXPECT_TRUE(zero_first[i] == 0 || std::isnan(zero_first[i])) << zero_first[i];
   const auto both_ways = results(scan_operation::sum, {3e38f, -3e38f, 3e38f, -3e38f});
   EXPECT_EQ(both_ways[0], 3e38f);
   EXPECT_EQ(both_ways[1], 0) << "each of the two sums is in range";

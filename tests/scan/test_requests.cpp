@@ -25,22 +25,30 @@ template <class Error> std::string refusal_of(const scans::problem& p, std::stri
 std::string bad(const scans::problem& p) { return refusal_of<bad_request>(p); }
 
 TEST(scan_requests, the_argument_that_is_wrong_is_named) {
-  EXPECT_THAT(bad({.in = array, .out = array, .outer = -1, .length = 4}), AllOf(HasSubstr("outer"), HasSubstr("-1")));
+  EXPECT_THAT(bad({.in = array, .out = array, .outer = -1, .length = 4}),
+              AllOf(HasSubstr("outer"), HasSubstr("-1")));
   EXPECT_THAT(bad({.in = array, .out = array, .length = -4}), AllOf(HasSubstr("length"), HasSubstr("-4")));
-  EXPECT_THAT(bad({.in = array, .out = array, .length = 4, .inner = -2}), AllOf(HasSubstr("inner"), HasSubstr("-2")));
-  EXPECT_THAT(bad({.out = array, .length = 4}), AllOf(HasSubstr("in is a null pointer"), HasSubstr("16 bytes")));
+  EXPECT_THAT(bad({.in = array, .out = array, .length = 4, .inner = -2}),
+              AllOf(HasSubstr("inner"), HasSubstr("-2")));
+  EXPECT_THAT(bad({.out = array, .length = 4}),
+              AllOf(HasSubstr("in is a null pointer"), HasSubstr("16 bytes")));
   EXPECT_THAT(bad({.in = array, .length = 4}), HasSubstr("out is a null pointer"));
-  EXPECT_THAT(bad({.type = static_cast<element>(99), .in = array, .out = array, .length = 4}), AllOf(HasSubstr("type"), HasSubstr("99")));
-  EXPECT_THAT(bad({.operation = static_cast<scan_operation>(4), .in = array, .out = array, .length = 4}), HasSubstr("operation is 4"));
-  EXPECT_THAT(bad({.kind = static_cast<scan_kind>(2), .in = array, .out = array, .length = 4}), HasSubstr("kind is 2"));
-  EXPECT_THAT(bad({.direction = static_cast<scan_direction>(-1), .in = array, .out = array, .length = 4}), HasSubstr("direction is -1"));
+  EXPECT_THAT(bad({.type = static_cast<element>(99), .in = array, .out = array, .length = 4}),
+              AllOf(HasSubstr("type"), HasSubstr("99")));
+  EXPECT_THAT(bad({.operation = static_cast<scan_operation>(4), .in = array, .out = array, .length = 4}),
+              HasSubstr("operation is 4"));
+  EXPECT_THAT(bad({.kind = static_cast<scan_kind>(2), .in = array, .out = array, .length = 4}),
+              HasSubstr("kind is 2"));
+  EXPECT_THAT(bad({.direction = static_cast<scan_direction>(-1), .in = array, .out = array, .length = 4}),
+              HasSubstr("direction is -1"));
 }
 
 TEST(scan_requests, sizes_whose_product_overflows) {
   constexpr std::int64_t big = std::int64_t{1} << 31;
   EXPECT_THAT(bad({.in = array, .out = array, .outer = big, .length = big, .inner = big}),
               HasSubstr("2147483648 x 2147483648 x 2147483648"));
-  EXPECT_THAT(bad({.type = element::f64, .in = array, .out = array, .outer = big, .length = big / 2}), HasSubstr("2^63"));
+  EXPECT_THAT(bad({.type = element::f64, .in = array, .out = array, .outer = big, .length = big / 2}),
+              HasSubstr("2^63"));
   EXPECT_EQ(bad({.outer = big, .length = 0, .inner = big}), "") << "there is nothing to scan";
 }
 
@@ -50,8 +58,9 @@ TEST(scan_requests, addresses_that_do_not_fit) {
   EXPECT_THAT(bad({.in = array, .out = array + 3, .length = 4}),
               AllOf(HasSubstr("out begins 12 bytes after in"), HasSubstr("16 bytes apart")));
   EXPECT_THAT(bad({.in = array + 3, .out = array, .length = 4}), HasSubstr("out begins 12 bytes before in"));
-  EXPECT_THAT(bad({.in = array, .out = array, .length = 4, .accumulate = element::f64}),
-              HasSubstr("out begins where in does, with another size, and overlaps it: expected 32 bytes apart"));
+  EXPECT_THAT(
+      bad({.in = array, .out = array, .length = 4, .accumulate = element::f64}),
+      HasSubstr("out begins where in does, with another size, and overlaps it: expected 32 bytes apart"));
   EXPECT_EQ(bad({.in = array, .out = array + 4, .length = 4}), "");
 }
 
@@ -59,7 +68,8 @@ TEST(scan_requests, memory_has_an_end) {
   float* const last = reinterpret_cast<float*>(~std::uintptr_t{0} - 15);
   EXPECT_THAT(bad({.in = last, .out = array, .length = 5}),
               AllOf(HasSubstr("in is at address"), HasSubstr("20 bytes"), HasSubstr("end of memory")));
-  EXPECT_THAT(bad({.in = array, .out = last, .length = std::int64_t{1} << 60}), HasSubstr("beyond the end of memory"));
+  EXPECT_THAT(bad({.in = array, .out = last, .length = std::int64_t{1} << 60}),
+              HasSubstr("beyond the end of memory"));
 }
 
 // Nothing to scan, whatever the other extents are.
@@ -67,9 +77,10 @@ TEST(scan_requests, extents_of_nothing_are_not_multiplied) {
   constexpr std::int64_t big = std::int64_t{1} << 40;
   for (const std::string_view policy : {"auto", "items", "single-pass", "warp-shuffle"})
     for (const element type : {element::f32, element::f16})
-      for (const scans::problem& p : {scans::problem{.type = type, .outer = big, .length = 0, .inner = big},
-                                      scans::problem{.type = type, .outer = big, .length = big, .inner = 0},
-                                      scans::problem{.type = type, .outer = 0, .length = big, .inner = big}}) {
+      for (const scans::problem& p :
+           {scans::problem{.type = type, .outer = big, .length = 0, .inner = big},
+            scans::problem{.type = type, .outer = big, .length = big, .inner = 0},
+            scans::problem{.type = type, .outer = 0, .length = big, .inner = big}}) {
         EXPECT_EQ(refusal_of<bad_request>(p, policy), "") << policy;
         scan_workspace(p);
       }
@@ -86,20 +97,27 @@ TEST(scan_requests, keys_and_their_kind) {
   };
   std::int32_t keys[4]{};
   EXPECT_EQ(by_key({.data = keys}), "");
-  EXPECT_THAT(by_key({.data = keys, .by = static_cast<scans::segments_by>(2)}), HasSubstr("segments_by is 2"));
+  EXPECT_THAT(by_key({.data = keys, .by = static_cast<scans::segments_by>(2)}),
+              HasSubstr("segments_by is 2"));
   EXPECT_THAT(by_key({.data = nullptr}), HasSubstr("keys are a null pointer"));
-  EXPECT_THAT(by_key({.data = reinterpret_cast<char*>(keys) + 2}), AllOf(HasSubstr("keys are at address"), HasSubstr("multiple of 4")));
-  EXPECT_THAT(by_key({.data = reinterpret_cast<void*>(~std::uintptr_t{0} - 7)}), HasSubstr("beyond the end of memory"));
+  EXPECT_THAT(by_key({.data = reinterpret_cast<char*>(keys) + 2}),
+              AllOf(HasSubstr("keys are at address"), HasSubstr("multiple of 4")));
+  EXPECT_THAT(by_key({.data = reinterpret_cast<void*>(~std::uintptr_t{0} - 7)}),
+              HasSubstr("beyond the end of memory"));
   EXPECT_THAT(by_key({.data = array + 3}), HasSubstr("out overlaps the keys"));
 }
 
 TEST(scan_requests, policies) {
-  EXPECT_THAT(refusal_of<bad_request>({.in = array, .out = array, .length = 4}, "fastest"),
-              AllOf(HasSubstr("'fastest'"),
-                    HasSubstr("two-barriers, double-buffer, warp-shuffle, items, single-pass-async, single-pass-1, "
-                              "single-pass-2, single-pass-3, single-pass, one-wave, items-thread, items-warp, columns or auto")));
-  EXPECT_THAT(refusal_of<not_supported>({.operation = scan_operation::min, .in = array, .out = array, .length = 4}, "double-buffer"),
-              AllOf(HasSubstr("double-buffer"), HasSubstr("min"), HasSubstr("f32")));
+  EXPECT_THAT(
+      refusal_of<bad_request>({.in = array, .out = array, .length = 4}, "fastest"),
+      AllOf(HasSubstr("'fastest'"),
+            HasSubstr("two-barriers, double-buffer, warp-shuffle, items, single-pass-async, single-pass-1, "
+                      "single-pass-2, single-pass-3, single-pass, one-wave, items-thread, items-warp, "
+                      "columns or auto")));
+  EXPECT_THAT(
+      refusal_of<not_supported>({.operation = scan_operation::min, .in = array, .out = array, .length = 4},
+                                "double-buffer"),
+      AllOf(HasSubstr("double-buffer"), HasSubstr("min"), HasSubstr("f32")));
   EXPECT_EQ(explain(context::on("cpu"), {.in = array, .out = array + 4, .length = 4}).kernel, "items");
   for (const scans::step& s : scans::steps) EXPECT_EQ(&scans::find_step(s.name), &s);
 }
@@ -131,7 +149,8 @@ TEST(scan_lines, are_found_beyond_32_bits) {
   EXPECT_EQ(columns.stride(), -big);
   const scans::arguments<std::uint8_t> all{nullptr, nullptr, nullptr, rows, scan_kind::inclusive, 0};
   EXPECT_EQ(all.tiles(4096), 5 * (std::int64_t{1048576} + 1));
-  EXPECT_EQ(scans::launch_of({}, 1, all).grid.x, 2147483647u) << "a grid has an end, blocks take several tiles";
+  EXPECT_EQ(scans::launch_of({}, 1, all).grid.x, 2147483647u)
+      << "a grid has an end, blocks take several tiles";
 }
 
 TEST(scan_passes, a_tile_of_one_element_is_refused) {
@@ -147,9 +166,11 @@ TEST(scan_passes, go_down_the_levels_and_up_again) {
   std::vector<unsigned> blocks;
   for (const auto& l : launches) names.push_back(l.code.name), blocks.push_back(l.grid.x);
   EXPECT_EQ(blocks, (std::vector<unsigned>{257, 2, 1, 2, 257}));
-  EXPECT_EQ(names, (std::vector<std::string>{"scan.warp-shuffle.totals", "scan.warp-shuffle.totals", "scan.warp-shuffle",
-                                             "scan.warp-shuffle", "scan.warp-shuffle"}));
-  EXPECT_EQ(scans::workspace_bytes(scans::find_step("warp-shuffle"), {.in = array, .out = array, .length = 256 * 256 + 1}), 1280u + 256u);
+  EXPECT_EQ(names, (std::vector<std::string>{"scan.warp-shuffle.totals", "scan.warp-shuffle.totals",
+                                             "scan.warp-shuffle", "scan.warp-shuffle", "scan.warp-shuffle"}));
+  EXPECT_EQ(scans::workspace_bytes(scans::find_step("warp-shuffle"),
+                                   {.in = array, .out = array, .length = 256 * 256 + 1}),
+            1280u + 256u);
 }
 
 }  // namespace

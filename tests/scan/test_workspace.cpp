@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The workspace of a caller's: how large, for which launches one after the other, and what becomes of its words.
+// The workspace of a caller's: how large, for which launches one after the other, and what becomes of its
+// words.
 #include <gmock/gmock.h>
 
 #include <antiphase/core/error.hpp>
@@ -24,7 +25,10 @@ template <class T> struct repeated {
   std::vector<T> host;
   guarded<T> in, out;
   repeated(const context& on, std::int64_t length, scan_operation operation)
-      : where(on), host(numbers<T>(length, operation)), in(on, host), out(on, std::vector<T>(host.size(), T(85))) {}
+      : where(on),
+        host(numbers<T>(length, operation)),
+        in(on, host),
+        out(on, std::vector<T>(host.size(), T(85))) {}
   void expect_right(scans::problem p, std::span<std::byte> workspace, std::string_view policy) {
     p.type = element_of<T>;
     p.in = in.data();
@@ -48,7 +52,8 @@ TEST(scan_workspaces, grow_with_the_problem) {
     EXPECT_GT(before, 0u);
   }
   EXPECT_GE(scan_workspace({.outer = 100, .length = 1000}), scan_workspace({.outer = 99, .length = 1000}));
-  EXPECT_GE(scan_workspace({.length = 100000}, {.type = element::i32}), scan_workspace({.length = 99999}, {.type = element::i32}));
+  EXPECT_GE(scan_workspace({.length = 100000}, {.type = element::i32}),
+            scan_workspace({.length = 99999}, {.type = element::i32}));
 }
 
 TEST(scan_workspaces, are_refused_with_the_numbers) {
@@ -64,12 +69,14 @@ TEST(scan_workspaces, are_refused_with_the_numbers) {
     }
     return {};
   };
-  EXPECT_THAT(refusal({memory.data(), 100}), AllOf(HasSubstr("workspace has 100 bytes"), HasSubstr("expected 512 or more")));
+  EXPECT_THAT(refusal({memory.data(), 100}),
+              AllOf(HasSubstr("workspace has 100 bytes"), HasSubstr("expected 512 or more")));
   EXPECT_THAT(refusal({memory.data() + 8, scan_workspace(p)}), HasSubstr("multiple of 16"));
   std::byte* const nowhere = nullptr;
   EXPECT_THAT(refusal({nowhere, scan_workspace(p)}), HasSubstr("workspace is a null pointer"));
   EXPECT_THROW(initialise_scan_workspace(where, {nowhere, 4096}), bad_request);
-  EXPECT_THAT(refusal({reinterpret_cast<std::byte*>(array.data() + 4), scan_workspace(p)}), HasSubstr("overlaps in"));
+  EXPECT_THAT(refusal({reinterpret_cast<std::byte*>(array.data() + 4), scan_workspace(p)}),
+              HasSubstr("overlaps in"));
   initialise_scan_workspace(where, {memory.data(), memory.size()});
   EXPECT_EQ(refusal({memory.data(), memory.size()}), "");
 }
@@ -79,7 +86,8 @@ TEST(scan_workspaces, are_borrowed_by_several_passes) {
   std::vector<float> line(5000, 1.0f);
   const auto runs = std::make_shared<test::written_down>();
   scan(context(runs), {.in = line.data(), .out = line.data(), .length = 5000}, {.policy = "items"});
-  EXPECT_THAT(runs->calls(), testing::ElementsAre("borrow 256", "scan.items.totals", "scan.items", "scan.items", "give back"));
+  EXPECT_THAT(runs->calls(), testing::ElementsAre("borrow 256", "scan.items.totals", "scan.items",
+                                                  "scan.items", "give back"));
   EXPECT_EQ(line[4999], 5000.0f);
 }
 TEST(scan_workspaces, are_not_needed_by_one_tile) {
@@ -99,7 +107,9 @@ TEST(scan_workspaces, belong_to_the_stream_where_they_keep_state) {
 TEST(scan_workspaces, go_back_when_a_launch_fails) {
   std::vector<float> line(5000, 1.0f);
   const auto runs = std::make_shared<test::written_down>(1);
-  EXPECT_THROW(scan(context(runs), {.in = line.data(), .out = line.data(), .length = 5000}, {.policy = "items"}), device_error);
+  EXPECT_THROW(
+      scan(context(runs), {.in = line.data(), .out = line.data(), .length = 5000}, {.policy = "items"}),
+      device_error);
   EXPECT_THAT(runs->calls(), testing::ElementsAre("borrow 256", "scan.items.totals", "give back"));
 }
 
@@ -127,7 +137,8 @@ TEST_P(workspaces, serve_launches_of_all_kinds) {
 // 10,000 launches, none waited for, and the last result is looked at.
 TEST_P(workspaces, need_no_care_between_launches) {
   const context where = any();
-  const std::vector<std::int32_t> host = numbers<std::int32_t>(2 * ring_tile<float> + 77, scan_operation::sum);
+  const std::vector<std::int32_t> host =
+      numbers<std::int32_t>(2 * ring_tile<float> + 77, scan_operation::sum);
   const scans::problem most{.type = element::i32, .length = static_cast<std::int64_t>(host.size())};
   device_array<std::byte> memory(where, scan_workspace(most));
   const std::span<std::byte> all(memory.data(), memory.size());
@@ -155,7 +166,8 @@ TEST_P(workspaces, need_no_care_between_launches) {
 // The words of single-pass in a workspace.
 class words_of {
  public:
-  words_of(const context& where, std::size_t words) : memory_(where, std::vector<std::uint64_t>(2 * words, 0)), words_(words) {}
+  words_of(const context& where, std::size_t words)
+      : memory_(where, std::vector<std::uint64_t>(2 * words, 0)), words_(words) {}
   std::span<std::byte> bytes() { return {reinterpret_cast<std::byte*>(memory_.data()), memory_.size() * 8}; }
   std::vector<std::uint64_t> now() const {
     auto all = memory_.to_host();
@@ -173,7 +185,8 @@ class words_of {
   std::size_t words_;
 };
 
-// Tags are the launch's number modulo 2^32 - 1, plus one: none is 0, and around the turn each differs from those before.
+// Tags are the launch's number modulo 2^32 - 1, plus one: none is 0, and around the turn each differs from
+// those before.
 TEST_P(workspaces, tags_come_around) {
   const context where = any();
   words_of words(where, 64);
@@ -202,7 +215,8 @@ TEST_P(workspaces, forget_the_totals_of_old_launches) {
   for (std::size_t t = 1; t < states; ++t) EXPECT_EQ(memory.now()[scans::control_words + t], 0u) << t;
 }
 
-// What a launch leaves behind that was stopped half way: drawn tiles, totals of its epoch, the epoch not counted.
+// What a launch leaves behind that was stopped half way: drawn tiles, totals of its epoch, the epoch not
+// counted.
 TEST_P(workspaces, of_a_broken_launch_are_initialised_again) {
   const context where = any();
   words_of memory(where, 64);

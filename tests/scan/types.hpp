@@ -6,7 +6,8 @@
 
 namespace antiphase::scan_test {
 
-// The bicyclic monoid: ")))...(((" with a closing and b opening brackets, whose product cancels what matches. Not commutative, and exact.
+// The bicyclic monoid: ")))...(((" with a closing and b opening brackets, whose product cancels what matches.
+// Not commutative, and exact.
 struct brackets {
   std::uint32_t closing, opening;
   bool operator==(const brackets&) const = default;
@@ -45,14 +46,18 @@ struct triangle {
   bool operator==(const triangle&) const = default;
 };
 struct triangles {
-  AP_FN triangle operator()(const triangle& x, const triangle& y) const { return {x.a * y.a, x.a * y.b + x.b * y.c, x.c * y.c}; }
+  AP_FN triangle operator()(const triangle& x, const triangle& y) const {
+    return {x.a * y.a, x.a * y.b + x.b * y.c, x.c * y.c};
+  }
 };
 struct step64 {
   std::uint64_t factor, offset;
   bool operator==(const step64&) const = default;
 };
 struct steps64 {
-  AP_FN step64 operator()(const step64& x, const step64& y) const { return {x.factor * y.factor, y.factor * x.offset + y.offset}; }
+  AP_FN step64 operator()(const step64& x, const step64& y) const {
+    return {x.factor * y.factor, y.factor * x.offset + y.offset};
+  }
 };
 
 // Maps x -> (factor x + offset) mod m: the operator carries m, and does one map after the other.
@@ -81,7 +86,8 @@ template <> inline brackets element_at(std::int64_t i) {
 }
 template <> inline nullable element_at(std::int64_t i) {
   const auto h = hash(static_cast<std::uint64_t>(i));
-  return {static_cast<unsigned char>(i), static_cast<unsigned char>(i >> 8), static_cast<unsigned char>(h % 7 == 0)};
+  return {static_cast<unsigned char>(i), static_cast<unsigned char>(i >> 8),
+          static_cast<unsigned char>(h % 7 == 0)};
 }
 template <> inline affine element_at(std::int64_t i) {
   const auto h = hash(static_cast<std::uint64_t>(i));
@@ -89,7 +95,8 @@ template <> inline affine element_at(std::int64_t i) {
 }
 template <> inline triangle element_at(std::int64_t i) {
   const auto h = hash(static_cast<std::uint64_t>(i));
-  return {static_cast<std::uint32_t>(h) | 1, static_cast<std::uint32_t>(h >> 32), static_cast<std::uint32_t>(i) | 1};
+  return {static_cast<std::uint32_t>(h) | 1, static_cast<std::uint32_t>(h >> 32),
+          static_cast<std::uint32_t>(i) | 1};
 }
 template <> inline step64 element_at(std::int64_t i) {
   const auto h = hash(static_cast<std::uint64_t>(i));

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A shared object that contains the library can be loaded at run time, also where no fixed thread-local storage is left, and unloaded.
+// A shared object that contains the library can be loaded at run time, also where no fixed thread-local
+// storage is left, and unloaded.
 #include <dlfcn.h>
 #include <gtest/gtest.h>
 #include <unistd.h>
@@ -16,7 +17,8 @@ namespace fs = std::filesystem;
 
 class shared_object : public testing::Test {
  protected:
-  shared_object() : folder_(fs::temp_directory_path() / ("antiphase_neighbours_" + std::to_string(getpid()))) {
+  shared_object()
+      : folder_(fs::temp_directory_path() / ("antiphase_neighbours_" + std::to_string(getpid()))) {
     fs::create_directory(folder_);
   }
   ~shared_object() override {
@@ -41,7 +43,8 @@ class shared_object : public testing::Test {
   static void expect_usable(const char* where) {
     void* const handle = dlopen(WHOLE_LIBRARY, RTLD_NOW | RTLD_LOCAL);
     ASSERT_NE(handle, nullptr) << dlerror();
-    const auto use = reinterpret_cast<void (*)(const char*, char*, std::size_t)>(dlsym(handle, "use_antiphase"));
+    const auto use =
+        reinterpret_cast<void (*)(const char*, char*, std::size_t)>(dlsym(handle, "use_antiphase"));
     ASSERT_NE(use, nullptr) << dlerror();
     std::string said[3];
     const auto run = [&](std::string& text) {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A user's shared object with the whole library in it: what it offers to a program that knows nothing of antiphase.
+// A user's shared object with the whole library in it: what it offers to a program that knows nothing of
+// antiphase.
 #include <antiphase/gemm.hpp>
 #include <antiphase/scan.hpp>
 
@@ -9,12 +10,14 @@
 
 namespace {
 
-// In the place of the CUDA runtime's thread-local storage, which begins at a page: the object's whole block then takes more than a page.
+// In the place of the CUDA runtime's thread-local storage, which begins at a page: the object's whole block
+// then takes more than a page.
 alignas(4096) thread_local unsigned char page[4096];
 
 std::string wrong_with(const std::vector<float>& found, const char* of, auto expected) {
   for (std::size_t i = 0; i < found.size(); ++i)
-    if (found[i] != expected(i)) return std::string(of) + " " + std::to_string(i) + " is " + std::to_string(found[i]);
+    if (found[i] != expected(i))
+      return std::string(of) + " " + std::to_string(i) + " is " + std::to_string(found[i]);
   return {};
 }
 
@@ -24,10 +27,12 @@ std::string use(const std::string& where) {
   constexpr std::size_t m = 40, n = 50, k = 30;
   const device_array<float> a(on, std::vector<float>(m * k, 1.5f)), b(on, std::vector<float>(k * n, 2));
   device_array<float> c(on, m * n);
-  const gemms::problem p{.a = row_major(a.data(), m, k), .b = row_major(b.data(), k, n), .c = row_major(c.data(), m, n)};
+  const gemms::problem p{
+      .a = row_major(a.data(), m, k), .b = row_major(b.data(), k, n), .c = row_major(c.data(), m, n)};
   for (const char* policy : {"auto", "async-3"}) {
     gemm(on, p, {.policy = policy});
-    if (auto wrong = wrong_with(c.to_host(), "output", [](std::size_t) { return 90.f; }); !wrong.empty()) return wrong;
+    if (auto wrong = wrong_with(c.to_host(), "output", [](std::size_t) { return 90.f; }); !wrong.empty())
+      return wrong;
   }
   device_array<float> sums(on, std::vector<float>(10000, 1));
   scan(on, {.in = sums.data(), .out = sums.data(), .length = 10000});

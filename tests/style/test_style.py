@@ -38,7 +38,9 @@ class Tree(unittest.TestCase):
         return result.returncode, result.stdout + result.stderr
 
 
-@unittest.skipUnless(shutil.which("clang-format"), "clang-format is not installed")
+@unittest.skipUnless(
+    shutil.which("clang-format") and shutil.which("black"), "clang-format or black is not installed"
+)
 class Form(Tree):
     def test_a_clean_tree(self):
         self.file("src/one.cpp", f"// {LICENSE}\nint one() {{ return 1; }}\n")
@@ -51,27 +53,43 @@ class Form(Tree):
             "src/one.cpp": f"// {LICENSE}\nint  one( ) {{ return 1; }}\n",
             "include/two.cuh": "inline  int two( ) { return 2; }\n",
             "scripts/three": "#!/bin/sh\necho 3\n",
-            "scripts/four.py": f"{LICENSE}\n",
+            "scripts/four.py": "four = 'four'\n",
             "cmake/five.cmake": f"# five\n# {LICENSE}\n",
         }
         for name, text in names.items():
             self.file(name, text)
         status, said = self.style("check")
         self.assertEqual(status, 1)
-        for name in list(names)[:2]:
+        for name in [*list(names)[:2], "scripts/four.py"]:
             self.assertIn(f"{name}: is not formatted", said)
         for name in list(names)[1:]:
             self.assertIn(f"{name}: lacks the line", said)
-        self.assertIn("6 faults", said)
+        self.assertIn("7 faults", said)
         self.assertEqual(self.style("format")[0], 0)
         self.assertEqual(self.style("check")[0], 0)
-        self.assertEqual(self.file("scripts/three", names["scripts/three"]).read_text(), names["scripts/three"])
-        self.assertEqual((self.root / "src/one.cpp").read_text(), f"// {LICENSE}\nint one() {{ return 1; }}\n")
-        self.assertEqual((self.root / "include/two.cuh").read_text(), f"// {LICENSE}\ninline int two() {{ return 2; }}\n")
+        self.assertEqual(
+            self.file("scripts/three", names["scripts/three"]).read_text(), names["scripts/three"]
+        )
+        self.assertEqual(
+            (self.root / "src/one.cpp").read_text(), f"// {LICENSE}\nint one() {{ return 1; }}\n"
+        )
+        self.assertEqual(
+            (self.root / "include/two.cuh").read_text(), f"// {LICENSE}\ninline int two() {{ return 2; }}\n"
+        )
+
+    def test_wide_comments_are_named(self):
+        self.file("src/one.cpp", f"// {LICENSE}\n// {'w' * 107}\n// {'w' * 108}\nint one() {{ return 1; }}\n")
+        status, said = self.style("check")
+        self.assertEqual(status, 1)
+        self.assertIn(
+            "src/one.cpp:3: a comment of 111 columns: expected at most 110\n3 files, 1 faults", said
+        )
 
     def test_without_the_program(self):
         status, said = self.style("check", environment={**os.environ, "PATH": "/nowhere"})
-        self.assertEqual((status, said), (77, "clang-format was not found: install the package clang-format\n"))
+        self.assertEqual(
+            (status, said), (77, "clang-format was not found: install the package clang-format\n")
+        )
 
 
 class Clang(Tree):
@@ -80,8 +98,12 @@ class Clang(Tree):
         for program in ("clang++", "clang-tidy"):
             if not shutil.which(program):
                 self.skipTest(f"{program} is not installed")
-        self.header = self.file("include/antiphase/part.hpp", "#pragma once\ninline int part() { return 1; }\n")
-        self.source = self.file("src/one.cpp", "#include <antiphase/part.hpp>\nint one() { return part() + PLUS; }\n")
+        self.header = self.file(
+            "include/antiphase/part.hpp", "#pragma once\ninline int part() { return 1; }\n"
+        )
+        self.source = self.file(
+            "src/one.cpp", "#include <antiphase/part.hpp>\nint one() { return part() + PLUS; }\n"
+        )
         self.commands(1)
 
     def commands(self, plus):
@@ -96,8 +118,12 @@ class Clang(Tree):
 
     def test_what_was_clean_is_remembered(self):
         for what in ("clang", "tidy"):
-            self.assertEqual(self.counts(what), (0, f"{what}: 1 files, 0 unchanged since they were clean, 0 with findings"))
-            self.assertEqual(self.counts(what), (0, f"{what}: 1 files, 1 unchanged since they were clean, 0 with findings"))
+            self.assertEqual(
+                self.counts(what), (0, f"{what}: 1 files, 0 unchanged since they were clean, 0 with findings")
+            )
+            self.assertEqual(
+                self.counts(what), (0, f"{what}: 1 files, 1 unchanged since they were clean, 0 with findings")
+            )
 
     def test_changes_of_a_header_or_a_flag_are_looked_at(self):
         self.counts("clang")

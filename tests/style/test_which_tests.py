@@ -30,7 +30,9 @@ class WhichTests(unittest.TestCase):
         (self.build / "tests" / "needs.txt").write_text(NEEDS)
 
     def ask(self, name):
-        result = subprocess.run([sys.executable, SCRIPTS / "which_tests.py", self.build, name], capture_output=True, text=True)
+        result = subprocess.run(
+            [sys.executable, SCRIPTS / "which_tests.py", self.build, name], capture_output=True, text=True
+        )
         return result.returncode, result.stdout.splitlines(), result.stderr
 
     def test_a_program(self):

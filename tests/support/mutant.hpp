@@ -17,8 +17,8 @@ enum class outcome {
   sometimes_wrong,  // of at least one: wrong numbers
 };
 
-// Which check must find a mutant: the checker, by a finding of that kind, or a look at the numbers, by when copies land. Its list says
-// which of the two it is for.
+// Which check must find a mutant: the checker, by a finding of that kind, or a look at the numbers, by when
+// copies land. Its list says which of the two it is for.
 struct found_by {
   finding_kind finding{};
   const char* says = "";  // a part of the text of the finding or the report

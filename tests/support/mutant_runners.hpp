@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tests of mutants, one function for each check that may have to find one. On a GPU they are run by tests/checker/mutants/on_gpu.cpp.
+// Tests of mutants, one function for each check that may have to find one. On a GPU they are run by
+// tests/checker/mutants/on_gpu.cpp.
 #pragma once
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -30,10 +31,10 @@ inline check_options on_multiprocessors(int number, int schedules) {
   return options;
 }
 
-// The checker accuses the mutant when `use` runs its kernel, by the finding it names and within `seconds`; one that is whole it leaves
-// alone.
-template <class How>
-void expect_accused(const mutant<How>& m, const std::function<void(const context&)>& use, check_options options, double seconds = 10) {
+// The checker accuses the mutant when `use` runs its kernel, by the finding it names and within `seconds`;
+// one that is whole it leaves alone.
+template <class How> void expect_accused(const mutant<How>& m, const std::function<void(const context&)>& use,
+                                         check_options options, double seconds = 10) {
   options.workers = 1;
   options.shorten = false;
   const std::clock_t start = std::clock();  // of this process: other work on the machine does not count
@@ -49,8 +50,8 @@ void expect_accused(const mutant<How>& m, const std::function<void(const context
       << to_text(report);
 }
 
-// The numbers of runs with the seeds 1 to `seeds`, with copies that land early and late, are what the mutant says. run(landing, seed) tells
-// whether they are right; what it throws as device_error is a report.
+// The numbers of runs with the seeds 1 to `seeds`, with copies that land early and late, are what the mutant
+// says. run(landing, seed) tells whether they are right; what it throws as device_error is a report.
 template <class How, class Run> void expect_outcomes(const mutant<How>& m, unsigned seeds, Run run) {
   for (const landing copies : {landing::early, landing::late}) {
     const outcome expected = copies == landing::early ? m.found.early : m.found.late;
@@ -72,7 +73,8 @@ template <class How, class Run> void expect_outcomes(const mutant<How>& m, unsig
       else
         EXPECT_EQ(seen, expected);
     }
-    EXPECT_TRUE(any_wrong || expected != outcome::sometimes_wrong) << m.name << ": right under every seed, copies land " << when;
+    EXPECT_TRUE(any_wrong || expected != outcome::sometimes_wrong)
+        << m.name << ": right under every seed, copies land " << when;
   }
 }
 

@@ -12,7 +12,9 @@ struct word_buffers {
   device_array<std::uint32_t> in, out, flag;
 
   word_buffers(const context& where, int words, int flags, std::uint32_t (*input)(int))
-      : in(filled(where, words, input)), out(filled(where, words, nothing)), flag(filled(where, flags, nothing)) {}
+      : in(filled(where, words, input)),
+        out(filled(where, words, nothing)),
+        flag(filled(where, flags, nothing)) {}
 
  private:
   static std::uint32_t nothing(int) { return 0; }

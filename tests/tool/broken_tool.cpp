@@ -13,8 +13,9 @@ namespace antiphase::tool {
 std::string_view built_from() { return "a test"; }
 
 const std::vector<checked_case>& checked_cases() {
-  static const std::vector<checked_case> all{{"ticket/right", "", test::ticket_program(test::publishing::right)},
-                                             {"ticket/broken", "", test::ticket_program(test::publishing::relaxed_by_thread_1)}};
+  static const std::vector<checked_case> all{
+      {"ticket/right", "", test::ticket_program(test::publishing::right)},
+      {"ticket/broken", "", test::ticket_program(test::publishing::relaxed_by_thread_1)}};
   return all;
 }
 

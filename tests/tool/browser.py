@@ -18,7 +18,9 @@ import time
 
 def find():
     """The program, or None."""
-    return os.environ.get("ANTIPHASE_BROWSER") or next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome", "chrome"))), None)
+    return os.environ.get("ANTIPHASE_BROWSER") or next(
+        filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome", "chrome"))), None
+    )
 
 
 class Page:
@@ -30,10 +32,28 @@ class Page:
         out_of, into = os.pipe(), os.pipe()  # the browser reads from 3 and writes to 4
 
         self.process = subprocess.Popen(
-            ["sh", "-c", 'exec 3<&"$1" 4>&"$2"; shift 2; exec "$@"', "sh", str(out_of[0]), str(into[1]), find(), "--headless=new", "--no-sandbox",
-             "--disable-gpu", "--disable-dev-shm-usage", "--no-first-run", "--remote-debugging-pipe", f"--user-data-dir={self.profile.name}",
-             f"--window-size={width},{height}", "about:blank"],
-            pass_fds=(out_of[0], into[1]), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+            [
+                "sh",
+                "-c",
+                'exec 3<&"$1" 4>&"$2"; shift 2; exec "$@"',
+                "sh",
+                str(out_of[0]),
+                str(into[1]),
+                find(),
+                "--headless=new",
+                "--no-sandbox",
+                "--disable-gpu",
+                "--disable-dev-shm-usage",
+                "--no-first-run",
+                "--remote-debugging-pipe",
+                f"--user-data-dir={self.profile.name}",
+                f"--window-size={width},{height}",
+                "about:blank",
+            ],
+            pass_fds=(out_of[0], into[1]),
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+        )
         os.close(out_of[0]), os.close(into[1])
         self.to, self.answers = out_of[1], into[0]
         self.rest, self.number, self.session, self.errors, self.loaded = b"", 0, None, [], False
@@ -43,8 +63,17 @@ class Page:
             for domain in ("Page", "Runtime", "Log", "Network"):
                 self.call(f"{domain}.enable")
             self.requests = []
-            self.call("Emulation.setDeviceMetricsOverride", width=width, height=height, deviceScaleFactor=1, mobile=False)
-            self.call("Emulation.setEmulatedMedia", features=[{"name": "prefers-color-scheme", "value": "dark" if dark else "light"}])
+            self.call(
+                "Emulation.setDeviceMetricsOverride",
+                width=width,
+                height=height,
+                deviceScaleFactor=1,
+                mobile=False,
+            )
+            self.call(
+                "Emulation.setEmulatedMedia",
+                features=[{"name": "prefers-color-scheme", "value": "dark" if dark else "light"}],
+            )
             self.call("Page.navigate", url=pathlib.Path(path).resolve().as_uri())
             while not self.loaded:
                 self.read()
@@ -82,7 +111,10 @@ class Page:
         message = json.loads(line)
         event, about = message.get("method"), message.get("params", {})
         if event == "Runtime.exceptionThrown":
-            self.errors.append(about["exceptionDetails"].get("exception", {}).get("description") or about["exceptionDetails"]["text"])
+            self.errors.append(
+                about["exceptionDetails"].get("exception", {}).get("description")
+                or about["exceptionDetails"]["text"]
+            )
         elif event == "Runtime.consoleAPICalled" and about["type"] in ("error", "warning", "assert"):
             self.errors.append(" ".join(str(a.get("value", a.get("description"))) for a in about["args"]))
         elif event == "Log.entryAdded" and about["entry"]["level"] in ("error", "warning"):
@@ -126,6 +158,19 @@ class Page:
         self.call("Input.dispatchKeyEvent", type="keyUp", key=key)
 
     def picture(self, path, whole=True):
-        shot = self.call("Page.captureScreenshot", format="png", captureBeyondViewport=whole,
-                         **({"clip": {**{k: v for k, v in self.call("Page.getLayoutMetrics")["cssContentSize"].items()}, "scale": 1}} if whole else {}))
+        shot = self.call(
+            "Page.captureScreenshot",
+            format="png",
+            captureBeyondViewport=whole,
+            **(
+                {
+                    "clip": {
+                        **{k: v for k, v in self.call("Page.getLayoutMetrics")["cssContentSize"].items()},
+                        "scale": 1,
+                    }
+                }
+                if whole
+                else {}
+            ),
+        )
         pathlib.Path(path).write_bytes(base64.b64decode(shot["data"]))

@@ -13,9 +13,23 @@ import tempfile
 import unittest
 
 TOOL = os.environ["ANTIPHASE_TOOL"]
-LETTERS = {"f2": "e", "f4": "f", "f8": "d", "i1": "b", "i2": "h", "i4": "i", "i8": "q", "u1": "B", "u2": "H", "u4": "I", "u8": "Q", "b1": "?"}
+LETTERS = {
+    "f2": "e",
+    "f4": "f",
+    "f8": "d",
+    "i1": "b",
+    "i2": "h",
+    "i4": "i",
+    "i8": "q",
+    "u1": "B",
+    "u2": "H",
+    "u4": "I",
+    "u8": "Q",
+    "b1": "?",
+}
 SKIPPED = 77
-PLACE = ("antiphase: running on ", "antiphase: no GPU is usable: ")  # how messages begin that every command has
+# how messages begin that every command has
+PLACE = ("antiphase: running on ", "antiphase: no GPU is usable: ")
 
 
 def npy_bytes(values, shape, type_name="f4", order="C", mark="<", version=(1, 0), header=None):
@@ -23,17 +37,27 @@ def npy_bytes(values, shape, type_name="f4", order="C", mark="<", version=(1, 0)
     if order == "F":
         values = [values[i] for i in fortran_positions(shape)]
     if header is None:
-        header = f"{{'descr': '{mark}{type_name}', 'fortran_order': {order == 'F'}, 'shape': {tuple(shape)!r}, }}"
+        header = (
+            f"{{'descr': '{mark}{type_name}', 'fortran_order': {order == 'F'}, 'shape': {tuple(shape)!r}, }}"
+        )
     length_format = "<H" if version[0] == 1 else "<I"
     fixed = 8 + struct.calcsize(length_format)
     header += " " * (-(fixed + len(header) + 1) % 64) + "\n"
-    data = struct.pack(("<" if mark == "|" else mark) + str(len(values)) + LETTERS.get(type_name, "B"), *values)
-    return b"\x93NUMPY" + bytes(version) + struct.pack(length_format, len(header)) + header.encode("latin1") + data
+    data = struct.pack(
+        ("<" if mark == "|" else mark) + str(len(values)) + LETTERS.get(type_name, "B"), *values
+    )
+    return (
+        b"\x93NUMPY"
+        + bytes(version)
+        + struct.pack(length_format, len(header))
+        + header.encode("latin1")
+        + data
+    )
 
 
 def fortran_positions(shape):
     """Positions in C order of the elements as Fortran order lists them."""
-    strides = [math.prod(shape[i + 1:]) for i in range(len(shape))]
+    strides = [math.prod(shape[i + 1 :]) for i in range(len(shape))]
     for n in range(math.prod(shape)):
         position = 0
         for extent, stride in zip(shape, strides):
@@ -47,11 +71,15 @@ def parse_npy(data):
     assert data[:8] == b"\x93NUMPY\x01\x00", data[:8]
     length = struct.unpack("<H", data[8:10])[0]
     assert (10 + length) % 64 == 0
-    header = ast.literal_eval(data[10:10 + length].decode())
+    header = ast.literal_eval(data[10 : 10 + length].decode())
     assert header["fortran_order"] is False
     type_name = header["descr"][1:]
     count = math.prod(header["shape"])
-    return list(struct.unpack("<" + str(count) + LETTERS[type_name], data[10 + length:])), header["shape"], type_name
+    return (
+        list(struct.unpack("<" + str(count) + LETTERS[type_name], data[10 + length :])),
+        header["shape"],
+        type_name,
+    )
 
 
 def pattern(count, seed=1):
@@ -90,8 +118,14 @@ class ToolTest(unittest.TestCase):
         options.setdefault("stdin", subprocess.DEVNULL if "input" not in options else None)
         if options["stdin"] is None:
             del options["stdin"]
-        done = subprocess.run([TOOL, *map(str, arguments)], cwd=self.folder, timeout=100, stdout=options.pop("stdout", subprocess.PIPE),
-                              stderr=subprocess.PIPE, **options)
+        done = subprocess.run(
+            [TOOL, *map(str, arguments)],
+            cwd=self.folder,
+            timeout=100,
+            stdout=options.pop("stdout", subprocess.PIPE),
+            stderr=subprocess.PIPE,
+            **options,
+        )
         message = done.stderr.decode()
         self.assertEqual(done.returncode, code, f"{arguments}\nstderr: {message}")
         for sign in ("\x1b", "terminate called", "Traceback", "Segmentation"):

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the tests of antiphase scan share: numpy's rules once more, in Python, and the tool held against them."""
+"""What the tests of antiphase scan share: numpy's rules once more, in Python, and the tool held against
+them."""
 import itertools
 import math
 
@@ -33,13 +34,13 @@ def scan_line(line, operation, type_name, exclusive=False, reverse=False):
     line = [keep(v) for v in (line[::-1] if reverse else line)]
     result = [keep(v) for v in itertools.accumulate(line, lambda a, b: keep(OPERATIONS[operation](a, b)))]
     if exclusive:
-        result = [identity(operation, type_name), *result][:len(line)]
+        result = [identity(operation, type_name), *result][: len(line)]
     return result[::-1] if reverse else result
 
 
 def scan_axis(values, shape, axis, *arguments, **options):
     result = list(values)
-    inner = math.prod(shape[axis + 1:])
+    inner = math.prod(shape[axis + 1 :])
     for outer in range(math.prod(shape[:axis])):
         for j in range(inner):
             start = outer * shape[axis] * inner + j
@@ -73,7 +74,9 @@ class ScanTest(ToolTest):
             result += scan_line([values[i] for i in run], operation, to, **options)
         self.write("K.npy", keys, (len(keys),), key_type)
         flags = [f"--{name}" for name, given in options.items() if given]
-        found = self.scan(values, (len(values),), type_name, "--by-key", "K.npy", "--op", operation, *flags, on=on)
+        found = self.scan(
+            values, (len(values),), type_name, "--by-key", "K.npy", "--op", operation, *flags, on=on
+        )
         self.assertEqual(found, (result, (len(values),), to), (type_name, key_type, operation, options, on))
 
     def message_of(self, values, shape, type_name, *arguments, on="cpu"):

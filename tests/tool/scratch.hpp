@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Places for tests that work with real files: a folder of their own, and a standard input or output of their own.
+// Places for tests that work with real files: a folder of their own, and a standard input or output of their
+// own.
 #pragma once
 #include <fcntl.h>
 #include <gtest/gtest.h>
@@ -30,7 +31,8 @@ class scratch_folder {
   std::string path() const { return path_.string(); }
   std::set<std::string> names() const {
     std::set<std::string> found;
-    for (const auto& entry : std::filesystem::directory_iterator{path_}) found.insert(entry.path().filename().string());
+    for (const auto& entry : std::filesystem::directory_iterator{path_})
+      found.insert(entry.path().filename().string());
     return found;
   }
 

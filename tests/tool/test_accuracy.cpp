@@ -24,7 +24,12 @@ struct product {
   std::vector<float> a, b, c;  // C rounded once
 };
 product exact_product(const distribution& d, std::int64_t m, std::int64_t n, std::int64_t k) {
-  product p{m, n, k, left_operand(d, m, k, true), right_operand(d, k, n, true), std::vector<float>(static_cast<std::size_t>(m * n))};
+  product p{m,
+            n,
+            k,
+            left_operand(d, m, k, true),
+            right_operand(d, k, n, true),
+            std::vector<float>(static_cast<std::size_t>(m * n))};
   for (std::int64_t i = 0; i < m; ++i)
     for (std::int64_t j = 0; j < n; ++j) {
       double sum = 0;
@@ -35,7 +40,8 @@ product exact_product(const distribution& d, std::int64_t m, std::int64_t n, std
   return p;
 }
 struct judge_of {
-  explicit judge_of(const product& p) : with(row_major(p.a.data(), p.m, p.k), row_major(p.b.data(), p.k, p.n)) {}
+  explicit judge_of(const product& p)
+      : with(row_major(p.a.data(), p.m, p.k), row_major(p.b.data(), p.k, p.n)) {}
   accuracy operator()(const std::vector<float>& c) const { return with(c, 0x1p-150); }
   sampled_product with;
 };
@@ -75,7 +81,8 @@ TEST(sampled_product, looks_into_every_tile) {
     for (std::size_t column = 0; column < 520; column += 128) {
       std::vector<float> wrong = p.c;
       for (std::size_t i = row; i < std::min<std::size_t>(row + 128, 640); ++i)
-        for (std::size_t j = column; j < std::min<std::size_t>(column + 128, 520); ++j) wrong[i * 520 + j] += 1;
+        for (std::size_t j = column; j < std::min<std::size_t>(column + 128, 520); ++j)
+          wrong[i * 520 + j] += 1;
       EXPECT_FALSE(judge(wrong).within(1000)) << row << " " << column;
     }
 }
@@ -91,16 +98,22 @@ TEST(sampled_product, misses_no_output_that_is_not_a_number) {
 }
 TEST(sampled_product, of_operands_in_columns) {
   const product p = exact_product(find_distribution("normal"), 40, 50, 60);
-  const auto a = left_operand(find_distribution("normal"), 40, 60, false), b = right_operand(find_distribution("normal"), 60, 50, false);
+  const auto a = left_operand(find_distribution("normal"), 40, 60, false),
+             b = right_operand(find_distribution("normal"), 60, 50, false);
   EXPECT_NE(a, p.a);
-  EXPECT_LE(sampled_product(column_major(a.data(), 40, 60), column_major(b.data(), 60, 50))(p.c, 0).component, 1);
+  EXPECT_LE(sampled_product(column_major(a.data(), 40, 60), column_major(b.data(), 60, 50))(p.c, 0).component,
+            1);
 }
 TEST(sampled_product, of_nothing) {
   const std::vector<float> none;
-  EXPECT_EQ(sampled_product(row_major(none.data(), 0, 5), row_major(none.data(), 5, 0))(none, 0).component, 0);
+  EXPECT_EQ(sampled_product(row_major(none.data(), 0, 5), row_major(none.data(), 5, 0))(none, 0).component,
+            0);
   const std::vector<float> zeros(6);
-  EXPECT_TRUE(sampled_product(row_major(none.data(), 2, 0), row_major(none.data(), 0, 3))(zeros, 0).within(0));
-  EXPECT_FALSE(sampled_product(row_major(none.data(), 2, 0), row_major(none.data(), 0, 3))({zeros.data(), 6}, 0).component > 0);
+  EXPECT_TRUE(
+      sampled_product(row_major(none.data(), 2, 0), row_major(none.data(), 0, 3))(zeros, 0).within(0));
+  EXPECT_FALSE(
+      sampled_product(row_major(none.data(), 2, 0), row_major(none.data(), 0, 3))({zeros.data(), 6}, 0)
+          .component > 0);
 }
 // What may be off besides is taken off once, and is not scaled with the magnitudes.
 TEST(sampled_product, leaves_out_what_denormal_results_may_be_off_by) {
@@ -119,7 +132,8 @@ TEST(distributions, names_are_unique_and_a_wrong_one_lists_them) {
     find_distribution("norml");
     FAIL();
   } catch (const bad_request& e) {
-    EXPECT_THAT(e.what(), testing::AllOf(testing::HasSubstr("'norml'"), testing::HasSubstr("normal, "), testing::HasSubstr("exp4n")));
+    EXPECT_THAT(e.what(), testing::AllOf(testing::HasSubstr("'norml'"), testing::HasSubstr("normal, "),
+                                         testing::HasSubstr("exp4n")));
   }
 }
 TEST(distributions, depend_on_the_place_and_differ_between_the_operands) {
@@ -145,15 +159,21 @@ TEST(distributions, are_what_they_are_called) {
   EXPECT_NEAR(mean01, .5, .01);
   EXPECT_NEAR(square01, 1 / 3., .01);
 
-  const auto nonzeros = [](const std::vector<float>& values) { return std::ranges::count_if(values, [](float x) { return x != 0; }); };
-  EXPECT_NEAR(static_cast<double>(nonzeros(left_operand(find_distribution("sparse"), 300, 300, true))), 900, 150);
+  const auto nonzeros = [](const std::vector<float>& values) {
+    return std::ranges::count_if(values, [](float x) { return x != 0; });
+  };
+  EXPECT_NEAR(static_cast<double>(nonzeros(left_operand(find_distribution("sparse"), 300, 300, true))), 900,
+              150);
   const auto identity = left_operand(find_distribution("identity"), 20, 20, true);
   for (std::size_t i = 0; i < 400; ++i) EXPECT_EQ(identity[i], i % 21 == 0 ? 1 : 0);
   const auto permutation = left_operand(find_distribution("permutation"), 30, 50, true),
              four = left_operand(find_distribution("four"), 30, 50, true);
   for (std::size_t row = 0; row < 30; ++row) {
-    EXPECT_EQ(std::count_if(permutation.begin() + 50 * row, permutation.begin() + 50 * (row + 1), [](float x) { return x == 1; }), 1);
-    const auto in_row = std::count_if(four.begin() + 50 * row, four.begin() + 50 * (row + 1), [](float x) { return x != 0; });
+    EXPECT_EQ(std::count_if(permutation.begin() + 50 * row, permutation.begin() + 50 * (row + 1),
+                            [](float x) { return x == 1; }),
+              1);
+    const auto in_row =
+        std::count_if(four.begin() + 50 * row, four.begin() + 50 * (row + 1), [](float x) { return x != 0; });
     EXPECT_TRUE(in_row >= 2 && in_row <= 4) << in_row;
   }
   const auto a = left_operand(find_distribution("cancel-exact"), 4, 10, true),

@@ -36,9 +36,11 @@ TEST(Descriptors, AreNamedByPathsAndLinks) {
   EXPECT_EQ(named_descriptor("/proc/" + std::to_string(getpid()) + "/fd/4"), 4);
   EXPECT_EQ(named_descriptor(folder / "errors"), 2);
   EXPECT_EQ(named_descriptor(folder / "again"), 2);
-  for (const std::string& path : {folder / "1", folder / "loop", folder / "2", std::string("1"), std::string("-"), std::string(),
-                                  std::string("/dev/fd/"), std::string("/dev/fd/1x"), std::string("/dev/fd/-1"), std::string("/dev/null"),
-                                  std::string("/proc/1/fd/1"), std::string("/proc/self/fdinfo/1"), std::string("/dev/fd/99999999999")})
+  for (const std::string& path :
+       {folder / "1", folder / "loop", folder / "2", std::string("1"), std::string("-"), std::string(),
+        std::string("/dev/fd/"), std::string("/dev/fd/1x"), std::string("/dev/fd/-1"),
+        std::string("/dev/null"), std::string("/proc/1/fd/1"), std::string("/proc/self/fdinfo/1"),
+        std::string("/dev/fd/99999999999")})
     EXPECT_EQ(named_descriptor(path), std::nullopt) << path;
   EXPECT_EQ(input_descriptor("-"), 0);
   EXPECT_EQ(output_descriptor("-"), 1);
@@ -48,7 +50,8 @@ TEST(Descriptors, StandardOutputHasManyNames) {
   const scratch_folder folder;
   write_text(folder / "x", "");
   write_text(folder / "other", "");
-  for (const std::string_view name : {"-", "/dev/stdout", "/dev/fd/1"}) EXPECT_TRUE(is_standard_output(std::string{name})) << name;
+  for (const std::string_view name : {"-", "/dev/stdout", "/dev/fd/1"})
+    EXPECT_TRUE(is_standard_output(std::string{name})) << name;
   EXPECT_FALSE(is_standard_output(folder / "x"));
   {
     const redirected output{STDOUT_FILENO, open((folder / "x").c_str(), O_WRONLY)};
@@ -71,7 +74,8 @@ TEST(SameStream, IsRefused) {
                                    {"/dev/fd/0", "-"},
                                    {"/dev/fd/9", "/proc/self/fd/9"},
                                    {folder / "fifo", folder / "pipe"}}) {
-    EXPECT_THAT(message_of<bad_request>([&] { refuse_same_stream(one, other); }), HasSubstr("read only once")) << one << ' ' << other;
+    EXPECT_THAT(message_of<bad_request>([&] { refuse_same_stream(one, other); }), HasSubstr("read only once"))
+        << one << ' ' << other;
     EXPECT_THROW(refuse_same_stream(other, one), bad_request);
   }
   EXPECT_NO_THROW(refuse_same_stream(folder / "x", folder / "x"));
@@ -88,7 +92,8 @@ TEST(SameFile, IsSeenThroughEveryName) {
   std::filesystem::create_symlink("x", folder / "soft");
   std::filesystem::create_directory(folder / "d");
   for (const std::string_view name : {"x", "hard", "soft", "d/../x", "./x"}) {
-    const std::string message = message_of<bad_request>([&] { refuse_same_file(folder / name, folder / "x"); });
+    const std::string message =
+        message_of<bad_request>([&] { refuse_same_file(folder / name, folder / "x"); });
     EXPECT_THAT(message, AllOf(HasSubstr(std::string{name} + "'"), HasSubstr("never overwritten"))) << name;
     EXPECT_THROW(refuse_same_file(folder / "x", folder / name), bad_request) << name;
   }
@@ -118,7 +123,8 @@ TEST(SameFile, IsSeenThroughStandardInputAndOutput) {
   EXPECT_TRUE(refused);
   {
     const redirected output{STDOUT_FILENO, open((folder / "x").c_str(), O_WRONLY | O_APPEND)};
-    const std::string message = message_of<bad_request>([&] { refuse_same_file("/dev/stdout", folder / "x"); });
+    const std::string message =
+        message_of<bad_request>([&] { refuse_same_file("/dev/stdout", folder / "x"); });
     EXPECT_THAT(message, HasSubstr("never overwritten"));
   }
   ASSERT_EQ(mkfifo((folder / "fifo").c_str(), 0600), 0);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Whole .npy files: round trips over every type, shape, order and version, streams, and files that are not what they claim.
+// Whole .npy files: round trips over every type, shape, order and version, streams, and files that are not
+// what they claim.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <gmock/gmock.h>
@@ -37,14 +38,17 @@ struct encoding {
   std::size_t padding = 0;
 };
 
-std::string encode(element type, const std::vector<std::int64_t>& shape, const std::vector<std::uint8_t>& raw, const encoding& how) {
-  std::string header = fmt::format(
-      "{{'descr': '{}{}', 'fortran_order': {}, 'shape': ({}{}), }}", how.bytes == std::endian::little ? '<' : '>', numpy_name(type),
-      how.order == storage_order::column_major ? "True" : "False", fmt::join(shape, ", "), shape.empty() ? "" : ",");
+std::string encode(element type, const std::vector<std::int64_t>& shape, const std::vector<std::uint8_t>& raw,
+                   const encoding& how) {
+  std::string header = fmt::format("{{'descr': '{}{}', 'fortran_order': {}, 'shape': ({}{}), }}",
+                                   how.bytes == std::endian::little ? '<' : '>', numpy_name(type),
+                                   how.order == storage_order::column_major ? "True" : "False",
+                                   fmt::join(shape, ", "), shape.empty() ? "" : ",");
   header += std::string(how.padding, ' ') + "\n";
   std::string file = "\x93NUMPY";
   file += {static_cast<char>(how.version), '\0'};
-  for (int i = 0; i < (how.version == 1 ? 2 : 4); ++i) file += static_cast<char>(header.size() >> 8 * i & 0xff);
+  for (int i = 0; i < (how.version == 1 ? 2 : 4); ++i)
+    file += static_cast<char>(header.size() >> 8 * i & 0xff);
   file += header;
   for (std::size_t at = 0; at < raw.size(); at += size_of(type))
     for (std::size_t i = 0; i < size_of(type); ++i)
@@ -83,7 +87,8 @@ class fed_fifo {
 
 RC_GTEST_PROP(Npy, EveryFileReadsBack, ()) {
   const element type = static_cast<element>(*rc::gen::inRange(0, static_cast<int>(element::f16) + 1));
-  const auto shape = *rc::gen::resize(4, rc::gen::container<std::vector<std::int64_t>>(rc::gen::inRange<std::int64_t>(0, 6)));
+  const auto shape = *rc::gen::resize(
+      4, rc::gen::container<std::vector<std::int64_t>>(rc::gen::inRange<std::int64_t>(0, 6)));
   const encoding how{.bytes = *rc::gen::element(std::endian::little, std::endian::big),
                      .order = *rc::gen::element(storage_order::row_major, storage_order::column_major),
                      .version = *rc::gen::inRange(1, 4),
@@ -121,12 +126,13 @@ TEST(Npy, FortranOrderBecomesCOrder) {
   std::vector<std::uint8_t> raw(2 * 24);
   for (unsigned i = 0; i < 2; ++i)
     for (unsigned j = 0; j < 3; ++j)
-      for (unsigned k = 0; k < 4; ++k) raw[2 * (i + 2 * (j + 3 * k))] = static_cast<std::uint8_t>(100 * i + 10 * j + k);
+      for (unsigned k = 0; k < 4; ++k)
+        raw[2 * (i + 2 * (j + 3 * k))] = static_cast<std::uint8_t>(100 * i + 10 * j + k);
   write_text(folder / "x.npy", encode(element::u16, shape, raw, {.order = storage_order::column_major}));
   const npy_array array = in_c_order(read_npy(folder / "x.npy"));
   EXPECT_EQ(array.order, storage_order::row_major);
-  EXPECT_THAT(array.values<std::uint16_t>(),
-              ElementsAre(0, 1, 2, 3, 10, 11, 12, 13, 20, 21, 22, 23, 100, 101, 102, 103, 110, 111, 112, 113, 120, 121, 122, 123));
+  EXPECT_THAT(array.values<std::uint16_t>(), ElementsAre(0, 1, 2, 3, 10, 11, 12, 13, 20, 21, 22, 23, 100, 101,
+                                                         102, 103, 110, 111, 112, 113, 120, 121, 122, 123));
   const npy_array same = in_c_order(array);
   EXPECT_EQ(same.data, array.data) << "C order must not be copied";
 }
@@ -136,13 +142,16 @@ TEST(Npy, BigEndianNumbersAreConverted) {
   std::string file = encode(element::f64, {3}, {}, {.bytes = std::endian::big});
   file += std::string("\x3f\xf8\0\0\0\0\0\0\xc0\0\0\0\0\0\0\0\x7f\xf0\0\0\0\0\0\0", 24);
   write_text(folder / "x.npy", file);
-  EXPECT_THAT(read_npy(folder / "x.npy").values<double>(), ElementsAre(1.5, -2.0, std::numeric_limits<double>::infinity()));
+  EXPECT_THAT(read_npy(folder / "x.npy").values<double>(),
+              ElementsAre(1.5, -2.0, std::numeric_limits<double>::infinity()));
 }
 
 TEST(Npy, ScalarsVectorsAndEmptyArrays) {
   const scratch_folder folder;
-  for (const std::vector<std::int64_t>& shape : {std::vector<std::int64_t>{}, {5}, {0, 7}, {0}, std::vector<std::int64_t>(32, 1)}) {
-    write_text(folder / "x.npy", encode(element::i32, shape, positions(element::i32, shape), {.order = storage_order::column_major}));
+  for (const std::vector<std::int64_t>& shape :
+       {std::vector<std::int64_t>{}, {5}, {0, 7}, {0}, std::vector<std::int64_t>(32, 1)}) {
+    write_text(folder / "x.npy", encode(element::i32, shape, positions(element::i32, shape),
+                                        {.order = storage_order::column_major}));
     const npy_array array = in_c_order(read_npy(folder / "x.npy"));
     EXPECT_EQ(array.shape, shape);
     EXPECT_EQ(array.values<std::int32_t>().size(), static_cast<std::size_t>(array.count()));
@@ -154,7 +163,8 @@ TEST(Npy, TheTypeOfASpanIsChecked) {
   const scratch_folder folder;
   write_text(folder / "x.npy", encode(element::i32, {5}, positions(element::i32, {5}), {}));
   const npy_array array = read_npy(folder / "x.npy");
-  EXPECT_THAT(message_of<bad_request>([&] { array.values<float>(); }), AllOf(HasSubstr("x.npy"), HasSubstr("i4"), HasSubstr("f4")));
+  EXPECT_THAT(message_of<bad_request>([&] { array.values<float>(); }),
+              AllOf(HasSubstr("x.npy"), HasSubstr("i4"), HasSubstr("f4")));
 }
 
 TEST(Npy, FifosAndStandardInputAreStreamed) {
@@ -187,7 +197,8 @@ TEST(Npy, OneStreamMayHoldSeveralArrays) {
 TEST(Npy, EveryTruncationIsRefusedWithFoundAndExpected) {
   const scratch_folder folder;
   std::string whole;
-  for (std::size_t padding = 0; padding < 4; ++padding) {  // with data that are aligned, and so mapped, and data that are not
+  // with data that are aligned, and so mapped, and data that are not
+  for (std::size_t padding = 0; padding < 4; ++padding) {
     whole = encode(element::f32, {2, 3}, positions(element::f32, {2, 3}), {.version = 3, .padding = padding});
     for (std::size_t size = 0; size < whole.size(); ++size) {
       write_text(folder / "cut.npy", whole.substr(0, size));
@@ -200,7 +211,8 @@ TEST(Npy, EveryTruncationIsRefusedWithFoundAndExpected) {
   }
   EXPECT_NO_THROW(read_npy((write_text(folder / "cut.npy", whole), folder / "cut.npy")));
   write_text(folder / "cut.npy", whole.substr(0, whole.size() - 5));
-  EXPECT_THAT(refusal(folder / "cut.npy"), HasSubstr("the data are truncated: 19 bytes found, 24 expected for the shape (2, 3) of f4"));
+  EXPECT_THAT(refusal(folder / "cut.npy"),
+              HasSubstr("the data are truncated: 19 bytes found, 24 expected for the shape (2, 3) of f4"));
 }
 
 TEST(Npy, WrongStartsAreNamed) {
@@ -210,13 +222,15 @@ TEST(Npy, WrongStartsAreNamed) {
     return refusal(folder / "x.npy");
   };
   EXPECT_THAT(refused(""), HasSubstr("0 bytes found, at least 10 expected"));
-  EXPECT_THAT(refused("a,b\n1,2\n3,4\n"), AllOf(HasSubstr("not a .npy file"), HasSubstr("'a,b\\x0a1,'"), HasSubstr("\\x93NUMPY")));
+  EXPECT_THAT(refused("a,b\n1,2\n3,4\n"),
+              AllOf(HasSubstr("not a .npy file"), HasSubstr("'a,b\\x0a1,'"), HasSubstr("\\x93NUMPY")));
   EXPECT_THAT(refused("PK\x03\x04 and so on, it is long enough"), HasSubstr(".npz"));
   std::string file = encode(element::f32, {2}, positions(element::f32, {2}), {});
   for (const auto& [major, minor] : {std::pair{4, 0}, {0, 0}, {1, 1}, {255, 0}}) {
     file[6] = static_cast<char>(major);
     file[7] = static_cast<char>(minor);
-    EXPECT_THAT(refused(file), AllOf(HasSubstr(fmt::format("version {}.{}", major, minor)), HasSubstr("1.0, 2.0 or 3.0")));
+    EXPECT_THAT(refused(file),
+                AllOf(HasSubstr(fmt::format("version {}.{}", major, minor)), HasSubstr("1.0, 2.0 or 3.0")));
   }
 }
 

@@ -154,11 +154,13 @@ TEST(OutputFile, DevicesAreWrittenDirectly) {
 }
 
 TEST(OutputFile, AFullDeviceIsAnError) {
-  EXPECT_EQ(without_rights([] {
-              const std::string message = message_of<output_failed>([] { write_all("/dev/full", "does not fit"); });
-              return message.find("'/dev/full'") == 0 && message.find("No space left") != std::string::npos ? 42 : 97;
-            }),
-            42);
+  EXPECT_EQ(
+      without_rights([] {
+        const std::string message = message_of<output_failed>([] { write_all("/dev/full", "does not fit"); });
+        return message.find("'/dev/full'") == 0 && message.find("No space left") != std::string::npos ? 42
+                                                                                                      : 97;
+      }),
+      42);
 }
 
 TEST(OutputFile, AFifoIsWrittenDirectly) {
@@ -190,8 +192,9 @@ TEST(OutputFile, AnOpenDescriptorIsWrittenThrough) {
   const scratch_folder folder;
   std::filesystem::create_symlink("/dev/stdout", folder / "link");
   std::filesystem::create_symlink("link", folder / "link to a link");
-  for (const std::string& path : {std::string("/dev/stdout"), std::string("/dev/fd/1"), std::string("/proc/self/fd/1"),
-                                  "/proc/" + std::to_string(getpid()) + "/fd/1", folder / "link", folder / "link to a link"}) {
+  for (const std::string& path :
+       {std::string("/dev/stdout"), std::string("/dev/fd/1"), std::string("/proc/self/fd/1"),
+        "/proc/" + std::to_string(getpid()) + "/fd/1", folder / "link", folder / "link to a link"}) {
     write_text(folder / "log", "before, ");
     const redirected output{STDOUT_FILENO, open((folder / "log").c_str(), O_WRONLY | O_APPEND)};
     const std::size_t files = folder.names().size();
@@ -213,7 +216,8 @@ TEST(OutputFile, ADescriptorKeepsItsPositionAndItsRights) {
   write_all("/dev/fd/" + std::to_string(both), "d");  // without a name it can still be written
   EXPECT_EQ(lseek(both, 0, SEEK_CUR), 7);
   const std::string only = "/dev/fd/" + std::to_string(reading);
-  EXPECT_THAT(message_of<output_failed>([&] { output_file{only}; }), AllOf(HasSubstr(only), HasSubstr("reading only")));
+  EXPECT_THAT(message_of<output_failed>([&] { output_file{only}; }),
+              AllOf(HasSubstr(only), HasSubstr("reading only")));
   close(both);
   close(reading);
   EXPECT_THAT(message_of<output_failed>([&] { output_file{only}; }), HasSubstr("is not open"));
@@ -227,7 +231,10 @@ TEST(OutputFile, AFileOfAnotherProcessThatWasRemovedIsNotMadeAnew) {
   std::filesystem::remove(folder / "y");
   const std::string path = "/proc/" + std::to_string(getpid()) + "/fd/" + std::to_string(file);
   EXPECT_EQ(in_a_process([&] {  // for which the path is that of another process
-              return message_of<output_failed>([&] { output_file{path}; }).find("cannot be replaced") != std::string::npos ? 42 : 97;
+              return message_of<output_failed>([&] { output_file{path}; }).find("cannot be replaced") !=
+                             std::string::npos
+                         ? 42
+                         : 97;
             }),
             42);
   close(file);
@@ -241,7 +248,8 @@ TEST(OutputFile, ASocketIsNeverReplaced) {
   ASSERT_LT((folder / "socket").size(), sizeof address.sun_path);
   std::ranges::copy(folder / "socket", address.sun_path);
   ASSERT_EQ(bind(server, reinterpret_cast<const sockaddr*>(&address), sizeof address), 0);
-  EXPECT_THAT(message_of<output_failed>([&] { output_file{folder / "socket"}; }), HasSubstr("cannot be opened for writing"));
+  EXPECT_THAT(message_of<output_failed>([&] { output_file{folder / "socket"}; }),
+              HasSubstr("cannot be opened for writing"));
   close(server);
   EXPECT_TRUE(std::filesystem::is_socket(folder / "socket"));
 
@@ -261,7 +269,8 @@ TEST(OutputFile, AClosedReaderIsAnErrorOfItsOwn) {
               if (pipe(ends) != 0) return 98;
               close(ends[0]);
               const redirected output{STDOUT_FILENO, ends[1]};
-              const std::string message = message_of<output_closed>([] { write_all("-", "nobody reads this"); });
+              const std::string message =
+                  message_of<output_closed>([] { write_all("-", "nobody reads this"); });
               return message.find("standard output") == 0 ? 42 : 97;
             }),
             42);
@@ -270,7 +279,10 @@ TEST(OutputFile, AClosedReaderIsAnErrorOfItsOwn) {
 TEST(OutputFile, AClosedStandardOutputIsAnError) {
   EXPECT_EQ(in_a_process([] {
               close(STDOUT_FILENO);
-              return message_of<output_failed>([] { write_all("-", "nowhere"); }).find("is not open") != std::string::npos ? 42 : 97;
+              return message_of<output_failed>([] { write_all("-", "nowhere"); }).find("is not open") !=
+                             std::string::npos
+                         ? 42
+                         : 97;
             }),
             42);
 }
@@ -296,7 +308,8 @@ TEST(OutputFile, AFullDiskLeavesTheOldFile) {
               const rlimit limit{.rlim_cur = 1000, .rlim_max = 1000};
               if (setrlimit(RLIMIT_FSIZE, &limit) != 0) return 98;
               output_file out{folder / "y"};
-              const std::string message = message_of<output_failed>([&] { out.write(std::string(5000, 'x')); });
+              const std::string message =
+                  message_of<output_failed>([&] { out.write(std::string(5000, 'x')); });
               const bool cleared = folder.names().size() == 1;
               message_of<output_failed>([&] { out.commit(); });
               return cleared && message.find("File too large") != std::string::npos ? 42 : 97;
@@ -308,7 +321,9 @@ TEST(OutputFile, AFullDiskLeavesTheOldFile) {
 
 TEST(OutputFile, FoldersThatCannotTakeItAreNamed) {
   const scratch_folder folder;
-  const auto refused = [](const std::string& path) { return message_of<output_failed>([&] { output_file{path}; }); };
+  const auto refused = [](const std::string& path) {
+    return message_of<output_failed>([&] { output_file{path}; });
+  };
   EXPECT_THAT(refused(folder / "missing/y"), AllOf(HasSubstr("missing/y'"), HasSubstr("No such file")));
   EXPECT_THAT(refused(folder.path()), HasSubstr("Is a directory"));
   EXPECT_THAT(refused("/proc/y"), HasSubstr("'/proc/y'"));
@@ -325,7 +340,8 @@ TEST(OutputFile, SomebodyElsesFilesAreNotTouched) {
   chmod((folder / "protected").c_str(), 0644);
   chmod(folder.path().c_str(), 0777);
   EXPECT_EQ(without_rights([&] {
-              const std::string replaced = message_of<output_failed>([&] { output_file{folder / "protected"}; });
+              const std::string replaced =
+                  message_of<output_failed>([&] { output_file{folder / "protected"}; });
               return replaced.find("cannot be replaced: Permission denied") != std::string::npos ? 42 : 97;
             }),
             42);

@@ -11,11 +11,24 @@ H200 = ("--device", "H200")
 
 class Advise(ToolTest):
     def test_a_product(self):
-        text = self.run_tool("advise", "gemm", "--m", "4096", "--n", "4096", "--k", "4096", *H200).stdout.decode()
-        for said in ("product of 4096 x 4096 x 4096, on NVIDIA H200", "policy split", "what limits it", "what would change the answer", "stages of"):
+        text = self.run_tool(
+            "advise", "gemm", "--m", "4096", "--n", "4096", "--k", "4096", *H200
+        ).stdout.decode()
+        for said in (
+            "product of 4096 x 4096 x 4096, on NVIDIA H200",
+            "policy split",
+            "what limits it",
+            "what would change the answer",
+            "stages of",
+        ):
             self.assertIn(said, text)
-        self.assertRegex(text, r"\n---  +steps of the ladder, by name:\n")  # between two lists, each from the fastest on
-        answer = json.loads(self.run_tool("advise", "gemm", "--m", "64", "--n", "64", "--k", "64", "--json", "--device", "rtx 4090").stdout.decode())
+        # between two lists, each from the fastest on
+        self.assertRegex(text, r"\n---  +steps of the ladder, by name:\n")
+        answer = json.loads(
+            self.run_tool(
+                "advise", "gemm", "--m", "64", "--n", "64", "--k", "64", "--json", "--device", "rtx 4090"
+            ).stdout.decode()
+        )
         self.assertEqual(answer["device"], "NVIDIA RTX 4090")
         self.assertEqual(answer["pick"]["policy"], answer["predicted"][0]["policy"])
 
@@ -23,31 +36,54 @@ class Advise(ToolTest):
         self.assertIn("one-wave", self.run_tool("advise", "scan", "--size", "65536", *H200).stdout.decode())
         kernel = ("advise", "--kernel", "smem=64KiB,regs=128,load=2000clk,compute=1000clk,threads=512")
         self.assertIn("3 buffers", self.run_tool(*kernel, *H200).stdout.decode())
-        self.assertEqual(json.loads(self.run_tool(*kernel, *H200, "--json").stdout)["pipelined"]["stages"][3]["fits"], False)
+        self.assertEqual(
+            json.loads(self.run_tool(*kernel, *H200, "--json").stdout)["pipelined"]["stages"][3]["fits"],
+            False,
+        )
         for more, said in (("", "S - 1 loads"), (",form=roles", "S loads"), (",copy=bulk", "S loads")):
-            self.assertIn(said, " ".join(self.run_tool(*kernel[:2], kernel[2] + more, *H200).stdout.decode().split()))
+            self.assertIn(
+                said, " ".join(self.run_tool(*kernel[:2], kernel[2] + more, *H200).stdout.decode().split())
+            )
 
     def test_a_profile_of_a_file(self):
         profile = json.loads((ROOT / "src/executor/profiles/a100.json").read_text())
         profile["name"] = "Mine"
         (self.folder / "mine.json").write_text(json.dumps(profile))
-        self.assertIn("on Mine", self.run_tool("advise", "scan", "--size", "1000", "--device", "mine.json").stdout.decode())
+        self.assertIn(
+            "on Mine",
+            self.run_tool("advise", "scan", "--size", "1000", "--device", "mine.json").stdout.decode(),
+        )
         (self.folder / "bad.json").write_text("{}")
-        self.refused(2, ["'bad.json'", "expected a file that 'antiphase info --measure' wrote"], "advise", "scan", "--size", "1", "--device", "bad.json")
+        self.refused(
+            2,
+            ["'bad.json'", "expected a file that 'antiphase info --measure' wrote"],
+            "advise",
+            "scan",
+            "--size",
+            "1",
+            "--device",
+            "bad.json",
+        )
 
     def test_what_makes_no_sense(self):
         self.refused(2, ["advise", "expected gemm, scan, or --kernel"], "advise")
         self.refused(2, ["--m", "from 1"], "advise", "gemm", "--m", "0", "--n", "1", "--k", "1")
         self.refused(2, ["--k is required"], "advise", "gemm", "--m", "1", "--n", "1")
-        self.refused(2, ["no machine profile 'B17'", "NVIDIA H200"], "advise", "scan", "--size", "1", "--device", "B17")
-        self.refused(2, ["smem is 'big'", "a size such as"], "advise", "--kernel", "smem=big,compute=1", *H200)
+        self.refused(
+            2, ["no machine profile 'B17'", "NVIDIA H200"], "advise", "scan", "--size", "1", "--device", "B17"
+        )
+        self.refused(
+            2, ["smem is 'big'", "a size such as"], "advise", "--kernel", "smem=big,compute=1", *H200
+        )
         self.refused(2, ["size is 3"], "advise", "scan", "--size", "1", "--bytes", "3", *H200)
 
 
 class Measure(ToolTest):
     def test_without_a_GPU_nothing_is_written(self):
         said = "info --measure measures a GPU"
-        self.refused(4, [said, "expected a usable GPU"], "info", "--measure", "--output", "p.json", "--on", "cpu")
+        self.refused(
+            4, [said, "expected a usable GPU"], "info", "--measure", "--output", "p.json", "--on", "cpu"
+        )
         self.assertFalse((self.folder / "p.json").exists())
         self.refused(2, ["--output is for --measure"], "info", "--output", "p.json")
         self.refused(2, ["--on is for --measure"], "info", "--on", "cpu")
@@ -67,7 +103,9 @@ class Model(ToolTest):
 
     def test_what_is_no_result_file(self):
         (self.folder / "a.json").write_text("[]")
-        self.refused(3, ["'a.json' is no result file", "expected JSON of bench, ladder or tune"], "model", "a.json")
+        self.refused(
+            3, ["'a.json' is no result file", "expected JSON of bench, ladder or tune"], "model", "a.json"
+        )
         self.refused(3, ["'b.json' cannot be read"], "model", "b.json")
         (self.folder / "c.json").write_text('{"command": "bench gemm", "records": []}')
         self.refused(3, ["no record"], "model", "c.json")

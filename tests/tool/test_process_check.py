@@ -30,10 +30,18 @@ class Check(ToolTest):
     def test_list(self):
         names = self.listed()
         info = json.loads(self.run_tool("info", "--json").stdout)
-        for policy in ["gemm/" + step for step in info["gemm_policies"] + info["gemm_f16_steps"]] + ["scan/" + step for step in info["scan_policies"]]:
+        for policy in ["gemm/" + step for step in info["gemm_policies"] + info["gemm_f16_steps"]] + [
+            "scan/" + step for step in info["scan_policies"]
+        ]:
             self.assertIn(policy, names)
-        for beside in ("gemm/split-pass", "gemm/split-8", "scan/single-pass-by-key", "scan/single-pass-wide",
-                       "scan/items-thread", "scan/custom"):
+        for beside in (
+            "gemm/split-pass",
+            "gemm/split-8",
+            "scan/single-pass-by-key",
+            "scan/single-pass-wide",
+            "scan/items-thread",
+            "scan/custom",
+        ):
             self.assertIn(beside, names)
         self.assertEqual(len(set(names)), len(names))
         text = self.run_tool("check", "--list").stdout.decode()
@@ -51,7 +59,11 @@ class Check(ToolTest):
         self.assertEqual(done.message, "")
 
     def test_several_are_clean(self):  # all: tests/checker/api/test_library.cpp
-        wanted = [name for name in self.listed() if name.startswith(("gemm/split-pass", "gemm/short", "gemm/async", "scan/two", "scan/custom"))]
+        wanted = [
+            name
+            for name in self.listed()
+            if name.startswith(("gemm/split-pass", "gemm/short", "gemm/async", "scan/two", "scan/custom"))
+        ]
         self.assertGreater(len(wanted), 8)
         result = json.loads(self.run_tool("check", *wanted, "--json", *QUICK).stdout)
         self.assertEqual([kernel["kernel"] for kernel in result["kernels"]], wanted)
@@ -64,23 +76,59 @@ class Check(ToolTest):
         result = json.loads(self.run_tool("check", "scan/warp-shuffle", "--json", *QUICK).stdout)
         self.assertEqual((result["schema"], result["command"]), (1, "check"))
         self.assertEqual(set(result), {"schema", "command", "commit", "kernels"})
-        self.assertEqual(set(result["kernels"][0]),
-                         {"kernel", "seconds", "schedules", "complete", "accesses", "tracked_bytes", "checker_bytes", "findings", "notes"})
+        self.assertEqual(
+            set(result["kernels"][0]),
+            {
+                "kernel",
+                "seconds",
+                "schedules",
+                "complete",
+                "accesses",
+                "tracked_bytes",
+                "checker_bytes",
+                "findings",
+                "notes",
+            },
+        )
         self.assertFalse(result["kernels"][0]["complete"])
 
     def test_one_schedule(self):
-        arguments = ("scan/double-buffer", "--seed", "7", "--order", "starved", "--landing", "early", "--resident", "3", "--schedules", "1")
+        arguments = (
+            "scan/double-buffer",
+            "--seed",
+            "7",
+            "--order",
+            "starved",
+            "--landing",
+            "early",
+            "--resident",
+            "3",
+            "--schedules",
+            "1",
+        )
         self.assertIn(b"no finding in 1 schedule ", self.run_tool("check", *arguments).stdout)
         scripted = ("scan/double-buffer", "--order", "script", "--script", "3:2,9:1", "--schedules", "1")
         self.assertIn(b"no finding in 1 schedule ", self.run_tool("check", *scripted).stdout)
 
     def test_schedules_are_replayed(self):
-        arguments = ("check", "gemm/async-2", "--seed", "7", "--order", "priority", "--schedules", "1", "--json")
+        arguments = (
+            "check",
+            "gemm/async-2",
+            "--seed",
+            "7",
+            "--order",
+            "priority",
+            "--schedules",
+            "1",
+            "--json",
+        )
         runs = [json.loads(self.run_tool(*arguments).stdout)["kernels"][0]["accesses"] for _ in range(2)]
         self.assertEqual(runs[0], runs[1])
 
     def test_exhaustive_stops_at_its_limit(self):
-        result = json.loads(self.run_tool("check", "scan/double-buffer", "--exhaustive", "2", "--json").stdout)["kernels"][0]
+        result = json.loads(
+            self.run_tool("check", "scan/double-buffer", "--exhaustive", "2", "--json").stdout
+        )["kernels"][0]
         self.assertEqual((result["schedules"], result["complete"]), (2, False))
 
     def test_options_of_programs(self):
@@ -96,10 +144,21 @@ class Check(ToolTest):
             self.refused(2, [f"did you mean {meant}?"], "check", name)
 
     def test_bad_values(self):
-        for option, value, words in (("--schedules", "0", "integer from 1"), ("--schedules", "two", "'two'"), ("--seed", "-1", "'-1'"),
-                                     ("--order", "fast", "random, forward"), ("--order", "forwad", "did you mean forward"), ("--landing", "erly", "did you mean early"), ("--landing", "soon", "early, late or mixed"),
-                                     ("--resident", "0", "integer from 1"), ("--workers", "1.5", "'1.5'"), ("--exhaustive", "0", "'0'"),
-                                     ("--script", "1:0", "script, character 3"), ("--seconds", "0", "integer of at least 1"), ("--seconds", "nan", "'nan'")):
+        for option, value, words in (
+            ("--schedules", "0", "integer from 1"),
+            ("--schedules", "two", "'two'"),
+            ("--seed", "-1", "'-1'"),
+            ("--order", "fast", "random, forward"),
+            ("--order", "forwad", "did you mean forward"),
+            ("--landing", "erly", "did you mean early"),
+            ("--landing", "soon", "early, late or mixed"),
+            ("--resident", "0", "integer from 1"),
+            ("--workers", "1.5", "'1.5'"),
+            ("--exhaustive", "0", "'0'"),
+            ("--script", "1:0", "script, character 3"),
+            ("--seconds", "0", "integer of at least 1"),
+            ("--seconds", "nan", "'nan'"),
+        ):
             self.refused(2, [words], "check", "scan/items", option, value)
         self.refused(2, ["--seed needs a value"], "check", "--seed")
         self.refused(2, ["'--schedule'", "did you mean --schedules"], "check", "--schedule", "3")
@@ -107,7 +166,11 @@ class Check(ToolTest):
     def test_progress_only_for_a_terminal(self):
         for quiet, expected in (((), True), (("-q",), False)):
             controller, terminal = pty.openpty()
-            process = subprocess.Popen([TOOL, "check", "scan/double-buffer", *QUICK, *quiet], stdout=subprocess.DEVNULL, stderr=terminal)
+            process = subprocess.Popen(
+                [TOOL, "check", "scan/double-buffer", *QUICK, *quiet],
+                stdout=subprocess.DEVNULL,
+                stderr=terminal,
+            )
             self.assertEqual(process.wait(timeout=100), 0)
             os.write(terminal, b"end")
             os.close(terminal)
@@ -145,20 +208,26 @@ class Findings(ToolTest):
         self.assertEqual(shlex.split(re.search(r"replay +(.*)", again)[1]), [program, *arguments])
 
     def test_json(self):
-        kernel, = json.loads(self.run_broken("ticket/broken", "--json").stdout)["kernels"]
-        finding, = kernel["findings"]
-        self.assertEqual(set(finding), {"kind", "kernel", "memory", "access", "earlier", "missing", "times", "run", "replay"})
+        (kernel,) = json.loads(self.run_broken("ticket/broken", "--json").stdout)["kernels"]
+        (finding,) = kernel["findings"]
+        self.assertEqual(
+            set(finding),
+            {"kind", "kernel", "memory", "access", "earlier", "missing", "times", "run", "replay"},
+        )
         self.assertEqual(finding["kind"], "race")
         self.assertTrue(finding["replay"].startswith("antiphase check ticket/broken --seed "))
         for side in ("access", "earlier"):
-            self.assertEqual(set(finding[side]), {"action", "at", "through", "callers", "block", "thread", "when"})
+            self.assertEqual(
+                set(finding[side]), {"action", "at", "through", "callers", "block", "thread", "when"}
+            )
             self.assertTrue(finding[side]["at"]["file"].endswith("tests/checker/api/kernels_ticket.cuh"))
             self.assertGreater(finding[side]["at"]["line"], 10)
         self.assertEqual(finding["run"]["order"], "script")
         self.assertLess(finding["times"], 20)
 
     def drawn(self, *arguments):
-        """The lanes of the one finding, as name -> events in the order of time; the words of its picture and page."""
+        """The lanes of the one finding, as name -> events in the order of time; the words of its picture and
+        page."""
         for form in ("json", "svg", "html"):
             self.run_broken("ticket/broken", *arguments, "--trace", str(self.folder / f"t.{form}"))
         lanes, names = {}, {}
@@ -172,12 +241,25 @@ class Findings(ToolTest):
     def test_the_schedule_is_drawn(self):
         lanes, picture, page = self.drawn()
         self.assertEqual(sorted(lanes), ["block 0, thread 0", "block 0, thread 1", "the memory"])
-        sides = {e["args"]["finding"]: (lane, e) for lane in list(lanes)[:2] for e in lanes[lane] if e["args"]["finding"]}
+        sides = {
+            e["args"]["finding"]: (lane, e)
+            for lane in list(lanes)[:2]
+            for e in lanes[lane]
+            if e["args"]["finding"]
+        }
         (now_lane, now), (earlier_lane, earlier) = sides["now"], sides["earlier"]
-        self.assertEqual((earlier_lane, earlier["name"], now_lane, now["name"]), ("block 0, thread 1", "writes 4 bytes", "block 0, thread 0", "reads 4 bytes"))
+        self.assertEqual(
+            (earlier_lane, earlier["name"], now_lane, now["name"]),
+            ("block 0, thread 1", "writes 4 bytes", "block 0, thread 0", "reads 4 bytes"),
+        )
         self.assertLess(earlier["ts"], now["ts"])
         # Between the two: thread 1 stores the flag, thread 0 draws its ticket and reads the flag.
-        between = [(lane[-1], e["name"].split()[0]) for lane in lanes for e in lanes[lane] if lane != "the memory" and earlier["ts"] < e["ts"] < now["ts"]]
+        between = [
+            (lane[-1], e["name"].split()[0])
+            for lane in lanes
+            for e in lanes[lane]
+            if lane != "the memory" and earlier["ts"] < e["ts"] < now["ts"]
+        ]
         self.assertEqual(sorted(between), [("0", "atomic"), ("0", "atomic"), ("1", "atomic")])
         self.assertEqual([e["args"]["finding"] for e in lanes["the memory"]], ["earlier", "now"])
         for words in ("race: kernel relaxed ticket", "block 0, thread 1"):
@@ -190,11 +272,16 @@ class Findings(ToolTest):
         done = self.run_broken("ticket/right", "--trace", str(self.folder / "none.html"), code=0)
         self.assertIn("there is no schedule to draw", done.stderr)
         self.assertFalse((self.folder / "none.html").exists())
-        self.assertIn("ends in none of .html, .svg and .json", self.run_broken("--trace", "t.png", code=2).stderr)
+        self.assertIn(
+            "ends in none of .html, .svg and .json", self.run_broken("--trace", "t.png", code=2).stderr
+        )
 
     def test_exhaustive(self):
         for name, words, code in (("ticket/right", "no finding", 0), ("ticket/broken", "1 finding", 5)):
-            self.assertRegex(self.run_broken(name, "--exhaustive", "1000", code=code).stdout, words + r" in \d+ schedules, all there are ")
+            self.assertRegex(
+                self.run_broken(name, "--exhaustive", "1000", code=code).stdout,
+                words + r" in \d+ schedules, all there are ",
+            )
 
 
 if __name__ == "__main__":

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Input and output files of the tool as a process: bad ones, streams, devices, links, and files that must stay as they are."""
+"""Input and output files of the tool as a process: bad ones, streams, devices, links, and files that must
+stay as they are."""
 import os
 import resource
 import struct
@@ -49,28 +50,57 @@ class BadInput(ToolTest):
         self.with_header("{'descr': '<f4', 'descr': '<f4', 'fortran_order': False, 'shape': (4,), }", "twice")
 
     def test_values(self):
-        for shape in ("(-4,)", "(True,)", "(4.0,)", "(4)", "[4]", "(4, (2,))", "(__import__('os'),)", "((),)", "(99999999999999999999,)"):
+        for shape in (
+            "(-4,)",
+            "(True,)",
+            "(4.0,)",
+            "(4)",
+            "[4]",
+            "(4, (2,))",
+            "(__import__('os'),)",
+            "((),)",
+            "(99999999999999999999,)",
+        ):
             self.with_header(f"{{'descr': '<f4', 'fortran_order': False, 'shape': {shape}, }}", "header")
         self.with_header("{'descr': '<f4', 'fortran_order': 0, 'shape': (4,), }", "True or False")
         self.with_header("{'descr': open('x'), 'fortran_order': False, 'shape': (4,), }", "descr")
-        self.with_header("{'descr': '<f4', 'fortran_order': False, 'shape': (4,), } or 1", "nothing but space")
-        self.with_header("{'descr': '<f4', 'fortran_order': False, 'shape': (4294967296, 4294967296, 4), }", "2^63")
+        self.with_header(
+            "{'descr': '<f4', 'fortran_order': False, 'shape': (4,), } or 1", "nothing but space"
+        )
+        self.with_header(
+            "{'descr': '<f4', 'fortran_order': False, 'shape': (4294967296, 4294967296, 4), }", "2^63"
+        )
 
-    @unittest.skipIf(os.environ.get("ANTIPHASE_SANITIZED") == "1", "AddressSanitizer itself takes terabytes of address space")
+    @unittest.skipIf(
+        os.environ.get("ANTIPHASE_SANITIZED") == "1",
+        "AddressSanitizer itself takes terabytes of address space",
+    )
     def test_a_shape_far_above_the_file_costs_no_memory(self):
         def little_memory():
             resource.setrlimit(resource.RLIMIT_AS, (1 << 31, 1 << 31))
+
         content = npy_bytes([], (1 << 40,))
         (self.folder / "X.npy").write_bytes(content)
         self.refused(3, ["truncated"], "scan", "X.npy", "--output", "Y.npy", *CPU, preexec_fn=little_memory)
-        self.refused(3, ["truncated"], "scan", "-", "--output", "Y.npy", *CPU, input=content, preexec_fn=little_memory)
+        self.refused(
+            3, ["truncated"], "scan", "-", "--output", "Y.npy", *CPU, input=content, preexec_fn=little_memory
+        )
 
     def test_types(self):
-        for descr, words in (("'|O'", ["Python objects"]), ("'<U5'", ["Unicode strings"]), ("'|V8'", ["raw"]), ("'<c8'", ["complex"]),
-                             ("[('a', '<f4')]", ["structured"]), ("'<M8[ns]'", ["dates"]), ("'<x9'", ["unknown"])):
+        for descr, words in (
+            ("'|O'", ["Python objects"]),
+            ("'<U5'", ["Unicode strings"]),
+            ("'|V8'", ["raw"]),
+            ("'<c8'", ["complex"]),
+            ("[('a', '<f4')]", ["structured"]),
+            ("'<M8[ns]'", ["dates"]),
+            ("'<x9'", ["unknown"]),
+        ):
             header = f"{{'descr': {descr}, 'fortran_order': False, 'shape': (4,), }}"
             text = header.encode() + b" " * (-(len(header) + 11) % 64) + b"\n"
-            (self.folder / "X.npy").write_bytes(b"\x93NUMPY\x01\x00" + struct.pack("<H", len(text)) + text + bytes(64))
+            (self.folder / "X.npy").write_bytes(
+                b"\x93NUMPY\x01\x00" + struct.pack("<H", len(text)) + text + bytes(64)
+            )
             line = self.refused(3, ["'X.npy'"], "scan", "X.npy", "--output", "Y.npy", *CPU)
             for word in words:
                 self.assertIn(word, line)
@@ -85,9 +115,14 @@ class BadInput(ToolTest):
 class GoodInput(ToolTest):
     def test_header_forms(self):
         data = struct.pack("<6i", 1, 2, 3, 4, 5, 6)
-        for header in ("{\"shape\" : ( 6 , ) , 'fortran_order':False,'descr':\"<i4\"}", "{'fortran_order': False, 'shape': (6,), 'descr': '<i4'}"):
+        for header in (
+            "{\"shape\" : ( 6 , ) , 'fortran_order':False,'descr':\"<i4\"}",
+            "{'fortran_order': False, 'shape': (6,), 'descr': '<i4'}",
+        ):
             text = header.encode() + b" " * (-(len(header) + 11) % 16) + b"\n"
-            (self.folder / "X.npy").write_bytes(b"\x93NUMPY\x01\x00" + struct.pack("<H", len(text)) + text + data)
+            (self.folder / "X.npy").write_bytes(
+                b"\x93NUMPY\x01\x00" + struct.pack("<H", len(text)) + text + data
+            )
             self.run_tool("scan", "X.npy", "--output", "Y.npy", *CPU)
             self.assertEqual(self.read("Y.npy")[0], [1, 3, 6, 10, 15, 21])
 
@@ -105,7 +140,9 @@ class GoodInput(ToolTest):
         self.assertEqual(self.read("C.npy")[0], expected)
         for one, other in (("-", "-"), ("-", "/dev/stdin"), ("/dev/fd/0", "-"), ("pipe", "pipe")):
             self.refused(2, ["two inputs", "read only once"], "gemm", one, other, "--output", "D.npy", *CPU)
-            self.refused(2, ["two inputs", "read only once"], "scan", one, "--by-key", other, "--output", "D.npy", *CPU)
+            self.refused(
+                2, ["two inputs", "read only once"], "scan", one, "--by-key", other, "--output", "D.npy", *CPU
+            )
 
     def test_a_descriptor_is_read_where_it_stands(self):
         (self.folder / "both").write_bytes(npy_bytes([1, 2, 3], (3,), "i4") + npy_bytes([5, 6], (2,), "i4"))
@@ -142,7 +179,9 @@ class Output(ToolTest):
             content = (self.folder / "log").read_bytes()
             self.assertTrue(content.startswith(b"what was there before\x93NUMPY"), (output, content[:40]))
             before, first, second = content.split(b"\x93NUMPY")
-            self.assertEqual([parse_npy(b"\x93NUMPY" + data) for data in (first, second)], [self.expected] * 2)
+            self.assertEqual(
+                [parse_npy(b"\x93NUMPY" + data) for data in (first, second)], [self.expected] * 2
+            )
             self.assertEqual(self.names(), ["A.npy", "link", "log"])
 
     def test_another_descriptor(self):
@@ -150,24 +189,47 @@ class Output(ToolTest):
         with open(self.folder / "log", "ab") as log:
             self.gemm(f"/dev/fd/{log.fileno()}", pass_fds=(log.fileno(),))
             self.assertTrue((self.folder / "log").read_bytes().startswith(b"kept \x93NUMPY"))
-        self.refused(1, ["'/dev/fd/77'", "is not open"], "gemm", "A.npy", "A.npy", "--output", "/dev/fd/77", *CPU)
+        self.refused(
+            1, ["'/dev/fd/77'", "is not open"], "gemm", "A.npy", "A.npy", "--output", "/dev/fd/77", *CPU
+        )
         with open(self.folder / "log", "rb") as log:
-            self.refused(1, ["'/dev/stdin'", "reading only"], "gemm", "A.npy", "A.npy", "--output", "/dev/stdin", *CPU, stdin=log)
+            self.refused(
+                1,
+                ["'/dev/stdin'", "reading only"],
+                "gemm",
+                "A.npy",
+                "A.npy",
+                "--output",
+                "/dev/stdin",
+                *CPU,
+                stdin=log,
+            )
 
     def test_an_input_is_not_overwritten_through_a_descriptor(self):
         before = (self.folder / "A.npy").read_bytes()
         for output in ("-", "/dev/stdout", "/dev/fd/1"):
             with open(self.folder / "A.npy", "ab") as appended:
-                done = self.run_tool("gemm", "A.npy", "A.npy", "--output", output, *CPU, code=2, stdout=appended)
+                done = self.run_tool(
+                    "gemm", "A.npy", "A.npy", "--output", output, *CPU, code=2, stdout=appended
+                )
             self.assertIn("never overwritten", done.message)
         self.assertEqual((self.folder / "A.npy").read_bytes(), before)
 
     def test_two_results_on_standard_output(self):
-        for command in (("gemm", "A.npy", "A.npy"), ("scan", "A.npy"), ("trace", "--k", "64", "--format", "svg")):
+        for command in (
+            ("gemm", "A.npy", "A.npy"),
+            ("scan", "A.npy"),
+            ("trace", "--k", "64", "--format", "svg"),
+        ):
             for output in ("-", "/dev/stdout", "/dev/fd/1"):
-                self.refused(2, ["--json", f"--output {output} "], *command, "--json", "--output", output, *CPU)
+                self.refused(
+                    2, ["--json", f"--output {output} "], *command, "--json", "--output", output, *CPU
+                )
             with open(self.folder / "out", "wb") as out:
-                self.assertIn("both write to standard output", self.run_tool(*command, "--json", "--output", "out", *CPU, code=2, stdout=out).message)
+                self.assertIn(
+                    "both write to standard output",
+                    self.run_tool(*command, "--json", "--output", "out", *CPU, code=2, stdout=out).message,
+                )
             self.assertEqual((self.folder / "out").read_bytes(), b"")
             (self.folder / "out").unlink()
 
@@ -176,8 +238,14 @@ class Output(ToolTest):
         self.assertIn("'/dev/full'", done.message)
         self.assertIn("No space left", done.message)
         with open("/dev/full", "wb") as full:
-            for arguments in (("gemm", "A.npy", "A.npy", "--output", "-", *CPU), ("info",), ("--help",), ("gemm", "--help"), ("--version",),
-                              ("info", "--json")):
+            for arguments in (
+                ("gemm", "A.npy", "A.npy", "--output", "-", *CPU),
+                ("info",),
+                ("--help",),
+                ("gemm", "--help"),
+                ("--version",),
+                ("info", "--json"),
+            ):
                 done = self.run_tool(*arguments, code=1, stdout=full)
                 self.assertIn("standard output", done.message)
                 self.assertIn("No space left", done.message)
@@ -218,7 +286,9 @@ class Output(ToolTest):
         self.assertEqual((self.folder / "A.npy").read_bytes(), before)
 
     def test_unwritable_folder(self):
-        self.refused(1, ["'none/C.npy'", "No such file"], "gemm", "A.npy", "A.npy", "--output", "none/C.npy", *CPU)
+        self.refused(
+            1, ["'none/C.npy'", "No such file"], "gemm", "A.npy", "A.npy", "--output", "none/C.npy", *CPU
+        )
         (self.folder / "folder").mkdir()
         self.refused(1, ["'folder'"], "gemm", "A.npy", "A.npy", "--output", "folder", *CPU)
 
@@ -226,9 +296,22 @@ class Output(ToolTest):
         size = 300
         (self.folder / "Z.npy").write_bytes(npy_bytes([1.0] * size * size, (size, size)))
         (self.folder / "C.npy").write_bytes(b"old")
+
         def little_disk():
             resource.setrlimit(resource.RLIMIT_FSIZE, (100_000, 100_000))
-        self.refused(1, ["'C.npy'", "File too large"], "gemm", "Z.npy", "Z.npy", "--output", "C.npy", "--on", "reference", preexec_fn=little_disk)
+
+        self.refused(
+            1,
+            ["'C.npy'", "File too large"],
+            "gemm",
+            "Z.npy",
+            "Z.npy",
+            "--output",
+            "C.npy",
+            "--on",
+            "reference",
+            preexec_fn=little_disk,
+        )
         self.assertEqual((self.folder / "C.npy").read_bytes(), b"old")
 
     def test_failure_keeps_the_old_result(self):
@@ -244,7 +327,8 @@ class Output(ToolTest):
         self.assertEqual(self.names(), ["A.npy", "C.npy"])
 
     def closed_early(self, *arguments):
-        """The reader goes away before anything is written: exit code 1, and nothing to read but messages of normal work."""
+        """The reader goes away before anything is written: exit code 1, and nothing to read but messages of
+        normal work."""
         reading, writing = os.pipe()
         os.close(reading)
         with os.fdopen(writing, "wb") as pipe:
@@ -252,8 +336,13 @@ class Output(ToolTest):
         self.assertEqual([line for line in done.message.splitlines() if not line.startswith(PLACE)], [])
 
     def test_standard_output_closed_early(self):
-        for arguments in (("info",), ("--help",), ("gemm", "A.npy", "A.npy", "--output", "-", *CPU), ("scan", "A.npy", "--output", "-", *CPU),
-                          ("ladder", "gemm", "--size", "32", *CPU)):
+        for arguments in (
+            ("info",),
+            ("--help",),
+            ("gemm", "A.npy", "A.npy", "--output", "-", *CPU),
+            ("scan", "A.npy", "--output", "-", *CPU),
+            ("ladder", "gemm", "--size", "32", *CPU),
+        ):
             self.closed_early(*arguments)
 
     def test_standard_output_not_open(self):

@@ -39,7 +39,20 @@ class Gemm(ToolTest):
         self.write("C0.npy", c0, (5, 7))
         self.write("C0F.npy", c0, (5, 7), order="F")
         for name in ("C0.npy", "C0F.npy"):
-            self.run_tool("gemm", "A.npy", "B.npy", "--c", name, "--alpha", "2", "--beta", "-1.5", "--output", "C.npy", *CPU)
+            self.run_tool(
+                "gemm",
+                "A.npy",
+                "B.npy",
+                "--c",
+                name,
+                "--alpha",
+                "2",
+                "--beta",
+                "-1.5",
+                "--output",
+                "C.npy",
+                *CPU,
+            )
             self.assertEqual(self.read("C.npy")[0], [2 * p - 1.5 * c for p, c in zip(product, c0)])
         self.run_tool("gemm", "A.npy", "B.npy", "--c", "C0.npy", "--output", "C.npy", *CPU)
         self.assertEqual(self.read("C.npy")[0], [p + c for p, c in zip(product, c0)])
@@ -54,16 +67,50 @@ class Gemm(ToolTest):
         for where in ("cpu", "reference"):
             for alpha in ("0", "-0.0"):
                 for beta in ("1", "2"):
-                    self.run_tool("gemm", "A.npy", "B.npy", "--alpha", alpha, "--c", "C0.npy", "--beta", beta, "--output", "C.npy", "--on", where)
-                    self.assertEqual(self.read("C.npy")[0], [float(beta) * c for c in pattern(8, 5)], (where, alpha))
+                    self.run_tool(
+                        "gemm",
+                        "A.npy",
+                        "B.npy",
+                        "--alpha",
+                        alpha,
+                        "--c",
+                        "C0.npy",
+                        "--beta",
+                        beta,
+                        "--output",
+                        "C.npy",
+                        "--on",
+                        where,
+                    )
+                    self.assertEqual(
+                        self.read("C.npy")[0], [float(beta) * c for c in pattern(8, 5)], (where, alpha)
+                    )
         expected = self.matrices(2, 4, 3)
         for where in ("cpu", "reference"):
             for beta in ("0", "-0.0"):
-                self.run_tool("gemm", "A.npy", "B.npy", "--c", "N.npy", "--beta", beta, "--output", "C.npy", "--on", where)
+                self.run_tool(
+                    "gemm",
+                    "A.npy",
+                    "B.npy",
+                    "--c",
+                    "N.npy",
+                    "--beta",
+                    beta,
+                    "--output",
+                    "C.npy",
+                    "--on",
+                    where,
+                )
                 self.assertEqual(self.read("C.npy")[0], expected, (where, beta))
 
     def test_orders_byte_orders_and_versions(self):
-        for options in ({"order": "F"}, {"mark": ">"}, {"version": (2, 0)}, {"version": (3, 0)}, {"order": "F", "mark": ">"}):
+        for options in (
+            {"order": "F"},
+            {"mark": ">"},
+            {"version": (2, 0)},
+            {"version": (3, 0)},
+            {"order": "F", "mark": ">"},
+        ):
             expected = self.matrices(6, 9, 11, **options)
             for where in ("cpu", "reference"):
                 self.run_tool("gemm", "A.npy", "B.npy", "--output", "C.npy", "--on", where)
@@ -86,9 +133,33 @@ class Gemm(ToolTest):
         self.assertIn("OpenBLAS", done.message)
         c0 = pattern(600, 8)
         self.write("C0.npy", c0, (20, 30))
-        self.run_tool("gemm", "A.npy", "B.npy", "--c", "C0.npy", "--beta", "0.5", "--output", "C.npy", "--on", "reference")
+        self.run_tool(
+            "gemm",
+            "A.npy",
+            "B.npy",
+            "--c",
+            "C0.npy",
+            "--beta",
+            "0.5",
+            "--output",
+            "C.npy",
+            "--on",
+            "reference",
+        )
         self.assertEqual(self.read("C.npy")[0], [p + c / 2 for p, c in zip(expected, c0)])
-        self.refused(2, ["--policy", "--on reference"], "gemm", "A.npy", "B.npy", "--output", "D.npy", "--on", "reference", "--policy", "tiled")
+        self.refused(
+            2,
+            ["--policy", "--on reference"],
+            "gemm",
+            "A.npy",
+            "B.npy",
+            "--output",
+            "D.npy",
+            "--on",
+            "reference",
+            "--policy",
+            "tiled",
+        )
 
     def test_empty_extents(self):
         for m, n, k in ((0, 4, 3), (4, 0, 3), (4, 3, 0), (0, 0, 0)):
@@ -99,7 +170,9 @@ class Gemm(ToolTest):
         self.write("C0.npy", pattern(12), (4, 3))
         self.matrices(4, 3, 0)
         for where in ("cpu", "reference"):
-            self.run_tool("gemm", "A.npy", "B.npy", "--c", "C0.npy", "--beta", "3", "--output", "C.npy", "--on", where)
+            self.run_tool(
+                "gemm", "A.npy", "B.npy", "--c", "C0.npy", "--beta", "3", "--output", "C.npy", "--on", where
+            )
             self.assertEqual(self.read("C.npy")[0], [3 * c for c in pattern(12)])
 
     def test_empty_inner_extent_with_an_impossible_result(self):
@@ -110,15 +183,38 @@ class Gemm(ToolTest):
     def test_shapes_that_do_not_fit(self):
         self.write("left.npy", pattern(15), (5, 3))
         self.write("right.npy", pattern(28), (4, 7))
-        self.refused(2, ["'left.npy'", "(5, 3)", "'right.npy'", "(4, 7)", "3 columns", "4 rows"],
-                     "gemm", "left.npy", "right.npy", "--output", "C.npy", *CPU)
+        self.refused(
+            2,
+            ["'left.npy'", "(5, 3)", "'right.npy'", "(4, 7)", "3 columns", "4 rows"],
+            "gemm",
+            "left.npy",
+            "right.npy",
+            "--output",
+            "C.npy",
+            *CPU,
+        )
         self.matrices()
         self.write("C0.npy", pattern(35), (7, 5))
-        self.refused(2, ["'C0.npy'", "(7, 5)", "(5, 7)"], "gemm", "A.npy", "B.npy", "--c", "C0.npy", "--output", "C.npy", *CPU)
+        self.refused(
+            2,
+            ["'C0.npy'", "(7, 5)", "(5, 7)"],
+            "gemm",
+            "A.npy",
+            "B.npy",
+            "--c",
+            "C0.npy",
+            "--output",
+            "C.npy",
+            *CPU,
+        )
 
     def test_ranks(self):
         self.matrices()
-        for shape, words in (((15,), ["(15,)", "2-D", "(1, n)"]), ((), ["()", "2-D"]), ((1, 5, 3), ["(1, 5, 3)", "2-D"])):
+        for shape, words in (
+            ((15,), ["(15,)", "2-D", "(1, n)"]),
+            ((), ["()", "2-D"]),
+            ((1, 5, 3), ["(1, 5, 3)", "2-D"]),
+        ):
             self.write("X.npy", pattern(15 if shape else 1), shape)
             self.refused(2, ["'X.npy'", *words], "gemm", "X.npy", "B.npy", "--output", "C.npy", *CPU)
 
@@ -126,7 +222,9 @@ class Gemm(ToolTest):
         self.matrices()
         for type_name in ("f2", "f8", "i4", "u1"):
             self.write("X.npy", [1] * 15, (5, 3), type_name)
-            self.refused(2, ["'X.npy'", type_name, "f4", "--cast"], "gemm", "X.npy", "B.npy", "--output", "C.npy", *CPU)
+            self.refused(
+                2, ["'X.npy'", type_name, "f4", "--cast"], "gemm", "X.npy", "B.npy", "--output", "C.npy", *CPU
+            )
         for descr, name in (("|O", "object"), ("<c8", "complex")):
             header = f"{{'descr': '{descr}', 'fortran_order': False, 'shape': (5, 3), }}"
             self.write("X.npy", [0] * 120, (5, 3), "u1", header=header)
@@ -155,8 +253,18 @@ class Gemm(ToolTest):
             self.refused(2, [option, "''"], *both, *out, option, "")
         self.refused(2, ["'--output'", "one too many"], "gemm", *out, "--", "A.npy", "B.npy", "--output")
         for value in ("0", "1048577", str(2**55)):
-            self.refused(2, ["--shared-limit", "from 1 to 1048576", f"'{value}'"], *both, *out, "--shared-limit", value, *CPU)
-        self.refused(2, ["--shared-limit", "--on reference"], *both, *out, "--shared-limit", "48", "--on", "reference")
+            self.refused(
+                2,
+                ["--shared-limit", "from 1 to 1048576", f"'{value}'"],
+                *both,
+                *out,
+                "--shared-limit",
+                value,
+                *CPU,
+            )
+        self.refused(
+            2, ["--shared-limit", "--on reference"], *both, *out, "--shared-limit", "48", "--on", "reference"
+        )
         self.refused(2, ["--seed", "integer", "'-1'"], *both, *out, "--seed", "-1")
         self.refused(2, ["--beta", "--c"], *both, *out, "--beta", "2", *CPU)
         self.refused(2, ["'gpu'", "cpu, cuda, cuda:N or reference"], *both, *out, "--on", "gpu")
@@ -165,18 +273,46 @@ class Gemm(ToolTest):
 
     def test_policy_that_does_not_fit(self):
         self.matrices()
-        line = self.refused(4, ["gemm.async-4", "32768", "10240"], "gemm", "A.npy", "B.npy", "--output", "C.npy", "--policy", "async-4",
-                            "--shared-limit", "10", *CPU)
+        line = self.refused(
+            4,
+            ["gemm.async-4", "32768", "10240"],
+            "gemm",
+            "A.npy",
+            "B.npy",
+            "--output",
+            "C.npy",
+            "--policy",
+            "async-4",
+            "--shared-limit",
+            "10",
+            *CPU,
+        )
         self.assertIn("shared memory", line)
         expected = self.matrices(5, 7, 6)
-        done = self.run_tool("gemm", "A.npy", "B.npy", "--output", "C.npy", "--precision", "strict", "--shared-limit", "10", "--json", *CPU)
+        done = self.run_tool(
+            "gemm",
+            "A.npy",
+            "B.npy",
+            "--output",
+            "C.npy",
+            "--precision",
+            "strict",
+            "--shared-limit",
+            "10",
+            "--json",
+            *CPU,
+        )
         self.assertEqual(self.read("C.npy")[0], expected)
-        self.assertEqual(json.loads(done.stdout)["policy"], "padded")  # the last step that needs no more than 10 KiB
+        # the last step that needs no more than 10 KiB
+        self.assertEqual(json.loads(done.stdout)["policy"], "padded")
 
     def test_a_weaker_bound_is_told_or_refused(self):
         ladder, small = ("--policy", "tiled", *CPU), ("--shared-limit", "1", *CPU)
         both, out = ("gemm", "A.npy", "B.npy"), ("--output", "C.npy")
-        told, asked = "|C - AB| <= 600 u |A||B| + 600 x 2^-150", "precision fp32 stands for 90.16949 u |A||B| + 2^-150"
+        told, asked = (
+            "|C - AB| <= 600 u |A||B| + 600 x 2^-150",
+            "precision fp32 stands for 90.16949 u |A||B| + 2^-150",
+        )
         expected = self.matrices(90, 91, 600)
         done = self.run_tool(*both, *out, "--json", *ladder)
         self.assertEqual(self.read("C.npy")[0], expected)
@@ -188,12 +324,30 @@ class Gemm(ToolTest):
         self.assertEqual(result["asked_bound"], {"units": 80 + 600 / 59, "absolute": 2**-150})
         self.assertIs(result["bound_kept"], False)
         (self.folder / "C.npy").unlink()
-        line = self.refused(4, ["600 u |A||B| + 600 x 2^-150", "90.16949 u |A||B| + 2^-150"], *both, *out, "--if-weaker", "refuse", *ladder)
+        line = self.refused(
+            4,
+            ["600 u |A||B| + 600 x 2^-150", "90.16949 u |A||B| + 2^-150"],
+            *both,
+            *out,
+            "--if-weaker",
+            "refuse",
+            *ladder,
+        )
         self.assertIn("fp32", line)
         self.refused(4, ["600 u"], *both, "--explain", "--if-weaker", "refuse", *ladder)
         self.refused(2, ["--if-weaker 'no'", "take or refuse"], *both, *out, "--if-weaker", "no", *CPU)
-        self.refused(2, ["--if-weaker refuse", "--on reference"], *both, *out, "--if-weaker", "refuse", "--on", "reference")
-        for kept in (CPU, small, ("--precision", "strict", *small)):  # sums in FP64 by lanes fit any shared memory
+        self.refused(
+            2,
+            ["--if-weaker refuse", "--on reference"],
+            *both,
+            *out,
+            "--if-weaker",
+            "refuse",
+            "--on",
+            "reference",
+        )
+        # sums in FP64 by lanes fit any shared memory
+        for kept in (CPU, small, ("--precision", "strict", *small)):
             done = self.run_tool(*both, *out, "--json", "--if-weaker", "refuse", *kept)
             self.assertNotIn("2^-150", done.message)
             self.assertIs(json.loads(done.stdout)["bound_kept"], True)
@@ -218,7 +372,9 @@ class Gemm(ToolTest):
 
     def test_json(self):
         self.matrices()
-        done = self.run_tool("gemm", "A.npy", "B.npy", "--output", "C.npy", "--json", "--quiet", "--alpha", "3", *CPU)
+        done = self.run_tool(
+            "gemm", "A.npy", "B.npy", "--output", "C.npy", "--json", "--quiet", "--alpha", "3", *CPU
+        )
         result = json.loads(done.stdout)
         self.assertEqual((result["schema"], result["command"]), (1, "gemm"))
         self.assertEqual(result["shape"], {"m": 5, "n": 7, "k": 3})
@@ -232,8 +388,12 @@ class Interrupted(ToolTest):
         size = 2048
         (self.folder / "A.npy").write_bytes(npy_bytes([], (size, size))[:128] + bytes(4 * size * size))
         (self.folder / "C.npy").write_text("old")
-        process = subprocess.Popen([TOOL, "gemm", "A.npy", "A.npy", "--output", "C.npy", "--policy", "tiled", *CPU], cwd=self.folder,
-                                   stderr=subprocess.PIPE, stdout=subprocess.PIPE)
+        process = subprocess.Popen(
+            [TOOL, "gemm", "A.npy", "A.npy", "--output", "C.npy", "--policy", "tiled", *CPU],
+            cwd=self.folder,
+            stderr=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+        )
         deadline = time.monotonic() + 60
         while not any(".tmp" in name for name in self.names()):
             self.assertIsNone(process.poll())
@@ -264,7 +424,9 @@ class Cuda(ToolTest):
         if gpu_is_usable():
             self.skipTest("there is a GPU")
         self.write("A.npy", pattern(4), (2, 2))
-        self.refused(4, ["cannot run on a GPU: "], "gemm", "A.npy", "A.npy", "--output", "C.npy", "--on", "cuda")
+        self.refused(
+            4, ["cannot run on a GPU: "], "gemm", "A.npy", "A.npy", "--output", "C.npy", "--on", "cuda"
+        )
         self.refused(4, ["cannot run on a GPU: "], "scan", "A.npy", "--output", "C.npy", "--on", "cuda:0")
         self.refused(4, ["cannot run on a GPU: "], "ladder", "gemm", "--on", "cuda")
         done = self.run_tool("gemm", "A.npy", "A.npy", "--output", "C.npy")
@@ -278,13 +440,25 @@ class Cuda(ToolTest):
         self.write("B.npy", b, (40, 65), order="F")
         self.run_tool("gemm", "A.npy", "B.npy", "--output", "C.npy", "--on", "cuda")
         self.assertEqual(self.read("C.npy")[0], naive_product(a, b, 33, 65, 40))
-        self.refused(4, ["there is no CUDA device 99"], "gemm", "A.npy", "B.npy", "--output", "D.npy", "--on", "cuda:99")
+        self.refused(
+            4,
+            ["there is no CUDA device 99"],
+            "gemm",
+            "A.npy",
+            "B.npy",
+            "--output",
+            "D.npy",
+            "--on",
+            "cuda:99",
+        )
 
     def test_Cuda_ladders(self):
         if not gpu_is_usable():
             self.skipTest("no usable GPU")
         for kind in ("gemm", "scan"):
-            records = json.loads(self.run_tool("ladder", kind, "--size", "300", "--json", "--on", "cuda").stdout)["records"]
+            records = json.loads(
+                self.run_tool("ladder", kind, "--size", "300", "--json", "--on", "cuda").stdout
+            )["records"]
             for record in (record for record in records if "refused" not in record):  # TMA is Hopper's
                 self.assertTrue(record["verified"], record)
                 self.assertGreater(record["time_us"]["ours"], 0)

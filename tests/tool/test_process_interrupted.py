@@ -20,9 +20,16 @@ LONG = str(1 << 25)  # elements that take the CPU executor seconds
 
 class Interrupted(ToolTest):
     def interrupt(self, words, number, code, *arguments):
-        """Sends the signal when the progress on the terminal has come to `words`. Returns standard output, and all that the terminal was told."""
+        """Sends the signal when the progress on the terminal has come to `words`. Returns standard output,
+        and all that the terminal was told."""
         controller, terminal = pty.openpty()
-        process = subprocess.Popen([TOOL, *arguments], cwd=self.folder, stdout=subprocess.PIPE, stderr=terminal, start_new_session=True)
+        process = subprocess.Popen(
+            [TOOL, *arguments],
+            cwd=self.folder,
+            stdout=subprocess.PIPE,
+            stderr=terminal,
+            start_new_session=True,
+        )
         os.close(terminal)
         told = b""
         try:
@@ -52,62 +59,155 @@ class Interrupted(ToolTest):
         output, told = self.interrupt(words, number, code, *arguments, "--json")
         result = json.loads(output)
         self.assertIs(result["partial"], True)
-        self.assertEqual((result["schema"], result["command"]), (1, "check") if arguments[0] == "check" else (2, " ".join(arguments[:2])))
+        self.assertEqual(
+            (result["schema"], result["command"]),
+            (1, "check") if arguments[0] == "check" else (2, " ".join(arguments[:2])),
+        )
         self.assertIn(f"antiphase: interrupted after {done} of {of} {noun}", told)
         return result["kernels" if arguments[0] == "check" else "records"]
 
     def test_bench_scan_by_every_signal(self):
         for number, code in SIGNALS:
-            records = self.partial(f"{LONG} of f4", "bench", "scan", "--size", f"100,300,{LONG}", *CPU, done=2, of=3, noun="arrays", number=number, code=code)
+            records = self.partial(
+                f"{LONG} of f4",
+                "bench",
+                "scan",
+                "--size",
+                f"100,300,{LONG}",
+                *CPU,
+                done=2,
+                of=3,
+                noun="arrays",
+                number=number,
+                code=code,
+            )
             self.assertEqual([(r["shape"]["n"], r["verified"]) for r in records], [(100, True), (300, True)])
 
     def test_before_anything_is_measured(self):
-        records = self.partial(f"{LONG} of f4", "bench", "scan", "--size", f"{LONG},100", *CPU, done=0, of=2, noun="arrays")
+        records = self.partial(
+            f"{LONG} of f4", "bench", "scan", "--size", f"{LONG},100", *CPU, done=0, of=2, noun="arrays"
+        )
         self.assertEqual(records, [])
 
     def test_bench_gemm(self):
-        records = self.partial("1024^3 nn", "bench", "gemm", "--size", "33,20,1024", "--precision", "strict", *CPU, done=2, of=3, noun="products")
-        self.assertEqual([(r["kernel"], r["shape"]["k"], r["verified"]) for r in records], [("gemm.strict", 33, True), ("gemm.strict", 20, True)])
+        records = self.partial(
+            "1024^3 nn",
+            "bench",
+            "gemm",
+            "--size",
+            "33,20,1024",
+            "--precision",
+            "strict",
+            *CPU,
+            done=2,
+            of=3,
+            noun="products",
+        )
+        self.assertEqual(
+            [(r["kernel"], r["shape"]["k"], r["verified"]) for r in records],
+            [("gemm.strict", 33, True), ("gemm.strict", 20, True)],
+        )
 
     def test_bench_gemm_of_a_list(self):
         sizes = (33, 20, 1024)
-        (self.folder / "mine.json").write_text(json.dumps({"products": [{"name": f"n{i}", "group": "g", "m": i, "n": i, "k": i, "layout": "nn"} for i in sizes]}))
-        records = self.partial("g n1024: 1024^3 nn", "bench", "gemm", "--suite", "mine.json", "--policy", "tiled", *CPU, done=2, of=3, noun="products")
+        (self.folder / "mine.json").write_text(
+            json.dumps(
+                {
+                    "products": [
+                        {"name": f"n{i}", "group": "g", "m": i, "n": i, "k": i, "layout": "nn"} for i in sizes
+                    ]
+                }
+            )
+        )
+        records = self.partial(
+            "g n1024: 1024^3 nn",
+            "bench",
+            "gemm",
+            "--suite",
+            "mine.json",
+            "--policy",
+            "tiled",
+            *CPU,
+            done=2,
+            of=3,
+            noun="products",
+        )
         self.assertEqual([(r["name"], r["verified"]) for r in records], [("n33", True), ("n20", True)])
 
     def test_ladders(self):
-        records = self.partial("running padded", "ladder", "gemm", "--size", "300", "--policy", "naive,tiled,padded,tensor-core-2", *CPU, done=2, of=4, noun="steps")
+        records = self.partial(
+            "running padded",
+            "ladder",
+            "gemm",
+            "--size",
+            "300",
+            "--policy",
+            "naive,tiled,padded,tensor-core-2",
+            *CPU,
+            done=2,
+            of=4,
+            noun="steps",
+        )
         self.assertEqual([(r["policy"], r["verified"]) for r in records], [("naive", True), ("tiled", True)])
-        records = self.partial("running warp-shuffle", "ladder", "scan", "--size", "300000", *CPU, done=2, of=10, noun="steps")
-        self.assertEqual([(r["policy"], r["verified"]) for r in records], [("two-barriers", True), ("double-buffer", True)])
+        records = self.partial(
+            "running warp-shuffle", "ladder", "scan", "--size", "300000", *CPU, done=2, of=10, noun="steps"
+        )
+        self.assertEqual(
+            [(r["policy"], r["verified"]) for r in records], [("two-barriers", True), ("double-buffer", True)]
+        )
 
     @unittest.skipUnless(HAS_CHECKER, "this build has no checker")
     def test_check(self):
-        kernels = self.partial("checking scan/warp-shuffle", "check", "scan/two-barriers", "scan/double-buffer", "scan/warp-shuffle", "--schedules", "4",
-                               done=2, of=3, noun="kernels")
-        self.assertEqual([(k["kernel"], k["findings"], k["schedules"]) for k in kernels], [("scan/two-barriers", [], 4), ("scan/double-buffer", [], 4)])
+        kernels = self.partial(
+            "checking scan/warp-shuffle",
+            "check",
+            "scan/two-barriers",
+            "scan/double-buffer",
+            "scan/warp-shuffle",
+            "--schedules",
+            "4",
+            done=2,
+            of=3,
+            noun="kernels",
+        )
+        self.assertEqual(
+            [(k["kernel"], k["findings"], k["schedules"]) for k in kernels],
+            [("scan/two-barriers", [], 4), ("scan/double-buffer", [], 4)],
+        )
 
     def test_what_takes_long_is_announced(self):
         """With the time that it will take, and before it begins."""
         self.zeros("A.npy", (4096, 4096)), self.zeros("X.npy", (1 << 28,))
-        for words in (("gemm", "A.npy", "A.npy", "-o", "C.npy"), ("scan", "X.npy", "-o", "Y.npy"), ("bench", "gemm", "--size", "20,4096"),
-                      ("bench", "scan", "--size", f"{1 << 28},100"), ("bench", "scan", "--size", f"{1 << 26}", "--own", "16"),
-                      ("ladder", "gemm", "--size", "2048", "--policy", "tiled"),
-                      ("ladder", "scan", "--size", f"{1 << 28}", "--policy", "double-buffer")):
+        for words in (
+            ("gemm", "A.npy", "A.npy", "-o", "C.npy"),
+            ("scan", "X.npy", "-o", "Y.npy"),
+            ("bench", "gemm", "--size", "20,4096"),
+            ("bench", "scan", "--size", f"{1 << 28},100"),
+            ("bench", "scan", "--size", f"{1 << 26}", "--own", "16"),
+            ("ladder", "gemm", "--size", "2048", "--policy", "tiled"),
+            ("ladder", "scan", "--size", f"{1 << 28}", "--policy", "double-buffer"),
+        ):
             with self.subTest(words):
-                process = subprocess.Popen([TOOL, *words, *CPU], cwd=self.folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+                process = subprocess.Popen(
+                    [TOOL, *words, *CPU], cwd=self.folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE
+                )
                 said = process.stderr.readline() + process.stderr.readline()
                 while b"will take about" not in said.splitlines()[-1] and (line := process.stderr.readline()):
                     said += line
                 process.send_signal(signal.SIGINT)
                 self.assertNotRegex(process.communicate(timeout=5)[1].decode(), r"of 1 \w+s\n")
                 self.assertEqual(process.returncode, 130)
-                self.assertRegex(said.splitlines()[-1].decode(), r"^antiphase: \S+ will take about \d+ (seconds|minutes|hours) on the CPU executor")
+                self.assertRegex(
+                    said.splitlines()[-1].decode(),
+                    r"^antiphase: \S+ will take about \d+ (seconds|minutes|hours) on the CPU executor",
+                )
         self.assertEqual(self.names(), ["A.npy", "X.npy"])
 
     def test_progress(self):
         self.zeros("A.npy", (2048, 2048))
-        output, told = self.interrupt(" %, about ", signal.SIGINT, 130, "gemm", "A.npy", "A.npy", "-o", "C.npy", *CPU)
+        output, told = self.interrupt(
+            " %, about ", signal.SIGINT, 130, "gemm", "A.npy", "A.npy", "-o", "C.npy", *CPU
+        )
         self.assertRegex(told, r"\rantiphase: +\d+ %, about \d+ (second|minute|hour)s? left")
         self.assertRegex(told, r"\r +\r$")
         self.assertEqual((output, self.names()), ("", ["A.npy"]))
@@ -117,21 +217,44 @@ class Interrupted(ToolTest):
         self.write("A.npy", [1.0], (1, 1))
         for words in (("gemm", "A.npy", "A.npy"), ("scan", "A.npy")):
             for output in ("-", "/dev/stdout"):
-                self.refused(2, [f"--output {output}", "terminal"], *words, "--output", output, *CPU, stdout=terminal)
+                self.refused(
+                    2, [f"--output {output}", "terminal"], *words, "--output", output, *CPU, stdout=terminal
+                )
         os.close(controller), os.close(terminal)
 
     def test_text(self):
-        output, told = self.interrupt(f"{LONG} of f4", signal.SIGINT, 130, "bench", "scan", "--size", f"100,{LONG}", *CPU)
+        output, told = self.interrupt(
+            f"{LONG} of f4", signal.SIGINT, 130, "bench", "scan", "--size", f"100,{LONG}", *CPU
+        )
         self.assertIn("interrupted after 1 of 2 arrays", told)
-        self.assertEqual([line.split()[:2] for line in output.splitlines()[2:]], [["type", "n"], ["f4", "100"]])
+        self.assertEqual(
+            [line.split()[:2] for line in output.splitlines()[2:]], [["type", "n"], ["f4", "100"]]
+        )
 
     def test_a_complete_result_does_not_say_partial(self):
-        for arguments in (("bench", "scan", "--size", "100"), ("bench", "gemm", "--size", "20"), ("ladder", "gemm", "--size", "20", "--policy", "tiled"),
-                          ("ladder", "scan", "--size", "20", "--policy", "items")):
+        for arguments in (
+            ("bench", "scan", "--size", "100"),
+            ("bench", "gemm", "--size", "20"),
+            ("ladder", "gemm", "--size", "20", "--policy", "tiled"),
+            ("ladder", "scan", "--size", "20", "--policy", "items"),
+        ):
             self.assertNotIn("partial", json.loads(self.run_tool(*arguments, "--json", *CPU).stdout))
 
     def test_an_error_keeps_it_too(self):
-        done = self.run_tool("bench", "scan", "--type", "f4,i1", "--policy", "single-pass-2", "--size", "100", "--json", "-q", *CPU, code=4)
+        done = self.run_tool(
+            "bench",
+            "scan",
+            "--type",
+            "f4,i1",
+            "--policy",
+            "single-pass-2",
+            "--size",
+            "100",
+            "--json",
+            "-q",
+            *CPU,
+            code=4,
+        )
         result = json.loads(done.stdout)
         self.assertEqual((result["partial"], [r["type"] for r in result["records"]]), (True, ["f32"]))
         self.assertIn("single-pass-2", done.message)
@@ -148,7 +271,12 @@ class Interrupted(ToolTest):
             except BlockingIOError:
                 break
         os.set_blocking(writing, True)
-        process = subprocess.Popen([TOOL, "bench", "scan", "--size", f"100,{LONG}", "--json", *CPU], stdout=writing, stderr=terminal, start_new_session=True)
+        process = subprocess.Popen(
+            [TOOL, "bench", "scan", "--size", f"100,{LONG}", "--json", *CPU],
+            stdout=writing,
+            stderr=terminal,
+            start_new_session=True,
+        )
         told = b""
         while f"{LONG} of f4".encode() not in told:
             told += os.read(controller, 10000)
@@ -162,15 +290,27 @@ class Interrupted(ToolTest):
     def test_several_signals_at_once(self):
         """As `timeout` sends them: to the program, and to its group."""
         for _ in range(5):
-            output, told = self.interrupt(f"{LONG} of f4", (signal.SIGTERM, signal.SIGTERM, signal.SIGINT, signal.SIGTERM), None, "bench", "scan",
-                                          "--size", f"100,{LONG}", "--json", *CPU)
+            output, told = self.interrupt(
+                f"{LONG} of f4",
+                (signal.SIGTERM, signal.SIGTERM, signal.SIGINT, signal.SIGTERM),
+                None,
+                "bench",
+                "scan",
+                "--size",
+                f"100,{LONG}",
+                "--json",
+                *CPU,
+            )
             self.assertEqual(len(json.loads(output)["records"]), 1)
             self.assertIn("interrupted after 1 of 2 arrays", told)
 
     def test_reports_refuse_it(self):
-        output, _ = self.interrupt(f"{LONG} of f4", signal.SIGINT, 130, "bench", "scan", "--size", f"100,{LONG}", "--json", *CPU)
+        output, _ = self.interrupt(
+            f"{LONG} of f4", signal.SIGINT, 130, "bench", "scan", "--size", f"100,{LONG}", "--json", *CPU
+        )
         sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "scripts"))
         import results
+
         (self.folder / "half.json").write_text(output)
         with self.assertRaisesRegex(results.BadResult, "half.json: partial.*interrupted"):
             results.File(self.folder / "half.json")

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""The page of `trace` in a browser: it loads, says its figures, zooms, and tells what lies under the pointer. Skipped without a browser."""
+"""The page of `trace` in a browser: it loads, says its figures, zooms, and tells what lies under the pointer.
+Skipped without a browser."""
 import json
 import os
 import subprocess
@@ -16,15 +17,26 @@ class Page(ToolTest):
     def page(self, *arguments, **options):
         if browser.find() is None:
             self.skipTest("no browser: neither chromium nor google-chrome is on PATH")
-        self.figures = json.loads(self.run_tool("trace", "gemm", *arguments, "--output", "t.html", "--json", *CPU).stdout)["timelines"]
+        self.figures = json.loads(
+            self.run_tool("trace", "gemm", *arguments, "--output", "t.html", "--json", *CPU).stdout
+        )["timelines"]
         return browser.Page(self.folder / "t.html", **options)
 
     def test_nothing_is_cut_in_print(self):
         with self.page("--compare", "stages=1,2,3,4", "--k", "256", width=700) as page:
             page.call("Emulation.setEmulatedMedia", media="print")
-            self.assertEqual(page.value("[...document.querySelectorAll('.scroll, body')].filter(e => e.scrollWidth > e.clientWidth).length"), 0)
-            self.assertEqual(page.value("getComputedStyle(document.getElementById('controls')).display"), "none")
-            self.assertEqual(page.value("getComputedStyle(document.querySelector('#legend i')).printColorAdjust"), "exact")
+            self.assertEqual(
+                page.value(
+                    "[...document.querySelectorAll('.scroll, body')].filter(e => e.scrollWidth > e.clientWidth).length"
+                ),
+                0,
+            )
+            self.assertEqual(
+                page.value("getComputedStyle(document.getElementById('controls')).display"), "none"
+            )
+            self.assertEqual(
+                page.value("getComputedStyle(document.querySelector('#legend i')).printColorAdjust"), "exact"
+            )
 
     def view(self, page):
         return page.value("[Number(lanes.dataset.from), Number(lanes.dataset.to)]")
@@ -32,16 +44,23 @@ class Page(ToolTest):
     def test_figures_zoom_and_hover(self):
         for dark in (False, True):
             with self.page("--compare", "stages=1,2,3", "--k", "256", dark=dark) as page:
-                self.assertEqual(page.value("getComputedStyle(document.body).backgroundColor"), "rgb(22, 22, 22)" if dark else "rgb(255, 255, 255)")
-                shown = page.value("[...document.querySelectorAll('td[data-figure=hidden]')].map(e => e.firstChild.textContent)")
+                self.assertEqual(
+                    page.value("getComputedStyle(document.body).backgroundColor"),
+                    "rgb(22, 22, 22)" if dark else "rgb(255, 255, 255)",
+                )
+                shown = page.value(
+                    "[...document.querySelectorAll('td[data-figure=hidden]')].map(e => e.firstChild.textContent)"
+                )
                 self.assertEqual(shown, [f"{100 * t['hidden_share']:.0f} %" for t in self.figures])
-                self.assertIn("take turns", page.value("document.querySelector('td[data-figure=limit]').textContent"))
+                self.assertIn(
+                    "take turns", page.value("document.querySelector('td[data-figure=limit]').textContent")
+                )
                 everything = self.view(page)
 
                 page.value("lanes.focus()")
                 page.key("+")
                 near = self.view(page)
-                self.assertLess(near[1] - near[0], .7 * (everything[1] - everything[0]))
+                self.assertLess(near[1] - near[0], 0.7 * (everything[1] - everything[0]))
                 page.key("ArrowRight")
                 self.assertGreater(self.view(page)[0], near[0])
                 page.key("0")
@@ -69,11 +88,24 @@ class Page(ToolTest):
     def test_a_schedule_that_shows_a_finding(self):
         if browser.find() is None:
             self.skipTest("no browser: neither chromium nor google-chrome is on PATH")
-        done = subprocess.run([os.environ["ANTIPHASE_BROKEN_TOOL"], "check", "ticket/broken", "--trace", str(self.folder / "t.html")], capture_output=True, timeout=60)
+        done = subprocess.run(
+            [
+                os.environ["ANTIPHASE_BROKEN_TOOL"],
+                "check",
+                "ticket/broken",
+                "--trace",
+                str(self.folder / "t.html"),
+            ],
+            capture_output=True,
+            timeout=60,
+        )
         self.assertEqual(done.returncode, 5)
         for dark in (False, True):
             with browser.Page(self.folder / "t.html", dark=dark) as page:
-                self.assertIn("by block 0, thread 1", page.value("document.querySelector('td[data-finding=earlier]').textContent"))
+                self.assertIn(
+                    "by block 0, thread 1",
+                    page.value("document.querySelector('td[data-finding=earlier]').textContent"),
+                )
                 self.assertEqual(page.value("document.querySelector('.of-figures').checkVisibility()"), False)
                 page.value("lanes.focus()")
                 page.key("ArrowDown")
@@ -86,11 +118,14 @@ class Page(ToolTest):
 
     def test_many_events_are_drawn_in_time(self):
         with self.page("--stages", "4", "--m", "32", "--n", "32", "--k", "25600", "--record", "800") as page:
-            self.assertGreater(page.value("JSON.parse(data.textContent).timelines[0].spans.length"), 8 * 100000)
+            self.assertGreater(
+                page.value("JSON.parse(data.textContent).timelines[0].spans.length"), 8 * 100000
+            )
             page.value("lanes.focus()")
             for _ in range(3):
                 page.key("+"), page.key("0")
-            self.assertLess(page.value("Number(lanes.dataset.ms)"), 250)  # 20 ms on a machine with nothing else to do
+            # 20 ms on a machine with nothing else to do
+            self.assertLess(page.value("Number(lanes.dataset.ms)"), 250)
             self.assertEqual(page.errors, [])
 
 

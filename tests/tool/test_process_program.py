@@ -16,8 +16,28 @@ from process import PLACE, TOOL, ToolTest, main, pattern
 CPU = ("--on", "cpu")
 
 
-COMMANDS = ((), ("info",), ("gemm",), ("scan",), ("ladder",), ("ladder", "gemm"), ("ladder", "scan"), ("bench",), ("bench", "gemm"), ("bench", "scan"),
-            ("trace",), ("check",), ("tune",), ("run",), ("advise",), ("advise", "gemm"), ("advise", "scan"), ("model",), ("report",), ("help",))
+COMMANDS = (
+    (),
+    ("info",),
+    ("gemm",),
+    ("scan",),
+    ("ladder",),
+    ("ladder", "gemm"),
+    ("ladder", "scan"),
+    ("bench",),
+    ("bench", "gemm"),
+    ("bench", "scan"),
+    ("trace",),
+    ("check",),
+    ("tune",),
+    ("run",),
+    ("advise",),
+    ("advise", "gemm"),
+    ("advise", "scan"),
+    ("model",),
+    ("report",),
+    ("help",),
+)
 
 
 class Program(ToolTest):
@@ -30,27 +50,45 @@ class Program(ToolTest):
         for words in COMMANDS:
             self.fits_a_terminal(self.run_tool(*words, "--help").stdout.decode())
         self.fits_a_terminal(self.run_tool("info").stdout.decode())
-        for arguments in (("gemm", "--size", "256"), ("gemm", "--size", "40", "--shared-limit", "48"), ("scan", "--size", "65536"),
-                          ("scan", "--size", "3000", "--shared-limit", "20")):
+        for arguments in (
+            ("gemm", "--size", "256"),
+            ("gemm", "--size", "40", "--shared-limit", "48"),
+            ("scan", "--size", "65536"),
+            ("scan", "--size", "3000", "--shared-limit", "20"),
+        ):
             self.fits_a_terminal(self.run_tool("ladder", *arguments, *CPU).stdout.decode())
         self.write("A.npy", [1.0], (1, 1))
         kernel = ("--kernel", "smem=16KiB,regs=64,load=16KiB,compute=900clk,threads=256")
-        for arguments in (("advise", "gemm", "--m", "4096", "--n", "4096", "--k", "4096"), ("advise", *kernel), ("advise", "scan", "--size", "1000000"),
-                          ("trace", "--stages", "1,2,3", "--m", "64", "--n", "64", "--k", "64", "-o", "t.svg", *CPU), ("gemm", "A.npy", "A.npy", "-o", "C.npy")):
+        for arguments in (
+            ("advise", "gemm", "--m", "4096", "--n", "4096", "--k", "4096"),
+            ("advise", *kernel),
+            ("advise", "scan", "--size", "1000000"),
+            ("trace", "--stages", "1,2,3", "--m", "64", "--n", "64", "--k", "64", "-o", "t.svg", *CPU),
+            ("gemm", "A.npy", "A.npy", "-o", "C.npy"),
+        ):
             done = self.run_tool(*arguments)
             self.fits_a_terminal(done.stdout.decode())
-            self.fits_a_terminal("".join(line for line in done.message.splitlines(True) if line.startswith(PLACE)))
+            self.fits_a_terminal(
+                "".join(line for line in done.message.splitlines(True) if line.startswith(PLACE))
+            )
         if os.environ["ANTIPHASE_BROKEN_TOOL"]:
             self.fits_a_terminal(self.run_tool("check", "--dialect").stdout.decode())
 
     def test_lines_are_as_long_as_the_terminal(self):
         for columns in (50, 132):
-            for words in (("gemm", "--help"), ("info",), ("ladder", "gemm", "--size", "20", *CPU), ("advise", "gemm", "--m", "4096", "--n", "4096", "--k", "4096")):
+            for words in (
+                ("gemm", "--help"),
+                ("info",),
+                ("ladder", "gemm", "--size", "20", *CPU),
+                ("advise", "gemm", "--m", "4096", "--n", "4096", "--k", "4096"),
+            ):
                 controller, terminal = pty.openpty()
                 fcntl.ioctl(terminal, termios.TIOCSWINSZ, struct.pack("HHHH", 24, columns, 0, 0))
                 clean = {name: value for name, value in os.environ.items() if name != "COLUMNS"}
                 told = b""
-                with subprocess.Popen([TOOL, *words], cwd=self.folder, stdout=terminal, stderr=subprocess.DEVNULL, env=clean):
+                with subprocess.Popen(
+                    [TOOL, *words], cwd=self.folder, stdout=terminal, stderr=subprocess.DEVNULL, env=clean
+                ):
                     os.close(terminal)
                     try:
                         while more := os.read(controller, 10000):
@@ -60,18 +98,30 @@ class Program(ToolTest):
                 os.close(controller)
                 told = told.decode().replace("\r\n", "\n")
                 self.fits_a_terminal(told, columns)
-                self.assertEqual(told, self.run_tool(*words, env=clean | {"COLUMNS": str(columns)}).stdout.decode())
+                self.assertEqual(
+                    told, self.run_tool(*words, env=clean | {"COLUMNS": str(columns)}).stdout.decode()
+                )
                 self.assertNotEqual(told, self.run_tool(*words, env=clean).stdout.decode())
 
     def test_long_words_do_not_come_back_whole(self):
-        for words in (("ladder", "gemm", "--policy"), ("ladder", "scan", "--policy"), ("bench", "gemm", "--policy"), ("bench", "scan", "--policy"),
-                      ("bench", "gemm", "--precision"), ("advise", "gemm", "--m", "4", "--n", "4", "--k", "4", "--device"), ("advise", "--kernel"),
-                      ("trace", "-o", "t.svg", "--policy"), ("bench", "gemm", "--on")):
+        for words in (
+            ("ladder", "gemm", "--policy"),
+            ("ladder", "scan", "--policy"),
+            ("bench", "gemm", "--policy"),
+            ("bench", "scan", "--policy"),
+            ("bench", "gemm", "--precision"),
+            ("advise", "gemm", "--m", "4", "--n", "4", "--k", "4", "--device"),
+            ("advise", "--kernel"),
+            ("trace", "-o", "t.svg", "--policy"),
+            ("bench", "gemm", "--on"),
+        ):
             self.assertLess(len(self.refused(2, ["xxx"], *words, "x" * 100000)), 1000)
 
     def test_help_is_a_command_too(self):
         for words in COMMANDS:
-            self.assertEqual(self.run_tool("help", *words).stdout, self.run_tool(*words, "--help").stdout, words)
+            self.assertEqual(
+                self.run_tool("help", *words).stdout, self.run_tool(*words, "--help").stdout, words
+            )
         self.refused(2, ["'gem'", "did you mean gemm"], "help", "gem")
         self.refused(2, ["'scam'", "did you mean scan", "antiphase bench --help"], "help", "bench", "scam")
         self.refused(2, ["antiphase gemm has no commands", "'A.npy'"], "help", "gemm", "A.npy")
@@ -86,35 +136,65 @@ class Program(ToolTest):
         """The closest one is told, or all; and what else the name stands for."""
         gemm, trace = ("gemm", "A.npy", "B.npy", "--explain", *CPU), ("trace", "--output", "t.svg", *CPU)
         for words, command in (
-                ("'tield' did mean tiled", (*gemm, "--policy", "tield")), ("'spilt' did mean split", (*gemm, "--policy", "spilt")),
-                ("'tensor-core-2' f16 operands GEMM policy", (*gemm, "--policy", "tensor-core-2")), ("'async-1' only trace", (*gemm, "--policy", "async-1")),
-                ("'split' policy gemm beside not step GEMM ladder", ("ladder", "gemm", "--policy", "split", *CPU)),
-                ("'auto' choice not a step", ("ladder", "gemm", "--policy", "auto", *CPU)), ("'async-1' only trace", ("ladder", "gemm", "--policy", "async-1", *CPU)),
-                ("'auto' choice not a step of the scan ladder", ("ladder", "scan", "--policy", "auto", *CPU)),
-                ("'one-wav' did mean one-wave", ("ladder", "scan", "--policy", "one-wav", *CPU)),
-                ("'dots' policy gemm beside not twin", (*trace, "--policy", "dots")), ("'short' not", (*trace, "--policy", "short")),
-                ("'single-pas' did mean single-pass", (*trace, "scan", "--policy", "single-pas")), ("'padde' did mean padded", (*trace, "--policy", "padde")),
-                ("'fp23' did mean fp32", (*gemm, "--precision", "fp23")), ("'gif' html, svg or json", (*trace, "--format", "gif")),
-                ("'vsg' did mean svg", (*trace, "--format", "vsg")), ("'rseted' did mean rested", ("bench", "gemm", "--protocol", "rseted", *CPU)),
-                ("'maximum' did mean max", ("scan", "X.npy", "-o", "Y.npy", "--op", "maximum", *CPU)),
-                ("'prod' did mean product", ("scan", "X.npy", "-o", "Y.npy", "--op", "prod", *CPU)),
-                ("'float64' did mean f8", ("scan", "X.npy", "-o", "Y.npy", "--accumulate", "float64", *CPU)),
-                ("'f32' did mean f4", ("bench", "scan", "--type", "f32", *CPU)), ("'uint8' did mean u1", ("bench", "scan", "--type", "f4,uint8", *CPU)),
-                ("'int32' did mean i4", ("ladder", "scan", "--type", "int32", *CPU)),
-                ("'norml' did mean normal", ("bench", "gemm", "--data", "norml", *CPU)), ("'n' nn, nt, tn or tt", ("bench", "gemm", "--layout", "n", *CPU)),
-                ("'cubals' did mean cublas", ("bench", "gemm", "--against", "cubals", *CPU)), ("'copy' cub, memcpy or none", ("bench", "scan", "--against", "copy", *CPU)),
-                ("'cuad' did mean cuda", ("gemm", "A.npy", "B.npy", "--explain", "--on", "cuad")), ("'gpu:1' did mean cuda", ("scan", "X.npy", "-o", "Y.npy", "--on", "gpu:1")),
-                ("'openblas' did mean reference", ("gemm", "A.npy", "B.npy", "--explain", "--on", "openblas")),
-                ("'ben' did mean bench", ("ben",)), ("'--pollicy' did mean --policy", (*gemm, "--pollicy", "tiled"))):
+            ("'tield' did mean tiled", (*gemm, "--policy", "tield")),
+            ("'spilt' did mean split", (*gemm, "--policy", "spilt")),
+            ("'tensor-core-2' f16 operands GEMM policy", (*gemm, "--policy", "tensor-core-2")),
+            ("'async-1' only trace", (*gemm, "--policy", "async-1")),
+            (
+                "'split' policy gemm beside not step GEMM ladder",
+                ("ladder", "gemm", "--policy", "split", *CPU),
+            ),
+            ("'auto' choice not a step", ("ladder", "gemm", "--policy", "auto", *CPU)),
+            ("'async-1' only trace", ("ladder", "gemm", "--policy", "async-1", *CPU)),
+            ("'auto' choice not a step of the scan ladder", ("ladder", "scan", "--policy", "auto", *CPU)),
+            ("'one-wav' did mean one-wave", ("ladder", "scan", "--policy", "one-wav", *CPU)),
+            ("'dots' policy gemm beside not twin", (*trace, "--policy", "dots")),
+            ("'short' not", (*trace, "--policy", "short")),
+            ("'single-pas' did mean single-pass", (*trace, "scan", "--policy", "single-pas")),
+            ("'padde' did mean padded", (*trace, "--policy", "padde")),
+            ("'fp23' did mean fp32", (*gemm, "--precision", "fp23")),
+            ("'gif' html, svg or json", (*trace, "--format", "gif")),
+            ("'vsg' did mean svg", (*trace, "--format", "vsg")),
+            ("'rseted' did mean rested", ("bench", "gemm", "--protocol", "rseted", *CPU)),
+            ("'maximum' did mean max", ("scan", "X.npy", "-o", "Y.npy", "--op", "maximum", *CPU)),
+            ("'prod' did mean product", ("scan", "X.npy", "-o", "Y.npy", "--op", "prod", *CPU)),
+            ("'float64' did mean f8", ("scan", "X.npy", "-o", "Y.npy", "--accumulate", "float64", *CPU)),
+            ("'f32' did mean f4", ("bench", "scan", "--type", "f32", *CPU)),
+            ("'uint8' did mean u1", ("bench", "scan", "--type", "f4,uint8", *CPU)),
+            ("'int32' did mean i4", ("ladder", "scan", "--type", "int32", *CPU)),
+            ("'norml' did mean normal", ("bench", "gemm", "--data", "norml", *CPU)),
+            ("'n' nn, nt, tn or tt", ("bench", "gemm", "--layout", "n", *CPU)),
+            ("'cubals' did mean cublas", ("bench", "gemm", "--against", "cubals", *CPU)),
+            ("'copy' cub, memcpy or none", ("bench", "scan", "--against", "copy", *CPU)),
+            ("'cuad' did mean cuda", ("gemm", "A.npy", "B.npy", "--explain", "--on", "cuad")),
+            ("'gpu:1' did mean cuda", ("scan", "X.npy", "-o", "Y.npy", "--on", "gpu:1")),
+            ("'openblas' did mean reference", ("gemm", "A.npy", "B.npy", "--explain", "--on", "openblas")),
+            ("'ben' did mean bench", ("ben",)),
+            ("'--pollicy' did mean --policy", (*gemm, "--pollicy", "tiled")),
+        ):
             if command[0] in ("gemm", "scan"):
-                self.write("A.npy", pattern(4), (2, 2)), self.write("B.npy", pattern(4), (2, 2)), self.write("X.npy", pattern(4), (2, 2))
+                self.write("A.npy", pattern(4), (2, 2)), self.write("B.npy", pattern(4), (2, 2)), self.write(
+                    "X.npy", pattern(4), (2, 2)
+                )
             self.refused(2, words.split(), *command)
 
     def test_options_that_are_called_otherwise(self):
-        for called, option, *command in (("--policy", "--steps", "ladder", "gemm"), ("--policy", "--step", "ladder", "scan"), ("--policy", "--step", "trace"),
-                                         ("--policy", "--steps=tiled", "trace"), ("--policy", "--step", "bench", "scan"), ("--policy", "--step", "gemm", "A.npy", "B.npy"),
-                                         ("--order", "--policy", "check")):
-            self.refused(2, [f"there is no option '{option}'", f"it is called {called} here"], *command, option, "tiled")
+        for called, option, *command in (
+            ("--policy", "--steps", "ladder", "gemm"),
+            ("--policy", "--step", "ladder", "scan"),
+            ("--policy", "--step", "trace"),
+            ("--policy", "--steps=tiled", "trace"),
+            ("--policy", "--step", "bench", "scan"),
+            ("--policy", "--step", "gemm", "A.npy", "B.npy"),
+            ("--order", "--policy", "check"),
+        ):
+            self.refused(
+                2,
+                [f"there is no option '{option}'", f"it is called {called} here"],
+                *command,
+                option,
+                "tiled",
+            )
 
     def test_help_teaches(self):
         for words in COMMANDS:
@@ -126,7 +206,10 @@ class Program(ToolTest):
             self.assertEqual(done.message, "")
 
     def test_version(self):
-        self.assertRegex(self.run_tool("--version").stdout.decode(), r"^antiphase \d+\.\d+\.\d+( \([0-9a-f]+(-dirty)?\))?\n$")
+        self.assertRegex(
+            self.run_tool("--version").stdout.decode(),
+            r"^antiphase \d+\.\d+\.\d+( \([0-9a-f]+(-dirty)?\))?\n$",
+        )
         self.assertEqual(self.run_tool("-V").stdout, self.run_tool("--version").stdout)
 
     def test_commands_that_do_not_exist(self):
@@ -140,16 +223,36 @@ class Program(ToolTest):
     def test_options_in_the_wrong_place(self):
         self.refused(2, ["'--json'", "before the command", "antiphase info"], "--json", "info")
         self.refused(2, ["there is no command 'foo'"], "foo", "gemm", "A.npy")
-        self.refused(2, ["'--size'", "before the command", "antiphase ladder gemm"], "ladder", "--size", "3", "gemm")
-        for line in (self.refused(2, ["'-z'", "--json"], "info", "-z"), self.refused(2, ["'-z'", "--shared-limit"], "trace", "-z")):
+        self.refused(
+            2, ["'--size'", "before the command", "antiphase ladder gemm"], "ladder", "--size", "3", "gemm"
+        )
+        for line in (
+            self.refused(2, ["'-z'", "--json"], "info", "-z"),
+            self.refused(2, ["'-z'", "--shared-limit"], "trace", "-z"),
+        ):
             self.assertNotIn("did you mean", line)
 
     def test_no_escapes_anywhere(self):
         self.write("A.npy", pattern(4), (2, 2))
-        for environment in ({"NO_COLOR": "1"}, {"TERM": "dumb"}, {"TERM": "xterm-256color", "CLICOLOR_FORCE": "1"}):
-            for arguments in (("info",), ("gemm", "--help"), ("ladder", "gemm", "--size", "40", *CPU), ("nonsense",),
-                              ("gemm", "A.npy", "A.npy", "--output", "C.npy", *CPU)):
-                done = subprocess.run([TOOL, *arguments], cwd=self.folder, capture_output=True, env={**os.environ, **environment}, timeout=60)
+        for environment in (
+            {"NO_COLOR": "1"},
+            {"TERM": "dumb"},
+            {"TERM": "xterm-256color", "CLICOLOR_FORCE": "1"},
+        ):
+            for arguments in (
+                ("info",),
+                ("gemm", "--help"),
+                ("ladder", "gemm", "--size", "40", *CPU),
+                ("nonsense",),
+                ("gemm", "A.npy", "A.npy", "--output", "C.npy", *CPU),
+            ):
+                done = subprocess.run(
+                    [TOOL, *arguments],
+                    cwd=self.folder,
+                    capture_output=True,
+                    env={**os.environ, **environment},
+                    timeout=60,
+                )
                 self.assertNotIn(b"\x1b", done.stdout + done.stderr)
                 self.assertNotIn(b"\r", done.stdout + done.stderr)
 
@@ -157,7 +260,13 @@ class Program(ToolTest):
         arguments = ("ladder", "gemm", "--size", "40", "--policy", "tiled", *CPU)
         self.assertNotIn("running tiled", self.run_tool(*arguments).message)
         controller, terminal = pty.openpty()
-        process = subprocess.Popen([TOOL, *arguments], cwd=self.folder, stdout=subprocess.DEVNULL, stderr=terminal, env={**os.environ, "NO_COLOR": "1"})
+        process = subprocess.Popen(
+            [TOOL, *arguments],
+            cwd=self.folder,
+            stdout=subprocess.DEVNULL,
+            stderr=terminal,
+            env={**os.environ, "NO_COLOR": "1"},
+        )
         self.assertEqual(process.wait(timeout=60), 0)
         os.close(terminal)
         text = os.read(controller, 100000)
@@ -177,7 +286,13 @@ class Libraries(ToolTest):
     def test_openblas_only_where_it_multiplies(self):
         self.write("A.npy", pattern(4), (2, 2))
         product = ("gemm", "A.npy", "A.npy", "--output", "C.npy", "--on")
-        for arguments in (("--version",), ("info",), ("info", "--json"), ("gemm", "--help"), (*product, "cpu")):
+        for arguments in (
+            ("--version",),
+            ("info",),
+            ("info", "--json"),
+            ("gemm", "--help"),
+            (*product, "cpu"),
+        ):
             self.assertFalse(self.loaded(*arguments), arguments)
         self.assertTrue(self.loaded(*product, "reference"))
 
@@ -185,6 +300,7 @@ class Libraries(ToolTest):
     def test_little_memory(self):
         def limit():
             resource.setrlimit(resource.RLIMIT_AS, (256 << 20, 256 << 20))
+
         for arguments in (("--version",), ("--help",), ("info",)):
             self.run_tool(*arguments, preexec_fn=limit)
 
@@ -194,8 +310,18 @@ class Libraries(ToolTest):
         (self.folder / "libraries" / "libopenblas.so.0").write_bytes(b"nothing to load")
         environment = {**os.environ, "LD_LIBRARY_PATH": str(self.folder / "libraries")}
         self.run_tool("gemm", "A.npy", "A.npy", "--output", "C.npy", "--on", "cpu", env=environment)
-        self.refused(4, ["--on reference", "OpenBLAS", "libopenblas.so.0"], "gemm", "A.npy", "A.npy", "--output", "D.npy", "--on", "reference",
-                     env=environment)
+        self.refused(
+            4,
+            ["--on reference", "OpenBLAS", "libopenblas.so.0"],
+            "gemm",
+            "A.npy",
+            "A.npy",
+            "--output",
+            "D.npy",
+            "--on",
+            "reference",
+            env=environment,
+        )
 
 
 class Info(ToolTest):
@@ -215,22 +341,42 @@ class Info(ToolTest):
     def test_text(self):
         text = self.run_tool("info").stdout.decode()
         info = json.loads(self.run_tool("info", "--json").stdout)
-        for word in ("cpu", "reference", "default: " + info["default"]["on"], info["version"], *info["gemm_policies"], *info["scan_policies"]):
+        for word in (
+            "cpu",
+            "reference",
+            "default: " + info["default"]["on"],
+            info["version"],
+            *info["gemm_policies"],
+            *info["scan_policies"],
+        ):
             self.assertIn(word, text)
 
     def there(self, capability):
         told = json.loads(self.run_tool("info", "--for", capability, "--json").stdout)
         self.assertEqual(told["for"], capability)
-        return (told, {one["policy"]: one for one in told["gemm"]}, {one["class"]: one for one in told["gemm_auto"]},
-                {one["policy"]: one for one in told["scan"]})
+        return (
+            told,
+            {one["policy"]: one for one in told["gemm"]},
+            {one["class"]: one for one in told["gemm_auto"]},
+            {one["policy"]: one for one in told["scan"]},
+        )
 
     def test_what_runs_on_a_device_that_is_not_here(self):
         info = json.loads(self.run_tool("info", "--json").stdout)
-        automatic = {"7.5": ("double-buffered",) * 2, "8.0": ("split-mma", "stream"), "8.6": ("split-mma", "short"), "8.9": ("split-mma", "short"),
-                     "9.0": ("split", "stream"), "10.0": ("stream", "stream"), "12.0": ("warp-tile",) * 2}
+        automatic = {
+            "7.5": ("double-buffered",) * 2,
+            "8.0": ("split-mma", "stream"),
+            "8.6": ("split-mma", "short"),
+            "8.9": ("split-mma", "short"),
+            "9.0": ("split", "stream"),
+            "10.0": ("stream", "stream"),
+            "12.0": ("warp-tile",) * 2,
+        }
         for capability, (large, few_k) in automatic.items():
             told, gemm, auto, scan = self.there(capability)
-            self.assertEqual((auto["large"]["kernel"], auto["few values of K"]["kernel"]), (large, few_k), capability)
+            self.assertEqual(
+                (auto["large"]["kernel"], auto["few values of K"]["kernel"]), (large, few_k), capability
+            )
             self.assertEqual(set(gemm), set(info["gemm_policies"]))
             self.assertEqual(set(scan), set(info["scan_policies"]))
             for one in auto.values():
@@ -242,8 +388,13 @@ class Info(ToolTest):
     def test_why_a_policy_does_not_run_there(self):
         told, gemm, auto, scan = self.there("8.0")
         self.assertIn("9.0", gemm["split"]["why_not"])
-        self.assertIn("wgmma", {name for name, has in told["features"].items() if not has and "wgmma" in name}.pop())
-        self.assertEqual((told["tensor_core_sums"]["known"], auto["large"]["bound_kept"]), ("as published measurements say", True))
+        self.assertIn(
+            "wgmma", {name for name, has in told["features"].items() if not has and "wgmma" in name}.pop()
+        )
+        self.assertEqual(
+            (told["tensor_core_sums"]["known"], auto["large"]["bound_kept"]),
+            ("as published measurements say", True),
+        )
         self.assertAlmostEqual(auto["large"]["bound"]["units"], 121 + 4096 / 55)
         self.assertTrue(scan["single-pass-async"]["runs"])
         self.assertFalse(scan["single-pass"]["runs"])
@@ -254,11 +405,20 @@ class Info(ToolTest):
         self.assertEqual(self.there("12.0")[0]["tensor_core_sums"]["how"], "unknown")
         told, gemm, auto, scan = self.there("9.0")
         self.assertTrue(all(one["runs"] for one in (*gemm.values(), *scan.values())))
-        self.assertEqual((auto["narrow C"]["kernel"], told["tensor_core_sums"]["known"]), ("narrow", "measured by this project"))
+        self.assertEqual(
+            (auto["narrow C"]["kernel"], told["tensor_core_sums"]["known"]),
+            ("narrow", "measured by this project"),
+        )
 
     def test_a_device_in_words(self):
         text = self.run_tool("info", "--for", "8.6").stdout.decode()
-        for word in ("compute capability 8.6", "RTX 3090", "split-mma", "does not run: it needs", "runs where C is small; else"):
+        for word in (
+            "compute capability 8.6",
+            "RTX 3090",
+            "split-mma",
+            "does not run: it needs",
+            "runs where C is small; else",
+        ):
             self.assertIn(word, text)
         self.assertIn("weaker than precision fp32", self.run_tool("info", "--for", "12.0").stdout.decode())
         self.assertTrue(all(len(line) <= 80 for line in text.splitlines()), text)
@@ -274,9 +434,15 @@ class Ladder(ToolTest):
     def test_gemm(self):
         records = self.records("gemm", "--m", "70", "--n", "130", "--k", "100")
         info = json.loads(self.run_tool("info", "--json").stdout)
-        floats = [policy for policy in info["gemm_policies"] if not policy.startswith("split") and policy not in ("short", "stream", "dots", "narrow")]
+        floats = [
+            policy
+            for policy in info["gemm_policies"]
+            if not policy.startswith("split") and policy not in ("short", "stream", "dots", "narrow")
+        ]
         self.assertEqual([r["policy"] for r in records], floats + info["gemm_f16_steps"])
-        self.assertEqual([r["type"] for r in records], ["f32"] * len(floats) + ["f16"] * len(info["gemm_f16_steps"]))
+        self.assertEqual(
+            [r["type"] for r in records], ["f32"] * len(floats) + ["f16"] * len(info["gemm_f16_steps"])
+        )
         for record in records:
             ladder = "gemm.ladder-f16" if record["type"] == "f16" else "gemm.ladder"
             self.assertEqual(record["kernel"], f"{ladder}.{record['policy']}")
@@ -289,14 +455,18 @@ class Ladder(ToolTest):
             self.assertNotIn("time_us", record)
         self.assertEqual(by_name["naive"]["counts"]["barriers"], 0)
         self.assertEqual(by_name["naive"]["bytes_moved"], 8 * 70 * 130 * 100)
-        self.assertEqual(by_name["tiled"]["bytes_moved"], 4 * (5 * 70 * 100 + 3 * 100 * 130))  # 3 x 5 tiles of 32 x 32
+        # 3 x 5 tiles of 32 x 32
+        self.assertEqual(by_name["tiled"]["bytes_moved"], 4 * (5 * 70 * 100 + 3 * 100 * 130))
         asynchronous = [r for r in records if r["counts"]["copies"] > 0]
         self.assertGreaterEqual(len(asynchronous), 5)
-        self.assertEqual(by_name["tensor-core-3"]["bytes_moved"], 2 * (2 * 70 * 100 + 100 * 130))  # 1 x 2 tiles of 128 x 128
+        # 1 x 2 tiles of 128 x 128
+        self.assertEqual(by_name["tensor-core-3"]["bytes_moved"], 2 * (2 * 70 * 100 + 100 * 130))
         self.assertEqual(by_name["tensor-core-tma"]["bytes_moved"], 2 * (70 * 100 + 100 * 130))
         for record in asynchronous:  # what was expected to move is what the executor saw moving
             self.assertEqual(record["bytes_moved"], record["counts"]["copied_bytes"], record["policy"])
-        self.assertGreater(by_name["tiled"]["counts"]["barriers"], by_name["double-buffered"]["counts"]["barriers"])
+        self.assertGreater(
+            by_name["tiled"]["counts"]["barriers"], by_name["double-buffered"]["counts"]["barriers"]
+        )
         self.assertEqual(by_name["tiled"]["hidden"], {"steps_hidden": 0, "steps": 4})
         self.assertEqual(by_name["async-3"]["hidden"], {"steps_hidden": 3, "steps": 4})
         self.assertEqual(by_name["async-2"]["counts"]["copied_bytes"], 4 * (70 * 100 * 5 + 100 * 130 * 3))
@@ -304,9 +474,15 @@ class Ladder(ToolTest):
     def test_scan(self):
         for type_name in ("f4", "f8", "i4", "u4"):
             records = self.records("scan", "--size", "9000", "--type", type_name)
-            self.assertEqual([r["policy"] for r in records], json.loads(self.run_tool("info", "--json").stdout)["scan_policies"])
+            self.assertEqual(
+                [r["policy"] for r in records],
+                json.loads(self.run_tool("info", "--json").stdout)["scan_policies"],
+            )
             refused = {r["policy"] for r in records if "refused" in r}
-            self.assertEqual(refused, set() if type_name == "f4" else {f"single-pass-{kind}" for kind in ("async", 1, 2, 3)})
+            self.assertEqual(
+                refused,
+                set() if type_name == "f4" else {f"single-pass-{kind}" for kind in ("async", 1, 2, 3)},
+            )
             for record in records:
                 if record["policy"] not in refused:
                     self.assertTrue(record["verified"], record)
@@ -322,12 +498,16 @@ class Ladder(ToolTest):
         return parts[0][1:]
 
     def test_choice_of_steps_and_text(self):
-        text = self.run_tool("ladder", "gemm", "--size", "33", "--policy", "async-2,tiled", *CPU).stdout.decode()
+        text = self.run_tool(
+            "ladder", "gemm", "--size", "33", "--policy", "async-2,tiled", *CPU
+        ).stdout.decode()
         self.assertIn("hidden", text)
         self.assertEqual(self.steps_of(text), ["async-2", "tiled"])
         self.assertNotIn("TFLOP", text)
         self.assertNotIn("f16", text)
-        text = self.run_tool("ladder", "gemm", "--size", "33", "--policy", "tensor-core-tma,tiled,tensor-core-2", *CPU).stdout.decode()
+        text = self.run_tool(
+            "ladder", "gemm", "--size", "33", "--policy", "tensor-core-tma,tiled,tensor-core-2", *CPU
+        ).stdout.decode()
         floats, halves = text.split("\n\nC = A B of A and B rounded to f16, ")
         self.assertEqual(self.steps_of(floats), ["tiled"])
         self.assertEqual(self.steps_of(halves), ["tensor-core-tma", "tensor-core-2"])
@@ -348,8 +528,14 @@ class Ladder(ToolTest):
         self.assertIn("refused: ", text)
 
     def test_degenerate_sizes(self):
-        for arguments in (("gemm", "--size", "0"), ("gemm", "--size", "1"), ("gemm", "--m", "0", "--size", "20"), ("gemm", "--k", "0", "--size", "20"),
-                          ("scan", "--size", "0"), ("scan", "--size", "1")):
+        for arguments in (
+            ("gemm", "--size", "0"),
+            ("gemm", "--size", "1"),
+            ("gemm", "--m", "0", "--size", "20"),
+            ("gemm", "--k", "0", "--size", "20"),
+            ("scan", "--size", "0"),
+            ("scan", "--size", "1"),
+        ):
             for record in self.records(*arguments):
                 self.assertTrue(record["verified"], (arguments, record))
 
@@ -364,12 +550,17 @@ class Trace(ToolTest):
         done = self.run_tool("trace", "--stages", "1,2,3", "--k", "256", "--output", "t.svg", *CPU)
         root = xml.etree.ElementTree.fromstring((self.folder / "t.svg").read_text())
         self.assertTrue(root.tag.endswith("svg"))
-        self.assertEqual([line.split()[0] for line in done.stdout.decode().partition("\n\n")[0].splitlines()], ["policy", "async-1", "async-2", "async-3"])
+        self.assertEqual(
+            [line.split()[0] for line in done.stdout.decode().partition("\n\n")[0].splitlines()],
+            ["policy", "async-1", "async-2", "async-3"],
+        )
 
     def test_the_same_file_every_time(self):
         files = []
         for name, seed in (("a.svg", "1"), ("b.svg", "1"), ("c.svg", "2")):
-            done = self.run_tool("trace", "--stages", "1,2,3", "--k", "256", "--output", name, "--seed", seed, "--json", *CPU)
+            done = self.run_tool(
+                "trace", "--stages", "1,2,3", "--k", "256", "--output", name, "--seed", seed, "--json", *CPU
+            )
             files.append((self.folder / name).read_bytes())
         self.assertEqual(files[0], files[1])
         self.assertEqual(files[0], files[2])  # the clock does not see the schedule
@@ -382,40 +573,102 @@ class Trace(ToolTest):
 
     def test_tiles_are_drawn_alike_in_every_run(self):
         """Which block draws a tile must not depend on the machine's threads: five processes at a time."""
-        command = [TOOL, "trace", "scan", "--policy", "single-pass", "--seed", "1", "--size", "100000", "--output", "-", "--format", "svg", *CPU]
-        runs = [subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL) for _ in range(5)]
+        command = [
+            TOOL,
+            "trace",
+            "scan",
+            "--policy",
+            "single-pass",
+            "--seed",
+            "1",
+            "--size",
+            "100000",
+            "--output",
+            "-",
+            "--format",
+            "svg",
+            *CPU,
+        ]
+        runs = [
+            subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL) for _ in range(5)
+        ]
         self.assertEqual(len({run.communicate()[0] for run in runs}), 1)
         self.assertEqual({run.returncode for run in runs}, {0})
 
     def test_perfetto(self):
-        done = self.run_tool("trace", "--policy", "double-buffered,warp-tile", "--k", "128", "--output", "t.json", "--json", *CPU)
+        done = self.run_tool(
+            "trace",
+            "--policy",
+            "double-buffered,warp-tile",
+            "--k",
+            "128",
+            "--output",
+            "t.json",
+            "--json",
+            *CPU,
+        )
         self.assertGreater(len(json.loads((self.folder / "t.json").read_text())["traceEvents"]), 20)
         timelines = json.loads(done.stdout)["timelines"]
         self.assertEqual([t["policy"] for t in timelines], ["double-buffered", "warp-tile"])
         self.assertEqual(timelines[0]["steps_hidden"], 3)
 
     def test_comparing_stages(self):
-        done = self.run_tool("trace", "gemm", "--compare", "stages=1,2", "--k", "64", "--output", "t.html", "--json", *CPU)
-        self.assertEqual([(t["kernel"], t["policy"]) for t in json.loads(done.stdout)["timelines"]], [("gemm", "async-1"), ("gemm", "async-2")])
+        done = self.run_tool(
+            "trace", "gemm", "--compare", "stages=1,2", "--k", "64", "--output", "t.html", "--json", *CPU
+        )
+        self.assertEqual(
+            [(t["kernel"], t["policy"]) for t in json.loads(done.stdout)["timelines"]],
+            [("gemm", "async-1"), ("gemm", "async-2")],
+        )
         self.assertEqual([t["limited_by"] for t in json.loads(done.stdout)["timelines"]], ["turns", "loads"])
         self.assertIn(b"<!DOCTYPE html>", (self.folder / "t.html").read_bytes())
         for t in json.loads(done.stdout)["timelines"]:  # two steps of 32 x 32 x 32
-            self.assertAlmostEqual(t["multiply_adds_per_tick"], 2 * 32 ** 3 / t["duration"])
+            self.assertAlmostEqual(t["multiply_adds_per_tick"], 2 * 32**3 / t["duration"])
 
     def test_comparing_policies(self):
         small = ("--m", "128", "--n", "128", "--k", "1500", "--record", "8")
-        table = self.run_tool("trace", "--compare", "policy=split,narrow,stream,async-2", *small, "--output", "t.svg", *CPU).stdout.decode()
+        table = self.run_tool(
+            "trace", "--compare", "policy=split,narrow,stream,async-2", *small, "--output", "t.svg", *CPU
+        ).stdout.decode()
         rows = [line.split() for line in table.partition("\n\n")[0].splitlines()]
         self.assertEqual([row[0] for row in rows], ["policy", "split", "narrow", "stream", "async-2"])
-        for words in ("loads hidden", "warps wait", "in flight", "limited by", "one more stage", "multiply-adds"):
+        for words in (
+            "loads hidden",
+            "warps wait",
+            "in flight",
+            "limited by",
+            "one more stage",
+            "multiply-adds",
+        ):
             self.assertIn(words, table)
-        told = json.loads(self.run_tool("trace", "scan", "--compare", "policy=single-pass,one-wave,single-pass-async", "--size", "40000", "--output", "t.html",
-                                        "--json", *CPU).stdout)["timelines"]
-        self.assertEqual([(t["kernel"], t["policy"]) for t in told], [("scan", "single-pass"), ("scan", "one-wave"), ("scan", "single-pass-async")])
-        self.assertEqual((told[1]["recorded"], told[1]["step_time_with_one_more_stage"]), (1, told[1]["step_time"]))
+        told = json.loads(
+            self.run_tool(
+                "trace",
+                "scan",
+                "--compare",
+                "policy=single-pass,one-wave,single-pass-async",
+                "--size",
+                "40000",
+                "--output",
+                "t.html",
+                "--json",
+                *CPU,
+            ).stdout
+        )["timelines"]
+        self.assertEqual(
+            [(t["kernel"], t["policy"]) for t in told],
+            [("scan", "single-pass"), ("scan", "one-wave"), ("scan", "single-pass-async")],
+        )
+        self.assertEqual(
+            (told[1]["recorded"], told[1]["step_time_with_one_more_stage"]), (1, told[1]["step_time"])
+        )
         self.assertGreater(told[1]["bytes_in_flight"]["most"], 0)
         for words in (("--rows", "40"), ("--by-key", "100")):
-            (told,) = json.loads(self.run_tool("trace", "scan", *words, "--size", "40000", "--output", "t.html", "--json", *CPU).stdout)["timelines"]
+            (told,) = json.loads(
+                self.run_tool(
+                    "trace", "scan", *words, "--size", "40000", "--output", "t.html", "--json", *CPU
+                ).stdout
+            )["timelines"]
             self.assertEqual((told["policy"], told["stages"]), ("single-pass", 6))  # the ring of segments
 
     def test_reading_a_timeline(self):
@@ -423,25 +676,104 @@ class Trace(ToolTest):
         spans = []
         for step in range(2):
             at = 1000 * step
-            spans += [at, at + 10, 5, 0, 0, step, 0, 0, at + 10, at + 20, 0, 0, 0, step, 0, 0, at + 20, at + 21, 1, 0, 0, step, 0, 0]
+            spans += [
+                at,
+                at + 10,
+                5,
+                0,
+                0,
+                step,
+                0,
+                0,
+                at + 10,
+                at + 20,
+                0,
+                0,
+                0,
+                step,
+                0,
+                0,
+                at + 20,
+                at + 21,
+                1,
+                0,
+                0,
+                step,
+                0,
+                0,
+            ]
         for step in range(2):
             at = 1000 * step
-            spans += [at + 10, at + 600, 2, 0, 0, step, 0, 1, at + 600, at + 900, 3, 0, 0, step, 0, 1, at + 900, at + 901, 4, 0, 1, step, 0, 1]
+            spans += [
+                at + 10,
+                at + 600,
+                2,
+                0,
+                0,
+                step,
+                0,
+                1,
+                at + 600,
+                at + 900,
+                3,
+                0,
+                0,
+                step,
+                0,
+                1,
+                at + 900,
+                at + 901,
+                4,
+                0,
+                1,
+                step,
+                0,
+                1,
+            ]
         role = {"count": 1, "loads": False, "computes": False}
-        timeline = {"antiphase_timeline": 1, "kernel": "own", "policy": "p", "device": "d", "measured": False, "unit": "ticks", "stages": 1, "steps": 2,
-                    "recorded": 2, "warps": 2, "block": 0, "dropped": 0, "step_is": "tile", "step_bytes": 64, "phases": ["load", "compute"], "rings": ["r"],
-                    "roles": [{**role, "name": "load", "first": 0, "loads": True}, {**role, "name": "compute", "first": 1, "computes": True}], "spans": spans}
+        timeline = {
+            "antiphase_timeline": 1,
+            "kernel": "own",
+            "policy": "p",
+            "device": "d",
+            "measured": False,
+            "unit": "ticks",
+            "stages": 1,
+            "steps": 2,
+            "recorded": 2,
+            "warps": 2,
+            "block": 0,
+            "dropped": 0,
+            "step_is": "tile",
+            "step_bytes": 64,
+            "phases": ["load", "compute"],
+            "rings": ["r"],
+            "roles": [
+                {**role, "name": "load", "first": 0, "loads": True},
+                {**role, "name": "compute", "first": 1, "computes": True},
+            ],
+            "spans": spans,
+        }
         (self.folder / "t.json").write_text(json.dumps(timeline))
-        told = json.loads(self.run_tool("trace", "--read", "t.json", "--output", "t.svg", "--json").stdout)["timelines"][0]
+        told = json.loads(self.run_tool("trace", "--read", "t.json", "--output", "t.svg", "--json").stdout)[
+            "timelines"
+        ][0]
         self.assertEqual((told["kernel"], told["recorded"], told["limited_by"]), ("own", 2, "loads"))
         self.assertAlmostEqual(told["waiting_for"]["data"], 2 * 590 / 1891)
         self.assertIn("svg", (self.folder / "t.svg").read_text())
-        for wrong, words in (({"antiphase_timeline": 2}, ["version 2"]), ({"spans": spans[1:]}, ["8 for each"]), ({"stages": 0}, ["stages"]),
-                             ({"spans": spans[:6] + [9] + spans[7:]}, ["slot 9"]), ({"policy": 3}, ["no timeline"])):
+        for wrong, words in (
+            ({"antiphase_timeline": 2}, ["version 2"]),
+            ({"spans": spans[1:]}, ["8 for each"]),
+            ({"stages": 0}, ["stages"]),
+            ({"spans": spans[:6] + [9] + spans[7:]}, ["slot 9"]),
+            ({"policy": 3}, ["no timeline"]),
+        ):
             (self.folder / "w.json").write_text(json.dumps({**timeline, **wrong}))
             self.refused(3, ["'w.json'", *words], "trace", "--read", "w.json", "--output", "w.svg")
         self.refused(3, ["'none.json'"], "trace", "--read", "none.json", "--output", "w.svg")
-        self.refused(2, ["--read", "--stages"], "trace", "--read", "t.json", "--stages", "1", "--output", "w.svg")
+        self.refused(
+            2, ["--read", "--stages"], "trace", "--read", "t.json", "--stages", "1", "--output", "w.svg"
+        )
         self.assertEqual(self.names(), ["t.json", "t.svg", "w.json"])
 
     def test_to_standard_output(self):
@@ -456,28 +788,131 @@ class Trace(ToolTest):
         self.refused(2, ["naive", "no pipeline"], *base, "--output", "t.svg", "--policy", "naive")
         self.refused(2, ["'asynk'", "async-2"], *base, "--output", "t.svg", "--policy", "asynk")
         for stages, found in (("9", "9"), ("0", "0"), ("1,x", "x"), ("", "")):
-            self.refused(2, ["--stages", "from 1 to 4", f"'{found}'"], *base, "--output", "t.svg", "--stages", stages)
-        for option, least, most in (("--m", 1, 65536), ("--k", 1, 65536), ("--record", 1, 65536), ("--block", 0, 2**32 - 1), ("--seed", 0, 2**32 - 1)):
+            self.refused(
+                2, ["--stages", "from 1 to 4", f"'{found}'"], *base, "--output", "t.svg", "--stages", stages
+            )
+        for option, least, most in (
+            ("--m", 1, 65536),
+            ("--k", 1, 65536),
+            ("--record", 1, 65536),
+            ("--block", 0, 2**32 - 1),
+            ("--seed", 0, 2**32 - 1),
+        ):
             for value in (least - 1, most + 1, 2**64):
-                self.refused(2, [option, f"from {least} to {most}", f"'{value}'"], *base, "--output", "t.svg", option, value)
+                self.refused(
+                    2,
+                    [option, f"from {least} to {most}", f"'{value}'"],
+                    *base,
+                    "--output",
+                    "t.svg",
+                    option,
+                    value,
+                )
         self.refused(2, ["--format", "''"], *base, "--output", "t.svg", "--format", "")
         self.refused(2, ["block 1000"], *base, "--output", "t.svg", "--block", "1000")
         for compare in ("stages", "stages=", "stages=1,", "stages=9", "stages=12", "slots=1"):
-            self.refused(2, ["--compare", "stages= and numbers from 1 to 8", f"'{compare}'"], *base, "--output", "t.svg", "--compare", compare)
-        self.refused(2, ["--stages and --compare"], *base, "--output", "t.svg", "--stages", "1", "--compare", "stages=1")
-        self.refused(2, ["no async with 5 stages", "1, 2, 3, 4"], *base, "--output", "t.svg", "--compare", "stages=5")
-        self.refused(2, ["warp-tile", "async or tensor-core"], *base, "--output", "t.svg", "--compare", "stages=2", "--policy", "warp-tile")
-        for compare, words in (("policy=", "policy= and names"), ("policy=split,", "policy= and names"), ("policy=split,split", "'split' stands there twice"),
-                               ("stages=2,2", "'2' stands there twice"), ("policy=splitt", "'splitt'"), ("policy=naive", "no pipeline")):
+            self.refused(
+                2,
+                ["--compare", "stages= and numbers from 1 to 8", f"'{compare}'"],
+                *base,
+                "--output",
+                "t.svg",
+                "--compare",
+                compare,
+            )
+        self.refused(
+            2,
+            ["--stages and --compare"],
+            *base,
+            "--output",
+            "t.svg",
+            "--stages",
+            "1",
+            "--compare",
+            "stages=1",
+        )
+        self.refused(
+            2, ["no async with 5 stages", "1, 2, 3, 4"], *base, "--output", "t.svg", "--compare", "stages=5"
+        )
+        self.refused(
+            2,
+            ["warp-tile", "async or tensor-core"],
+            *base,
+            "--output",
+            "t.svg",
+            "--compare",
+            "stages=2",
+            "--policy",
+            "warp-tile",
+        )
+        for compare, words in (
+            ("policy=", "policy= and names"),
+            ("policy=split,", "policy= and names"),
+            ("policy=split,split", "'split' stands there twice"),
+            ("stages=2,2", "'2' stands there twice"),
+            ("policy=splitt", "'splitt'"),
+            ("policy=naive", "no pipeline"),
+        ):
             self.refused(2, [words], *base, "--output", "t.svg", "--compare", compare)
-        self.refused(2, ["--policy and --compare"], *base, "--output", "t.svg", "--policy", "split", "--compare", "policy=narrow")
-        self.refused(2, ["'columns'", "one-wave"], "trace", "scan", "--output", "t.svg", "--compare", "policy=columns", *CPU)
-        self.refused(4, ["gemm.stream-alone", "straight into registers"], "trace", "--m", "8", "--n", "8", "--k", "8", *CPU, "--output", "t.svg", "--policy", "stream")
-        self.refused(2, ["'short'", "recording twin"], *base, "--output", "t.svg", "--compare", "policy=short,split")
+        self.refused(
+            2,
+            ["--policy and --compare"],
+            *base,
+            "--output",
+            "t.svg",
+            "--policy",
+            "split",
+            "--compare",
+            "policy=narrow",
+        )
+        self.refused(
+            2,
+            ["'columns'", "one-wave"],
+            "trace",
+            "scan",
+            "--output",
+            "t.svg",
+            "--compare",
+            "policy=columns",
+            *CPU,
+        )
+        self.refused(
+            4,
+            ["gemm.stream-alone", "straight into registers"],
+            "trace",
+            "--m",
+            "8",
+            "--n",
+            "8",
+            "--k",
+            "8",
+            *CPU,
+            "--output",
+            "t.svg",
+            "--policy",
+            "stream",
+        )
+        self.refused(
+            2, ["'short'", "recording twin"], *base, "--output", "t.svg", "--compare", "policy=short,split"
+        )
         self.refused(2, ["--rows", "trace scan"], *base, "--output", "t.svg", "--rows", "2")
         self.refused(2, ["--rows 3", "divisor"], "trace", "scan", "--output", "t.svg", "--rows", "3", *CPU)
-        self.refused(2, ["--rows and --by-key"], "trace", "scan", "--output", "t.svg", "--rows", "2", "--by-key", "2", *CPU)
-        self.refused(2, ["--stages", "trace gemm"], "trace", "scan", "--output", "t.svg", "--stages", "2", *CPU)
+        self.refused(
+            2,
+            ["--rows and --by-key"],
+            "trace",
+            "scan",
+            "--output",
+            "t.svg",
+            "--rows",
+            "2",
+            "--by-key",
+            "2",
+            *CPU,
+        )
+        self.refused(
+            2, ["--stages", "trace gemm"], "trace", "scan", "--output", "t.svg", "--stages", "2", *CPU
+        )
         self.refused(2, ["'gem'", "gemm"], "trace", "gem", "--output", "t.svg", *CPU)
         self.refused(1, ["'none/t.svg'"], *base, "--output", "none/t.svg")
 

@@ -12,6 +12,7 @@ RESULTS = pathlib.Path(__file__).resolve().parents[2] / "bench" / "results"
 
 class Elements(html.parser.HTMLParser):
     """What is opened and closed, and what a page asks others for."""
+
     ALONE = {"meta", "!doctype"}
 
     def __init__(self, text):
@@ -21,7 +22,9 @@ class Elements(html.parser.HTMLParser):
 
     def handle_starttag(self, tag, attributes):
         self.count[tag] = self.count.get(tag, 0) + 1
-        self.asked += [value for name, value in attributes if name in ("src", "href") and not value.startswith("#")]
+        self.asked += [
+            value for name, value in attributes if name in ("src", "href") and not value.startswith("#")
+        ]
         if tag not in self.ALONE:
             self.open.append(tag)
 
@@ -37,14 +40,17 @@ class Report(ToolTest):
         self.run_tool("report", "--output", "r.html", *arguments)
         text = (self.folder / "r.html").read_text()
         page = Elements(text)
-        self.assertEqual((page.open, page.asked), ([], []))  # all is closed, and nothing is asked of a network
+        # all is closed, and nothing is asked of a network
+        self.assertEqual((page.open, page.asked), ([], []))
         self.assertNotRegex(text, r"https?:|url\(|@import|<script")
         return text, page
 
     def test_of_files(self):
         file = str(next(RESULTS.glob("*-gemm-2048x2048x2048-rested.json")))
         text, page = self.page(file)
-        record = next(r for r in json.loads(pathlib.Path(file).read_text())["records"] if r["policy"] == "tiled")
+        record = next(
+            r for r in json.loads(pathlib.Path(file).read_text())["records"] if r["policy"] == "tiled"
+        )
         self.assertIn(f"<td>{record['time_us']['ours']:.1f}</td>", text)
         bars, timelines = text.split("<h2>Timelines, recorded on NVIDIA H200</h2>")
         self.assertEqual(bars.count("<rect"), 16)  # a bar for each step
@@ -55,28 +61,46 @@ class Report(ToolTest):
         uses = [[int(n) for n in pair] for pair in re.findall(r"in use, (\d+) to (\d+)", drawn)]
         loads = [[int(n) for n in pair] for pair in re.findall(r"loaded, (\d+) to (\d+)", drawn)]
         overlaps = [sum(loads[i + 1][0] < uses[i][1] for i in range(8 * n, 8 * n + 7)) for n in range(3)]
-        self.assertEqual(overlaps, [0, 7, 7])  # the next load begins before a step has been used, but with one buffer
+        # the next load begins before a step has been used, but with one buffer
+        self.assertEqual(overlaps, [0, 7, 7])
         recorded = json.loads((RESULTS / "timelines/steps/h200.json").read_text())["timelines"]
-        self.assertEqual(loads[16:24], [step[1:3] for step in recorded[2]["step_times"][:8]])  # of three buffers
+        # of three buffers
+        self.assertEqual(loads[16:24], [step[1:3] for step in recorded[2]["step_times"][:8]])
         for t in recorded:
-            self.assertIn(f"<td>{t['duration'] / t['recorded']:.0f} cycles</td><td>{100 * t['hidden_share']:.0f} %</td>", timelines)
+            self.assertIn(
+                f"<td>{t['duration'] / t['recorded']:.0f} cycles</td><td>{100 * t['hidden_share']:.0f} %</td>",
+                timelines,
+            )
         self.assertNotIn("nothing was measured", text)
         self.assertNotIn("modelled", text)
-        self.assertIn('class="loss">-', text)     # padded
+        self.assertIn('class="loss">-', text)  # padded
         self.assertNotIn("No GPU is usable", text)
 
     def test_timelines_say_whence_they_are(self):
-        """Of a machine that none were recorded on: modelled. With a file of trace, those: here one that claims to be of it."""
+        """Of a machine that none were recorded on: modelled. With a file of trace, those: here one that
+        claims to be of it."""
         file = json.loads(next(RESULTS.glob("*-gemm-2048x2048x2048-rested.json")).read_text())
         file["machine"]["name"] = "NVIDIA A100"
         (self.folder / "a100.json").write_text(json.dumps(file))
         text = self.page("a100.json")[0]
         self.assertIn("<h2>Timelines, modelled on the CPU executor</h2>", text)
-        self.assertIn("Modelled on the CPU executor, block 0, in ticks of its model: nothing was measured", text)
+        self.assertIn(
+            "Modelled on the CPU executor, block 0, in ticks of its model: nothing was measured", text
+        )
         self.assertNotIn("recorded on", text)
-        told = json.loads(self.run_tool("trace", "--stages", "1,2", "--k", "256", "--output", "t.svg", "--json", "--on", "cpu").stdout)
-        self.assertIn("<title>One block of a GEMM kernel, modelled on the CPU executor</title>", (self.folder / "t.svg").read_text())
-        self.assertEqual([(t["origin"], len(t["step_times"])) for t in told["timelines"]], [("modelled on the CPU executor", 8)] * 2)
+        told = json.loads(
+            self.run_tool(
+                "trace", "--stages", "1,2", "--k", "256", "--output", "t.svg", "--json", "--on", "cpu"
+            ).stdout
+        )
+        self.assertIn(
+            "<title>One block of a GEMM kernel, modelled on the CPU executor</title>",
+            (self.folder / "t.svg").read_text(),
+        )
+        self.assertEqual(
+            [(t["origin"], len(t["step_times"])) for t in told["timelines"]],
+            [("modelled on the CPU executor", 8)] * 2,
+        )
         (self.folder / "t.json").write_text(json.dumps({**told, "machine": {"name": "NVIDIA A100"}}))
         text = self.page("a100.json", "t.json")[0]
         self.assertIn("<h2>Timelines, recorded on NVIDIA A100</h2>", text)
@@ -90,7 +114,10 @@ class Report(ToolTest):
         text = self.page(*map(str, RESULTS.glob("*-gemm-4096x4096x4096-rested.json")))[0]
         row = re.search(r"<td>register-tile</td>(.*?)</tr>", text)[1]
         promised = re.findall(r"<td[^>]*>(.*?)</td>", row)[3]
-        self.assertRegex(text, rf"promises two buffers {re.escape(promised)} at 4096 \(measured Tl and Tc\) and \S+ % at 1024 \(the model's Tl and Tc\)")
+        self.assertRegex(
+            text,
+            rf"promises two buffers {re.escape(promised)} at 4096 \(measured Tl and Tc\) and \S+ % at 1024 \(the model's Tl and Tc\)",
+        )
 
     def test_without_a_GPU_of_an_H200(self):
         if gpu_is_usable():
@@ -99,16 +126,29 @@ class Report(ToolTest):
         self.assertIn("No GPU is usable here: this is an H200", text)
         self.assertGreater(page.count["circle"], 50)
         self.assertLess(len(text), 500_000)
-        for section in ("Roofline", "Model against measurement", "Accuracy", "How many buffers", "The machine"):
+        for section in (
+            "Roofline",
+            "Model against measurement",
+            "Accuracy",
+            "How many buffers",
+            "The machine",
+        ):
             self.assertIn(f"<h2>{section}</h2>", text)
         self.assertIn("prefers-color-scheme:dark", text)
 
     def test_what_is_refused(self):
         self.refused(2, ["--output is required"], "report")
         file = json.loads(next(RESULTS.glob("*-gemm-2048x2048x2048-rested.json")).read_text())
-        for name, content, said in (("a.json", [], "'a.json' is no result file"), ("b.json", {**file, "machine": {}}, "says of no machine"),
-                                    ("c.json", {**file, "machine": {"name": "Other GPU"}}, "no machine profile of Other GPU"),
-                                    ("d.json", {**file, "records": [{"kernel": "gemm.ladder.tiled", "time_us": {}}]}, "docs/measuring.md")):
+        for name, content, said in (
+            ("a.json", [], "'a.json' is no result file"),
+            ("b.json", {**file, "machine": {}}, "says of no machine"),
+            ("c.json", {**file, "machine": {"name": "Other GPU"}}, "no machine profile of Other GPU"),
+            (
+                "d.json",
+                {**file, "records": [{"kernel": "gemm.ladder.tiled", "time_us": {}}]},
+                "docs/measuring.md",
+            ),
+        ):
             (self.folder / name).write_text(json.dumps(content))
             self.refused(4 if name == "c.json" else 3, [said], "report", "--output", "r.html", name)
             self.assertFalse((self.folder / "r.html").exists())
@@ -118,7 +158,7 @@ class Report(ToolTest):
 
     def test_names_are_text(self):
         file = json.loads(next(RESULTS.glob("*-gemm-2048x2048x2048-rested.json")).read_text())
-        file["machine"]["driver"] = "<b>\"&"
+        file["machine"]["driver"] = '<b>"&'
         (self.folder / "x.json").write_text(json.dumps(file))
         text, page = self.page("x.json")
         self.assertTrue(re.search(r"driver &lt;b&gt;&quot;&amp;", text))

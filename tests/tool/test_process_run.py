@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""antiphase run as a process: what the program that it starts finds. tests/cublas has what becomes of its products."""
+"""antiphase run as a process: what the program that it starts finds. tests/cublas has what becomes of its
+products."""
 import json
 import os
 import pathlib
@@ -8,22 +9,47 @@ import subprocess
 
 from process import TOOL, ToolTest, main
 
-SHOW = ("sh", "-c", 'echo "$LD_PRELOAD|$ANTIPHASE_LEAST|$ANTIPHASE_PRECISION|$ANTIPHASE_REPORT|$ANTIPHASE_PROFILE|$ANTIPHASE_PROFILE_JSON|$0|$*"')
+SHOW = (
+    "sh",
+    "-c",
+    'echo "$LD_PRELOAD|$ANTIPHASE_LEAST|$ANTIPHASE_PRECISION|$ANTIPHASE_REPORT|$ANTIPHASE_PROFILE|$ANTIPHASE_PROFILE_JSON|$0|$*"',
+)
 
 
 class Run(ToolTest):
     def shown(self, *options, words=(), **environment):
-        clean = {name: value for name, value in os.environ.items() if not name.startswith("ANTIPHASE_") and name != "LD_PRELOAD"}
-        return self.run_tool("run", *options, "--", *SHOW, *words, env=clean | environment).stdout.decode().rstrip("\n").split("|")
+        clean = {
+            name: value
+            for name, value in os.environ.items()
+            if not name.startswith("ANTIPHASE_") and name != "LD_PRELOAD"
+        }
+        return (
+            self.run_tool("run", *options, "--", *SHOW, *words, env=clean | environment)
+            .stdout.decode()
+            .rstrip("\n")
+            .split("|")
+        )
 
     def test_what_the_program_finds(self):
         preloaded, *others = self.shown()
         self.assertEqual(others, ["", "", "", "", "", "sh", ""])
         self.assertEqual(pathlib.Path(preloaded).name, "libantiphase_cublas.so")
         self.assertTrue(pathlib.Path(preloaded).is_file(), preloaded)
-        self.assertEqual(self.shown("--least", "300", "--precision", "strict", "--report", words=("zero", "--json", "--", "--help")),
-                         [preloaded, "300", "strict", "1", "", "", "zero", "--json -- --help"])
-        self.assertEqual(self.shown("--profile", "--json", "a%p.json", words=("zero",)), [preloaded, "", "", "", "1", f"{self.folder}/a%p.json", "zero", ""])
+        self.assertEqual(
+            self.shown(
+                "--least",
+                "300",
+                "--precision",
+                "strict",
+                "--report",
+                words=("zero", "--json", "--", "--help"),
+            ),
+            [preloaded, "300", "strict", "1", "", "", "zero", "--json -- --help"],
+        )
+        self.assertEqual(
+            self.shown("--profile", "--json", "a%p.json", words=("zero",)),
+            [preloaded, "", "", "", "1", f"{self.folder}/a%p.json", "zero", ""],
+        )
         self.assertEqual(self.shown("--profile")[1:6], ["", "", "", "1", ""])
         self.assertEqual(self.shown(LD_PRELOAD=preloaded)[0], f"{preloaded}:{preloaded}")
 
@@ -53,8 +79,13 @@ class Run(ToolTest):
     def test_signals_reach_the_program(self):
         waits = 'trap "exit 5" TERM; trap "exit 6" INT; echo ready; while :; do sleep 0.02; done'
         for number, send, code in ((signal.SIGTERM, os.kill, 5), (signal.SIGINT, os.killpg, 6)):
-            tool = subprocess.Popen([TOOL, "run", "--report", "sh", "-c", waits], start_new_session=True,
-                                    stdout=subprocess.PIPE, stderr=subprocess.PIPE, **self.with_folders())
+            tool = subprocess.Popen(
+                [TOOL, "run", "--report", "sh", "-c", waits],
+                start_new_session=True,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE,
+                **self.with_folders(),
+            )
             self.assertEqual(tool.stdout.readline(), b"ready\n")
             send(tool.pid, number)
             tool.communicate(timeout=20)
@@ -62,16 +93,31 @@ class Run(ToolTest):
 
     def test_a_pipe_ends(self):
         pipe = f"'{TOOL}' run --report sh -c 'kill -9 $$' 2>&1 | cat"
-        done = subprocess.run(pipe, shell=True, stdout=subprocess.PIPE, timeout=20, check=True,
-                              **self.with_folders())
+        done = subprocess.run(
+            pipe, shell=True, stdout=subprocess.PIPE, timeout=20, check=True, **self.with_folders()
+        )
         self.assertIn(b"no products: none was seen", done.stdout)
 
     def test_options_behind_the_program_are_its_own(self):
         (self.folder / "show.sh").write_text('printf "<%s>" "$ANTIPHASE_LEAST" "$ANTIPHASE_PROFILE" "$@"')
         clean = {name: value for name, value in os.environ.items() if not name.startswith("ANTIPHASE_")}
-        for own in (("--epochs", "3"), ("--profile",), ("--report", "--json", "f", "--least", "9"), ("--help",), ("-h", "-V", "--version"), ("--", "--least"),
-                    ("[1,2]", "{}", ""), ("gemm", "help"), ("--least=5", "-q")):
-            for options, least in (((), ""), (("--least", "7"), "7"), (("--report", "--least=7", "--precision", "strict"), "7"), (("--least", "7", "--"), "7")):
+        for own in (
+            ("--epochs", "3"),
+            ("--profile",),
+            ("--report", "--json", "f", "--least", "9"),
+            ("--help",),
+            ("-h", "-V", "--version"),
+            ("--", "--least"),
+            ("[1,2]", "{}", ""),
+            ("gemm", "help"),
+            ("--least=5", "-q"),
+        ):
+            for options, least in (
+                ((), ""),
+                (("--least", "7"), "7"),
+                (("--report", "--least=7", "--precision", "strict"), "7"),
+                (("--least", "7", "--"), "7"),
+            ):
                 with self.subTest(own=own, options=options):
                     out = self.run_tool("run", *options, "sh", "show.sh", *own, env=clean).stdout.decode()
                     self.assertEqual(out, "".join(f"<{word}>" for word in (least, "", *own)))
@@ -82,11 +128,24 @@ class Run(ToolTest):
     def test_a_program_that_does_not_start(self):
         (self.folder / "text").write_text("echo\n")
         (self.folder / "folder").mkdir()
-        for program, code, said in (("no_such_program", 127, "No such file"), ("./nowhere/x", 127, "No such file"), ("", 127, "No such file"),
-                                    ("./text", 126, "Permission denied"), ("./folder", 126, "a folder"), ("./text/x", 126, "Not a directory")):
+        for program, code, said in (
+            ("no_such_program", 127, "No such file"),
+            ("./nowhere/x", 127, "No such file"),
+            ("", 127, "No such file"),
+            ("./text", 126, "Permission denied"),
+            ("./folder", 126, "a folder"),
+            ("./text/x", 126, "Not a directory"),
+        ):
             self.refused(code, [f"cannot run '{program}'", said], "run", program, "--help")
-            self.refused(code, [f"cannot run '{program}'", said], "run", "--report", "--", program,
-                         **self.with_folders())
+            self.refused(
+                code,
+                [f"cannot run '{program}'", said],
+                "run",
+                "--report",
+                "--",
+                program,
+                **self.with_folders(),
+            )
 
     def test_what_cannot_be_preloaded_is_said(self):
         source, program, script = (self.folder / name for name in ("empty.c", "static", "script"))
@@ -99,11 +158,16 @@ class Run(ToolTest):
                 said = self.run_tool("run", option, str(named)).stderr.decode()
                 self.assertRegex(said, r"no products will be seen: \S+/static is linked statically")
             self.assertEqual(self.run_tool("run", str(named)).stderr.decode(), "")
-        self.assertRegex(self.run_tool("run", "--report", "true").stderr.decode(), r"^antiphase\[\d+\]: no products: no cuBLAS was loaded\n$")
+        self.assertRegex(
+            self.run_tool("run", "--report", "true").stderr.decode(),
+            r"^antiphase\[\d+\]: no products: no cuBLAS was loaded\n$",
+        )
 
     def test_mistakes(self):
         self.refused(2, ["program"], "run")
-        self.refused(2, ["--precision", "'double'", "fp32 or strict"], "run", "--precision", "double", "--", "true")
+        self.refused(
+            2, ["--precision", "'double'", "fp32 or strict"], "run", "--precision", "double", "--", "true"
+        )
         self.refused(2, ["--json is for --profile"], "run", "--json", "a.json", "--", "true")
         self.refused(2, ["--least", "'-1'"], "run", "--least", "-1", "--", "true")
 

@@ -17,21 +17,55 @@ class Places(ScanTest):
     def test_reference(self):
         ways = itertools.product((*INTEGERS, "f4", "f8"), OPERATIONS, (False, True), (False, True))
         for type_name, operation, exclusive, reverse in ways:
-            values = [v % 3 - 1 if operation == "product" and type_name[0] != "u" else v % 50 for v in whole(60, type_name)]
+            values = [
+                v % 3 - 1 if operation == "product" and type_name[0] != "u" else v % 50
+                for v in whole(60, type_name)
+            ]
             if type_name[0] == "f":
                 values = [v / 4 for v in values]
-            to, flags = accumulator(type_name, operation), ["--exclusive"] * exclusive + ["--reverse"] * reverse
+            to, flags = (
+                accumulator(type_name, operation),
+                ["--exclusive"] * exclusive + ["--reverse"] * reverse,
+            )
             if operation != "product":
-                self.assertEqual(self.scan(values, (60,), type_name, "--op", operation, *flags, on="reference"),
-                                 (scan_line(values, operation, to, exclusive, reverse), (60,), to), (type_name, operation, flags))
+                self.assertEqual(
+                    self.scan(values, (60,), type_name, "--op", operation, *flags, on="reference"),
+                    (scan_line(values, operation, to, exclusive, reverse), (60,), to),
+                    (type_name, operation, flags),
+                )
             for axis in (0, 1, 2):
-                self.assertEqual(self.scan(values, (3, 4, 5), type_name, "--op", operation, "--axis", axis, *flags, on="reference"),
-                                 (scan_axis(values, (3, 4, 5), axis, operation, to, exclusive=exclusive, reverse=reverse), (3, 4, 5), to),
-                                 (type_name, operation, flags, axis))
+                self.assertEqual(
+                    self.scan(
+                        values,
+                        (3, 4, 5),
+                        type_name,
+                        "--op",
+                        operation,
+                        "--axis",
+                        axis,
+                        *flags,
+                        on="reference",
+                    ),
+                    (
+                        scan_axis(
+                            values, (3, 4, 5), axis, operation, to, exclusive=exclusive, reverse=reverse
+                        ),
+                        (3, 4, 5),
+                        to,
+                    ),
+                    (type_name, operation, flags, axis),
+                )
         keys = [i * i // 90 % 7 for i in range(300)]
         both = {"exclusive": True, "reverse": True}
-        for type_name, options in (("i1", {}), ("f8", {"reverse": True}), ("u2", {"exclusive": True}), ("i4", both)):
-            values = [float(v) for v in whole(300, type_name)] if type_name[0] == "f" else whole(300, type_name)
+        for type_name, options in (
+            ("i1", {}),
+            ("f8", {"reverse": True}),
+            ("u2", {"exclusive": True}),
+            ("i4", both),
+        ):
+            values = (
+                [float(v) for v in whole(300, type_name)] if type_name[0] == "f" else whole(300, type_name)
+            )
             for operation in ("sum", "max"):
                 self.by_key(values, keys, type_name, "i8", operation, on="reference", **options)
         self.assertEqual(self.scan([], (0, 7), "f4", "--axis", "1", on="reference"), ([], (0, 7), "f4"))
@@ -39,34 +73,57 @@ class Places(ScanTest):
     def test_reference_has_numpys_order_and_roundings(self):
         single = lambda v: struct.unpack("<f", struct.pack("<f", v))[0]
         half = lambda v: struct.unpack("<e", struct.pack("<e", v))[0]
-        for type_name, rounded, values in (("f4", single, [single(1 + (i * 37 % 101) / 1000) for i in range(5000)]),
-                                           ("f2", half, [half(1 + (i * 37 % 101) / 1000) for i in range(3000)])):
+        for type_name, rounded, values in (
+            ("f4", single, [single(1 + (i * 37 % 101) / 1000) for i in range(5000)]),
+            ("f2", half, [half(1 + (i * 37 % 101) / 1000) for i in range(3000)]),
+        ):
             running, expected = 0.0, []
             for v in values:
                 running = rounded(running + v)
                 expected.append(running)
             self.assertEqual(self.scan(values, (len(values),), type_name, on="reference")[0], expected)
         self.assertNotEqual(self.scan(values, (len(values),), "f2")[0], expected)  # ours is rounded once
-        self.assertEqual(self.scan([0.0, 1e20, 1e20, 1e20], (4,), "f4", "--op", "product", on="reference")[0], [0.0] * 4)
-        self.assertEqual(self.scan([2e38, 2e38, -1e38], (3,), "f4", on="reference")[0], [single(2e38), math.inf, math.inf])
+        self.assertEqual(
+            self.scan([0.0, 1e20, 1e20, 1e20], (4,), "f4", "--op", "product", on="reference")[0], [0.0] * 4
+        )
+        self.assertEqual(
+            self.scan([2e38, 2e38, -1e38], (3,), "f4", on="reference")[0], [single(2e38), math.inf, math.inf]
+        )
 
     def test_says_what_left_the_range(self):
         line = self.message_of([1.0, 2e38, 2e38, 1.0], (4,), "f4")
-        for word in ("2 of 4 outputs", "range of f4", "though X is finite", "index 2;", "--accumulate f8", "--on reference"):
+        for word in (
+            "2 of 4 outputs",
+            "range of f4",
+            "though X is finite",
+            "index 2;",
+            "--accumulate f8",
+            "--on reference",
+        ):
             self.assertIn(word, line)
         line = self.message_of([1.0, 2e38, 2e38, 1.0], (4,), "f4", on="reference")
         self.assertIn("--accumulate f8", line)
         self.assertNotIn("--on", line)
         self.assertIn("index 1;", self.message_of([1.0, 2e38, 2e38, 1.0], (4,), "f4", "--reverse"))
-        self.assertIn("index (1, 2)", self.message_of([1.0] * 4 + [1e308, 1e308], (2, 3), "f8", "--axis", "1"))
+        self.assertIn(
+            "index (1, 2)", self.message_of([1.0] * 4 + [1e308, 1e308], (2, 3), "f8", "--axis", "1")
+        )
         self.assertIn("--accumulate f4", self.message_of([6e4, 6e4], (2,), "f2"))
         line = self.message_of([1e-30, 1e-30], (2,), "f4", "--op", "product")
         self.assertIn("1 of 2 outputs", line)
         self.assertIn("or 0", line)
         self.assertIn("3 of 5", self.message_of([0.5, 1e20, 1e20, 1e20, 1.0], (5,), "f4", "--op", "product"))
-        for values, *arguments in (([1.0, 2e38, 2e38, 1.0], "--accumulate", "f8"), ([math.inf, 1.0],), ([math.nan, 1e38],), ([1.0, 2.0],),
-                                   ([0.0, 5.0], "--op", "product"), ([3e38, 3e38], "--op", "max", "--exclusive")):
-            self.assertEqual(self.message_of(values, (len(values),), "f4", *arguments), "", (values, arguments))
+        for values, *arguments in (
+            ([1.0, 2e38, 2e38, 1.0], "--accumulate", "f8"),
+            ([math.inf, 1.0],),
+            ([math.nan, 1e38],),
+            ([1.0, 2.0],),
+            ([0.0, 5.0], "--op", "product"),
+            ([3e38, 3e38], "--op", "max", "--exclusive"),
+        ):
+            self.assertEqual(
+                self.message_of(values, (len(values),), "f4", *arguments), "", (values, arguments)
+            )
         self.write("X.npy", [3e38, 3e38], (2,), "f4")
         done = self.run_tool("scan", "X.npy", "--output", "Y.npy", "--quiet", "--json", *CPU)
         self.assertEqual(done.message, "")
@@ -82,7 +139,9 @@ class Places(ScanTest):
             done = self.run_tool("scan", "X.npy", "--output", "Y.npy", "--policy", policy, "--json", *CPU)
             self.assertEqual(self.read("Y.npy")[0], scan_line(values, "sum", "f4"), policy)
             self.assertEqual(json.loads(done.stdout)["policy"], policy)
-            chosen = json.loads(self.run_tool("scan", "X.npy", "--policy", policy, "--explain", "--json", *CPU).stdout)
+            chosen = json.loads(
+                self.run_tool("scan", "X.npy", "--policy", policy, "--explain", "--json", *CPU).stdout
+            )
             self.assertEqual((chosen["kernel"], chosen["why"]), (policy, [f"policy {policy} was asked for"]))
             self.assertEqual(chosen["tiles"], -(-900 // chosen["tile"]), policy)
         base = ("scan", "X.npy", "--output", "Y.npy")
@@ -93,22 +152,39 @@ class Places(ScanTest):
     def test_explain(self):
         self.write("X.npy", [1.0] * 60, (20, 3), "f4")
         text = self.run_tool("scan", "X.npy", "--explain", "--axis", "1", *CPU).stdout.decode()
-        for word in ("sum of 20 lines of 3 f4", "items-thread: 20 tiles of 16 elements, 1 stage, 20 blocks of 1 thread, 1 launch",
-                     "why: 20 lines of 3"):
+        for word in (
+            "sum of 20 lines of 3 f4",
+            "items-thread: 20 tiles of 16 elements, 1 stage, 20 blocks of 1 thread, 1 launch",
+            "why: 20 lines of 3",
+        ):
             self.assertIn(word, text)
         chosen = json.loads(self.run_tool("scan", "X.npy", "--explain", "--json", *CPU).stdout)
-        self.assertEqual((chosen["kernel"], chosen["threads"], chosen["stages"], chosen["launches"]), ("items", 256, 1, 1))
+        self.assertEqual(
+            (chosen["kernel"], chosen["threads"], chosen["stages"], chosen["launches"]), ("items", 256, 1, 1)
+        )
         self.assertIn("single-pass: ", chosen["refused"][0])
         self.write("K.npy", [1] * 60, (20, 3), "i4")
-        chosen = json.loads(self.run_tool("scan", "X.npy", "--by-key", "K.npy", "--explain", "--json", *CPU).stdout)
+        chosen = json.loads(
+            self.run_tool("scan", "X.npy", "--by-key", "K.npy", "--explain", "--json", *CPU).stdout
+        )
         self.assertEqual((chosen["kernel"], chosen["tile"], chosen["stages"]), ("single-pass", 7680, 6))
         self.assertGreater(chosen["workspace"], 0)
         self.assertEqual(self.names(), ["K.npy", "X.npy"])
         self.refused(2, ["--explain", "--output"], "scan", "X.npy", "--output", "Y.npy", "--explain", *CPU)
         self.refused(2, ["--explain", "--on reference"], "scan", "X.npy", "--explain", "--on", "reference")
         self.refused(2, ["--output is required"], "scan", "X.npy", *CPU)
-        self.refused(4, ["scan.single-pass needs", "shared memory"], "scan", "X.npy", "--explain", "--policy", "single-pass",
-                     "--shared-limit", "64", *CPU)
+        self.refused(
+            4,
+            ["scan.single-pass needs", "shared memory"],
+            "scan",
+            "X.npy",
+            "--explain",
+            "--policy",
+            "single-pass",
+            "--shared-limit",
+            "64",
+            *CPU,
+        )
 
     def test_many_short_lines(self):
         count = 300_000
@@ -119,7 +195,10 @@ class Places(ScanTest):
         for i in range(0, 2 * count, 2):
             rows += [values[i], values[i] + values[i + 1]]
         for on in ("cpu", "reference"):
-            for name, axis, shape, expected in (("X.npy", 1, (count, 2), rows), ("T.npy", 0, (2, count), columns)):
+            for name, axis, shape, expected in (
+                ("X.npy", 1, (count, 2), rows),
+                ("T.npy", 0, (2, count), columns),
+            ):
                 begin = time.monotonic()
                 done = self.run_tool("scan", name, "--output", "Y.npy", "--axis", axis, "--json", "--on", on)
                 if os.environ.get("ANTIPHASE_SANITIZED") != "1":
@@ -129,12 +208,19 @@ class Places(ScanTest):
 
     def test_estimate(self):
         (self.folder / "X.npy").write_bytes(npy_bytes([], (400_000, 2), "f4") + bytes(8 * 400_000))
-        process = subprocess.Popen([TOOL, "scan", "X.npy", "--output", "Y.npy", "--axis", "1", "--policy", "items", *CPU], cwd=self.folder,
-                                   stderr=subprocess.PIPE, stdout=subprocess.PIPE)
+        process = subprocess.Popen(
+            [TOOL, "scan", "X.npy", "--output", "Y.npy", "--axis", "1", "--policy", "items", *CPU],
+            cwd=self.folder,
+            stderr=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+        )
         message, deadline = b"", time.monotonic() + 60
         while b"take about" not in message and process.poll() is None and time.monotonic() < deadline:
             message += os.read(process.stderr.fileno(), 1000)
-        self.assertRegex(message.decode(), r"items will take about \d+ (seconds|minutes) on the CPU executor; --on reference")
+        self.assertRegex(
+            message.decode(),
+            r"items will take about \d+ (seconds|minutes) on the CPU executor; --on reference",
+        )
         self.assertIsNone(process.poll())
         process.send_signal(signal.SIGINT)
         process.communicate(timeout=20)
@@ -148,13 +234,21 @@ class Cuda(ScanTest):
             self.skipTest("no usable GPU")
         keys = [i * i // 90 % 7 for i in range(300)]
         for type_name, operation, exclusive in itertools.product(("i1", "u2"), ("sum", "min"), (False, True)):
-            self.by_key(whole(300, type_name), keys, type_name, "i1", operation, on="cuda", exclusive=exclusive)
+            self.by_key(
+                whole(300, type_name), keys, type_name, "i1", operation, on="cuda", exclusive=exclusive
+            )
         truths = [i % 3 == 0 for i in range(200)]
         for operation, exclusive in itertools.product(("sum", "min", "max"), (False, True)):
-            self.assertEqual(self.scan(truths, (200,), "b1", "--op", operation, *["--exclusive"] * exclusive, mark="|", on="cuda")[0],
-                             scan_line(truths, operation, accumulator("b1", operation), exclusive))
+            self.assertEqual(
+                self.scan(
+                    truths, (200,), "b1", "--op", operation, *["--exclusive"] * exclusive, mark="|", on="cuda"
+                )[0],
+                scan_line(truths, operation, accumulator("b1", operation), exclusive),
+            )
         self.write("X.npy", [1.0] * 60_000, (20_000, 3), "f4")
-        chosen = json.loads(self.run_tool("scan", "X.npy", "--axis", "1", "--explain", "--json", "--on", "cuda").stdout)
+        chosen = json.loads(
+            self.run_tool("scan", "X.npy", "--axis", "1", "--explain", "--json", "--on", "cuda").stdout
+        )
         self.assertTrue(chosen["kernel"].startswith("single-pass"), chosen)
         self.assertIn("2 of 4 outputs", self.message_of([1.0, 2e38, 2e38, 1.0], (4,), "f4", on="cuda"))
 

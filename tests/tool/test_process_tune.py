@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""antiphase tune, and the file that ANTIPHASE_TUNING names, as processes. Measuring needs a GPU; here is everything else."""
+"""antiphase tune, and the file that ANTIPHASE_TUNING names, as processes. Measuring needs a GPU; here is
+everything else."""
 import json
 import os
 
@@ -16,23 +17,46 @@ class Tune(ToolTest):
         self.write("B.npy", pattern(300 * 40), (300, 40))
 
     def tuning(self, **members):
-        """A tuning for the CPU executor by which stream takes 900 times as long as predicted, in a file of that name."""
+        """A tuning for the CPU executor by which stream takes 900 times as long as predicted, in a file of
+        that name."""
         info = json.loads(self.run_tool("info", "--json").stdout)
         device = next(d for d in info["devices"] if d["on"] == "cpu")
         extents = [len(ends) + 1 for ends in CLASSES.values()]
-        factors = {policy: [[[[factor] * 3] * extents[2]] * extents[1]] * extents[0] for policy, factor in {"stream": 900, "split": 1}.items()}
-        content = {"schema": 1, "tuning": "gemm", "version": info["version"], "made": "today", "classes": CLASSES, "factors": factors,
-                   "device": {key: device[key] for key in ("name", "compute_capability", "multiprocessors")}}
+        factors = {
+            policy: [[[[factor] * 3] * extents[2]] * extents[1]] * extents[0]
+            for policy, factor in {"stream": 900, "split": 1}.items()
+        }
+        content = {
+            "schema": 1,
+            "tuning": "gemm",
+            "version": info["version"],
+            "made": "today",
+            "classes": CLASSES,
+            "factors": factors,
+            "device": {key: device[key] for key in ("name", "compute_capability", "multiprocessors")},
+        }
         (self.folder / "t.json").write_text(json.dumps(content | members))
         return {**os.environ, "ANTIPHASE_TUNING": "t.json"}
 
     def explained(self, *more, **options):
-        return json.loads(self.run_tool("gemm", "A.npy", "B.npy", "--explain", "--json", *CPU, *more, **options).stdout)
+        return json.loads(
+            self.run_tool("gemm", "A.npy", "B.npy", "--explain", "--json", *CPU, *more, **options).stdout
+        )
 
     def test_without_a_GPU_nothing_is_written(self):
-        self.refused(4, ["tune measures a GPU", "CPU executor", "expected a usable GPU"], "tune", "-o", "t.json", *CPU)
+        self.refused(
+            4, ["tune measures a GPU", "CPU executor", "expected a usable GPU"], "tune", "-o", "t.json", *CPU
+        )
         if not gpu_is_usable():
-            self.refused(4, ["tune measures a GPU", "expected a usable GPU"], "tune", "--output", "t.json", "--seconds", "1")
+            self.refused(
+                4,
+                ["tune measures a GPU", "expected a usable GPU"],
+                "tune",
+                "--output",
+                "t.json",
+                "--seconds",
+                "1",
+            )
         self.refused(2, ["--output is required"], "tune", *CPU)
         self.refused(2, ["--seconds", "from 1", "'0'"], "tune", "-o", "t.json", "--seconds", "0", *CPU)
         self.refused(2, ["--out", "--output"], "tune", "--out", "t.json", *CPU)
@@ -62,29 +86,58 @@ class Tune(ToolTest):
         def of_cpu(environment):
             info = json.loads(self.run_tool("info", "--json", env=environment).stdout)
             return next(d for d in info["devices"] if d["on"] == "cpu")["gemm_tuning"]
+
         environment = self.tuning()
         self.assertIn("'t.json', for CPU executor", of_cpu(environment))
         self.assertIn("gemm's tuning: 't.json'", self.run_tool("info", env=environment).stdout.decode())
         self.assertIn("none for CPU executor", of_cpu({**os.environ, "ANTIPHASE_TUNING": ""}))
-        self.assertIn("'nowhere.json': it cannot be read", of_cpu({**os.environ, "ANTIPHASE_TUNING": "nowhere.json"}))
+        self.assertIn(
+            "'nowhere.json': it cannot be read", of_cpu({**os.environ, "ANTIPHASE_TUNING": "nowhere.json"})
+        )
 
     def test_one_of_another_device_or_version_is_left_aside(self):
-        for members, why in (({"device": {"name": "Some GPU", "compute_capability": "8.0", "multiprocessors": 7}}, "it is for Some GPU (8.0, 7 multiprocessors)"),
-                             ({"version": "0.0.1"}, "it was made with version 0.0.1")):
+        for members, why in (
+            (
+                {"device": {"name": "Some GPU", "compute_capability": "8.0", "multiprocessors": 7}},
+                "it is for Some GPU (8.0, 7 multiprocessors)",
+            ),
+            ({"version": "0.0.1"}, "it was made with version 0.0.1"),
+        ):
             told = self.explained(env=self.tuning(**members))
             self.assertEqual(told["kernel"], "stream")
             self.assertIn(f"'t.json' is left aside: {why}", told["tuning"])
 
     def test_a_broken_file_is_refused(self):
         gemm = ("gemm", "A.npy", "B.npy", "-o", "C.npy", *CPU)
-        for members, words in (({"factors": 3}, ["'factors' is 3"]), ({"tuning": "scan"}, ["'tuning' is \"scan\""]), ({"classes": {}}, ["'shorter' is missing"])):
-            self.refused(2, ["ANTIPHASE_TUNING", "'t.json'", "expected", *words], *gemm, env=self.tuning(**members))
+        for members, words in (
+            ({"factors": 3}, ["'factors' is 3"]),
+            ({"tuning": "scan"}, ["'tuning' is \"scan\""]),
+            ({"classes": {}}, ["'shorter' is missing"]),
+        ):
+            self.refused(
+                2, ["ANTIPHASE_TUNING", "'t.json'", "expected", *words], *gemm, env=self.tuning(**members)
+            )
         (self.folder / "t.json").write_text("{")
         environment = {**os.environ, "ANTIPHASE_TUNING": "t.json"}
         self.refused(2, ["ANTIPHASE_TUNING", "'t.json'", "not a JSON object"], *gemm, env=environment)
-        self.refused(2, ["ANTIPHASE_TUNING", "'A.npy'", "not a JSON object"], *gemm, env={**os.environ, "ANTIPHASE_TUNING": "A.npy"})
-        self.refused(2, ["ANTIPHASE_TUNING", "'.'", "cannot be read"], *gemm, env={**os.environ, "ANTIPHASE_TUNING": "."})
-        self.refused(2, ["ANTIPHASE_TUNING", "longer than 1 MiB"], *gemm, env={**os.environ, "ANTIPHASE_TUNING": "/dev/zero"})
+        self.refused(
+            2,
+            ["ANTIPHASE_TUNING", "'A.npy'", "not a JSON object"],
+            *gemm,
+            env={**os.environ, "ANTIPHASE_TUNING": "A.npy"},
+        )
+        self.refused(
+            2,
+            ["ANTIPHASE_TUNING", "'.'", "cannot be read"],
+            *gemm,
+            env={**os.environ, "ANTIPHASE_TUNING": "."},
+        )
+        self.refused(
+            2,
+            ["ANTIPHASE_TUNING", "longer than 1 MiB"],
+            *gemm,
+            env={**os.environ, "ANTIPHASE_TUNING": "/dev/zero"},
+        )
 
     def test_Cuda_tune(self):
         if not gpu_is_usable():
@@ -97,7 +150,16 @@ class Tune(ToolTest):
                 self.assertLessEqual(time["predicted_us"], 4.0001 * record["times"][0]["predicted_us"])
         made = json.loads((self.folder / "t.json").read_text())
         self.assertEqual(set(made["factors"]), {p["policy"] for p in result["policies"]})
-        told = json.loads(self.run_tool("gemm", "A.npy", "B.npy", "--explain", "--json", env={**os.environ, "ANTIPHASE_TUNING": "t.json"}).stdout)
+        told = json.loads(
+            self.run_tool(
+                "gemm",
+                "A.npy",
+                "B.npy",
+                "--explain",
+                "--json",
+                env={**os.environ, "ANTIPHASE_TUNING": "t.json"},
+            ).stdout
+        )
         self.assertIn(f"'t.json', for {made['device']['name']}", told["tuning"])
 
 

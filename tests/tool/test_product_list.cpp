@@ -80,12 +80,14 @@ TEST(suite, has_the_shapes_that_were_promised) {
   EXPECT_EQ(products.size(), 48u);
   const std::vector<shape> shapes = shapes_of(products);
   for (const shape& wanted :
-       {shape{1, 4096, 4096, "nt"}, shape{16, 4096, 4096, "nt"}, shape{64, 4096, 4096, "nt"}, shape{128, 4096, 4096, "nt"},
-        shape{1000000, 64, 64, "nn"}, shape{64, 64, 1000000, "nn"}, shape{4096, 256, 7168, "nn"}})
+       {shape{1, 4096, 4096, "nt"}, shape{16, 4096, 4096, "nt"}, shape{64, 4096, 4096, "nt"},
+        shape{128, 4096, 4096, "nt"}, shape{1000000, 64, 64, "nn"}, shape{64, 64, 1000000, "nn"},
+        shape{4096, 256, 7168, "nn"}})
     EXPECT_THAT(shapes, testing::Contains(wanted));
   const auto is = [&](shape wanted, float beta, std::int64_t count) {
-    return std::ranges::any_of(products,
-                               [&](const listed_product& p) { return shape_of(p) == wanted && p.beta == beta && p.count == count; });
+    return std::ranges::any_of(products, [&](const listed_product& p) {
+      return shape_of(p) == wanted && p.beta == beta && p.count == count;
+    });
   };
   EXPECT_TRUE(is({7680, 7680, 128, "nn"}, 1, 1));
   EXPECT_TRUE(is({32, 32, 32, "nn"}, 0, 4096));
@@ -100,7 +102,9 @@ std::string complaint_about(const std::string& text) {
   return "none";
 }
 TEST(read_products, tells_what_is_wrong_with_a_file) {
-  const auto one = [](const std::string& members) { return R"({"products": [{"name": "a", "group": "g")" + members + "}]}"; };
+  const auto one = [](const std::string& members) {
+    return R"({"products": [{"name": "a", "group": "g")" + members + "}]}";
+  };
   const std::string good = R"(, "m": 3, "n": 4, "k": 5, "layout": "tn")";
   EXPECT_EQ(complaint_about(one(good)), "none");
   EXPECT_THAT(complaint_about("{"), HasSubstr("'f.json': not JSON"));
@@ -108,17 +112,22 @@ TEST(read_products, tells_what_is_wrong_with_a_file) {
   EXPECT_THAT(complaint_about(R"({"products": []})"), HasSubstr("no products"));
   EXPECT_THAT(complaint_about(R"({"products": [3]})"), HasSubstr("product 1: expected an object"));
   EXPECT_THAT(complaint_about(one("")), HasSubstr("'m' is missing: expected an integer"));
-  EXPECT_THAT(complaint_about(one(R"(, "m": 0, "n": 4, "k": 5, "layout": "tn")")), HasSubstr("'m' is '0': expected an integer from 1"));
-  EXPECT_THAT(complaint_about(one(R"(, "m": 3, "n": 4.5, "k": 5, "layout": "tn")")), HasSubstr("'n' is '4.5'"));
+  EXPECT_THAT(complaint_about(one(R"(, "m": 0, "n": 4, "k": 5, "layout": "tn")")),
+              HasSubstr("'m' is '0': expected an integer from 1"));
+  EXPECT_THAT(complaint_about(one(R"(, "m": 3, "n": 4.5, "k": 5, "layout": "tn")")),
+              HasSubstr("'n' is '4.5'"));
   EXPECT_THAT(complaint_about(one(R"(, "m": 3, "n": 4, "k": "5", "layout": "tn")")), HasSubstr("'k' is"));
-  EXPECT_THAT(complaint_about(one(R"(, "m": 3, "n": 4, "k": 5, "layout": "NN")")), HasSubstr("expected nn, nt, tn or tt"));
+  EXPECT_THAT(complaint_about(one(R"(, "m": 3, "n": 4, "k": 5, "layout": "NN")")),
+              HasSubstr("expected nn, nt, tn or tt"));
   EXPECT_THAT(complaint_about(one(good + R"(, "beta": "1")")), HasSubstr("'beta' is"));
   EXPECT_THAT(complaint_about(one(good + R"(, "beta": 1e60)")), HasSubstr("fits FP32"));
   EXPECT_THAT(complaint_about(one(good + R"(, "count": 0)")), HasSubstr("'count' is '0'"));
   EXPECT_THAT(complaint_about(one(good + R"(, "counts": 2)")), HasSubstr("there is no member 'counts'"));
-  EXPECT_THAT(complaint_about(one(R"(, "m": 2000000, "n": 2000000, "k": 5, "layout": "tn")")), HasSubstr("too large"));
+  EXPECT_THAT(complaint_about(one(R"(, "m": 2000000, "n": 2000000, "k": 5, "layout": "tn")")),
+              HasSubstr("too large"));
   const std::string twice = R"({"name": "a", "group": "g", "m": 3, "n": 4, "k": 5, "layout": "tn"})";
-  EXPECT_THAT(complaint_about(R"({"products": [)" + twice + "," + twice + "]}"), HasSubstr("product 2: there are two"));
+  EXPECT_THAT(complaint_about(R"({"products": [)" + twice + "," + twice + "]}"),
+              HasSubstr("product 2: there are two"));
 }
 
 // A product that took `us`, and cuBLAS by its two ways `sgemm` and `lt`.
@@ -134,7 +143,8 @@ constexpr device_roof roof{.device = "", .fp32 = 200, .strict = 50, .terabytes =
 
 TEST(records_of_products, tell_the_faster_rival_and_the_roof) {
   const json record = records_of_products({measured("a", 20, 60, 40)}, "suite", &roof, true)[0];
-  EXPECT_EQ(record["time_us"], (json{{"ours", 20.}, {"cublas_sgemm", 60.}, {"cublas_lt", 40.}, {"cublas_fp32", 40.}}));
+  EXPECT_EQ(record["time_us"],
+            (json{{"ours", 20.}, {"cublas_sgemm", 60.}, {"cublas_lt", 40.}, {"cublas_fp32", 40.}}));
   EXPECT_EQ(record["times_cublas"], 2);
   EXPECT_EQ(record["tflops"], 100);
   EXPECT_EQ(record["roof"]["us"], 10) << "2e9 operations";
@@ -153,7 +163,8 @@ TEST(rivals_of_products, are_told_once) {
 TEST(records_of_products, know_what_beta_and_a_batch_cost) {
   product_outcome o = measured("a", 20, 60, 40);
   o.of.size = {1000, 1000, 4};  // 4 MB of C, 32 kB of A and B
-  EXPECT_NEAR((records_of_products({o}, "", &roof, true)[0]["roof"]["us"]), 2, 1e-9) << "1.008 us of memory are less than a launch";
+  EXPECT_NEAR((records_of_products({o}, "", &roof, true)[0]["roof"]["us"]), 2, 1e-9)
+      << "1.008 us of memory are less than a launch";
   o.of.count = 10;
   EXPECT_NEAR((records_of_products({o}, "", &roof, true)[0]["roof"]["us"]), 10.08, 1e-9);
   o.of.beta = 1;
@@ -161,8 +172,9 @@ TEST(records_of_products, know_what_beta_and_a_batch_cost) {
   EXPECT_NEAR((records_of_products({o}, "", &roof, true)[0]["tflops"]), 4, 1e-9);
 }
 TEST(summary_of_products, are_geometric_means_and_the_slowest) {
-  const std::vector<product_outcome> all{measured("a", 10, 40, 50), measured("b", 10, 10, 10), measured("c", 10, 5, 20),
-                                         measured("d", 20, 40, 40), measured("e", 10, 40, 40), measured("f", 10, 40, 40),
+  const std::vector<product_outcome> all{measured("a", 10, 40, 50), measured("b", 10, 10, 10),
+                                         measured("c", 10, 5, 20),  measured("d", 20, 40, 40),
+                                         measured("e", 10, 40, 40), measured("f", 10, 40, 40),
                                          measured("g", 10, 160, 80)};
   const json summary = summary_of_products(all, &roof);
   EXPECT_NEAR((summary["all"]["times_cublas"]), std::pow(4 * 1 * .5 * 2 * 4 * 4 * 8, 1. / 7), 1e-9);
@@ -182,7 +194,8 @@ TEST(summary_of_products, says_nothing_of_what_is_not_known) {
 }
 
 TEST(require_verified, names_the_wrong_ones) {
-  std::vector<product_outcome> all{measured("right", 1, 1, 1), measured("wrong", 1, 1, 1), measured("not finite", 1, 1, 1)};
+  std::vector<product_outcome> all{measured("right", 1, 1, 1), measured("wrong", 1, 1, 1),
+                                   measured("not finite", 1, 1, 1)};
   all[0].error.component = 100;
   EXPECT_NO_THROW(require_verified({all[0]}));
   all[1].error.component = 101;
@@ -191,12 +204,14 @@ TEST(require_verified, names_the_wrong_ones) {
     require_verified(all);
     FAIL();
   } catch (const verification_failed& e) {
-    EXPECT_THAT(e.what(), testing::AllOf(HasSubstr("wrong: 1000^3 nn"), HasSubstr("not finite"), testing::Not(HasSubstr("right"))));
+    EXPECT_THAT(e.what(), testing::AllOf(HasSubstr("wrong: 1000^3 nn"), HasSubstr("not finite"),
+                                         testing::Not(HasSubstr("right"))));
   }
   EXPECT_THAT(text_of_products(all, &roof, true), testing::AllOf(HasSubstr("yes"), HasSubstr("NO")));
 }
 
-// The two ways of a product of --serving are both judged, each by its own bound, and the price is the ratio of their times.
+// The two ways of a product of --serving are both judged, each by its own bound, and the price is the ratio
+// of their times.
 TEST(require_verified, looks_at_invariant_results_too) {
   std::vector<product_outcome> all{measured("served", 10, 40, 40)};
   all[0].invariant.emplace();
@@ -204,7 +219,8 @@ TEST(require_verified, looks_at_invariant_results_too) {
   all[0].invariant->chosen.bound.units = 3;
   all[0].invariant->error.component = 3;
   EXPECT_NO_THROW(require_verified(all));
-  EXPECT_THAT(text_of_products(all, &roof, true), testing::AllOf(HasSubstr("price"), HasSubstr("25.0  x2.50"), HasSubstr("yes")));
+  EXPECT_THAT(text_of_products(all, &roof, true),
+              testing::AllOf(HasSubstr("price"), HasSubstr("25.0  x2.50"), HasSubstr("yes")));
   const json record = records_of_products(all, "serving", &roof, true)[0];
   EXPECT_EQ(record["time_us"]["ours_batch_invariant"], 25);
   EXPECT_EQ(record["batch_invariant"]["price"], 2.5);

@@ -15,7 +15,8 @@ namespace {
 constexpr const char* printed =
     "==PROF== Connected to process 7\nsize 4096\n"
     "\"ID\",\"Kernel Name\",\"Block Size\",\"Metric Name\",\"Metric Unit\",\"Metric Value\"\n"
-    "\"0\",\"void run_kernel<a, \"\"b\"\">()\",\"(256, 1, 1)\",\"gpu__time_duration.sum\",\"us\",\"3,601.25\"\n"
+    "\"0\",\"void run_kernel<a, \"\"b\"\">()\",\"(256, 1, "
+    "1)\",\"gpu__time_duration.sum\",\"us\",\"3,601.25\"\n"
     "\"0\",\"void run_kernel<a>()\",\"(256, 1, 1)\",\"smsp__issue_active\",\"%\",\"71.5\"\r\n"
     "\"1\",\"void run_kernel<c>()\",\"(256, 1, 1)\",\"smsp__issue_active\",\"%\",\"1\"\n"
     "==PROF== Disconnected\n";
@@ -31,7 +32,8 @@ void expect_figures(const profile& p) {
 
 TEST(Profile, IsReadFromCsv) {
   expect_figures(read_profile(printed));
-  const profile none = read_profile("==PROF== Connected\n==ERROR== ERR_NVGPUCTRPERM: no permission\n==ERROR== more\n");
+  const profile none =
+      read_profile("==PROF== Connected\n==ERROR== ERR_NVGPUCTRPERM: no permission\n==ERROR== more\n");
   EXPECT_TRUE(none.figures.empty());
   EXPECT_EQ(none.why_not, "ERR_NVGPUCTRPERM: no permission");
   EXPECT_EQ(read_profile("").why_not, "ncu printed no table of metrics");
@@ -42,7 +44,8 @@ TEST(Profile, TheRecipeIsFollowed) {
   const std::string path = std::getenv("PATH");
   setenv("PATH", "/nowhere", 1);
   const profile without = take_profile("tool", 5);
-  EXPECT_TRUE(without.figures.empty() && without.why_not.empty()) << "where there is no ncu there is nothing to say";
+  EXPECT_TRUE(without.figures.empty() && without.why_not.empty())
+      << "where there is no ncu there is nothing to say";
   std::ofstream(folder / "ncu") << "#!/bin/sh\nfor a; do echo \"$a\"; done > '" << folder / "arguments"
                                 << "'\ncat <<'END'\n"
                                 << printed << "END\n"

@@ -55,7 +55,8 @@ std::vector<listed_product> several() {
   for (const char* layout : {"nn", "nt", "tn", "tt"})
     for (const float beta : {0.f, 1.f, -2.5f})
       for (const std::int64_t count : {1, 3})
-        all.push_back({.name = "", .group = "", .size = {5, 7, 23}, .layout = layout, .beta = beta, .count = count});
+        all.push_back(
+            {.name = "", .group = "", .size = {5, 7, 23}, .layout = layout, .beta = beta, .count = count});
   return all;
 }
 
@@ -70,7 +71,8 @@ TEST(spot_check, finds_every_wrong_output_of_a_small_product) {
   for (const listed_product& p : several()) {
     const judged j{p};
     for (std::size_t i = 0; i < j.right.size(); ++i)
-      for (const float wrong : {std::numeric_limits<float>::quiet_NaN(), 0.f, j.right[i] + 1e-4f, j.right[(i + 1) % j.right.size()]}) {
+      for (const float wrong : {std::numeric_limits<float>::quiet_NaN(), 0.f, j.right[i] + 1e-4f,
+                                j.right[(i + 1) % j.right.size()]}) {
         std::vector<float> c = j.right;
         c[i] = wrong;
         EXPECT_FALSE(j.accepts(c)) << p.layout << p.beta << p.count << " " << i << " " << wrong;
@@ -84,7 +86,8 @@ TEST(spot_check, looks_at_every_tile_of_a_large_product) {
     for (std::int64_t left = 0; left < 1000; left += 128) {
       std::vector<float> c = j.right;
       for (std::int64_t i = top; i < std::min<std::int64_t>(300, top + 128); ++i)
-        for (std::int64_t l = left; l < std::min<std::int64_t>(1000, left + 128); ++l) c[static_cast<std::size_t>(i * 1000 + l)] = 100;
+        for (std::int64_t l = left; l < std::min<std::int64_t>(1000, left + 128); ++l)
+          c[static_cast<std::size_t>(i * 1000 + l)] = 100;
       EXPECT_FALSE(j.accepts(c)) << top << " " << left;
     }
 }
@@ -94,7 +97,8 @@ TEST(spot_check, all_of_the_sampled_rows_have_to_be_finite) {
   EXPECT_LT(j.check.outputs(), p.of_c());
   for (std::int64_t column = 0; column < 300; ++column) {
     std::vector<float> c = j.right;
-    for (std::int64_t i = 0; i < 200; ++i) c[static_cast<std::size_t>(i * 300 + column)] = std::numeric_limits<float>::infinity();
+    for (std::int64_t i = 0; i < 200; ++i)
+      c[static_cast<std::size_t>(i * 300 + column)] = std::numeric_limits<float>::infinity();
     EXPECT_FALSE(j.accepts(c)) << column;
   }
 }
@@ -123,7 +127,8 @@ TEST(repeated_values, fill_as_they_say) {
     device_array<float> filled(cpu(), std::vector<float>(static_cast<std::size_t>(count) + 1, 5.f));
     v.fill(cpu(), filled.data(), count);
     const std::vector<float> found = filled.to_host();
-    for (std::int64_t i = 0; i < count; ++i) ASSERT_EQ(found[static_cast<std::size_t>(i)], v[i]) << count << " " << i;
+    for (std::int64_t i = 0; i < count; ++i)
+      ASSERT_EQ(found[static_cast<std::size_t>(i)], v[i]) << count << " " << i;
     EXPECT_EQ(found.back(), 5.f);
   }
 }
@@ -131,7 +136,8 @@ TEST(normal_operands, are_three_different_ones) {
   const operand_values v = normal_operands();
   EXPECT_GT(v.a.length(), 200000);
   int same = 0;
-  for (std::int64_t i = 0; i < 1000; ++i) same += v.a[i] == v.b[i] || v.a[i] == v.c[i] || v.b[i] == v.c[i] || v.a[i] == v.a[i + 1] ? 1 : 0;
+  for (std::int64_t i = 0; i < 1000; ++i)
+    same += v.a[i] == v.b[i] || v.a[i] == v.c[i] || v.b[i] == v.c[i] || v.a[i] == v.a[i + 1] ? 1 : 0;
   EXPECT_LT(same, 3);
   EXPECT_EQ(v.a[3], v.a[3 + v.a.length()]);
 }

@@ -22,7 +22,8 @@ TEST(Wrapped, KeepsTheForm) {
   EXPECT_EQ(wrapped("  name  one two three", 15), "  name  one two\n        three");
   EXPECT_EQ(wrapped("a\none two three\nb", 7), "a\none two\nthree\nb");
   EXPECT_EQ(wrapped("a word longer than allowed", 3), "a\nword\nlonger\nthan\nallowed");
-  EXPECT_EQ(wrapped("\xc3\xa4\xc3\xb6 \xc3\xbc\xc3\x9f", 5), "\xc3\xa4\xc3\xb6 \xc3\xbc\xc3\x9f") << "umlauts are one column each";
+  EXPECT_EQ(wrapped("\xc3\xa4\xc3\xb6 \xc3\xbc\xc3\x9f", 5), "\xc3\xa4\xc3\xb6 \xc3\xbc\xc3\x9f")
+      << "umlauts are one column each";
 }
 
 TEST(Wrapped, AColumnFarToTheRightGoesBelow) {
@@ -33,13 +34,16 @@ TEST(Wrapped, AColumnFarToTheRightGoesBelow) {
 TEST(Table, IsShownInPartsThatFit) {
   const std::vector<std::vector<std::string>> rows{
       {"name", "first", "second", "third"}, {"a", "1", "22", "3"}, {"bb", "refused: it is too large"}};
-  EXPECT_EQ(table_text(rows), "name  first  second  third\na         1      22      3\nbb    refused: it is too large\n");
+  EXPECT_EQ(table_text(rows),
+            "name  first  second  third\na         1      22      3\nbb    refused: it is too large\n");
   EXPECT_EQ(table_text(rows, 20),
-            "name  first  second\na         1      22\nbb    refused: it is\n      too large\n\nname  third\na         3\n");
+            "name  first  second\na         1      22\nbb    refused: it is\n      too large\n\nname  "
+            "third\na         3\n");
   const std::vector<std::vector<std::string>> numbers{rows[0], rows[1]};
   EXPECT_EQ(table_text(numbers, 26), table_text(numbers)) << "that is just wide enough";
   EXPECT_NE(table_text(numbers, 25), table_text(numbers));
-  EXPECT_EQ(table_text({{"name", "first", "second"}, {"a", "1", "2"}}, 1), "name  first\na         1\n\nname  second\na          2\n")
+  EXPECT_EQ(table_text({{"name", "first", "second"}, {"a", "1", "2"}}, 1),
+            "name  first\na         1\n\nname  second\na          2\n")
       << "a column that fits nowhere stands alone";
 }
 

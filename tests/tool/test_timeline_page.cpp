@@ -23,7 +23,9 @@ using ::testing::Not;
 std::string data_text(const std::string& page) {
   const std::string open = "<script type=\"application/json\" id=\"data\">";
   const std::size_t from = page.find(open);
-  return from == page.npos ? std::string() : page.substr(from + open.size(), page.find("</script>", from) - from - open.size());
+  return from == page.npos
+             ? std::string()
+             : page.substr(from + open.size(), page.find("</script>", from) - from - open.size());
 }
 
 TEST(TimelinePage, StandsAlone) {
@@ -33,10 +35,13 @@ TEST(TimelinePage, StandsAlone) {
   EXPECT_THAT(page, HasSubstr("<title>one &amp; &lt;two&gt;, recorded on a test</title>"));
   EXPECT_THAT(page, Not(HasSubstr("{{")));
   // Nothing is fetched: no address, no other file.
-  EXPECT_FALSE(
-      std::regex_search(page, std::regex("https?:|//[a-z]+\\.[a-z]|@import|url\\(|import\\(|<link(?! rel=\"icon\" href=\"data:,\")|src=")))
+  EXPECT_FALSE(std::regex_search(
+      page,
+      std::regex(
+          "https?:|//[a-z]+\\.[a-z]|@import|url\\(|import\\(|<link(?! rel=\"icon\" href=\"data:,\")|src=")))
       << page;
-  EXPECT_EQ(page, timeline_page(std::vector{made_up(1, 6), made_up(2, 6)}, "one & <two>")) << "the same timelines give the same text";
+  EXPECT_EQ(page, timeline_page(std::vector{made_up(1, 6), made_up(2, 6)}, "one & <two>"))
+      << "the same timelines give the same text";
 }
 
 TEST(TimelinePage, HasEverySpanSlotAndFigure) {
@@ -85,7 +90,8 @@ TEST(TimelinePage, SaysWhatWasMeasured) {
   EXPECT_THAT(timeline_page(std::vector{t}), HasSubstr("recorded on a test."));
   t.runs_on = target::cpu;
   EXPECT_THAT(timeline_page(std::vector{t}), HasSubstr("nothing was measured"));
-  EXPECT_THAT(timeline_page(std::vector{t}), HasSubstr("pipeline, modelled on the CPU executor, for a test</title>"));
+  EXPECT_THAT(timeline_page(std::vector{t}),
+              HasSubstr("pipeline, modelled on the CPU executor, for a test</title>"));
 }
 
 TEST(TimelinePage, RefusesWhatCannotBeDrawn) {

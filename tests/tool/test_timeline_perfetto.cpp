@@ -23,7 +23,8 @@ TEST(Perfetto, HasEverySpanUnderItsWarp) {
   const json trace = json::parse(perfetto_json(timelines));
   std::map<std::string, int> threads;  // of the second timeline, by name
   for (const json& e : trace.at("traceEvents"))
-    if (e.at("ph") == "M" && e.at("name") == "thread_name" && e.at("pid") == 2) threads[e.at("args").at("name")] = e.at("tid");
+    if (e.at("ph") == "M" && e.at("name") == "thread_name" && e.at("pid") == 2)
+      threads[e.at("args").at("name")] = e.at("tid");
   ASSERT_EQ(threads.size(), 4u);  // three buffers and a warp
 
   std::multiset<std::pair<double, double>> in_trace, in_timeline;

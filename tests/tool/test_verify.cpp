@@ -13,7 +13,8 @@ namespace {
 
 struct product {
   std::int64_t m, n, k;
-  std::vector<float> a = random_values(static_cast<std::size_t>(m * k), 1), b = random_values(static_cast<std::size_t>(k * n), 2);
+  std::vector<float> a = random_values(static_cast<std::size_t>(m * k), 1),
+                     b = random_values(static_cast<std::size_t>(k * n), 2);
   product_check check{a, b, m, n, k};
 
   // As a kernel computes it; `left_out` is an index along K that one row misses.
@@ -23,14 +24,16 @@ struct product {
       for (std::int64_t t = 0; t < k; ++t) {
         if (i == row && t == left_out) continue;
         const float factor = a[static_cast<std::size_t>(i * k + t)];
-        for (std::int64_t j = 0; j < n; ++j) c[static_cast<std::size_t>(i * n + j)] += factor * b[static_cast<std::size_t>(t * n + j)];
+        for (std::int64_t j = 0; j < n; ++j)
+          c[static_cast<std::size_t>(i * n + j)] += factor * b[static_cast<std::size_t>(t * n + j)];
       }
     return c;
   }
 };
 
 TEST(ProductCheck, AcceptsWhatFp32Gives) {
-  for (const auto& [m, n, k] : {std::tuple{1, 1, 1}, {70, 90, 300}, {3, 200, 5000}, {40, 1, 7}, {5, 5, 0}, {0, 3, 2}, {2, 0, 9}}) {
+  for (const auto& [m, n, k] :
+       {std::tuple{1, 1, 1}, {70, 90, 300}, {3, 200, 5000}, {40, 1, 7}, {5, 5, 0}, {0, 3, 2}, {2, 0, 9}}) {
     const product p{.m = m, .n = n, .k = k};
     const verdict v = p.check(p.computed());
     EXPECT_TRUE(v.verified) << m << " x " << n << " x " << k << ", error " << v.error;
@@ -42,7 +45,8 @@ TEST(ProductCheck, RejectsOneWrongElement) {
   const product p{.m = 70, .n = 90, .k = 300};
   const std::vector<float> right = p.computed();
   for (const std::size_t place : {std::size_t{0}, std::size_t{89}, std::size_t{3000}, right.size() - 1})
-    for (const float wrong : {0.f, right[place] + 0.05f, -right[place], std::numeric_limits<float>::quiet_NaN(), HUGE_VALF}) {
+    for (const float wrong :
+         {0.f, right[place] + 0.05f, -right[place], std::numeric_limits<float>::quiet_NaN(), HUGE_VALF}) {
       std::vector<float> c = right;
       c[place] = wrong;
       EXPECT_FALSE(p.check(c).verified) << place << ": " << wrong << " for " << right[place];
@@ -55,8 +59,8 @@ TEST(ProductCheck, RejectsAMissingTerm) {
   EXPECT_FALSE(p.check(p.computed(33, 0)).verified);
 }
 
-// A sum that is cut off toward zero, 16 products at a time, is too far off for FP32 and as it has to be for Tensor Cores, for which a
-// missing term is still too much.
+// A sum that is cut off toward zero, 16 products at a time, is too far off for FP32 and as it has to be for
+// Tensor Cores, for which a missing term is still too much.
 TEST(ProductCheck, KnowsWhatCutsSumsOff) {
   const product p{.m = 20, .n = 30, .k = 8192};
   const product_check of_tensor_cores(p.a, p.b, p.m, p.n, p.k, arithmetic::tensor_cores);
@@ -69,7 +73,8 @@ TEST(ProductCheck, KnowsWhatCutsSumsOff) {
           double exact = sum;
           for (std::int64_t t = first; t < first + 16; ++t)
             if (i != 7 || t != left_out)
-              exact += static_cast<double>(p.a[static_cast<std::size_t>(i * p.k + t)]) * p.b[static_cast<std::size_t>(t * p.n + j)];
+              exact += static_cast<double>(p.a[static_cast<std::size_t>(i * p.k + t)]) *
+                       p.b[static_cast<std::size_t>(t * p.n + j)];
           sum = static_cast<float>(exact);
           if (std::abs(static_cast<double>(sum)) > std::abs(exact)) sum = std::nextafter(sum, 0.f);
         }
@@ -86,7 +91,8 @@ TEST(ProductCheck, RejectsAWrongRowOutsideTheSample) {
   const product p{.m = 1500, .n = 800, .k = 800};
   const std::vector<float> right = p.computed();
   ASSERT_TRUE(p.check(right).verified);
-  for (const std::size_t row : {std::size_t{1}, std::size_t{2}, std::size_t{700}, std::size_t{701}, std::size_t{1498}}) {
+  for (const std::size_t row :
+       {std::size_t{1}, std::size_t{2}, std::size_t{700}, std::size_t{701}, std::size_t{1498}}) {
     std::vector<float> c = right;
     std::swap(c[row * 800], c[row * 800 + 1]);
     EXPECT_FALSE(p.check(c).verified) << row;
@@ -98,7 +104,8 @@ TEST(ProductCheck, RejectsAWrongRowOutsideTheSample) {
 
 template <class T> std::vector<T> sums(const std::vector<T>& in, std::size_t tile) {
   std::vector<T> out(in.size());
-  for (std::size_t i = 0; i < in.size(); ++i) out[i] = i % tile == 0 ? in[i] : static_cast<T>(out[i - 1] + in[i]);
+  for (std::size_t i = 0; i < in.size(); ++i)
+    out[i] = i % tile == 0 ? in[i] : static_cast<T>(out[i - 1] + in[i]);
   return out;
 }
 

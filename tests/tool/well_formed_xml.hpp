@@ -11,10 +11,11 @@
 
 namespace antiphase::testing {
 
-// Why the text is not one well-formed element, or nothing. Knows elements, attributes, text and references; no declarations, comments or
-// CDATA.
+// Why the text is not one well-formed element, or nothing. Knows elements, attributes, text and references;
+// no declarations, comments or CDATA.
 inline std::string xml_fault(const std::string& text) {
-  static const std::regex tag(R"(<(/?)([A-Za-z][A-Za-z0-9]*)((?:\s+[A-Za-z][A-Za-z0-9:-]*="[^"<]*")*)\s*(/?)>)");
+  static const std::regex tag(
+      R"(<(/?)([A-Za-z][A-Za-z0-9]*)((?:\s+[A-Za-z][A-Za-z0-9:-]*="[^"<]*")*)\s*(/?)>)");
   static const std::regex attribute(R"re(\s([A-Za-z][A-Za-z0-9:-]*)=)re");
   static const std::regex reference("&(amp|lt|gt|quot|apos|#[0-9]+);");
   const auto stray = [&](const std::string& piece) {
@@ -31,7 +32,8 @@ inline std::string xml_fault(const std::string& text) {
     const std::string between = text.substr(end, begin - end), name = it->str(2), attributes = it->str(3);
     end = begin + static_cast<std::size_t>(it->length());
     if (stray(between)) return "a stray character in the text before <" + it->str(1) + name + ">: " + between;
-    if (open.empty() && between.find_first_not_of(" \n") != std::string::npos) return "text outside of the root";
+    if (open.empty() && between.find_first_not_of(" \n") != std::string::npos)
+      return "text outside of the root";
     if (stray(attributes)) return "a stray character in the attributes of <" + name + ">";
     std::set<std::string> names;
     for (std::sregex_iterator a(attributes.begin(), attributes.end(), attribute); a != none; ++a)

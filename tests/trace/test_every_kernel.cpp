@@ -50,12 +50,16 @@ namespace {
 bool is_twin(const std::vector<twin>& twins, std::string_view kernel) {
   return std::ranges::any_of(twins, [&](const twin& t) { return t.of == kernel; });
 }
-// The ladder's kernels are chosen by step and policy: a step's variant without a twin is recorded by that for any strides.
+// The ladder's kernels are chosen by step and policy: a step's variant without a twin is recorded by that for
+// any strides.
 bool is_traced_step(std::string_view kernel) {
-  return std::ranges::any_of(gemms::instances_of<gemms::instance>(target::cpu), [&](const gemms::instance& i) {
-    return i.code.name == kernel && std::ranges::any_of(gemms::traced_instances(target::cpu),
-                                                        [&](const gemms::instance& t) { return std::string_view(t.step) == i.step; });
-  });
+  return std::ranges::any_of(
+      gemms::instances_of<gemms::instance>(target::cpu), [&](const gemms::instance& i) {
+        return i.code.name == kernel &&
+               std::ranges::any_of(gemms::traced_instances(target::cpu), [&](const gemms::instance& t) {
+                 return std::string_view(t.step) == i.step;
+               });
+      });
 }
 
 TEST(EveryKernel, HasATwinOrAReason) {
@@ -70,7 +74,8 @@ TEST(EveryKernel, HasATwinOrAReason) {
           << (recorded ? ": has a twin, and a reason in src/trace/without_twin.cpp why it has none"
                        : ": write a twin of it, or say in src/trace/without_twin.cpp why it has none");
     }
-    for (const twin& t : twins) EXPECT_TRUE(kernels.contains(t.of)) << t.of << ": a twin of a kernel that there is not";
+    for (const twin& t : twins)
+      EXPECT_TRUE(kernels.contains(t.of)) << t.of << ": a twin of a kernel that there is not";
   }
 }
 
@@ -78,23 +83,25 @@ TEST(EveryKernel, EachReasonIsForAKernelThatThereIs) {
   std::set<std::string> kernels = gemms::kernel_names();
   kernels.merge(scans::kernel_names());
   for (const kernels_without_twin& some : without_twin())
-    EXPECT_TRUE(std::ranges::any_of(kernels, [&](const std::string& k) { return k.starts_with(some.named); })) << some.named;
+    EXPECT_TRUE(std::ranges::any_of(kernels, [&](const std::string& k) { return k.starts_with(some.named); }))
+        << some.named;
 }
 
 // What runs on a GPU is what was tested here: the same twins, of the same rings.
 // All that a twin says of itself in words and numbers.
 std::vector<std::string> described(const twin& t) {
-  std::vector<std::string> all = {std::to_string(t.stages), std::to_string(t.step_bytes), std::to_string(static_cast<int>(t.spans_are)),
-                                  std::to_string(t.tile_k), t.step_is};
+  std::vector<std::string> all = {std::to_string(t.stages), std::to_string(t.step_bytes),
+                                  std::to_string(static_cast<int>(t.spans_are)), std::to_string(t.tile_k),
+                                  t.step_is};
   all.insert(all.end(), t.phases.begin(), t.phases.end());
   for (const timeline_role& r : t.roles)
-    all.push_back(r.name + " " + std::to_string(r.first) + " + " + std::to_string(r.count) + (r.loads ? " loads" : "") +
-                  (r.computes ? " computes" : ""));
+    all.push_back(r.name + " " + std::to_string(r.first) + " + " + std::to_string(r.count) +
+                  (r.loads ? " loads" : "") + (r.computes ? " computes" : ""));
   return all;
 }
 
-// The lists are written once, but two compilers read them: of designated initializers that left a member out, nvcc 13.0 put the values
-// into other members.
+// The lists are written once, but two compilers read them: of designated initializers that left a member out,
+// nvcc 13.0 put the values into other members.
 TEST(EveryKernel, HasTheSameTwinOnAGpu) {
   for (const bool gemm : {true, false}) {
     const std::vector<twin>&here = gemm ? gemms::all_twins(target::cpu) : scans::all_twins(target::cpu),

@@ -41,7 +41,8 @@ TEST(Overlap, ThreeStagesHaveTwoLoadsInFlight) {
 TEST(Overlap, CountsTimeOnceWhereComputationsOfStepsOverlap) {
   timeline t{.policy = "two warps", .unit = "cycles", .stages = 3, .steps = 3, .recorded = 3, .warps = 2};
   const auto add = [&](int warp, span_kind kind, int step, std::int64_t begin, std::int64_t end) {
-    t.spans.push_back({.begin = begin, .end = end, .kind = kind, .step = step, .slot = step % 3, .agent = warp});
+    t.spans.push_back(
+        {.begin = begin, .end = end, .kind = kind, .step = step, .slot = step % 3, .agent = warp});
   };
   for (const int warp : {0, 1}) {
     const std::int64_t late = 15 * warp;
@@ -61,7 +62,8 @@ TEST(Overlap, CountsTimeOnceWhereComputationsOfStepsOverlap) {
   EXPECT_EQ(steps[0].compute_begin, 11);
   EXPECT_EQ(steps[0].compute_end, 45);
   const overlap o = measure(t);
-  // in flight: 0 to 10, 1 to 31, 10 to 60; computed during the second from 11 to 31, during the third from 11 to 60
+  // in flight: 0 to 10, 1 to 31, 10 to 60; computed during the second from 11 to 31, during the third from 11
+  // to 60
   EXPECT_DOUBLE_EQ(o.hidden, (20.0 + 49) / (10 + 30 + 50));
   EXPECT_EQ(o.steps_hidden, 2);
   EXPECT_DOUBLE_EQ(o.mean_wait, (8 + 1 + 10) / 3.0);
@@ -99,13 +101,20 @@ TEST(Overlap, CountsBytesUntilTheyHaveArrived) {
   EXPECT_EQ(measure(slower(made_up(3, 5))).most_bytes, 2 * 4096);
 
   // Two loads that nobody waits for, the second begun when the first must have arrived.
-  timeline apart{.policy = "apart", .unit = "cycles", .stages = 3, .steps = 3, .recorded = 3, .warps = 1, .step_bytes = 4096};
+  timeline apart{.policy = "apart",
+                 .unit = "cycles",
+                 .stages = 3,
+                 .steps = 3,
+                 .recorded = 3,
+                 .warps = 1,
+                 .step_bytes = 4096};
   const auto add = [&](span_kind kind, int step, std::int64_t begin, std::int64_t end) {
     apart.spans.push_back({.begin = begin, .end = end, .kind = kind, .step = step, .slot = step, .agent = 0});
   };
   add(span_kind::load, 0, 0, 1), add(span_kind::wait, 0, 1, 1000), add(span_kind::load, 1, 1000, 1001),
       add(span_kind::compute, 0, 1001, 2500);
-  add(span_kind::load, 2, 2500, 2501), add(span_kind::wait, 1, 5000, 5001), add(span_kind::compute, 1, 5001, 6000);
+  add(span_kind::load, 2, 2500, 2501), add(span_kind::wait, 1, 5000, 5001),
+      add(span_kind::compute, 1, 5001, 6000);
   add(span_kind::wait, 2, 6000, 6001), add(span_kind::compute, 2, 6001, 7000);
   EXPECT_EQ(measure(apart).most_bytes, 4096);
 }
@@ -155,14 +164,16 @@ TEST(WellFormed, FindsFaults) {
       return !faults_of(t).empty();
     };
     const auto nth = [](timeline& t, span_kind kind, int step) {
-      return std::ranges::find_if(t.spans, [&](const span_record& s) { return s.kind == kind && s.step == step; });
+      return std::ranges::find_if(t.spans,
+                                  [&](const span_record& s) { return s.kind == kind && s.step == step; });
     };
     EXPECT_TRUE(spoilt([&](timeline& t) { t.spans.erase(nth(t, span_kind::wait, 3)); }));
     EXPECT_TRUE(spoilt([&](timeline& t) { t.spans.push_back(t.spans.back()); }));
     EXPECT_TRUE(spoilt([&](timeline& t) { nth(t, span_kind::compute, 2)->end += 15; }));
     EXPECT_TRUE(spoilt([&](timeline& t) { nth(t, span_kind::compute, 2)->begin -= 15; }));
     EXPECT_TRUE(spoilt([&](timeline& t) { nth(t, span_kind::load, 5)->slot = stages; }));
-    EXPECT_TRUE(spoilt([&](timeline& t) { std::iter_swap(nth(t, span_kind::wait, 4), nth(t, span_kind::compute, 4)); }));
+    EXPECT_TRUE(spoilt(
+        [&](timeline& t) { std::iter_swap(nth(t, span_kind::wait, 4), nth(t, span_kind::compute, 4)); }));
   }
 }
 

@@ -22,9 +22,11 @@ namespace {
 using testing::faults_of;
 using ::testing::HasSubstr;
 
-constexpr const char* policies[] = {"tiled",   "padded",        "double-buffered", "async-1", "async-2",   "async-3",
-                                    "async-4", "register-tile", "fragments",       "vectors", "warp-tile", "strict"};
-constexpr const char* small_policies[] = {"tiled", "double-buffered", "async-1", "async-2", "async-3", "async-4"};
+constexpr const char* policies[] = {"tiled",     "padded",  "double-buffered", "async-1",
+                                    "async-2",   "async-3", "async-4",         "register-tile",
+                                    "fragments", "vectors", "warp-tile",       "strict"};
+constexpr const char* small_policies[] = {"tiled",   "double-buffered", "async-1",
+                                          "async-2", "async-3",         "async-4"};
 
 struct product {
   int m, n, k;
@@ -40,11 +42,16 @@ struct product {
 
   static std::vector<float> values(int count, int by) {
     std::vector<float> v(static_cast<std::size_t>(count));
-    for (std::size_t i = 0; i < v.size(); ++i) v[i] = static_cast<float>((i * static_cast<std::size_t>(by) + i / 17) % 31) - 15;
+    for (std::size_t i = 0; i < v.size(); ++i)
+      v[i] = static_cast<float>((i * static_cast<std::size_t>(by) + i / 17) % 31) - 15;
     return v;
   }
   gemms::problem problem(float beta = 0) {
-    return {.a = {a.data(), m, k, k, 1}, .b = {b.data(), k, n, n, 1}, .c = {c.data(), m, n, n, 1}, .alpha = 1, .beta = beta};
+    return {.a = {a.data(), m, k, k, 1},
+            .b = {b.data(), k, n, n, 1},
+            .c = {c.data(), m, n, n, 1},
+            .alpha = 1,
+            .beta = beta};
   }
 };
 
@@ -52,7 +59,8 @@ context on_cpu(unsigned seed) { return context(make_cpu_executor({.seed = seed, 
 
 void expect_in_order(const timeline& t) {
   const std::vector<std::string> faults = faults_of(t);
-  EXPECT_TRUE(faults.empty()) << t.policy << ": " << faults.size() << " faults, the first: " << (faults.empty() ? "" : faults.front());
+  EXPECT_TRUE(faults.empty()) << t.policy << ": " << faults.size()
+                              << " faults, the first: " << (faults.empty() ? "" : faults.front());
 }
 
 void expect_same_product(const context& where, const char* policy, product& recorded, float beta) {
@@ -78,7 +86,8 @@ TEST(RecordGemm, TimelinesAreInOrderAndTheProductIsRight) {
     }
 }
 
-// Copies land late, when they are waited for: what computation there is meanwhile is what the pipeline makes possible.
+// Copies land late, when they are waited for: what computation there is meanwhile is what the pipeline makes
+// possible.
 TEST(RecordGemm, OneStageHidesNothingMoreHideAllButTheFirstStep) {
   for (const unsigned seed : {1u, 5u, 9u})
     for (const char* policy : small_policies) {
@@ -101,23 +110,27 @@ TEST(RecordGemm, OneStageHidesNothingMoreHideAllButTheFirstStep) {
 
 bool same_spans(const timeline& one, const timeline& other) {
   return std::ranges::equal(one.spans, other.spans, [](const span_record& x, const span_record& y) {
-    return x.begin == y.begin && x.end == y.end && x.kind == y.kind && x.step == y.step && x.slot == y.slot && x.agent == y.agent;
+    return x.begin == y.begin && x.end == y.end && x.kind == y.kind && x.step == y.step && x.slot == y.slot &&
+           x.agent == y.agent;
   });
 }
 
-// The simulation's clock is a model: neither the schedule nor the number of workers, nor when copies land in memory, makes a difference.
+// The simulation's clock is a model: neither the schedule nor the number of workers, nor when copies land in
+// memory, makes a difference.
 TEST(RecordGemm, TheSameProblemGivesTheSameTimeline) {
   for (const char* policy : policies) {
     const context first = on_cpu(1);
     product p(first, 40, 37, 32 * 4 - 3);
     const timeline once = record_gemm(first, policy, p.problem());
     ASSERT_FALSE(once.spans.empty());
-    for (const cpu_options& options : {cpu_options{.seed = 1, .workers = 1}, cpu_options{.seed = 99, .workers = 1},
-                                       cpu_options{.workers = 3}, cpu_options{.copies = landing::early, .workers = 1},
-                                       cpu_options{.order = schedule::reversed, .copies = landing::mixed, .workers = 1}}) {
+    for (const cpu_options& options :
+         {cpu_options{.seed = 1, .workers = 1}, cpu_options{.seed = 99, .workers = 1},
+          cpu_options{.workers = 3}, cpu_options{.copies = landing::early, .workers = 1},
+          cpu_options{.order = schedule::reversed, .copies = landing::mixed, .workers = 1}}) {
       const context again(make_cpu_executor(options));
       product q(again, 40, 37, 32 * 4 - 3);
-      EXPECT_TRUE(same_spans(once, record_gemm(again, policy, q.problem()))) << policy << ", seed " << options.seed;
+      EXPECT_TRUE(same_spans(once, record_gemm(again, policy, q.problem())))
+          << policy << ", seed " << options.seed;
     }
   }
 }
@@ -140,7 +153,9 @@ TEST(RecordGemm, MoreStagesHideMoreOfTheLoads) {
 TEST(RecordGemm, StagesAreThoseOfThePolicy) {
   const context where = on_cpu(1);
   product p(where, 32, 32, 96);
-  const auto stages = [&](const char* policy) { return record_gemm(where, policy, p.problem(), {.runs = 1}).stages; };
+  const auto stages = [&](const char* policy) {
+    return record_gemm(where, policy, p.problem(), {.runs = 1}).stages;
+  };
   EXPECT_EQ(stages("tiled"), 1);
   EXPECT_EQ(stages("double-buffered"), 2);
   EXPECT_EQ(stages("async-1"), 1);
@@ -216,11 +231,15 @@ template <class Action> std::string refusal_of(Action action) {
 TEST(RecordGemm, RefusesWhatHasNoTimeline) {
   const context where = on_cpu(1);
   product p(where, 32, 32, 64);
-  EXPECT_THAT(refusal_of([&] { record_gemm(where, "naive", p.problem()); }), HasSubstr("naive has no pipeline"));
+  EXPECT_THAT(refusal_of([&] { record_gemm(where, "naive", p.problem()); }),
+              HasSubstr("naive has no pipeline"));
   EXPECT_THAT(refusal_of([&] { record_gemm(where, "asink-2", p.problem()); }), HasSubstr("'asink-2'"));
-  EXPECT_THAT(refusal_of([&] { record_gemm(where, "tiled", p.problem(), {.block = 1}); }), HasSubstr("block 1 does not exist"));
-  EXPECT_THAT(refusal_of([&] { record_gemm(where, "tiled", p.problem(), {.steps = 0}); }), HasSubstr("steps = 0"));
-  EXPECT_THAT(refusal_of([&] { record_gemm(where, "tiled", p.problem(), {.runs = 0}); }), HasSubstr("runs = 0"));
+  EXPECT_THAT(refusal_of([&] { record_gemm(where, "tiled", p.problem(), {.block = 1}); }),
+              HasSubstr("block 1 does not exist"));
+  EXPECT_THAT(refusal_of([&] { record_gemm(where, "tiled", p.problem(), {.steps = 0}); }),
+              HasSubstr("steps = 0"));
+  EXPECT_THAT(refusal_of([&] { record_gemm(where, "tiled", p.problem(), {.runs = 0}); }),
+              HasSubstr("runs = 0"));
   gemms::problem empty = p.problem();
   empty.a.columns = empty.b.rows = 0;
   EXPECT_THAT(refusal_of([&] { record_gemm(where, "tiled", empty); }), HasSubstr("K = 0"));

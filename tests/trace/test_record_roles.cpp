@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Timelines of kernels whose warps have roles: their twins compute the same bits, and what they log is in order.
+// Timelines of kernels whose warps have roles: their twins compute the same bits, and what they log is in
+// order.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <antiphase/channel/recorded.cuh>
@@ -33,12 +34,14 @@ context on_cpu(unsigned seed = 1) { return context(make_cpu_executor({.seed = se
 
 std::vector<float> values(std::int64_t count, int by) {
   std::vector<float> v(static_cast<std::size_t>(count));
-  for (std::size_t i = 0; i < v.size(); ++i) v[i] = static_cast<float>((i * static_cast<std::size_t>(by) + i / 17) % 31) / 4 - 3;
+  for (std::size_t i = 0; i < v.size(); ++i)
+    v[i] = static_cast<float>((i * static_cast<std::size_t>(by) + i / 17) % 31) / 4 - 3;
   return v;
 }
 
-// One sentence per fault: a warp's waits and work follow each other, those of a computing warp without a gap, steps of each kind are
-// counted without one, a slot is loaded after the step before has given it back, and used after its data have landed.
+// One sentence per fault: a warp's waits and work follow each other, those of a computing warp without a gap,
+// steps of each kind are counted without one, a slot is loaded after the step before has given it back, and
+// used after its data have landed.
 std::vector<std::string> faults_of(const timeline& t) {
   std::vector<std::string> faults;
   std::map<std::tuple<int, span_kind, int>, int> next;
@@ -48,14 +51,18 @@ std::vector<std::string> faults_of(const timeline& t) {
     if (s.begin < 0 || s.end < s.begin) faults.push_back(at + "ends before it begins");
     if (s.slot != s.step % t.stages) faults.push_back(at + "in the wrong slot");
     const bool moment = s.kind == span_kind::commit || s.kind == span_kind::release;
-    if (!moment && until.contains(s.agent) && s.begin < until[s.agent]) faults.push_back(at + "begins before the span before has ended");
-    const bool computes = std::ranges::any_of(
-        t.roles, [&](const timeline_role& r) { return r.computes && s.agent >= r.first && s.agent < r.first + r.count; });
-    if (computes && until.contains(s.agent) && s.begin > until[s.agent]) faults.push_back(at + "begins after a gap");
+    if (!moment && until.contains(s.agent) && s.begin < until[s.agent])
+      faults.push_back(at + "begins before the span before has ended");
+    const bool computes = std::ranges::any_of(t.roles, [&](const timeline_role& r) {
+      return r.computes && s.agent >= r.first && s.agent < r.first + r.count;
+    });
+    if (computes && until.contains(s.agent) && s.begin > until[s.agent])
+      faults.push_back(at + "begins after a gap");
     until[s.agent] = std::max(until[s.agent], s.end);
     if (s.kind == span_kind::load || s.kind == span_kind::compute) continue;
     int& expected = next[{s.agent, s.kind, s.event}];
-    if (s.kind == span_kind::wait && s.step == expected - 1 && t.stages > 1) continue;  // for the same once more
+    // for the same once more
+    if (s.kind == span_kind::wait && s.step == expected - 1 && t.stages > 1) continue;
     if (s.step != expected) faults.push_back(at + "expected step " + std::to_string(expected));
     ++expected;
   }
@@ -63,9 +70,11 @@ std::vector<std::string> faults_of(const timeline& t) {
   for (std::size_t i = 0; i < steps.size(); ++i) {
     const step_times& s = steps[i];
     const auto at = "step " + std::to_string(i) + " ";
-    if (s.issued > s.arrived || s.arrived > s.landed || s.landed > s.compute_begin || s.compute_begin > s.compute_end)
+    if (s.issued > s.arrived || s.arrived > s.landed || s.landed > s.compute_begin ||
+        s.compute_begin > s.compute_end)
       faults.push_back(at + "is out of order");
-    if (i >= static_cast<std::size_t>(t.stages) && s.issued < steps[i - static_cast<std::size_t>(t.stages)].compute_end)
+    if (i >= static_cast<std::size_t>(t.stages) &&
+        s.issued < steps[i - static_cast<std::size_t>(t.stages)].compute_end)
       faults.push_back(at + "is loaded into a slot that is in use");
   }
   return faults;
@@ -73,15 +82,23 @@ std::vector<std::string> faults_of(const timeline& t) {
 
 void expect_in_order(const timeline& t) {
   const std::vector<std::string> faults = faults_of(t);
-  EXPECT_TRUE(faults.empty()) << t.policy << ": " << faults.size() << " faults, the first: " << faults.front();
+  EXPECT_TRUE(faults.empty()) << t.policy << ": " << faults.size()
+                              << " faults, the first: " << faults.front();
 }
 
 struct product {
   std::int64_t m, n, k;
   device_array<float> a, b, c;
   product(const context& where, std::int64_t m_, std::int64_t n_, std::int64_t k_)
-      : m(m_), n(n_), k(k_), a(where, values(m * k, 7)), b(where, values(k * n, 11)), c(where, values(m * n, 13)) {}
-  gemms::problem problem() { return {.a = row_major(a.data(), m, k), .b = row_major(b.data(), k, n), .c = row_major(c.data(), m, n)}; }
+      : m(m_),
+        n(n_),
+        k(k_),
+        a(where, values(m * k, 7)),
+        b(where, values(k * n, 11)),
+        c(where, values(m * n, 13)) {}
+  gemms::problem problem() {
+    return {.a = row_major(a.data(), m, k), .b = row_major(b.data(), k, n), .c = row_major(c.data(), m, n)};
+  }
 };
 
 struct split_case {
@@ -89,13 +106,15 @@ struct split_case {
   int stages, m, n, k;
   int steps;  // of block 0
 };
-// The simulated device has two multiprocessors: of three tiles block 0 has the first and the last, of five three.
+// The simulated device has two multiprocessors: of three tiles block 0 has the first and the last, of five
+// three.
 constexpr split_case split_cases[] = {{"split", 7, 300, 120, 200, 2 * 8},
                                       {"split-mma", 3, 300, 120, 200, 2 * 8},
                                       {"narrow", 5, 520, 60, 160, 3 * 6},
                                       // Two blocks share the one tile: each has half of k.
                                       {"split", 6, 100, 100, 256, 4},
-                                      // The short operand along k; operands at no multiple of 16 bytes, which threads copy.
+                                      // The short operand along k; operands at no multiple of 16 bytes, which
+                                      // threads copy.
                                       {"narrow", 6, 60, 520, 160, 3 * 6},
                                       {"narrow", 6, 521, 61, 161, 3 * 6}};
 
@@ -138,15 +157,17 @@ TEST(RecordRoles, ProductsWhoseTilesManyBlocksShare) {
     }
 }
 
-// Streaming products, in the forms that shapes ask for: whole tiles of a block, and those that warps or blocks share. One thread tells the
-// copy engine what to bring; of operands at no multiple of 16 bytes, as many warps bring them as a form has for that.
+// Streaming products, in the forms that shapes ask for: whole tiles of a block, and those that warps or
+// blocks share. One thread tells the copy engine what to bring; of operands at no multiple of 16 bytes, as
+// many warps bring them as a form has for that.
 TEST(RecordRoles, StreamingProducts) {
   struct form {
     int m, n, k, stages, computing, loading, bytes;
   };
-  constexpr form stream_shapes[] = {{300, 8, 2048, 3, 8, 1, 40 * 256 * 4},   {2000, 64, 128, 4, 4, 1, 128 * 32 * 4},
-                                    {128, 128, 2048, 3, 8, 1, 64 * 256 * 4}, {301, 7, 4095, 3, 8, 8, 40 * 256 * 4},
-                                    {2001, 63, 129, 4, 4, 2, 128 * 32 * 4},  {65, 31, 2047, 3, 8, 8, 64 * 256 * 4}};
+  constexpr form stream_shapes[] = {
+      {300, 8, 2048, 3, 8, 1, 40 * 256 * 4},   {2000, 64, 128, 4, 4, 1, 128 * 32 * 4},
+      {128, 128, 2048, 3, 8, 1, 64 * 256 * 4}, {301, 7, 4095, 3, 8, 8, 40 * 256 * 4},
+      {2001, 63, 129, 4, 4, 2, 128 * 32 * 4},  {65, 31, 2047, 3, 8, 8, 64 * 256 * 4}};
   const context where = on_cpu();
   for (const form& f : stream_shapes) {
     SCOPED_TRACE(testing::Message() << f.m << " x " << f.n << " x " << f.k);
@@ -167,12 +188,12 @@ TEST(RecordRoles, TheFirstLaunchIsRecorded) {
   constexpr examples::bulk_copy_policy how{.stages = 2, .warps = 2, .tile = 64};
   using ring = recorded<examples::bulk_copy_ring<how>, 1 + how.warps>;
   using own = recording<examples::bulk_copy<how, ring>>;
-  const std::vector<twin> twins{
-      {.of = "copy",
-       .code = kernel_of<own>("copy, recorded"),
-       .stages = how.stages,
-       .step_bytes = 4 * how.tile,
-       .roles = {{.name = "load", .loads = true}, {.name = "compute", .first = 1, .count = 2, .computes = true}}}};
+  const std::vector<twin> twins{{.of = "copy",
+                                 .code = kernel_of<own>("copy, recorded"),
+                                 .stages = how.stages,
+                                 .step_bytes = 4 * how.tile,
+                                 .roles = {{.name = "load", .loads = true},
+                                           {.name = "compute", .first = 1, .count = 2, .computes = true}}}};
   const context where = on_cpu();
   const recording_executor recording(where.runs_on(), twins, {});
   const kernel plain = kernel_of<examples::bulk_copy<how>>("copy");
@@ -181,13 +202,15 @@ TEST(RecordRoles, TheFirstLaunchIsRecorded) {
     std::vector<float> to(from.size());
     const examples::bulk_copy_params params{from.data(), to.data(), static_cast<std::int64_t>(from.size())};
     recording.launch(plain, {2, 1, 1}, &params, nullptr);
-    for (std::size_t i = 0; i < to.size(); ++i) ASSERT_EQ(to[i], examples::transformed(from[i], static_cast<std::int64_t>(i)));
+    for (std::size_t i = 0; i < to.size(); ++i)
+      ASSERT_EQ(to[i], examples::transformed(from[i], static_cast<std::int64_t>(i)));
   }
   const std::optional<timeline> t = recording.take({});
   ASSERT_TRUE(t.has_value());
   EXPECT_EQ(t->recorded, 5) << "of nine tiles block 0 has five";
   EXPECT_EQ(t->dropped, 0u);
-  EXPECT_THAT(recording.launched(), ::testing::ElementsAre(::testing::StrEq("copy"), ::testing::StrEq("copy"), ::testing::StrEq("copy")));
+  EXPECT_THAT(recording.launched(), ::testing::ElementsAre(::testing::StrEq("copy"), ::testing::StrEq("copy"),
+                                                           ::testing::StrEq("copy")));
 }
 
 // What recording costs is measured with kernel and twin by turns; C is the same as without.
@@ -208,7 +231,8 @@ TEST(RecordRoles, CostIsMeasured) {
     other.beta = 1;
     EXPECT_THROW(record_gemm(where, policy, other, {.cost_runs = 3}), bad_request) << policy;
   }
-  EXPECT_EQ(record_gemm(where, "async-1", p.problem(), {.cost_runs = 3}).cost.runs, 0) << "no call launches that";
+  EXPECT_EQ(record_gemm(where, "async-1", p.problem(), {.cost_runs = 3}).cost.runs, 0)
+      << "no call launches that";
   EXPECT_THROW(record_gemm(where, "async-2", p.problem(), {.cost_runs = -1}), bad_request);
 }
 
@@ -258,7 +282,8 @@ TEST(RecordRoles, TensorCoreSteps) {
   for (const gemms::tensor_core_step& step : gemms::tensor_core_steps) {
     device_array<float> c(where, values(m * n, 13)), plain(where, values(m * n, 13));
     const auto problem = [&](device_array<float>& to) {
-      return gemms::tensor_core_problem{row_major(a.data(), m, k), row_major(b.data(), k, n), row_major(to.data(), m, n)};
+      return gemms::tensor_core_problem{row_major(a.data(), m, k), row_major(b.data(), k, n),
+                                        row_major(to.data(), m, n)};
     };
     const timeline t = record_gemm(where, step.name, problem(c));
     gemms::run(where.runs_on(), gemms::prepare(where.runs_on(), step, problem(plain)), nullptr);
@@ -292,15 +317,18 @@ TEST(RecordRoles, SinglePassScans) {
   }
 }
 
-// Which block draws a tile depends on the order of threads: a recording has one of its own, whatever the context's is.
+// Which block draws a tile depends on the order of threads: a recording has one of its own, whatever the
+// context's is.
 TEST(RecordRoles, AScanGivesTheSameTimelineInEveryRun) {
   const std::int64_t length = 6144 * 9 + 77;
   std::string first;
-  for (const cpu_options& options : {cpu_options{.seed = 1, .workers = 1}, cpu_options{.seed = 99, .workers = 4}, cpu_options{.seed = 7}}) {
+  for (const cpu_options& options : {cpu_options{.seed = 1, .workers = 1},
+                                     cpu_options{.seed = 99, .workers = 4}, cpu_options{.seed = 7}}) {
     const context where(make_cpu_executor(options));
     const device_array<float> in(where, values(length, 7));
     device_array<float> out(where, in.size());
-    const std::string text = to_json(record_scan(where, "single-pass-2", {.in = in.data(), .out = out.data(), .length = length}));
+    const std::string text =
+        to_json(record_scan(where, "single-pass-2", {.in = in.data(), .out = out.data(), .length = length}));
     if (first.empty()) first = text;
     EXPECT_EQ(text, first) << options.seed;
   }
@@ -321,8 +349,8 @@ TEST(RecordRoles, ScansOfSegments) {
       const auto problem = [&](device_array<float>& to) {
         return scan_problem{.in = in.data(), .out = to.data(), .outer = rows, .length = length / rows};
       };
-      const timeline t =
-          by_key ? record_scan(where, policy, problem(out), {.data = keys.data()}) : record_scan(where, policy, problem(out));
+      const timeline t = by_key ? record_scan(where, policy, problem(out), {.data = keys.data()})
+                                : record_scan(where, policy, problem(out));
       if (by_key)
         scan_by_key(where, problem(plain), {.data = keys.data()}, {.policy = policy});
       else
@@ -334,14 +362,16 @@ TEST(RecordRoles, ScansOfSegments) {
     }
 }
 
-// A block of a one-wave scan has one tile and no ring: its phases follow each other. Sizes for all of its tiles.
+// A block of a one-wave scan has one tile and no ring: its phases follow each other. Sizes for all of its
+// tiles.
 TEST(RecordRoles, OneWaveScans) {
   const context where = on_cpu(3);
   for (const std::int64_t bytes : {std::int64_t{100} << 10, std::int64_t{1} << 20, std::int64_t{3} << 20}) {
     const std::int64_t length = bytes / 4 - 3;
     const device_array<float> in(where, values(length, 7));
     device_array<float> out(where, values(length, 3)), plain(where, values(length, 5));
-    const timeline t = record_scan(where, "one-wave", {.in = in.data(), .out = out.data(), .length = length}, {.block = 5});
+    const timeline t =
+        record_scan(where, "one-wave", {.in = in.data(), .out = out.data(), .length = length}, {.block = 5});
     scan(where, {.in = in.data(), .out = plain.data(), .length = length}, {.policy = "one-wave"});
     EXPECT_EQ(out.to_host(), plain.to_host()) << bytes;
     expect_in_order(t);
@@ -351,11 +381,13 @@ TEST(RecordRoles, OneWaveScans) {
     ASSERT_EQ(steps.size(), 1u);
     EXPECT_TRUE(std::ranges::is_sorted(steps[0].events)) << bytes;
     EXPECT_GT(steps[0].landed, steps[0].issued);
-    EXPECT_EQ(measure(t).next_time, measure(t).step_time) << "a ring of more slots would have nothing to hold";
+    EXPECT_EQ(measure(t).next_time, measure(t).step_time)
+        << "a ring of more slots would have nothing to hold";
     std::map<int, std::map<span_kind, int>> kinds;
     for (const span_record& s : t.spans) ++kinds[s.agent][s.kind];
     EXPECT_EQ(kinds.size(), static_cast<std::size_t>(t.warps));
-    for (const auto& [warp, of] : kinds) EXPECT_EQ(of.at(span_kind::wait), 3) << "for data, the block's totals, the blocks before";
+    for (const auto& [warp, of] : kinds)
+      EXPECT_EQ(of.at(span_kind::wait), 3) << "for data, the block's totals, the blocks before";
   }
 }
 
@@ -371,17 +403,25 @@ TEST(RecordRoles, RefusalsSayWhy) {
     return "none";
   };
   product thin(where, 4, 64, 128), tiny(where, 64, 64, 3), odd(where, 8, 8, 200), few(where, 8, 8, 8);
-  EXPECT_THAT(refusal([&] { record_gemm(where, "dots", thin.problem()); }), HasSubstr("straight into registers"));
+  EXPECT_THAT(refusal([&] { record_gemm(where, "dots", thin.problem()); }),
+              HasSubstr("straight into registers"));
   EXPECT_THAT(refusal([&] { record_gemm(where, "short", tiny.problem()); }), HasSubstr("gemm.short"));
-  EXPECT_THAT(refusal([&] { record_gemm(where, "stream", odd.problem()); }), HasSubstr("gemm.stream-direct-16x8"));
-  EXPECT_THAT(refusal([&] { record_gemm(where, "stream", few.problem()); }), HasSubstr("gemm.stream-alone-32x32"));
-  EXPECT_THAT(refusal([&] { record_scan(where, "columns", {.in = thin.b.data(), .out = thin.c.data(), .length = 16, .inner = 4}); }),
-              HasSubstr("scan.columns"));
+  EXPECT_THAT(refusal([&] { record_gemm(where, "stream", odd.problem()); }),
+              HasSubstr("gemm.stream-direct-16x8"));
+  EXPECT_THAT(refusal([&] { record_gemm(where, "stream", few.problem()); }),
+              HasSubstr("gemm.stream-alone-32x32"));
   EXPECT_THAT(refusal([&] {
-                record_scan(where, "single-pass",
-                            {.operation = scan_operation::max, .in = thin.b.data(), .out = thin.c.data(), .length = 16});
+                record_scan(where, "columns",
+                            {.in = thin.b.data(), .out = thin.c.data(), .length = 16, .inner = 4});
               }),
-              HasSubstr("only sums of f32"));
+              HasSubstr("scan.columns"));
+  EXPECT_THAT(
+      refusal([&] {
+        record_scan(
+            where, "single-pass",
+            {.operation = scan_operation::max, .in = thin.b.data(), .out = thin.c.data(), .length = 16});
+      }),
+      HasSubstr("only sums of f32"));
 }
 
 TEST(RecordRoles, TimelinesSurviveAsText) {
@@ -398,7 +438,8 @@ TEST(RecordRoles, TimelinesSurviveAsText) {
   }
 }
 
-// A kernel of one's own, with too little room: what finds none is counted, and nothing is written past the end, nor by other blocks.
+// A kernel of one's own, with too little room: what finds none is counted, and nothing is written past the
+// end, nor by other blocks.
 TEST(RecordRoles, OwnKernelStaysWithinItsRoom) {
   constexpr examples::bulk_copy_policy how{.stages = 2, .warps = 2, .tile = 64};
   constexpr int warps = 1 + how.warps, tiles = 9, guard = 8;
@@ -412,18 +453,22 @@ TEST(RecordRoles, OwnKernelStaysWithinItsRoom) {
       std::vector<span_record> log(static_cast<std::size_t>(warps * room + guard),
                                    {.begin = -1, .end = -1, .kind = {}, .step = 0, .slot = 0, .agent = -1});
       std::vector<std::int32_t> counts(warps, -1);
-      const own::params params{{from.data(), to.data(), static_cast<std::int64_t>(from.size())}, {log.data(), counts.data(), room, block}};
+      const own::params params{{from.data(), to.data(), static_cast<std::int64_t>(from.size())},
+                               {log.data(), counts.data(), room, block}};
       where.runs_on().launch(kernel_of<own>("own"), {2, 1, 1}, &params, nullptr);
-      for (std::size_t i = 0; i < to.size(); ++i) ASSERT_EQ(to[i], examples::transformed(from[i], static_cast<std::int64_t>(i)));
+      for (std::size_t i = 0; i < to.size(); ++i)
+        ASSERT_EQ(to[i], examples::transformed(from[i], static_cast<std::int64_t>(i)));
       const int mine = block == 0 ? 5 : 4;  // of nine tiles, by two blocks
-      EXPECT_EQ(counts, (std::vector<std::int32_t>(warps, 2 * mine))) << "acquire and commit, or wait and release, of a tile";
+      EXPECT_EQ(counts, (std::vector<std::int32_t>(warps, 2 * mine)))
+          << "acquire and commit, or wait and release, of a tile";
       for (int warp = 0; warp < warps; ++warp)
         for (int i = 0; i < room; ++i) {
           const span_record& s = log[static_cast<std::size_t>(warp * room + i)];
           EXPECT_EQ(s.agent, i < 2 * mine ? warp : -1);
           EXPECT_EQ(s.slot, i < 2 * mine ? i / 2 % how.stages : 0);
         }
-      for (std::size_t i = log.size() - guard; i < log.size(); ++i) EXPECT_EQ(log[i].agent, -1) << "written past the end";
+      for (std::size_t i = log.size() - guard; i < log.size(); ++i)
+        EXPECT_EQ(log[i].agent, -1) << "written past the end";
     }
 }
 
@@ -459,10 +504,13 @@ template <class Action> std::string refusal_of(Action action) {
 TEST(RecordRoles, RefusesWhatHasNoTwin) {
   const context where = on_cpu();
   product p(where, 4, 4, 16);
-  EXPECT_THAT(refusal_of([&] { record_gemm(where, "stream", p.problem()); }), HasSubstr("gemm.stream-alone")) << "which has no ring";
+  EXPECT_THAT(refusal_of([&] { record_gemm(where, "stream", p.problem()); }), HasSubstr("gemm.stream-alone"))
+      << "which has no ring";
   product larger(where, 300, 300, 64);
-  EXPECT_THAT(refusal_of([&] { record_gemm(where, "split", larger.problem(), {.block = 2}); }), HasSubstr("block 2 does not exist"));
-  EXPECT_THAT(refusal_of([&] { record_gemm(where, "split", larger.problem(), {.runs = 0}); }), HasSubstr("runs = 0"));
+  EXPECT_THAT(refusal_of([&] { record_gemm(where, "split", larger.problem(), {.block = 2}); }),
+              HasSubstr("block 2 does not exist"));
+  EXPECT_THAT(refusal_of([&] { record_gemm(where, "split", larger.problem(), {.runs = 0}); }),
+              HasSubstr("runs = 0"));
   device_array<float> out(where, 100);
   const scan_problem scanned{.in = larger.a.data(), .out = out.data(), .length = 100};
   EXPECT_THAT(refusal_of([&] { record_scan(where, "items", scanned); }), HasSubstr("without a ring"));
@@ -495,7 +543,8 @@ TEST(RecordRoles, CudaTwinsComputeTheSameBits) {
                              {"stream", 300, 8, 8192},
                              {"stream", 9000, 64, 256},
                              {"stream", 128, 128, 4096},
-                             // Tiles that four and eight blocks share, operands that begin anywhere, rings that threads fill.
+                             // Tiles that four and eight blocks share, operands that begin anywhere, rings
+                             // that threads fill.
                              {"split", 250, 250, 4096},
                              {"split", 100, 100, 8192},
                              {"narrow", 4096, 256, 512},
@@ -522,7 +571,8 @@ TEST(RecordRoles, CudaTwinsComputeTheSameBits) {
   for (const char* policy : {"single-pass-1", "single-pass-2", "single-pass-3", "single-pass", "one-wave"}) {
     const std::int64_t length = std::string_view(policy) == "one-wave" ? (1 << 20) + 5 : (1 << 24) + 5;
     const device_array<float> in(where, values(length, 7));
-    device_array<float> out(where, static_cast<std::size_t>(length)), plain(where, static_cast<std::size_t>(length));
+    device_array<float> out(where, static_cast<std::size_t>(length)),
+        plain(where, static_cast<std::size_t>(length));
     const timeline t = record_scan(where, policy, {.in = in.data(), .out = out.data(), .length = length});
     scan(where, {.in = in.data(), .out = plain.data(), .length = length}, {.policy = policy});
     EXPECT_EQ(out.to_host(), plain.to_host()) << policy;
@@ -530,7 +580,8 @@ TEST(RecordRoles, CudaTwinsComputeTheSameBits) {
   }
   const std::int64_t length = 1 << 24;
   const device_array<float> in(where, values(length, 7));
-  device_array<float> out(where, static_cast<std::size_t>(length)), plain(where, static_cast<std::size_t>(length));
+  device_array<float> out(where, static_cast<std::size_t>(length)),
+      plain(where, static_cast<std::size_t>(length));
   const auto rows = [&](device_array<float>& to) {
     return scan_problem{.in = in.data(), .out = to.data(), .outer = 1 << 10, .length = length >> 10};
   };

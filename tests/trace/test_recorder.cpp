@@ -38,15 +38,20 @@ template <int N> struct summing {
     float sum = 0;
     auto ring = spans.ring(async_copies<N>{}, p.steps);
     pipeline line{ring};
-    line.run(p.steps, spans.load([&](int step, int slot) { copy_async<4>(&s.slots[slot][t], p.from + step * threads + t, 4); }),
+    line.run(p.steps, spans.load([&](int step, int slot) {
+      copy_async<4>(&s.slots[slot][t], p.from + step * threads + t, 4);
+    }),
              spans.compute([&](int, int slot) { sum += s.slots[slot][t]; }));
     spans.finish(p.log);
     p.sums[static_cast<int>(block_index().x) * threads + t] = sum;
   }
 };
 
-constexpr span_record untouched{.begin = -7, .end = -8, .kind = span_kind::load, .step = -9, .slot = -10, .agent = -11};
-bool is_untouched(const span_record& s) { return s.begin == untouched.begin && s.step == untouched.step && s.agent == untouched.agent; }
+constexpr span_record untouched{
+    .begin = -7, .end = -8, .kind = span_kind::load, .step = -9, .slot = -10, .agent = -11};
+bool is_untouched(const span_record& s) {
+  return s.begin == untouched.begin && s.step == untouched.step && s.agent == untouched.agent;
+}
 
 struct logged {
   std::vector<span_record> spans;
@@ -57,16 +62,19 @@ template <int N> logged run(int steps, int capacity, unsigned block, unsigned se
   using kernel_type = summing<N>;
   const context where(make_cpu_executor({.seed = seed, .workers = 1}));
   std::vector<float> from(static_cast<std::size_t>(steps * kernel_type::threads));
-  for (std::size_t i = 0; i < from.size(); ++i) from[i] = static_cast<float>(3 * (i / kernel_type::threads) + i % kernel_type::threads);
+  for (std::size_t i = 0; i < from.size(); ++i)
+    from[i] = static_cast<float>(3 * (i / kernel_type::threads) + i % kernel_type::threads);
   const std::size_t guard = 16;
   logged log{std::vector<span_record>(static_cast<std::size_t>(warps * capacity) + guard, untouched),
              std::vector<std::int32_t>(warps + 1, -1)};
   const unsigned blocks = 3;
   std::vector<float> sums(blocks * kernel_type::threads, -1);
-  const typename kernel_type::params params{from.data(), sums.data(), steps, {log.spans.data(), log.counts.data(), capacity, block}};
+  const typename kernel_type::params params{
+      from.data(), sums.data(), steps, {log.spans.data(), log.counts.data(), capacity, block}};
   where.runs_on().launch(kernel_of<kernel_type>("summing"), {blocks}, &params, nullptr);
   for (std::size_t i = 0; i < sums.size(); ++i)
-    EXPECT_EQ(sums[i], static_cast<float>(3 * steps * (steps - 1) / 2 + steps * static_cast<int>(i % kernel_type::threads)));
+    EXPECT_EQ(sums[i], static_cast<float>(3 * steps * (steps - 1) / 2 +
+                                          steps * static_cast<int>(i % kernel_type::threads)));
   for (std::size_t i = log.spans.size() - guard; i < log.spans.size(); ++i)
     EXPECT_TRUE(is_untouched(log.spans[i])) << "written past the end";
   EXPECT_EQ(log.counts.back(), -1);
@@ -81,7 +89,8 @@ TEST(Recorder, LogsEveryStepOfTheChosenBlock) {
       const logged log = run<3>(steps, capacity, block, seed);
       for (int warp = 0; warp < warps; ++warp) {
         EXPECT_EQ(log.counts[static_cast<std::size_t>(warp)], 4 * steps);
-        for (const span_kind kind : {span_kind::load, span_kind::commit, span_kind::wait, span_kind::compute}) {
+        for (const span_kind kind :
+             {span_kind::load, span_kind::commit, span_kind::wait, span_kind::compute}) {
           std::vector<int> order;
           for (int i = 0; i < capacity; ++i) {
             const span_record& s = log.spans[static_cast<std::size_t>(warp * capacity + i)];
@@ -104,7 +113,8 @@ TEST(Recorder, CountsWhatFindsNoRoomAndWritesNothingPastTheEnd) {
   for (const int capacity : {0, 1, 7}) {
     const logged log = run<2>(9, capacity, 0, 5);
     for (int warp = 0; warp < warps; ++warp) EXPECT_EQ(log.counts[static_cast<std::size_t>(warp)], 4 * 9);
-    EXPECT_EQ(std::ranges::count_if(log.spans, [](const span_record& s) { return !is_untouched(s); }), warps * capacity);
+    EXPECT_EQ(std::ranges::count_if(log.spans, [](const span_record& s) { return !is_untouched(s); }),
+              warps * capacity);
   }
 }
 
@@ -159,7 +169,8 @@ template <int N, stores When> struct textbook {
       });
     } else {
       recorder<step_work{.multiply_adds = work, .register_bytes = 4}> spans(p.log);
-      run(spans, staged_copies<N, decltype(store)>{store}, [&](int step, int) { loaded = p.from[step * threads + t]; });
+      run(spans, staged_copies<N, decltype(store)>{store},
+          [&](int step, int) { loaded = p.from[step * threads + t]; });
     }
     p.sums[t] = sum;
   }
@@ -174,14 +185,17 @@ template <int N, stores When> timeline timeline_of_textbook() {
   timeline t{.stages = N, .steps = steps, .recorded = steps, .warps = agents};
   t.spans.resize(agents * capacity, untouched);
   std::vector<std::int32_t> counts(agents, 0);
-  const typename kernel_type::params params{from.data(), sums.data(), steps, {t.spans.data(), counts.data(), capacity, 0}};
+  const typename kernel_type::params params{
+      from.data(), sums.data(), steps, {t.spans.data(), counts.data(), capacity, 0}};
   where.runs_on().launch(kernel_of<kernel_type>("textbook"), {1}, &params, nullptr);
-  for (std::size_t i = 0; i < sums.size(); ++i) EXPECT_EQ(sums[i], static_cast<float>(steps * (sums.size() - 1 - i)));
+  for (std::size_t i = 0; i < sums.size(); ++i)
+    EXPECT_EQ(sums[i], static_cast<float>(steps * (sums.size() - 1 - i)));
   std::erase_if(t.spans, is_untouched);
   return t;
 }
 
-// Two buffers hide nothing where a warp stores what it has loaded before it computes: it waits for every load.
+// Two buffers hide nothing where a warp stores what it has loaded before it computes: it waits for every
+// load.
 TEST(Recorder, LoadsThatAreStoredBeforeTheComputationAreNotHidden) {
   const auto expect_nothing_hidden = [](const timeline& t) {
     const overlap o = measure(t);

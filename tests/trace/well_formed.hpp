@@ -30,7 +30,8 @@ inline std::vector<std::string> faults_of(const timeline& t) {
     const auto warp = static_cast<std::size_t>(s.agent), step = static_cast<std::size_t>(s.step);
     if (s.slot != s.step % t.stages) fault(s, "in the wrong slot");
     if (s.begin < 0 || s.end < s.begin) fault(s, "ends before it begins");
-    if (before != nullptr && before->agent == s.agent && s.begin < before->end) fault(s, "begins before the warp's previous span ends");
+    if (before != nullptr && before->agent == s.agent && s.begin < before->end)
+      fault(s, "begins before the warp's previous span ends");
     before = &s;
     ++seen[warp][step][static_cast<std::size_t>(s.kind)];
     if (s.kind == span_kind::wait) landed[warp][step] = s.end;
@@ -44,19 +45,21 @@ inline std::vector<std::string> faults_of(const timeline& t) {
         const int count = seen[static_cast<std::size_t>(warp)][static_cast<std::size_t>(step)][kind];
         if (count != expected)
           fault({.begin = 0, .end = 0, .kind = {}, .step = step, .slot = 0, .agent = warp},
-                std::to_string(count) + " spans of kind " + std::to_string(kind) + ", expected " + std::to_string(expected));
+                std::to_string(count) + " spans of kind " + std::to_string(kind) + ", expected " +
+                    std::to_string(expected));
       }
   const std::vector<step_times> steps = by_step(t);
   for (std::size_t i = static_cast<std::size_t>(t.stages); i < steps.size(); ++i)
     if (steps[i].issued < steps[i - static_cast<std::size_t>(t.stages)].compute_end)
       faults.push_back("step " + std::to_string(i) + " is loaded into a slot that is still computed from");
   for (const step_times& s : steps)
-    if (s.landed > s.compute_begin) faults.push_back("step " + std::to_string(s.step) + " is computed before it has landed");
+    if (s.landed > s.compute_begin)
+      faults.push_back("step " + std::to_string(s.step) + " is computed before it has landed");
   return faults;
 }
 
-// A made-up timeline of one warp: the load of a step takes 10 units, its computation 20, one after the other with one stage, the next load
-// during the computation with more. Times are multiples of 10.
+// A made-up timeline of one warp: the load of a step takes 10 units, its computation 20, one after the other
+// with one stage, the next load during the computation with more. Times are multiples of 10.
 inline timeline made_up(int stages, int steps) {
   timeline t{.policy = "made-up",
              .device = "a test",
@@ -68,7 +71,8 @@ inline timeline made_up(int stages, int steps) {
              .warps = 1};
   std::int64_t now = 0;
   const auto add = [&](span_kind kind, int step, std::int64_t duration) {
-    t.spans.push_back({.begin = now, .end = now + duration, .kind = kind, .step = step, .slot = step % stages, .agent = 0});
+    t.spans.push_back(
+        {.begin = now, .end = now + duration, .kind = kind, .step = step, .slot = step % stages, .agent = 0});
     now += duration;
   };
   const int lead = stages - 1;

@@ -8,11 +8,14 @@
 
 namespace antiphase::tool {
 
-// run(first, last) for parts of [0, count), at the same time; must not throw. Fewer than `least` are not worth a thread.
+// run(first, last) for parts of [0, count), at the same time; must not throw. Fewer than `least` are not
+// worth a thread.
 template <class Run> void in_parallel(std::size_t count, Run run, std::size_t least = 1 << 14) {
-  const std::size_t parts = std::clamp<std::size_t>(count / least, 1, std::max(1u, std::thread::hardware_concurrency()));
+  const std::size_t parts =
+      std::clamp<std::size_t>(count / least, 1, std::max(1u, std::thread::hardware_concurrency()));
   std::vector<std::jthread> others;
-  for (std::size_t i = 1; i < parts; ++i) others.emplace_back([=] { run(count * i / parts, count * (i + 1) / parts); });
+  for (std::size_t i = 1; i < parts; ++i)
+    others.emplace_back([=] { run(count * i / parts, count * (i + 1) / parts); });
   run(std::size_t{0}, count / parts);
 }
 

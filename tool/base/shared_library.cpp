@@ -9,7 +9,8 @@
 
 namespace antiphase::tool {
 
-shared_library::shared_library(std::string called, std::initializer_list<const char*> names) : called_(std::move(called)) {
+shared_library::shared_library(std::string called, std::initializer_list<const char*> names)
+    : called_(std::move(called)) {
   for (const char* name : names) {
     handle_ = dlopen(name, RTLD_NOW | RTLD_LOCAL);
     if (handle_ != nullptr) return;
@@ -20,7 +21,8 @@ shared_library::shared_library(std::string called, std::initializer_list<const c
 void* shared_library::address(const char* name) {
   if (handle_ == nullptr) return nullptr;
   void* const found = dlsym(handle_, name);
-  if (found == nullptr && why_not_.empty()) why_not_ = fmt::format("the {} that was found has no {}", called_, name);
+  if (found == nullptr && why_not_.empty())
+    why_not_ = fmt::format("the {} that was found has no {}", called_, name);
   return found;
 }
 

@@ -12,10 +12,12 @@
 namespace antiphase::tool {
 namespace {
 
-constexpr std::size_t rightmost_column = 40;  // that text is broken beside; what stands further right goes below
+// that text is broken beside; what stands further right goes below
+constexpr std::size_t rightmost_column = 40;
 
 // `words` appended to `text`, whose last line has `used` columns, in lines that begin at column `indent`.
-void append_words(std::string& text, std::string_view words, std::size_t used, std::size_t indent, std::size_t columns) {
+void append_words(std::string& text, std::string_view words, std::size_t used, std::size_t indent,
+                  std::size_t columns) {
   bool first = true;
   for (std::size_t at = 0; at < words.size();) {
     const std::size_t end = std::min(words.find(' ', at), words.size());
@@ -36,7 +38,8 @@ void append_words(std::string& text, std::string_view words, std::size_t used, s
 
 std::string wrapped_line(std::string_view line, std::size_t columns) {
   const std::size_t lead = line.find_first_not_of(' ');
-  if (width_of(line) <= columns || lead == std::string_view::npos) return std::string(line.substr(0, line.find_last_not_of(' ') + 1));
+  if (width_of(line) <= columns || lead == std::string_view::npos)
+    return std::string(line.substr(0, line.find_last_not_of(' ') + 1));
   const std::size_t gap = line.find("  ", lead);
   const std::size_t second = gap == std::string_view::npos ? gap : line.find_first_not_of(' ', gap);
   std::string text;
@@ -62,14 +65,16 @@ std::string wrapped_line(std::string_view line, std::size_t columns) {
 std::size_t terminal_columns(int descriptor) {
   constexpr std::size_t least = 40, usual = 80;
   std::size_t columns = 0;
-  if (const char* const said = std::getenv("COLUMNS")) std::from_chars(said, said + std::strlen(said), columns);
+  if (const char* const said = std::getenv("COLUMNS"))
+    std::from_chars(said, said + std::strlen(said), columns);
   winsize window{};
   if (columns == 0 && ioctl(descriptor, TIOCGWINSZ, &window) == 0) columns = window.ws_col;
   return columns == 0 ? usual : std::max(columns, least);
 }
 
 std::size_t width_of(std::string_view line) {
-  return static_cast<std::size_t>(std::ranges::count_if(line, [](char c) { return (static_cast<unsigned char>(c) & 0xc0) != 0x80; }));
+  return static_cast<std::size_t>(
+      std::ranges::count_if(line, [](char c) { return (static_cast<unsigned char>(c) & 0xc0) != 0x80; }));
 }
 
 std::string wrapped(std::string_view text, std::size_t columns) {

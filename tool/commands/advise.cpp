@@ -26,16 +26,20 @@ constexpr std::size_t shown = 8;
 
 constexpr const char* explanation =
     "Without a GPU all is the same: it predicts, for an H200 if --device does not say otherwise.\n\n"
-    "Predictions are those of docs/model.md, which says how good they are. gain: in speed over one stage; the textbooks' formula, "
-    "(Tl + Tc) / max(Tl, Tc), is what it promises to two. in flight: bytes that a multiprocessor has asked for; memory is busy with "
+    "Predictions are those of docs/model.md, which says how good they are. gain: in speed over one stage; "
+    "the textbooks' formula, "
+    "(Tl + Tc) / max(Tl, Tc), is what it promises to two. in flight: bytes that a multiprocessor has asked "
+    "for; memory is busy with "
     "bandwidth x latency under load of them (Little's law).\n"
     "\n"
     "Examples:\n"
     "  antiphase advise gemm --m 4096 --n 4096 --k 4096\n"
     "  antiphase advise scan --size 1000000 --device A100\n"
     "  antiphase advise --kernel smem=16KiB,regs=64,load=16KiB,compute=900clk,threads=256\n"
-    "      a kernel of your own: a slot's bytes, registers of a thread, what a step loads (or how long that takes: load=700clk), and "
-    "how long a block computes from a slot. copy=async (default), bulk or registers; form=pipeline (all warps load and compute, S - 1 "
+    "      a kernel of your own: a slot's bytes, registers of a thread, what a step loads (or how long that "
+    "takes: load=700clk), and "
+    "how long a block computes from a slot. copy=async (default), bulk or registers; form=pipeline (all "
+    "warps load and compute, S - 1 "
     "loads are "
     "in flight) or roles (some warps only load, S are; what copy=bulk means if nothing is said)\n"
     "  antiphase advise gemm --m 512 --n 512 --k 512 --device my_gpu.json --json\n"
@@ -52,7 +56,8 @@ struct request {
 // A shipped profile's name, or a file; by itself the first GPU's, or the H200's where there is none.
 machine_profile profile_for(const std::string& device, std::string& why) {
   std::error_code not_even_a_name;
-  if (device.ends_with(".json") || std::filesystem::exists(device, not_even_a_name)) return read_profile(device);
+  if (device.ends_with(".json") || std::filesystem::exists(device, not_even_a_name))
+    return read_profile(device);
   if (!device.empty()) return shipped_profile(device);
   const context best = context::best(&why);
   if (best.kind() == target::cuda) return profile_of(best.limits());
@@ -76,28 +81,37 @@ std::string text_of(const advice& a) {
   if (!own && !a.others.empty()) {
     std::vector<std::vector<std::string>> rows{{"policy", "predicted us", "limit"}};
     for (const advised_policy& p : a.others)
-      if (rows.size() <= shown) rows.push_back({p.name, us(p.takes.seconds), std::string(name(p.takes.largest()))});
-    // Two lists, each from the fastest on: what `auto` chooses from, and steps of the ladder, which are asked for by name.
+      if (rows.size() <= shown)
+        rows.push_back({p.name, us(p.takes.seconds), std::string(name(p.takes.largest()))});
+    // Two lists, each from the fastest on: what `auto` chooses from, and steps of the ladder, which are asked
+    // for by name.
     if (const std::size_t first = a.compared + 1; a.compared > 0 && first < rows.size())
-      rows.insert(rows.begin() + static_cast<std::ptrdiff_t>(first), {"---", "steps of the ladder, by name:"});
+      rows.insert(rows.begin() + static_cast<std::ptrdiff_t>(first),
+                  {"---", "steps of the ladder, by name:"});
     text += "\n" + table_text(rows, terminal_columns());
   }
   if (!a.stages.empty()) {
-    std::vector<std::vector<std::string>> rows{
-        {"stages", own ? "step us" : "us", "gain", "shared B", "blocks", "occupancy", "in flight KiB", "limit"}};
+    std::vector<std::vector<std::string>> rows{{"stages", own ? "step us" : "us", "gain", "shared B",
+                                                "blocks", "occupancy", "in flight KiB", "limit"}};
     for (const advised_stages& s : a.stages)
       rows.push_back(
-          s.fits ? std::vector<std::string>{fmt::format("{}", s.stages), own ? fmt::format("{:.3f}", s.seconds * 1e6) : us(s.seconds),
-                                            s.stages == 1 ? ""
-                                                          : fmt::format("{:+.1f} %", std::round(1000 * s.gain) / 10 + 0.) /* -0 + 0 is 0 */,
+          s.fits ? std::vector<std::string>{fmt::format("{}", s.stages),
+                                            own ? fmt::format("{:.3f}", s.seconds * 1e6) : us(s.seconds),
+                                            s.stages == 1
+                                                ? ""
+                                                : fmt::format("{:+.1f} %", std::round(1000 * s.gain) / 10 +
+                                                                               0.) /* -0 + 0 is 0 */,
                                             fmt::format("{}", s.shared_bytes), fmt::format("{}", s.resident),
-                                            fmt::format("{:.0f} %", 100 * s.occupancy), fmt::format("{:.1f}", s.bytes_in_flight / 1024),
+                                            fmt::format("{:.0f} %", 100 * s.occupancy),
+                                            fmt::format("{:.1f}", s.bytes_in_flight / 1024),
                                             std::string(name(s.largest))}
-                 : std::vector<std::string>{fmt::format("{}", s.stages), fmt::format("{} B of shared memory do not fit", s.shared_bytes)});
-    text += wrapped(
-        fmt::format("\nstages of {}; the textbooks' formula promises {:+.1f} % to two\n", a.pipelined, 100 * (a.textbook_gain - 1)));
+                 : std::vector<std::string>{fmt::format("{}", s.stages),
+                                            fmt::format("{} B of shared memory do not fit", s.shared_bytes)});
+    text += wrapped(fmt::format("\nstages of {}; the textbooks' formula promises {:+.1f} % to two\n",
+                                a.pipelined, 100 * (a.textbook_gain - 1)));
     text += table_text(rows, terminal_columns());
-    text += wrapped(fmt::format("memory is kept busy by {:.1f} KiB in flight on each multiprocessor\n", a.bytes_needed_in_flight / 1024));
+    text += wrapped(fmt::format("memory is kept busy by {:.1f} KiB in flight on each multiprocessor\n",
+                                a.bytes_needed_in_flight / 1024));
   }
   return text;
 }
@@ -120,8 +134,10 @@ void add_device_options(arguments command, const std::shared_ptr<request>& r) {
   std::vector<std::string> names;
   for (const machine_profile& p : shipped_profiles()) names.push_back(p.limits.name);
   command
-      .add_option("--device", r->device,
-                  fmt::format("{}, or a file that info --measure wrote (default: the GPU here, else the H200)", listed(names)))
+      .add_option(
+          "--device", r->device,
+          fmt::format("{}, or a file that info --measure wrote (default: the GPU here, else the H200)",
+                      listed(names)))
       .check(not_empty())
       .type_name("NAME");
   add_common_options(command, r->common);
@@ -130,11 +146,13 @@ void add_device_options(arguments command, const std::shared_ptr<request>& r) {
 }  // namespace
 
 void add_advise(arguments program) {
-  arguments command =
-      program.add_subcommand("advise", "Say which policy and how many buffers suit a product, a scan or a kernel of your own");
+  arguments command = program.add_subcommand(
+      "advise", "Say which policy and how many buffers suit a product, a scan or a kernel of your own");
   command.footer(explanation);
   const auto own = std::make_shared<request>();
-  command.add_option("--kernel", own->kernel, "A kernel of your own: smem=, compute=, regs=, load=, threads=, fixed=, copy=, form=")
+  command
+      .add_option("--kernel", own->kernel,
+                  "A kernel of your own: smem=, compute=, regs=, load=, threads=, fixed=, copy=, form=")
       .type_name("MEMBERS");
   add_device_options(command, own);
   command.runs([own] {
@@ -146,7 +164,10 @@ void add_advise(arguments program) {
   const auto product = std::make_shared<request>();
   product->size.count = 1;
   const auto extent = [&](const char* option, std::int64_t& to, const char* about) {
-    gemm.add_option(option, to, about).required().check(integer_between(1, (std::int64_t{1} << 31) - 1)).type_name("N");
+    gemm.add_option(option, to, about)
+        .required()
+        .check(integer_between(1, (std::int64_t{1} << 31) - 1))
+        .type_name("N");
   };
   extent("--m", product->size.m, "Rows of A");
   extent("--n", product->size.n, "Columns of B");
@@ -156,16 +177,26 @@ void add_advise(arguments program) {
       .type_name("N");
   add_device_options(gemm, product);
   gemm.footer(explanation);
-  gemm.runs([product] { run(*product, [&](const machine_profile& on) { return advise_gemm(on, product->size); }); });
+  gemm.runs([product] {
+    run(*product, [&](const machine_profile& on) { return advise_gemm(on, product->size); });
+  });
 
   arguments scan = command.add_subcommand("scan", "Inclusive sums of an array");
   const auto line = std::make_shared<request>();
-  scan.add_option("--size", line->size.n, "Number of elements").required().check(integer_from(1)).type_name("N").otherwise("--n");
-  scan.add_option("--bytes", line->element, "Of an element: 1, 2, 4 (default) or 8").check(integer_between(1, 8)).type_name("N");
+  scan.add_option("--size", line->size.n, "Number of elements")
+      .required()
+      .check(integer_from(1))
+      .type_name("N")
+      .otherwise("--n");
+  scan.add_option("--bytes", line->element, "Of an element: 1, 2, 4 (default) or 8")
+      .check(integer_between(1, 8))
+      .type_name("N");
   add_device_options(scan, line);
   scan.footer(explanation);
   scan.runs([line] {
-    run(*line, [&](const machine_profile& on) { return advise_scan(on, line->size.n, static_cast<std::size_t>(line->element)); });
+    run(*line, [&](const machine_profile& on) {
+      return advise_scan(on, line->size.n, static_cast<std::size_t>(line->element));
+    });
   });
 }
 

@@ -26,18 +26,25 @@ namespace antiphase::tool {
 namespace {
 
 constexpr const char* examples =
-    "Without a GPU it runs on the CPU executor, right but slow, or by --on reference; what takes long is announced.\n\n"
-    "A, B and C0 are .npy files of 2-D arrays of f4 (float32; with --cast of any other numbers), in C or Fortran order; '-' is standard "
-    "input. C is written as f4 in C order, '-' to standard output. With alpha = 0 A and B are not read into it, with beta = 0 C0 "
+    "Without a GPU it runs on the CPU executor, right but slow, or by --on reference; what takes long is "
+    "announced.\n\n"
+    "A, B and C0 are .npy files of 2-D arrays of f4 (float32; with --cast of any other numbers), in C or "
+    "Fortran order; '-' is standard "
+    "input. C is written as f4 in C order, '-' to standard output. With alpha = 0 A and B are not read into "
+    "it, with beta = 0 C0 "
     "is not.\n"
     "\n"
     "Precision\n"
-    "  fp32    for every finite input |C - AB| <= (80 + K / 59) u |A||B| + 2^-150, u = 2^-24; usually far below, from Tensor "
-    "Cores where the device has them (compute capability 8.x: 121 + K / 55). Integers of up to 11 bits whose sums stay below 2^24 "
+    "  fp32    for every finite input |C - AB| <= (80 + K / 59) u |A||B| + 2^-150, u = 2^-24; usually far "
+    "below, from Tensor "
+    "Cores where the device has them (compute capability 8.x: 121 + K / 55). Integers of up to 11 bits whose "
+    "sums stay below 2^24 "
     "are exact\n"
-    "  strict  IEEE FP32 multiply-adds: every output is one sum in the order of k or, where C is small, a few such sums; so are "
+    "  strict  IEEE FP32 multiply-adds: every output is one sum in the order of k or, where C is small, a "
+    "few such sums; so are "
     "those of the ladder's steps. |C - AB| <= K u |A||B| + K 2^-150\n"
-    "If what the device or the policy can do has a weaker bound than the precision stands for, a line says which one holds, JSON "
+    "If what the device or the policy can do has a weaker bound than the precision stands for, a line says "
+    "which one holds, JSON "
     "too (bound, asked_bound, bound_kept); --if-weaker refuse refuses it instead, with exit code 4.\n"
     "\n"
     "Examples:\n"
@@ -71,16 +78,22 @@ struct request {
 
 float beta_of(const request& r) { return r.beta.value_or(r.c.empty() ? 0.f : 1.f); }
 
-std::string type_name(const npy_array& array) { return array.means == meaning::truths ? "b1" : numpy_name(array.type); }
+std::string type_name(const npy_array& array) {
+  return array.means == meaning::truths ? "b1" : numpy_name(array.type);
+}
 
 npy_array read_matrix(const request& r, const std::string& path, const char* operand) {
   npy_array array = read_npy(path, booleans::taken);
   if (array.type != element::f32 && !r.cast)
-    throw bad_request(fmt::format("{} ({}): the elements are {}, but gemm multiplies f4; --cast converts them, and says what that loses",
-                                  array.name, operand, type_name(array)));
+    throw bad_request(
+        fmt::format("{} ({}): the elements are {}, but gemm multiplies f4; --cast converts them, and says "
+                    "what that loses",
+                    array.name, operand, type_name(array)));
   if (array.shape.size() != 2)
-    throw bad_request(fmt::format("{} ({}): the shape is {}, but gemm takes 2-D arrays; {}", array.name, operand, shape_text(array.shape),
-                                  array.shape.size() == 1 ? "give a vector the shape (1, n) or (n, 1)" : "reshape it to two dimensions"));
+    throw bad_request(fmt::format("{} ({}): the shape is {}, but gemm takes 2-D arrays; {}", array.name,
+                                  operand, shape_text(array.shape),
+                                  array.shape.size() == 1 ? "give a vector the shape (1, n) or (n, 1)"
+                                                          : "reshape it to two dimensions"));
   return array;
 }
 
@@ -90,23 +103,33 @@ matrix_view<const float> view_of(const npy_array& array, const float* data) {
 }
 
 gemm_options options_of(const request& r) {
-  return {.accuracy = parse_precision(r.precision), .policy = r.policy, .if_weaker = parse_weaker_bound(r.if_weaker)};
+  return {.accuracy = parse_precision(r.precision),
+          .policy = r.policy,
+          .if_weaker = parse_weaker_bound(r.if_weaker)};
 }
 
 void require_sensible(const request& r) {
   const bool strict = options_of(r).accuracy == precision::strict;
   const gemms::policy_info* const policy = gemms::find_policy(r.policy);
   if (strict && policy != nullptr && policy->sums != gemm_sums::multiply_adds)
-    throw bad_request(fmt::format(
-        "--policy {} does not add up as --precision strict wants it, by IEEE FP32 multiply-adds: give one of the two", r.policy));
+    throw bad_request(
+        fmt::format("--policy {} does not add up as --precision strict wants it, by IEEE FP32 multiply-adds: "
+                    "give one of the two",
+                    r.policy));
   if (r.place.on == "reference" && r.policy != "auto")
-    throw bad_request("--policy chooses one of our kernels, --on reference uses none of them: give one of the two");
+    throw bad_request(
+        "--policy chooses one of our kernels, --on reference uses none of them: give one of the two");
   if (r.place.on == "reference" && strict)
-    throw bad_request("--precision strict is a promise of our kernels, --on reference uses none of them: give one of the two");
+    throw bad_request(
+        "--precision strict is a promise of our kernels, --on reference uses none of them: give one of the "
+        "two");
   if (r.place.on == "reference" && options_of(r).if_weaker == weaker_bound::refuse)
-    throw bad_request("--if-weaker refuse is about the bounds of our kernels, --on reference uses none of them: give one of the two");
+    throw bad_request(
+        "--if-weaker refuse is about the bounds of our kernels, --on reference uses none of them: give one "
+        "of the two");
   if (r.place.on == "reference" && r.explain)
-    throw bad_request("--explain tells about our kernels, --on reference uses none of them: give one of the two");
+    throw bad_request(
+        "--explain tells about our kernels, --on reference uses none of them: give one of the two");
   if (r.explain && !r.output.empty())
     throw bad_request("--explain multiplies nothing, --output has nothing to receive: give one of the two");
   if (!r.explain && r.output.empty()) throw bad_usage("--output is required (see antiphase gemm --help)");
@@ -123,16 +146,20 @@ void require_sensible(const request& r) {
 // Names every array with its shape when the shapes do not fit.
 void require_fitting(const npy_array& a, const npy_array& b, const std::optional<npy_array>& c) {
   if (a.shape[1] != b.shape[0])
-    throw bad_request(fmt::format("cannot multiply {} of shape {} by {} of shape {}: A has {} columns, B has {} rows, they must agree",
-                                  a.name, shape_text(a.shape), b.name, shape_text(b.shape), a.shape[1], b.shape[0]));
+    throw bad_request(fmt::format(
+        "cannot multiply {} of shape {} by {} of shape {}: A has {} columns, B has {} rows, they must agree",
+        a.name, shape_text(a.shape), b.name, shape_text(b.shape), a.shape[1], b.shape[0]));
   const std::vector<std::int64_t> result{a.shape[0], b.shape[1]};
   std::int64_t count = 0;
-  if (__builtin_mul_overflow(result[0], result[1], &count) || count > std::numeric_limits<std::int64_t>::max() / 4)
-    throw bad_request(fmt::format("the product of {} and {} would have the shape {}: expected less than 2^63 bytes", shape_text(a.shape),
-                                  shape_text(b.shape), shape_text(result)));
+  if (__builtin_mul_overflow(result[0], result[1], &count) ||
+      count > std::numeric_limits<std::int64_t>::max() / 4)
+    throw bad_request(
+        fmt::format("the product of {} and {} would have the shape {}: expected less than 2^63 bytes",
+                    shape_text(a.shape), shape_text(b.shape), shape_text(result)));
   if (c && c->shape != result)
-    throw bad_request(fmt::format("{} (C0) has the shape {}, but the product of {} and {} has the shape {}", c->name, shape_text(c->shape),
-                                  shape_text(a.shape), shape_text(b.shape), shape_text(result)));
+    throw bad_request(fmt::format("{} (C0) has the shape {}, but the product of {} and {} has the shape {}",
+                                  c->name, shape_text(c->shape), shape_text(a.shape), shape_text(b.shape),
+                                  shape_text(result)));
 }
 
 // What --cast has done, as a sentence and as JSON.
@@ -144,9 +171,11 @@ struct casts {
 // Makes f4 of an operand that is not.
 void cast(npy_array& array, const char* operand, casts& done) {
   if (array.type == element::f32) return;
-  const auto as_floats = std::make_shared<const cast_floats>(cast_to_floats(array.bytes(), array.type, array.means));
+  const auto as_floats =
+      std::make_shared<const cast_floats>(cast_to_floats(array.bytes(), array.type, array.means));
   const cast_loss& loss = as_floats->loss;
-  done.text += fmt::format("{}{} from {}: {}", done.text.empty() ? "cast to f4: " : "; ", operand, type_name(array), loss_text(loss));
+  done.text += fmt::format("{}{} from {}: {}", done.text.empty() ? "cast to f4: " : "; ", operand,
+                           type_name(array), loss_text(loss));
   done.value[operand] = {{"from", type_name(array)},
                          {"elements", loss.elements},
                          {"changed", loss.changed},
@@ -166,7 +195,8 @@ struct outcome {
   launch_counts counts = {};
 };
 
-outcome multiply(const place& at, const request& r, const npy_array& a, const npy_array& b, std::vector<float> c) {
+outcome multiply(const place& at, const request& r, const npy_array& a, const npy_array& b,
+                 std::vector<float> c) {
   const std::int64_t m = a.shape[0], n = b.shape[1];
   const float beta = beta_of(r);
   if (!at.where) {
@@ -180,44 +210,59 @@ outcome multiply(const place& at, const request& r, const npy_array& a, const np
   const device_array<float> on_a(*at.where, a.values<float>()), on_b(*at.where, b.values<float>());
   device_array<float> on_c(*at.where, c.size());
   if (beta != 0) on_c.copy_from(c);
-  const gemm_problem p{
-      .a = view_of(a, on_a.data()), .b = view_of(b, on_b.data()), .c = row_major(on_c.data(), m, n), .alpha = r.alpha, .beta = beta};
+  const gemm_problem p{.a = view_of(a, on_a.data()),
+                       .b = view_of(b, on_b.data()),
+                       .c = row_major(on_c.data(), m, n),
+                       .alpha = r.alpha,
+                       .beta = beta};
   gemm_options options = options_of(r);
-  const progress_line line = warn_if_slow(r.common, explain(*at.where, p, options).kernel, estimate(*at.where, p, options),
-                                          "; --on reference (OpenBLAS) takes a fraction of that");
+  const progress_line line =
+      warn_if_slow(r.common, explain(*at.where, p, options).kernel, estimate(*at.where, p, options),
+                   "; --on reference (OpenBLAS) takes a fraction of that");
   gemm_choice ran;
   options.ran = &ran;
   const launch_counts counts = gemm(*at.where, p, options);
-  if (!keeps(ran.bound, ran.asked)) say(r.common, fmt::format("{}: {}", ran.kernel, bound_text(ran, options.accuracy)));
+  if (!keeps(ran.bound, ran.asked))
+    say(r.common, fmt::format("{}: {}", ran.kernel, bound_text(ran, options.accuracy)));
   at.where->runs_on().copy_out(c.data(), on_c.data(), c.size() * sizeof(float), nullptr);
   return {.c = std::move(c), .policy = ran.kernel, .bounds = bound_json(ran), .counts = counts};
 }
 
-// What multiply() would run. Nothing is read of the matrices but their shapes: three addresses stand for what the device would allocate.
+// What multiply() would run. Nothing is read of the matrices but their shapes: three addresses stand for what
+// the device would allocate.
 void tell_choice(const request& r, const place& at, const npy_array& a, const npy_array& b) {
   const std::int64_t m = a.shape[0], n = b.shape[1], k = a.shape[1];
   const auto address = [](std::uintptr_t number) { return reinterpret_cast<float*>(number * 4096); };
-  const gemm_problem p{
-      .a = view_of(a, address(1)), .b = view_of(b, address(2)), .c = row_major(address(3), m, n), .alpha = r.alpha, .beta = beta_of(r)};
+  const gemm_problem p{.a = view_of(a, address(1)),
+                       .b = view_of(b, address(2)),
+                       .c = row_major(address(3), m, n),
+                       .alpha = r.alpha,
+                       .beta = beta_of(r)};
   const gemm_choice chosen = antiphase::explain(*at.where, p, options_of(r));
   if (r.common.json) {
-    json value{
-        {"schema", 1}, {"command", "gemm"}, {"place", to_json(at)}, {"shape", to_json(extents{m, n, k})}, {"precision", r.precision}};
+    json value{{"schema", 1},
+               {"command", "gemm"},
+               {"place", to_json(at)},
+               {"shape", to_json(extents{m, n, k})},
+               {"precision", r.precision}};
     value.update(to_json(chosen));
     print_json(value);
     return;
   }
-  std::string text = fmt::format("{} x {} with K = {} on {}\n  {}\n  bound: {}\n  predicted: {}\n", m, n, k, at.name, choice_text(chosen),
-                                 bound_text(chosen, options_of(r).accuracy), predicted_text(chosen));
+  std::string text =
+      fmt::format("{} x {} with K = {} on {}\n  {}\n  bound: {}\n  predicted: {}\n", m, n, k, at.name,
+                  choice_text(chosen), bound_text(chosen, options_of(r).accuracy), predicted_text(chosen));
   text += fmt::format("  tuning: {}\n", chosen.tuning);
   for (const std::string& why : chosen.why) text += fmt::format("  why: {}\n", why);
   for (const std::string& refused : chosen.refused) text += fmt::format("  refused: {}\n", refused);
   print_lines(text);
 }
 
-void report(const request& r, const place& at, const npy_array& a, const npy_array& b, const casts& casted, const outcome& result) {
+void report(const request& r, const place& at, const npy_array& a, const npy_array& b, const casts& casted,
+            const outcome& result) {
   const std::int64_t m = a.shape[0], n = b.shape[1], k = a.shape[1];
-  say(r.common, fmt::format("{}: {} x {} with K = {}, policy {}, on {}", output_name(r.output), m, n, k, result.policy, at.name));
+  say(r.common, fmt::format("{}: {} x {} with K = {}, policy {}, on {}", output_name(r.output), m, n, k,
+                            result.policy, at.name));
   if (!r.common.json) return;
   json value{{"schema", 1},
              {"command", "gemm"},
@@ -269,24 +314,38 @@ std::string names_beside_the_ladder() {
 }  // namespace
 
 void add_gemm(arguments program) {
-  arguments command = program.add_subcommand("gemm", "Multiply two matrices: C = alpha * A * B + beta * C0, in FP32");
+  arguments command =
+      program.add_subcommand("gemm", "Multiply two matrices: C = alpha * A * B + beta * C0, in FP32");
   const auto r = std::make_shared<request>();
-  command.add_option("A", r->a, "The left matrix, M x K: a .npy file of f4, or '-'").required().type_name("A.npy");
+  command.add_option("A", r->a, "The left matrix, M x K: a .npy file of f4, or '-'")
+      .required()
+      .type_name("A.npy");
   command.add_option("B", r->b, "The right matrix, K x N").required().type_name("B.npy");
-  command.add_option("-o,--output", r->output, "Where to write C, M x N; never one of the inputs").type_name("C.npy");
-  command.add_option("--alpha", r->alpha, "Factor of A * B (default 1)").check(number_in_fp32()).type_name("NUMBER");
-  command.add_option("--beta", r->beta, "Factor of C0 (default 1 if --c is given)").check(number_in_fp32()).type_name("NUMBER");
-  command.add_option("--c", r->c, "C0, M x N, to be scaled by beta and added").check(not_empty()).type_name("C0.npy");
+  command.add_option("-o,--output", r->output, "Where to write C, M x N; never one of the inputs")
+      .type_name("C.npy");
+  command.add_option("--alpha", r->alpha, "Factor of A * B (default 1)")
+      .check(number_in_fp32())
+      .type_name("NUMBER");
+  command.add_option("--beta", r->beta, "Factor of C0 (default 1 if --c is given)")
+      .check(number_in_fp32())
+      .type_name("NUMBER");
+  command.add_option("--c", r->c, "C0, M x N, to be scaled by beta and added")
+      .check(not_empty())
+      .type_name("C0.npy");
   command.add_option("--precision", r->precision, "fp32 (default) or strict").type_name("NAME");
-  command.add_option("--if-weaker", r->if_weaker, "take (default) or refuse a bound weaker than the precision's, see below")
+  command
+      .add_option("--if-weaker", r->if_weaker,
+                  "take (default) or refuse a bound weaker than the precision's, see below")
       .type_name("NAME");
   command
       .add_option("--policy", r->policy,
-                  names_beside_the_ladder() + ", or a step of the ladder (default auto: by precision, shape and device)")
+                  names_beside_the_ladder() +
+                      ", or a step of the ladder (default auto: by precision, shape and device)")
       .type_name("NAME")
       .otherwise("--step")
       .otherwise("--kernel");
-  command.add_flag("--cast", r->cast, "Take f2, f8, integers and booleans too: make f4 of them and say what that loses");
+  command.add_flag("--cast", r->cast,
+                   "Take f2, f8, integers and booleans too: make f4 of them and say what that loses");
   command.add_flag("--explain", r->explain, "Do not multiply: say which kernel would, and why");
   add_place_options(command, r->place, reference::offered);
   add_common_options(command, r->common);

@@ -39,7 +39,8 @@ struct device {
 
 constexpr const char* examples =
     "Without a GPU it says why, and what runs on the CPU; --measure alone needs one.\n\n"
-    "The default is the first GPU if it is usable (compute capability 7.5 or newer, a driver, a build with the GPU part), else "
+    "The default is the first GPU if it is usable (compute capability 7.5 or newer, a driver, a build with "
+    "the GPU part), else "
     "the CPU executor.\n"
     "\n"
     "Examples:\n"
@@ -82,9 +83,9 @@ std::string to_text(const device& d) {
       "             per block: {} threads, {} KiB of shared memory ({} KiB if asked for)\n"
       "             per multiprocessor: {} threads, {} blocks, {} registers, {} KiB of shared memory\n"
       "             gemm's tuning: {}\n",
-      d.on, l.name, compute_capability(l), l.multiprocessors, l.threads_per_block, l.shared_per_block / 1024, l.shared_opt_in / 1024,
-      l.threads_per_multiprocessor, l.blocks_per_multiprocessor, l.registers_per_multiprocessor, l.shared_per_multiprocessor / 1024,
-      tuning_of(d));
+      d.on, l.name, compute_capability(l), l.multiprocessors, l.threads_per_block, l.shared_per_block / 1024,
+      l.shared_opt_in / 1024, l.threads_per_multiprocessor, l.blocks_per_multiprocessor,
+      l.registers_per_multiprocessor, l.shared_per_multiprocessor / 1024, tuning_of(d));
 }
 
 std::string list_of(const auto& steps) {
@@ -97,7 +98,8 @@ std::string list_of(const auto& steps) {
 std::vector<gemms::policy_info> gemm_policies() {
   const std::span<const gemms::policy_info> all = gemms::policies();
   std::vector<gemms::policy_info> list(all.begin(), all.end());
-  std::stable_partition(list.begin(), list.end(), [](const gemms::policy_info& p) { return p.ladder != nullptr; });
+  std::stable_partition(list.begin(), list.end(),
+                        [](const gemms::policy_info& p) { return p.ladder != nullptr; });
   return list;
 }
 
@@ -119,8 +121,9 @@ struct request {
 void measure(const request& r) {
   const place at = choose_place(r.place, reference::not_offered);
   if (at.where->kind() != target::cuda)
-    throw not_supported(
-        fmt::format("info --measure measures a GPU, and it would run on the CPU executor ({}): expected a usable GPU", at.why));
+    throw not_supported(fmt::format(
+        "info --measure measures a GPU, and it would run on the CPU executor ({}): expected a usable GPU",
+        at.why));
   say_place(r.common, at);
   std::optional<output_file> out;
   if (!r.output.empty()) out.emplace(r.output);  // before the work
@@ -135,7 +138,8 @@ void run(const common_options& options) {
   const bool has_gpu_part = b.gpu == gpu_part::present;
   std::string why_no_gpu;
   std::vector<device> devices{{"cpu", simulated_device()}};
-  for (const device_limits& limits : cuda_devices(&why_no_gpu)) devices.push_back({fmt::format("cuda:{}", devices.size() - 1), limits});
+  for (const device_limits& limits : cuda_devices(&why_no_gpu))
+    devices.push_back({fmt::format("cuda:{}", devices.size() - 1), limits});
   const place chosen = choose_place({}, reference::not_offered);
 
   if (options.json) {
@@ -163,11 +167,15 @@ void run(const common_options& options) {
   text += fmt::format("  reference  {}, for gemm; plain loops for scan\n", reference_name());
   if (!why_no_gpu.empty()) text += fmt::format("  no GPU:    {}\n", why_no_gpu);
   text += fmt::format("\ndefault: {} ({})\n", chosen.on, chosen.why);
-  text += "\ngemm policies (--policy): the steps of the ladder, each with one idea more than the one before, and others\n" +
-          list_of(gemm_policies());
-  text += "\nfurther policies of ladder gemm: f16 operands, added up in FP32\n" + list_of(gemms::tensor_core_steps);
+  text +=
+      "\ngemm policies (--policy): the steps of the ladder, each with one idea more than the one before, and "
+      "others\n" +
+      list_of(gemm_policies());
+  text += "\nfurther policies of ladder gemm: f16 operands, added up in FP32\n" +
+          list_of(gemms::tensor_core_steps);
   text += "\nscan policies: the steps of the scan ladder\n" + list_of(scans::steps);
-  text += "\nfurther scan policies, for many short lines on the CPU executor\n" + list_of(scans::short_line_steps);
+  text += "\nfurther scan policies, for many short lines on the CPU executor\n" +
+          list_of(scans::short_line_steps);
   text += "\nfurther scan policies, for axes that are not the last\n" + list_of(scans::column_steps);
   print(wrapped(text));
 }
@@ -175,22 +183,30 @@ void run(const common_options& options) {
 }  // namespace
 
 void add_info(arguments program) {
-  arguments command = program.add_subcommand("info", "Show devices, their limits, and which one is the default");
+  arguments command =
+      program.add_subcommand("info", "Show devices, their limits, and which one is the default");
   const auto r = std::make_shared<request>();
   command
       .add_option("--for", r->of,
-                  "What would run on a GPU of this compute capability, by published limits: " + listed(known_capabilities()))
+                  "What would run on a GPU of this compute capability, by published limits: " +
+                      listed(known_capabilities()))
       .check(not_empty())
       .type_name("CAPABILITY");
-  command.add_flag("--measure", r->measure, "Measure a machine profile of the GPU, which advise and model predict from: about a second");
-  command.add_option("-o,--output", r->output, "Where --measure writes it, a JSON file (default: standard output)").type_name("FILE");
+  command.add_flag(
+      "--measure", r->measure,
+      "Measure a machine profile of the GPU, which advise and model predict from: about a second");
+  command
+      .add_option("-o,--output", r->output,
+                  "Where --measure writes it, a JSON file (default: standard output)")
+      .type_name("FILE");
   add_place_options(command, r->place, reference::not_offered);
   add_common_options(command, r->common);
   command.footer(examples);
   command.runs([r] {
     if (r->measure && !r->of.empty()) throw bad_usage("info: --for and --measure: expected one of them");
     if (!r->measure && !r->output.empty()) throw bad_usage("info: --output is for --measure");
-    if (!r->measure && !r->place.on.empty()) throw bad_usage("info: --on is for --measure: expected none of them, or both");
+    if (!r->measure && !r->place.on.empty())
+      throw bad_usage("info: --on is for --measure: expected none of them, or both");
     if (r->measure) return measure(*r);
     r->of.empty() ? run(r->common) : tell_device(r->of, r->common);
   });

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// info --for: the features of a GPU, and which policies of gemm and scan run there. Nothing is run: a CPU executor with the device's limits
-// is asked, whose kernels need the same memory and threads.
+// info --for: the features of a GPU, and which policies of gemm and scan run there. Nothing is run: a CPU
+// executor with the device's limits is asked, whose kernels need the same memory and threads.
 #include "tool/commands/info_device.hpp"
 
 #include <fmt/format.h>
@@ -40,8 +40,8 @@ template <class F> std::string refusal_of(std::string_view policy, F ask) {
     ask();
   } catch (const not_supported& e) {
     const std::string_view said = e.what();
-    for (const std::string& prefix :
-         {fmt::format("policy {}: ", policy), fmt::format("scan policy {} does not take this problem: ", policy)})
+    for (const std::string& prefix : {fmt::format("policy {}: ", policy),
+                                      fmt::format("scan policy {} does not take this problem: ", policy)})
       if (said.starts_with(prefix)) return std::string(said.substr(prefix.size()));
     return std::string(said);
   }
@@ -64,7 +64,8 @@ std::vector<row> gemm_candidates(const context& where) {
   for (const gemms::policy_info& p : gemms::policies()) {
     row r{.name = std::string(p.name), .why_not = {}, .bound = {}};
     const auto refused = [&](const extents& asked) {
-      return refusal_of(p.name, [&] { r.bound = to_text(explain(where, product_of(asked), {.policy = p.name}).bound); });
+      return refusal_of(
+          p.name, [&] { r.bound = to_text(explain(where, product_of(asked), {.policy = p.name}).bound); });
     };
     r.why_not = refused(p.sums == gemm_sums::doubles ? thin : large);
     r.small_c = !r.why_not.empty() && refused(small).empty();  // a step has variants of other tiles for it
@@ -78,14 +79,16 @@ std::vector<row> f16_candidates(const context& where) {
     rows.push_back({.name = s.name, .why_not = gemms::refuses(where.runs_on(), s).value_or(""), .bound = {}});
   return rows;
 }
-// The steps of the scan ladder, as scans' own explain() judges them. auto's choice among them is not told: on a GPU it is another than on
-// the executor that is asked here.
+// The steps of the scan ladder, as scans' own explain() judges them. auto's choice among them is not told: on
+// a GPU it is another than on the executor that is asked here.
 std::vector<row> scan_candidates(const context& where) {
   std::vector<row> rows;
   void* const array = reinterpret_cast<void*>(std::uintptr_t{4096});
   const scans::problem line{.in = array, .out = array, .length = 1 << 20};
   for (const scans::step& s : scans::steps)
-    rows.push_back({.name = s.name, .why_not = refusal_of(s.name, [&] { explain(where, line, {.policy = s.name}); }), .bound = {}});
+    rows.push_back({.name = s.name,
+                    .why_not = refusal_of(s.name, [&] { explain(where, line, {.policy = s.name}); }),
+                    .bound = {}});
   return rows;
 }
 
@@ -172,20 +175,25 @@ void tell_device(std::string_view asked, const common_options& options) {
 
   const device_features has = features_of(device);
   const tensor_core_sums sums = tensor_core_sums_of(device);
-  std::string text = fmt::format("compute capability {}, by the published limits of the {}\n\n", compute_capability(device), device.name);
-  text += fmt::format("  {} multiprocessors of {} threads, {} KiB of shared memory per block\n", device.multiprocessors,
-                      device.threads_per_multiprocessor, device.shared_opt_in / 1024);
-  for (const feature_name& f : feature_names) text += fmt::format("  {:<3}  {}\n", has.*f.feature ? "yes" : "no", f.name);
-  text += sums == tensor_core_sums::unknown
-              ? std::string("  how Tensor Cores add up FP16 products is unknown: no bound is promised of them\n")
-              : fmt::format("  Tensor Cores add up FP16 products {}: {}\n", words(sums), words(evidence_for(sums)));
+  std::string text = fmt::format("compute capability {}, by the published limits of the {}\n\n",
+                                 compute_capability(device), device.name);
+  text += fmt::format("  {} multiprocessors of {} threads, {} KiB of shared memory per block\n",
+                      device.multiprocessors, device.threads_per_multiprocessor, device.shared_opt_in / 1024);
+  for (const feature_name& f : feature_names)
+    text += fmt::format("  {:<3}  {}\n", has.*f.feature ? "yes" : "no", f.name);
+  text +=
+      sums == tensor_core_sums::unknown
+          ? std::string("  how Tensor Cores add up FP16 products is unknown: no bound is promised of them\n")
+          : fmt::format("  Tensor Cores add up FP16 products {}: {}\n", words(sums),
+                        words(evidence_for(sums)));
 
   text += "\ngemm: what auto takes\n";
   for (const shape_class& c : classes) {
     const gemm_choice chosen = explain(where, product_of(c.shape), {.accuracy = c.accuracy});
-    text += fmt::format("  {:<17}  {} ({} x {}, K = {}): |C - AB| <= {}{}\n", c.name, chosen.kernel, c.shape.m, c.shape.n, c.shape.k,
-                        to_text(chosen.bound),
-                        keeps(chosen.bound, chosen.asked) ? "" : fmt::format("; weaker than precision {}", name(c.accuracy)));
+    text += fmt::format(
+        "  {:<17}  {} ({} x {}, K = {}): |C - AB| <= {}{}\n", c.name, chosen.kernel, c.shape.m, c.shape.n,
+        c.shape.k, to_text(chosen.bound),
+        keeps(chosen.bound, chosen.asked) ? "" : fmt::format("; weaker than precision {}", name(c.accuracy)));
   }
   text += "\ngemm policies\n" + rows_text(gemm_candidates(where));
   text += "\nladder gemm with f16 operands\n" + rows_text(f16_candidates(where));

@@ -11,7 +11,9 @@
 namespace antiphase::tool {
 
 void add_measuring_options(arguments command, measuring_options& options) {
-  command.add_option("--protocol", options.protocol, "On a GPU: rested (default), idle before each sample; or hot, busy throughout")
+  command
+      .add_option("--protocol", options.protocol,
+                  "On a GPU: rested (default), idle before each sample; or hot, busy throughout")
       .type_name("NAME");
   add_place_options(command, options.place, reference::not_offered);
   add_common_options(command, options.common);

@@ -31,17 +31,22 @@ namespace fs = std::filesystem;
 
 constexpr const char* explanation =
     "Without a GPU it is of use for --profile alone, which then predicts times.\n\n"
-    "The program's products go through libantiphase_cublas.so, by LD_PRELOAD; docs/cublas.md says which are computed by antiphase, and "
-    "what else the environment may say. Options of run stand before the program; from its name on all words are the program's, and -- "
-    "may stand before it. The exit code is the program's; 127 if it is not there, 126 if it cannot be executed.\n\n"
-    "With --report or --profile it tells of processes that crash, are killed or leave by _exit, too, and ends "
+    "The program's products go through libantiphase_cublas.so, by LD_PRELOAD; docs/cublas.md says which are "
+    "computed by antiphase, and "
+    "what else the environment may say. Options of run stand before the program; from its name on all words "
+    "are the program's, and -- "
+    "may stand before it. The exit code is the program's; 127 if it is not there, 126 if it cannot be "
+    "executed.\n\n"
+    "With --report or --profile it tells of processes that crash, are killed or leave by _exit, too, and "
+    "ends "
     "by the program's signal.\n"
     "\n"
     "Examples:\n"
     "  antiphase run python3 train.py --epochs 3\n"
     "      at its end, how many products antiphase has computed\n"
     "  antiphase run --profile python3 train.py\n"
-    "      computes none: at its end a list of products, the longest first, and whether antiphase would help\n"
+    "      computes none: at its end a list of products, the longest first, and whether antiphase would "
+    "help\n"
     "  antiphase run --least 1024 python3 train.py\n"
     "      only those with (m n k)^(1/3) of 1024 or more, whatever is predicted";
 
@@ -55,7 +60,9 @@ struct request {
 std::string preloadable(std::string file) {
   if (file.find_first_of(" :") != std::string::npos)
     throw error(
-        fmt::format("{} cannot be preloaded, since spaces and colons separate what LD_PRELOAD names: expected a path without them", file));
+        fmt::format("{} cannot be preloaded, since spaces and colons separate what LD_PRELOAD names: "
+                    "expected a path without them",
+                    file));
   return file;
 }
 // In the installed package, or in the folder of a build.
@@ -65,7 +72,8 @@ std::string interposer() {
                              folder / "src" / "cublas" / "libantiphase_cublas.so"};
   for (const fs::path& file : places)
     if (fs::exists(file)) return preloadable(fs::canonical(file));
-  throw error(fmt::format("libantiphase_cublas.so is missing: expected {}", places[0].lexically_normal().string()));
+  throw error(
+      fmt::format("libantiphase_cublas.so is missing: expected {}", places[0].lexically_normal().string()));
 }
 
 // What execvp() will run: the file itself, or the first of its name in PATH that may be executed.
@@ -75,12 +83,14 @@ fs::path file_of(const std::string& program) {
   std::istringstream folders(path == nullptr ? "/bin:/usr/bin" : path);
   for (std::string folder; std::getline(folders, folder, ':');) {
     const fs::path file = fs::path(folder) / program;
-    if (std::error_code ignored; fs::is_regular_file(file, ignored) && access(file.c_str(), X_OK) == 0) return file;
+    if (std::error_code ignored; fs::is_regular_file(file, ignored) && access(file.c_str(), X_OK) == 0)
+      return file;
   }
   return {};
 }
 
-// Why the loader will put nothing in front of the program, or of the interpreter that its first line names; empty: nothing is known.
+// Why the loader will put nothing in front of the program, or of the interpreter that its first line names;
+// empty: nothing is known.
 std::string cannot_be_preloaded(const std::string& program, int depth = 0) {
   const fs::path file = file_of(program);
   std::ifstream in(file, std::ios::binary);
@@ -91,12 +101,14 @@ std::string cannot_be_preloaded(const std::string& program, int depth = 0) {
     std::string line, first;
     std::getline(in, line);
     std::istringstream(line) >> first;
-    return first.empty() || depth == most_interpreters ? std::string() : cannot_be_preloaded(first, depth + 1);
+    return first.empty() || depth == most_interpreters ? std::string()
+                                                       : cannot_be_preloaded(first, depth + 1);
   }
   struct stat about {};
-  if (stat(file.c_str(), &about) == 0 &&
-      (((about.st_mode & S_ISUID) != 0 && about.st_uid != getuid()) || ((about.st_mode & S_ISGID) != 0 && about.st_gid != getgid())))
-    return fmt::format("{} runs as another user or group, for which the loader ignores LD_PRELOAD", file.string());
+  if (stat(file.c_str(), &about) == 0 && (((about.st_mode & S_ISUID) != 0 && about.st_uid != getuid()) ||
+                                          ((about.st_mode & S_ISGID) != 0 && about.st_gid != getgid())))
+    return fmt::format("{} runs as another user or group, for which the loader ignores LD_PRELOAD",
+                       file.string());
   in.read(head.data() + 2, static_cast<std::streamsize>(head.size()) - 2);
   Elf64_Ehdr elf;
   std::memcpy(&elf, head.data(), sizeof elf);
@@ -106,11 +118,13 @@ std::string cannot_be_preloaded(const std::string& program, int depth = 0) {
     in.seekg(static_cast<std::streamoff>(elf.e_phoff) + std::streamoff{i} * elf.e_phentsize);
     if (!in.read(reinterpret_cast<char*>(&part), sizeof part) || part.p_type == PT_INTERP) return {};
   }
-  return fmt::format("{} is linked statically, so that no library can be put in front of another", file.string());
+  return fmt::format("{} is linked statically, so that no library can be put in front of another",
+                     file.string());
 }
 
 void set(const char* name, const std::string& value) {
-  if (setenv(name, value.c_str(), 1) != 0) throw error(fmt::format("setting {} failed: {}", name, std::strerror(errno)));
+  if (setenv(name, value.c_str(), 1) != 0)
+    throw error(fmt::format("setting {} failed: {}", name, std::strerror(errno)));
 }
 
 // Does not return.
@@ -129,7 +143,8 @@ void run(request& r) {
   if (r.profile) set("ANTIPHASE_PROFILE", "1");
   if (!r.json.empty()) set("ANTIPHASE_PROFILE_JSON", fs::absolute(r.json).string());
   if (r.report || r.profile)
-    if (const std::string why = cannot_be_preloaded(r.words[0]); !why.empty()) say({}, fmt::format("no products will be seen: {}", why));
+    if (const std::string why = cannot_be_preloaded(r.words[0]); !why.empty())
+      say({}, fmt::format("no products will be seen: {}", why));
   std::vector<char*> words;
   for (std::string& word : r.words) words.push_back(word.data());
   words.push_back(nullptr);
@@ -138,26 +153,37 @@ void run(request& r) {
   std::error_code ignored;
   const bool is_folder = failed == EACCES && fs::is_directory(r.words[0], ignored);
   throw program_failed(failed == ENOENT ? 127 : 126,
-                       fmt::format("cannot run {}: {}", tool::quoted(r.words[0]), is_folder ? "it is a folder" : error_text(failed)));
+                       fmt::format("cannot run {}: {}", tool::quoted(r.words[0]),
+                                   is_folder ? "it is a folder" : error_text(failed)));
 }
 
 }  // namespace
 
 void add_run(arguments program) {
-  arguments command = program.add_subcommand("run", "Run a program that calls cuBLAS on antiphase, where that is faster");
+  arguments command =
+      program.add_subcommand("run", "Run a program that calls cuBLAS on antiphase, where that is faster");
   const auto r = std::make_shared<request>();
   command.takes_program(r->words, "The program, and behind it its arguments");
-  command.add_option("--least", r->least, "Take products of at least this size, the cube root of m n k, and no prediction")
+  command
+      .add_option("--least", r->least,
+                  "Take products of at least this size, the cube root of m n k, and no prediction")
       .check(integer_from(0))
       .type_name("N");
   command.add_option("--precision", r->precision, "fp32 (the default) or strict")
       .check([](const std::string& value) {
-        return value == "fp32" || value == "strict" ? "" : fmt::format("'{}': expected fp32 or strict", value);
+        return value == "fp32" || value == "strict" ? ""
+                                                    : fmt::format("'{}': expected fp32 or strict", value);
       })
       .type_name("NAME");
-  command.add_flag("--report", r->report, "Say at the end how many products were computed, even if it is none; and why, if none was seen");
-  command.add_flag("--profile", r->profile, "Compute none: list them, with their times, which would be computed, and why not the others");
-  command.add_option("--json", r->json, "Write the list to a file too; %p in its name is the number of the process")
+  command.add_flag(
+      "--report", r->report,
+      "Say at the end how many products were computed, even if it is none; and why, if none was seen");
+  command.add_flag(
+      "--profile", r->profile,
+      "Compute none: list them, with their times, which would be computed, and why not the others");
+  command
+      .add_option("--json", r->json,
+                  "Write the list to a file too; %p in its name is the number of the process")
       .check(not_empty())
       .type_name("FILE");
   command.footer(explanation);

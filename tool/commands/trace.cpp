@@ -42,11 +42,14 @@ namespace {
 
 constexpr const char* examples =
     "Without a GPU it records the CPU executor, in ticks of its clock.\n\n"
-    "Runs a product of random matrices, or a scan of a random array, with a recording twin of the kernel and writes what one block did and "
+    "Runs a product of random matrices, or a scan of a random array, with a recording twin of the kernel and "
+    "writes what one block did and "
     "when: loads in "
-    "flight, waits, computation. On the CPU executor the clock is the simulation's, a simple model of a GPU (docs/measuring.md): "
+    "flight, waits, computation. On the CPU executor the clock is the simulation's, a simple model of a GPU "
+    "(docs/measuring.md): "
     "times are ticks of the model, not measured, and the same in every run.\n"
-    "The output's name says the format: .html is a page to zoom into, with what the figures say; .svg a picture; .json a trace for "
+    "The output's name says the format: .html is a page to zoom into, with what the figures say; .svg a "
+    "picture; .json a trace for "
     "ui.perfetto.dev or chrome://tracing; --format for others.\n"
     "\n"
     "Examples:\n"
@@ -73,7 +76,9 @@ struct request {
   common_options common;
 };
 
-picture_format format_of(const request& r) { return picture_format_of(r.output, r.format, "; give --format html, svg or json"); }
+picture_format format_of(const request& r) {
+  return picture_format_of(r.output, r.format, "; give --format html, svg or json");
+}
 std::string drawn(picture_format as, const std::vector<timeline>& timelines) {
   switch (as) {
     case picture_format::page: return timeline_page(timelines);
@@ -93,7 +98,8 @@ comparison compared(const request& r) {
   comparison c{.what = r.compare.substr(0, equals), .values = {}};
   const auto wrong = [&] {
     return bad_request(
-        fmt::format("--compare: expected stages= and numbers from 1 to 8, or policy= and names, separated by commas, found {}",
+        fmt::format("--compare: expected stages= and numbers from 1 to 8, or policy= and names, separated by "
+                    "commas, found {}",
                     tool::quoted(r.compare)));
   };
   if (equals == std::string::npos || (c.what != "stages" && c.what != "policy")) throw wrong();
@@ -107,7 +113,8 @@ comparison compared(const request& r) {
     if (v.empty() || (c.what == "stages" && (v.size() != 1 || v[0] < '1' || v[0] > '8'))) throw wrong();
     if (std::find(c.values.begin(), c.values.begin() + static_cast<std::ptrdiff_t>(i), v) !=
         c.values.begin() + static_cast<std::ptrdiff_t>(i))
-      throw bad_request(fmt::format("--compare: {} stands there twice: expected different ones", tool::quoted(v)));
+      throw bad_request(
+          fmt::format("--compare: {} stands there twice: expected different ones", tool::quoted(v)));
   }
   return c;
 }
@@ -134,21 +141,27 @@ const stage_family scan_families[] = {{"single-pass", {1, 2, 3, 8}, "single-pass
 
 std::string with_stages(const stage_family& f, int stages) {
   if (std::ranges::find(f.stages, stages) == f.stages.end())
-    throw bad_request(fmt::format("--compare: there is no {} with {} stages: expected {}", f.of, stages, fmt::join(f.stages, ", ")));
-  return stages == f.stages.back() && !f.bare.empty() ? std::string(f.bare) : fmt::format("{}-{}", f.of, stages);
+    throw bad_request(fmt::format("--compare: there is no {} with {} stages: expected {}", f.of, stages,
+                                  fmt::join(f.stages, ", ")));
+  return stages == f.stages.back() && !f.bare.empty() ? std::string(f.bare)
+                                                      : fmt::format("{}-{}", f.of, stages);
 }
 // The policies that --compare asks for.
 std::vector<std::string> compared_policies(const request& r, std::span<const stage_family> families) {
   if (!r.stages.empty()) throw bad_request("--stages and --compare: expected one of them, they say the same");
   const comparison wanted = compared(r);
   if (wanted.what == "policy") {
-    if (!r.policies.empty()) throw bad_request("--policy and --compare policy=: expected one of them, they say the same");
+    if (!r.policies.empty())
+      throw bad_request("--policy and --compare policy=: expected one of them, they say the same");
     return wanted.values;
   }
-  if (r.policies.size() > 1) throw bad_request("--compare: expected one policy, whose numbers of stages are compared");
-  const std::string_view policy = r.policies.empty() ? families.front().of : std::string_view(r.policies.front());
+  if (r.policies.size() > 1)
+    throw bad_request("--compare: expected one policy, whose numbers of stages are compared");
+  const std::string_view policy =
+      r.policies.empty() ? families.front().of : std::string_view(r.policies.front());
   for (const stage_family& f : families) {
-    const bool is_one = policy == f.of || (policy.starts_with(f.of) && policy.size() == f.of.size() + 2 && policy[f.of.size()] == '-');
+    const bool is_one = policy == f.of || (policy.starts_with(f.of) && policy.size() == f.of.size() + 2 &&
+                                           policy[f.of.size()] == '-');
     if (!is_one) continue;
     std::vector<std::string> names;
     for (const std::string& n : wanted.values) names.push_back(with_stages(f, n[0] - '0'));
@@ -156,16 +169,18 @@ std::vector<std::string> compared_policies(const request& r, std::span<const sta
   }
   std::vector<std::string_view> known;
   for (const stage_family& f : families) known.push_back(f.of);
-  throw bad_request(
-      fmt::format("--compare: {} is compiled for one number of stages: expected --policy {}", policy, fmt::join(known, " or ")));
+  throw bad_request(fmt::format("--compare: {} is compiled for one number of stages: expected --policy {}",
+                                policy, fmt::join(known, " or ")));
 }
 
 std::vector<std::string> gemm_policies_of(const request& r) {
   std::vector<std::string> policies;
   const std::vector<std::string> known = recorded_gemm_policies();
   for (const std::string& policy : r.compare.empty() ? r.policies : compared_policies(r, gemm_families)) {
-    if (policy == "naive") throw bad_request("--policy naive: it has no pipeline to record, expected another step");
-    if (std::ranges::find(known, policy) == known.end()) gemms::refuse_policy(policy, "kernel with a recording twin", known);
+    if (policy == "naive")
+      throw bad_request("--policy naive: it has no pipeline to record, expected another step");
+    if (std::ranges::find(known, policy) == known.end())
+      gemms::refuse_policy(policy, "kernel with a recording twin", known);
     policies.push_back(policy);
   }
   for (const int stages : r.stages) policies.push_back(fmt::format("async-{}", stages));
@@ -174,19 +189,24 @@ std::vector<std::string> gemm_policies_of(const request& r) {
 }
 std::vector<std::string> scan_policies_of(const request& r) {
   if (!r.stages.empty()) throw bad_request("--stages is of trace gemm: expected --compare stages=1,2,3,8");
-  const std::vector<std::string> policies = r.compare.empty() ? r.policies : compared_policies(r, scan_families);
+  const std::vector<std::string> policies =
+      r.compare.empty() ? r.policies : compared_policies(r, scan_families);
   for (const std::string& policy : policies) choice_of("--policy", policy, recorded_scan_policies);
   return policies.empty() ? std::vector<std::string>{"single-pass"} : policies;
 }
 
-// Multiply-adds of a block in a cycle or tick: durations of kernels with other tiles are of other work. 0: not known.
+// Multiply-adds of a block in a cycle or tick: durations of kernels with other tiles are of other work. 0:
+// not known.
 double work_rate(const timeline& t, const overlap& o) {
   const auto rate = [&](const auto& step) {
-    return o.duration == 0 ? 0. : static_cast<double>(step.tile.m) * step.tile.n * step.tile_k * o.steps / static_cast<double>(o.duration);
+    return o.duration == 0 ? 0.
+                           : static_cast<double>(step.tile.m) * step.tile.n * step.tile_k * o.steps /
+                                 static_cast<double>(o.duration);
   };
   if (t.kernel != "gemm") return 0;
   for (const gemms::step& s : gemms::steps)
-    if (s.name == (t.policy == "async-1" ? std::string_view("async-2") : std::string_view(t.policy))) return rate(s.how);
+    if (s.name == (t.policy == "async-1" ? std::string_view("async-2") : std::string_view(t.policy)))
+      return rate(s.how);
   for (const gemms::tensor_core_step& s : gemms::tensor_core_steps)
     if (t.policy == s.name) return rate(s);
   return 0;
@@ -196,47 +216,58 @@ json to_json(const timeline& t, const overlap& o) {
   json causes = json::object();
   for (const waiting_share& w : o.causes) causes[w.cause] = w.share;
   json steps = json::array();
-  for (const step_times& s : by_step(t)) steps.push_back({s.slot, s.issued, s.landed, s.compute_begin, s.compute_end});
-  return {
-      {"kernel", t.kernel},
-      {"policy", t.policy},
-      {"stages", t.stages},
-      {"steps", t.steps},
-      {"recorded", t.recorded},
-      {"dropped", t.dropped},
-      {"block", t.block},
-      {"cost", t.cost.runs == 0 ? json() : json{{"runs", t.cost.runs}, {"plain_ms", t.cost.plain_ms}, {"recorded_ms", t.cost.recorded_ms}}},
-      {"unit", t.unit},
-      {"origin", origin_of(t)},
-      {"steps_hidden", o.steps_hidden},
-      {"hidden_share", o.hidden},
-      {"mean_wait", o.mean_wait},
-      {"mean_compute", o.mean_compute},
-      {"duration", o.duration},
-      {"multiply_adds_per_" + std::string(t.unit == "cycles" ? "cycle" : "tick"), work_rate(t, o) > 0 ? json(work_rate(t, o)) : json()},
-      {"waiting_share", o.waiting},
-      {"waiting_for", causes},
-      {"bytes_in_flight", {{"mean", o.mean_bytes}, {"most", o.most_bytes}}},
-      {"limited_by", o.limited_by},
-      {"loads_block", o.loads_block},
-      {"step_time", o.step_time},
-      {"step_time_with_one_more_stage", o.next_time},
-      {"step_times", steps}};
+  for (const step_times& s : by_step(t))
+    steps.push_back({s.slot, s.issued, s.landed, s.compute_begin, s.compute_end});
+  return {{"kernel", t.kernel},
+          {"policy", t.policy},
+          {"stages", t.stages},
+          {"steps", t.steps},
+          {"recorded", t.recorded},
+          {"dropped", t.dropped},
+          {"block", t.block},
+          {"cost", t.cost.runs == 0 ? json()
+                                    : json{{"runs", t.cost.runs},
+                                           {"plain_ms", t.cost.plain_ms},
+                                           {"recorded_ms", t.cost.recorded_ms}}},
+          {"unit", t.unit},
+          {"origin", origin_of(t)},
+          {"steps_hidden", o.steps_hidden},
+          {"hidden_share", o.hidden},
+          {"mean_wait", o.mean_wait},
+          {"mean_compute", o.mean_compute},
+          {"duration", o.duration},
+          {"multiply_adds_per_" + std::string(t.unit == "cycles" ? "cycle" : "tick"),
+           work_rate(t, o) > 0 ? json(work_rate(t, o)) : json()},
+          {"waiting_share", o.waiting},
+          {"waiting_for", causes},
+          {"bytes_in_flight", {{"mean", o.mean_bytes}, {"most", o.most_bytes}}},
+          {"limited_by", o.limited_by},
+          {"loads_block", o.loads_block},
+          {"step_time", o.step_time},
+          {"step_time_with_one_more_stage", o.next_time},
+          {"step_times", steps}};
 }
 
 void say_costs(const request& r, const std::vector<timeline>& timelines) {
   for (const timeline& t : timelines) {
     const recording_cost& c = t.cost;
-    say(r.common, c.runs == 0
-                      ? fmt::format("{}: the twin is of another variant than the kernel that a call launches: nothing to compare", t.policy)
-                      : fmt::format("{}: the kernel takes {:.4f} ms, recorded {:.4f} ms: {:+.1f} % (medians of {} runs each)", t.policy,
-                                    c.plain_ms, c.recorded_ms, 100 * (c.recorded_ms / c.plain_ms - 1), c.runs));
+    say(r.common,
+        c.runs == 0
+            ? fmt::format("{}: the twin is of another variant than the kernel that a call launches: nothing "
+                          "to compare",
+                          t.policy)
+            : fmt::format(
+                  "{}: the kernel takes {:.4f} ms, recorded {:.4f} ms: {:+.1f} % (medians of {} runs each)",
+                  t.policy, c.plain_ms, c.recorded_ms, 100 * (c.recorded_ms / c.plain_ms - 1), c.runs));
   }
-  if (timelines.front().runs_on != target::cuda) say(r.common, "these are times of the CPU executor, which say nothing of a GPU");
+  if (timelines.front().runs_on != target::cuda)
+    say(r.common, "these are times of the CPU executor, which say nothing of a GPU");
 }
 
 std::string nothing_recorded(const timeline& t) {
-  return fmt::format("{}: nothing was recorded: block {} has no step whose load and computation are both there", t.policy, t.block);
+  return fmt::format(
+      "{}: nothing was recorded: block {} has no step whose load and computation are both there", t.policy,
+      t.block);
 }
 
 // What one more stage would change, at best.
@@ -246,8 +277,9 @@ std::string gain_text(const overlap& o) {
 }
 
 void report(const request& r, const place& at, const std::vector<timeline>& timelines) {
-  std::vector<std::vector<std::string>> table{{"policy", "stages", "steps", "loads hidden", "warps wait", "in flight", "limited by",
-                                               "one more stage", "duration", "multiply-adds"}};
+  std::vector<std::vector<std::string>> table{{"policy", "stages", "steps", "loads hidden", "warps wait",
+                                               "in flight", "limited by", "one more stage", "duration",
+                                               "multiply-adds"}};
   json list = json::array();
   for (const timeline& t : timelines) {
     const overlap o = measure(t);
@@ -256,20 +288,26 @@ void report(const request& r, const place& at, const std::vector<timeline>& time
       say(r.common, nothing_recorded(t));
       continue;
     }
-    table.push_back({t.policy, fmt::format("{}", t.stages), fmt::format("{}", o.steps), fmt::format("{:.0f} %", o.hidden * 100),
-                     fmt::format("{:.0f} %", o.waiting * 100), fmt::format("{:.1f} KiB", o.mean_bytes / 1024), o.limited_by, gain_text(o),
+    table.push_back({t.policy, fmt::format("{}", t.stages), fmt::format("{}", o.steps),
+                     fmt::format("{:.0f} %", o.hidden * 100), fmt::format("{:.0f} %", o.waiting * 100),
+                     fmt::format("{:.1f} KiB", o.mean_bytes / 1024), o.limited_by, gain_text(o),
                      fmt::format("{} {}", o.duration, t.unit),
-                     work_rate(t, o) > 0 ? fmt::format("{:.1f} a {}", work_rate(t, o), t.unit == "cycles" ? "cycle" : "tick") : "-"});
+                     work_rate(t, o) > 0
+                         ? fmt::format("{:.1f} a {}", work_rate(t, o), t.unit == "cycles" ? "cycle" : "tick")
+                         : "-"});
     if (o.loads_block && t.stages > 1)
-      say(r.common,
-          fmt::format("{}: loads block their warps, so nothing hides them: store after the computation, or copy asynchronously", t.policy));
+      say(r.common, fmt::format("{}: loads block their warps, so nothing hides them: store after the "
+                                "computation, or copy asynchronously",
+                                t.policy));
     if (t.dropped > 0)
-      say(r.common, fmt::format("{}: the first {} of {} steps are recorded; --record says how many", t.policy, t.recorded, t.steps));
+      say(r.common, fmt::format("{}: the first {} of {} steps are recorded; --record says how many", t.policy,
+                                t.recorded, t.steps));
   }
   if (r.cost_runs > 0) say_costs(r, timelines);
   if (r.common.json) {
     json content = result_envelope("trace", at, schema_of_traces);
-    content["shape"] = r.kernel == "scan" ? json{{"length", r.size}} : json{{"m", r.m}, {"n", r.n}, {"k", r.k}};
+    content["shape"] =
+        r.kernel == "scan" ? json{{"length", r.size}} : json{{"m", r.m}, {"n", r.n}, {"k", r.k}};
     content["timelines"] = list;
     content["output"] = r.output;
     print_json(content);
@@ -280,17 +318,21 @@ void report(const request& r, const place& at, const std::vector<timeline>& time
 }
 
 bool is_tensor_core(std::string_view policy) {
-  return std::ranges::any_of(gemms::tensor_core_steps, [&](const gemms::tensor_core_step& s) { return policy == s.name; });
+  return std::ranges::any_of(gemms::tensor_core_steps,
+                             [&](const gemms::tensor_core_step& s) { return policy == s.name; });
 }
 
-std::vector<timeline> record_products(const context& where, const request& r, const std::vector<std::string>& policies,
+std::vector<timeline> record_products(const context& where, const request& r,
+                                      const std::vector<std::string>& policies,
                                       const trace_options& options) {
   const std::vector<float> a_values = random_values(static_cast<std::size_t>(r.m * r.k), 1),
                            b_values = random_values(static_cast<std::size_t>(r.k * r.n), 2);
   std::vector<timeline> timelines;
   const device_array<float> a(where, a_values), b(where, b_values);
   device_array<float> c(where, static_cast<std::size_t>(r.m * r.n));
-  const gemms::problem p{.a = row_major(a.data(), r.m, r.k), .b = row_major(b.data(), r.k, r.n), .c = row_major(c.data(), r.m, r.n)};
+  const gemms::problem p{.a = row_major(a.data(), r.m, r.k),
+                         .b = row_major(b.data(), r.k, r.n),
+                         .c = row_major(c.data(), r.m, r.n)};
   for (const std::string& policy : policies) {
     if (!is_tensor_core(policy)) {
       timelines.push_back(record_gemm(where, policy, p, options));
@@ -301,7 +343,8 @@ std::vector<timeline> record_products(const context& where, const request& r, co
       const std::int64_t apart = (columns + 7) / 8 * 8;
       std::vector<f16> padded(static_cast<std::size_t>(rows * apart));
       for (std::int64_t i = 0; i < rows * columns; ++i)
-        padded[static_cast<std::size_t>(i / columns * apart + i % columns)] = to_f16(values[static_cast<std::size_t>(i)]);
+        padded[static_cast<std::size_t>(i / columns * apart + i % columns)] =
+            to_f16(values[static_cast<std::size_t>(i)]);
       return device_array<f16>(where, padded);
     };
     const device_array<f16> half_a = halves(a_values, r.m, r.k), half_b = halves(b_values, r.k, r.n);
@@ -309,13 +352,15 @@ std::vector<timeline> record_products(const context& where, const request& r, co
       return matrix_view<const f16>{of.data(), rows, columns, (columns + 7) / 8 * 8, 1};
     };
     timelines.push_back(record_gemm(
-        where, policy, gemms::tensor_core_problem{.a = view(half_a, r.m, r.k), .b = view(half_b, r.k, r.n), .c = p.c}, options));
+        where, policy,
+        gemms::tensor_core_problem{.a = view(half_a, r.m, r.k), .b = view(half_b, r.k, r.n), .c = p.c},
+        options));
   }
   return timelines;
 }
 
-std::vector<timeline> record_scans(const context& where, const request& r, const std::vector<std::string>& policies,
-                                   const trace_options& options) {
+std::vector<timeline> record_scans(const context& where, const request& r,
+                                   const std::vector<std::string>& policies, const trace_options& options) {
   const device_array<float> in(where, random_values(static_cast<std::size_t>(r.size), 1));
   device_array<float> out(where, in.size());
   const scan_problem p{.in = in.data(), .out = out.data(), .outer = r.rows, .length = r.size / r.rows};
@@ -325,9 +370,11 @@ std::vector<timeline> record_scans(const context& where, const request& r, const
     return timelines;
   }
   std::vector<std::int32_t> by_element(static_cast<std::size_t>(r.size));
-  for (std::size_t i = 0; i < by_element.size(); ++i) by_element[i] = static_cast<std::int32_t>(static_cast<std::int64_t>(i) / r.segment);
+  for (std::size_t i = 0; i < by_element.size(); ++i)
+    by_element[i] = static_cast<std::int32_t>(static_cast<std::int64_t>(i) / r.segment);
   const device_array<std::int32_t> keys(where, by_element);
-  for (const std::string& policy : policies) timelines.push_back(record_scan(where, policy, p, {.data = keys.data()}, options));
+  for (const std::string& policy : policies)
+    timelines.push_back(record_scan(where, policy, p, {.data = keys.data()}, options));
   return timelines;
 }
 
@@ -350,7 +397,8 @@ std::string text_of(const std::string& path) {
 // Timelines that programs have recorded themselves.
 void draw_files(const request& r) {
   if (!r.policies.empty() || !r.stages.empty() || !r.compare.empty())
-    throw bad_request("--read draws what was recorded: expected no --policy, --stages or --compare beside it");
+    throw bad_request(
+        "--read draws what was recorded: expected no --policy, --stages or --compare beside it");
   const picture_format as = format_of(r);
   refuse_mixed_results(r.common, r.output);
   std::vector<timeline> timelines;
@@ -376,7 +424,8 @@ void draw_files(const request& r) {
 void require_whole_rows(const request& r, bool of_scan) {
   if (!of_scan && (r.rows != 1 || r.segment != 0)) throw bad_request("--rows and --by-key are of trace scan");
   if (r.rows != 1 && r.segment != 0) throw bad_request("--rows and --by-key: expected one of them");
-  if (r.size % r.rows != 0) throw bad_request(fmt::format("--rows {}: expected a divisor of --size {}", r.rows, r.size));
+  if (r.size % r.rows != 0)
+    throw bad_request(fmt::format("--rows {}: expected a divisor of --size {}", r.rows, r.size));
 }
 
 void run(const request& r) {
@@ -390,8 +439,8 @@ void run(const request& r) {
   say_place(r.common, at);
   output_file out{r.output};
   const trace_options options{.block = r.block, .steps = r.recorded, .cost_runs = r.cost_runs};
-  const std::vector<timeline> timelines =
-      of_scan ? record_scans(*at.where, r, policies, options) : record_products(*at.where, r, policies, options);
+  const std::vector<timeline> timelines = of_scan ? record_scans(*at.where, r, policies, options)
+                                                  : record_products(*at.where, r, policies, options);
   out.write(drawn(as, timelines));
   out.commit();
   report(r, at, timelines);
@@ -400,7 +449,8 @@ void run(const request& r) {
 }  // namespace
 
 void add_trace(arguments program) {
-  arguments command = program.add_subcommand("trace", "Record when a running kernel loads and when it computes");
+  arguments command =
+      program.add_subcommand("trace", "Record when a running kernel loads and when it computes");
   const auto r = std::make_shared<request>();
   command.add_option("KERNEL", r->kernel, "What to record: gemm or scan").shows_default();
   constexpr const char* extent = "Size of the product, 1 to 65536";
@@ -411,7 +461,9 @@ void add_trace(arguments program) {
       .shows_default()
       .check(integer_between(1, 1 << 30))
       .type_name("N");
-  command.add_option("--rows", r->rows, "Rows of equal length that the array consists of, each scanned by itself")
+  command
+      .add_option("--rows", r->rows,
+                  "Rows of equal length that the array consists of, each scanned by itself")
       .shows_default()
       .check(integer_between(1, 1 << 30))
       .type_name("N");
@@ -420,23 +472,31 @@ void add_trace(arguments program) {
       .type_name("N");
   command
       .add_option("--policy", r->policies,
-                  "Kernels, separated by commas: steps of the GEMM ladder, tensor-core-tma, split, narrow or stream among them; or "
+                  "Kernels, separated by commas: steps of the GEMM ladder, tensor-core-tma, split, narrow or "
+                  "stream among them; or "
                   "single-pass, single-pass-async, one-wave")
       .several()
       .type_name("NAMES")
       .otherwise("--step")
       .otherwise("--steps");
-  command.add_option("--stages", r->stages, "The asynchronous kernel with so many buffers, 1 to 4, separated by commas (default: 1,2,3)")
+  command
+      .add_option(
+          "--stages", r->stages,
+          "The asynchronous kernel with so many buffers, 1 to 4, separated by commas (default: 1,2,3)")
       .several()
       .check(integer_between(1, 4))
       .type_name("NUMBERS");
   command
       .add_option("--compare", r->compare,
-                  "Side by side: stages=1,2,3 of --policy async (1 to 4), tensor-core (2 to 4) or single-pass (1 to 3, 8), kernels that "
+                  "Side by side: stages=1,2,3 of --policy async (1 to 4), tensor-core (2 to 4) or "
+                  "single-pass (1 to 3, 8), kernels that "
                   "differ in their buffers alone; or policy=NAME,NAME, any that can be recorded")
       .check(not_empty())
       .type_name("WHAT=LIST");
-  command.add_option("--read", r->files, "Draw timelines that your own programs recorded (docs/timelines.md) instead, separated by commas")
+  command
+      .add_option(
+          "--read", r->files,
+          "Draw timelines that your own programs recorded (docs/timelines.md) instead, separated by commas")
       .several()
       .check(not_empty())
       .type_name("FILES");
@@ -444,13 +504,15 @@ void add_trace(arguments program) {
       .shows_default()
       .check(integer_between(0, std::numeric_limits<unsigned>::max()))
       .type_name("N");
-  command.add_option("--record", r->recorded, "Room for so many steps along K, or tiles of a scan, 1 to 65536")
+  command
+      .add_option("--record", r->recorded, "Room for so many steps along K, or tiles of a scan, 1 to 65536")
       .shows_default()
       .check(integer_between(1, most))
       .type_name("N");
   command
       .add_option("--overhead", r->cost_runs,
-                  "Also measure what recording costs: run kernel and twin so often each, by turns, and print both times (medians)")
+                  "Also measure what recording costs: run kernel and twin so often each, by turns, and print "
+                  "both times (medians)")
       .check(integer_between(1, 10000))
       .type_name("RUNS");
   command.add_option("-o,--output", r->output, "Where to write the timeline").required().type_name("FILE");

@@ -30,16 +30,20 @@ namespace {
 
 constexpr const char* explanation =
     "Without a GPU it ends with exit code 4 before it begins: it measures one.\n\n"
-    "gemm takes the policy with the least predicted time. tune measures products of random shapes, the same ones in every run, by each "
-    "policy that might be the fastest, and writes how predictions have to be corrected: a factor for each policy and class of shapes. "
-    "gemm reads the file that the environment variable ANTIPHASE_TUNING names; the library brings such a file for an NVIDIA H200. A file "
+    "gemm takes the policy with the least predicted time. tune measures products of random shapes, the same "
+    "ones in every run, by each "
+    "policy that might be the fastest, and writes how predictions have to be corrected: a factor for each "
+    "policy and class of shapes. "
+    "gemm reads the file that the environment variable ANTIPHASE_TUNING names; the library brings such a "
+    "file for an NVIDIA H200. A file "
     "of "
     "another device is left aside. With the same file the same call always takes the same policy.\n"
     "\n"
     "Columns\n"
     "  products               that were measured\n"
     "  measured / predicted   the geometric mean over them\n"
-    "The last line tells how much longer than the fastest policy the chosen one takes, in the mean over every fourth product: by the "
+    "The last line tells how much longer than the fastest policy the chosen one takes, in the mean over "
+    "every fourth product: by the "
     "predictions, and corrected by what the other three quarters say.\n"
     "\n"
     "Examples:\n"
@@ -49,9 +53,11 @@ constexpr const char* explanation =
     "      which tuning is in use";
 
 constexpr std::int64_t most_products = 16384, largest_extent = 8192;
-constexpr std::uint64_t seed = 20261122;  // no list of bench gemm, whose figures are to judge what comes of this one
-constexpr double worth_measuring = 4;     // a policy that is predicted to take so many times as long as the first is not
-const gemm_tuning as_predicted{};         // leaves predictions as they are
+// no list of bench gemm, whose figures are to judge what comes of this one
+constexpr std::uint64_t seed = 20261122;
+// a policy that is predicted to take so many times as long as the first is not
+constexpr double worth_measuring = 4;
+const gemm_tuning as_predicted{};  // leaves predictions as they are
 
 struct request {
   std::string output;
@@ -98,7 +104,8 @@ std::vector<contest> contests(const context& where, std::size_t& workspace) {
 void measure(const context& where, product_memory& memory, contest& one) {
   std::vector<work> works;
   for (const tuning_sample::time& t : one.sample.times) works.push_back(memory.call(one.of, by(t.policy)));
-  const std::vector<timing> times = graph_times(where, works, {.samples = 3, .graph_us = 200, .most_runs = 50, .works_ms = 60});
+  const std::vector<timing> times =
+      graph_times(where, works, {.samples = 3, .graph_us = 200, .most_runs = 50, .works_ms = 60});
   for (std::size_t i = 0; i < times.size(); ++i) one.sample.times[i].measured = times[i].median_us;
 }
 
@@ -127,32 +134,36 @@ json to_json(const contest& one) {
   json times = json::array();
   for (const tuning_sample::time& t : one.sample.times)
     times.push_back({{"policy", t.policy}, {"predicted_us", t.predicted}, {"measured_us", t.measured}});
-  return {{"shape", to_json(one.of.size)}, {"layout", one.of.layout}, {"beta", one.of.beta}, {"times", times}};
+  return {
+      {"shape", to_json(one.of.size)}, {"layout", one.of.layout}, {"beta", one.of.beta}, {"times", times}};
 }
 
-void report(const request& r, const place& at, std::span<const contest> measured, const std::vector<tuning_sample>& samples,
-            const gain& judged) {
+void report(const request& r, const place& at, std::span<const contest> measured,
+            const std::vector<tuning_sample>& samples, const gain& judged) {
   if (r.common.json) {
     json records = json::array();
     for (const contest& one : measured) records.push_back(to_json(one));
     json policies = json::array();
     for (const mean_ratio& m : mean_ratios(samples))
-      policies.push_back({{"policy", m.policy}, {"products", m.products}, {"measured_over_predicted", m.ratio}});
+      policies.push_back(
+          {{"policy", m.policy}, {"products", m.products}, {"measured_over_predicted", m.ratio}});
     print_json(json{{"schema", 1},
                     {"command", "tune"},
                     {"place", to_json(at)},
                     {"output", r.output},
                     {"policies", policies},
-                    {"over_the_fastest", {{"products", judged.products}, {"predicted", judged.before}, {"tuned", judged.after}}},
+                    {"over_the_fastest",
+                     {{"products", judged.products}, {"predicted", judged.before}, {"tuned", judged.after}}},
                     {"records", records}});
     return;
   }
   std::vector<std::vector<std::string>> rows{{"policy", "products", "measured / predicted"}};
   for (const mean_ratio& m : mean_ratios(samples))
     rows.push_back({m.policy, fmt::format("{}", m.products), fmt::format("{:.3f}", m.ratio)});
-  say(r.common,
-      fmt::format("{} products on {}\n\n{}\nover the fastest policy, of {} products: {:.1f} % by the predictions, {:.1f} % tuned",
-                  samples.size(), at.name, table_text(rows), judged.products, 100 * (judged.before - 1), 100 * (judged.after - 1)));
+  say(r.common, fmt::format("{} products on {}\n\n{}\nover the fastest policy, of {} products: {:.1f} % by "
+                            "the predictions, {:.1f} % tuned",
+                            samples.size(), at.name, table_text(rows), judged.products,
+                            100 * (judged.before - 1), 100 * (judged.after - 1)));
 }
 
 void run(const request& r) {
@@ -160,7 +171,8 @@ void run(const request& r) {
   const place at = choose_place(r.place, reference::not_offered);
   const context& where = *at.where;
   if (where.kind() != target::cuda)
-    throw not_supported(fmt::format("tune measures a GPU, and it would run on the CPU executor ({}): expected a usable GPU", at.why));
+    throw not_supported(fmt::format(
+        "tune measures a GPU, and it would run on the CPU executor ({}): expected a usable GPU", at.why));
   say_place(r.common, at);
   output_file out{r.output};  // before the work: a folder that cannot be written should cost no time
 
@@ -178,11 +190,14 @@ void run(const request& r) {
     samples.push_back(one.sample);
   }
   if (samples.empty())
-    throw not_supported(fmt::format("no policy beside the ladder runs on {}: there is nothing to choose among", at.name));
+    throw not_supported(
+        fmt::format("no policy beside the ladder runs on {}: there is nothing to choose among", at.name));
 
   gemm_tuning made = tuning_of(where.limits(), samples);
-  made.made = fmt::format("{:%Y-%m-%d}, {} products{}", fmt::gmtime(std::chrono::system_clock::to_time_t(std::chrono::system_clock::now())),
-                          samples.size(), built_from().empty() ? "" : fmt::format(", commit {}", built_from()));
+  made.made =
+      fmt::format("{:%Y-%m-%d}, {} products{}",
+                  fmt::gmtime(std::chrono::system_clock::to_time_t(std::chrono::system_clock::now())),
+                  samples.size(), built_from().empty() ? "" : fmt::format(", commit {}", built_from()));
   out.write(to_text(made));
   out.commit();
   report(r, at, std::span(all).first(samples.size()), samples, gain_of(where.limits(), samples));
@@ -191,10 +206,16 @@ void run(const request& r) {
 }  // namespace
 
 void add_tune(arguments program) {
-  arguments command = program.add_subcommand("tune", "Measure gemm's policies on this GPU, so that it chooses better among them");
+  arguments command = program.add_subcommand(
+      "tune", "Measure gemm's policies on this GPU, so that it chooses better among them");
   const auto r = std::make_shared<request>();
-  command.add_option("-o,--output", r->output, "Where to write the tuning, a JSON file").required().type_name("FILE").otherwise("--out");
-  command.add_option("--seconds", r->seconds, "How long to measure (default 60)").check(integer_between(1, 3600)).type_name("N");
+  command.add_option("-o,--output", r->output, "Where to write the tuning, a JSON file")
+      .required()
+      .type_name("FILE")
+      .otherwise("--out");
+  command.add_option("--seconds", r->seconds, "How long to measure (default 60)")
+      .check(integer_between(1, 3600))
+      .type_name("N");
   add_place_options(command, r->place, reference::not_offered);
   add_common_options(command, r->common);
   command.footer(explanation);

@@ -38,7 +38,8 @@ void add(cast_loss& loss, exact before, float after) {
     ++loss.denormal;
   else
     loss.largest_relative_error =
-        std::max(loss.largest_relative_error, static_cast<double>(std::abs((static_cast<exact>(after) - before) / before)));
+        std::max(loss.largest_relative_error,
+                 static_cast<double>(std::abs((static_cast<exact>(after) - before) / before)));
 }
 
 void add(cast_loss& loss, const cast_loss& more) {
@@ -60,7 +61,8 @@ cast_floats cast_to_floats(std::span<const std::byte> bytes, element from, meani
     in_parallel(result.values.size(), [&](std::size_t first, std::size_t last) {
       cast_loss here;
       for (std::size_t i = first; i < last; ++i) {
-        const exact value = means == meaning::truths ? static_cast<exact>(number_of<exact>(in[i]) != 0) : number_of<exact>(in[i]);
+        const exact value = means == meaning::truths ? static_cast<exact>(number_of<exact>(in[i]) != 0)
+                                                     : number_of<exact>(in[i]);
         result.values[i] = static_cast<float>(value);
         add(here, value, result.values[i]);
       }
@@ -74,7 +76,8 @@ cast_floats cast_to_floats(std::span<const std::byte> bytes, element from, meani
 std::string loss_text(const cast_loss& loss) {
   if (loss.changed == 0) return "exact";
   std::string text = fmt::format("{} of {} elements are not the same", loss.changed, loss.elements);
-  if (loss.largest_relative_error > 0) text += fmt::format(", rounded by {:.2g} of their size at most", loss.largest_relative_error);
+  if (loss.largest_relative_error > 0)
+    text += fmt::format(", rounded by {:.2g} of their size at most", loss.largest_relative_error);
   if (loss.infinite > 0) text += fmt::format(", {} TOO LARGE, infinite now", loss.infinite);
   if (loss.zero > 0) text += fmt::format(", {} too small, zero now", loss.zero);
   if (loss.denormal > 0) text += fmt::format(", {} denormal now, with fewer bits", loss.denormal);

@@ -18,7 +18,8 @@ std::vector<std::byte> converted(std::span<const std::byte> bytes, element from,
 // What is lost when numbers become f4.
 struct cast_loss {
   std::int64_t elements = 0;
-  std::int64_t changed = 0;                           // in value; 0: nothing is lost. NaN and infinities stay what they are
+  // in value; 0: nothing is lost. NaN and infinities stay what they are
+  std::int64_t changed = 0;
   std::int64_t infinite = 0, zero = 0, denormal = 0;  // of the changed ones, what became that
   double largest_relative_error = 0;                  // of the other changed ones; at most 2^-24
 };

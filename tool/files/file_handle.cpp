@@ -24,8 +24,8 @@ void wait_until_ready(int descriptor, short events) {
   poll(&wanted, 1, -1);
 }
 
-// The length of the character that `text` begins with, if that is a printable one in UTF-8; else 0. Messages may end up in a terminal
-// or in JSON, and neither may see control characters or broken text.
+// The length of the character that `text` begins with, if that is a printable one in UTF-8; else 0. Messages
+// may end up in a terminal or in JSON, and neither may see control characters or broken text.
 std::size_t printable_length(std::string_view text) {
   const auto byte = [&](std::size_t i) { return static_cast<unsigned>(static_cast<unsigned char>(text[i])); };
   const unsigned lead = byte(0);
@@ -37,7 +37,8 @@ std::size_t printable_length(std::string_view text) {
   const unsigned second = byte(1);
   const bool control = lead == 0xc2 && second < 0xa0;  // U+0080 ... U+009F
   const bool overlong = (lead == 0xe0 && second < 0xa0) || (lead == 0xf0 && second < 0x90);
-  const bool no_character = (lead == 0xed && second >= 0xa0) || (lead == 0xf4 && second >= 0x90);  // surrogates, above U+10FFFF
+  // surrogates, above U+10FFFF
+  const bool no_character = (lead == 0xed && second >= 0xa0) || (lead == 0xf4 && second >= 0x90);
   return control || overlong || no_character ? 0 : length;
 }
 

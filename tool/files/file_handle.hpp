@@ -23,15 +23,16 @@ class file_handle {
 
   int get() const { return descriptor_; }
   explicit operator bool() const { return descriptor_ >= 0; }
-  // Closes now and returns 0, or the error number that closing gave: some file systems report a full disk only here.
+  // Closes now and returns 0, or the error number that closing gave: some file systems report a full disk
+  // only here.
   int close();
 
  private:
   int descriptor_ = -1;
 };
 
-// Opens a file. The descriptor is never 0, 1 or 2, even if those are closed: otherwise a message could land in a result. On failure
-// the handle is empty and errno says why.
+// Opens a file. The descriptor is never 0, 1 or 2, even if those are closed: otherwise a message could land
+// in a result. On failure the handle is empty and errno says why.
 file_handle open_file(const std::string& path, int flags, unsigned mode = 0);
 // A second descriptor of an open file, with the same promise.
 file_handle duplicate(int descriptor);

@@ -41,7 +41,8 @@ std::optional<std::string> target_of(const std::string& link) {
 }
 
 std::string without_links(const std::string& path) {
-  const std::unique_ptr<char, decltype(&std::free)> real{realpath(path.empty() ? "." : path.c_str(), nullptr), std::free};
+  const std::unique_ptr<char, decltype(&std::free)> real{realpath(path.empty() ? "." : path.c_str(), nullptr),
+                                                         std::free};
   return real ? real.get() : "";
 }
 
@@ -81,8 +82,12 @@ std::optional<int> named_descriptor(const std::string& path) {
   return std::nullopt;
 }
 
-std::optional<int> input_descriptor(const std::string& path) { return path == "-" ? STDIN_FILENO : named_descriptor(path); }
-std::optional<int> output_descriptor(const std::string& path) { return path == "-" ? STDOUT_FILENO : named_descriptor(path); }
+std::optional<int> input_descriptor(const std::string& path) {
+  return path == "-" ? STDIN_FILENO : named_descriptor(path);
+}
+std::optional<int> output_descriptor(const std::string& path) {
+  return path == "-" ? STDOUT_FILENO : named_descriptor(path);
+}
 
 std::string follow_links(std::string path) {
   for (int links = 0; links < most_links; ++links) {
@@ -100,7 +105,8 @@ std::string follow_links(std::string path) {
 bool is_standard_output(const std::string& path) {
   if (output_descriptor(path) == STDOUT_FILENO) return true;
   const auto to = look_up(path, STDOUT_FILENO), standard = look_up("-", STDOUT_FILENO);
-  return are_same(to, standard) && !S_ISCHR(to->st_mode);  // what a terminal or /dev/null receives cannot be mixed up
+  // what a terminal or /dev/null receives cannot be mixed up
+  return are_same(to, standard) && !S_ISCHR(to->st_mode);
 }
 
 void refuse_same_file(const std::string& output, const std::string& input) {
@@ -108,17 +114,21 @@ void refuse_same_file(const std::string& output, const std::string& input) {
   if (!are_same(to, from)) return;
   const bool both_opened_here = !output_descriptor(output) && !input_descriptor(input);
   if (!S_ISREG(to->st_mode) && !(S_ISFIFO(to->st_mode) && both_opened_here)) return;
-  throw bad_request{fmt::format("the output {} is the same file as the input {}, expected another one: an input is never overwritten",
-                                output_name(output), input_name(input))};
+  throw bad_request{fmt::format(
+      "the output {} is the same file as the input {}, expected another one: an input is never overwritten",
+      output_name(output), input_name(input))};
 }
 
 void refuse_same_stream(const std::string& one, const std::string& other) {
   const auto descriptor = input_descriptor(one);
   const auto about = look_up(one, STDIN_FILENO);
   const bool same_descriptor = descriptor && descriptor == input_descriptor(other);
-  if (!same_descriptor && (!are_same(about, look_up(other, STDIN_FILENO)) || S_ISREG(about->st_mode) || S_ISDIR(about->st_mode))) return;
-  throw bad_request{
-      fmt::format("{} is given for two inputs, but a stream can be read only once: expected a file for one of them", input_name(one))};
+  if (!same_descriptor &&
+      (!are_same(about, look_up(other, STDIN_FILENO)) || S_ISREG(about->st_mode) || S_ISDIR(about->st_mode)))
+    return;
+  throw bad_request{fmt::format(
+      "{} is given for two inputs, but a stream can be read only once: expected a file for one of them",
+      input_name(one))};
 }
 
 }  // namespace antiphase::tool

@@ -19,7 +19,8 @@
 namespace antiphase::tool {
 namespace {
 
-// A handler may only look at lock-free atomics and memory that they guard, and may not allocate: hence fixed slots.
+// A handler may only look at lock-free atomics and memory that they guard, and may not allocate: hence fixed
+// slots.
 enum class slot_state { free, filling, armed };
 struct slot {
   std::atomic<slot_state> state{slot_state::free};
@@ -34,14 +35,16 @@ void remove_registered_files() {
     if (s.state.load() == slot_state::armed) unlink(s.path);
 }
 
-// Whoever exchanges the pointer for null owns what it points to: a handler, which may run on any thread, or the object that set it.
+// Whoever exchanges the pointer for null owns what it points to: a handler, which may run on any thread, or
+// the object that set it.
 struct words {
   std::string output, message;
 };
 std::atomic<words*> current{nullptr};
 static_assert(std::atomic<words*>::is_always_lock_free);
 
-// Writes, unless nobody reads: then it gives up. A blocking write could not, but of a pipe that is ready takes this much at once.
+// Writes, unless nobody reads: then it gives up. A blocking write could not, but of a pipe that is ready
+// takes this much at once.
 void write_patiently(int descriptor, std::string_view text) {
   constexpr int patience_ms = 5000;
   constexpr std::size_t at_once = PIPE_BUF;
@@ -61,7 +64,8 @@ void say_last_words() {
   write_patiently(STDERR_FILENO, last->message);
 }
 
-// The first signal ends the program. Another one, as `timeout` sends it, may reach another thread meanwhile, and must not cut that short.
+// The first signal ends the program. Another one, as `timeout` sends it, may reach another thread meanwhile,
+// and must not cut that short.
 std::atomic_flag is_ending = ATOMIC_FLAG_INIT;
 
 void on_interrupt(int signal) {
@@ -90,7 +94,8 @@ void install_signal_handlers() {
   for (const int signal : {SIGINT, SIGTERM, SIGHUP}) {
     struct sigaction before {};
     action.sa_handler = on_interrupt;
-    if (sigaction(signal, nullptr, &before) == 0 && before.sa_handler != SIG_IGN) sigaction(signal, &action, nullptr);
+    if (sigaction(signal, nullptr, &before) == 0 && before.sa_handler != SIG_IGN)
+      sigaction(signal, &action, nullptr);
   }
   action.sa_handler = on_lost_mapping;
   sigaction(SIGBUS, &action, nullptr);
@@ -105,10 +110,13 @@ void restore_signals() {
 
 removed_on_signal::removed_on_signal(std::string_view path) : slot_{0} {
   if (path.size() >= sizeof slot::path)
-    throw output_failed{fmt::format("the path of a temporary file has {} bytes, expected less than {}", path.size(), sizeof slot::path)};
-  for (slot_state expected = slot_state::free; !slots[slot_].state.compare_exchange_strong(expected, slot_state::filling);
+    throw output_failed{fmt::format("the path of a temporary file has {} bytes, expected less than {}",
+                                    path.size(), sizeof slot::path)};
+  for (slot_state expected = slot_state::free;
+       !slots[slot_].state.compare_exchange_strong(expected, slot_state::filling);
        expected = slot_state::free)
-    if (++slot_ == slot_count) throw output_failed{fmt::format("more than {} files are being written at once", slot_count)};
+    if (++slot_ == slot_count)
+      throw output_failed{fmt::format("more than {} files are being written at once", slot_count)};
   std::memcpy(slots[slot_].path, path.data(), path.size());
   slots[slot_].path[path.size()] = '\0';
   slots[slot_].state.store(slot_state::armed);
@@ -116,8 +124,8 @@ removed_on_signal::removed_on_signal(std::string_view path) : slot_{0} {
 
 namespace {
 
-// Puts new words in the place of the old ones. A handler that has taken those is about to end the program; then there is nothing to do but
-// wait for it, on whichever thread it runs.
+// Puts new words in the place of the old ones. A handler that has taken those is about to end the program;
+// then there is nothing to do but wait for it, on whichever thread it runs.
 void exchange_words(words* next, bool armed) {
   const words* const before = current.exchange(next);
   while (armed && before == nullptr) {

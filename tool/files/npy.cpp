@@ -25,7 +25,8 @@ namespace {
 
 constexpr std::string_view magic = "\x93NUMPY";
 constexpr std::size_t longest_header = 10'000;
-constexpr std::size_t first_buffer = std::size_t{16} << 20;  // of a stream, whose header may promise more than will come
+// of a stream, whose header may promise more than will come
+constexpr std::size_t first_buffer = std::size_t{16} << 20;
 
 // An input that is being read, and what messages call it.
 struct source {
@@ -39,7 +40,8 @@ source open_source(const std::string& path) {
   source in{.name = input_name(path), .file = open ? duplicate(*open) : open_file(path, O_RDONLY)};
   if (!in.file || fstat(in.file.get(), &in.about) != 0)
     throw bad_input{fmt::format("{}: cannot be opened for reading: {}", in.name, error_text(errno))};
-  if (S_ISDIR(in.about.st_mode)) throw bad_input{fmt::format("{}: is a directory, expected a .npy file", in.name)};
+  if (S_ISDIR(in.about.st_mode))
+    throw bad_input{fmt::format("{}: is a directory, expected a .npy file", in.name)};
   return in;
 }
 
@@ -60,35 +62,43 @@ found_header read_header(const source& in, booleans take) {
   const auto value = [&](std::size_t i) { return static_cast<std::size_t>(start[i]); };
   const std::string_view text{reinterpret_cast<const char*>(start.data()), std::min(found, magic.size())};
   if (text != magic.substr(0, text.size()))
-    throw bad_input{fmt::format("{}: not a .npy file: it begins with {}, expected {}{}", in.name, quoted(text), quoted(magic),
+    throw bad_input{fmt::format("{}: not a .npy file: it begins with {}, expected {}{}", in.name,
+                                quoted(text), quoted(magic),
                                 text.starts_with("PK") ? "; an .npz file has to be unpacked first" : "")};
   const bool first_version = found >= 8 && value(6) == 1;
   if (found >= 8 && (value(6) < 1 || value(6) > 3 || value(7) != 0))
-    throw bad_input{fmt::format("{}: .npy version {}.{} is unknown, expected 1.0, 2.0 or 3.0", in.name, value(6), value(7))};
+    throw bad_input{fmt::format("{}: .npy version {}.{} is unknown, expected 1.0, 2.0 or 3.0", in.name,
+                                value(6), value(7))};
   std::size_t offset = 10;
   if (found == 10 && !first_version) {
     offset = 12;
     found += read_some(in, std::span{start}.subspan(10));
   }
   if (found < offset)
-    throw bad_input{fmt::format("{}: too short for a .npy file: {} bytes found, at least {} expected", in.name, found, offset)};
+    throw bad_input{fmt::format("{}: too short for a .npy file: {} bytes found, at least {} expected",
+                                in.name, found, offset)};
 
   std::size_t length = value(8) | value(9) << 8;
   if (!first_version) length |= value(10) << 16 | value(11) << 24;
   if (length > longest_header)
-    throw bad_input{fmt::format("{}: the header claims {} bytes, expected at most {}", in.name, length, longest_header)};
+    throw bad_input{
+        fmt::format("{}: the header claims {} bytes, expected at most {}", in.name, length, longest_header)};
   std::string header(length, '\0');
   found = read_some(in, std::as_writable_bytes(std::span{header}));
-  if (found < length) throw bad_input{fmt::format("{}: the header is truncated: {} bytes found, {} expected", in.name, found, length)};
+  if (found < length)
+    throw bad_input{
+        fmt::format("{}: the header is truncated: {} bytes found, {} expected", in.name, found, length)};
   return {parse_npy_header(header, in.name, take), offset + length};
 }
 
 [[noreturn]] void refuse_truncated(const source& in, const npy_header& header, std::uint64_t found) {
-  throw bad_input{fmt::format("{}: the data are truncated: {} bytes found, {} expected for the shape {} of {}", in.name, found,
-                              data_bytes(header.type, header.shape), shape_text(header.shape), numpy_name(header.type))};
+  throw bad_input{fmt::format(
+      "{}: the data are truncated: {} bytes found, {} expected for the shape {} of {}", in.name, found,
+      data_bytes(header.type, header.shape), shape_text(header.shape), numpy_name(header.type))};
 }
 
-// malloc and not new: growing moves whole pages without copying them, and nothing is filled with zeros first. Aligned to 16 bytes.
+// malloc and not new: growing moves whole pages without copying them, and nothing is filled with zeros first.
+// Aligned to 16 bytes.
 struct freed {
   void operator()(std::byte* memory) const { std::free(memory); }
 };
@@ -105,7 +115,8 @@ buffer read_stream(const source& in, const npy_header& header) {
   const std::size_t expected = data_bytes(header.type, header.shape);
   buffer memory;
   std::size_t found = 0;
-  for (std::size_t size = std::min(expected, first_buffer); found < expected; size = std::min(expected, 2 * size)) {
+  for (std::size_t size = std::min(expected, first_buffer); found < expected;
+       size = std::min(expected, 2 * size)) {
     grow(memory, size, in.name);
     found += read_some(in, {memory.get() + found, size - found});
     if (found < size) refuse_truncated(in, header, found);
@@ -118,15 +129,16 @@ std::shared_ptr<const std::byte> map_file(const source& in, std::size_t offset) 
   const std::size_t length = static_cast<std::size_t>(in.about.st_size);
   void* const start = mmap(nullptr, length, PROT_READ, MAP_PRIVATE, in.file.get(), 0);
   if (start == MAP_FAILED) return nullptr;
-  return {static_cast<const std::byte*>(start) + offset, [start, length](const std::byte*) { munmap(start, length); }};
+  return {static_cast<const std::byte*>(start) + offset,
+          [start, length](const std::byte*) { munmap(start, length); }};
 }
 
 void reverse_bytes(std::span<std::byte> data, std::size_t size) {
   for (std::size_t at = 0; at < data.size(); at += size) std::ranges::reverse(data.subspan(at, size));
 }
 
-// Copies the elements of an n-dimensional array in Fortran order to C order: the last index runs fastest in the result, the first one
-// in the source.
+// Copies the elements of an n-dimensional array in Fortran order to C order: the last index runs fastest in
+// the result, the first one in the source.
 template <class T> void copy_to_c_order(const T* from, T* to, std::span<const std::int64_t> shape) {
   std::array<std::int64_t, most_dimensions> stride{};
   std::array<std::int64_t, most_dimensions> index{};
@@ -163,7 +175,8 @@ void make_truths_plain(npy_array& array) {
 
 void require_type(const npy_array& array, element wanted) {
   if (array.type != wanted)
-    throw bad_request{fmt::format("{}: the elements are {}, expected {}", array.name, numpy_name(array.type), numpy_name(wanted))};
+    throw bad_request{fmt::format("{}: the elements are {}, expected {}", array.name, numpy_name(array.type),
+                                  numpy_name(wanted))};
 }
 
 npy_array read_npy(const std::string& path, booleans take) {
@@ -172,18 +185,26 @@ npy_array read_npy(const std::string& path, booleans take) {
   auto [header, offset] = read_header(in, take);
   const std::size_t expected = data_bytes(header.type, header.shape);
   const std::size_t size = size_of(header.type);
-  npy_array array{.name = in.name, .type = header.type, .shape = header.shape, .order = header.order, .means = header.means};
+  npy_array array{.name = in.name,
+                  .type = header.type,
+                  .shape = header.shape,
+                  .order = header.order,
+                  .means = header.means};
 
-  // Files of /proc are regular and claim to be empty; a descriptor that was open before need not stand at the start of its file.
+  // Files of /proc are regular and claim to be empty; a descriptor that was open before need not stand at the
+  // start of its file.
   const bool whole_file = S_ISREG(in.about.st_mode) && in.about.st_size > 0 && from_the_start && path != "-";
   if (whole_file) {
-    const std::uint64_t behind_header = static_cast<std::uint64_t>(in.about.st_size) - std::min<std::uint64_t>(offset, in.about.st_size);
+    const std::uint64_t behind_header =
+        static_cast<std::uint64_t>(in.about.st_size) - std::min<std::uint64_t>(offset, in.about.st_size);
     if (behind_header < expected) refuse_truncated(in, header, behind_header);
     array.trailing_bytes = behind_header - expected;
   }
   if (expected == 0) return array;
-  if (whole_file && header.bytes == byte_order::native && offset % size == 0) array.data = map_file(in, offset);
-  if (array.data != nullptr) lseek(in.file.get(), static_cast<off_t>(expected), SEEK_CUR);  // as reading leaves it, for whoever shares it
+  if (whole_file && header.bytes == byte_order::native && offset % size == 0)
+    array.data = map_file(in, offset);
+  // as reading leaves it, for whoever shares it
+  if (array.data != nullptr) lseek(in.file.get(), static_cast<off_t>(expected), SEEK_CUR);
   if (array.data == nullptr) {
     buffer memory = read_stream(in, header);
     if (header.bytes == byte_order::swapped) reverse_bytes({memory.get(), expected}, size);
@@ -198,7 +219,8 @@ npy_array in_c_order(npy_array array) {
   array.order = storage_order::row_major;
   const std::span<const std::byte> from = array.bytes();
   const auto longer_than_one = [](std::int64_t extent) { return extent > 1; };
-  if (from.empty() || std::ranges::count_if(array.shape, longer_than_one) < 2) return array;  // both orders are the same
+  // both orders are the same
+  if (from.empty() || std::ranges::count_if(array.shape, longer_than_one) < 2) return array;
 
   buffer to;
   grow(to, from.size(), array.name);
@@ -209,10 +231,11 @@ npy_array in_c_order(npy_array array) {
   return array;
 }
 
-void write_npy(output_file& file, element type, std::span<const std::int64_t> shape, std::span<const std::byte> data, meaning means) {
+void write_npy(output_file& file, element type, std::span<const std::int64_t> shape,
+               std::span<const std::byte> data, meaning means) {
   if (data.size() != data_bytes(type, shape))
-    throw bad_request{fmt::format("{}: {} bytes are given for the shape {} of {}, expected {}", file.name(), data.size(), shape_text(shape),
-                                  numpy_name(type), data_bytes(type, shape))};
+    throw bad_request{fmt::format("{}: {} bytes are given for the shape {} of {}, expected {}", file.name(),
+                                  data.size(), shape_text(shape), numpy_name(type), data_bytes(type, shape))};
   file.write(npy_preamble(type, shape, storage_order::row_major, means));
   file.write(data);
 }

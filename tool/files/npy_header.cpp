@@ -31,7 +31,8 @@ constexpr refused_kind refused_kinds[] = {
     {'?', "booleans", "convert the array with .astype('u1')"},
     {'c', "complex numbers", "save .real and .imag as two arrays"},
     {'O', "Python objects", "convert the array to numbers, for example with .astype('f4')"},
-    {'V', "raw bytes without a numeric meaning (void)", "bfloat16 is stored like this: convert the array with .astype('f4') before saving"},
+    {'V', "raw bytes without a numeric meaning (void)",
+     "bfloat16 is stored like this: convert the array with .astype('f4') before saving"},
     {'S', "byte strings", number_them},
     {'a', "byte strings", number_them},
     {'U', "Unicode strings", number_them},
@@ -48,9 +49,10 @@ struct reader_of {
   booleans take;
 };
 
-[[noreturn]] void refuse_type(const reader_of& who, std::string_view descr, std::string_view name, std::string_view hint) {
-  throw bad_input{
-      fmt::format("{}: the elements are {} (descr {}), expected {}; {}", who.file, name, quoted(descr), supported(who.take), hint)};
+[[noreturn]] void refuse_type(const reader_of& who, std::string_view descr, std::string_view name,
+                              std::string_view hint) {
+  throw bad_input{fmt::format("{}: the elements are {} (descr {}), expected {}; {}", who.file, name,
+                              quoted(descr), supported(who.take), hint)};
 }
 
 // The locale must not change what a header means.
@@ -75,17 +77,23 @@ element_format parse_descr(std::string_view descr, const reader_of& who) {
     const element type = static_cast<element>(i);
     if (rest != numpy_name(type)) continue;
     if (mark == '|' && size_of(type) > 1)
-      throw bad_input{fmt::format("{}: descr {} says that the byte order does not matter, expected '<' or '>' for elements of {} bytes",
-                                  who.file, quoted(descr), size_of(type))};
+      throw bad_input{
+          fmt::format("{}: descr {} says that the byte order does not matter, expected '<' or '>' for "
+                      "elements of {} bytes",
+                      who.file, quoted(descr), size_of(type))};
     const bool as_here = size_of(type) == 1 || mark == '=' || mark == native_mark;
     return {type, as_here ? byte_order::native : byte_order::swapped};
   }
-  if (who.take == booleans::taken && (rest == "b1" || rest == "?")) return {element::u8, byte_order::native, meaning::truths};
-  if (rest == "f12" || rest == "f16") refuse_type(who, descr, "long doubles", "convert the array with .astype('f8')");
-  const bool letter_and_size = rest.size() == 1 || (rest.size() > 1 && (is_digit(rest[1]) || rest[1] == '['));  // M8[ns] has a unit
+  if (who.take == booleans::taken && (rest == "b1" || rest == "?"))
+    return {element::u8, byte_order::native, meaning::truths};
+  if (rest == "f12" || rest == "f16")
+    refuse_type(who, descr, "long doubles", "convert the array with .astype('f8')");
+  // M8[ns] has a unit
+  const bool letter_and_size = rest.size() == 1 || (rest.size() > 1 && (is_digit(rest[1]) || rest[1] == '['));
   for (const refused_kind& refused : refused_kinds)
     if (letter_and_size && rest.front() == refused.kind) refuse_type(who, descr, refused.name, refused.hint);
-  throw bad_input{fmt::format("{}: the element type {} is unknown, expected {}", who.file, quoted(descr), supported(who.take))};
+  throw bad_input{fmt::format("{}: the element type {} is unknown, expected {}", who.file, quoted(descr),
+                              supported(who.take))};
 }
 
 // A place in the text of a header, and the few literals that may stand there.
@@ -95,7 +103,8 @@ class literal_reader {
 
   [[noreturn]] void fail(std::string_view expected) const {
     const std::string found = at_ < text_.size() ? quoted(text_.substr(at_, 20)) : "the end";
-    throw bad_input{fmt::format("{}: bad header: expected {} at character {}, found {}", file_, expected, at_, found)};
+    throw bad_input{
+        fmt::format("{}: bad header: expected {} at character {}, found {}", file_, expected, at_, found)};
   }
   // Whether the next thing is `c`; if so, it is taken.
   bool take(char c) {
@@ -124,8 +133,8 @@ class literal_reader {
   }
   storage_order order() {
     skip_space();
-    for (const auto& [word, order] :
-         {std::pair{std::string_view{"False"}, storage_order::row_major}, {"True", storage_order::column_major}})
+    for (const auto& [word, order] : {std::pair{std::string_view{"False"}, storage_order::row_major},
+                                      {"True", storage_order::column_major}})
       if (text_.substr(at_).starts_with(word)) {
         at_ += word.size();
         return order;
@@ -138,11 +147,13 @@ class literal_reader {
     bool comma = true;  // a single dimension without one is a number in brackets, not a tuple
     while (!take(')')) {
       if (!comma) fail("',' or ')' in shape");
-      if (result.size() == most_dimensions) fail(fmt::format("at most {} dimensions in shape", most_dimensions));
+      if (result.size() == most_dimensions)
+        fail(fmt::format("at most {} dimensions in shape", most_dimensions));
       result.push_back(dimension());
       comma = take(',');
     }
-    if (result.size() == 1 && !comma) fail(fmt::format("the tuple ({},) for shape instead of a number in brackets,", result[0]));
+    if (result.size() == 1 && !comma)
+      fail(fmt::format("the tuple ({},) for shape instead of a number in brackets,", result[0]));
     return result;
   }
 
@@ -167,7 +178,10 @@ class literal_reader {
       at_ = end;
       return value;
     }
-    if (word.ends_with('L')) fail("a dimension without the suffix L of Python 2 (loading and saving with a current numpy removes it)");
+    if (word.ends_with('L'))
+      fail(
+          "a dimension without the suffix L of Python 2 (loading and saving with a current numpy removes "
+          "it)");
     fail("a plain non-negative integer as dimension");
   }
 };
@@ -195,14 +209,18 @@ npy_header parse_npy_header(std::string_view text, std::string_view file, boolea
     if (!comma) reader.fail("',' or '}'");
     const std::string_view key = reader.string("a key in quotes or '}'");
     const bool known = key == "descr" || key == "fortran_order" || key == "shape";
-    if (!known) throw bad_input{fmt::format("{}: bad header: unknown key {}, expected descr, fortran_order and shape", file, quoted(key))};
+    if (!known)
+      throw bad_input{fmt::format("{}: bad header: unknown key {}, expected descr, fortran_order and shape",
+                                  file, quoted(key))};
     if ((key == "descr" && descr) || (key == "fortran_order" && order) || (key == "shape" && shape))
-      throw bad_input{fmt::format("{}: bad header: the key {} is given twice, expected once", file, quoted(key))};
+      throw bad_input{
+          fmt::format("{}: bad header: the key {} is given twice, expected once", file, quoted(key))};
     reader.expect(':', "':' after the key");
     if (key == "descr") {
       if (reader.take('['))
-        throw bad_input{fmt::format("{}: the elements are structured (records with fields), expected {}; save one field as an array", file,
-                                    supported(take))};
+        throw bad_input{fmt::format(
+            "{}: the elements are structured (records with fields), expected {}; save one field as an array",
+            file, supported(take))};
       descr = reader.string("a string such as '<f4' for descr");
     } else if (key == "fortran_order") {
       order = reader.order();
@@ -213,27 +231,33 @@ npy_header parse_npy_header(std::string_view text, std::string_view file, boolea
   }
   reader.expect_end();
 
-  for (const auto& [name, given] :
-       {std::pair{"descr", descr.has_value()}, {"fortran_order", order.has_value()}, {"shape", shape.has_value()}})
+  for (const auto& [name, given] : {std::pair{"descr", descr.has_value()},
+                                    {"fortran_order", order.has_value()},
+                                    {"shape", shape.has_value()}})
     if (!given)
-      throw bad_input{fmt::format("{}: bad header: the key '{}' is missing, expected descr, fortran_order and shape", file, name)};
+      throw bad_input{fmt::format(
+          "{}: bad header: the key '{}' is missing, expected descr, fortran_order and shape", file, name)};
   const auto [type, bytes, means] = parse_descr(*descr, {file, take});
   if (too_large(type, *shape))
-    throw bad_input{fmt::format("{}: the shape {} of {} is larger than any file, expected less than 2^63 bytes", file, shape_text(*shape),
-                                numpy_name(type))};
+    throw bad_input{
+        fmt::format("{}: the shape {} of {} is larger than any file, expected less than 2^63 bytes", file,
+                    shape_text(*shape), numpy_name(type))};
   return {.type = type, .means = means, .bytes = bytes, .order = *order, .shape = *std::move(shape)};
 }
 
-std::string npy_preamble(element type, std::span<const std::int64_t> shape, storage_order order, meaning means) {
+std::string npy_preamble(element type, std::span<const std::int64_t> shape, storage_order order,
+                         meaning means) {
   constexpr std::size_t alignment = 64;
   constexpr std::size_t fixed = 10;  // magic, version, length
-  std::string header = fmt::format("{{'descr': '{}{}', 'fortran_order': {}, 'shape': {}, }}", size_of(type) == 1 ? '|' : native_mark,
-                                   numpy_name(type, means), order == storage_order::column_major ? "True" : "False", shape_text(shape));
+  std::string header = fmt::format(
+      "{{'descr': '{}{}', 'fortran_order': {}, 'shape': {}, }}", size_of(type) == 1 ? '|' : native_mark,
+      numpy_name(type, means), order == storage_order::column_major ? "True" : "False", shape_text(shape));
   const std::size_t used = fixed + header.size() + 1;  // the newline that ends it
   header.append((alignment - used % alignment) % alignment, ' ');
   header += '\n';
   std::string preamble = "\x93NUMPY";
-  preamble += {'\x01', '\x00', static_cast<char>(header.size() & 0xff), static_cast<char>(header.size() >> 8)};
+  preamble +=
+      {'\x01', '\x00', static_cast<char>(header.size() & 0xff), static_cast<char>(header.size() >> 8)};
   return preamble + header;
 }
 

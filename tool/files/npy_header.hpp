@@ -26,14 +26,15 @@ struct npy_header {
   std::vector<std::int64_t> shape;
 };
 
-// Reads the text of a header: one Python dictionary with exactly the keys descr, fortran_order and shape, in any order and spacing,
-// with either kind of quotes, and nothing else. Anything that is not such a literal is refused with bad_input; `file` is what
-// messages call the file. The size of the data is known to fit: data_bytes() cannot overflow afterwards.
+// Reads the text of a header: one Python dictionary with exactly the keys descr, fortran_order and shape, in
+// any order and spacing, with either kind of quotes, and nothing else. Anything that is not such a literal is
+// refused with bad_input; `file` is what messages call the file. The size of the data is known to fit:
+// data_bytes() cannot overflow afterwards.
 npy_header parse_npy_header(std::string_view text, std::string_view file, booleans take = booleans::refused);
 
 // All that stands before the data in a file of version 1.0 that this machine writes; a multiple of 64 bytes.
-std::string npy_preamble(element type, std::span<const std::int64_t> shape, storage_order order = storage_order::row_major,
-                         meaning means = meaning::numbers);
+std::string npy_preamble(element type, std::span<const std::int64_t> shape,
+                         storage_order order = storage_order::row_major, meaning means = meaning::numbers);
 
 // The number of elements; 1 for the shape ().
 std::int64_t element_count(std::span<const std::int64_t> shape);

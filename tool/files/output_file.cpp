@@ -44,7 +44,8 @@ output_file::output_file(const std::string& path) : name_{output_name(path)} {
   target_ = follow_links(path);
   if (target_.empty()) fail("cannot be written", path.empty() ? ENOENT : errno);
   struct stat found {};  // a link of /proc may name a file that was removed since
-  if (exists && (stat(target_.c_str(), &found) != 0 || found.st_dev != existing.st_dev || found.st_ino != existing.st_ino))
+  if (exists && (stat(target_.c_str(), &found) != 0 || found.st_dev != existing.st_dev ||
+                 found.st_ino != existing.st_ino))
     fail("cannot be replaced, because no other name leads to it", ENOENT);
   if (exists && access(target_.c_str(), W_OK) != 0) fail("cannot be replaced", errno);
   open_temporary();
@@ -105,7 +106,8 @@ void output_file::discard() noexcept {
 }
 
 void output_file::fail(std::string_view what, int number) const {
-  if (number == EPIPE) throw output_closed{fmt::format("{}: the reader closed it before everything was written", name_)};
+  if (number == EPIPE)
+    throw output_closed{fmt::format("{}: the reader closed it before everything was written", name_)};
   throw output_failed{fmt::format("{}: {}: {}", name_, what, error_text(number))};
 }
 

@@ -14,13 +14,17 @@ namespace antiphase::tool {
 
 // Where the bytes go depends on what the path names:
 //   "-"                     standard output
-//   an open descriptor      written through it, where it stands: /dev/stdout, /dev/fd/N, /proc/self/fd/N, links to them
+//   an open descriptor      written through it, where it stands: /dev/stdout, /dev/fd/N, /proc/self/fd/N,
+//                           links to them
 //   a device, FIFO, socket  opened and written directly, never replaced
-//   a regular file, or none a temporary file in the same folder, renamed by commit(). Until then an existing file stays as it is;
-//                           it keeps its permissions (a new one has those of the umask). A symbolic link is followed: what it points
-//                           to is replaced, the link stays. Another hard link to the old file keeps the old contents.
-// Without commit(), and on a signal (interrupt.hpp), the temporary file is removed. All failures are thrown as output_failed, or as
-// output_closed if whoever reads a pipe has gone away.
+//   a regular file, or none a temporary file in the same folder, renamed by commit(). Until then an existing
+//   file stays as it is;
+//                           it keeps its permissions (a new one has those of the umask). A symbolic link is
+//                           followed: what it points
+//                           to is replaced, the link stays. Another hard link to the old file keeps the old
+//                           contents.
+// Without commit(), and on a signal (interrupt.hpp), the temporary file is removed. All failures are thrown
+// as output_failed, or as output_closed if whoever reads a pipe has gone away.
 class output_file {
  public:
   explicit output_file(const std::string& path);

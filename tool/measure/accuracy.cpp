@@ -23,8 +23,8 @@ std::vector<std::int64_t> spread_over(std::int64_t extent, std::uint64_t seed, s
   std::vector<std::int64_t> chosen;
   for (std::int64_t i = 0; i < count; ++i) {
     const std::int64_t first = extent * i / count, end = extent * (i + 1) / count;
-    const auto inside =
-        static_cast<std::int64_t>(random_bits(seed, static_cast<std::uint64_t>(i)) % static_cast<std::uint64_t>(end - first));
+    const auto inside = static_cast<std::int64_t>(random_bits(seed, static_cast<std::uint64_t>(i)) %
+                                                  static_cast<std::uint64_t>(end - first));
     chosen.push_back(i + 1 == count ? extent - 1 : first + inside);
   }
   return chosen;
@@ -40,7 +40,8 @@ sampled_product::sampled_product(const matrix_view<const float>& a, const matrix
   for (std::int64_t first = 0; first < a.columns; first += block) {
     const std::int64_t end = std::min(a.columns, first + block);
     for (std::int64_t k = first; k < end; ++k)
-      for (std::size_t j = 0; j < width; ++j) of_b[static_cast<std::size_t>(k - first) * width + j] = b(k, columns_[j]);
+      for (std::size_t j = 0; j < width; ++j)
+        of_b[static_cast<std::size_t>(k - first) * width + j] = b(k, columns_[j]);
     for (std::size_t r = 0; r < rows_.size(); ++r) {
       double* const exact = exact_.data() + r * width;
       double* const size = size_.data() + r * width;
@@ -75,7 +76,8 @@ accuracy sampled_product::operator()(std::span<const float> c, double absolute) 
   result.bias = exact_.empty() ? 0 : bias / static_cast<double>(exact_.size());
   std::atomic<bool> finite{true};
   in_parallel(c.size(), [&](std::size_t first, std::size_t last) {
-    if (!std::ranges::all_of(c.subspan(first, last - first), [](float x) { return std::isfinite(x); })) finite = false;
+    if (!std::ranges::all_of(c.subspan(first, last - first), [](float x) { return std::isfinite(x); }))
+      finite = false;
   });
   result.finite = finite;
   return result;

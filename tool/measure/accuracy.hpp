@@ -10,21 +10,23 @@
 namespace antiphase::tool {
 
 struct accuracy {
-  double norm = 0;       // relative, in the Frobenius norm of the sample
-  double component = 0;  // the largest |C - AB| / (u |A||B|), u = 2^-24, but for errors that count as absolute
-  double bias = 0;       // the mean of (|C| - |AB|) / (u |A||B|): below 0, results are too small
-  bool finite = true;    // all of C, whether in the sample or not
+  double norm = 0;  // relative, in the Frobenius norm of the sample
+  // the largest |C - AB| / (u |A||B|), u = 2^-24, but for errors that count as absolute
+  double component = 0;
+  double bias = 0;     // the mean of (|C| - |AB|) / (u |A||B|): below 0, results are too small
+  bool finite = true;  // all of C, whether in the sample or not
 
   bool within(double allowed) const { return finite && component <= allowed; }
 };
 
-// Indices of a range: one of every 128, at least 64 of them, at most `most`, each somewhere in its part, the last index among them.
+// Indices of a range: one of every 128, at least 64 of them, at most `most`, each somewhere in its part, the
+// last index among them.
 std::vector<std::int64_t> spread_over(std::int64_t extent, std::uint64_t seed,
                                       std::int64_t most = std::numeric_limits<std::int64_t>::max());
 
-// Compares products C = A B with FP64. The sample: a row of each 128, but at least 64 rows, and columns likewise, so that every tile of
-// 128 x 128 has an output in it. Sums in FP64 are off by up to K 2^-53 |A||B| themselves, which is not held against C. Nothing may overflow
-// FP32.
+// Compares products C = A B with FP64. The sample: a row of each 128, but at least 64 rows, and columns
+// likewise, so that every tile of 128 x 128 has an output in it. Sums in FP64 are off by up to K 2^-53 |A||B|
+// themselves, which is not held against C. Nothing may overflow FP32.
 class sampled_product {
  public:
   sampled_product(const matrix_view<const float>& a, const matrix_view<const float>& b);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What `bench scan --own` scans: elements of 4 to 32 bytes with an operator of their own, as a user of <antiphase/scan.cuh> would write
-// them.
+// What `bench scan --own` scans: elements of 4 to 32 bytes with an operator of their own, as a user of
+// <antiphase/scan.cuh> would write them.
 #pragma once
 #include <algorithm>
 #include <antiphase/context.hpp>
@@ -10,20 +10,24 @@
 
 namespace antiphase::tool {
 
-// Maps x -> x + offset, or x -> offset - x where it flips, one for each offset. Aligned for the widest accesses, which helps whoever scans.
-template <class Word, int N> struct alignas(std::min<std::size_t>(sizeof(Word) * (N + 1) & -(sizeof(Word) * (N + 1)), 16)) turn {
+// Maps x -> x + offset, or x -> offset - x where it flips, one for each offset. Aligned for the widest
+// accesses, which helps whoever scans.
+template <class Word, int N>
+struct alignas(std::min<std::size_t>(sizeof(Word) * (N + 1) & -(sizeof(Word) * (N + 1)), 16)) turn {
   Word flips;  // 0, or all bits
   Word offset[N];
   bool operator==(const turn&) const = default;
 };
-// First x, then y: associative, not commutative, and of a few instructions. Exact, as integers wrap around; and no element is ever
-// forgotten, so that one that is left out shows in all results after it.
+// First x, then y: associative, not commutative, and of a few instructions. Exact, as integers wrap around;
+// and no element is ever forgotten, so that one that is left out shows in all results after it.
 struct one_turn_after_the_other {
-  template <class Word, int N> AP_FN turn<Word, N> operator()(const turn<Word, N>& x, const turn<Word, N>& y) const {
+  template <class Word, int N>
+  AP_FN turn<Word, N> operator()(const turn<Word, N>& x, const turn<Word, N>& y) const {
     turn<Word, N> both;
     both.flips = static_cast<Word>(x.flips ^ y.flips);
     AP_UNROLL
-    for (int i = 0; i < N; ++i) both.offset[i] = static_cast<Word>((x.offset[i] ^ y.flips) - y.flips + y.offset[i]);
+    for (int i = 0; i < N; ++i)
+      both.offset[i] = static_cast<Word>((x.offset[i] ^ y.flips) - y.flips + y.offset[i]);
     return both;
   }
 };
@@ -41,10 +45,11 @@ template <class Visit> auto with_custom_element(int size, Visit visit) {
   }
 }
 
-// inclusive_scan of `count` elements of `size` bytes in the memory of `where`, for the CPU executor and for GPUs; and the policy of the
-// ladder that it follows.
+// inclusive_scan of `count` elements of `size` bytes in the memory of `where`, for the CPU executor and for
+// GPUs; and the policy of the ladder that it follows.
 struct custom_scan {
-  launch_counts (*run)(const context& where, int size, const void* in, void* out, std::int64_t count, stream on);
+  launch_counts (*run)(const context& where, int size, const void* in, void* out, std::int64_t count,
+                       stream on);
   const char* (*policy)(const context& where, int size, std::int64_t count);
 };
 namespace cpu {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Operands to try products with, by name. Every element is made of random bits of its own place, so that any number of threads can.
+// Operands to try products with, by name. Every element is made of random bits of its own place, so that any
+// number of threads can.
 #include "tool/measure/distributions.hpp"
 
 #include <fmt/format.h>
@@ -23,7 +24,8 @@ using place = element_place;
 class noise {
  public:
   explicit noise(const place& p) : noise(p, p.k) {}
-  noise(const place& p, std::int64_t k) : state_(random_bits(p.seed, static_cast<std::uint64_t>(p.line * p.depth + k))) {}
+  noise(const place& p, std::int64_t k)
+      : state_(random_bits(p.seed, static_cast<std::uint64_t>(p.line * p.depth + k))) {}
   std::uint64_t bits() { return state_ = random_bits(99, state_); }
   double uniform() { return static_cast<double>(bits() >> 11) * 0x1p-53; }
   double sign() { return bits() % 2 == 0 ? 1 : -1; }
@@ -36,7 +38,9 @@ class noise {
  private:
   std::uint64_t state_;
 };
-noise of_line(const place& p, std::int64_t number) { return noise({p.seed + 10, p.line, number, p.lines, 16}); }
+noise of_line(const place& p, std::int64_t number) {
+  return noise({p.seed + 10, p.line, number, p.lines, 16});
+}
 std::int64_t random_k(const place& p, std::int64_t number) {
   return static_cast<std::int64_t>(of_line(p, number).bits() % static_cast<std::uint64_t>(p.depth));
 }
@@ -65,13 +69,16 @@ double one_large(const place& p) { return normal(p) * (p.k == p.depth / 3 ? 0x1p
 double one_small(const place& p) { return normal(p) * (p.k == p.depth / 3 ? 0x1p-40 : 1); }
 double large_somewhere(const place& p) { return normal(p) * (p.k == random_k(p, 0) ? 0x1p40 : 1); }
 // exp(3 n) over the sum of the line, on average.
-double softmax(const place& p) { return noise(p).log_normal(3) / (std::exp(4.5) * static_cast<double>(p.depth)); }
+double softmax(const place& p) {
+  return noise(p).log_normal(3) / (std::exp(4.5) * static_cast<double>(p.depth));
+}
 double gelu_of(double x) { return x * 0.5 * std::erfc(-x / std::numbers::sqrt2); }
 double gelu(const place& p) { return gelu_of(normal(p)); }
 double gelu3(const place& p) { return gelu_of(3 * normal(p)); }
 double relu(const place& p) { return std::max(0., normal(p)); }
 template <int Percent, double (*Of)(const place&)> double sparse(const place& p) {
-  return random_bits(p.seed + 20, static_cast<std::uint64_t>(p.line * p.depth + p.k)) % 100 < Percent ? Of(p) : 0;
+  return random_bits(p.seed + 20, static_cast<std::uint64_t>(p.line * p.depth + p.k)) % 100 < Percent ? Of(p)
+                                                                                                      : 0;
 }
 double identity(const place& p) { return p.k == p.line % p.depth ? 1 : 0; }
 double permutation(const place& p) { return p.k == random_k(p, 0) ? 1 : 0; }
@@ -100,8 +107,8 @@ template <int Power> double small_tail(const place& p) {
   noise n(p);
   return n.sign() * std::pow(n.uniform(), Power);
 }
-// Built against the scheme: sums that every step truncates, sums of many small products beside a large one, elements where they begin to be
-// tiny, FP16 subnormals.
+// Built against the scheme: sums that every step truncates, sums of many small products beside a large one,
+// elements where they begin to be tiny, FP16 subnormals.
 constexpr double worst_significand = 1 + 0x1p-11 - 3 * 0x1p-23;
 double truncated_a(const place& p) { return p.k % 64 == 0 ? worst_significand : 0x1p-12; }
 double truncated_b(const place& p) {
@@ -109,21 +116,29 @@ double truncated_b(const place& p) {
   return p.k % 64 == 0 ? worst_significand : 0x1p-13 * ((last_of_step ? 1 : 2) - 0x1p-8);
 }
 double promoted_a(const place& p) { return p.k == 0 ? worst_significand : 0x1p-12 * (1 + 0x1p-11); }
-double promoted_b(const place& p) { return p.k == 0 ? worst_significand : 0x1p-13 * (1983 / 2048.) + 0x1p-25 * (1 - 0x1p-8); }
+double promoted_b(const place& p) {
+  return p.k == 0 ? worst_significand : 0x1p-13 * (1983 / 2048.) + 0x1p-25 * (1 - 0x1p-8);
+}
 double floor_a(const place& p) { return p.k == 0 ? 1 : 0x1p-29 * (1 + noise(p).uniform()); }
 double floor_b(const place& p) { return p.k == 0 ? 0 : 1 + .99 * noise(p).uniform(); }
 double floor_one(const place& p) {
-  return p.k == 0 ? 1 : p.k == 1 ? 0x1p-28 * (1 + noise(p).uniform()) * std::exp2(static_cast<double>(-(p.line % 24))) : 0;
+  return p.k == 0   ? 1
+         : p.k == 1 ? 0x1p-28 * (1 + noise(p).uniform()) * std::exp2(static_cast<double>(-(p.line % 24)))
+                    : 0;
 }
 double subnormal_a(const place& p) {
   if (p.k == 0) return 1;
-  return p.k % 16 == 1 ? 0x1p-38 : 0x1p-13 * (1 + noise(p).uniform()) * std::exp2(static_cast<double>(-(p.line % 16)));
+  return p.k % 16 == 1 ? 0x1p-38
+                       : 0x1p-13 * (1 + noise(p).uniform()) * std::exp2(static_cast<double>(-(p.line % 16)));
 }
 double subnormal_b(const place& p) {
   if (p.k == 0) return 0;
-  return p.k % 16 == 1 ? 1.9 : 0x1p-26 * (1 + noise(p).uniform()) * std::exp2(static_cast<double>(-(p.line % 8)));
+  return p.k % 16 == 1 ? 1.9
+                       : 0x1p-26 * (1 + noise(p).uniform()) * std::exp2(static_cast<double>(-(p.line % 8)));
 }
-template <int Exponent> double scaled(const place& p) { return normal(p) * std::exp2(static_cast<double>(Exponent)); }
+template <int Exponent> double scaled(const place& p) {
+  return normal(p) * std::exp2(static_cast<double>(Exponent));
+}
 
 // No product of these overflows FP32.
 constexpr distribution all[] = {
@@ -147,7 +162,8 @@ constexpr distribution all[] = {
     {"sparse", "1 % of both normal, else 0", sparse<1, normal>, sparse<1, normal>},
     {"sparse-dense", "1 % of A normal x normal", sparse<1, normal>, normal},
     {"sparse-exp4n", "1 % of both exp(4 n) with signs", sparse<1, exp4n_signed>, sparse<1, exp4n_signed>},
-    {"sparse10-exp4n", "10 % of both exp(4 n) with signs", sparse<10, exp4n_signed>, sparse<10, exp4n_signed>},
+    {"sparse10-exp4n", "10 % of both exp(4 n) with signs", sparse<10, exp4n_signed>,
+     sparse<10, exp4n_signed>},
     {"identity", "identity x normal", identity, normal},
     {"identity-exp4n", "identity x exp(4 n)", identity, exp4n},
     {"permutation", "one 1 in every row of A x normal", permutation, normal},
@@ -160,7 +176,8 @@ constexpr distribution all[] = {
     {"power-law-4", "signs, U^-4", power_law<4>, power_law<4>},
     {"small-tail-4", "signs, U^4", small_tail<4>, small_tail<4>},
     {"small-tail-8", "signs, U^8", small_tail<8>, small_tail<8>},
-    {"adverse-truncation", "every step of a Tensor Core cuts off as much as it can", truncated_a, truncated_b},
+    {"adverse-truncation", "every step of a Tensor Core cuts off as much as it can", truncated_a,
+     truncated_b},
     {"adverse-promotion", "many small products beside a large one", promoted_a, promoted_b},
     {"adverse-floor", "elements where they begin to be tiny", floor_a, floor_b},
     {"adverse-floor-one", "one such element", floor_one, floor_b},
@@ -171,7 +188,8 @@ constexpr distribution all[] = {
 };
 
 // Lines lie side by side (an element's neighbour has the next k) or interleaved (it is of the next line).
-std::vector<float> fill(double (*of)(const place&), std::uint64_t seed, std::int64_t lines, std::int64_t depth, bool side_by_side) {
+std::vector<float> fill(double (*of)(const place&), std::uint64_t seed, std::int64_t lines,
+                        std::int64_t depth, bool side_by_side) {
   std::vector<float> values(static_cast<std::size_t>(lines * depth));
   in_parallel(values.size(), [&](std::size_t first, std::size_t last) {
     for (std::size_t i = first; i < last; ++i) {
@@ -195,7 +213,9 @@ const distribution& find_distribution(std::string_view name) {
   throw bad_request(fmt::format("--data '{}': {}", name, suggestion(name, known)));
 }
 
-std::vector<float> left_operand(const distribution& d, std::int64_t m, std::int64_t k, bool by_rows) { return fill(d.a, 1, m, k, by_rows); }
+std::vector<float> left_operand(const distribution& d, std::int64_t m, std::int64_t k, bool by_rows) {
+  return fill(d.a, 1, m, k, by_rows);
+}
 std::vector<float> right_operand(const distribution& d, std::int64_t k, std::int64_t n, bool by_rows) {
   return fill(d.b, 2, n, k, !by_rows);
 }

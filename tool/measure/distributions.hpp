@@ -25,7 +25,8 @@ struct distribution {
 std::span<const distribution> distributions();
 const distribution& find_distribution(std::string_view name);  // throws bad_request
 
-// The elements of A, M x K, or of B, K x N, each lying as its strides say. They depend on their place in the matrix alone.
+// The elements of A, M x K, or of B, K x N, each lying as its strides say. They depend on their place in the
+// matrix alone.
 std::vector<float> left_operand(const distribution& d, std::int64_t m, std::int64_t k, bool by_rows);
 std::vector<float> right_operand(const distribution& d, std::int64_t k, std::int64_t n, bool by_rows);
 

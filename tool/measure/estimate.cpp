@@ -16,12 +16,15 @@ namespace {
 constexpr double worth_a_word = 10;   // seconds
 constexpr double surely_quick = 1e9;  // multiply-adds; the slowest step needs 6 s for them on two old cores
 constexpr std::int64_t probe_extent = 256;
-constexpr double surely_quick_threads = 5e5;  // of a scan's tiles; fibers of its kernels take a few microseconds each
+// of a scan's tiles; fibers of its kernels take a few microseconds each
+constexpr double surely_quick_threads = 5e5;
 constexpr std::int64_t probe_threads = 1 << 15;
 
 // Multiply-adds that a kernel does for a product, those of tiles' edges included.
 double work(const gemm_choice& chosen, std::int64_t m, std::int64_t n, std::int64_t k) {
-  const auto rounded = [](std::int64_t extent, std::int64_t tile) { return static_cast<double>(ceil_div(extent, tile) * tile); };
+  const auto rounded = [](std::int64_t extent, std::int64_t tile) {
+    return static_cast<double>(ceil_div(extent, tile) * tile);
+  };
   return rounded(m, chosen.tile.m) * rounded(n, chosen.tile.n) * rounded(k, chosen.tile_k);
 }
 
@@ -30,7 +33,9 @@ scans::problem piece_of(const scans::problem& p, const scan_choice& chosen) {
   const std::int64_t elements = std::max<std::int64_t>(2, probe_threads / chosen.threads) * chosen.tile;
   scans::problem piece = p;
   piece.length = std::min(p.length, elements);
-  const bool by_the_line = p.length < chosen.tile && p.inner * p.outer > 1 && chosen.tiles >= p.outer * p.inner;  // a tile for each
+  // a tile for each
+  const bool by_the_line =
+      p.length < chosen.tile && p.inner * p.outer > 1 && chosen.tiles >= p.outer * p.inner;
   const std::int64_t lines = std::max<std::int64_t>(1, elements / (by_the_line ? chosen.tile : piece.length));
   piece.inner = std::min(p.inner, lines);
   piece.outer = std::min(p.outer, std::max<std::int64_t>(1, lines / piece.inner));
@@ -43,17 +48,21 @@ expected_time estimate(const context& where, const gemm_problem& p, const gemm_o
   if (where.kind() != target::cpu) return {};
   const double whole = work(explain(where, p, how), p.m(), p.n(), p.alpha == 0 ? 0 : p.k());
   if (whole < surely_quick) return {};
-  const std::int64_t m = std::min(p.m(), probe_extent), n = std::min(p.n(), probe_extent), k = std::min(p.k(), probe_extent);
+  const std::int64_t m = std::min(p.m(), probe_extent), n = std::min(p.n(), probe_extent),
+                     k = std::min(p.k(), probe_extent);
   const std::vector<float> operand(static_cast<std::size_t>(probe_extent * probe_extent), 0.5f);
   const device_array<float> a(where, operand), b(where, operand);
   device_array<float> c(where, operand);
-  const gemm_problem probe{.a = row_major(a.data(), m, k), .b = row_major(b.data(), k, n), .c = row_major(c.data(), m, n)};
+  const gemm_problem probe{
+      .a = row_major(a.data(), m, k), .b = row_major(b.data(), k, n), .c = row_major(c.data(), m, n)};
   gemm_choice probed;
-  const expected_time time = time_of([&] { gemm(where, probe, {.accuracy = how.accuracy, .policy = how.policy, .ran = &probed}); });
+  const expected_time time =
+      time_of([&] { gemm(where, probe, {.accuracy = how.accuracy, .policy = how.policy, .ran = &probed}); });
   return time * (whole / work(probed, m, n, k));
 }
 
-expected_time estimate(const context& where, const scans::problem& p, const scans::scan_keys* keys, const scan_options& how) {
+expected_time estimate(const context& where, const scans::problem& p, const scans::scan_keys* keys,
+                       const scan_options& how) {
   if (where.kind() != target::cpu) return {};
   const auto explained = [&](const scans::problem& of, const scan_options& by) {
     return keys != nullptr ? explain(where, of, *keys, by) : explain(where, of, by);
@@ -62,7 +71,9 @@ expected_time estimate(const context& where, const scans::problem& p, const scan
   if (static_cast<double>(chosen.tiles) * chosen.threads < surely_quick_threads) return {};
   scans::problem probe = piece_of(p, chosen);
   const auto count = static_cast<std::size_t>(probe.outer * probe.length * probe.inner);
-  const auto zeros = [&](element type) { return device_array<std::byte>(where, std::vector<std::byte>(count * size_of(type))); };
+  const auto zeros = [&](element type) {
+    return device_array<std::byte>(where, std::vector<std::byte>(count * size_of(type)));
+  };
   device_array<std::byte> in = zeros(p.type), out = zeros(p.accumulate.value_or(p.type));
   probe.in = in.data();
   probe.out = out.data();
@@ -74,9 +85,11 @@ expected_time estimate(const context& where, const scans::problem& p, const scan
   return time * (1 / share);
 }
 
-progress_line warn_if_slow(const common_options& options, std::string_view what, const expected_time& time, std::string_view faster) {
+progress_line warn_if_slow(const common_options& options, std::string_view what, const expected_time& time,
+                           std::string_view faster) {
   if (time.seconds >= worth_a_word)
-    say(options, fmt::format("{} will take about {} on the CPU executor{}", what, time_text(time.seconds), faster));
+    say(options,
+        fmt::format("{} will take about {} on the CPU executor{}", what, time_text(time.seconds), faster));
   return {options, time};
 }
 

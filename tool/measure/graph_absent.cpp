@@ -7,7 +7,9 @@
 namespace antiphase::tool {
 namespace {
 
-[[noreturn]] void refuse() { throw not_supported("this build was made without a CUDA toolkit, so it has no graphs"); }
+[[noreturn]] void refuse() {
+  throw not_supported("this build was made without a CUDA toolkit, so it has no graphs");
+}
 
 }  // namespace
 

@@ -20,7 +20,8 @@ void check(cudaError_t result, const char* call) {
 template <auto Destroy> struct destroys {
   template <class T> void operator()(T* owned) const { Destroy(owned); }
 };
-template <class Handle, auto Destroy> using owned = std::unique_ptr<std::remove_pointer_t<Handle>, destroys<Destroy>>;
+template <class Handle, auto Destroy> using owned =
+    std::unique_ptr<std::remove_pointer_t<Handle>, destroys<Destroy>>;
 
 using graph = owned<cudaGraph_t, cudaGraphDestroy>;
 using own_stream = owned<cudaStream_t, cudaStreamDestroy>;
@@ -52,7 +53,8 @@ graph record(const work& run, int runs, cudaStream_t on) {
   return graph(made);
 }
 
-// A stream, and the graph of what it was told. Memory that the library keeps for the stream is used by whoever launches the graph.
+// A stream, and the graph of what it was told. Memory that the library keeps for the stream is used by
+// whoever launches the graph.
 class recorded_work {
  public:
   recorded_work(const work& run, int runs) : stream_(make_stream()) {
@@ -93,7 +95,9 @@ std::vector<std::string> kernels_in(cudaGraph_t recorded) {
 work in_graph(const context& where, const work& run, int runs) {
   if (where.kind() != target::cuda) throw not_supported("the CPU executor has no graphs");
   std::shared_ptr<const recorded_work> graph;
-  where.runs_on().milliseconds([&](stream) { graph = std::make_shared<const recorded_work>(run, runs); }, nullptr);  // on its device
+  // on its device
+  where.runs_on().milliseconds([&](stream) { graph = std::make_shared<const recorded_work>(run, runs); },
+                               nullptr);
   return [graph](stream on) { graph->launch(on); };
 }
 

@@ -16,7 +16,8 @@ double milliseconds_of(const executor& where, const work& run) {
 
 }  // namespace
 
-std::vector<timing> graph_times(const context& where, const std::vector<work>& works, const graph_protocol& how) {
+std::vector<timing> graph_times(const context& where, const std::vector<work>& works,
+                                const graph_protocol& how) {
   std::vector<work> graphs;
   std::vector<int> runs;
   double round_ms = 0;
@@ -27,12 +28,13 @@ std::vector<timing> graph_times(const context& where, const std::vector<work>& w
     round_ms += 2 * runs.back() * once_us / 1000;
   }
   const int fitting = static_cast<int>(how.works_ms / round_ms);
-  std::vector<timing> all = measure(where.runs_on(), graphs,
-                                    {.kind = protocol_kind::hot,
-                                     .samples = std::clamp(fitting, std::min(how.least_samples, how.samples), how.samples),
-                                     .heat_ms = 0,
-                                     .sample_ms = 0,
-                                     .most_repeats = 1});
+  std::vector<timing> all =
+      measure(where.runs_on(), graphs,
+              {.kind = protocol_kind::hot,
+               .samples = std::clamp(fitting, std::min(how.least_samples, how.samples), how.samples),
+               .heat_ms = 0,
+               .sample_ms = 0,
+               .most_repeats = 1});
   for (std::size_t i = 0; i < all.size(); ++i) all[i] = divided(all[i], runs[i]);
   return all;
 }

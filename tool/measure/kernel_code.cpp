@@ -34,7 +34,8 @@ struct architecture {
 
 }  // namespace
 
-std::vector<std::string> codes_of(std::span<const kernel_code> list, std::span<const std::string> kernels, int major, int minor) {
+std::vector<std::string> codes_of(std::span<const kernel_code> list, std::span<const std::string> kernels,
+                                  int major, int minor) {
   std::vector<std::string> codes;
   for (const std::string& kernel : kernels) {
     const kernel_code* best = nullptr;
@@ -59,7 +60,8 @@ std::vector<std::string> code_of(const context& where, std::span<const work> wor
       kernels.insert(kernels.end(), more.begin(), more.end());
     }
   } catch (const error&) {
-    return {};  // the CPU executor has no graphs; on a GPU the figure is right, though nobody can tell for how long
+    // the CPU executor has no graphs; on a GPU the figure is right, though nobody can tell for how long
+    return {};
   }
   return codes_of(kernel_codes(), kernels, where.limits().major, where.limits().minor);
 }

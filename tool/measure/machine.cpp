@@ -36,7 +36,8 @@ class nvml {
   }
   explicit operator bool() const { return ready_; }
 
-  // Calls a function that writes its answer to its last argument; false if there is no such function or answer.
+  // Calls a function that writes its answer to its last argument; false if there is no such function or
+  // answer.
   template <class T, class... Args> bool ask(const char* function, T& answer, Args... arguments) const {
     const auto call = find<int (*)(Args..., T*)>(function);
     return call != nullptr && call(arguments..., &answer) == 0;
@@ -44,7 +45,9 @@ class nvml {
   template <class... Args> std::string text(const char* function, Args... arguments) const {
     std::array<char, 128> answer{};
     const auto call = find<int (*)(Args..., char*, unsigned)>(function);
-    return call != nullptr && call(arguments..., answer.data(), static_cast<unsigned>(answer.size())) == 0 ? answer.data() : "";
+    return call != nullptr && call(arguments..., answer.data(), static_cast<unsigned>(answer.size())) == 0
+               ? answer.data()
+               : "";
   }
 
  private:
@@ -61,14 +64,17 @@ unsigned index_of(const std::string& on) {
   return index;
 }
 
-// NVML's device for what CUDA calls `on`. They may count differently (CUDA_VISIBLE_DEVICES, order by speed), so the name must agree: else
-// none.
+// NVML's device for what CUDA calls `on`. They may count differently (CUDA_VISIBLE_DEVICES, order by speed),
+// so the name must agree: else none.
 device find_device(const nvml& library, const place& at) {
   unsigned index = index_of(at.on);
   const char* const visible = std::getenv("CUDA_VISIBLE_DEVICES");
-  if (visible != nullptr && index == 0) std::from_chars(visible, visible + std::string_view(visible).size(), index);
+  if (visible != nullptr && index == 0)
+    std::from_chars(visible, visible + std::string_view(visible).size(), index);
   device found = nullptr;
-  if (!library.ask("nvmlDeviceGetHandleByIndex_v2", found, index) || library.text("nvmlDeviceGetName", found) != at.name) return nullptr;
+  if (!library.ask("nvmlDeviceGetHandleByIndex_v2", found, index) ||
+      library.text("nvmlDeviceGetName", found) != at.name)
+    return nullptr;
   return found;
 }
 
@@ -86,7 +92,8 @@ json power_of(const nvml& library, device of) {
   unsigned milliwatts = 0, celsius = 0;
   constexpr unsigned of_the_chip = 0;
   if (library.ask("nvmlDeviceGetPowerUsage", milliwatts, of)) power["watts"] = milliwatts / 1000.;
-  if (library.ask("nvmlDeviceGetEnforcedPowerLimit", milliwatts, of)) power["limit_watts"] = milliwatts / 1000.;
+  if (library.ask("nvmlDeviceGetEnforcedPowerLimit", milliwatts, of))
+    power["limit_watts"] = milliwatts / 1000.;
   if (library.ask("nvmlDeviceGetTemperature", celsius, of, of_the_chip)) power["celsius"] = celsius;
   return power;
 }
@@ -99,7 +106,8 @@ json machine_of(const place& at) {
   machine["cuda"] = {{"built_with", build_info().gpu_compiler}};
   const nvml library;
   if (!library) return machine;
-  if (const std::string driver = library.text("nvmlSystemGetDriverVersion"); !driver.empty()) machine["driver"] = driver;
+  if (const std::string driver = library.text("nvmlSystemGetDriverVersion"); !driver.empty())
+    machine["driver"] = driver;
   int version = 0;  // 13000 is 13.0
   if (library.ask("nvmlSystemGetCudaDriverVersion_v2", version))
     machine["cuda"]["driver"] = fmt::format("{}.{}", version / 1000, version % 1000 / 10);
@@ -112,12 +120,13 @@ json machine_of(const place& at) {
 
 json result_envelope(std::string_view command, const place& at, int schema) {
   const auto now = std::chrono::time_point_cast<std::chrono::seconds>(std::chrono::system_clock::now());
-  return {{"schema", schema},
-          {"command", command},
-          {"date", fmt::format("{:%Y-%m-%dT%H:%M:%SZ}", fmt::gmtime(std::chrono::system_clock::to_time_t(now)))},
-          {"commit", built_from()},
-          {"place", to_json(at)},
-          {"machine", machine_of(at)}};
+  return {
+      {"schema", schema},
+      {"command", command},
+      {"date", fmt::format("{:%Y-%m-%dT%H:%M:%SZ}", fmt::gmtime(std::chrono::system_clock::to_time_t(now)))},
+      {"commit", built_from()},
+      {"place", to_json(at)},
+      {"machine", machine_of(at)}};
 }
 
 }  // namespace antiphase::tool

@@ -7,8 +7,8 @@
 
 namespace antiphase::tool {
 
-// The member "machine" of a result file: the name; on a GPU also the driver, the CUDA versions, clocks and power as NVML, NVIDIA's
-// management library, tells them now. What it does not tell is left out.
+// The member "machine" of a result file: the name; on a GPU also the driver, the CUDA versions, clocks and
+// power as NVML, NVIDIA's management library, tells them now. What it does not tell is left out.
 json machine_of(const place& at);
 
 // What every result file begins with: schema, command, date, commit, place and machine.

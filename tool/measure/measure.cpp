@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Taking times on a GPU: warmed up, in random order, medians with their spread. docs/measuring.md says how and why.
+// Taking times on a GPU: warmed up, in random order, medians with their spread. docs/measuring.md says how
+// and why.
 #include "tool/measure/measure.hpp"
 
 #include <algorithm>
@@ -18,7 +19,8 @@ namespace {
 int repeats_of(const executor& where, const work& run, const protocol& how) {
   where.milliseconds(run, nullptr);  // warm-up: loads the code, fills the caches
   const double once = where.milliseconds(run, nullptr);
-  return static_cast<int>(std::clamp(std::ceil(how.sample_ms / std::max(once, 1e-6)), 1., static_cast<double>(how.most_repeats)));
+  return static_cast<int>(
+      std::clamp(std::ceil(how.sample_ms / std::max(once, 1e-6)), 1., static_cast<double>(how.most_repeats)));
 }
 
 void heat(const executor& where, const std::vector<work>& works, double until_ms) {
@@ -36,7 +38,9 @@ protocol_kind parse_protocol(std::string_view text) {
 }
 
 timing divided(timing t, int by) {
-  for (double* value : {&t.median_us, &t.fastest_us, &t.slowest_us, &t.lower_quartile_us, &t.upper_quartile_us}) *value /= by;
+  for (double* value :
+       {&t.median_us, &t.fastest_us, &t.slowest_us, &t.lower_quartile_us, &t.upper_quartile_us})
+    *value /= by;
   return t;
 }
 
@@ -66,14 +70,16 @@ timing host_time(const executor& where, const work& run) {
     for (int n = 0; n < few; ++n) {
       const auto start = std::chrono::steady_clock::now();
       run(nullptr);
-      samples.push_back(std::chrono::duration<double, std::micro>(std::chrono::steady_clock::now() - start).count());
+      samples.push_back(
+          std::chrono::duration<double, std::micro>(std::chrono::steady_clock::now() - start).count());
     }
     where.synchronize(nullptr);
   }
   return summary(std::move(samples));
 }
 
-std::vector<timing> measure(const executor& where, const std::vector<work>& works, const protocol& how, const timing_observer& so_far) {
+std::vector<timing> measure(const executor& where, const std::vector<work>& works, const protocol& how,
+                            const timing_observer& so_far) {
   std::vector<int> repeats;
   for (const work& run : works) repeats.push_back(repeats_of(where, run, how));
   std::vector<std::vector<double>> samples(works.size());
@@ -85,8 +91,10 @@ std::vector<timing> measure(const executor& where, const std::vector<work>& work
   for (int round = 0; round < how.samples; ++round) {
     std::ranges::shuffle(order, shuffler);
     for (const std::size_t i : order) {
-      if (how.kind == protocol_kind::rested) std::this_thread::sleep_for(std::chrono::duration<double, std::milli>(how.rest_ms));
-      where.milliseconds(works[i], nullptr);  // the sample finds its own code and data in the caches, not those of the work before
+      if (how.kind == protocol_kind::rested)
+        std::this_thread::sleep_for(std::chrono::duration<double, std::milli>(how.rest_ms));
+      // the sample finds its own code and data in the caches, not those of the work before
+      where.milliseconds(works[i], nullptr);
       const auto many = [&](stream on) {
         for (int n = 0; n < repeats[i]; ++n) works[i](on);
       };

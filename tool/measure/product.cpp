@@ -27,7 +27,8 @@ void require_sensible(const extents& e) {
   std::int64_t elements = 0;
   for (const auto& [height, width] : {std::pair{e.m, e.k}, {e.k, e.n}, {e.m, e.n}})
     if (__builtin_mul_overflow(height, width, &elements) || elements > most)
-      throw bad_request(fmt::format("a matrix of {} x {} elements is too large: expected at most 2^40 elements", height, width));
+      throw bad_request(fmt::format(
+          "a matrix of {} x {} elements is too large: expected at most 2^40 elements", height, width));
 }
 
 std::string_view name(precision p) { return p == precision::fp32 ? "fp32" : "strict"; }
@@ -44,13 +45,17 @@ weaker_bound parse_weaker_bound(std::string_view text) {
 }
 
 json bound_json(const gemm_choice& chosen) {
-  const auto numbers = [](const gemm_bound& b) { return json{{"units", b.units}, {"absolute", b.absolute}}; };  // infinities as null
-  return {{"bound", numbers(chosen.bound)}, {"asked_bound", numbers(chosen.asked)}, {"bound_kept", keeps(chosen.bound, chosen.asked)}};
+  // infinities as null
+  const auto numbers = [](const gemm_bound& b) { return json{{"units", b.units}, {"absolute", b.absolute}}; };
+  return {{"bound", numbers(chosen.bound)},
+          {"asked_bound", numbers(chosen.asked)},
+          {"bound_kept", keeps(chosen.bound, chosen.asked)}};
 }
 
 std::string bound_text(const gemm_choice& chosen, precision asked) {
   const std::string bound = to_text(chosen.bound),
-                    holds = std::isinf(chosen.bound.units) ? bound : fmt::format("|C - AB| <= {}, u = 2^-24", bound);
+                    holds = std::isinf(chosen.bound.units) ? bound
+                                                           : fmt::format("|C - AB| <= {}, u = 2^-24", bound);
   if (keeps(chosen.bound, chosen.asked)) return holds;
   return fmt::format("{}; precision {} stands for {}", holds, name(asked), to_text(chosen.asked));
 }
@@ -63,11 +68,16 @@ std::string predicted_text(const gemm_choice& chosen) {
 }
 
 json to_json(const gemm_choice& chosen) {
-  json value{{"kernel", chosen.kernel},       {"tile", {{"m", chosen.tile.m}, {"n", chosen.tile.n}, {"k", chosen.tile_k}}},
-             {"stages", chosen.stages},       {"blocks", chosen.blocks},
-             {"cluster", chosen.cluster},     {"parts", chosen.parts},
-             {"workspace", chosen.workspace}, {"why", chosen.why},
-             {"refused", chosen.refused},     {"predicted_us", chosen.predicted * 1e6}};
+  json value{{"kernel", chosen.kernel},
+             {"tile", {{"m", chosen.tile.m}, {"n", chosen.tile.n}, {"k", chosen.tile_k}}},
+             {"stages", chosen.stages},
+             {"blocks", chosen.blocks},
+             {"cluster", chosen.cluster},
+             {"parts", chosen.parts},
+             {"workspace", chosen.workspace},
+             {"why", chosen.why},
+             {"refused", chosen.refused},
+             {"predicted_us", chosen.predicted * 1e6}};
   json considered = json::array();
   for (const gemm_choice::candidate& c : chosen.considered)
     considered.push_back({{"kernel", c.kernel}, {"predicted_us", c.predicted * 1e6}, {"factor", c.factor}});
@@ -78,9 +88,10 @@ json to_json(const gemm_choice& chosen) {
 }
 
 std::string choice_text(const gemm_choice& chosen) {
-  return fmt::format("{}: tiles of {} x {} x {}, {} stage{}, {} block{}{}, {} bytes of workspace", chosen.kernel, chosen.tile.m,
-                     chosen.tile.n, chosen.tile_k, chosen.stages, chosen.stages == 1 ? "" : "s", chosen.blocks,
-                     chosen.blocks == 1 ? "" : "s", chosen.cluster > 1 ? fmt::format(" in clusters of {}", chosen.cluster) : "",
+  return fmt::format("{}: tiles of {} x {} x {}, {} stage{}, {} block{}{}, {} bytes of workspace",
+                     chosen.kernel, chosen.tile.m, chosen.tile.n, chosen.tile_k, chosen.stages,
+                     chosen.stages == 1 ? "" : "s", chosen.blocks, chosen.blocks == 1 ? "" : "s",
+                     chosen.cluster > 1 ? fmt::format(" in clusters of {}", chosen.cluster) : "",
                      chosen.workspace);
 }
 

@@ -59,7 +59,8 @@ std::string content_of(const std::string& path) {
   const std::ptrdiff_t found = read_fully(file.get(), std::as_writable_bytes(std::span(content)));
   if (found < 0) throw cannot("read");
   if (static_cast<std::size_t>(found) == most)
-    throw bad_input{fmt::format("{}: too long for a list of products: expected less than 1 MiB", input_name(path))};
+    throw bad_input{
+        fmt::format("{}: too long for a list of products: expected less than 1 MiB", input_name(path))};
   content.resize(static_cast<std::size_t>(found));
   return content;
 }
@@ -70,7 +71,8 @@ class product_reader {
   product_reader(const json& from, std::string who) : from_(from), who_(std::move(who)) {
     if (!from.is_object()) complain("expected an object");
     for (const auto& [key, value] : from.items())
-      if (std::ranges::find(members, key) == std::end(members)) complain(fmt::format("there is no member {}", tool::quoted(key)));
+      if (std::ranges::find(members, key) == std::end(members))
+        complain(fmt::format("there is no member {}", tool::quoted(key)));
   }
   std::string text(const char* key) const {
     const json& value = member(key, "a text");
@@ -84,7 +86,8 @@ class product_reader {
   }
   std::int64_t integer(const char* key) const {
     const json& value = member(key, "an integer from 1 on");
-    if (!value.is_number_integer() || value < 1 || value > std::numeric_limits<int>::max()) wrong(key, "an integer from 1 to 2147483647");
+    if (!value.is_number_integer() || value < 1 || value > std::numeric_limits<int>::max())
+      wrong(key, "an integer from 1 to 2147483647");
     return value.get<std::int64_t>();
   }
   float number(const char* key) const {
@@ -93,7 +96,9 @@ class product_reader {
     return value.get<float>();
   }
   bool has(const char* key) const { return from_.contains(key); }
-  [[noreturn]] void complain(const std::string& what) const { throw bad_input{fmt::format("{}: {}", who_, what)}; }
+  [[noreturn]] void complain(const std::string& what) const {
+    throw bad_input{fmt::format("{}: {}", who_, what)};
+  }
 
  private:
   const json& from_;
@@ -104,7 +109,8 @@ class product_reader {
     return from_.at(key);
   }
   [[noreturn]] void wrong(const char* key, const char* expected) const {
-    complain(fmt::format("'{}' is {}: expected {}", key, tool::quoted(from_.at(key).dump(-1, ' ', true, json::error_handler_t::replace)),
+    complain(fmt::format("'{}' is {}: expected {}", key,
+                         tool::quoted(from_.at(key).dump(-1, ' ', true, json::error_handler_t::replace)),
                          expected));
   }
 };
@@ -117,7 +123,8 @@ listed_product read_product(const json& from, std::string who) {
                    .layout = read.layout()};
   if (read.has("beta")) p.beta = read.number("beta");
   if (read.has("count")) p.count = read.integer("count");
-  if (elements(p.size) * static_cast<double>(p.count) > 0x1p40) read.complain("its matrices are too large: expected at most 2^40 elements");
+  if (elements(p.size) * static_cast<double>(p.count) > 0x1p40)
+    read.complain("its matrices are too large: expected at most 2^40 elements");
   return p;
 }
 
@@ -130,7 +137,10 @@ std::vector<listed_product> random_products(std::uint64_t seed, std::int64_t cou
     const std::int64_t m = d.extent(largest), n = d.extent(largest), k = d.extent(largest);
     const char* const layout = d.layout();
     if (elements({m, n, k}) > static_cast<double>(most_elements)) continue;
-    products.push_back({.name = fmt::format("{}", products.size() + 1), .group = "random", .size = {m, n, k}, .layout = layout});
+    products.push_back({.name = fmt::format("{}", products.size() + 1),
+                        .group = "random",
+                        .size = {m, n, k},
+                        .layout = layout});
   }
   return products;
 }
@@ -149,7 +159,9 @@ std::vector<listed_product> products_of_serving(std::int64_t largest) {
     std::int64_t n, k;
   };
   std::vector<listed_product> products;
-  for (const layer& l : {layer{"projection", 4096, 4096}, {"feed forward, up", 14336, 4096}, {"feed forward, down", 4096, 14336}})
+  for (const layer& l : {layer{"projection", 4096, 4096},
+                         {"feed forward, up", 14336, 4096},
+                         {"feed forward, down", 4096, 14336}})
     for (const std::int64_t tokens : {1, 8, 32, 128, 512})
       products.push_back({.name = tokens == 1 ? "one token" : fmt::format("{} tokens", tokens),
                           .group = l.name,
@@ -158,15 +170,22 @@ std::vector<listed_product> products_of_serving(std::int64_t largest) {
   return products;
 }
 
-std::vector<listed_product> suite_of_products() { return parse_products(std::string(suite_text()), "bench/suite.json"); }
+std::vector<listed_product> suite_of_products() {
+  return parse_products(std::string(suite_text()), "bench/suite.json");
+}
 
-std::vector<listed_product> read_products(const std::string& path) { return parse_products(content_of(path), input_name(path)); }
+std::vector<listed_product> read_products(const std::string& path) {
+  return parse_products(content_of(path), input_name(path));
+}
 
 std::vector<listed_product> parse_products(const std::string& text, const std::string& from) {
   const json content = json::parse(text, nullptr, false);
-  if (content.is_discarded()) throw bad_input{fmt::format("{}: not JSON: expected a list of products as in bench/suite.json", from)};
-  if (!content.is_object() || !content.contains("products") || !content["products"].is_array() || content["products"].empty())
-    throw bad_input{fmt::format("{}: no products: expected {{\"products\": [...]}} as in bench/suite.json", from)};
+  if (content.is_discarded())
+    throw bad_input{fmt::format("{}: not JSON: expected a list of products as in bench/suite.json", from)};
+  if (!content.is_object() || !content.contains("products") || !content["products"].is_array() ||
+      content["products"].empty())
+    throw bad_input{
+        fmt::format("{}: no products: expected {{\"products\": [...]}} as in bench/suite.json", from)};
   std::vector<listed_product> products;
   std::set<std::string> names;
   for (const json& one : content["products"]) {
@@ -174,8 +193,8 @@ std::vector<listed_product> parse_products(const std::string& text, const std::s
     products.push_back(read_product(one, who));
     const listed_product& p = products.back();
     if (!names.insert(p.group + "\n" + p.name).second)
-      throw bad_input{fmt::format("{}: there are two of the group {} called {}: expected names of their own", who, tool::quoted(p.group),
-                                  tool::quoted(p.name))};
+      throw bad_input{fmt::format("{}: there are two of the group {} called {}: expected names of their own",
+                                  who, tool::quoted(p.group), tool::quoted(p.name))};
   }
   return products;
 }

@@ -22,8 +22,9 @@ struct listed_product {
   std::int64_t of_c() const { return count * size.m * size.n; }
 };
 
-// The same products for the same arguments, everywhere. Extents are log-uniform in 1...largest; of those above 3, 30 % are made odd, the
-// others a multiple of 4. A product whose matrices take more than 2 GiB is drawn again.
+// The same products for the same arguments, everywhere. Extents are log-uniform in 1...largest; of those
+// above 3, 30 % are made odd, the others a multiple of 4. A product whose matrices take more than 2 GiB is
+// drawn again.
 std::vector<listed_product> random_products(std::uint64_t seed, std::int64_t count, std::int64_t largest);
 // M x N for all powers of two up to the largest, row-major.
 std::vector<listed_product> map_of_products(std::int64_t k, std::int64_t largest);

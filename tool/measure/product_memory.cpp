@@ -16,12 +16,16 @@ std::size_t most(std::span<const listed_product> products, std::int64_t (listed_
 }
 
 gemm_problem problem_at(const listed_product& p, const float* a, const float* b, float* c) {
-  return {.a = view_of_a(a, p.size, p.layout), .b = view_of_b(b, p.size, p.layout), .c = row_major(c, p.size.m, p.size.n), .beta = p.beta};
+  return {.a = view_of_a(a, p.size, p.layout),
+          .b = view_of_b(b, p.size, p.layout),
+          .c = row_major(c, p.size.m, p.size.n),
+          .beta = p.beta};
 }
 
 }  // namespace
 
-product_memory::product_memory(const context& where, std::span<const listed_product> products, std::size_t workspace)
+product_memory::product_memory(const context& where, std::span<const listed_product> products,
+                               std::size_t workspace)
     : where_(where),
       a_(where, most(products, &listed_product::of_a)),
       b_(where, most(products, &listed_product::of_b)),
@@ -32,7 +36,9 @@ product_memory::product_memory(const context& where, std::span<const listed_prod
   values_.b.fill(where, b_.data(), static_cast<std::int64_t>(b_.size()));
 }
 
-gemm_problem product_memory::problem(const listed_product& p) { return problem_at(p, a_.data(), b_.data(), c_.data()); }
+gemm_problem product_memory::problem(const listed_product& p) {
+  return problem_at(p, a_.data(), b_.data(), c_.data());
+}
 
 gemm_options product_memory::options(const listed_product& p, gemm_options how) {
   how.workspace = {workspace_.data(), workspace_.size()};
@@ -47,7 +53,8 @@ work product_memory::call(const listed_product& p, const gemm_options& how, bool
   };
 }
 
-accuracy product_memory::judge(const listed_product& p, const spot_check& check, const work& run, const gemm_bound& promised) {
+accuracy product_memory::judge(const listed_product& p, const spot_check& check, const work& run,
+                               const gemm_bound& promised) {
   (p.beta == 0 ? nothing_ : values_.c).fill(where_, c_.data(), p.of_c());
   recomputed_.copy_from(std::vector<std::uint64_t>{0});
   where_.runs_on().milliseconds(run, nullptr);
@@ -61,7 +68,9 @@ gemm_problem imagined(const listed_product& p) {
 
 gemm_options in_batches(const listed_product& p, gemm_options how) {
   const auto [m, n, k] = p.size;
-  how.batch = p.count == 1 ? gemm_batch{} : gemm_batch{.count = p.count, .a_stride = m * k, .b_stride = k * n, .c_stride = m * n};
+  how.batch = p.count == 1
+                  ? gemm_batch{}
+                  : gemm_batch{.count = p.count, .a_stride = m * k, .b_stride = k * n, .c_stride = m * n};
   return how;
 }
 

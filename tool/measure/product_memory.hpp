@@ -15,30 +15,35 @@
 
 namespace antiphase::tool {
 
-// Allocated once, large enough for each of the products and for the workspace that it is said to need. Operands are normal values.
+// Allocated once, large enough for each of the products and for the workspace that it is said to need.
+// Operands are normal values.
 class product_memory {
  public:
   product_memory(const context& where, std::span<const listed_product> products, std::size_t workspace);
 
   gemm_problem problem(const listed_product& p);
-  // The options of a call that computes the product, its batch and this workspace among them, by whom `how` asks for.
+  // The options of a call that computes the product, its batch and this workspace among them, by whom `how`
+  // asks for.
   gemm_options options(const listed_product& p, gemm_options how);
   work call(const listed_product& p, const gemm_options& how, bool counting = false);
   // Runs the work once, with a C that only it can make right, and looks at the result.
-  accuracy judge(const listed_product& p, const spot_check& check, const work& run, const gemm_bound& promised);
+  accuracy judge(const listed_product& p, const spot_check& check, const work& run,
+                 const gemm_bound& promised);
   std::uint64_t recomputed() const { return recomputed_.to_host()[0]; }  // since judge() began
   const operand_values& values() const { return values_; }
 
  private:
   const context& where_;
   operand_values values_ = normal_operands();
-  repeated_values nothing_{std::vector<float>(static_cast<std::size_t>(values_.c.length()), std::numeric_limits<float>::quiet_NaN())};
+  repeated_values nothing_{std::vector<float>(static_cast<std::size_t>(values_.c.length()),
+                                              std::numeric_limits<float>::quiet_NaN())};
   device_array<float> a_, b_, c_;
   device_array<std::uint64_t> recomputed_;
   device_array<std::byte> workspace_;
 };
 
-// The same problem and options before there is memory, as explain() can be asked about them: operands at addresses that nobody reads.
+// The same problem and options before there is memory, as explain() can be asked about them: operands at
+// addresses that nobody reads.
 gemm_problem imagined(const listed_product& p);
 gemm_options in_batches(const listed_product& p, gemm_options how);
 

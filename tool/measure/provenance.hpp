@@ -5,7 +5,8 @@
 
 namespace antiphase::tool {
 
-// The commit the program was built from, with "-dirty" after it if the sources differed from it; empty without git.
+// The commit the program was built from, with "-dirty" after it if the sources differed from it; empty
+// without git.
 std::string_view built_from();
 
 }  // namespace antiphase::tool

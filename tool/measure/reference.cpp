@@ -23,18 +23,20 @@ struct operand {
 
 blasint narrow(std::int64_t extent, const char* name) {
   if (extent > std::numeric_limits<blasint>::max())
-    throw not_supported(fmt::format("{} = {}: OpenBLAS takes at most {}", name, extent, std::numeric_limits<blasint>::max()));
+    throw not_supported(
+        fmt::format("{} = {}: OpenBLAS takes at most {}", name, extent, std::numeric_limits<blasint>::max()));
   return static_cast<blasint>(extent);
 }
 
 operand describe(const matrix_view<const float>& v, const char* name) {
   const bool by_rows = v.column_stride == 1;
-  const std::int64_t leading = by_rows ? std::max(v.row_stride, v.columns) : std::max(v.column_stride, v.rows);
+  const std::int64_t leading =
+      by_rows ? std::max(v.row_stride, v.columns) : std::max(v.column_stride, v.rows);
   return {by_rows ? CblasNoTrans : CblasTrans, narrow(std::max<std::int64_t>(leading, 1), name)};
 }
 
-// Loaded by the first product: OpenBLAS starts a thread for each core as it is loaded, and waits for ever where memory is too scarce for
-// their stacks.
+// Loaded by the first product: OpenBLAS starts a thread for each core as it is loaded, and waits for ever
+// where memory is too scarce for their stacks.
 decltype(&cblas_sgemm) sgemm() {
   struct open_blas {
     open_blas() { file.find(sgemm, "cblas_sgemm"); }
@@ -56,13 +58,14 @@ std::string reference_name() {
 }
 
 void reference_gemm(const gemms::problem& p) {
-  // With alpha = 0 A and B are not to be read; OpenBLAS multiplies them by it all the same and so keeps their NaN.
+  // With alpha = 0 A and B are not to be read; OpenBLAS multiplies them by it all the same and so keeps their
+  // NaN.
   const blasint m = narrow(p.m(), "M"), n = narrow(p.n(), "N"), k = p.alpha == 0 ? 0 : narrow(p.k(), "K");
   if (m == 0 || n == 0) return;
   const operand a = describe(p.a, "the row length of A"), b = describe(p.b, "the row length of B");
   const float nothing = 0;  // stands for operands without elements, whose pointers may be null
-  sgemm()(CblasRowMajor, a.how, b.how, m, n, k, p.alpha, k == 0 ? &nothing : p.a.data, a.leading, k == 0 ? &nothing : p.b.data, b.leading,
-          p.beta, p.c.data, std::max<blasint>(n, 1));
+  sgemm()(CblasRowMajor, a.how, b.how, m, n, k, p.alpha, k == 0 ? &nothing : p.a.data, a.leading,
+          k == 0 ? &nothing : p.b.data, b.leading, p.beta, p.c.data, std::max<blasint>(n, 1));
 }
 
 }  // namespace antiphase::tool

@@ -46,12 +46,13 @@ template <class T, class Out = T> struct scan_arrays {
 
   std::int64_t count() const { return static_cast<std::int64_t>(host.size()); }
   scans::problem problem() {
-    scans::problem p{.type = element_of<T>, .in = std::as_const(in).data(), .out = out.data(), .length = count()};
+    scans::problem p{
+        .type = element_of<T>, .in = std::as_const(in).data(), .out = out.data(), .length = count()};
     if constexpr (!std::is_same_v<T, Out>) p.accumulate = element_of<Out>;
     return p;
   }
-  // Runs the work and judges its sums, each tile of `tile` elements on its own. The output held something wrong before: an element that is
-  // left out must not pass as the one of the run before.
+  // Runs the work and judges its sums, each tile of `tile` elements on its own. The output held something
+  // wrong before: an element that is left out must not pass as the one of the run before.
   verdict judge(const work& run, std::int64_t tile) {
     std::vector<Out> wrong(host.size());
     in_parallel(wrong.size(), [&](std::size_t first, std::size_t last) {
@@ -62,7 +63,8 @@ template <class T, class Out = T> struct scan_arrays {
     if constexpr (std::is_same_v<T, Out>)
       return check_sums<T>(host, out.to_host(), std::max<std::int64_t>(tile, 1));
     else
-      return check_sums<Out>(std::vector<Out>(host.begin(), host.end()), out.to_host(), std::max<std::int64_t>(tile, 1));
+      return check_sums<Out>(std::vector<Out>(host.begin(), host.end()), out.to_host(),
+                             std::max<std::int64_t>(tile, 1));
   }
 };
 

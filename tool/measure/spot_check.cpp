@@ -20,7 +20,8 @@ constexpr std::int64_t budget = 10'000'000;                      // products in 
 // Where the elements of one line begin and how far they are apart, within the period.
 struct walk {
   std::int64_t at, step;
-  walk(std::int64_t first, std::int64_t distance, std::int64_t length) : at(first % length), step(distance % length) {}
+  walk(std::int64_t first, std::int64_t distance, std::int64_t length)
+      : at(first % length), step(distance % length) {}
   void next(std::int64_t length) {
     at += step;
     if (at >= length) at -= length;
@@ -51,14 +52,18 @@ operand_values normal_operands() {
           .c = repeated_values({second, left.end()})};
 }
 
-spot_check::spot_check(const listed_product& of, const operand_values& values) : n_(of.size.n), k_(of.size.k), beta_(of.beta) {
+spot_check::spot_check(const listed_product& of, const operand_values& values)
+    : n_(of.size.n), k_(of.size.k), beta_(of.beta) {
   const auto [m, n, k] = of.size;
   if (of.of_c() == 0) return;
   rows_ = spread_over(of.count * m, 31, std::clamp<std::int64_t>(most_values / n, 8, most_rows));
   const std::vector<std::int64_t> columns = spread_over(n, 32, most_rows);
-  const auto height = static_cast<std::int64_t>(rows_.size()), width = static_cast<std::int64_t>(columns.size());
-  const std::int64_t most = std::min(height * width, std::max(budget / std::max<std::int64_t>(k, 1), std::int64_t{64}));
-  const std::int64_t turn = std::lcm(height, width);  // after so many the pairs of rows and columns come again
+  const auto height = static_cast<std::int64_t>(rows_.size()),
+             width = static_cast<std::int64_t>(columns.size());
+  const std::int64_t most =
+      std::min(height * width, std::max(budget / std::max<std::int64_t>(k, 1), std::int64_t{64}));
+  // after so many the pairs of rows and columns come again
+  const std::int64_t turn = std::lcm(height, width);
   for (std::int64_t i = 0; i < most; ++i)
     points_.push_back({.row = static_cast<std::size_t>(i % height),
                        .column = columns[static_cast<std::size_t>((i + i / turn) % width)],
@@ -81,7 +86,9 @@ spot_check::spot_check(const listed_product& of, const operand_values& values) :
     if (beta_ != 0) p.added = static_cast<double>(beta_) * values.c[rows_[p.row] * n + p.column];
     p.exact = p.product + p.added;
   };
-  const auto some = [&](std::size_t first, std::size_t last) { std::for_each(&points_[first], &points_[0] + last, compute); };
+  const auto some = [&](std::size_t first, std::size_t last) {
+    std::for_each(&points_[first], &points_[0] + last, compute);
+  };
   in_parallel(points_.size(), some, static_cast<std::size_t>((1 << 18) / (k + 1) + 1));
 }
 
@@ -89,7 +96,8 @@ double spot_check::component(const point& at, double difference, const gemm_boun
   constexpr double u = gemm_bound::u;
   const double units = promised.units * u * at.size;
   const double besides =  // what C may be off by for other reasons than the sum
-      beta_ == 0 ? promised.absolute : promised.allowed(at.size, 1, std::abs(at.product), std::abs(at.added)) - units;
+      beta_ == 0 ? promised.absolute
+                 : promised.allowed(at.size, 1, std::abs(at.product), std::abs(at.added)) - units;
   const double own = (static_cast<double>(k_) * at.size + std::abs(at.exact)) * 0x1p-53;
   const double beyond = std::abs(difference) - own - besides;
   return beyond > 0 ? beyond / (u * at.size) : 0;

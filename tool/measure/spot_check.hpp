@@ -11,7 +11,8 @@
 
 namespace antiphase::tool {
 
-// Normal values that begin again after a prime number of places, so that no row of a matrix looks like the next one.
+// Normal values that begin again after a prime number of places, so that no row of a matrix looks like the
+// next one.
 class repeated_values {
  public:
   explicit repeated_values(std::vector<float> period) : period_(std::move(period)) {}
@@ -30,9 +31,9 @@ struct operand_values {
 };
 operand_values normal_operands();
 
-// Compares C = A B + beta C, of all products of a batch as one tall matrix, with FP64. Rows: one of each 128, at least 64 and at most 2048
-// of them, of which every element has to be finite. Of these, outputs that take 10 million products altogether, in other columns for every
-// row, are compared.
+// Compares C = A B + beta C, of all products of a batch as one tall matrix, with FP64. Rows: one of each 128,
+// at least 64 and at most 2048 of them, of which every element has to be finite. Of these, outputs that take
+// 10 million products altogether, in other columns for every row, are compared.
 class spot_check {
  public:
   spot_check(const listed_product& of, const operand_values& values);

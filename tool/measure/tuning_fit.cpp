@@ -65,7 +65,8 @@ std::vector<gemms::tuning::of_policy> fitted(std::span<const tuning_sample> samp
       mean_log here = ratios[i];
       here.add(as_predicted, 1);
       for (std::size_t j = 0; j < tuning_class::count; ++j)
-        if (side_by_side(gemms::tuning_class_at(i), gemms::tuning_class_at(j))) here.add(ratios[j], neighbour);
+        if (side_by_side(gemms::tuning_class_at(i), gemms::tuning_class_at(j)))
+          here.add(ratios[j], neighbour);
       to.factors[i] = std::round(1000 * std::exp(here.value())) / 1000;
     }
   }
@@ -76,7 +77,9 @@ double lag_of(std::span<const tuning_sample> samples, const gemms::tuning& with)
   mean_log lag;
   for (const tuning_sample& s : samples) {
     if (s.times.empty()) continue;
-    const auto corrected = [&](const tuning_sample::time& t) { return t.predicted * with.factor(t.policy, s.of); };
+    const auto corrected = [&](const tuning_sample::time& t) {
+      return t.predicted * with.factor(t.policy, s.of);
+    };
     const double taken = std::ranges::min_element(s.times, {}, corrected)->measured;
     const double least = std::ranges::min_element(s.times, {}, &tuning_sample::time::measured)->measured;
     lag.add({std::log(taken / least), 1}, 1);

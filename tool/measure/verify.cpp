@@ -14,9 +14,10 @@ constexpr double unit = 0x1p-24;       // of FP32: the largest relative error of
 constexpr double sample_budget = 3e8;  // multiply-adds in FP64 that a sample may cost
 constexpr std::int64_t smallest_sample = 8;
 
-// A sum of k terms in the order of k is off by about unit * sqrt(k) / 2.4 of its usual size; four to five times that is suspicious, and a
-// missing term of 4096 is a thousand times as much. Tensor Cores cut the sum off toward zero with every 16 products, by a third of
-// a unit of the result on average, which adds up; six times that is suspicious, and a missing term of 4096 is hundreds of times as much.
+// A sum of k terms in the order of k is off by about unit * sqrt(k) / 2.4 of its usual size; four to five
+// times that is suspicious, and a missing term of 4096 is a thousand times as much. Tensor Cores cut the sum
+// off toward zero with every 16 products, by a third of a unit of the result on average, which adds up; six
+// times that is suspicious, and a missing term of 4096 is hundreds of times as much.
 double bound(std::int64_t k, arithmetic how) {
   const double rounded = 2 * unit * (std::sqrt(static_cast<double>(k)) + 2);
   return how == arithmetic::fp32 ? rounded : rounded + 2 * unit * (static_cast<double>(k) / 16 + 1);
@@ -33,15 +34,17 @@ std::uint64_t random_bits(std::uint64_t seed, std::uint64_t position) {  // spli
 
 std::vector<float> random_values(std::size_t count, std::uint64_t seed) {
   std::vector<float> values(count);
-  for (std::size_t i = 0; i < count; ++i) values[i] = static_cast<float>(random_bits(seed, i) >> 40) * 0x1p-23f - 1;
+  for (std::size_t i = 0; i < count; ++i)
+    values[i] = static_cast<float>(random_bits(seed, i) >> 40) * 0x1p-23f - 1;
   return values;
 }
 
-product_check::product_check(std::span<const float> a, std::span<const float> b, std::int64_t m, std::int64_t n, std::int64_t k,
-                             arithmetic how)
+product_check::product_check(std::span<const float> a, std::span<const float> b, std::int64_t m,
+                             std::int64_t n, std::int64_t k, arithmetic how)
     : m_{m}, n_{n}, k_{k}, how_{how} {
   const double per_row = std::max(1., static_cast<double>(n) * static_cast<double>(k));
-  const std::int64_t count = std::min(m, std::max(smallest_sample, static_cast<std::int64_t>(sample_budget / per_row)));
+  const std::int64_t count =
+      std::min(m, std::max(smallest_sample, static_cast<std::int64_t>(sample_budget / per_row)));
   for (std::int64_t i = 0; i < count; ++i)
     rows_.push_back(count == 1 ? 0 : i * (m - 1) / (count - 1));  // the first and the last among them
   compute_rows(a, b);
@@ -61,7 +64,8 @@ void product_check::compute_rows(std::span<const float> a, std::span<const float
 }
 
 void product_check::compute_checksums(std::span<const float> a, std::span<const float> b) {
-  for (std::int64_t j = 0; j < n_; ++j) signs_.push_back(random_bits(77, static_cast<std::uint64_t>(j)) % 2 == 0 ? 1.f : -1.f);
+  for (std::int64_t j = 0; j < n_; ++j)
+    signs_.push_back(random_bits(77, static_cast<std::uint64_t>(j)) % 2 == 0 ? 1.f : -1.f);
   std::vector<double> b_signs(static_cast<std::size_t>(k_)), b_squares(static_cast<std::size_t>(k_));
   for (std::int64_t k = 0; k < k_; ++k)
     for (std::int64_t j = 0; j < n_; ++j) {
@@ -121,10 +125,14 @@ template <class T> verdict check_sums(std::span<const T> in, std::span<const T> 
       largest = std::max({largest, std::abs(static_cast<double>(sum)), std::sqrt(squares)});
       wrong += difference * difference;
       right += static_cast<double>(sum * sum);
-      // Sums over a tree are off by some roundings per level of what they pass through; a missing element is far more.
+      // Sums over a tree are off by some roundings per level of what they pass through; a missing element is
+      // far more.
       const double rounding = static_cast<double>(std::numeric_limits<T>::epsilon()) / 2;
-      const double levels = 16 + 8 * std::log2(static_cast<double>(std::min<std::int64_t>(tile, static_cast<std::int64_t>(in.size()))) + 1);
-      result.verified = result.verified && std::abs(difference) <= rounding * levels * largest;  // false for a NaN
+      const double levels = 16 + 8 * std::log2(static_cast<double>(std::min<std::int64_t>(
+                                                   tile, static_cast<std::int64_t>(in.size()))) +
+                                               1);
+      // false for a NaN
+      result.verified = result.verified && std::abs(difference) <= rounding * levels * largest;
     } else {
       const bool same = out[i] == static_cast<T>(sum);
       result.verified = result.verified && same;
@@ -137,13 +145,21 @@ template <class T> verdict check_sums(std::span<const T> in, std::span<const T> 
 }
 template verdict check_sums<float>(std::span<const float>, std::span<const float>, std::int64_t);
 template verdict check_sums<double>(std::span<const double>, std::span<const double>, std::int64_t);
-template verdict check_sums<std::int8_t>(std::span<const std::int8_t>, std::span<const std::int8_t>, std::int64_t);
-template verdict check_sums<std::int16_t>(std::span<const std::int16_t>, std::span<const std::int16_t>, std::int64_t);
-template verdict check_sums<std::int32_t>(std::span<const std::int32_t>, std::span<const std::int32_t>, std::int64_t);
-template verdict check_sums<std::int64_t>(std::span<const std::int64_t>, std::span<const std::int64_t>, std::int64_t);
-template verdict check_sums<std::uint8_t>(std::span<const std::uint8_t>, std::span<const std::uint8_t>, std::int64_t);
-template verdict check_sums<std::uint16_t>(std::span<const std::uint16_t>, std::span<const std::uint16_t>, std::int64_t);
-template verdict check_sums<std::uint32_t>(std::span<const std::uint32_t>, std::span<const std::uint32_t>, std::int64_t);
-template verdict check_sums<std::uint64_t>(std::span<const std::uint64_t>, std::span<const std::uint64_t>, std::int64_t);
+template verdict check_sums<std::int8_t>(std::span<const std::int8_t>, std::span<const std::int8_t>,
+                                         std::int64_t);
+template verdict check_sums<std::int16_t>(std::span<const std::int16_t>, std::span<const std::int16_t>,
+                                          std::int64_t);
+template verdict check_sums<std::int32_t>(std::span<const std::int32_t>, std::span<const std::int32_t>,
+                                          std::int64_t);
+template verdict check_sums<std::int64_t>(std::span<const std::int64_t>, std::span<const std::int64_t>,
+                                          std::int64_t);
+template verdict check_sums<std::uint8_t>(std::span<const std::uint8_t>, std::span<const std::uint8_t>,
+                                          std::int64_t);
+template verdict check_sums<std::uint16_t>(std::span<const std::uint16_t>, std::span<const std::uint16_t>,
+                                           std::int64_t);
+template verdict check_sums<std::uint32_t>(std::span<const std::uint32_t>, std::span<const std::uint32_t>,
+                                           std::int64_t);
+template verdict check_sums<std::uint64_t>(std::span<const std::uint64_t>, std::span<const std::uint64_t>,
+                                           std::int64_t);
 
 }  // namespace antiphase::tool

@@ -20,12 +20,13 @@ struct verdict {
 // What adds up the products: FP32 with roundings to the nearest, or Tensor Cores, which cut off.
 enum class arithmetic { fp32, tensor_cores };
 
-// Judges products C = A * B of row-major matrices of random_values(). A sample of rows is compared with FP64 element by element; all
-// rows are checked by multiplying with a random vector of signs, C x = A (B x), which a wrong row does not survive.
+// Judges products C = A * B of row-major matrices of random_values(). A sample of rows is compared with FP64
+// element by element; all rows are checked by multiplying with a random vector of signs, C x = A (B x), which
+// a wrong row does not survive.
 class product_check {
  public:
-  product_check(std::span<const float> a, std::span<const float> b, std::int64_t m, std::int64_t n, std::int64_t k,
-                arithmetic how = arithmetic::fp32);
+  product_check(std::span<const float> a, std::span<const float> b, std::int64_t m, std::int64_t n,
+                std::int64_t k, arithmetic how = arithmetic::fp32);
   verdict operator()(std::span<const float> c) const;
 
  private:
@@ -41,18 +42,26 @@ class product_check {
   void compute_checksums(std::span<const float> a, std::span<const float> b);
 };
 
-// Judges sums: each tile of `tile` elements (the last one may be shorter) summed on its own, in the order of positions. Integers have to be
-// exact.
+// Judges sums: each tile of `tile` elements (the last one may be shorter) summed on its own, in the order of
+// positions. Integers have to be exact.
 template <class T> verdict check_sums(std::span<const T> in, std::span<const T> out, std::int64_t tile);
 extern template verdict check_sums<float>(std::span<const float>, std::span<const float>, std::int64_t);
 extern template verdict check_sums<double>(std::span<const double>, std::span<const double>, std::int64_t);
-extern template verdict check_sums<std::int8_t>(std::span<const std::int8_t>, std::span<const std::int8_t>, std::int64_t);
-extern template verdict check_sums<std::int16_t>(std::span<const std::int16_t>, std::span<const std::int16_t>, std::int64_t);
-extern template verdict check_sums<std::int32_t>(std::span<const std::int32_t>, std::span<const std::int32_t>, std::int64_t);
-extern template verdict check_sums<std::int64_t>(std::span<const std::int64_t>, std::span<const std::int64_t>, std::int64_t);
-extern template verdict check_sums<std::uint8_t>(std::span<const std::uint8_t>, std::span<const std::uint8_t>, std::int64_t);
-extern template verdict check_sums<std::uint16_t>(std::span<const std::uint16_t>, std::span<const std::uint16_t>, std::int64_t);
-extern template verdict check_sums<std::uint32_t>(std::span<const std::uint32_t>, std::span<const std::uint32_t>, std::int64_t);
-extern template verdict check_sums<std::uint64_t>(std::span<const std::uint64_t>, std::span<const std::uint64_t>, std::int64_t);
+extern template verdict check_sums<std::int8_t>(std::span<const std::int8_t>, std::span<const std::int8_t>,
+                                                std::int64_t);
+extern template verdict check_sums<std::int16_t>(std::span<const std::int16_t>, std::span<const std::int16_t>,
+                                                 std::int64_t);
+extern template verdict check_sums<std::int32_t>(std::span<const std::int32_t>, std::span<const std::int32_t>,
+                                                 std::int64_t);
+extern template verdict check_sums<std::int64_t>(std::span<const std::int64_t>, std::span<const std::int64_t>,
+                                                 std::int64_t);
+extern template verdict check_sums<std::uint8_t>(std::span<const std::uint8_t>, std::span<const std::uint8_t>,
+                                                 std::int64_t);
+extern template verdict check_sums<std::uint16_t>(std::span<const std::uint16_t>,
+                                                  std::span<const std::uint16_t>, std::int64_t);
+extern template verdict check_sums<std::uint32_t>(std::span<const std::uint32_t>,
+                                                  std::span<const std::uint32_t>, std::int64_t);
+extern template verdict check_sums<std::uint64_t>(std::span<const std::uint64_t>,
+                                                  std::span<const std::uint64_t>, std::int64_t);
 
 }  // namespace antiphase::tool

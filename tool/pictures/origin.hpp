@@ -10,13 +10,15 @@ namespace antiphase::tool {
 // "recorded on NVIDIA H200", or "modelled on the CPU executor", perhaps "for" the device that it simulates.
 inline std::string origin_of(const timeline& t) {
   if (t.runs_on == target::cuda) return "recorded on " + t.device;
-  return "modelled on the CPU executor" + (t.device.empty() || t.device == "CPU executor" ? "" : ", for " + t.device);
+  return "modelled on the CPU executor" +
+         (t.device.empty() || t.device == "CPU executor" ? "" : ", for " + t.device);
 }
 // Of several: each once.
 inline std::string origin_of(std::span<const timeline> all) {
   std::string text;
   for (const timeline& t : all)
-    if (const std::string one = origin_of(t); text.find(one) == text.npos) text += (text.empty() ? "" : "; ") + one;
+    if (const std::string one = origin_of(t); text.find(one) == text.npos)
+      text += (text.empty() ? "" : "; ") + one;
   return text;
 }
 

@@ -51,16 +51,18 @@ json span_event(place at, const std::string& name, int step, int slot, std::int6
 }
 
 void add_timeline(json& events, const timeline& t, int process) {
-  const std::string clock = t.runs_on == target::cuda ? "1 ns is 1 clock cycle" : "1 ns is 1 tick of a model, nothing was measured";
+  const std::string clock =
+      t.runs_on == target::cuda ? "1 ns is 1 clock cycle" : "1 ns is 1 tick of a model, nothing was measured";
   events.push_back(named("process_name", process, 0,
-                         t.kernel + " " + t.policy + ", " + std::to_string(t.stages) + (t.stages == 1 ? " stage, " : " stages, ") +
-                             origin_of(t) + " (" + clock + ")"));
-  for (int slot = 0; slot < t.stages; ++slot) events.push_back(named("thread_name", process, slot, "buffer " + std::to_string(slot)));
+                         t.kernel + " " + t.policy + ", " + std::to_string(t.stages) +
+                             (t.stages == 1 ? " stage, " : " stages, ") + origin_of(t) + " (" + clock + ")"));
+  for (int slot = 0; slot < t.stages; ++slot)
+    events.push_back(named("thread_name", process, slot, "buffer " + std::to_string(slot)));
   const std::vector<timeline_role> roles = roles_of(t);
   for (const timeline_role& r : roles)
     for (int warp = r.first; warp < r.first + r.count; ++warp)
-      events.push_back(
-          named("thread_name", process, first_warp + warp, "warp " + std::to_string(warp) + (t.roles.empty() ? "" : ": " + r.name)));
+      events.push_back(named("thread_name", process, first_warp + warp,
+                             "warp " + std::to_string(warp) + (t.roles.empty() ? "" : ": " + r.name)));
   for (const step_times& s : by_step(t)) {
     const place buffer{process, s.slot};
     events.push_back(span_event(buffer, "load in flight", s.step, s.slot, s.issued, s.landed));
@@ -69,12 +71,14 @@ void add_timeline(json& events, const timeline& t, int process) {
       events.push_back(span_event(buffer, t.phases[e], s.step, s.slot, from, std::max(from, s.events[e])));
       from = std::max(from, s.events[e]);
     }
-    if (s.events.empty()) events.push_back(span_event(buffer, "compute", s.step, s.slot, s.compute_begin, s.compute_end));
+    if (s.events.empty())
+      events.push_back(span_event(buffer, "compute", s.step, s.slot, s.compute_begin, s.compute_end));
   }
   for (const span_record& s : t.spans)
     for (const timeline_role& r : roles)
       if (s.agent >= r.first && s.agent < r.first + r.count)
-        events.push_back(span_event({process, first_warp + s.agent}, name_of(t, r, s), s.step, s.slot, s.begin, s.end));
+        events.push_back(
+            span_event({process, first_warp + s.agent}, name_of(t, r, s), s.step, s.slot, s.begin, s.end));
 }
 
 }  // namespace
@@ -99,7 +103,9 @@ std::string perfetto_json(std::span<const timeline> timelines) {
                      {"mean_wait", figures.mean_wait},
                      {"mean_compute", figures.mean_compute}});
   }
-  return json{{"displayTimeUnit", "ns"}, {"otherData", {{"timelines", about}}}, {"traceEvents", events}}.dump() + "\n";
+  return json{{"displayTimeUnit", "ns"}, {"otherData", {{"timelines", about}}}, {"traceEvents", events}}
+             .dump() +
+         "\n";
 }
 
 }  // namespace antiphase::tool

@@ -16,9 +16,11 @@ namespace {
 using json = nlohmann::ordered_json;
 
 constexpr const char* about =
-    "The schedule that shows each finding: the threads that take part, in the order in which the checker ran them on the CPU executor.";
+    "The schedule that shows each finding: the threads that take part, in the order in which the checker ran "
+    "them on the CPU executor.";
 constexpr const char* counted =
-    "Time counts the events of the lanes that are drawn. What a thread does in one line, between two waits, is one event. Nothing is "
+    "Time counts the events of the lanes that are drawn. What a thread does in one line, between two waits, "
+    "is one event. Nothing is "
     "measured: the order is one that the kernel allows.";
 
 void require_some(std::span<const drawn_finding> findings) {
@@ -42,7 +44,8 @@ std::string schedule_page(std::span<const drawn_finding> findings) {
     for (const schedule_lane& l : f.schedule.lanes) {
       json events = json::array();
       for (const schedule_event& e : l.events)
-        events.push_back({static_cast<int>(e.kind), e.action, place(e.at), e.times, e.begin, e.end, static_cast<int>(e.mark), e.open});
+        events.push_back({static_cast<int>(e.kind), e.action, place(e.at), e.times, e.begin, e.end,
+                          static_cast<int>(e.mark), e.open});
       lanes.push_back({{"name", l.name}, {"events", events}});
     }
     all.push_back({{"title", f.title},
@@ -55,7 +58,8 @@ std::string schedule_page(std::span<const drawn_finding> findings) {
                    {"lanes", lanes}});
   }
   const json data{{"unit", "events"}, {"about", about}, {"clock", counted}, {"timelines", all}};
-  return filled_page(data.dump(-1, ' ', false, json::error_handler_t::replace), "Schedules that show what the checker found");
+  return filled_page(data.dump(-1, ' ', false, json::error_handler_t::replace),
+                     "Schedules that show what the checker found");
 }
 
 namespace {
@@ -84,26 +88,33 @@ struct middle {
 
 double draw_finding(picture& p, const drawn_finding& f, double y) {
   p.text(margin, y + 18, "class=\"panel\"", f.title);
-  p.text(margin, y + 37, "class=\"small\"", f.missing.empty() ? f.memory : fmt::format("{} · missing: {}", f.memory, f.missing));
+  p.text(margin, y + 37, "class=\"small\"",
+         f.missing.empty() ? f.memory : fmt::format("{} · missing: {}", f.memory, f.missing));
   y += 50;
-  const auto x = [&](std::int64_t at) { return left + (right - left) * static_cast<double>(at) / static_cast<double>(f.schedule.end); };
+  const auto x = [&](std::int64_t at) {
+    return left + (right - left) * static_cast<double>(at) / static_cast<double>(f.schedule.end);
+  };
   middle sides[2];
   picture frames;
   for (const schedule_lane& l : f.schedule.lanes) {
     p.text(left - 12, y + picture::row_height / 2 + 4.5, "class=\"row\"", l.name);
     for (const schedule_event& e : l.events) {
-      p.bar(x(e.begin), x(e.end), y, colour_of(e.kind), e.action, e.at.line > 0 ? fmt::format(":{}", e.at.line) : "", in_full(e));
+      p.bar(x(e.begin), x(e.end), y, colour_of(e.kind), e.action,
+            e.at.line > 0 ? fmt::format(":{}", e.at.line) : "", in_full(e));
       if (e.mark == event_mark::none) continue;
       frames.frame(x(e.begin), x(e.end), y, ink);
       middle& side = sides[e.mark == event_mark::now ? 0 : 1];
-      if (side.length == 0) side = {(x(e.begin) + x(e.end)) / 2, y + picture::row_height / 2, e.end - e.begin};
+      if (side.length == 0)
+        side = {(x(e.begin) + x(e.end)) / 2, y + picture::row_height / 2, e.end - e.begin};
     }
     y += row;
   }
   p.append(frames);
   if (sides[0].length > 0 && sides[1].length > 0) {
-    const middle &up = sides[0].y < sides[1].y ? sides[0] : sides[1], &down = sides[0].y < sides[1].y ? sides[1] : sides[0];
-    if (up.y < down.y) p.line(up.x, up.y + picture::row_height / 2, down.x, down.y - picture::row_height / 2, ink);
+    const middle &up = sides[0].y < sides[1].y ? sides[0] : sides[1],
+                 &down = sides[0].y < sides[1].y ? sides[1] : sides[0];
+    if (up.y < down.y)
+      p.line(up.x, up.y + picture::row_height / 2, down.x, down.y - picture::row_height / 2, ink);
   }
   for (const int i : {0, 1})
     if (sides[i].length > 0) p.text(sides[i].x, y + 8, "class=\"tick\"", i == 0 ? "now" : "earlier");
@@ -132,7 +143,8 @@ std::string schedule_svg(std::span<const drawn_finding> findings) {
   double y = 100;
   for (const drawn_finding& f : findings) y = draw_finding(p, f, y);
   p.text(margin, y + 10, "class=\"small\"",
-         "From left to right: the events of these lanes in the order in which they ran. Framed: the two sides of the finding.");
+         "From left to right: the events of these lanes in the order in which they ran. Framed: the two "
+         "sides of the finding.");
   return p.whole(width, y + 28, title);
 }
 
@@ -141,27 +153,39 @@ std::string schedule_json(std::span<const drawn_finding> findings) {
   json events = json::array();
   int process = 0;
   for (const drawn_finding& f : findings) {
-    events.push_back({{"name", "process_name"}, {"ph", "M"}, {"pid", ++process}, {"tid", 0}, {"args", {{"name", f.title}}}});
+    events.push_back({{"name", "process_name"},
+                      {"ph", "M"},
+                      {"pid", ++process},
+                      {"tid", 0},
+                      {"args", {{"name", f.title}}}});
     int thread = 0;
     for (const schedule_lane& l : f.schedule.lanes) {
-      events.push_back({{"name", "thread_name"}, {"ph", "M"}, {"pid", process}, {"tid", ++thread}, {"args", {{"name", l.name}}}});
+      events.push_back({{"name", "thread_name"},
+                        {"ph", "M"},
+                        {"pid", process},
+                        {"tid", ++thread},
+                        {"args", {{"name", l.name}}}});
       for (const schedule_event& e : l.events) {
         constexpr const char* marks[] = {"", "now", "earlier"};
-        events.push_back({{"name", e.action},
-                          {"cat", e.kind == event_kind::flight ? "flight"
-                                  : e.kind == event_kind::wait ? "wait"
-                                                               : "event"},
-                          {"ph", "X"},
-                          {"ts", e.begin},
-                          {"dur", e.end - e.begin},
-                          {"pid", process},
-                          {"tid", thread},
-                          {"args", {{"at", place(e.at)}, {"times", e.times}, {"finding", marks[static_cast<int>(e.mark)]}}}});
+        events.push_back(
+            {{"name", e.action},
+             {"cat", e.kind == event_kind::flight ? "flight"
+                     : e.kind == event_kind::wait ? "wait"
+                                                  : "event"},
+             {"ph", "X"},
+             {"ts", e.begin},
+             {"dur", e.end - e.begin},
+             {"pid", process},
+             {"tid", thread},
+             {"args",
+              {{"at", place(e.at)}, {"times", e.times}, {"finding", marks[static_cast<int>(e.mark)]}}}});
       }
     }
   }
-  return json{{"displayTimeUnit", "ms"}, {"otherData", {{"about", about}, {"time", counted}}}, {"traceEvents", events}}.dump(
-             -1, ' ', false, json::error_handler_t::replace) +
+  return json{{"displayTimeUnit", "ms"},
+              {"otherData", {{"about", about}, {"time", counted}}},
+              {"traceEvents", events}}
+             .dump(-1, ' ', false, json::error_handler_t::replace) +
          "\n";
 }
 

@@ -48,36 +48,46 @@ class picture {
     out_ += fmt::format("<text x=\"{:.1f}\" y=\"{:.1f}\" {}>{}</text>\n", x, y, style, xml_text(content));
   }
   void line(double x1, double y1, double x2, double y2, const char* colour) {
-    out_ += fmt::format("<line x1=\"{:.1f}\" y1=\"{:.1f}\" x2=\"{:.1f}\" y2=\"{:.1f}\" stroke=\"{}\"/>\n", x1, y1, x2, y2, colour);
+    out_ += fmt::format("<line x1=\"{:.1f}\" y1=\"{:.1f}\" x2=\"{:.1f}\" y2=\"{:.1f}\" stroke=\"{}\"/>\n", x1,
+                        y1, x2, y2, colour);
   }
   // A bar with what it is inside, as far as that fits, and in full when pointed at.
-  void bar(double from, double to, double y, const char* colour, std::string_view label, std::string_view number, std::string_view hint) {
+  void bar(double from, double to, double y, const char* colour, std::string_view label,
+           std::string_view number, std::string_view hint) {
     const double w = std::max(to - from, 0.5);
     out_ += fmt::format(
-        "<rect x=\"{:.2f}\" y=\"{:.1f}\" width=\"{:.2f}\" height=\"{:.0f}\" rx=\"2\" fill=\"{}\" stroke=\"#ffffff\" "
+        "<rect x=\"{:.2f}\" y=\"{:.1f}\" width=\"{:.2f}\" height=\"{:.0f}\" rx=\"2\" fill=\"{}\" "
+        "stroke=\"#ffffff\" "
         "stroke-width=\"0.8\"><title>{}</title></rect>\n",
         from, y, w, row_height, colour, xml_text(hint));
     const std::string full = label.empty() ? std::string() : fmt::format("{} {}", label, number);
-    const std::string_view shown = !full.empty() && fits(full, w) ? std::string_view(full) : fits(number, w) ? number : std::string_view();
+    const std::string_view shown = !full.empty() && fits(full, w) ? std::string_view(full)
+                                   : fits(number, w)              ? number
+                                                                  : std::string_view();
     if (!shown.empty()) text(from + w / 2, y + row_height / 2 + 4.5, "class=\"bar\"", shown);
   }
   // A frame around a bar, without filling.
   void frame(double from, double to, double y, const char* colour) {
     out_ += fmt::format(
-        "<rect x=\"{:.2f}\" y=\"{:.1f}\" width=\"{:.2f}\" height=\"{:.0f}\" rx=\"3\" fill=\"none\" stroke=\"{}\" stroke-width=\"2.4\"/>\n",
+        "<rect x=\"{:.2f}\" y=\"{:.1f}\" width=\"{:.2f}\" height=\"{:.0f}\" rx=\"3\" fill=\"none\" "
+        "stroke=\"{}\" stroke-width=\"2.4\"/>\n",
         from - 1, y - 1.5, to - from + 2, row_height + 3, colour);
   }
   void append(const picture& more) { out_ += more.out_; }
   // The SVG, on white.
   std::string whole(double width, double height, std::string_view title) const {
     return fmt::format(
-        "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {0:.0f} {1:.0f}\" width=\"{0:.0f}\" height=\"{1:.0f}\" "
-        "role=\"img\">\n<title>{2}</title>\n{3}<rect width=\"100%\" height=\"100%\" fill=\"#ffffff\"/>\n{4}</svg>\n",
+        "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {0:.0f} {1:.0f}\" width=\"{0:.0f}\" "
+        "height=\"{1:.0f}\" "
+        "role=\"img\">\n<title>{2}</title>\n{3}<rect width=\"100%\" height=\"100%\" "
+        "fill=\"#ffffff\"/>\n{4}</svg>\n",
         width, height, xml_text(title), svg_style, out_);
   }
 
  private:
-  static bool fits(std::string_view s, double w) { return !s.empty() && static_cast<double>(s.size()) * 7.2 + 6 < w; }
+  static bool fits(std::string_view s, double w) {
+    return !s.empty() && static_cast<double>(s.size()) * 7.2 + 6 < w;
+  }
   std::string out_;
 };
 

@@ -20,8 +20,9 @@ using json = nlohmann::ordered_json;
 json spans_of(const timeline& t) {
   json all = json::array();
   for (const span_record& s : t.spans)
-    for (const std::int64_t n : {std::int64_t{s.agent}, std::int64_t{static_cast<int>(s.kind)}, std::int64_t{s.ring}, std::int64_t{s.event},
-                                 std::int64_t{s.step}, std::int64_t{s.slot}, s.begin, s.end - s.begin})
+    for (const std::int64_t n :
+         {std::int64_t{s.agent}, std::int64_t{static_cast<int>(s.kind)}, std::int64_t{s.ring},
+          std::int64_t{s.event}, std::int64_t{s.step}, std::int64_t{s.slot}, s.begin, s.end - s.begin})
       all.push_back(n);
   return all;
 }
@@ -29,8 +30,8 @@ json spans_of(const timeline& t) {
 json slots_of(const timeline& t, const std::vector<step_times>& steps) {
   json all = json::array();
   for (const step_times& s : steps) {
-    for (const std::int64_t n : {std::int64_t{s.slot}, std::int64_t{s.step}, s.issued, s.arrived, std::int64_t{s.seen_landing ? 1 : 0},
-                                 s.compute_begin, s.compute_end})
+    for (const std::int64_t n : {std::int64_t{s.slot}, std::int64_t{s.step}, s.issued, s.arrived,
+                                 std::int64_t{s.seen_landing ? 1 : 0}, s.compute_begin, s.compute_end})
       all.push_back(n);
     for (std::size_t e = 0; e < t.phases.size(); ++e) all.push_back(e < s.events.size() ? s.events[e] : 0);
   }
@@ -40,17 +41,24 @@ json slots_of(const timeline& t, const std::vector<step_times>& steps) {
 json summary_of(const overlap& o) {
   json causes = json::array();
   for (const waiting_share& w : o.causes) causes.push_back({{"cause", w.cause}, {"share", w.share}});
-  return {{"duration", o.duration},   {"hidden", o.hidden},         {"steps_hidden", o.steps_hidden}, {"waiting", o.waiting},
-          {"causes", causes},         {"mean_bytes", o.mean_bytes}, {"most_bytes", o.most_bytes},     {"limited_by", o.limited_by},
-          {"step_time", o.step_time}, {"next_time", o.next_time},   {"knows_rate", o.knows_rate},     {"loads_block", o.loads_block}};
+  return {{"duration", o.duration},     {"hidden", o.hidden},         {"steps_hidden", o.steps_hidden},
+          {"waiting", o.waiting},       {"causes", causes},           {"mean_bytes", o.mean_bytes},
+          {"most_bytes", o.most_bytes}, {"limited_by", o.limited_by}, {"step_time", o.step_time},
+          {"next_time", o.next_time},   {"knows_rate", o.knows_rate}, {"loads_block", o.loads_block}};
 }
 
 json data_of(const timeline& t) {
   const std::vector<step_times> steps = by_step(t);
-  if (steps.empty()) throw bad_request(fmt::format("the timeline of {} has no complete step: expected at least one", t.policy));
+  if (steps.empty())
+    throw bad_request(
+        fmt::format("the timeline of {} has no complete step: expected at least one", t.policy));
   json roles = json::array();
   for (const timeline_role& r : roles_of(t))
-    roles.push_back({{"name", r.name}, {"first", r.first}, {"count", r.count}, {"loads", r.loads}, {"computes", r.computes}});
+    roles.push_back({{"name", r.name},
+                     {"first", r.first},
+                     {"count", r.count},
+                     {"loads", r.loads},
+                     {"computes", r.computes}});
   std::int64_t end = 0;
   for (const span_record& s : t.spans) end = std::max(end, s.end);
   return {{"title", fmt::format("{} {}", t.kernel, t.policy)},
@@ -69,11 +77,13 @@ json data_of(const timeline& t) {
 }
 
 constexpr const char* model_clock =
-    "A tick is a cycle of a simple model of a multiprocessor, on which the CPU executor keeps time: nothing was measured, and the same "
+    "A tick is a cycle of a simple model of a multiprocessor, on which the CPU executor keeps time: nothing "
+    "was measured, and the same "
     "problem gives "
     "the same timeline everywhere. The structure is the kernel's own; the durations are the model's.";
 constexpr const char* gpu_clock =
-    "Times are cycles of the multiprocessor's clock, read by the recording twin of the kernel while it ran. Reading clocks and logging "
+    "Times are cycles of the multiprocessor's clock, read by the recording twin of the kernel while it ran. "
+    "Reading clocks and logging "
     "take time "
     "themselves.";
 
@@ -83,7 +93,8 @@ std::string about(const timeline& t) {
 }
 
 // `text` with each of the names in double braces replaced.
-std::string filled(std::string_view text, std::initializer_list<std::pair<std::string_view, std::string>> values) {
+std::string filled(std::string_view text,
+                   std::initializer_list<std::pair<std::string_view, std::string>> values) {
   std::string out;
   for (std::size_t at = 0; at < text.size();) {
     const std::size_t open = text.find("{{", at);
@@ -112,7 +123,8 @@ std::string timeline_page(std::span<const timeline> timelines, std::string_view 
   json all = json::array();
   for (const timeline& t : timelines) {
     if (t.unit != timelines.front().unit)
-      throw bad_request(fmt::format("timelines in {} and in {} cannot share a page", timelines.front().unit, t.unit));
+      throw bad_request(
+          fmt::format("timelines in {} and in {} cannot share a page", timelines.front().unit, t.unit));
     all.push_back(data_of(t));
   }
   const timeline& first = timelines.front();
@@ -120,7 +132,8 @@ std::string timeline_page(std::span<const timeline> timelines, std::string_view 
                   {"about", about(first)},
                   {"clock", first.runs_on == target::cuda ? gpu_clock : model_clock},
                   {"timelines", all}};
-  return filled_page(data.dump(-1, ' ', false, json::error_handler_t::replace), fmt::format("{}, {}", title, origin_of(timelines)));
+  return filled_page(data.dump(-1, ' ', false, json::error_handler_t::replace),
+                     fmt::format("{}, {}", title, origin_of(timelines)));
 }
 
 }  // namespace antiphase::tool

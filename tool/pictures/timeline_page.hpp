@@ -8,10 +8,12 @@
 
 namespace antiphase::tool {
 
-// An HTML page that needs nothing else, neither files nor a network: the timelines below each other on one scale of time, with lanes for
-// buffers and warps, to zoom and pan, and a table of what measure() says of each. The same timelines give the same text. All must be of one
-// unit; throws bad_request if they are not, or if there is none with a complete step.
-std::string timeline_page(std::span<const timeline> timelines, std::string_view title = "Timelines of a kernel's pipeline");
+// An HTML page that needs nothing else, neither files nor a network: the timelines below each other on one
+// scale of time, with lanes for buffers and warps, to zoom and pan, and a table of what measure() says of
+// each. The same timelines give the same text. All must be of one unit; throws bad_request if they are not,
+// or if there is none with a complete step.
+std::string timeline_page(std::span<const timeline> timelines,
+                          std::string_view title = "Timelines of a kernel's pipeline");
 
 // The page with these data, as JSON.
 std::string filled_page(std::string data, std::string_view title);

@@ -35,12 +35,18 @@ struct panel {
 struct scale {
   std::int64_t end;
   std::string_view unit;
-  double x(std::int64_t time) const { return left + plot * static_cast<double>(time) / static_cast<double>(end); }
+  double x(std::int64_t time) const {
+    return left + plot * static_cast<double>(time) / static_cast<double>(end);
+  }
 };
 
-scale scale_for(std::int64_t end, std::string_view unit) { return {end, unit == "cycles" ? "clock cycles" : unit}; }
+scale scale_for(std::int64_t end, std::string_view unit) {
+  return {end, unit == "cycles" ? "clock cycles" : unit};
+}
 
-std::string plural(int count, std::string_view noun) { return fmt::format("{} {}{}", count, noun, count == 1 ? "" : "s"); }
+std::string plural(int count, std::string_view noun) {
+  return fmt::format("{} {}{}", count, noun, count == 1 ? "" : "s");
+}
 
 bool has_later_phases(const timeline& t) { return !t.roles.empty() && t.phases.size() > 2; }
 
@@ -59,7 +65,8 @@ void draw_legend(picture& p, double y, const timeline& first) {
   };
   entry(load_colour, "load: data on their way into the buffer", 340);
   if (has_later_phases(first)) {
-    for (std::size_t e = 1; e < first.phases.size(); ++e) entry(phase_colour(first.phases[e]), first.phases[e], 132);
+    for (std::size_t e = 1; e < first.phases.size(); ++e)
+      entry(phase_colour(first.phases[e]), first.phases[e], 132);
   } else {
     entry(compute_colour, "compute: warps multiply from the buffer", 345);
     entry(wait_colour, "no warp computes", 190);
@@ -69,14 +76,16 @@ void draw_legend(picture& p, double y, const timeline& first) {
 
 void draw_buffers(picture& p, const panel& of, const scale& s, double y) {
   for (int slot = 0; slot < of.what->stages; ++slot)
-    p.text(left - 12, y + slot * (row_height + row_gap) + row_height / 2 + 4.5, "class=\"row\"", fmt::format("buffer {}", slot));
+    p.text(left - 12, y + slot * (row_height + row_gap) + row_height / 2 + 4.5, "class=\"row\"",
+           fmt::format("buffer {}", slot));
   for (const step_times& step : of.steps) {
     const double top = y + step.slot * (row_height + row_gap);
     const std::string number = std::to_string(step.step);
     const auto hint = [&](std::string_view what, std::int64_t from, std::int64_t to) {
       return fmt::format("step {}, {}: {} to {} {}", step.step, what, from, to, s.unit);
     };
-    p.bar(s.x(step.issued), s.x(step.landed), top, load_colour, "load", number, hint("load in flight", step.issued, step.landed));
+    p.bar(s.x(step.issued), s.x(step.landed), top, load_colour, "load", number,
+          hint("load in flight", step.issued, step.landed));
     if (!has_later_phases(*of.what)) {
       p.bar(s.x(step.compute_begin), s.x(step.compute_end), top, compute_colour, "compute", number,
             hint("compute", step.compute_begin, step.compute_end));
@@ -86,49 +95,54 @@ void draw_buffers(picture& p, const panel& of, const scale& s, double y) {
     for (std::size_t e = 1; e < step.events.size(); ++e) {
       const std::string& phase = of.what->phases[e];
       if (step.events[e] > from)
-        p.bar(s.x(from), s.x(step.events[e]), top, phase_colour(phase), phase, number, hint(phase, from, step.events[e]));
+        p.bar(s.x(from), s.x(step.events[e]), top, phase_colour(phase), phase, number,
+              hint(phase, from, step.events[e]));
       from = std::max(from, step.events[e]);
     }
   }
 }
 
-// What the computing warps of a kernel with roles do: they may hold several slots at a time, so there is no bar for each.
+// What the computing warps of a kernel with roles do: they may hold several slots at a time, so there is no
+// bar for each.
 void draw_work(picture& p, const panel& of, const scale& s, double y) {
   std::vector<std::pair<std::int64_t, std::int64_t>> work;
   for (const span_record& span : of.what->spans)
     for (const timeline_role& r : of.what->roles)
-      if (r.computes && span.agent >= r.first && span.agent < r.first + r.count && span.kind == span_kind::compute &&
-          span.step <= of.steps.back().step)
+      if (r.computes && span.agent >= r.first && span.agent < r.first + r.count &&
+          span.kind == span_kind::compute && span.step <= of.steps.back().step)
         work.emplace_back(span.begin, span.end);
   std::ranges::sort(work);
   for (std::size_t i = 0; i < work.size();) {
     auto [begin, end] = work[i];
     for (; i < work.size() && work[i].first <= end; ++i) end = std::max(end, work[i].second);
-    p.bar(s.x(begin), s.x(end), y, compute_colour, "", "", fmt::format("a warp computes: {} to {} {}", begin, end, s.unit));
+    p.bar(s.x(begin), s.x(end), y, compute_colour, "", "",
+          fmt::format("a warp computes: {} to {} {}", begin, end, s.unit));
   }
 }
 
 // The warps together: grey where none of them computes.
 void draw_warps(picture& p, const panel& of, const scale& s, double y) {
   p.text(left - 12, y + row_height / 2 + 4.5, "class=\"row\"", "warps");
-  p.bar(s.x(of.steps.front().issued), s.x(of.steps.back().compute_end), y, wait_colour, "", "", "no warp computes");
+  p.bar(s.x(of.steps.front().issued), s.x(of.steps.back().compute_end), y, wait_colour, "", "",
+        "no warp computes");
   if (!of.what->roles.empty()) return draw_work(p, of, s, y);
   for (const step_times& step : of.steps)
-    p.bar(s.x(step.compute_begin), s.x(step.compute_end), y, compute_colour, "compute", std::to_string(step.step),
-          fmt::format("the warps compute step {}", step.step));
+    p.bar(s.x(step.compute_begin), s.x(step.compute_end), y, compute_colour, "compute",
+          std::to_string(step.step), fmt::format("the warps compute step {}", step.step));
 }
 
 void draw_panel(picture& p, const panel& of, const scale& s, double y) {
   const timeline& t = *of.what;
   p.text(margin, y + 15, "class=\"panel\"", plural(t.stages, "stage"));
-  const std::string_view story = t.steps == 1    ? "one step: there is no other that could be loaded meanwhile"
-                                 : t.stages == 1 ? "one buffer: load and compute take turns, the warps wait for every load"
-                                 : t.stages == 2 ? "two buffers: one is loaded while the other is computed from"
-                                                 : "more buffers: the loads run further ahead";
+  const std::string_view story =
+      t.steps == 1    ? "one step: there is no other that could be loaded meanwhile"
+      : t.stages == 1 ? "one buffer: load and compute take turns, the warps wait for every load"
+      : t.stages == 2 ? "two buffers: one is loaded while the other is computed from"
+                      : "more buffers: the loads run further ahead";
   p.text(left, y + 15, "class=\"small\"", fmt::format("{} · {}", t.policy, story));
   p.text(right, y + 15, "class=\"figure\"",
-         fmt::format("load time hidden: {:.0f} % (in {} of {})", 100 * of.figures.hidden, of.figures.steps_hidden,
-                     plural(of.figures.steps, "step")));
+         fmt::format("load time hidden: {:.0f} % (in {} of {})", 100 * of.figures.hidden,
+                     of.figures.steps_hidden, plural(of.figures.steps, "step")));
   draw_buffers(p, of, s, y + panel_head);
   draw_warps(p, of, s, y + panel_head + t.stages * (row_height + row_gap));
 }
@@ -147,7 +161,8 @@ void draw_axis(picture& p, const scale& s, double top, double y) {
 
 std::string caption(const timeline& t) {
   if (t.runs_on == target::cpu)
-    return fmt::format("Block {}, {}: a tick is a cycle of a simple model, nothing was measured.", t.block, origin_of(t));
+    return fmt::format("Block {}, {}: a tick is a cycle of a simple model, nothing was measured.", t.block,
+                       origin_of(t));
   return fmt::format("Block {} of the running kernel, {}.", t.block, origin_of(t));
 }
 
@@ -155,10 +170,14 @@ std::vector<panel> panels_of(std::span<const timeline> timelines, int most_steps
   std::vector<panel> panels;
   for (const timeline& t : timelines) {
     panel p{.what = &t, .steps = by_step(t), .figures = measure(t)};
-    if (p.steps.empty()) throw bad_request(fmt::format("the timeline of {} has no complete step: expected at least one", t.policy));
+    if (p.steps.empty())
+      throw bad_request(
+          fmt::format("the timeline of {} has no complete step: expected at least one", t.policy));
     if (t.unit != timelines.front().unit)
-      throw bad_request(fmt::format("timelines in {} and in {} cannot share a picture", timelines.front().unit, t.unit));
-    if (most_steps > 0 && p.steps.size() > static_cast<std::size_t>(most_steps)) p.steps.resize(static_cast<std::size_t>(most_steps));
+      throw bad_request(
+          fmt::format("timelines in {} and in {} cannot share a picture", timelines.front().unit, t.unit));
+    if (most_steps > 0 && p.steps.size() > static_cast<std::size_t>(most_steps))
+      p.steps.resize(static_cast<std::size_t>(most_steps));
     panels.push_back(std::move(p));
   }
   return panels;
@@ -178,9 +197,11 @@ std::string timeline_svg(std::span<const timeline> timelines, const picture_opti
   const scale s = scale_for(end, timelines.front().unit);
 
   const timeline& first = timelines.front();
-  const std::string title = !options.title.empty() ? options.title
-                                                   : fmt::format("One block of a {} kernel, {}",
-                                                                 first.kernel == "gemm" ? "GEMM" : first.kernel, origin_of(timelines));
+  const std::string title =
+      !options.title.empty()
+          ? options.title
+          : fmt::format("One block of a {} kernel, {}", first.kernel == "gemm" ? "GEMM" : first.kernel,
+                        origin_of(timelines));
   picture p;
   p.text(margin, 38, "class=\"title\"", title);
   draw_legend(p, 54, first);

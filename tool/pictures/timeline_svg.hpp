@@ -12,9 +12,10 @@ struct picture_options {
   int steps = 0;        // draw so many steps of each timeline; 0: all that were recorded
 };
 
-// An SVG with the timelines below each other on one scale of time: a row per buffer (load in flight, compute; of a ring with
-// more events a bar for each of its phases) and one for the warps that compute. The
-// same timelines give the same text. All must be of one unit; throws bad_request if they are not, or if there is none.
+// An SVG with the timelines below each other on one scale of time: a row per buffer (load in flight, compute;
+// of a ring with more events a bar for each of its phases) and one for the warps that compute. The same
+// timelines give the same text. All must be of one unit; throws bad_request if they are not, or if there is
+// none.
 std::string timeline_svg(std::span<const timeline> timelines, const picture_options& options = {});
 
 }  // namespace antiphase::tool

@@ -6,7 +6,8 @@
 
 namespace antiphase::tool {
 
-// With what would be markup replaced, also within attributes; control characters, which XML 1.0 does not have, become spaces.
+// With what would be markup replaced, also within attributes; control characters, which XML 1.0 does not
+// have, become spaces.
 inline std::string xml_text(std::string_view text) {
   std::string out;
   for (const char c : text) {

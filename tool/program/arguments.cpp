@@ -25,9 +25,11 @@ namespace antiphase::tool {
 
 // What commands tell the program while they are added.
 struct program_state {
-  std::function<void()> chosen;                                                // by the user
-  std::map<std::pair<const CLI::App*, std::string>, std::string> other_names;  // of options, and how they are called
-  std::map<std::string, std::function<std::vector<std::string>(const std::vector<std::string>&)>> rewritten;  // of commands
+  std::function<void()> chosen;  // by the user
+  // of options, and how they are called
+  std::map<std::pair<const CLI::App*, std::string>, std::string> other_names;
+  // of commands
+  std::map<std::string, std::function<std::vector<std::string>(const std::vector<std::string>&)>> rewritten;
   struct rest_of_command {
     std::vector<std::string>* words;
     bool begins_with_program;  // else behind --
@@ -60,7 +62,8 @@ bool looks_like_option(const std::string& word) { return word.size() > 1 && word
 
 std::vector<std::string> names_of_commands(const CLI::App& command) {
   std::vector<std::string> names;
-  for (const CLI::App* sub : command.get_subcommands([](const CLI::App*) { return true; })) names.push_back(sub->get_name());
+  for (const CLI::App* sub : command.get_subcommands([](const CLI::App*) { return true; }))
+    names.push_back(sub->get_name());
   return names;
 }
 
@@ -68,9 +71,9 @@ std::vector<std::string> names_of_commands(const CLI::App& command) {
 std::string unknown_option(const CLI::App& command, const std::string& word, const program_state& state) {
   const std::string name = word.substr(0, word.find('='));
   const auto other = state.other_names.find({&command, name});
-  return fmt::format(
-      "there is no option {}: {}", tool::quoted(word),
-      other != state.other_names.end() ? fmt::format("it is called {} here", other->second) : suggestion(name, names_of_options(command)));
+  return fmt::format("there is no option {}: {}", tool::quoted(word),
+                     other != state.other_names.end() ? fmt::format("it is called {} here", other->second)
+                                                      : suggestion(name, names_of_options(command)));
 }
 
 // What nobody wanted, up to the "--" behind which every word is an argument; and what stands behind that.
@@ -92,12 +95,12 @@ std::string wrong_count(const CLI::App& command, const CLI::ParseError& failure)
   if (option->get_expected_max() == 1 && option->count() > 1)
     return fmt::format("{} is given {} times, expected once", name, option->count());
   const int most = option->get_expected_max();
-  return fmt::format("{} needs {}: expected {} {}", name, most == 1 ? "a value" : fmt::format("{} values", most), name,
-                     option->get_type_name());
+  return fmt::format("{} needs {}: expected {} {}", name,
+                     most == 1 ? "a value" : fmt::format("{} values", most), name, option->get_type_name());
 }
 
-// The first of the words that is neither an option of the command nor an option's value. One that is no option of the command at all counts
-// as the last, so that nothing behind it is read.
+// The first of the words that is neither an option of the command nor an option's value. One that is no
+// option of the command at all counts as the last, so that nothing behind it is read.
 char** end_of_options(const CLI::App& command, char** word, char** end) {
   for (; word < end && looks_like_option(*word) && *word != std::string_view("--"); ++word) {
     const std::string_view all = *word, name = all.substr(0, all.find('='));
@@ -125,16 +128,21 @@ std::string usage_error(const CLI::App& program, const CLI::ParseError& failure,
   const auto stray_option = std::ranges::find_if(rest, looks_like_option);
   const std::vector<std::string> commands = names_of_commands(*command);
 
-  std::string what = dynamic_cast<const CLI::ArgumentMismatch*>(&failure) != nullptr ? wrong_count(*command, failure) : failure.what();
+  std::string what = dynamic_cast<const CLI::ArgumentMismatch*>(&failure) != nullptr
+                         ? wrong_count(*command, failure)
+                         : failure.what();
   if (!too_early.empty()) {
-    what = fmt::format("the option {} stands before the command, expected behind it: {} ...", tool::quoted(too_early), words);
+    what = fmt::format("the option {} stands before the command, expected behind it: {} ...",
+                       tool::quoted(too_early), words);
   } else if (stray_option != rest.end()) {
     what = unknown_option(*command, *stray_option, state);
   } else if (!commands.empty()) {
     what = rest.empty() ? fmt::format("a command is missing: expected {}", listed(commands))
-                        : fmt::format("there is no command {}: {}", tool::quoted(rest.front()), suggestion(rest.front(), commands));
+                        : fmt::format("there is no command {}: {}", tool::quoted(rest.front()),
+                                      suggestion(rest.front(), commands));
   } else if (!rest.empty() || !arguments.empty()) {
-    what = fmt::format("the argument {} is one too many", tool::quoted(rest.empty() ? arguments.front() : rest.front()));
+    what = fmt::format("the argument {} is one too many",
+                       tool::quoted(rest.empty() ? arguments.front() : rest.front()));
   }
   return fmt::format("{} (see {} --help)", what, words);
 }
@@ -147,13 +155,15 @@ std::string help_of(const CLI::App& program, const std::vector<std::string>& wor
     const std::vector<std::string> commands = names_of_commands(*command);
     before += (before.empty() ? "" : " ") + command->get_name();
     if (commands.empty())
-      throw bad_usage(fmt::format("{} has no commands of its own, found {} (see antiphase --help)", before, tool::quoted(word)));
+      throw bad_usage(fmt::format("{} has no commands of its own, found {} (see antiphase --help)", before,
+                                  tool::quoted(word)));
     if (std::ranges::find(commands, word) == commands.end())
-      throw bad_usage(fmt::format("there is no command {}: {} (see {} --help)", tool::quoted(word), suggestion(word, commands), before));
+      throw bad_usage(fmt::format("there is no command {}: {} (see {} --help)", tool::quoted(word),
+                                  suggestion(word, commands), before));
     command = command->get_subcommand(word);
   }
-  return command->get_formatter()->make_help(command, before + (before.empty() ? "" : " ") + command->get_name(),
-                                             CLI::AppFormatMode::Normal);
+  return command->get_formatter()->make_help(
+      command, before + (before.empty() ? "" : " ") + command->get_name(), CLI::AppFormatMode::Normal);
 }
 
 }  // namespace
@@ -166,17 +176,22 @@ value_check number_in_fp32() {
     const bool whole = !text.empty() && *end == '\0' && text.find_first_of(" \t\n") == std::string::npos;
     if (!whole) return fmt::format("expected a number, found {}", tool::quoted(text));
     const bool lost = errno == ERANGE && (value == 0 || std::isinf(value));  // rounded to 0 or infinity
-    return lost ? fmt::format("expected 0 or a number that FP32 holds, 1.4e-45 to 3.4e38, found {}", tool::quoted(text)) : std::string();
+    return lost ? fmt::format("expected 0 or a number that FP32 holds, 1.4e-45 to 3.4e38, found {}",
+                              tool::quoted(text))
+                : std::string();
   };
 }
 
-value_check integer_from(long long least) { return integer_between(least, std::numeric_limits<long long>::max()); }
+value_check integer_from(long long least) {
+  return integer_between(least, std::numeric_limits<long long>::max());
+}
 
 value_check integer_between(long long least, long long most) {
   return [least, most](const std::string& text) {
     long long value = 0;
     const auto [end, failed] = std::from_chars(text.data(), text.data() + text.size(), value);
-    if (failed == std::errc{} && end == text.data() + text.size() && value >= least && value <= most) return std::string();
+    if (failed == std::errc{} && end == text.data() + text.size() && value >= least && value <= most)
+      return std::string();
     using limits = std::numeric_limits<long long>;
     const std::string range = most < limits::max()    ? fmt::format(" from {} to {}", least, most)
                               : least > limits::min() ? fmt::format(" of at least {} (below 2^63)", least)
@@ -186,10 +201,12 @@ value_check integer_between(long long least, long long most) {
 }
 
 value_check not_empty() {
-  return [](const std::string& text) { return std::string(text.empty() ? "expected a value, found ''" : ""); };
+  return
+      [](const std::string& text) { return std::string(text.empty() ? "expected a value, found ''" : ""); };
 }
 
-// option ------------------------------------------------------------------------------------------------------------------------
+// option
+// -----------------------------------------------------------------------------------------------------------
 option& option::required() {
   option_->required();
   return *this;
@@ -221,7 +238,8 @@ option& option::type_name(const std::string& name) {
 }
 
 option& option::check(value_check wrong) {
-  option_->check(CLI::Validator([wrong = std::move(wrong)](const std::string& text) { return wrong(text); }, ""));
+  option_->check(
+      CLI::Validator([wrong = std::move(wrong)](const std::string& text) { return wrong(text); }, ""));
   return *this;
 }
 
@@ -230,7 +248,8 @@ option& option::otherwise(const char* name) {
   return *this;
 }
 
-// arguments ---------------------------------------------------------------------------------------------------------------------
+// arguments
+// -----------------------------------------------------------------------------------------------------------
 arguments arguments::add_subcommand(const char* name, const char* about) {
   return {*app_->add_subcommand(name, about)->group("Commands"), *state_};
 }
@@ -252,16 +271,21 @@ template option arguments::add_option(const char*, std::vector<std::string>&, co
 template option arguments::add_option(const char*, std::vector<int>&, const std::string&);
 template option arguments::add_option(const char*, std::vector<std::int64_t>&, const std::string&);
 
-option arguments::add_option(const char* name, const std::function<void(const std::string&)>& taken, const char* about) {
+option arguments::add_option(const char* name, const std::function<void(const std::string&)>& taken,
+                             const char* about) {
   return {app_->add_option_function<std::string>(name, taken, about), *app_, *state_};
 }
 
-void arguments::add_flag(const char* names, bool& value, const char* about) { app_->add_flag(names, value, about); }
+void arguments::add_flag(const char* names, bool& value, const char* about) {
+  app_->add_flag(names, value, about);
+}
 
 void arguments::rewrites(std::function<std::vector<std::string>(const std::vector<std::string>&)> of) {
   state_->rewritten[app_->get_name()] = std::move(of);
 }
-void arguments::takes_rest(std::vector<std::string>& words) { state_->rest[app_->get_name()] = {&words, false}; }
+void arguments::takes_rest(std::vector<std::string>& words) {
+  state_->rest[app_->get_name()] = {&words, false};
+}
 
 void arguments::takes_program(std::vector<std::string>& words, const char* about) {
   state_->rest[app_->get_name()] = {&words, true};
@@ -276,11 +300,13 @@ void arguments::footer(const char* text) { app_->footer(text); }
 
 void arguments::runs(std::function<void()> action) {
   app_->callback([action = std::move(action), state = state_, app = app_] {
-    if (app->get_subcommands().empty()) state->chosen = action;  // else one of these has been chosen, and its callback ran before
+    // else one of these has been chosen, and its callback ran before
+    if (app->get_subcommands().empty()) state->chosen = action;
   });
 }
 
-// program -----------------------------------------------------------------------------------------------------------------------
+// program
+// -----------------------------------------------------------------------------------------------------------
 program::program(const char* about, const char* footer, std::string (*version)())
     : app_(std::make_unique<CLI::App>(about, "antiphase")), state_(std::make_unique<program_state>()) {
   app_->formatter(std::make_shared<narrow_help>());
@@ -295,7 +321,9 @@ arguments program::commands() { return {*app_, *state_}; }
 
 void program::run(int argc, char** argv) {
   std::vector<std::string> words;
-  CLI::App* const help = app_->add_subcommand("help", "The same as --help behind a command: antiphase help gemm")->group("Commands");
+  CLI::App* const help =
+      app_->add_subcommand("help", "The same as --help behind a command: antiphase help gemm")
+          ->group("Commands");
   help->add_option("COMMAND", words, "The command, or none for all of them");
   help->footer("Examples:\n  antiphase help\n  antiphase help bench gemm");
   help->callback([&] { state_->chosen = [&] { print(help_of(*app_, words)); }; });
@@ -303,8 +331,8 @@ void program::run(int argc, char** argv) {
   if (const auto found = state_->rest.find(argc > 1 ? argv[1] : ""); found != state_->rest.end()) {
     auto& [rest, is_program] = found->second;
     char** const last = argv + argc;
-    char** const end =
-        is_program ? end_of_options(*app_->get_subcommand(argv[1]), argv + 2, last) : std::find(argv, last, std::string_view("--"));
+    char** const end = is_program ? end_of_options(*app_->get_subcommand(argv[1]), argv + 2, last)
+                                  : std::find(argv, last, std::string_view("--"));
     rest->assign(end == last || *end != std::string_view("--") ? end : end + 1, last);
     read.assign(argv, end);
     static char mark[] = "--";

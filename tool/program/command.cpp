@@ -17,14 +17,16 @@ void antiphase::tool::add_common_options(arguments command, common_options& opti
 
 void antiphase::tool::refuse_mixed_results(const common_options& options, const std::string& output) {
   if (options.json && is_standard_output(output))
-    throw bad_request(fmt::format("--json and --output {} both write to standard output: give another file name to --output", output));
+    throw bad_request(fmt::format(
+        "--json and --output {} both write to standard output: give another file name to --output", output));
 }
 
 void antiphase::tool::refuse_binary_on_terminal(const std::string& output) {
   const std::optional<int> descriptor = output_descriptor(output);
   if (descriptor && isatty(*descriptor) != 0)
     throw bad_request(
-        fmt::format("--output {}: a .npy file is binary, and this is a terminal: expected > FILE or | PROGRAM behind it, or a "
+        fmt::format("--output {}: a .npy file is binary, and this is a terminal: expected > FILE or | "
+                    "PROGRAM behind it, or a "
                     "file name",
                     output));
 }

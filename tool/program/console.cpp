@@ -25,11 +25,15 @@ void print(std::string_view text) {
   out.commit();
 }
 
-void print_lines(std::string_view text) { print(isatty(STDOUT_FILENO) != 0 ? wrapped(text) : std::string(text)); }
+void print_lines(std::string_view text) {
+  print(isatty(STDOUT_FILENO) != 0 ? wrapped(text) : std::string(text));
+}
 
 void print_json(const json& value) { print(json_text(value)); }
 
-std::string json_text(const json& value) { return value.dump(2, ' ', false, json::error_handler_t::replace) + "\n"; }
+std::string json_text(const json& value) {
+  return value.dump(2, ' ', false, json::error_handler_t::replace) + "\n";
+}
 
 void complain(std::string_view message) {
   end_progress();

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the program says: results on standard output, messages on standard error. Never colours; animation is one line, for somebody who
-// watches.
+// What the program says: results on standard output, messages on standard error. Never colours; animation is
+// one line, for somebody who watches.
 #pragma once
 #include <functional>
 #include <nlohmann/json.hpp>
@@ -15,7 +15,8 @@ using json = nlohmann::ordered_json;
 
 // Standard output; throws output_failed or output_closed.
 void print(std::string_view text);
-void print_lines(std::string_view text);  // broken where a terminal is not so wide; who reads a pipe gets them whole
+// broken where a terminal is not so wide; who reads a pipe gets them whole
+void print_lines(std::string_view text);
 void print_json(const json& value);
 std::string json_text(const json& value);  // as print_json() writes it
 
@@ -23,7 +24,8 @@ std::string json_text(const json& value);  // as print_json() writes it
 void say(const common_options& options, std::string_view message);
 void complain(std::string_view message);
 
-// A line of at most 40 columns on standard error that the next one, or what else is said there, is written over.
+// A line of at most 40 columns on standard error that the next one, or what else is said there, is written
+// over.
 void show_progress(std::string_view line);
 void end_progress();
 

@@ -15,12 +15,18 @@
 namespace antiphase::tool {
 namespace {
 
-// What a type that is written differently is called by numpy's short names: float32, f32 and single are f4. Empty if it is no type.
+// What a type that is written differently is called by numpy's short names: float32, f32 and single are f4.
+// Empty if it is no type.
 std::string short_name_of(std::string_view text) {
-  for (const auto& [word, name] :
-       {std::pair{"half", "f2"}, {"single", "f4"}, {"float", "f4"}, {"double", "f8"}, {"int", "i8"}, {"long", "i8"}})
+  for (const auto& [word, name] : {std::pair{"half", "f2"},
+                                   {"single", "f4"},
+                                   {"float", "f4"},
+                                   {"double", "f8"},
+                                   {"int", "i8"},
+                                   {"long", "i8"}})
     if (text == word) return name;
-  for (const auto& [word, letter] : {std::pair{"float", 'f'}, {"uint", 'u'}, {"int", 'i'}, {"f", 'f'}, {"u", 'u'}, {"i", 'i'}})
+  for (const auto& [word, letter] :
+       {std::pair{"float", 'f'}, {"uint", 'u'}, {"int", 'i'}, {"f", 'f'}, {"u", 'u'}, {"i", 'i'}})
     for (const int bits : {8, 16, 32, 64})
       if (text == fmt::format("{}{}", word, bits)) return fmt::format("{}{}", letter, bits / 8);
   return {};
@@ -30,11 +36,13 @@ std::string short_name_of(std::string_view text) {
 
 std::size_t choice_of(std::string_view option, std::string_view text, const std::vector<std::string>& known) {
   const auto found = std::ranges::find(known, text);
-  if (found == known.end()) throw bad_request(fmt::format("{} {}: {}", option, tool::quoted(text), suggestion(text, known)));
+  if (found == known.end())
+    throw bad_request(fmt::format("{} {}: {}", option, tool::quoted(text), suggestion(text, known)));
   return static_cast<std::size_t>(found - known.begin());
 }
 
-element parse_type(std::string_view option, std::string_view text, std::span<const element> known, const std::vector<std::string>& also) {
+element parse_type(std::string_view option, std::string_view text, std::span<const element> known,
+                   const std::vector<std::string>& also) {
   std::vector<std::string> names;
   for (const element type : known) names.push_back(numpy_name(type));
   if (const auto found = std::ranges::find(names, text); found != names.end())
@@ -43,7 +51,8 @@ element parse_type(std::string_view option, std::string_view text, std::span<con
   const bool is_known = std::ranges::find(names, meant) != names.end() && text != meant;
   names.insert(names.end(), also.begin(), also.end());
   throw bad_request(fmt::format("{} {}: {}{} (numpy's names, in bytes)", option, tool::quoted(text),
-                                is_known ? fmt::format("did you mean {}? Expected ", meant) : "expected ", listed(names)));
+                                is_known ? fmt::format("did you mean {}? Expected ", meant) : "expected ",
+                                listed(names)));
 }
 
 }  // namespace antiphase::tool

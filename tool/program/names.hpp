@@ -10,18 +10,19 @@
 
 namespace antiphase::tool {
 
-// The place of `text` among the names that `option` takes; throws bad_request that tells the closest of them, and all: "--protocol 'warm':
-// expected rested or hot".
+// The place of `text` among the names that `option` takes; throws bad_request that tells the closest of them,
+// and all: "--protocol 'warm': expected rested or hot".
 std::size_t choice_of(std::string_view option, std::string_view text, const std::vector<std::string>& known);
 
-// A type by numpy's short name, one of `known`; throws bad_request. Of f32, float32 or double the message tells what they are called here.
-// `also`: what the option takes beside types.
+// A type by numpy's short name, one of `known`; throws bad_request. Of f32, float32 or double the message
+// tells what they are called here. `also`: what the option takes beside types.
 element parse_type(std::string_view option, std::string_view text, std::span<const element> known,
                    const std::vector<std::string>& also = {});
 
 // All types that numpy knows, those that C++ can calculate with first.
-inline constexpr element all_types[] = {element::f32, element::f64, element::i8,  element::i16, element::i32, element::i64,
-                                        element::u8,  element::u16, element::u32, element::u64, element::f16};
+inline constexpr element all_types[] = {element::f32, element::f64, element::i8, element::i16,
+                                        element::i32, element::i64, element::u8, element::u16,
+                                        element::u32, element::u64, element::f16};
 inline constexpr std::span<const element> types_to_calculate_with = std::span(all_types).first(10);
 
 }  // namespace antiphase::tool

@@ -32,11 +32,14 @@ context cpu_context(const place_options& options) {
 }
 
 context cuda_context(const place_options& options, int device) {
-  return context(make_cuda_executor({.device = device, .shared_limit = static_cast<std::size_t>(options.shared_limit) * 1024}));
+  return context(make_cuda_executor(
+      {.device = device, .shared_limit = static_cast<std::size_t>(options.shared_limit) * 1024}));
 }
 
 bool is_offered(reference also) { return also != reference::not_offered; }
-std::string_view reference_text(reference also) { return also == reference::offered ? "OpenBLAS" : "plain loops on the host"; }
+std::string_view reference_text(reference also) {
+  return also == reference::offered ? "OpenBLAS" : "plain loops on the host";
+}
 
 // N of "cuda:N", 0 of "cuda"; nothing for another text.
 std::optional<int> cuda_device(std::string_view on) {
@@ -52,7 +55,10 @@ std::optional<int> cuda_device(std::string_view on) {
 
 place on_cuda(const place_options& options, int device, std::string why) {
   const context where = cuda_context(options, device);
-  return {.where = where, .on = fmt::format("cuda:{}", device), .name = where.limits().name, .why = std::move(why)};
+  return {.where = where,
+          .on = fmt::format("cuda:{}", device),
+          .name = where.limits().name,
+          .why = std::move(why)};
 }
 place on_cpu(const place_options& options, std::string why) {
   const context where = cpu_context(options);
@@ -63,17 +69,21 @@ place on_cpu(const place_options& options, std::string why) {
 
 void add_place_options(arguments command, place_options& options, reference also) {
   command
-      .add_option("--on", options.on,
-                  fmt::format("Where to run: cpu, cuda, cuda:N{} (default: a GPU if one is usable, else cpu)",
-                              is_offered(also) ? fmt::format(", or reference ({})", reference_text(also)) : ""))
+      .add_option(
+          "--on", options.on,
+          fmt::format("Where to run: cpu, cuda, cuda:N{} (default: a GPU if one is usable, else cpu)",
+                      is_offered(also) ? fmt::format(", or reference ({})", reference_text(also)) : ""))
       .check(not_empty())
       .type_name("WHERE");
   command
       .add_option("--shared-limit", options.shared_limit,
-                  "Make do with this many KiB of shared memory per block, as on a smaller device; steps that need more are refused")
+                  "Make do with this many KiB of shared memory per block, as on a smaller device; steps that "
+                  "need more are refused")
       .check(integer_between(1, most_shared_kib))
       .type_name("KIB");
-  command.add_option("--seed", options.seed, "Order in which the CPU executor runs threads; results do not depend on it")
+  command
+      .add_option("--seed", options.seed,
+                  "Order in which the CPU executor runs threads; results do not depend on it")
       .check(integer_between(0, std::numeric_limits<unsigned>::max()))
       .type_name("N");
 }
@@ -81,7 +91,8 @@ void add_place_options(arguments command, place_options& options, reference also
 place choose_place(const place_options& options, reference also) {
   const std::string asked(as_asked);
   if (options.on == "reference" && is_offered(also) && options.shared_limit > 0)
-    throw bad_request("--shared-limit limits our kernels, --on reference uses none of them: give one of the two");
+    throw bad_request(
+        "--shared-limit limits our kernels, --on reference uses none of them: give one of the two");
   if (options.on.empty()) {
     std::string why;
     if (!cuda_devices(&why).empty()) {
@@ -99,7 +110,8 @@ place choose_place(const place_options& options, reference also) {
   if (const auto device = cuda_device(options.on)) return on_cuda(options, *device, asked);
   std::vector<std::string> known{"cpu", "cuda", "cuda:N"};
   if (is_offered(also)) known.push_back("reference");
-  const bool means_cuda = options.on.starts_with("gpu") || options.on.starts_with("GPU");  // of all names cpu is the closest to it
+  // of all names cpu is the closest to it
+  const bool means_cuda = options.on.starts_with("gpu") || options.on.starts_with("GPU");
   const bool means_reference = also == reference::offered && options.on == "openblas";
   throw bad_request(fmt::format("--on {}: {}", tool::quoted(options.on),
                                 suggestion(means_cuda        ? "cuda"
@@ -110,7 +122,8 @@ place choose_place(const place_options& options, reference also) {
 
 void say_place(const common_options& options, const place& chosen) {
   constexpr std::size_t prefix = 11;  // "antiphase: "
-  if (chosen.why.starts_with(no_gpu)) say(options, wrapped(chosen.why, terminal_columns(STDERR_FILENO) - prefix));
+  if (chosen.why.starts_with(no_gpu))
+    say(options, wrapped(chosen.why, terminal_columns(STDERR_FILENO) - prefix));
   const bool simulated = chosen.where && chosen.where->kind() == target::cpu;
   say(options, fmt::format("running on {} ({}){}", chosen.name, chosen.on,
                            simulated                ? ", which simulates a GPU: right, but slow"

@@ -12,7 +12,8 @@
 namespace antiphase::tool {
 
 struct place_options {
-  std::string on;                 // cpu, cuda, cuda:N, perhaps reference; empty: a GPU if one is usable, else cpu
+  // cpu, cuda, cuda:N, perhaps reference; empty: a GPU if one is usable, else cpu
+  std::string on;
   std::int64_t shared_limit = 0;  // KiB of shared memory per block to make do with; 0: what the device has
   unsigned seed = 1;              // of the CPU executor's schedule
 };

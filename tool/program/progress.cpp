@@ -22,8 +22,9 @@ constexpr double worth_a_line = 3;  // seconds
 expected_time now() {
   timespec used{};
   clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &used);
-  return {.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count(),
-          .processor_seconds = static_cast<double>(used.tv_sec) + static_cast<double>(used.tv_nsec) * 1e-9};
+  return {
+      .seconds = std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count(),
+      .processor_seconds = static_cast<double>(used.tv_sec) + static_cast<double>(used.tv_nsec) * 1e-9};
 }
 
 void show_until(const std::stop_token& stop, double whole) {
@@ -35,7 +36,8 @@ void show_until(const std::stop_token& stop, double whole) {
   while (!woken.wait_for(lock, stop, 500ms, [&] { return stop.stop_requested(); })) {
     const expected_time so_far = watch.so_far();
     const double share = std::clamp(so_far.processor_seconds / whole, 0.001, 0.99);
-    show_progress(fmt::format("{:2.0f} %, about {} left", std::floor(share * 100), time_text(so_far.seconds * (1 / share - 1))));
+    show_progress(fmt::format("{:2.0f} %, about {} left", std::floor(share * 100),
+                              time_text(so_far.seconds * (1 / share - 1))));
   }
 }
 
@@ -55,7 +57,8 @@ std::string time_text(double seconds) {
 
 progress_line::progress_line(const common_options& options, const expected_time& whole) {
   if (whole.seconds >= worth_a_line && who_watches(options) == audience::person)
-    shows_ = std::jthread([whole](const std::stop_token& stop) { show_until(stop, whole.processor_seconds); });
+    shows_ =
+        std::jthread([whole](const std::stop_token& stop) { show_until(stop, whole.processor_seconds); });
 }
 
 progress_line::~progress_line() {

@@ -8,7 +8,8 @@
 
 namespace antiphase::tool {
 
-// Of work that has been estimated: by the clock, and of all processors together. Nothing: not known, or soon over.
+// Of work that has been estimated: by the clock, and of all processors together. Nothing: not known, or soon
+// over.
 struct expected_time {
   double seconds = 0, processor_seconds = 0;
 
@@ -17,15 +18,18 @@ struct expected_time {
     processor_seconds += more.processor_seconds;
     return *this;
   }
-  friend expected_time operator*(expected_time time, double factor) { return {time.seconds * factor, time.processor_seconds * factor}; }
+  friend expected_time operator*(expected_time time, double factor) {
+    return {time.seconds * factor, time.processor_seconds * factor};
+  }
 };
 // What `run` takes.
 template <class Run> expected_time time_of(Run run);
 
 std::string time_text(double seconds);  // 12 seconds, 3 minutes
 
-// As long as it lives, somebody who watches sees a share and the time left, of work that takes more than a few seconds; at the end the line
-// is gone. The share is that of the processors' time: what else runs on the machine makes the work take longer, but not the share wrong.
+// As long as it lives, somebody who watches sees a share and the time left, of work that takes more than a
+// few seconds; at the end the line is gone. The share is that of the processors' time: what else runs on the
+// machine makes the work take longer, but not the share wrong.
 class progress_line {
  public:
   progress_line(const common_options& options, const expected_time& whole);

@@ -12,7 +12,9 @@ namespace antiphase::tool {
 
 std::string table_text(const std::vector<std::vector<std::string>>& rows, std::size_t most) {
   const std::size_t columns = rows.front().size();
-  const auto is_free_text = [&](const std::vector<std::string>& row, std::size_t i) { return row.size() < columns && i + 1 == row.size(); };
+  const auto is_free_text = [&](const std::vector<std::string>& row, std::size_t i) {
+    return row.size() < columns && i + 1 == row.size();
+  };
   std::vector<std::size_t> width(columns);
   for (const auto& row : rows)
     for (std::size_t i = 0; i < row.size(); ++i)
@@ -21,7 +23,8 @@ std::string table_text(const std::vector<std::vector<std::string>>& rows, std::s
   std::string text;
   for (std::size_t first = 1, last = 1; last < columns || first == 1; first = last) {
     std::size_t used = width[0];
-    for (; last < columns && (last == first || used + 2 + width[last] <= most); ++last) used += 2 + width[last];
+    for (; last < columns && (last == first || used + 2 + width[last] <= most); ++last)
+      used += 2 + width[last];
     if (first > 1) text += '\n';
     for (const auto& row : rows) {
       if (row.size() < columns && first > 1) continue;  // its text has been told

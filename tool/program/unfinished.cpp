@@ -9,8 +9,8 @@
 
 namespace antiphase::tool {
 
-unfinished_results::unfinished_results(const common_options& options, json document, std::string list, std::size_t planned,
-                                       std::string noun)
+unfinished_results::unfinished_results(const common_options& options, json document, std::string list,
+                                       std::size_t planned, std::string noun)
     : options_{options},
       document_(std::move(document)),
       list_{std::move(list)},
@@ -22,7 +22,8 @@ unfinished_results::unfinished_results(const common_options& options, json docum
       0, [] { return json::array(); }, [] { return std::string(); });
 }
 
-void unfinished_results::show(std::size_t done, const std::function<json()>& records, const std::function<std::string()>& text) {
+void unfinished_results::show(std::size_t done, const std::function<json()>& records,
+                              const std::function<std::string()>& text) {
   std::string all;
   if (options_.json) {
     document_[list_] = records();
@@ -31,7 +32,8 @@ void unfinished_results::show(std::size_t done, const std::function<json()>& rec
     all = text();
   }
   if (done > 0) shown_ = all;
-  words_.set(std::move(all), fmt::format("antiphase: interrupted after {} of {} {}\n", done, planned_, noun_));
+  words_.set(std::move(all),
+             fmt::format("antiphase: interrupted after {} of {} {}\n", done, planned_, noun_));
 }
 
 void unfinished_results::finish() {

@@ -11,13 +11,14 @@
 
 namespace antiphase::tool {
 
-// If a signal or an error ends the program, what was shown last goes to standard output: with --json the document with "partial": true,
-// else the text. After finish() it is up to the caller.
+// If a signal or an error ends the program, what was shown last goes to standard output: with --json the
+// document with "partial": true, else the text. After finish() it is up to the caller.
 class unfinished_results {
  public:
-  // `document` is all of the result but the list of the results, its member `list`. `planned` counts what will come, called `noun`, with an
-  // s.
-  unfinished_results(const common_options& options, json document, std::string list, std::size_t planned, std::string noun);
+  // `document` is all of the result but the list of the results, its member `list`. `planned` counts what
+  // will come, called `noun`, with an s.
+  unfinished_results(const common_options& options, json document, std::string list, std::size_t planned,
+                     std::string noun);
   ~unfinished_results();
   unfinished_results(const unfinished_results&) = delete;
   unfinished_results& operator=(const unfinished_results&) = delete;

@@ -8,7 +8,8 @@
 namespace antiphase::tool {
 namespace {
 
-std::string version_text(int version) { return fmt::format("{}.{}", version / 1000, version % 1000 / 10); }  // 13000 is 13.0
+// 13000 is 13.0
+std::string version_text(int version) { return fmt::format("{}.{}", version / 1000, version % 1000 / 10); }
 
 // Of what copies.
 std::string versions() {

@@ -16,11 +16,12 @@
 namespace antiphase::tool {
 
 #if AP_CUB_RUN_TO_RUN
-// The workspace of a call whose other arguments come as an environment: allocated in the first run, and kept. Some members are there for
-// CUB's concepts only.
+// The workspace of a call whose other arguments come as an environment: allocated in the first run, and kept.
+// Some members are there for CUB's concepts only.
 class kept_workspace {
  public:
-  explicit kept_workspace(const context& where) : where_(where), memory_(std::make_shared<std::optional<device_array<std::byte>>>()) {}
+  explicit kept_workspace(const context& where)
+      : where_(where), memory_(std::make_shared<std::optional<device_array<std::byte>>>()) {}
 
   void* allocate(cuda::stream_ref, std::size_t bytes, std::size_t) { return allocate_sync(bytes); }
   void deallocate(cuda::stream_ref, void*, std::size_t, std::size_t) noexcept {}
@@ -42,19 +43,23 @@ namespace {
 
 template <class T> work sums(const context& where, const void* in, void* out, std::int64_t count) {
   return with_workspace(where, [=](void* workspace, std::size_t& size, stream on) {
-    return cub::DeviceScan::InclusiveSum(workspace, size, static_cast<const T*>(in), static_cast<T*>(out), count, on);
+    return cub::DeviceScan::InclusiveSum(workspace, size, static_cast<const T*>(in), static_cast<T*>(out),
+                                         count, on);
   });
 }
-template <class T> work sums_by_key(const context& where, const std::int32_t* keys, const void* in, void* out, std::int64_t count) {
+template <class T> work sums_by_key(const context& where, const std::int32_t* keys, const void* in, void* out,
+                                    std::int64_t count) {
   return with_workspace(where, [=](void* workspace, std::size_t& size, stream on) {
-    return cub::DeviceScan::InclusiveSumByKey(workspace, size, keys, static_cast<const T*>(in), static_cast<T*>(out), count, {}, on);
+    return cub::DeviceScan::InclusiveSumByKey(workspace, size, keys, static_cast<const T*>(in),
+                                              static_cast<T*>(out), count, {}, on);
   });
 }
 
 #if AP_CUB_RUN_TO_RUN
 template <class T> work sums_run_to_run(const context& where, const void* in, void* out, std::int64_t count) {
   return [=, workspace = kept_workspace(where)](stream on) {
-    const cuda::std::execution::env how{cuda::stream_ref{on}, cuda::std::execution::prop{cuda::mr::get_memory_resource, workspace},
+    const cuda::std::execution::env how{cuda::stream_ref{on},
+                                        cuda::std::execution::prop{cuda::mr::get_memory_resource, workspace},
                                         cuda::execution::require(cuda::execution::determinism::run_to_run)};
     check_cub(cub::DeviceScan::InclusiveSum(static_cast<const T*>(in), static_cast<T*>(out), count, how));
   };
@@ -63,10 +68,12 @@ template <class T> work sums_run_to_run(const context& where, const void* in, vo
 
 }  // namespace
 
-rival cub_sums_run_to_run([[maybe_unused]] const context& where, [[maybe_unused]] element type, [[maybe_unused]] const void* in,
-                          [[maybe_unused]] void* out, [[maybe_unused]] std::int64_t count) {
+rival cub_sums_run_to_run([[maybe_unused]] const context& where, [[maybe_unused]] element type,
+                          [[maybe_unused]] const void* in, [[maybe_unused]] void* out,
+                          [[maybe_unused]] std::int64_t count) {
 #if AP_CUB_RUN_TO_RUN
-  rival result = cub_as("DeviceScan::InclusiveSum, 64-bit size, determinism run_to_run: the same bits in every run");
+  rival result =
+      cub_as("DeviceScan::InclusiveSum, 64-bit size, determinism run_to_run: the same bits in every run");
   result.key = "cub_run_to_run";
   if (type == element::f32) result.run = sums_run_to_run<float>(where, in, out, count);
   if (type == element::f64) result.run = sums_run_to_run<double>(where, in, out, count);
@@ -76,8 +83,10 @@ rival cub_sums_run_to_run([[maybe_unused]] const context& where, [[maybe_unused]
 #endif
 }
 
-rival cub_sums_by_key(const context& where, element type, const std::int32_t* keys, const void* in, void* out, std::int64_t count) {
-  rival result = cub_as("DeviceScan::InclusiveSumByKey, 32-bit keys, 64-bit size, not deterministic for floats");
+rival cub_sums_by_key(const context& where, element type, const std::int32_t* keys, const void* in, void* out,
+                      std::int64_t count) {
+  rival result =
+      cub_as("DeviceScan::InclusiveSumByKey, 32-bit keys, 64-bit size, not deterministic for floats");
   switch (type) {
     case element::f32: result.run = sums_by_key<float>(where, keys, in, out, count); break;
     case element::f64: result.run = sums_by_key<double>(where, keys, in, out, count); break;
@@ -102,7 +111,9 @@ rival cub_sums(const context& where, element type, const void* in, void* out, st
     case element::u32: result.run = sums<std::uint32_t>(where, in, out, count); break;
     case element::u64: result.run = sums<std::uint64_t>(where, in, out, count); break;
     case element::f16:
-    case element::bf16: result.why_not = "its sums of 16-bit floats are rounded at every step, ours once"; break;
+    case element::bf16:
+      result.why_not = "its sums of 16-bit floats are rounded at every step, ours once";
+      break;
   }
   return result;
 }

@@ -11,8 +11,8 @@ rival cub_custom_scan(const context& where, int size, const void* in, void* out,
   rival result = cub_as("DeviceScan::InclusiveScan, 64-bit size");
   result.run = with_custom_element(size, [&]<class T>() {
     return with_workspace(where, [=](void* workspace, std::size_t& bytes, stream on) {
-      return cub::DeviceScan::InclusiveScan(workspace, bytes, static_cast<const T*>(in), static_cast<T*>(out), one_turn_after_the_other{},
-                                            count, on);
+      return cub::DeviceScan::InclusiveScan(workspace, bytes, static_cast<const T*>(in), static_cast<T*>(out),
+                                            one_turn_after_the_other{}, count, on);
     });
   });
   return result;

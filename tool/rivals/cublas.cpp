@@ -14,7 +14,8 @@ namespace antiphase::tool {
 namespace {
 
 using handle = void*;
-constexpr int default_math = 0, pedantic = 2;       // CUBLAS_PEDANTIC_MATH: FP32 in every step, no Tensor Cores
+// CUBLAS_PEDANTIC_MATH: FP32 in every step, no Tensor Cores
+constexpr int default_math = 0, pedantic = 2;
 constexpr int sums_in_fp32 = 16;                    // CUBLAS_MATH_DISALLOW_REDUCED_PRECISION_REDUCTION
 constexpr int real_16 = 2, real_32 = 0;             // CUDA_R_16F, CUDA_R_32F
 constexpr int compute_32 = 68, any_algorithm = -1;  // CUBLAS_COMPUTE_32F, CUBLAS_GEMM_DEFAULT
@@ -51,7 +52,8 @@ class cublas {
     begin(pedantic, on);
     const int m = static_cast<int>(p.m()), n = static_cast<int>(p.n()), k = static_cast<int>(p.k());
     const cublas_operand a = cublas_operand_of(p.a), b = cublas_operand_of(p.b);
-    check_cublas(sgemm_(handle_, b.how, a.how, n, m, k, &p.alpha, p.b.data, b.leading, p.a.data, a.leading, &p.beta, p.c.data, n),
+    check_cublas(sgemm_(handle_, b.how, a.how, n, m, k, &p.alpha, p.b.data, b.leading, p.a.data, a.leading,
+                        &p.beta, p.c.data, n),
                  "cublasSgemm");
   }
   // `count` products, with a workspace.
@@ -62,20 +64,23 @@ class cublas {
     const int m = static_cast<int>(p.m()), n = static_cast<int>(p.n()), k = static_cast<int>(p.k());
     const cublas_operand a = cublas_operand_of(p.a), b = cublas_operand_of(p.b);
     if (count == 1)
-      check_cublas(sgemm_(handle_, b.how, a.how, n, m, k, &p.alpha, p.b.data, b.leading, p.a.data, a.leading, &p.beta, p.c.data, n),
+      check_cublas(sgemm_(handle_, b.how, a.how, n, m, k, &p.alpha, p.b.data, b.leading, p.a.data, a.leading,
+                          &p.beta, p.c.data, n),
                    "cublasSgemm");
     else
-      check_cublas(batched_(handle_, b.how, a.how, n, m, k, &p.alpha, p.b.data, b.leading, p.k() * p.n(), p.a.data, a.leading,
-                            p.m() * p.k(), &p.beta, p.c.data, n, p.m() * p.n(), static_cast<int>(count)),
-                   "cublasSgemmStridedBatched");
+      check_cublas(
+          batched_(handle_, b.how, a.how, n, m, k, &p.alpha, p.b.data, b.leading, p.k() * p.n(), p.a.data,
+                   a.leading, p.m() * p.k(), &p.beta, p.c.data, n, p.m() * p.n(), static_cast<int>(count)),
+          "cublasSgemmStridedBatched");
   }
   void multiply(const gemms::tensor_core_problem& p, stream on) {
     begin(sums_in_fp32, on);
     const int m = static_cast<int>(p.m()), n = static_cast<int>(p.n()), k = static_cast<int>(p.k());
     const auto apart = [](const auto& v) { return static_cast<int>(v.row_stride); };
     const float one = 1, zero = 0;
-    check_cublas(gemm_ex_(handle_, cublas_operand::plain, cublas_operand::plain, n, m, k, &one, p.b.data, real_16, apart(p.b), p.a.data,
-                          real_16, apart(p.a), &zero, p.c.data, real_32, apart(p.c), compute_32, any_algorithm),
+    check_cublas(gemm_ex_(handle_, cublas_operand::plain, cublas_operand::plain, n, m, k, &one, p.b.data,
+                          real_16, apart(p.b), p.a.data, real_16, apart(p.a), &zero, p.c.data, real_32,
+                          apart(p.c), compute_32, any_algorithm),
                  "cublasGemmEx");
   }
 
@@ -86,15 +91,17 @@ class cublas {
   int (*destroy_)(handle) = nullptr;
   int (*set_stream_)(handle, stream) = nullptr;
   int (*set_math_)(handle, int) = nullptr;
-  int (*sgemm_)(handle, int, int, int, int, int, const float*, const float*, int, const float*, int, const float*, float*, int) = nullptr;
+  int (*sgemm_)(handle, int, int, int, int, int, const float*, const float*, int, const float*, int,
+                const float*, float*, int) = nullptr;
   int (*property_)(int, int*) = nullptr;
   int (*set_workspace_)(handle, void*, std::size_t) = nullptr;
-  int (*batched_)(handle, int, int, int, int, int, const float*, const float*, int, long long, const float*, int, long long, const float*,
-                  float*, int, long long, int) = nullptr;
-  int (*gemm_ex_)(handle, int, int, int, int, int, const void*, const void*, int, int, const void*, int, int, const void*, void*, int, int,
-                  int, int) = nullptr;
+  int (*batched_)(handle, int, int, int, int, int, const float*, const float*, int, long long, const float*,
+                  int, long long, const float*, float*, int, long long, int) = nullptr;
+  int (*gemm_ex_)(handle, int, int, int, int, int, const void*, const void*, int, int, const void*, int, int,
+                  const void*, void*, int, int, int, int) = nullptr;
 
-  // In every call, as FP32 and f16 products share the handle, which belongs to the device that is current in the first one.
+  // In every call, as FP32 and f16 products share the handle, which belongs to the device that is current in
+  // the first one.
   void begin(int math, stream on) {
     if (handle_ == nullptr) check_cublas(create_(&handle_), "cublasCreate");
     check_cublas(set_math_(handle_, math), "cublasSetMathMode");
@@ -141,12 +148,16 @@ fast_cublas::fast_cublas(const context& where) : state_(std::make_shared<state>(
 std::vector<rival> fast_cublas::of(const gemms::problem& p, std::int64_t count) const {
   rival plain = product_of(p, "cublasSgemm, of batches cublasSgemmStridedBatched, default math");
   plain.key = "cublas_sgemm";
-  if (plain) plain.run = [s = state_, p, count](stream on) { s->library->multiply(p, count, s->memory(), on); };
-  rival first{.key = "cublas_lt", .name = "cublasLt", .mode = "cublasLtMatmul, the heuristics' first algorithm, CUBLAS_COMPUTE_32F"};
+  if (plain)
+    plain.run = [s = state_, p, count](stream on) { s->library->multiply(p, count, s->memory(), on); };
+  rival first{.key = "cublas_lt",
+              .name = "cublasLt",
+              .mode = "cublasLtMatmul, the heuristics' first algorithm, CUBLAS_COMPUTE_32F"};
   first.why_not = plain.why_not.empty() ? why_not(*state_->with_heuristics) : plain.why_not;
   first.version = plain.version;
   if (first.why_not.empty()) {
-    const std::shared_ptr<const lt_product> plan = plan_of(state_->with_heuristics, p, count, state_->memory());
+    const std::shared_ptr<const lt_product> plan =
+        plan_of(state_->with_heuristics, p, count, state_->memory());
     if (plan == nullptr)
       first.why_not = "its heuristics name no algorithm";
     else
@@ -155,7 +166,9 @@ std::vector<rival> fast_cublas::of(const gemms::problem& p, std::int64_t count) 
   return {plain, first};
 }
 
-rival cublas_product(const gemms::problem& p) { return product_of(p, "cublasSgemm, pedantic math: FP32 in every step"); }
+rival cublas_product(const gemms::problem& p) {
+  return product_of(p, "cublasSgemm, pedantic math: FP32 in every step");
+}
 rival cublas_product(const gemms::tensor_core_problem& p) {
   return product_of(p, "cublasGemmEx, f16 operands, sums in FP32 without reductions in f16");
 }

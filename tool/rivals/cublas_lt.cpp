@@ -15,8 +15,9 @@ namespace {
 using handle = void*;
 constexpr int compute_32 = 68, real_32 = 0;            // CUBLAS_COMPUTE_32F, CUDA_R_32F
 constexpr int operation_of_a = 3, operation_of_b = 4;  // CUBLASLT_MATMUL_DESC_TRANSA, _TRANSB
-constexpr int batch_count = 5, batch_stride = 6;       // CUBLASLT_MATRIX_LAYOUT_BATCH_COUNT, _STRIDED_BATCH_OFFSET
-constexpr int most_workspace = 1;                      // CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES
+// CUBLASLT_MATRIX_LAYOUT_BATCH_COUNT, _STRIDED_BATCH_OFFSET
+constexpr int batch_count = 5, batch_stride = 6;
+constexpr int most_workspace = 1;  // CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES
 
 struct algorithm {  // cublasLtMatmulAlgo_t
   std::uint64_t data[8];
@@ -33,9 +34,12 @@ static_assert(sizeof(heuristic_result) == 96);
 }  // namespace
 
 cublas_operand cublas_operand_of(const matrix_view<const float>& v) {
-  const bool by_rows = v.column_stride == 1;  // a transposed row, too: then the stride of its only row says nothing
-  const std::int64_t leading = by_rows ? std::max(v.row_stride, v.columns) : std::max(v.column_stride, v.rows);
-  return {by_rows ? cublas_operand::plain : cublas_operand::transposed, static_cast<int>(std::max<std::int64_t>(1, leading))};
+  // a transposed row, too: then the stride of its only row says nothing
+  const bool by_rows = v.column_stride == 1;
+  const std::int64_t leading =
+      by_rows ? std::max(v.row_stride, v.columns) : std::max(v.column_stride, v.rows);
+  return {by_rows ? cublas_operand::plain : cublas_operand::transposed,
+          static_cast<int>(std::max<std::int64_t>(1, leading))};
 }
 
 void check_cublas(int status, const char* call) {
@@ -83,8 +87,8 @@ class cublas_lt {
   int (*drop_preference)(handle) = nullptr;
   int (*set_preference)(handle, int, const void*, std::size_t) = nullptr;
   int (*ask)(handle, handle, handle, handle, handle, handle, handle, int, heuristic_result*, int*) = nullptr;
-  int (*matmul)(handle, handle, const void*, const void*, handle, const void*, handle, const void*, const void*, handle, void*, handle,
-                const algorithm*, void*, std::size_t, stream) = nullptr;
+  int (*matmul)(handle, handle, const void*, const void*, handle, const void*, handle, const void*,
+                const void*, handle, void*, handle, const algorithm*, void*, std::size_t, stream) = nullptr;
 
  private:
   handle handle_ = nullptr;
@@ -96,7 +100,8 @@ const std::string& why_not(const cublas_lt& library) { return library.loaded.why
 // Row-major C = A B is column-major C' = B' A'.
 class lt_product {
  public:
-  lt_product(std::shared_ptr<cublas_lt> library, const gemms::problem& p, std::int64_t count, std::span<std::byte> workspace)
+  lt_product(std::shared_ptr<cublas_lt> library, const gemms::problem& p, std::int64_t count,
+             std::span<std::byte> workspace)
       : library_(std::move(library)), what_(p), workspace_(workspace) {
     try {
       describe(count);
@@ -111,8 +116,9 @@ class lt_product {
 
   bool is_there() const { return found_; }
   void run(stream on) const {
-    check_cublas(library_->matmul(library_->get(), operation_, &what_.alpha, what_.b.data, left_, what_.a.data, right_, &what_.beta,
-                                  what_.c.data, result_, what_.c.data, result_, &chosen_.what, workspace_.data(), workspace_.size(), on),
+    check_cublas(library_->matmul(library_->get(), operation_, &what_.alpha, what_.b.data, left_,
+                                  what_.a.data, right_, &what_.beta, what_.c.data, result_, what_.c.data,
+                                  result_, &chosen_.what, workspace_.data(), workspace_.size(), on),
                  "cublasLtMatmul");
   }
 
@@ -127,12 +133,15 @@ class lt_product {
   // A column-major matrix of a row-major or a transposed one: rows and columns as they lie.
   handle layout_of(std::int64_t rows, std::int64_t columns, std::int64_t leading, std::int64_t count) {
     handle made = nullptr;
-    check_cublas(library_->make_layout(&made, real_32, static_cast<std::uint64_t>(rows), static_cast<std::uint64_t>(columns), leading),
+    check_cublas(library_->make_layout(&made, real_32, static_cast<std::uint64_t>(rows),
+                                       static_cast<std::uint64_t>(columns), leading),
                  "cublasLtMatrixLayoutCreate");
     const auto batch = static_cast<std::int32_t>(count);
     const std::int64_t apart = rows * columns;
-    check_cublas(library_->set_layout(made, batch_count, &batch, sizeof batch), "cublasLtMatrixLayoutSetAttribute");
-    check_cublas(library_->set_layout(made, batch_stride, &apart, sizeof apart), "cublasLtMatrixLayoutSetAttribute");
+    check_cublas(library_->set_layout(made, batch_count, &batch, sizeof batch),
+                 "cublasLtMatrixLayoutSetAttribute");
+    check_cublas(library_->set_layout(made, batch_stride, &apart, sizeof apart),
+                 "cublasLtMatrixLayoutSetAttribute");
     return made;
   }
   handle layout_of(const matrix_view<const float>& v, std::int64_t count) {
@@ -143,16 +152,20 @@ class lt_product {
   void describe(std::int64_t count) {
     const int left = cublas_operand_of(what_.b).how, right = cublas_operand_of(what_.a).how;
     check_cublas(library_->make_operation(&operation_, compute_32, real_32), "cublasLtMatmulDescCreate");
-    check_cublas(library_->set_operation(operation_, operation_of_a, &left, sizeof left), "cublasLtMatmulDescSetAttribute");
-    check_cublas(library_->set_operation(operation_, operation_of_b, &right, sizeof right), "cublasLtMatmulDescSetAttribute");
+    check_cublas(library_->set_operation(operation_, operation_of_a, &left, sizeof left),
+                 "cublasLtMatmulDescSetAttribute");
+    check_cublas(library_->set_operation(operation_, operation_of_b, &right, sizeof right),
+                 "cublasLtMatmulDescSetAttribute");
     left_ = layout_of(what_.b, count);
     right_ = layout_of(what_.a, count);
     result_ = layout_of(what_.n(), what_.m(), what_.n(), count);
     check_cublas(library_->make_preference(&preference_), "cublasLtMatmulPreferenceCreate");
     const std::size_t most = workspace_.size();
-    check_cublas(library_->set_preference(preference_, most_workspace, &most, sizeof most), "cublasLtMatmulPreferenceSetAttribute");
+    check_cublas(library_->set_preference(preference_, most_workspace, &most, sizeof most),
+                 "cublasLtMatmulPreferenceSetAttribute");
     int found = 0;
-    const int status = library_->ask(library_->get(), operation_, left_, right_, result_, result_, preference_, 1, &chosen_, &found);
+    const int status = library_->ask(library_->get(), operation_, left_, right_, result_, result_,
+                                     preference_, 1, &chosen_, &found);
     found_ = status == 0 && found > 0 && chosen_.state == 0;
   }
   void drop() noexcept {
@@ -163,8 +176,8 @@ class lt_product {
   }
 };
 
-std::shared_ptr<const lt_product> plan_of(const std::shared_ptr<cublas_lt>& library, const gemms::problem& p, std::int64_t count,
-                                          std::span<std::byte> workspace) {
+std::shared_ptr<const lt_product> plan_of(const std::shared_ptr<cublas_lt>& library, const gemms::problem& p,
+                                          std::int64_t count, std::span<std::byte> workspace) {
   auto plan = std::make_shared<const lt_product>(library, p, count, workspace);
   return plan->is_there() ? plan : nullptr;
 }

@@ -27,8 +27,10 @@ const std::string& why_not(const cublas_lt& library);  // empty if it is there
 
 // `count` products, their algorithm chosen.
 class lt_product;
-std::shared_ptr<const lt_product> plan_of(const std::shared_ptr<cublas_lt>& library, const gemms::problem& p, std::int64_t count,
-                                          std::span<std::byte> workspace);  // null if the heuristics name none
+std::shared_ptr<const lt_product> plan_of(const std::shared_ptr<cublas_lt>& library, const gemms::problem& p,
+                                          std::int64_t count,
+                                          // null if the heuristics name none
+                                          std::span<std::byte> workspace);
 void multiply(const lt_product& plan, stream on);
 
 }  // namespace antiphase::tool

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The ring of threads that copy asynchronously, a block or a part of it: groups are counted, there is no barrier object.
+// The ring of threads that copy asynchronously, a block or a part of it: groups are counted, there is no
+// barrier object.
 #pragma once
 #include <antiphase/core/pipeline.hpp>
 #include <antiphase/device/barrier.cuh>
@@ -16,9 +17,10 @@ template <int Barrier, int Threads> struct part_of_block {
   AP_DEV static void meet() { named_barrier_sync(Barrier, Threads); }
 };
 
-// For pipeline. The load of a unit is any number of copy_async. In step i the groups of units up to
-// i + N - 2 are closed: with N - 2 of them left in flight, unit i has landed, and the barrier shows it to everybody. The same barrier
-// comes after everybody's use of the slot that is loaded next, so acquire has nothing to wait for. Of one stage, release is that barrier.
+// For pipeline. The load of a unit is any number of copy_async. In step i the groups of units up to i + N - 2
+// are closed: with N - 2 of them left in flight, unit i has landed, and the barrier shows it to everybody.
+// The same barrier comes after everybody's use of the slot that is loaded next, so acquire has nothing to
+// wait for. Of one stage, release is that barrier.
 template <int N, class Group = whole_block> struct async_copies {
   static constexpr int stages = N;
 
@@ -33,7 +35,8 @@ template <int N, class Group = whole_block> struct async_copies {
   }
 };
 
-// The same where a part of every unit comes through registers: store(slot) writes it to shared memory when the unit is committed.
+// The same where a part of every unit comes through registers: store(slot) writes it to shared memory when
+// the unit is committed.
 template <int N, class Store> struct mixed_copies : async_copies<N> {
   Store store;
 

@@ -12,14 +12,15 @@
 namespace antiphase {
 inline namespace AP_TARGET {
 
-// The log of a block, in its shared memory; `Warps` of the block. A span is logged by lane 0 of a warp, so it has to be among those that
-// call the verb. Waits are spans, commits are moments with a beginning and an end; which step they belong to follows from their order:
-// recorded_ring.hpp reads them.
+// The log of a block, in its shared memory; `Warps` of the block. A span is logged by lane 0 of a warp, so it
+// has to be among those that call the verb. Waits are spans, commits are moments with a beginning and an end;
+// which step they belong to follows from their order: recorded_ring.hpp reads them.
 template <int Warps> struct block_spans {
   span_log log;
   std::int32_t logged[Warps];
 
-  // One thread, before a barrier of the block. Of several rings of a kernel each has room of its own: Warps x capacity spans.
+  // One thread, before a barrier of the block. Of several rings of a kernel each has room of its own: Warps x
+  // capacity spans.
   AP_DEV void begin(const span_log& to, int ring = 0) {
     log = to;
     log.spans += std::int64_t{ring} * Warps * to.capacity;
@@ -31,8 +32,13 @@ template <int Warps> struct block_spans {
     if (lane_index() != 0 || block_index().x != log.block) return;
     const int warp = thread_index() / warp_size, at = logged[warp]++;
     if (at < log.capacity)
-      log.spans[std::int64_t{warp} * log.capacity + at] = {
-          .begin = from, .end = until, .kind = kind, .event = static_cast<std::int8_t>(event), .step = 0, .slot = slot, .agent = warp};
+      log.spans[std::int64_t{warp} * log.capacity + at] = {.begin = from,
+                                                           .end = until,
+                                                           .kind = kind,
+                                                           .event = static_cast<std::int8_t>(event),
+                                                           .step = 0,
+                                                           .slot = slot,
+                                                           .agent = warp};
   }
   // Every warp, when it has no more to log.
   AP_DEV void finish() const {
@@ -41,8 +47,9 @@ template <int Warps> struct block_spans {
   }
 };
 
-// A channel that logs: for a ring in shared memory, between warps with roles. `Work`: instructions of a thread before it commits an event
-// but the first, for the clock of the CPU executor, which does not see ordinary code.
+// A channel that logs: for a ring in shared memory, between warps with roles. `Work`: instructions of a
+// thread before it commits an event but the first, for the clock of the CPU executor, which does not see
+// ordinary code.
 template <class Channel, int Warps, int Work = 0> struct recorded : Channel {
   using typename Channel::slot_cursor;
   block_spans<Warps> spans;
@@ -69,7 +76,8 @@ template <class Channel, int Warps, int Work = 0> struct recorded : Channel {
   AP_DEV void release(slot_cursor at, auto... how) { commit(at, Channel::last, how...); }
 };
 
-// The same around a ring for pipeline, of which every thread has an object: its log lies behind the kernel's storage.
+// The same around a ring for pipeline, of which every thread has an object: its log lies behind the kernel's
+// storage.
 template <class Ring, class Storage, int Warps, int Work = 0> struct recorded_copies {
   static constexpr int stages = Ring::stages;
   Ring ring;
@@ -101,7 +109,8 @@ template <class Params> struct recorded_params {
   span_log log;
 };
 
-// Of a kernel whose storage has a member `ring` of type recorded<...>, and which has a barrier of the block before it uses that.
+// Of a kernel whose storage has a member `ring` of type recorded<...>, and which has a barrier of the block
+// before it uses that.
 template <class K> struct recording : K {
   using params = recorded_params<typename K::params>;
 

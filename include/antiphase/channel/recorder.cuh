@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Recorders of a software pipeline: one that logs when each warp loads, waits and computes, and one that is not there.
+// Recorders of a software pipeline: one that logs when each warp loads, waits and computes, and one that is
+// not there.
 #pragma once
 #include <antiphase/channel/record.hpp>
 #include <antiphase/core/pipeline.hpp>
@@ -15,8 +16,8 @@ inline namespace AP_TARGET {
 //   pipeline line{ring};
 //   line.run(steps, recorder.load(load), recorder.compute(compute));
 //
-// no_recorder hands back what it was given, so that nothing of it is left in the code: by reference, because copies of the same lambdas
-// made nvcc 13.0 allocate registers differently. recorder wraps them with spans.
+// no_recorder hands back what it was given, so that nothing of it is left in the code: by reference, because
+// copies of the same lambdas made nvcc 13.0 allocate registers differently. recorder wraps them with spans.
 struct no_recorder {
   template <class Ring> AP_DEV Ring&& ring(Ring&& ring, int) const { return static_cast<Ring&&>(ring); }
   template <class Load> AP_DEV const Load& load(const Load& load) const { return load; }
@@ -31,10 +32,13 @@ struct step_work {
   int register_bytes = 0;  // of the load, to registers, until the step is committed
 };
 
-// What a recorder puts around a pipeline's ring, load and computation. `Recorder` derives from it and has add(kind, step, slot, begin).
+// What a recorder puts around a pipeline's ring, load and computation. `Recorder` derives from it and has
+// add(kind, step, slot, begin).
 template <class Recorder, step_work Work> class records_pipeline {
  public:
-  template <class Ring> AP_DEV recorded_ring<Ring, Recorder> ring(Ring ring, int steps) { return {ring, self(), steps}; }
+  template <class Ring> AP_DEV recorded_ring<Ring, Recorder> ring(Ring ring, int steps) {
+    return {ring, self(), steps};
+  }
   template <class Load> AP_DEV auto load(Load load) {
     return timed(span_kind::load, [load](int step, int slot) {
       load(step, slot);
@@ -59,7 +63,8 @@ template <class Recorder, step_work Work> class records_pipeline {
   }
 };
 
-// Every warp of one block is an agent; its lane 0 writes. The other threads carry the recorder too, but leave nothing.
+// Every warp of one block is an agent; its lane 0 writes. The other threads carry the recorder too, but leave
+// nothing.
 template <step_work Work = step_work{}> class recorder : public records_pipeline<recorder<Work>, Work> {
  public:
   AP_DEV explicit recorder(const span_log& log)
@@ -72,8 +77,13 @@ template <step_work Work = step_work{}> class recorder : public records_pipeline
     const std::int64_t end = clock_now();
     if (!writes_) return;
     if (count_ < capacity_)
-      spans_[count_] = {
-          .begin = begin, .end = end, .kind = kind, .event = static_cast<std::int8_t>(event), .step = step, .slot = slot, .agent = agent_};
+      spans_[count_] = {.begin = begin,
+                        .end = end,
+                        .kind = kind,
+                        .event = static_cast<std::int8_t>(event),
+                        .step = step,
+                        .slot = slot,
+                        .agent = agent_};
     ++count_;
   }
   // The last call: how many spans there were.
@@ -87,9 +97,9 @@ template <step_work Work = step_work{}> class recorder : public records_pipeline
   span_record* spans_;
 };
 
-// The four verbs, with spans. A ring's verbs know slots, not steps; but units are committed and waited for in order, so counting them is
-// enough. The empty units past the end leave no spans. Nor does acquire, which waits for nothing in the rings of this folder, nor the
-// release of more than one slot.
+// The four verbs, with spans. A ring's verbs know slots, not steps; but units are committed and waited for in
+// order, so counting them is enough. The empty units past the end leave no spans. Nor does acquire, which
+// waits for nothing in the rings of this folder, nor the release of more than one slot.
 template <class Ring, class Recorder> struct recorded_ring {
   static constexpr int stages = Ring::stages;
 

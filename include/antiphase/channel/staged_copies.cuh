@@ -7,8 +7,9 @@
 namespace antiphase {
 inline namespace AP_TARGET {
 
-// For pipeline; every thread of the block takes part. The load of a unit fills registers; store(slot) writes them to shared memory when the
-// unit is committed, which is after the computation of the step: the load has that long to arrive. Of one stage this is the textbook loop.
+// For pipeline; every thread of the block takes part. The load of a unit fills registers; store(slot) writes
+// them to shared memory when the unit is committed, which is after the computation of the step: the load has
+// that long to arrive. Of one stage this is the textbook loop.
 template <int N, class Store> struct staged_copies {
   static constexpr int stages = N;
   Store store;

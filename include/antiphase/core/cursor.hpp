@@ -5,8 +5,9 @@
 
 namespace antiphase {
 
-// A cursor only moves forward and outlives the tiles of a persistent kernel. An agent may hold several: what to use next, what to
-// let go next. The parity is that of the round: how often the ring has wrapped, modulo 2.
+// A cursor only moves forward and outlives the tiles of a persistent kernel. An agent may hold several: what
+// to use next, what to let go next. The parity is that of the round: how often the ring has wrapped, modulo
+// 2.
 template <int N> struct cursor {
   static_assert(N > 0, "a ring needs at least one slot");
   static constexpr int stages = N;
@@ -35,7 +36,9 @@ template <int N> struct cursor {
     }
     return at;
   }
-  AP_FN constexpr bool operator==(const cursor& other) const { return index == other.index && parity == other.parity; }
+  AP_FN constexpr bool operator==(const cursor& other) const {
+    return index == other.index && parity == other.parity;
+  }
 };
 
 }  // namespace antiphase

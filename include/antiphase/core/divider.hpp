@@ -6,8 +6,9 @@
 
 namespace antiphase {
 
-// Quotients of numbers below 2^31, as a product and a shift (Granlund, Montgomery: Division by Invariant Integers using Multiplication,
-// 1994). GPUs have no instruction for division: one takes twenty, of which each waits for the one before.
+// Quotients of numbers below 2^31, as a product and a shift (Granlund, Montgomery: Division by Invariant
+// Integers using Multiplication, 1994). GPUs have no instruction for division: one takes twenty, of which
+// each waits for the one before.
 class divider {
  public:
   constexpr divider() = default;
@@ -20,7 +21,9 @@ class divider {
     factor_ = static_cast<std::uint32_t>((std::uint64_t{1} << shift_) / by + 1);
   }
   AP_FN constexpr std::uint32_t by() const { return by_; }
-  AP_FN constexpr std::uint32_t quotient(std::uint32_t n) const { return static_cast<std::uint32_t>(std::uint64_t{n} * factor_ >> shift_); }
+  AP_FN constexpr std::uint32_t quotient(std::uint32_t n) const {
+    return static_cast<std::uint32_t>(std::uint64_t{n} * factor_ >> shift_);
+  }
 
  private:
   std::uint32_t by_ = 1, factor_ = (std::uint32_t{1} << 31) + 1;

@@ -13,7 +13,8 @@ enum class element { f32, f64, i8, i16, i32, i64, u8, u16, u32, u64, f16, bf16 }
 constexpr element last_element = element::bf16;
 
 constexpr std::string_view name(element e) {
-  constexpr std::string_view names[] = {"f32", "f64", "i8", "i16", "i32", "i64", "u8", "u16", "u32", "u64", "f16", "bf16"};
+  constexpr std::string_view names[] = {"f32", "f64", "i8",  "i16", "i32", "i64",
+                                        "u8",  "u16", "u32", "u64", "f16", "bf16"};
   return names[static_cast<int>(e)];
 }
 constexpr std::size_t size_of(element e) {

@@ -8,7 +8,8 @@ namespace antiphase {
 struct error : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
-// An argument does not make sense; the message names it, its value and what was expected. Nothing has been launched or changed.
+// An argument does not make sense; the message names it, its value and what was expected. Nothing has been
+// launched or changed.
 struct bad_request : error {
   using error::error;
 };

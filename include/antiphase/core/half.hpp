@@ -13,7 +13,8 @@ struct f16 {
 };
 
 AP_FN constexpr float to_float(f16 x) {
-  const std::uint32_t sign = (x.bits & 0x8000u) << 16, exponent = x.bits >> 10 & 31u, fraction = x.bits & 0x3FFu;
+  const std::uint32_t sign = (x.bits & 0x8000u) << 16, exponent = x.bits >> 10 & 31u,
+                      fraction = x.bits & 0x3FFu;
   if (exponent == 31) return bit_cast<float>(sign | 0x7F800000u | fraction << 13);
   if (exponent > 0) return bit_cast<float>(sign | (exponent + 112) << 23 | fraction << 13);
   const float magnitude = static_cast<float>(fraction) * 0x1p-24f;
@@ -35,7 +36,8 @@ AP_FN constexpr f16 to_f16(float value) {
   } else if (magnitude < 0x33000000u) {  // less than half of the smallest
     half = 0;
   } else {
-    const std::uint32_t significand = (magnitude & 0x7FFFFFu) | 0x800000u, shift = 126 - (magnitude >> 23);  // 14 ... 24
+    // 14 ... 24
+    const std::uint32_t significand = (magnitude & 0x7FFFFFu) | 0x800000u, shift = 126 - (magnitude >> 23);
     half = (significand + (1u << (shift - 1)) - 1 + (significand >> shift & 1u)) >> shift;
   }
   return {static_cast<std::uint16_t>(sign | half)};
@@ -52,7 +54,8 @@ AP_FN constexpr float to_float(bf16 x) { return bit_cast<float>(std::uint32_t{x.
 // To the nearest, ties to even; what is above the largest by half a unit or more is infinite.
 AP_FN constexpr bf16 to_bf16(float value) {
   const auto bits = bit_cast<std::uint32_t>(value);
-  if ((bits & 0x7FFFFFFFu) > 0x7F800000u) return {static_cast<std::uint16_t>(bits >> 16 | 0x40u)};  // still a NaN
+  // still a NaN
+  if ((bits & 0x7FFFFFFFu) > 0x7F800000u) return {static_cast<std::uint16_t>(bits >> 16 | 0x40u)};
   return {static_cast<std::uint16_t>((bits + 0x7FFFu + (bits >> 16 & 1u)) >> 16)};
 }
 

@@ -16,12 +16,14 @@ concept pipelined = requires(C c, cursor<C::stages> at) {
 
 // The unified form: every thread loads and computes, the load runs N - 1 steps ahead of the computation.
 //
-//   run(steps, load, compute)   load(i, slot) starts the transfer of unit i into a slot; compute(i, slot) uses it.
+//   run(steps, load, compute)   load(i, slot) starts the transfer of unit i into a slot; compute(i, slot)
+//                               uses it.
 //
-// The order of a step is wait(i), acquire and load(i + lead), compute(i), commit(i + lead), release(i). The commit comes after the
-// computation, so that a channel which stages its loads in registers stores them there, when they have had the whole computation to
-// arrive; cp.async and bulk copies do not mind. Units past the end are empty, so that a channel that counts groups counts the same in
-// every step. With one stage this is the textbook loop: acquire, load, commit, wait, compute, release.
+// The order of a step is wait(i), acquire and load(i + lead), compute(i), commit(i + lead), release(i). The
+// commit comes after the computation, so that a channel which stages its loads in registers stores them
+// there, when they have had the whole computation to arrive; cp.async and bulk copies do not mind. Units past
+// the end are empty, so that a channel that counts groups counts the same in every step. With one stage this
+// is the textbook loop: acquire, load, commit, wait, compute, release.
 //
 // `at` goes on from run to run: a persistent kernel may call run() once per tile on the same ring.
 template <pipelined C> struct pipeline {

@@ -33,8 +33,8 @@ struct tile_position {
   std::int64_t column;
 };
 
-// The tiles of a grid in an order that keeps `group` rows of tiles together, so that concurrently running blocks share operands in
-// the L2 cache. Every tile appears once; the last group may be lower.
+// The tiles of a grid in an order that keeps `group` rows of tiles together, so that concurrently running
+// blocks share operands in the L2 cache. Every tile appears once; the last group may be lower.
 constexpr int tile_group = 8;  // rows of tiles in a group, for all products
 struct grouped_tiles {
   std::int64_t rows;

@@ -7,8 +7,9 @@
 
 namespace antiphase {
 
-// rows x columns elements; element (i, j) lies at data[i * row_stride + j * column_stride]. Strides count elements; they may be negative
-// (backwards), and zero (broadcast) in a matrix that is only read. Row-major, column-major and transposed are strides, never copies.
+// rows x columns elements; element (i, j) lies at data[i * row_stride + j * column_stride]. Strides count
+// elements; they may be negative (backwards), and zero (broadcast) in a matrix that is only read. Row-major,
+// column-major and transposed are strides, never copies.
 template <class T> struct matrix_view {
   T* data = nullptr;
   std::int64_t rows = 0;
@@ -16,21 +17,27 @@ template <class T> struct matrix_view {
   std::int64_t row_stride = 0;
   std::int64_t column_stride = 0;
 
-  AP_FN constexpr T& operator()(std::int64_t i, std::int64_t j) const { return data[i * row_stride + j * column_stride]; }
+  AP_FN constexpr T& operator()(std::int64_t i, std::int64_t j) const {
+    return data[i * row_stride + j * column_stride];
+  }
   // To a view that only reads.
   template <class U>
-  requires(std::is_same_v<U, const T> && !std::is_const_v<T>) AP_FN constexpr operator matrix_view<U>() const {
+  requires(std::is_same_v<U, const T> && !std::is_const_v<T>) AP_FN constexpr operator matrix_view<U>()
+      const {
     return {data, rows, columns, row_stride, column_stride};
   }
 };
 
-// `stride` is the distance between rows, at least `columns`, or negative: then row 0 is the one with the highest address; 0 means densely
-// packed.
-template <class T> AP_FN constexpr matrix_view<T> row_major(T* data, std::int64_t rows, std::int64_t columns, std::int64_t stride = 0) {
+// `stride` is the distance between rows, at least `columns`, or negative: then row 0 is the one with the
+// highest address; 0 means densely packed.
+template <class T> AP_FN constexpr matrix_view<T> row_major(T* data, std::int64_t rows, std::int64_t columns,
+                                                            std::int64_t stride = 0) {
   return {data, rows, columns, stride != 0 ? stride : columns, 1};
 }
 // `stride` is the distance between columns, at least `rows`, or negative; 0 means densely packed.
-template <class T> AP_FN constexpr matrix_view<T> column_major(T* data, std::int64_t rows, std::int64_t columns, std::int64_t stride = 0) {
+template <class T> AP_FN constexpr matrix_view<T> column_major(T* data, std::int64_t rows,
+                                                               std::int64_t columns,
+                                                               std::int64_t stride = 0) {
   return {data, rows, columns, 1, stride != 0 ? stride : rows};
 }
 template <class T> AP_FN constexpr matrix_view<T> transposed(matrix_view<T> v) {

@@ -9,7 +9,8 @@
 namespace antiphase {
 inline namespace AP_TARGET {
 
-// For kernels that users compile for all of their architectures, of which the device at hand may be a newer one.
+// For kernels that users compile for all of their architectures, of which the device at hand may be a newer
+// one.
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ < 900
 constexpr bool has_bulk_copies = false;
 #else
@@ -24,12 +25,14 @@ constexpr bool has_async_copies = true;
 // Whether code that runs in the same loop should be as short as it can be.
 constexpr bool has_small_instruction_cache = AP_ON_GPU != 0;
 
-// The architecture that a program's code for the current device was compiled from, as the macro has it: 80 for compute capability 8.0.
+// The architecture that a program's code for the current device was compiled from, as the macro has it: 80
+// for compute capability 8.0.
 #if AP_ON_GPU
 inline int compiled_for(const kernel& k) {
   cudaFuncAttributes is{};
   if (const cudaError_t result = cudaFuncGetAttributes(&is, k.entry); result != cudaSuccess)
-    throw device_error(std::string("reading the attributes of kernel ") + k.name + " failed: " + cudaGetErrorString(result));
+    throw device_error(std::string("reading the attributes of kernel ") + k.name +
+                       " failed: " + cudaGetErrorString(result));
   return is.ptxVersion;
 }
 #else

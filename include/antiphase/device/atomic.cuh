@@ -13,7 +13,8 @@ namespace antiphase {
 inline namespace AP_TARGET {
 
 #if AP_ON_GPU
-// The few instructions that are needed. <cuda/atomic>, which has them all, takes the compiler eight seconds wherever it is included.
+// The few instructions that are needed. <cuda/atomic>, which has them all, takes the compiler eight seconds
+// wherever it is included.
 // AP_AT_SCOPE(before, after, operands...): the instruction with the name of the scope S in between.
 #define AP_AT_SCOPE(before, after, ...)             \
   if constexpr (S == scope::block)                  \
@@ -30,12 +31,15 @@ template <scope S, class T> AP_DEV std::atomic_ref<T> atomic_on(T* at) {
 }
 #endif
 
-// T: 4 or 8 bytes wide integer, or float for atomic_add. Memory is global or shared. S: between whom; clusters have device scope.
+// T: 4 or 8 bytes wide integer, or float for atomic_add. Memory is global or shared. S: between whom;
+// clusters have device scope.
 //   atomic_add      adds, returns what was there before; relaxed
 //   load_acquire    what a store_release has published can be seen afterwards
 //   store_release   publishes everything this thread wrote or saw before
-//   load_relaxed, store_relaxed   the value alone, which a fence behind or before makes as strong as the two above
-//   fence           orders this thread's accesses before it against those after it; device_fence: fence of device scope
+//   load_relaxed, store_relaxed   the value alone, which a fence behind or before makes as strong as the two
+//                                 above
+//   fence           orders this thread's accesses before it against those after it; device_fence: fence of
+//                   device scope
 #if AP_ON_GPU
 template <scope S = scope::device, class T> AP_DEV T atomic_add(T* at, std::type_identity_t<T> value) {
   static_assert(is_atomic<T> || std::is_same_v<T, float> || std::is_same_v<T, double>);
@@ -94,7 +98,8 @@ template <class T> AP_DEV T noted(const T* at, T value, machine::place where) {
   machine::loaded(at, static_cast<std::uint64_t>(value), where);
   return value;
 }
-template <scope S = scope::device, class T> AP_DEV T load_acquire(const T* at, machine::place where = machine::place::current()) {
+template <scope S = scope::device, class T>
+AP_DEV T load_acquire(const T* at, machine::place where = machine::place::current()) {
   static_assert(std::is_integral_v<T> && (sizeof(T) == 4 || sizeof(T) == 8));
   return noted(at, atomic_on<S>(const_cast<T*>(at)).load(std::memory_order_acquire), where);
 }
@@ -102,7 +107,8 @@ template <scope S = scope::device, class T> AP_DEV void store_release(T* at, std
   static_assert(std::is_integral_v<T> && (sizeof(T) == 4 || sizeof(T) == 8));
   atomic_on<S>(at).store(value, std::memory_order_release);
 }
-template <scope S = scope::device, class T> AP_DEV T load_relaxed(const T* at, machine::place where = machine::place::current()) {
+template <scope S = scope::device, class T>
+AP_DEV T load_relaxed(const T* at, machine::place where = machine::place::current()) {
   return noted(at, atomic_on<S>(const_cast<T*>(at)).load(std::memory_order_relaxed), where);
 }
 template <scope S = scope::device, class T> AP_DEV void store_relaxed(T* at, std::type_identity_t<T> value) {
@@ -115,8 +121,8 @@ template <scope S = scope::device> AP_DEV void fence() {
 #endif
 AP_DEV void device_fence() { fence(); }
 
-// poll(done): waits until done() holds; done reads memory, with load_acquire or load_relaxed, and does nothing else: no warp operation,
-// since lanes that meet would count as going on. Lets others run in between.
+// poll(done): waits until done() holds; done reads memory, with load_acquire or load_relaxed, and does
+// nothing else: no warp operation, since lanes that meet would count as going on. Lets others run in between.
 #if AP_ON_GPU
 template <class Done> AP_DEV void poll(Done done) {
   while (!done()) __nanosleep(32);
@@ -130,8 +136,8 @@ template <class Done> AP_DEV void poll(Done done, machine::place where = machine
 }
 #endif
 
-// load_relaxed() of device scope from global memory where it is wanted, else 0. Where several are asked for one after the other they are on
-// their way together: branches around them would keep them apart.
+// load_relaxed() of device scope from global memory where it is wanted, else 0. Where several are asked for
+// one after the other they are on their way together: branches around them would keep them apart.
 #if AP_ON_GPU
 AP_DEV std::uint64_t load_relaxed_if(bool wanted, const std::uint64_t* at) {
   std::uint64_t value = 0;
@@ -142,7 +148,9 @@ AP_DEV std::uint64_t load_relaxed_if(bool wanted, const std::uint64_t* at) {
   return value;
 }
 #else
-AP_DEV std::uint64_t load_relaxed_if(bool wanted, const std::uint64_t* at) { return wanted ? load_relaxed(at) : 0; }
+AP_DEV std::uint64_t load_relaxed_if(bool wanted, const std::uint64_t* at) {
+  return wanted ? load_relaxed(at) : 0;
+}
 #endif
 
 }  // namespace AP_TARGET

@@ -13,8 +13,10 @@
 namespace antiphase {
 inline namespace AP_TARGET {
 
-// All return what was there before. S: between whom; clusters have device scope. O: what the operation orders.
-//   atomic_exchange, atomic_compare_exchange   T: 4 or 8 bytes, trivially copyable. The second writes only where the bytes are those of
+// All return what was there before. S: between whom; clusters have device scope. O: what the operation
+// orders.
+//   atomic_exchange, atomic_compare_exchange   T: 4 or 8 bytes, trivially copyable. The second writes only
+//                                              where the bytes are those of
 //                                              `expected`; a failing one orders like a load
 //   atomic_and, atomic_or, atomic_xor, atomic_min, atomic_max   T: an integer of 4 or 8 bytes
 //   atomic_increment   0 if the limit was reached, else one more
@@ -40,7 +42,8 @@ template <class T> using atomic_word = std::conditional_t<sizeof(T) == 8, std::u
     AP_ATOM_OF("relaxed", operation, __VA_ARGS__);       \
   }
 template <atomic_update U, bool Signed, scope S, ordering O>
-AP_DEV std::uint32_t update_word(void* at, std::uint32_t value, [[maybe_unused]] std::uint32_t expected, call_site) {
+AP_DEV std::uint32_t update_word(void* at, std::uint32_t value, [[maybe_unused]] std::uint32_t expected,
+                                 call_site) {
   std::uint32_t before;
   if constexpr (U == atomic_update::exchange) {
     AP_ATOM("exch.b32 %0,[%1],%2;", "=r"(before) : "l"(at), "r"(value) : "memory")
@@ -69,7 +72,8 @@ AP_DEV std::uint32_t update_word(void* at, std::uint32_t value, [[maybe_unused]]
   return before;
 }
 template <atomic_update U, bool Signed, scope S, ordering O>
-AP_DEV std::uint64_t update_word(void* at, std::uint64_t value, [[maybe_unused]] std::uint64_t expected, call_site) {
+AP_DEV std::uint64_t update_word(void* at, std::uint64_t value, [[maybe_unused]] std::uint64_t expected,
+                                 call_site) {
   std::uint64_t before;
   if constexpr (U == atomic_update::exchange) {
     AP_ATOM("exch.b64 %0,[%1],%2;", "=l"(before) : "l"(at), "l"(value) : "memory")
@@ -102,12 +106,15 @@ AP_DEV Word update_word(void* at, Word value, Word expected, call_site where) {
 }
 #endif
 
-template <atomic_update U, scope S, ordering O, class T> AP_DEV T updated(T* at, T value, T expected, call_site where) {
+template <atomic_update U, scope S, ordering O, class T>
+AP_DEV T updated(T* at, T value, T expected, call_site where) {
   static_assert(std::is_trivially_copyable_v<T> && (sizeof(T) == 4 || sizeof(T) == 8));
   using word = atomic_word<T>;
-  return bit_cast<T>(update_word<U, std::is_signed_v<T>, S, O>(at, bit_cast<word>(value), bit_cast<word>(expected), where));
+  return bit_cast<T>(
+      update_word<U, std::is_signed_v<T>, S, O>(at, bit_cast<word>(value), bit_cast<word>(expected), where));
 }
-template <atomic_update U, scope S, ordering O, class T> AP_DEV T updated_integer(T* at, T value, call_site where) {
+template <atomic_update U, scope S, ordering O, class T>
+AP_DEV T updated_integer(T* at, T value, call_site where) {
   static_assert(std::is_integral_v<T>);
   return updated<U, S, O>(at, value, value, where);
 }
@@ -142,11 +149,13 @@ AP_DEV T atomic_max(T* at, std::type_identity_t<T> value, call_site where = call
   return updated_integer<atomic_update::max, S, O>(at, value, where);
 }
 template <scope S = scope::device, ordering O = ordering::relaxed>
-AP_DEV std::uint32_t atomic_increment(std::uint32_t* at, std::uint32_t limit, call_site where = call_site::current()) {
+AP_DEV std::uint32_t atomic_increment(std::uint32_t* at, std::uint32_t limit,
+                                      call_site where = call_site::current()) {
   return updated_integer<atomic_update::increment, S, O>(at, limit, where);
 }
 template <scope S = scope::device, ordering O = ordering::relaxed>
-AP_DEV std::uint32_t atomic_decrement(std::uint32_t* at, std::uint32_t limit, call_site where = call_site::current()) {
+AP_DEV std::uint32_t atomic_decrement(std::uint32_t* at, std::uint32_t limit,
+                                      call_site where = call_site::current()) {
   return updated_integer<atomic_update::decrement, S, O>(at, limit, where);
 }
 

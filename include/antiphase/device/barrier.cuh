@@ -6,13 +6,17 @@
 namespace antiphase {
 inline namespace AP_TARGET {
 
-// block_barrier: every thread of the block that has not ended, at the same place. Orders all memory accesses among them.
-// named_barrier: `threads` threads, a multiple of the warp size, meet at barrier `id` (1 ... 15; 0 is the block's). sync waits for all
-// of them, arrive only counts.
+// block_barrier: every thread of the block that has not ended, at the same place. Orders all memory accesses
+// among them. named_barrier: `threads` threads, a multiple of the warp size, meet at barrier `id` (1 ... 15;
+// 0 is the block's). sync waits for all of them, arrive only counts.
 #if AP_ON_GPU
 AP_DEV void block_barrier() { __syncthreads(); }
-AP_DEV void named_barrier_sync(int id, int threads) { asm volatile("barrier.sync %0, %1;" ::"r"(id), "r"(threads) : "memory"); }
-AP_DEV void named_barrier_arrive(int id, int threads) { asm volatile("barrier.arrive %0, %1;" ::"r"(id), "r"(threads) : "memory"); }
+AP_DEV void named_barrier_sync(int id, int threads) {
+  asm volatile("barrier.sync %0, %1;" ::"r"(id), "r"(threads) : "memory");
+}
+AP_DEV void named_barrier_arrive(int id, int threads) {
+  asm volatile("barrier.arrive %0, %1;" ::"r"(id), "r"(threads) : "memory");
+}
 #else
 AP_DEV void block_barrier(machine::place where = machine::place::current()) { machine::block_barrier(where); }
 AP_DEV void named_barrier_sync(int id, int threads, machine::place where = machine::place::current()) {

@@ -17,7 +17,9 @@ AP_DEV int block_barrier_count(bool condition) { return __syncthreads_count(cond
 AP_DEV bool block_barrier_and(bool condition) { return __syncthreads_and(condition) != 0; }
 AP_DEV bool block_barrier_or(bool condition) { return __syncthreads_or(condition) != 0; }
 #else
-AP_DEV int block_barrier_count(bool condition, call_site where = call_site::current()) { return machine::block_vote(condition, where).yes; }
+AP_DEV int block_barrier_count(bool condition, call_site where = call_site::current()) {
+  return machine::block_vote(condition, where).yes;
+}
 AP_DEV bool block_barrier_and(bool condition, call_site where = call_site::current()) {
   const machine::vote_count votes = machine::block_vote(condition, where);
   return votes.yes == votes.all;

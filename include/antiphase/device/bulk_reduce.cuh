@@ -12,21 +12,25 @@
 namespace antiphase {
 inline namespace AP_TARGET {
 
-// bulk_reduce<What>: to[i] becomes What of to[i] and from[i], for `size` bytes; addresses and size are multiples of 16. In the groups of
-// bulk_store: bulk_commit, bulk_wait_read, bulk_wait (device/bulk.cuh). Each number is updated in one step that reaches the whole device
-// and orders nothing, so that other blocks and atomic operations may update it too. What it takes, by the PTX ISA: add of 32-bit integers,
-// unsigned 64-bit integers, float and double; min and max of integers; bit operations of unsigned integers.
+// bulk_reduce<What>: to[i] becomes What of to[i] and from[i], for `size` bytes; addresses and size are
+// multiples of 16. In the groups of bulk_store: bulk_commit, bulk_wait_read, bulk_wait (device/bulk.cuh).
+// Each number is updated in one step that reaches the whole device and orders nothing, so that other blocks
+// and atomic operations may update it too. What it takes, by the PTX ISA: add of 32-bit integers, unsigned
+// 64-bit integers, float and double; min and max of integers; bit operations of unsigned integers.
 template <bulk_update What, class T> constexpr bool reduces_in_bulk() {
   if (sizeof(T) != 4 && sizeof(T) != 8) return false;
-  if (What == bulk_update::add) return std::is_floating_point_v<T> || (std::is_integral_v<T> && (sizeof(T) == 4 || std::is_unsigned_v<T>));
+  if (What == bulk_update::add)
+    return std::is_floating_point_v<T> ||
+           (std::is_integral_v<T> && (sizeof(T) == 4 || std::is_unsigned_v<T>));
   if (What == bulk_update::min || What == bulk_update::max) return std::is_integral_v<T>;
   return std::is_unsigned_v<T>;
 }
 
 #if AP_ON_GPU
-#define AP_REDUCE(what, type)                                                                                    \
-  asm volatile("cp.reduce.async.bulk.global.shared::cta.bulk_group." what "." type " [%0], [%1], %2;" ::"l"(to), \
-               "r"(shared_address(from)), "r"(size)                                                              \
+#define AP_REDUCE(what, type)                                                      \
+  asm volatile("cp.reduce.async.bulk.global.shared::cta.bulk_group." what "." type \
+               " [%0], [%1], %2;" ::"l"(to),                                       \
+               "r"(shared_address(from)), "r"(size)                                \
                : "memory")
 template <bulk_update What, class T> AP_DEV void bulk_reduce(T* to, const T* from, std::uint32_t size) {
   static_assert(reduces_in_bulk<What, T>(), "the copy engine has no such reduction of this type");

@@ -7,15 +7,20 @@
 namespace antiphase {
 inline namespace AP_TARGET {
 
-// weighted_bytes: plus + the sum of every byte of `word` times the byte of `weights` at the same place, all unsigned (IDP).
-// weighted_halves: of two 16-bit numbers, times the lower two bytes.
-// pick_bytes: byte i of the result is the one of `lower` (0 ... 3) or `upper` (4 ... 7) that hexadecimal digit i of `which` names (PRMT).
+// weighted_bytes: plus + the sum of every byte of `word` times the byte of `weights` at the same place, all
+// unsigned (IDP). weighted_halves: of two 16-bit numbers, times the lower two bytes. pick_bytes: byte i of
+// the result is the one of `lower` (0 ... 3) or `upper` (4 ... 7) that hexadecimal digit i of `which` names
+// (PRMT).
 #if AP_ON_GPU
-AP_DEV std::uint32_t weighted_bytes(std::uint32_t word, std::uint32_t weights, std::uint32_t plus) { return __dp4a(word, weights, plus); }
+AP_DEV std::uint32_t weighted_bytes(std::uint32_t word, std::uint32_t weights, std::uint32_t plus) {
+  return __dp4a(word, weights, plus);
+}
 AP_DEV std::uint32_t weighted_halves(std::uint32_t word, std::uint32_t weights, std::uint32_t plus) {
   return __dp2a_lo(word, weights, plus);
 }
-AP_DEV std::uint32_t pick_bytes(std::uint32_t lower, std::uint32_t upper, std::uint32_t which) { return __byte_perm(lower, upper, which); }
+AP_DEV std::uint32_t pick_bytes(std::uint32_t lower, std::uint32_t upper, std::uint32_t which) {
+  return __byte_perm(lower, upper, which);
+}
 #else
 AP_DEV std::uint32_t weighted_bytes(std::uint32_t word, std::uint32_t weights, std::uint32_t plus) {
   for (int shift = 0; shift < 32; shift += 8) plus += (word >> shift & 0xFF) * (weights >> shift & 0xFF);
@@ -27,7 +32,8 @@ AP_DEV std::uint32_t weighted_halves(std::uint32_t word, std::uint32_t weights, 
 AP_DEV std::uint32_t pick_bytes(std::uint32_t lower, std::uint32_t upper, std::uint32_t which) {
   const std::uint64_t both = std::uint64_t{upper} << 32 | lower;
   std::uint32_t result = 0;
-  for (int i = 0; i < 4; ++i) result |= static_cast<std::uint32_t>(both >> (which >> 4 * i & 7) * 8 & 0xFF) << 8 * i;
+  for (int i = 0; i < 4; ++i)
+    result |= static_cast<std::uint32_t>(both >> (which >> 4 * i & 7) * 8 & 0xFF) << 8 * i;
   return result;
 }
 #endif

@@ -6,14 +6,20 @@
 namespace antiphase {
 inline namespace AP_TARGET {
 
-// A cluster is kernel::cluster blocks that are neighbours along x; cluster_rank says which of them this is, 0 ... cluster_extent() - 1.
-//   cluster_arrive, cluster_wait   every running thread of every block of the cluster arrives once, then waits once: what any of them did
-//                                  before it arrived can be seen after the wait. Threads may do so at different places; one that has
+// A cluster is kernel::cluster blocks that are neighbours along x; cluster_rank says which of them this is, 0
+// ... cluster_extent() - 1.
+//   cluster_arrive, cluster_wait   every running thread of every block of the cluster arrives once, then
+//                                  waits once: what any of them did
+//                                  before it arrived can be seen after the wait. Threads may do so at
+//                                  different places; one that has
 //                                  ended counts as arrived.
-//   cluster_arrive_silent          arrives, but what this thread did need not be seen: it does not wait for its own writes
+//   cluster_arrive_silent          arrives, but what this thread did need not be seen: it does not wait for
+//                                  its own writes
 //   cluster_barrier                both
-//   map_shared(p, rank)            where the block of that rank has what this one has at p, for ordinary reads and writes. It must have
-//                                  begun and not yet ended, which a cluster barrier before the first and one behind the last access ensure.
+//   map_shared(p, rank)            where the block of that rank has what this one has at p, for ordinary
+//                                  reads and writes. It must have
+//                                  begun and not yet ended, which a cluster barrier before the first and one
+//                                  behind the last access ensure.
 #if AP_ON_GPU
 AP_DEV int cluster_rank() {
   int rank;
@@ -40,8 +46,12 @@ template <class T> AP_DEV T* map_shared(T* mine, int rank) {
 #else
 AP_DEV int cluster_rank() { return machine::current->block->cluster_rank; }
 AP_DEV int cluster_extent() { return machine::current->block->cluster_extent; }
-AP_DEV void cluster_arrive(machine::place where = machine::place::current()) { machine::cluster_arrive(where); }
-AP_DEV void cluster_arrive_silent(machine::place where = machine::place::current()) { machine::cluster_arrive_relaxed(where); }
+AP_DEV void cluster_arrive(machine::place where = machine::place::current()) {
+  machine::cluster_arrive(where);
+}
+AP_DEV void cluster_arrive_silent(machine::place where = machine::place::current()) {
+  machine::cluster_arrive_relaxed(where);
+}
 AP_DEV void cluster_wait(machine::place where = machine::place::current()) { machine::cluster_wait(where); }
 AP_DEV void cluster_barrier(machine::place where = machine::place::current()) {
   machine::cluster_arrive(where);

@@ -6,39 +6,51 @@
 namespace antiphase {
 inline namespace AP_TARGET {
 
-// copy_async<Bytes>: 4, 8 or 16 bytes, both addresses aligned to Bytes. Of these, `from_source` bytes are read and the rest becomes zero:
-// at an edge a part of them or none (`from` must still be a valid pointer value). copy_async_or_zero copies all of them or makes all zero,
-// and then does not look at `from`; it costs no arithmetic. copy_async_commit closes the group of all copies since the last one, also an
-// empty one; copy_async_wait<N> returns when all but the last N groups have landed, for this thread's own eyes: others need a barrier too.
+// copy_async<Bytes>: 4, 8 or 16 bytes, both addresses aligned to Bytes. Of these, `from_source` bytes are
+// read and the rest becomes zero: at an edge a part of them or none (`from` must still be a valid pointer
+// value). copy_async_or_zero copies all of them or makes all zero, and then does not look at `from`; it costs
+// no arithmetic. copy_async_commit closes the group of all copies since the last one, also an empty one;
+// copy_async_wait<N> returns when all but the last N groups have landed, for this thread's own eyes: others
+// need a barrier too.
 #if AP_ON_GPU
 template <int Bytes> AP_DEV void copy_async(void* to, const void* from, int from_source) {
   static_assert(Bytes == 4 || Bytes == 8 || Bytes == 16);
   if constexpr (Bytes == 16)  // only the 16-byte form may bypass L1
-    asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"(shared_address(to)), "l"(from), "r"(from_source) : "memory");
+    asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"(shared_address(to)), "l"(from),
+                 "r"(from_source)
+                 : "memory");
   else
-    asm volatile("cp.async.ca.shared.global [%0], [%1], %2, %3;" ::"r"(shared_address(to)), "l"(from), "n"(Bytes), "r"(from_source)
+    asm volatile("cp.async.ca.shared.global [%0], [%1], %2, %3;" ::"r"(shared_address(to)), "l"(from),
+                 "n"(Bytes), "r"(from_source)
                  : "memory");
 }
 template <int Bytes> AP_DEV void copy_async_or_zero(shared_place to, const void* from, bool there) {
   static_assert(Bytes == 4 || Bytes == 8 || Bytes == 16);
   if constexpr (Bytes == 16)
-    asm volatile("{.reg .pred none; setp.eq.u32 none, %2, 0; cp.async.cg.shared.global [%0], [%1], 16, none;}" ::"r"(to.at), "l"(from),
-                 "r"(static_cast<unsigned>(there))
-                 : "memory");
+    asm volatile(
+        "{.reg .pred none; setp.eq.u32 none, %2, 0; cp.async.cg.shared.global [%0], [%1], 16, none;}" ::"r"(
+            to.at),
+        "l"(from), "r"(static_cast<unsigned>(there))
+        : "memory");
   else
-    asm volatile("{.reg .pred none; setp.eq.u32 none, %2, 0; cp.async.ca.shared.global [%0], [%1], %3, none;}" ::"r"(to.at), "l"(from),
-                 "r"(static_cast<unsigned>(there)), "n"(Bytes)
-                 : "memory");
+    asm volatile(
+        "{.reg .pred none; setp.eq.u32 none, %2, 0; cp.async.ca.shared.global [%0], [%1], %3, none;}" ::"r"(
+            to.at),
+        "l"(from), "r"(static_cast<unsigned>(there)), "n"(Bytes)
+        : "memory");
 }
 AP_DEV void copy_async_commit() { asm volatile("cp.async.commit_group;" ::: "memory"); }
-template <int GroupsLeft> AP_DEV void copy_async_wait() { asm volatile("cp.async.wait_group %0;" ::"n"(GroupsLeft) : "memory"); }
+template <int GroupsLeft> AP_DEV void copy_async_wait() {
+  asm volatile("cp.async.wait_group %0;" ::"n"(GroupsLeft) : "memory");
+}
 #else
-template <int Bytes> AP_DEV void copy_async(void* to, const void* from, int from_source, machine::place where = machine::place::current()) {
+template <int Bytes> AP_DEV void copy_async(void* to, const void* from, int from_source,
+                                            machine::place where = machine::place::current()) {
   static_assert(Bytes == 4 || Bytes == 8 || Bytes == 16);
   machine::copy_async(to, from, Bytes, from_source, where);
 }
-template <int Bytes>
-AP_DEV void copy_async_or_zero(shared_place to, const void* from, bool there, machine::place where = machine::place::current()) {
+template <int Bytes> AP_DEV void copy_async_or_zero(shared_place to, const void* from, bool there,
+                                                    machine::place where = machine::place::current()) {
   copy_async<Bytes>(to.pointer(), there ? from : nullptr, there ? Bytes : 0, where);
 }
 AP_DEV void copy_async_commit() { machine::copy_async_commit(); }

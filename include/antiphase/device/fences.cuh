@@ -10,9 +10,11 @@
 namespace antiphase {
 inline namespace AP_TARGET {
 
-// fence_acquire_release   as fence(), which is one of sequential consistency, but without an order of all such fences among each other:
+// fence_acquire_release   as fence(), which is one of sequential consistency, but without an order of all
+// such fences among each other:
 //                         enough around a relaxed operation that another thread looks at. Costs less.
-// fence_async_global      as fence_async(), for global memory: ordinary writes to it come before what the copy engine reads and writes
+// fence_async_global      as fence_async(), for global memory: ordinary writes to it come before what the
+// copy engine reads and writes
 //                         there, once a barrier or a release has ordered the two threads (sm_90)
 // fence_async_all         both
 #if AP_ON_GPU

@@ -14,10 +14,13 @@ inline namespace AP_TARGET {
 //   storage     the block's shared memory (may be empty), reached through shared<storage, Kernel::shared>()
 //   threads     per block
 //   operator()(const params&) const      what one thread does
-// and, if the defaults do not fit, `shared` (fixed), `blocks` (residency::any), `blocks_wanted` (1), the blocks per multiprocessor that
-// the compiler is asked to leave registers for, `cluster` (1) and `overlaps_previous` (false).
+// and, if the defaults do not fit, `shared` (fixed), `blocks` (residency::any), `blocks_wanted` (1), the
+// blocks per multiprocessor that the compiler is asked to leave registers for, `cluster` (1) and
+// `overlaps_previous` (false).
 template <class K>
-concept kernel_type = std::is_trivially_copyable_v<typename K::params> && sizeof(typename K::params) <= 4096 && K::threads > 0 && requires {
+concept kernel_type = std::is_trivially_copyable_v<typename K::params> &&
+                          sizeof(typename K::params) <= 4096 &&
+                      K::threads > 0 && requires {
   sizeof(typename K::storage);
 };
 
@@ -53,14 +56,17 @@ template <class K> constexpr bool chained_of = [] {
     return false;
 }();
 
-// The only __global__ function of the library. A policy value cannot be the template argument of one (nvcc 13.0), a kernel type can.
+// The only __global__ function of the library. A policy value cannot be the template argument of one (nvcc
+// 13.0), a kernel type can.
 #if AP_ON_GPU
 template <kernel_type K> __global__ void __launch_bounds__(K::threads, blocks_wanted_of<K>)
     run_kernel(const __grid_constant__ typename K::params params) {
   K{}(params);
 }
 #else
-template <kernel_type K> void run_thread(const void* params) { K{}(*static_cast<const typename K::params*>(params)); }
+template <kernel_type K> void run_thread(const void* params) {
+  K{}(*static_cast<const typename K::params*>(params));
+}
 #endif
 
 // `name` must outlive the program's use of the kernel: a literal, or the name of a policy.

@@ -9,7 +9,8 @@
 namespace antiphase {
 inline namespace AP_TARGET {
 
-// Names begin with warp_ where CUDA's headers have a function of the shorter name. Of the lanes in `mask` that have not ended:
+// Names begin with warp_ where CUDA's headers have a function of the shorter name. Of the lanes in `mask`
+// that have not ended:
 //   shuffle_xor      the value that lane (own lane xor `by`) brought
 //   warp_ballot      a bit for each whose condition holds
 //   warp_any, warp_all     whether that of one or of all holds
@@ -22,7 +23,9 @@ template <class T> using matched_word = std::conditional_t<sizeof(T) == 8, unsig
 #if AP_ON_GPU
 AP_DEV int bit_count(std::uint32_t bits) { return __popc(bits); }
 AP_DEV int bit_count(std::uint64_t bits) { return __popcll(bits); }
-AP_DEV unsigned warp_ballot(bool condition, unsigned mask = all_lanes) { return __ballot_sync(mask, condition); }
+AP_DEV unsigned warp_ballot(bool condition, unsigned mask = all_lanes) {
+  return __ballot_sync(mask, condition);
+}
 AP_DEV bool warp_any(bool condition, unsigned mask = all_lanes) { return __any_sync(mask, condition) != 0; }
 AP_DEV bool warp_all(bool condition, unsigned mask = all_lanes) { return __all_sync(mask, condition) != 0; }
 template <class T> AP_DEV T shuffle_xor(T value, int by, unsigned mask = all_lanes) {
@@ -39,9 +42,10 @@ template <class T> AP_DEV unsigned warp_match_all(T value, unsigned mask = all_l
 AP_DEV int bit_count(std::uint32_t bits) { return __builtin_popcount(bits); }
 AP_DEV int bit_count(std::uint64_t bits) { return __builtin_popcountll(bits); }
 
-// Which of the lanes in `mask` brought a value that `holds`. Behind it goes a byte that says the lane is there: of one that has ended, all
-// bytes are others.
-template <class Holds> AP_DEV unsigned lanes_where(std::uint64_t mine, unsigned mask, call_site where, Holds holds) {
+// Which of the lanes in `mask` brought a value that `holds`. Behind it goes a byte that says the lane is
+// there: of one that has ended, all bytes are others.
+template <class Holds>
+AP_DEV unsigned lanes_where(std::uint64_t mine, unsigned mask, call_site where, Holds holds) {
   unsigned char brought[9];
   std::memcpy(brought, &mine, 8);
   brought[8] = 1;
@@ -54,7 +58,8 @@ template <class Holds> AP_DEV unsigned lanes_where(std::uint64_t mine, unsigned 
   }
   return lanes;
 }
-AP_DEV unsigned warp_ballot(bool condition, unsigned mask = all_lanes, call_site where = call_site::current()) {
+AP_DEV unsigned warp_ballot(bool condition, unsigned mask = all_lanes,
+                            call_site where = call_site::current()) {
   return lanes_where(condition, mask, where, [](std::uint64_t theirs) { return theirs != 0; });
 }
 AP_DEV bool warp_any(bool condition, unsigned mask = all_lanes, call_site where = call_site::current()) {
@@ -63,14 +68,17 @@ AP_DEV bool warp_any(bool condition, unsigned mask = all_lanes, call_site where 
 AP_DEV bool warp_all(bool condition, unsigned mask = all_lanes, call_site where = call_site::current()) {
   return warp_ballot(!condition, mask, where) == 0;
 }
-template <class T> AP_DEV T shuffle_xor(T value, int by, unsigned mask = all_lanes, call_site where = call_site::current()) {
+template <class T>
+AP_DEV T shuffle_xor(T value, int by, unsigned mask = all_lanes, call_site where = call_site::current()) {
   return shuffle_from(value, (lane_index() ^ by) & (warp_size - 1), mask, where);
 }
-template <class T> AP_DEV unsigned warp_match(T value, unsigned mask = all_lanes, call_site where = call_site::current()) {
+template <class T>
+AP_DEV unsigned warp_match(T value, unsigned mask = all_lanes, call_site where = call_site::current()) {
   const std::uint64_t mine = bit_cast<matched_word<T>>(value);
   return lanes_where(mine, mask, where, [&](std::uint64_t theirs) { return theirs == mine; });
 }
-template <class T> AP_DEV unsigned warp_match_all(T value, unsigned mask = all_lanes, call_site where = call_site::current()) {
+template <class T>
+AP_DEV unsigned warp_match_all(T value, unsigned mask = all_lanes, call_site where = call_site::current()) {
   const std::uint64_t mine = bit_cast<matched_word<T>>(value);
   bool same = true;
   const unsigned there = lanes_where(mine, mask, where, [&](std::uint64_t theirs) {

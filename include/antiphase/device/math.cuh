@@ -9,8 +9,9 @@
 namespace antiphase {
 inline namespace AP_TARGET {
 
-// a * b + c. On the GPU always one rounding (FFMA). On the CPU one rounding where the processor the code is compiled for has the
-// instruction, else two: a software fused multiply-add would be a hundred times slower, and no result here depends on it.
+// a * b + c. On the GPU always one rounding (FFMA). On the CPU one rounding where the processor the code is
+// compiled for has the instruction, else two: a software fused multiply-add would be a hundred times slower,
+// and no result here depends on it.
 template <class T> AP_DEV T multiply_add(T a, T b, T c) {
 #if AP_ON_GPU || defined(__FP_FAST_FMAF)
   return fma(a, b, c);
@@ -19,11 +20,10 @@ template <class T> AP_DEV T multiply_add(T a, T b, T c) {
 #endif
 }
 
-// larger_magnitude: of a, which is not negative, and of b; NaN if one is.
-// add_rounded_up: sum + a * b, rounded once, up. Of sums in [2^23, 2^24) and products that do not lead out of there only, which add up
-// integers: to each product the next one not below it.
-// to_halves: both as f16, to the nearest, `lower` in the lower 16 bits; lower_half, upper_half: back again.
-// to_bf16s: both as bf16, likewise.
+// larger_magnitude: of a, which is not negative, and of b; NaN if one is. add_rounded_up: sum + a * b,
+// rounded once, up. Of sums in [2^23, 2^24) and products that do not lead out of there only, which add up
+// integers: to each product the next one not below it. to_halves: both as f16, to the nearest, `lower` in the
+// lower 16 bits; lower_half, upper_half: back again. to_bf16s: both as bf16, likewise.
 #if AP_ON_GPU
 AP_DEV float larger_magnitude(float a, float b) {
   float larger;
@@ -48,9 +48,15 @@ AP_DEV float half_in(std::uint16_t bits) {
 }
 #else
 AP_DEV float larger_magnitude(float a, float b) { return std::isnan(a) || a > std::abs(b) ? a : std::abs(b); }
-AP_DEV float add_rounded_up(float sum, float a, float b) { return sum + static_cast<float>(std::ceil(double{a} * double{b})); }
-AP_DEV std::uint32_t to_halves(float lower, float upper) { return std::uint32_t{to_f16(upper).bits} << 16 | to_f16(lower).bits; }
-AP_DEV std::uint32_t to_bf16s(float lower, float upper) { return std::uint32_t{to_bf16(upper).bits} << 16 | to_bf16(lower).bits; }
+AP_DEV float add_rounded_up(float sum, float a, float b) {
+  return sum + static_cast<float>(std::ceil(double{a} * double{b}));
+}
+AP_DEV std::uint32_t to_halves(float lower, float upper) {
+  return std::uint32_t{to_f16(upper).bits} << 16 | to_f16(lower).bits;
+}
+AP_DEV std::uint32_t to_bf16s(float lower, float upper) {
+  return std::uint32_t{to_bf16(upper).bits} << 16 | to_bf16(lower).bits;
+}
 AP_DEV float half_in(std::uint16_t bits) { return to_float(f16{bits}); }
 #endif
 AP_DEV float lower_half(std::uint32_t both) { return half_in(static_cast<std::uint16_t>(both)); }

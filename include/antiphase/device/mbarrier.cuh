@@ -13,26 +13,34 @@
 namespace antiphase {
 inline namespace AP_TARGET {
 
-struct bytes {  // how an arrival counts: copies of so many bytes in all, already issued or about to be, must land first
+// how an arrival counts: copies of so many bytes in all, already issued or about to be, must land first
+struct bytes {
   int count;
 };
-struct by_warp {};      // the party is a whole warp: all lanes call, one arrives for them
-struct with_copies {};  // the thread is a party that arrives when all its copies of copy_async have landed (copy_async_arrive)
+struct by_warp {};  // the party is a whole warp: all lanes call, one arrives for them
+// the thread is a party that arrives when all its copies of copy_async have landed (copy_async_arrive)
+struct with_copies {};
 
-// A phase ends when all parties have arrived and all announced bytes have landed. wait(parity) returns when the phase of that parity
-// has ended; before the first phase, parity 1 counts as ended. A barrier for channel<>; the transaction count allows 2^20 - 1 bytes a
-// phase.
+// A phase ends when all parties have arrived and all announced bytes have landed. wait(parity) returns when
+// the phase of that parity has ended; before the first phase, parity 1 counts as ended. A barrier for
+// channel<>; the transaction count allows 2^20 - 1 bytes a phase.
 struct mbarrier {
   std::uint64_t word;
 
 #if AP_ON_GPU
-  static constexpr bool waits_itself = has_bulk_copies;  // try_wait, which suspends the warp for a while, is as old as they are
+  // try_wait, which suspends the warp for a while, is as old as they are
+  static constexpr bool waits_itself = has_bulk_copies;
   AP_DEV void init(int parties) {
-    asm volatile("mbarrier.init.shared::cta.b64 [%0], %1;" ::"r"(shared_address(this)), "r"(parties) : "memory");
+    asm volatile("mbarrier.init.shared::cta.b64 [%0], %1;" ::"r"(shared_address(this)), "r"(parties)
+                 : "memory");
   }
-  AP_DEV void arrive() { asm volatile("mbarrier.arrive.shared::cta.b64 _, [%0];" ::"r"(shared_address(this)) : "memory"); }
+  AP_DEV void arrive() {
+    asm volatile("mbarrier.arrive.shared::cta.b64 _, [%0];" ::"r"(shared_address(this)) : "memory");
+  }
   AP_DEV void arrive(bytes n) {
-    asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;" ::"r"(shared_address(this)), "r"(n.count) : "memory");
+    asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;" ::"r"(shared_address(this)),
+                 "r"(n.count)
+                 : "memory");
   }
   AP_DEV void arrive(with_copies) {
     asm volatile("cp.async.mbarrier.arrive.noinc.shared.b64 [%0];" ::"r"(shared_address(this)) : "memory");
@@ -40,26 +48,35 @@ struct mbarrier {
   AP_DEV bool ended(unsigned parity) const {
     std::uint32_t yes;
     if constexpr (waits_itself)
-      asm volatile("{.reg .pred p; mbarrier.try_wait.parity.shared::cta.b64 p, [%1], %2; selp.u32 %0, 1, 0, p;}"
-                   : "=r"(yes)
-                   : "r"(shared_address(this)), "r"(parity)
-                   : "memory");
+      asm volatile(
+          "{.reg .pred p; mbarrier.try_wait.parity.shared::cta.b64 p, [%1], %2; selp.u32 %0, 1, 0, p;}"
+          : "=r"(yes)
+          : "r"(shared_address(this)), "r"(parity)
+          : "memory");
     else
-      asm volatile("{.reg .pred p; mbarrier.test_wait.parity.shared::cta.b64 p, [%1], %2; selp.u32 %0, 1, 0, p;}"
-                   : "=r"(yes)
-                   : "r"(shared_address(this)), "r"(parity)
-                   : "memory");
+      asm volatile(
+          "{.reg .pred p; mbarrier.test_wait.parity.shared::cta.b64 p, [%1], %2; selp.u32 %0, 1, 0, p;}"
+          : "=r"(yes)
+          : "r"(shared_address(this)), "r"(parity)
+          : "memory");
     return yes != 0;
   }
   AP_DEV void wait(unsigned parity) const {
     while (!ended(parity)) {
-      if constexpr (!waits_itself) __nanosleep(32);  // else waiting warps take issue slots from those that work
+      // else waiting warps take issue slots from those that work
+      if constexpr (!waits_itself) __nanosleep(32);
     }
   }
 #else
-  AP_DEV void init(int parties, machine::place where = machine::place::current()) { machine::mbarrier_init(&word, parties, where); }
-  AP_DEV void arrive(machine::place where = machine::place::current()) { machine::mbarrier_arrive(&word, 0, where); }
-  AP_DEV void arrive(bytes n, machine::place where = machine::place::current()) { machine::mbarrier_arrive(&word, n.count, where); }
+  AP_DEV void init(int parties, machine::place where = machine::place::current()) {
+    machine::mbarrier_init(&word, parties, where);
+  }
+  AP_DEV void arrive(machine::place where = machine::place::current()) {
+    machine::mbarrier_arrive(&word, 0, where);
+  }
+  AP_DEV void arrive(bytes n, machine::place where = machine::place::current()) {
+    machine::mbarrier_arrive(&word, n.count, where);
+  }
   AP_DEV void arrive(with_copies, machine::place where = machine::place::current()) {
     machine::mbarrier_copies_arrive(&word, machine::copies_arrive::as_party, where);
   }
@@ -68,15 +85,16 @@ struct mbarrier {
     machine::mbarrier_wait(const_cast<std::uint64_t*>(&word), parity, where);
   }
 #endif
-  // The sync makes what the other lanes did part of what the leader's arrival publishes; without it they would not be ordered.
+  // The sync makes what the other lanes did part of what the leader's arrival publishes; without it they
+  // would not be ordered.
   AP_DEV void arrive(by_warp) {
     warp_sync();
     if (AP_EVERY_LANE_ARRIVES || lane_index() == 0) arrive();
   }
 };
 
-// fence_mbarrier_init: barriers just initialised can be seen by the copy engine. fence_async: this thread's ordinary accesses to shared
-// memory come before what the copy engine does there after the next barrier.
+// fence_mbarrier_init: barriers just initialised can be seen by the copy engine. fence_async: this thread's
+// ordinary accesses to shared memory come before what the copy engine does there after the next barrier.
 #if AP_ON_GPU
 AP_DEV void fence_mbarrier_init() { asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory"); }
 AP_DEV void fence_async() { asm volatile("fence.proxy.async.shared::cta;" ::: "memory"); }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// More ways to arrive at an mbarrier: bytes without an arrival, several parties at once, from another block, when copies have landed.
+// More ways to arrive at an mbarrier: bytes without an arrival, several parties at once, from another block,
+// when copies have landed.
 #pragma once
 #include <antiphase/device/call_site.cuh>
 #include <antiphase/device/mbarrier.cuh>
@@ -10,36 +11,45 @@
 namespace antiphase {
 inline namespace AP_TARGET {
 
-//   expect          the phase under way ends only when so many bytes more have landed; nobody arrives. Orders nothing (sm_90)
+//   expect          the phase under way ends only when so many bytes more have landed; nobody arrives. Orders
+//                   nothing (sm_90)
 //   arrive_many     as so many calls of arrive() by this thread; 1 or more (sm_90)
-//   arrive_remote   arrives at the mbarrier that the block of that rank has where this one has `mine`; what this thread did before can be
+//   arrive_remote   arrives at the mbarrier that the block of that rank has where this one has `mine`; what
+//                   this thread did before can be
 //                   seen there after wait_remote() (sm_90). That block has begun and not yet ended
 //   wait_remote     as wait(), for a phase at which other blocks of the cluster have arrived
-//   copy_async_arrive   this thread arrives, as one of the parties, when all copies it has started with copy_async have landed, committed
+//   copy_async_arrive   this thread arrives, as one of the parties, when all copies it has started with
+//                       copy_async have landed, committed
 //   or
-//                       not. Who waits for the phase sees those copies; of what else this thread did it is told nothing (sm_80)
+//                       not. Who waits for the phase sees those copies; of what else this thread did it is
+//                       told nothing (sm_80)
 //   copy_async_track    the phase under way waits for those copies too; nobody arrives (sm_80)
 #if AP_ON_GPU
 AP_DEV void expect(mbarrier& at, bytes n) {
-  asm volatile("mbarrier.expect_tx.relaxed.cta.shared::cta.b64 [%0], %1;" ::"r"(shared_address(&at)), "r"(n.count) : "memory");
+  asm volatile("mbarrier.expect_tx.relaxed.cta.shared::cta.b64 [%0], %1;" ::"r"(shared_address(&at)),
+               "r"(n.count)
+               : "memory");
 }
 AP_DEV void arrive_many(mbarrier& at, int count) {
-  asm volatile("mbarrier.arrive.shared::cta.b64 _, [%0], %1;" ::"r"(shared_address(&at)), "r"(count) : "memory");
+  asm volatile("mbarrier.arrive.shared::cta.b64 _, [%0], %1;" ::"r"(shared_address(&at)), "r"(count)
+               : "memory");
 }
 AP_DEV void arrive_remote(mbarrier& mine, int rank) {
   asm volatile(
-      "{.reg .b32 there; mapa.shared::cluster.u32 there, %0, %1; mbarrier.arrive.release.cluster.shared::cluster.b64 _, [there];}" ::"r"(
-          shared_address(&mine)),
+      "{.reg .b32 there; mapa.shared::cluster.u32 there, %0, %1; "
+      "mbarrier.arrive.release.cluster.shared::cluster.b64 _, [there];}" ::"r"(shared_address(&mine)),
       "r"(rank)
       : "memory");
 }
 AP_DEV void wait_remote(const mbarrier& at, unsigned parity) {
   std::uint32_t ended;
   do {
-    asm volatile("{.reg .pred p; mbarrier.try_wait.parity.acquire.cluster.shared::cta.b64 p, [%1], %2; selp.u32 %0, 1, 0, p;}"
-                 : "=r"(ended)
-                 : "r"(shared_address(&at)), "r"(parity)
-                 : "memory");
+    asm volatile(
+        "{.reg .pred p; mbarrier.try_wait.parity.acquire.cluster.shared::cta.b64 p, [%1], %2; selp.u32 %0, "
+        "1, 0, p;}"
+        : "=r"(ended)
+        : "r"(shared_address(&at)), "r"(parity)
+        : "memory");
   } while (ended == 0);
 }
 AP_DEV void copy_async_arrive(mbarrier& at) { at.arrive(with_copies{}); }
@@ -47,15 +57,21 @@ AP_DEV void copy_async_track(mbarrier& at) {
   asm volatile("cp.async.mbarrier.arrive.shared.b64 [%0];" ::"r"(shared_address(&at)) : "memory");
 }
 #else
-AP_DEV void expect(mbarrier& at, bytes n, call_site where = call_site::current()) { machine::mbarrier_expect(&at.word, n.count, where); }
+AP_DEV void expect(mbarrier& at, bytes n, call_site where = call_site::current()) {
+  machine::mbarrier_expect(&at.word, n.count, where);
+}
 AP_DEV void arrive_many(mbarrier& at, int count, call_site where = call_site::current()) {
   machine::mbarrier_arrive_many(&at.word, count, where);
 }
 AP_DEV void arrive_remote(mbarrier& mine, int rank, call_site where = call_site::current()) {
   machine::mbarrier_arrive_remote(&mine.word, rank, where);
 }
-AP_DEV void wait_remote(const mbarrier& at, unsigned parity, call_site where = call_site::current()) { at.wait(parity, where); }
-AP_DEV void copy_async_arrive(mbarrier& at, call_site where = call_site::current()) { at.arrive(with_copies{}, where); }
+AP_DEV void wait_remote(const mbarrier& at, unsigned parity, call_site where = call_site::current()) {
+  at.wait(parity, where);
+}
+AP_DEV void copy_async_arrive(mbarrier& at, call_site where = call_site::current()) {
+  at.arrive(with_copies{}, where);
+}
 AP_DEV void copy_async_track(mbarrier& at, call_site where = call_site::current()) {
   machine::mbarrier_copies_arrive(&at.word, machine::copies_arrive::beside, where);
 }

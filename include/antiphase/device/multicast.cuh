@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// One load by the copy engine that lands in several blocks of a cluster (cp.async.bulk with .multicast::cluster, sm_90).
+// One load by the copy engine that lands in several blocks of a cluster (cp.async.bulk with
+// .multicast::cluster, sm_90).
 #pragma once
 #include <antiphase/core/tensor_map.hpp>
 #include <antiphase/device/bulk.cuh>
@@ -11,42 +12,48 @@
 namespace antiphase {
 inline namespace AP_TARGET {
 
-// bulk_load_multicast, tensor_load_multicast: as bulk_load (device/bulk.cuh) and tensor_load (device/tensor_copy.cuh), started by one
-// thread of one block. The bits of `ranks` say in which blocks of the cluster the same bytes land: where each has what this block has at
-// `to`. They count at the mbarrier that each of them has where this block has `landed`, which has to expect them. Those blocks have begun,
+// bulk_load_multicast, tensor_load_multicast: as bulk_load (device/bulk.cuh) and tensor_load
+// (device/tensor_copy.cuh), started by one thread of one block. The bits of `ranks` say in which blocks of
+// the cluster the same bytes land: where each has what this block has at `to`. They count at the mbarrier
+// that each of them has where this block has `landed`, which has to expect them. Those blocks have begun,
 // their mbarriers are initialised, and none of them ends before it has waited.
 #if AP_ON_GPU
-AP_DEV void bulk_load_multicast(void* to, const void* from, std::uint32_t size, mbarrier& landed, unsigned ranks) {
-  asm volatile("cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes.multicast::cluster [%0], [%1], %2, [%3], %4;" ::"r"(
-                   shared_address(to)),
-               "l"(from), "r"(size), "r"(shared_address(&landed)), "h"(static_cast<unsigned short>(ranks))
-               : "memory");
-}
-AP_DEV void tensor_load_multicast(void* to, const tensor_map& map, mbarrier& landed, unsigned ranks, int x, int y) {
+AP_DEV void bulk_load_multicast(void* to, const void* from, std::uint32_t size, mbarrier& landed,
+                                unsigned ranks) {
   asm volatile(
-      "cp.async.bulk.tensor.2d.shared::cluster.global.mbarrier::complete_tx::bytes.multicast::cluster [%0], [%1, {%4, %5}], [%2], %3;" ::
-          "r"(shared_address(to)),
+      "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes.multicast::cluster [%0], [%1], %2, "
+      "[%3], %4;" ::"r"(shared_address(to)),
+      "l"(from), "r"(size), "r"(shared_address(&landed)), "h"(static_cast<unsigned short>(ranks))
+      : "memory");
+}
+AP_DEV void tensor_load_multicast(void* to, const tensor_map& map, mbarrier& landed, unsigned ranks, int x,
+                                  int y) {
+  asm volatile(
+      "cp.async.bulk.tensor.2d.shared::cluster.global.mbarrier::complete_tx::bytes.multicast::cluster [%0], "
+      "[%1, {%4, %5}], [%2], %3;" ::"r"(shared_address(to)),
       "l"(&map), "r"(shared_address(&landed)), "h"(static_cast<unsigned short>(ranks)), "r"(x), "r"(y)
       : "memory");
 }
-AP_DEV void tensor_load_multicast(void* to, const tensor_map& map, mbarrier& landed, unsigned ranks, int x, int y, int z) {
+AP_DEV void tensor_load_multicast(void* to, const tensor_map& map, mbarrier& landed, unsigned ranks, int x,
+                                  int y, int z) {
   asm volatile(
-      "cp.async.bulk.tensor.3d.shared::cluster.global.mbarrier::complete_tx::bytes.multicast::cluster [%0], [%1, {%4, %5, %6}], [%2], "
+      "cp.async.bulk.tensor.3d.shared::cluster.global.mbarrier::complete_tx::bytes.multicast::cluster [%0], "
+      "[%1, {%4, %5, %6}], [%2], "
       "%3;" ::"r"(shared_address(to)),
       "l"(&map), "r"(shared_address(&landed)), "h"(static_cast<unsigned short>(ranks)), "r"(x), "r"(y), "r"(z)
       : "memory");
 }
 #else
-AP_DEV void bulk_load_multicast(void* to, const void* from, std::uint32_t size, mbarrier& landed, unsigned ranks,
-                                call_site where = call_site::current()) {
+AP_DEV void bulk_load_multicast(void* to, const void* from, std::uint32_t size, mbarrier& landed,
+                                unsigned ranks, call_site where = call_site::current()) {
   machine::bulk_load_multicast(to, from, size, &landed.word, ranks, where);
 }
-AP_DEV void tensor_load_multicast(void* to, const tensor_map& map, mbarrier& landed, unsigned ranks, int x, int y,
-                                  call_site where = call_site::current()) {
+AP_DEV void tensor_load_multicast(void* to, const tensor_map& map, mbarrier& landed, unsigned ranks, int x,
+                                  int y, call_site where = call_site::current()) {
   machine::tensor_load_multicast(to, map, {x, y, 0, 0}, 2, &landed.word, ranks, where);
 }
-AP_DEV void tensor_load_multicast(void* to, const tensor_map& map, mbarrier& landed, unsigned ranks, int x, int y, int z,
-                                  call_site where = call_site::current()) {
+AP_DEV void tensor_load_multicast(void* to, const tensor_map& map, mbarrier& landed, unsigned ranks, int x,
+                                  int y, int z, call_site where = call_site::current()) {
   machine::tensor_load_multicast(to, map, {x, y, z, 0}, 3, &landed.word, ranks, where);
 }
 #endif

@@ -10,10 +10,11 @@
 namespace antiphase {
 inline namespace AP_TARGET {
 
-// From here on a thread has so many: release_registers, no more than it had; request_registers, no fewer. All warps of the warpgroup call,
-// each with all of its lanes. What one role gives back, another may take; in all there are as many as the launch allocated, threads times
-// registers at entry. Taking waits until there are enough, for ever if that never happens. On the CPU executor registers are free; the
-// checker looks at who calls.
+// From here on a thread has so many: release_registers, no more than it had; request_registers, no fewer. All
+// warps of the warpgroup call, each with all of its lanes. What one role gives back, another may take; in all
+// there are as many as the launch allocated, threads times registers at entry. Taking waits until there are
+// enough, for ever if that never happens. On the CPU executor registers are free; the checker looks at who
+// calls.
 #if defined(AP_CHECKED)
 template <int Registers> AP_DEV void release_registers(machine::place where = machine::place::current()) {
   static_assert(Registers % 8 == 0 && Registers >= 24 && Registers <= 256);
@@ -38,7 +39,8 @@ template <int Registers> AP_DEV void request_registers() {
 }
 #endif
 
-// The compiler no longer knows what `x` holds: it does not keep what it has computed of it for later, it computes that again.
+// The compiler no longer knows what `x` holds: it does not keep what it has computed of it for later, it
+// computes that again.
 AP_DEV void rematerialise([[maybe_unused]] float& x) {
 #if AP_ON_GPU
   asm volatile("" : "+f"(x));

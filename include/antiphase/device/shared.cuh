@@ -8,11 +8,12 @@
 namespace antiphase {
 inline namespace AP_TARGET {
 
-// shared<S>(): the block's storage, of type S. S is the only thing that says how much shared memory a kernel takes: host and device
-// use its sizeof. `fixed` storage is limited to 48 KiB and its address is a constant; `dynamic` storage may be as large as the device
-// allows, which the launch asks for. Starts uninitialised (on the CPU executor: poisoned).
-// shared_address: the 32-bit address within the shared memory of the block that copy engines and barriers use.
-// shared_place: a place there, for arithmetic by bytes: on a GPU 32 bits, while a pointer that may point to any memory takes 64.
+// shared<S>(): the block's storage, of type S. S is the only thing that says how much shared memory a kernel
+// takes: host and device use its sizeof. `fixed` storage is limited to 48 KiB and its address is a constant;
+// `dynamic` storage may be as large as the device allows, which the launch asks for. Starts uninitialised (on
+// the CPU executor: poisoned). shared_address: the 32-bit address within the shared memory of the block that
+// copy engines and barriers use. shared_place: a place there, for arithmetic by bytes: on a GPU 32 bits,
+// while a pointer that may point to any memory takes 64.
 constexpr std::size_t fixed_shared_limit = 48 * 1024;
 
 #if AP_ON_GPU
@@ -27,10 +28,13 @@ template <class S, shared_kind Kind> AP_DEV S& shared() {
     return *reinterpret_cast<S*>(antiphase_dynamic_shared);
   }
 }
-AP_DEV std::uint32_t shared_address(const void* p) { return static_cast<std::uint32_t>(__cvta_generic_to_shared(p)); }
+AP_DEV std::uint32_t shared_address(const void* p) {
+  return static_cast<std::uint32_t>(__cvta_generic_to_shared(p));
+}
 #else
 template <class S, shared_kind Kind> AP_DEV S& shared() {
-  static_assert(Kind == shared_kind::dynamic || sizeof(S) <= fixed_shared_limit, "storage of more than 48 KiB must be dynamic");
+  static_assert(Kind == shared_kind::dynamic || sizeof(S) <= fixed_shared_limit,
+                "storage of more than 48 KiB must be dynamic");
   static_assert(alignof(S) <= 1024);
   return *reinterpret_cast<S*>(machine::current->block->shared);
 }

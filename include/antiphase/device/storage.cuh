@@ -4,8 +4,8 @@
 #include <antiphase/device/shared.cuh>
 #include <cstddef>
 
-// A table in constant memory: AP_CONSTANT float weights[3] = {1, 2, 1}; at namespace scope, in AP_TARGET. What the host chooses at run time
-// belongs into a kernel's params, which are constant memory too.
+// A table in constant memory: AP_CONSTANT float weights[3] = {1, 2, 1}; at namespace scope, in AP_TARGET.
+// What the host chooses at run time belongs into a kernel's params, which are constant memory too.
 #if AP_ON_GPU
 #define AP_CONSTANT static __constant__ const
 #else
@@ -15,8 +15,10 @@
 namespace antiphase {
 inline namespace AP_TARGET {
 
-//   shared_size      bytes of shared memory that the block was launched with (executor/shared_bytes.hpp); of dynamic storage only
-//   shared_tail<T>   what lies behind the kernel's storage S, as an array of T of that many bytes; nobody has written it
+//   shared_size      bytes of shared memory that the block was launched with (executor/shared_bytes.hpp); of
+//                    dynamic storage only
+//   shared_tail<T>   what lies behind the kernel's storage S, as an array of T of that many bytes; nobody has
+//                    written it
 #if AP_ON_GPU
 AP_DEV std::size_t shared_size() {
   unsigned bytes;
@@ -26,7 +28,8 @@ AP_DEV std::size_t shared_size() {
 #else
 AP_DEV std::size_t shared_size() { return machine::current->block->shared_bytes; }
 #endif
-template <class T, class S> constexpr std::size_t shared_tail_offset = (sizeof(S) + alignof(T) - 1) / alignof(T) * alignof(T);
+template <class T, class S>
+constexpr std::size_t shared_tail_offset = (sizeof(S) + alignof(T) - 1) / alignof(T) * alignof(T);
 template <class T, class S> AP_DEV T* shared_tail() {
   auto* start = reinterpret_cast<unsigned char*>(&shared<S, shared_kind::dynamic>());
   return reinterpret_cast<T*>(start + shared_tail_offset<T, S>);

@@ -7,34 +7,41 @@
 namespace antiphase {
 inline namespace AP_TARGET {
 
-// tensor_load: the box whose first element has these indices, innermost first, global to shared. The innermost index is a multiple of 16
-// bytes (anything else is an illegal instruction on an H200). Elements outside of the tensor, also before its beginning, become zero; the
-// box's bytes count in full towards the current phase of the mbarrier. In shared memory the box is dense, byte by byte at swizzled(address,
+// tensor_load: the box whose first element has these indices, innermost first, global to shared. The
+// innermost index is a multiple of 16 bytes (anything else is an illegal instruction on an H200). Elements
+// outside of the tensor, also before its beginning, become zero; the box's bytes count in full towards the
+// current phase of the mbarrier. In shared memory the box is dense, byte by byte at swizzled(address,
 // pattern); `to` is aligned to the pattern's period, at least 128 bytes. The map lies in the kernel's params.
 // prefetch_map: the copy engine fetches the map now, and not when the first copy needs it.
 #if AP_ON_GPU
-AP_DEV void prefetch_map(const tensor_map& map) { asm volatile("prefetch.tensormap [%0];" ::"l"(&map) : "memory"); }
+AP_DEV void prefetch_map(const tensor_map& map) {
+  asm volatile("prefetch.tensormap [%0];" ::"l"(&map) : "memory");
+}
 AP_DEV void tensor_load(void* to, const tensor_map& map, mbarrier& landed, int x, int y) {
   asm volatile(
-      "cp.async.bulk.tensor.2d.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1, {%3, %4}], [%2];" ::"r"(shared_address(to)),
+      "cp.async.bulk.tensor.2d.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1, {%3, %4}], "
+      "[%2];" ::"r"(shared_address(to)),
       "l"(&map), "r"(shared_address(&landed)), "r"(x), "r"(y)
       : "memory");
 }
 AP_DEV void tensor_load(void* to, const tensor_map& map, mbarrier& landed, int x, int y, int z) {
-  asm volatile("cp.async.bulk.tensor.3d.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1, {%3, %4, %5}], [%2];" ::"r"(
-                   shared_address(to)),
-               "l"(&map), "r"(shared_address(&landed)), "r"(x), "r"(y), "r"(z)
-               : "memory");
+  asm volatile(
+      "cp.async.bulk.tensor.3d.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1, {%3, %4, %5}], "
+      "[%2];" ::"r"(shared_address(to)),
+      "l"(&map), "r"(shared_address(&landed)), "r"(x), "r"(y), "r"(z)
+      : "memory");
 }
 AP_DEV void tensor_load(void* to, const tensor_map& map, mbarrier& landed, int x, int y, int z, int w) {
-  asm volatile("cp.async.bulk.tensor.4d.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1, {%3, %4, %5, %6}], [%2];" ::"r"(
-                   shared_address(to)),
-               "l"(&map), "r"(shared_address(&landed)), "r"(x), "r"(y), "r"(z), "r"(w)
-               : "memory");
+  asm volatile(
+      "cp.async.bulk.tensor.4d.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1, {%3, %4, %5, "
+      "%6}], [%2];" ::"r"(shared_address(to)),
+      "l"(&map), "r"(shared_address(&landed)), "r"(x), "r"(y), "r"(z), "r"(w)
+      : "memory");
 }
 #else
 AP_DEV void prefetch_map(const tensor_map&) {}
-AP_DEV void tensor_load(void* to, const tensor_map& map, mbarrier& landed, int x, int y, machine::place where = machine::place::current()) {
+AP_DEV void tensor_load(void* to, const tensor_map& map, mbarrier& landed, int x, int y,
+                        machine::place where = machine::place::current()) {
   machine::tensor_load(to, map, {x, y, 0, 0}, 2, &landed.word, where);
 }
 AP_DEV void tensor_load(void* to, const tensor_map& map, mbarrier& landed, int x, int y, int z,

@@ -6,11 +6,15 @@
 namespace antiphase {
 inline namespace AP_TARGET {
 
-// N elements that are moved in one piece where the machine can: 4 floats are one 16-byte access. Addresses are aligned to the whole. What
-// lies in memory is an array of T: a pack may alias it.
+// N elements that are moved in one piece where the machine can: 4 floats are one 16-byte access. Addresses
+// are aligned to the whole. What lies in memory is an array of T: a pack may alias it.
 template <class T, int N> struct alignas(sizeof(T) * N) [[gnu::may_alias]] pack { T element[N]; };
-template <int N, class T> AP_DEV pack<T, N> load_pack(const T* from) { return *reinterpret_cast<const pack<T, N>*>(from); }
-template <int N, class T> AP_DEV void store_pack(T* to, const pack<T, N>& p) { *reinterpret_cast<pack<T, N>*>(to) = p; }
+template <int N, class T> AP_DEV pack<T, N> load_pack(const T* from) {
+  return *reinterpret_cast<const pack<T, N>*>(from);
+}
+template <int N, class T> AP_DEV void store_pack(T* to, const pack<T, N>& p) {
+  *reinterpret_cast<pack<T, N>*>(to) = p;
+}
 
 }  // namespace AP_TARGET
 }  // namespace antiphase

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the lanes of a warp do together: sync, shuffle, vote. Lanes whose threads have ended take no part, whether a mask names them or not.
+// What the lanes of a warp do together: sync, shuffle, vote. Lanes whose threads have ended take no part,
+// whether a mask names them or not.
 #pragma once
 #include <antiphase/device/index.cuh>
 #include <cstring>
@@ -44,16 +45,19 @@ template <class T> AP_DEV T shuffle_down(T value, int by, unsigned mask = all_la
 AP_DEV void warp_sync(unsigned mask = all_lanes, machine::place where = machine::place::current()) {
   machine::warp_exchange(mask, nullptr, 0, where);
 }
-AP_DEV unsigned ballot(bool condition, unsigned mask = all_lanes, machine::place where = machine::place::current()) {
+AP_DEV unsigned ballot(bool condition, unsigned mask = all_lanes,
+                       machine::place where = machine::place::current()) {
   const unsigned char mine = condition;
   const machine::exchange_slot* all = machine::warp_exchange(mask, &mine, 1, where);
   unsigned votes = 0;
   for (int lane = 0; lane < warp_size; ++lane)
-    if ((mask >> lane & 1u) != 0 && all[lane].bytes[0] == 1) votes |= 1u << lane;  // who has ended brings another byte
+    // who has ended brings another byte
+    if ((mask >> lane & 1u) != 0 && all[lane].bytes[0] == 1) votes |= 1u << lane;
   return votes;
 }
 
-// The lane that every one of `from` reads; a lane outside the mask brings nothing, as on the GPU the result is then undefined.
+// The lane that every one of `from` reads; a lane outside the mask brings nothing, as on the GPU the result
+// is then undefined.
 template <class T> AP_DEV T shuffle_from(T value, int from, unsigned mask, machine::place where) {
   static_assert(std::is_trivially_copyable_v<T>);
   unsigned char bytes[sizeof(T)];
@@ -67,22 +71,26 @@ template <class T> AP_DEV T shuffle_from(T value, int from, unsigned mask, machi
   std::memcpy(&value, bytes, sizeof(T));
   return value;
 }
-template <class T> AP_DEV T shuffle(T value, int from, unsigned mask = all_lanes, machine::place where = machine::place::current()) {
+template <class T> AP_DEV T shuffle(T value, int from, unsigned mask = all_lanes,
+                                    machine::place where = machine::place::current()) {
   return shuffle_from(value, from & (warp_size - 1), mask, where);
 }
-template <class T> AP_DEV T shuffle_up(T value, int by, unsigned mask = all_lanes, machine::place where = machine::place::current()) {
+template <class T> AP_DEV T shuffle_up(T value, int by, unsigned mask = all_lanes,
+                                       machine::place where = machine::place::current()) {
   const int lane = lane_index();
   return shuffle_from(value, lane >= by ? lane - by : lane, mask, where);
 }
-template <class T> AP_DEV T shuffle_down(T value, int by, unsigned mask = all_lanes, machine::place where = machine::place::current()) {
+template <class T> AP_DEV T shuffle_down(T value, int by, unsigned mask = all_lanes,
+                                         machine::place where = machine::place::current()) {
   const int lane = lane_index();
   return shuffle_from(value, lane + by < warp_size ? lane + by : lane, mask, where);
 }
 #endif
 
-// warp_index: which warp of the block this is: uniform, so that a branch on it is one of the whole warp also to the compiler. Without that
-// ptxas keeps descriptors in vector registers and role branches cost instructions. A shuffle of the whole warp, then: in a branch that only
-// some lanes take, it may never end. So all lanes of the warp call it, and none has returned; the checker sees to that.
+// warp_index: which warp of the block this is: uniform, so that a branch on it is one of the whole warp also
+// to the compiler. Without that ptxas keeps descriptors in vector registers and role branches cost
+// instructions. A shuffle of the whole warp, then: in a branch that only some lanes take, it may never end.
+// So all lanes of the warp call it, and none has returned; the checker sees to that.
 #if AP_ON_GPU
 template <class T> AP_DEV T uniform(T value) { return shuffle(value, 0); }
 AP_DEV int warp_index() { return uniform(thread_index() / warp_size); }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tensor Core operations of a warpgroup, which read shared memory on their own and are waited for (wgmma, sm_90a).
+// Tensor Core operations of a warpgroup, which read shared memory on their own and are waited for (wgmma,
+// sm_90a).
 #pragma once
 #include <antiphase/core/tensor_map.hpp>
 #include <antiphase/device/shared.cuh>
@@ -13,68 +14,87 @@ inline namespace AP_TARGET {
 
 constexpr int warpgroup_size = 128;  // four warps, the first a multiple of four
 
-// Which index of an operand has its elements side by side in shared memory: k, or the one that is a row of A, a column of B ("transposed").
+// Which index of an operand has its elements side by side in shared memory: k, or the one that is a row of A,
+// a column of B ("transposed").
 enum class major : int { k, mn };
 
-// Where an operand of f16 lies: pieces of 16 bytes, eight elements of the major index. Eight rows of width_of(swizzle) bytes make a block;
-// `leading` and `stride` are the bytes between blocks:
-//   k, swizzled    a block is 8 rows or columns by width; stride: to the next 8 rows or columns; leading: not used
-//   k, none        a block is 8 rows or columns by 8 k; stride: to the next 8 rows or columns; leading: to the next 8 k
-//   mn, swizzled   a block is 8 k by width; stride: to the next 8 k; leading: to the next width of rows or columns
-//   mn, none       a block is 8 k by 8 rows or columns; stride: to the next 8 rows or columns; leading: to the next 8 k
-// `start` may lie inside a row of the pattern (the next 16 k of a k-major operand); the pattern itself is aligned to its period. All
-// numbers are multiples of 16 bytes below 256 KiB.
+// Where an operand of f16 lies: pieces of 16 bytes, eight elements of the major index. Eight rows of
+// width_of(swizzle) bytes make a block; `leading` and `stride` are the bytes between blocks:
+//   k, swizzled    a block is 8 rows or columns by width; stride: to the next 8 rows or columns; leading: not
+//                  used
+//   k, none        a block is 8 rows or columns by 8 k; stride: to the next 8 rows or columns; leading: to
+//                  the next 8 k
+//   mn, swizzled   a block is 8 k by width; stride: to the next 8 k; leading: to the next width of rows or
+//                  columns
+//   mn, none       a block is 8 k by 8 rows or columns; stride: to the next 8 rows or columns; leading: to
+//                  the next 8 k
+// `start` may lie inside a row of the pattern (the next 16 k of a k-major operand); the pattern itself is
+// aligned to its period. All numbers are multiples of 16 bytes below 256 KiB.
 struct matrix_descriptor {
   std::uint64_t bits;
 };
 AP_DEV matrix_descriptor describe(const void* start, int leading, int stride, swizzle pattern) {
   const auto field = [](unsigned bytes) { return std::uint64_t{(bytes & 0x3FFFFu) >> 4}; };
   const std::uint64_t mode = pattern == swizzle::none ? 0 : 4 - static_cast<std::uint64_t>(pattern);
-  return {field(shared_address(start)) | field(static_cast<unsigned>(leading)) << 16 | field(static_cast<unsigned>(stride)) << 32 |
-          mode << 62};
+  return {field(shared_address(start)) | field(static_cast<unsigned>(leading)) << 16 |
+          field(static_cast<unsigned>(stride)) << 32 | mode << 62};
 }
 // Of an operand that begins so many bytes further, a multiple of 16, in the same way.
-AP_DEV matrix_descriptor further(matrix_descriptor d, int bytes) { return {d.bits + static_cast<std::uint64_t>(bytes / 16)}; }
+AP_DEV matrix_descriptor further(matrix_descriptor d, int bytes) {
+  return {d.bits + static_cast<std::uint64_t>(bytes / 16)};
+}
 
-// A is 64 x 16, B is 16 x N, N = 64, 128 or 256. A thread's share of the 64 x N sum is N / 2 registers: those of mma() for each 8 columns,
-// warp w holding rows 16 w to 16 w + 15. A in registers is held as for mma(). All threads of the warpgroup call with the same arguments.
-//   wgmma          starts sum += A B, or sum = A B if not `accumulate`. The registers belong to the Tensor Core until wgmma_wait: those of
-//                  the sum are not to be read or written but by another wgmma of the same shape, those of A not to be written; which
+// A is 64 x 16, B is 16 x N, N = 64, 128 or 256. A thread's share of the 64 x N sum is N / 2 registers: those
+// of mma() for each 8 columns, warp w holding rows 16 w to 16 w + 15. A in registers is held as for mma().
+// All threads of the warpgroup call with the same arguments.
+//   wgmma          starts sum += A B, or sum = A B if not `accumulate`. The registers belong to the Tensor
+//                  Core until wgmma_wait: those of
+//                  the sum are not to be read or written but by another wgmma of the same shape, those of A
+//                  not to be written; which
 //                  the CPU executor sees at the wait.
 //   wgmma_fence    before the first wgmma, and before one whose registers the thread has touched since
 //   wgmma_commit   closes the group of all wgmma since the last one
-//   wgmma_wait<N>  returns when all but the last N groups are done: their registers may be used, and their operands overwritten as far as
+//   wgmma_wait<N>  returns when all but the last N groups are done: their registers may be used, and their
+//                  operands overwritten as far as
 //                  this warp is concerned
-//   pin_registers         keeps the compiler from using the registers sooner, or writing them later, than the code says; costs nothing
+//   pin_registers         keeps the compiler from using the registers sooner, or writing them later, than the
+//                         code says; costs nothing
 #if AP_ON_GPU
 template <major A, major B, int Registers>
 AP_DEV void wgmma(float (&sum)[Registers], matrix_descriptor a, matrix_descriptor b, bool accumulate) {
   wgmma_instruction<static_cast<int>(A), static_cast<int>(B)>(sum, a.bits, b.bits, accumulate);
 }
-template <major B, int Registers>
-AP_DEV void wgmma(float (&sum)[Registers], const std::uint32_t (&a)[4], matrix_descriptor b, bool accumulate) {
+template <major B, int Registers> AP_DEV void wgmma(float (&sum)[Registers], const std::uint32_t (&a)[4],
+                                                    matrix_descriptor b, bool accumulate) {
   wgmma_instruction<static_cast<int>(B)>(sum, a, b.bits, accumulate);
 }
 AP_DEV void wgmma_fence() { asm volatile("wgmma.fence.sync.aligned;" ::: "memory"); }
 AP_DEV void wgmma_commit() { asm volatile("wgmma.commit_group.sync.aligned;" ::: "memory"); }
-template <int GroupsLeft> AP_DEV void wgmma_wait() { asm volatile("wgmma.wait_group.sync.aligned %0;" ::"n"(GroupsLeft) : "memory"); }
+template <int GroupsLeft> AP_DEV void wgmma_wait() {
+  asm volatile("wgmma.wait_group.sync.aligned %0;" ::"n"(GroupsLeft) : "memory");
+}
 template <int Registers> AP_DEV void pin_registers(float (&sum)[Registers]) {
   AP_UNROLL
   for (int i = 0; i < Registers; ++i) asm volatile("" : "+f"(sum[i])::"memory");
 }
 #else
-template <major A, major B, int Registers> AP_DEV void wgmma(float (&sum)[Registers], matrix_descriptor a, matrix_descriptor b,
-                                                             bool accumulate, machine::place where = machine::place::current()) {
+template <major A, major B, int Registers>
+AP_DEV void wgmma(float (&sum)[Registers], matrix_descriptor a, matrix_descriptor b, bool accumulate,
+                  machine::place where = machine::place::current()) {
   static_assert(Registers == 32 || Registers == 64 || Registers == 128);
-  machine::warpgroup_multiply(sum, {2 * Registers, accumulate, A == major::mn, B == major::mn, a.bits, b.bits}, nullptr, where);
+  machine::warpgroup_multiply(
+      sum, {2 * Registers, accumulate, A == major::mn, B == major::mn, a.bits, b.bits}, nullptr, where);
 }
-template <major B, int Registers> AP_DEV void wgmma(float (&sum)[Registers], const std::uint32_t (&a)[4], matrix_descriptor b,
-                                                    bool accumulate, machine::place where = machine::place::current()) {
+template <major B, int Registers> AP_DEV void wgmma(float (&sum)[Registers], const std::uint32_t (&a)[4],
+                                                    matrix_descriptor b, bool accumulate,
+                                                    machine::place where = machine::place::current()) {
   static_assert(Registers == 32 || Registers == 64 || Registers == 128);
   machine::warpgroup_multiply(sum, {2 * Registers, accumulate, false, B == major::mn, 0, b.bits}, a, where);
 }
 AP_DEV void wgmma_fence(machine::place where = machine::place::current()) { machine::warpgroup_fence(where); }
-AP_DEV void wgmma_commit(machine::place where = machine::place::current()) { machine::warpgroup_commit(where); }
+AP_DEV void wgmma_commit(machine::place where = machine::place::current()) {
+  machine::warpgroup_commit(where);
+}
 template <int GroupsLeft> AP_DEV void wgmma_wait(machine::place where = machine::place::current()) {
   machine::warpgroup_wait(GroupsLeft, where);
 }

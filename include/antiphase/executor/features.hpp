@@ -7,7 +7,8 @@
 
 namespace antiphase {
 
-// How Tensor Cores add up products of FP16 numbers, as far as an error bound can rest on it. docs/accuracy.md tells what is known.
+// How Tensor Cores add up products of FP16 numbers, as far as an error bound can rest on it. docs/accuracy.md
+// tells what is known.
 enum class tensor_core_sums {
   unknown,
   ampere,  // compute capability 8.x
@@ -21,15 +22,19 @@ enum class evidence {
 
 // The features of a device, or those that a kernel needs, each with the compute capability it begins with.
 struct device_features {
-  bool cp_async = false;          // 8.0: asynchronous copies of a thread
-  bool mma_sync = false;          // 8.0: Tensor Core operations of a warp on FP16 (m16n8k16) and FP64
-  bool bulk_copies = false;       // 9.0: copies by the copy engine (TMA) that arrive at an mbarrier
-  bool clusters = false;          // 9.0: blocks that see each other's shared memory
-  bool dependent_launch = false;  // 9.0: a kernel that may begin before the one before it in the stream has ended
-  bool wgmma = false;             // 9.0 only: Tensor Core operations of a warpgroup
-  bool sm_90a = false;            // 9.0 only: whether code that is compiled for sm_90a runs, which has no form for later devices
-  bool sm_80 = false;             // 8.0: whether code that is compiled for sm_80 runs, by whatever instructions
-  bool fast_fp64 = false;         // 8.0, 9.0, 10.0: half as many FP64 multiply-adds as FP32 ones; others have a 32nd or a 64th
+  bool cp_async = false;     // 8.0: asynchronous copies of a thread
+  bool mma_sync = false;     // 8.0: Tensor Core operations of a warp on FP16 (m16n8k16) and FP64
+  bool bulk_copies = false;  // 9.0: copies by the copy engine (TMA) that arrive at an mbarrier
+  bool clusters = false;     // 9.0: blocks that see each other's shared memory
+  // 9.0: a kernel that may begin before the one before it in the stream has ended
+  bool dependent_launch = false;
+  bool wgmma = false;  // 9.0 only: Tensor Core operations of a warpgroup
+  // 9.0 only: whether code that is compiled for sm_90a runs, which has no form for later devices
+  bool sm_90a = false;
+  // 8.0: whether code that is compiled for sm_80 runs, by whatever instructions
+  bool sm_80 = false;
+  // 8.0, 9.0, 10.0: half as many FP64 multiply-adds as FP32 ones; others have a 32nd or a 64th
+  bool fast_fp64 = false;
 
   constexpr bool operator==(const device_features&) const = default;
 };
@@ -51,11 +56,14 @@ constexpr tensor_core_sums tensor_core_sums_of(int major, int minor) {
   return major == 9 && minor == 0 ? tensor_core_sums::hopper : tensor_core_sums::unknown;
 }
 constexpr evidence evidence_for(tensor_core_sums sums) {
-  return sums == tensor_core_sums::hopper ? evidence::measured : sums == tensor_core_sums::ampere ? evidence::published : evidence::unknown;
+  return sums == tensor_core_sums::hopper   ? evidence::measured
+         : sums == tensor_core_sums::ampere ? evidence::published
+                                            : evidence::unknown;
 }
 
-// What a multiprocessor does per clock, in multiply-adds, to predict times with. "Throughput of native arithmetic instructions" of NVIDIA's
-// CUDA C++ programming guide for FP32 and FP64; the architectures' whitepapers for dense FP16 on Tensor Cores added up in FP32.
+// What a multiprocessor does per clock, in multiply-adds, to predict times with. "Throughput of native
+// arithmetic instructions" of NVIDIA's CUDA C++ programming guide for FP32 and FP64; the architectures'
+// whitepapers for dense FP16 on Tensor Cores added up in FP32.
 struct device_rates {
   int fp32 = 128, fp64 = 2, tensor_fp16 = 512;
 };

@@ -8,8 +8,8 @@ struct CUstream_st;
 
 namespace antiphase {
 
-// A CUDA stream, without CUDA's headers; null is the default stream. To the CPU executor, which works at once, it is a name for work that
-// must not overlap: any value will do.
+// A CUDA stream, without CUDA's headers; null is the default stream. To the CPU executor, which works at
+// once, it is a name for work that must not overlap: any value will do.
 using stream = CUstream_st*;
 
 // What a kernel is compiled for. `checked` is the CPU executor with instrumentation.
@@ -23,7 +23,8 @@ struct extent3 {
 
 enum class shared_kind { fixed, dynamic };  // __shared__ S, or the launch's dynamic shared memory
 
-// Which blocks wait for which others of the grid. The CPU executor keeps blocks under way at once accordingly.
+// Which blocks wait for which others of the grid. The CPU executor keeps blocks under way at once
+// accordingly.
 enum class residency {
   any,       // none for another
   in_order,  // some for blocks of lower index, which begin before them
@@ -37,8 +38,10 @@ struct kernel {
   std::size_t shared_bytes = 0;  // per block: sizeof(K::storage)
   shared_kind shared = shared_kind::fixed;
   residency blocks = residency::any;
-  int cluster = 1;                 // blocks of a cluster, neighbours along x; host code may choose another before it launches
-  bool overlaps_previous = false;  // may begin before the kernel before it in the stream has ended: see device/launch.cuh
+  // blocks of a cluster, neighbours along x; host code may choose another before it launches
+  int cluster = 1;
+  // may begin before the kernel before it in the stream has ended: see device/launch.cuh
+  bool overlaps_previous = false;
   std::size_t params_bytes = 0;
   void (*body)(const void* params) = nullptr;  // cpu, checked: what one thread does
   const void* entry = nullptr;                 // cuda: the __global__ function

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The law of a pipelined kernel: how long a step of its blocks takes, from what a step needs, how many buffers there are, and the machine.
-// docs/model.md derives it.
+// The law of a pipelined kernel: how long a step of its blocks takes, from what a step needs, how many
+// buffers there are, and the machine. docs/model.md derives it.
 #pragma once
 #include <antiphase/executor/machine.hpp>
 #include <array>
@@ -10,7 +10,8 @@
 
 namespace antiphase {
 
-// What a prediction is made of. `waiting`: what a law fitted to measurements has beside launch, memory and arithmetic.
+// What a prediction is made of. `waiting`: what a law fitted to measurements has beside launch, memory and
+// arithmetic.
 enum class limit { launch, memory, arithmetic, issue, shared_memory, latency, barriers, stores, waiting };
 constexpr std::size_t limit_count = 9;
 std::string_view name(limit l);
@@ -29,35 +30,43 @@ struct prediction {
   }
 };
 
-// The least seconds in which a kernel moves so many bytes: all of them through the L2 cache, and from or to memory what that cannot hold.
+// The least seconds in which a kernel moves so many bytes: all of them through the L2 cache, and from or to
+// memory what that cannot hold.
 double least_to_move(const machine_profile& on, double bytes);
 
 // One block, step by step: load a slot, wait for it, compute from it.
 struct pipeline_step {
   int threads = 256;
   int stages = 1;
-  bool asynchronous = true;  // whether copies go on while their thread does other things. If not, and stages > 1, they are staged in
-                             // registers: one step ahead, however many slots there are
-  bool meets = true;         // at a barrier of the block in each step. Where some warps load and others compute, they do not, and what
-                             // these wait for each other is in their rate
-  bool by_roles = false;     // whether a role of its own loads, in a channel: S loads are in flight and not S - 1, a slot is taken again as
-                             // soon as it is free, and no barrier of the block ends a step
+  // whether copies go on while their thread does other things. If not, and stages > 1, they are staged in
+  bool asynchronous = true;
+  // registers: one step ahead, however many slots there are
+  // at a barrier of the block in each step. Where some warps load and others compute, they do not, and what
+  bool meets = true;
+  // these wait for each other is in their rate
+  // whether a role of its own loads, in a channel: S loads are in flight and not S - 1, a slot is taken again
+  // as
+  bool by_roles = false;
+  // soon as it is free, and no barrier of the block ends a step
   bool registers_ahead = true;  // whether a thread reads from shared memory ahead of what it multiplies
   double arithmetic = 0;        // clocks in which the multiplying units are busy
   double issue = 0;             // instructions of warps
   double shared = 0;            // clocks in which shared memory is busy
   double bytes = 0;             // that the step loads
-  double latency = 0;           // seconds from asking for them to having them, as far as nothing else is waited for
+  // seconds from asking for them to having them, as far as nothing else is waited for
+  double latency = 0;
 };
 
 // Loads that are under way at a time while a block computes: what the form of the ring lets them be.
 int loads_ahead(const pipeline_step& s);
 
-// Clocks that one step takes on a multiprocessor that runs `blocks` of them side by side: of all of them, that is. Its parts are clocks.
+// Clocks that one step takes on a multiprocessor that runs `blocks` of them side by side: of all of them,
+// that is. Its parts are clocks.
 prediction step_clocks(const machine_profile& on, const pipeline_step& s, int blocks);
 
-// The textbooks': loads of Tl and computation of Tc, one after the other, or the longer of both. Where blocks do not help each other, there
-// are no barriers, and latency is all there is to a load, step_clocks() is this.
+// The textbooks': loads of Tl and computation of Tc, one after the other, or the longer of both. Where blocks
+// do not help each other, there are no barriers, and latency is all there is to a load, step_clocks() is
+// this.
 struct textbook_times {
   double load, compute;
   double one_buffer() const { return load + compute; }
@@ -65,7 +74,9 @@ struct textbook_times {
   double gain() const { return one_buffer() / two_buffers(); }
 };
 
-// Blocks of `steps` steps each, `tiles` of them, as many at a time as fit: in waves, whose last may leave multiprocessors idle. Seconds.
-prediction blocks_seconds(const machine_profile& on, const pipeline_step& s, std::int64_t tiles, std::int64_t steps, int resident);
+// Blocks of `steps` steps each, `tiles` of them, as many at a time as fit: in waves, whose last may leave
+// multiprocessors idle. Seconds.
+prediction blocks_seconds(const machine_profile& on, const pipeline_step& s, std::int64_t tiles,
+                          std::int64_t steps, int resident);
 
 }  // namespace antiphase

@@ -38,8 +38,8 @@ constexpr policy async_policy(int stages) {
   if (stages > 2) p.shared = shared_kind::dynamic;
   return p;
 }
-// Tiles of 128 x 128 x 16, 8 x 8 outputs per thread. Threads read neighbours along the outer index, so both tiles are k-major; the padding
-// spreads the writes of an operand that is contiguous along k over the banks.
+// Tiles of 128 x 128 x 16, 8 x 8 outputs per thread. Threads read neighbours along the outer index, so both
+// tiles are k-major; the padding spreads the writes of an operand that is contiguous along k over the banks.
 constexpr policy register_tile_policy{.tile = {128, 128},
                                       .tile_k = 16,
                                       .thread = {8, 8},
@@ -53,9 +53,10 @@ constexpr policy fragments_policy = [] {
   p.fragments = 2;
   return p;
 }();
-// An operand that is contiguous along its outer index goes to shared memory in 16-byte copies as it lies. One that is contiguous along k is
-// transposed on the way, 4 bytes at a time: threads multiply fastest when neighbours along the outer index lie side by side, and then the
-// values of both operands alternate between the two banks of the register file. (16-byte copies and reads along k were slower.)
+// An operand that is contiguous along its outer index goes to shared memory in 16-byte copies as it lies. One
+// that is contiguous along k is transposed on the way, 4 bytes at a time: threads multiply fastest when
+// neighbours along the outer index lie side by side, and then the values of both operands alternate between
+// the two banks of the register file. (16-byte copies and reads along k were slower.)
 constexpr operand_policy copied(contiguous along) {
   switch (along) {
     case contiguous::outer: return {.copy_width = 4, .along = contiguous::outer};
@@ -76,16 +77,18 @@ constexpr policy warp_tile_policy(contiguous a, contiguous b) {
   policy p = vectors_policy(a, b);
   p.tile = {64, 128};
   p.warp = {32, 64};
-  p.blocks = a == contiguous::neither || b == contiguous::neither ? 2 : 4;  // general strides take more registers: 3 or 4 blocks spill
+  // general strides take more registers: 3 or 4 blocks spill
+  p.blocks = a == contiguous::neither || b == contiguous::neither ? 2 : 4;
   return p;
 }
 
-// What keeps an FFMA kernel from its roof is everything that is not an FFMA. So a thread has 128 sums, which take 6 reads per 128
-// multiply-adds instead of 8; a tile has 32 values of k, which halves the barriers; and an operand that is contiguous along k is transposed
-// in registers, 16 bytes at a time. A product with few such tiles would leave multiprocessors idle: the smaller C is, the smaller are the
-// tiles, and the more slices of K the threads of a block share. Without slices, an output is one sum in the order of k; with s slices it is
-// s such sums, of every tile's first values of k and so on, added up in order. How many slices there are is a matter of the size of C
-// alone: each number has variants for all operands.
+// What keeps an FFMA kernel from its roof is everything that is not an FFMA. So a thread has 128 sums, which
+// take 6 reads per 128 multiply-adds instead of 8; a tile has 32 values of k, which halves the barriers; and
+// an operand that is contiguous along k is transposed in registers, 16 bytes at a time. A product with few
+// such tiles would leave multiprocessors idle: the smaller C is, the smaller are the tiles, and the more
+// slices of K the threads of a block share. Without slices, an output is one sum in the order of k; with s
+// slices it is s such sums, of every tile's first values of k and so on, added up in order. How many slices
+// there are is a matter of the size of C alone: each number has variants for all operands.
 constexpr operand_policy copied_or_transposed(contiguous along) {
   operand_policy o = copied(along);
   if (along == contiguous::k) o.copy_width = 4;
@@ -122,7 +125,8 @@ constexpr policy strict_small_policy(contiguous a, contiguous b) {
   return p;
 }
 
-// The same for operands that lie along these indices, but not in packets of 16 bytes where they would have to be transposed.
+// The same for operands that lie along these indices, but not in packets of 16 bytes where they would have to
+// be transposed.
 constexpr policy unaligned(policy p, contiguous a, contiguous b) {
   p.a = copied(a);
   p.b = copied(b);
@@ -133,7 +137,8 @@ constexpr step steps[] = {
     {"naive", "one output per thread, straight from global memory", {.tile = {32, 32}, .tile_k = 1}},
     {"tiled", "tiles in shared memory", tiled_policy},
     {"padded", "the textbooks' [T][T+1] padding, which removes no bank conflict here", padded_policy},
-    {"double-buffered", "2 buffers: the next tile is loaded into registers while this one is used", double_buffered_policy},
+    {"double-buffered", "2 buffers: the next tile is loaded into registers while this one is used",
+     double_buffered_policy},
     {"async-2", "asynchronous copies instead of registers, 2 stages", async_policy(2)},
     {"async-3", "3 stages, in dynamic shared memory", async_policy(3)},
     {"async-4", "4 stages", async_policy(4)},
@@ -142,20 +147,23 @@ constexpr step steps[] = {
     {"vectors", "16-byte copies and reads", vectors_policy(contiguous::k, contiguous::outer)},
     {"warp-tile", "four warps of compact 32 x 64 pieces per block, twice as many blocks",
      warp_tile_policy(contiguous::k, contiguous::outer)},
-    {"strict", "128 sums per thread, operands transposed in registers; small tiles and slices of K for small C",
+    {"strict",
+     "128 sums per thread, operands transposed in registers; small tiles and slices of K for small C",
      strict_policy(contiguous::k, contiguous::outer)},
 };
 
 // What a device must have for the step.
-constexpr device_features needs_of(const step& s) { return {.cp_async = s.how.copy == copy_kind::asynchronous}; }
-// Whether a step is one policy of the tiled kernel that takes any strides: not naive, and none of those with variants for how the operands
-// lie.
+constexpr device_features needs_of(const step& s) {
+  return {.cp_async = s.how.copy == copy_kind::asynchronous};
+}
+// Whether a step is one policy of the tiled kernel that takes any strides: not naive, and none of those with
+// variants for how the operands lie.
 constexpr bool is_general_step(const step& s) {
   return s.how.tile_k > 1 && s.how.a.along == contiguous::neither && s.how.b.along == contiguous::neither;
 }
 
-// A compiled instance of a step. Of the variants of a step whose demands the operands meet, the most specialised is the one to use, and of
-// several such the one with the largest tiles.
+// A compiled instance of a step. Of the variants of a step whose demands the operands meet, the most
+// specialised is the one to use, and of several such the one with the largest tiles.
 struct instance {
   const char* step;
   policy how;
@@ -166,7 +174,8 @@ std::span<const instance> instances(target where);
 // The step of that name; throws bad_request, with the names there are.
 const step& find_step(std::string_view name);
 
-// The step that the ladder offers for the device: its last one that there is room for. Throws bad_request if the problem makes no sense.
+// The step that the ladder offers for the device: its last one that there is room for. Throws bad_request if
+// the problem makes no sense.
 const step& select_step(const executor& where, const problem& p);
 
 // What run() would launch: the instance, and the blocks.
@@ -178,7 +187,8 @@ struct plan {
 // Throws bad_request if the problem makes no sense. `run` selects a part of the kernel, for measuring.
 plan prepare(target where, const step& how, const problem& p, parts run = parts::all);
 
-// The same for a variant of one's own choice, of those that take the problem: whose demands the operands meet. To test and measure it.
+// The same for a variant of one's own choice, of those that take the problem: whose demands the operands
+// meet. To test and measure it.
 bool takes(const instance& variant, const problem& p);
 plan prepare(const instance& variant, const problem& p);
 

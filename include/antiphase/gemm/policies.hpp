@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The policies of gemm: their names, what each of them is and needs, and what to say of a name that does not exist.
+// The policies of gemm: their names, what each of them is and needs, and what to say of a name that does not
+// exist.
 #pragma once
 #include <antiphase/executor/limits.hpp>
 #include <antiphase/gemm/bound.hpp>
@@ -27,20 +28,23 @@ struct policy_info {
   }
 };
 
-// All there are but auto: those beside the ladder, in the order in which auto considers them, then the ladder's steps, of which auto takes
-// the last that the device has room for.
+// All there are but auto: those beside the ladder, in the order in which auto considers them, then the
+// ladder's steps, of which auto takes the last that the device has room for.
 std::span<const policy_info> policies();
 
-// The policy of that name, null for auto; throws bad_request, with the names there are. A name that a policy had before is taken, too.
+// The policy of that name, null for auto; throws bad_request, with the names there are. A name that a policy
+// had before is taken, too.
 const policy_info* find_policy(std::string_view name);
 // What a policy's former name, taken for one release, stands for; empty: it is none.
 std::string_view renamed_policy(std::string_view name);
 
-// The one-buffer member of the asynchronous family. It is no step of the ladder: it exists to compare more stages with.
+// The one-buffer member of the asynchronous family. It is no step of the ladder: it exists to compare more
+// stages with.
 constexpr const char* async_one = "async-1";
 
-// Throws bad_request: `name` is not a `what`, of which there are the `known` ones. If it is something else that has to do with matrix
-// products, the message says what.
-[[noreturn]] void refuse_policy(std::string_view name, std::string_view what, const std::vector<std::string>& known);
+// Throws bad_request: `name` is not a `what`, of which there are the `known` ones. If it is something else
+// that has to do with matrix products, the message says what.
+[[noreturn]] void refuse_policy(std::string_view name, std::string_view what,
+                                const std::vector<std::string>& known);
 
 }  // namespace antiphase::gemms

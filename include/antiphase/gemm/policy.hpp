@@ -28,14 +28,18 @@ enum class contiguous { outer, k, neither };
 // How one operand lies in shared memory and how it gets there.
 struct operand_policy {
   layout order = layout::k_major;
-  int padding = 0;                         // floats at the end of each row
-  int copy_width = 1;                      // floats per copy: 1 or 4; of 4 along k for k-major tiles, threads transpose 4 x 4 in registers
+  int padding = 0;  // floats at the end of each row
+  // floats per copy: 1 or 4; of 4 along k for k-major tiles, threads transpose 4 x 4 in registers
+  int copy_width = 1;
   contiguous along = contiguous::neither;  // neither: any strides will do
   constexpr bool operator==(const operand_policy&) const = default;
-  constexpr bool transposed() const { return copy_width == 4 && along == contiguous::k && order == layout::k_major; }
+  constexpr bool transposed() const {
+    return copy_width == 4 && along == contiguous::k && order == layout::k_major;
+  }
 };
 
-// A block computes a tile of tile.m x tile.n outputs in steps of tile_k; a thread computes thread.m x thread.n of them.
+// A block computes a tile of tile.m x tile.n outputs in steps of tile_k; a thread computes thread.m x
+// thread.n of them.
 struct policy {
   extent2 tile = {1, 1};
   int tile_k = 1;
@@ -44,12 +48,15 @@ struct policy {
   int stages = 1;
   copy_kind copy = copy_kind::registers;
   operand_policy a = {}, b = {};
-  int fragments = 1;   // register copies of what the threads multiply: 1, or 2 to load one while the other is used
+  // register copies of what the threads multiply: 1, or 2 to load one while the other is used
+  int fragments = 1;
   int read_width = 1;  // floats per read from shared memory and per write of C: 1 or 4
   shared_kind shared = shared_kind::fixed;
-  int blocks = 1;     // per multiprocessor, that the compiler leaves registers for
-  int unroll = 0;     // values of k that the code of a tile is written out for; 0: all
-  int slices = 1;     // of every tile along k, each multiplied by threads of its own, which makes an output the sum of so many sums
+  int blocks = 1;  // per multiprocessor, that the compiler leaves registers for
+  int unroll = 0;  // values of k that the code of a tile is written out for; 0: all
+  // of every tile along k, each multiplied by threads of its own, which makes an output the sum of so many
+  // sums
+  int slices = 1;
   int min_tiles = 0;  // tiles of C without which a variant with smaller ones is the better choice
   parts run = parts::all;
 
@@ -60,44 +67,54 @@ struct policy {
   constexpr int unrolled() const { return unroll > 0 ? unroll : slice_k(); }
 };
 
-constexpr int side_by_side(const operand_policy& o, int outer, int k) { return o.order == layout::k_major ? outer : k; }
+constexpr int side_by_side(const operand_policy& o, int outer, int k) {
+  return o.order == layout::k_major ? outer : k;
+}
 
-// Whether the numbers of one operand fit: threads copy its tile in whole rounds that end with a run, and every packet is aligned.
+// Whether the numbers of one operand fit: threads copy its tile in whole rounds that end with a run, and
+// every packet is aligned.
 constexpr bool valid(const operand_policy& o, int outer, int k, int threads, int read_width) {
-  if (o.transposed()) {  // blocks of 4 x 4 in pairs of rows of blocks; where there are fewer than threads, some threads have none
+  // blocks of 4 x 4 in pairs of rows of blocks; where there are fewer than threads, some threads have none
+  if (o.transposed()) {
     const int blocks = outer / 4 * (k / 4), loading = blocks < threads ? blocks : threads;
-    return k % 4 == 0 && outer % 8 == 0 && o.padding % 4 == 0 && blocks % loading == 0 && loading % (k / 2) == 0;
+    return k % 4 == 0 && outer % 8 == 0 && o.padding % 4 == 0 && blocks % loading == 0 &&
+           loading % (k / 2) == 0;
   }
   const int round = threads * o.copy_width, row = side_by_side(o, outer, k);
   const bool whole_rounds = outer * k % round == 0;
-  const bool whole_runs = o.along == contiguous::neither
-                              ? o.copy_width == 1 && (outer * k == round || (round % outer == 0 && round % k == 0))
-                              : round % (o.along == contiguous::k ? k : outer) == 0;
+  const bool whole_runs =
+      o.along == contiguous::neither
+          ? o.copy_width == 1 && (outer * k == round || (round % outer == 0 && round % k == 0))
+          : round % (o.along == contiguous::k ? k : outer) == 0;
   const bool straight = o.copy_width == 1 || (o.along == contiguous::k) == (o.order == layout::outer_major);
-  const bool aligned =
-      (row + o.padding) % (o.copy_width > read_width ? o.copy_width : read_width) == 0 || (o.copy_width == 1 && read_width == 1);
+  const bool aligned = (row + o.padding) % (o.copy_width > read_width ? o.copy_width : read_width) == 0 ||
+                       (o.copy_width == 1 && read_width == 1);
   return whole_rounds && whole_runs && straight && aligned;
 }
 
 // Whether the numbers of a policy fit together; checked when a kernel is instantiated.
 constexpr bool valid(const policy& p) {
-  const bool positive = p.tile.m > 0 && p.tile.n > 0 && p.tile_k > 0 && p.thread.m > 0 && p.thread.n > 0 && p.stages > 0 && p.slices > 0;
+  const bool positive = p.tile.m > 0 && p.tile.n > 0 && p.tile_k > 0 && p.thread.m > 0 && p.thread.n > 0 &&
+                        p.stages > 0 && p.slices > 0;
   if (!positive || p.tile.m % p.thread.m != 0 || p.tile.n % p.thread.n != 0) return false;
   const int threads = p.threads();
   const bool reads = p.read_width == 1 || (p.thread.m % p.read_width == 0 && p.thread.n % p.read_width == 0 &&
                                            p.a.order == layout::k_major && p.b.order == layout::k_major);
-  const bool warps = p.warp == extent2{0, 0} ||
-                     (p.tile.m % p.warp.m == 0 && p.tile.n % p.warp.n == 0 && p.warp.m / p.thread.m * (p.warp.n / p.thread.n) == 32);
+  const bool warps = p.warp == extent2{0, 0} || (p.tile.m % p.warp.m == 0 && p.tile.n % p.warp.n == 0 &&
+                                                 p.warp.m / p.thread.m * (p.warp.n / p.thread.n) == 32);
   const bool slices = p.slices == 1 || (p.slice_threads() % 32 == 0 && p.tile_k % p.slices == 0);
   const bool unrolls = p.slice_k() % p.unrolled() == 0 && p.unrolled() % p.fragments == 0;
   const bool stages = p.copy == copy_kind::asynchronous || (!p.a.transposed() && !p.b.transposed());
-  return threads % 32 == 0 && threads <= 1024 && reads && warps && slices && unrolls && stages && (p.fragments == 1 || p.fragments == 2) &&
-         valid(p.a, p.tile.m, p.tile_k, threads, p.read_width) && valid(p.b, p.tile.n, p.tile_k, threads, p.read_width);
+  return threads % 32 == 0 && threads <= 1024 && reads && warps && slices && unrolls && stages &&
+         (p.fragments == 1 || p.fragments == 2) && valid(p.a, p.tile.m, p.tile_k, threads, p.read_width) &&
+         valid(p.b, p.tile.n, p.tile_k, threads, p.read_width);
 }
 
-// How the threads that work on one region (a warp's, or the whole tile) lie over it: threads.m x threads.n of them, each with packets of
-// read_width outputs that repeat across the region.
+// How the threads that work on one region (a warp's, or the whole tile) lie over it: threads.m x threads.n of
+// them, each with packets of read_width outputs that repeat across the region.
 constexpr extent2 region_of(const policy& p) { return p.warp == extent2{0, 0} ? p.tile : p.warp; }
-constexpr extent2 threads_of(const policy& p) { return {region_of(p).m / p.thread.m, region_of(p).n / p.thread.n}; }
+constexpr extent2 threads_of(const policy& p) {
+  return {region_of(p).m / p.thread.m, region_of(p).n / p.thread.n};
+}
 
 }  // namespace antiphase::gemms

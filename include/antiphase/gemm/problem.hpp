@@ -5,8 +5,9 @@
 
 namespace antiphase::gemms {
 
-// C = alpha * A * B + beta * C with A of M x K, B of K x N, C of M x N, any strides. Also the params of every GEMM kernel: with alpha = 0
-// the host hands it K = 0, so that A and B stay unread; with beta = 0 (of either sign) C is not read.
+// C = alpha * A * B + beta * C with A of M x K, B of K x N, C of M x N, any strides. Also the params of every
+// GEMM kernel: with alpha = 0 the host hands it K = 0, so that A and B stay unread; with beta = 0 (of either
+// sign) C is not read.
 struct problem {
   matrix_view<const float> a;
   matrix_view<const float> b;

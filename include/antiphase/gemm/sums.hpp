@@ -5,9 +5,10 @@
 
 namespace antiphase::gemms {
 
-// to[j] = C(0, j) + C(1, j) + ..., for each column j of C. `one` points to a float of the device that is 1, `to` to as many floats as C has
-// columns. alpha scales the sums, beta = 1 adds them to what is there. As every product: the same bits in every run, and with what auto
-// takes where FP64 is fast (compute capability 8.0, 9.0, 10.0) sums in FP64, rounded once.
+// to[j] = C(0, j) + C(1, j) + ..., for each column j of C. `one` points to a float of the device that is 1,
+// `to` to as many floats as C has columns. alpha scales the sums, beta = 1 adds them to what is there. As
+// every product: the same bits in every run, and with what auto takes where FP64 is fast (compute capability
+// 8.0, 9.0, 10.0) sums in FP64, rounded once.
 constexpr problem column_sums(const matrix_view<const float>& c, const float* one, float* to) {
   return {.a = {one, 1, c.rows, 0, 0}, .b = c, .c = row_major(to, 1, c.columns)};
 }

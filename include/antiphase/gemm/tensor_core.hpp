@@ -8,8 +8,8 @@
 
 namespace antiphase::gemms {
 
-// C = A * B, A of M x K and B of K x N in f16, C in f32, all with rows side by side (column_stride 1). Rows of A and B start at multiples
-// of 16 bytes; there may be any number of them, of any length.
+// C = A * B, A of M x K and B of K x N in f16, C in f32, all with rows side by side (column_stride 1). Rows
+// of A and B start at multiples of 16 bytes; there may be any number of them, of any length.
 struct tensor_core_problem {
   matrix_view<const f16> a, b;
   matrix_view<float> c;
@@ -32,14 +32,16 @@ struct tensor_policy {
   constexpr int threads() const { return tile.m / warp.m * (tile.n / warp.n) * 32; }
 };
 constexpr bool valid(const tensor_policy& p) {
-  const bool whole = p.tile.m % p.warp.m == 0 && p.tile.n % p.warp.n == 0 && p.warp.m % 16 == 0 && p.warp.n % 16 == 0 && p.tile.n % 64 == 0;
+  const bool whole = p.tile.m % p.warp.m == 0 && p.tile.n % p.warp.n == 0 && p.warp.m % 16 == 0 &&
+                     p.warp.n % 16 == 0 && p.tile.n % 64 == 0;
   const bool rows = p.tile_k == 32 || p.tile_k == 64;
   if (!whole || !rows || p.stages < 1 || p.threads() > 1024) return false;
   const int pieces = 8 * p.threads();  // elements that all threads copy at once
   return p.tile.m * p.tile_k % pieces == 0 && p.tile.n * p.tile_k % pieces == 0;
 }
 
-// The same fed by the copy engine: a block of two computing warpgroups, tiles of 128 x columns outputs in steps of 64 k.
+// The same fed by the copy engine: a block of two computing warpgroups, tiles of 128 x columns outputs in
+// steps of 64 k.
 struct warpgroup_policy {
   int columns = 256;  // 64 x columns of a warpgroup: columns / 2 sums per thread
   int stages = 4;
@@ -48,7 +50,9 @@ struct warpgroup_policy {
   constexpr extent2 tile() const { return {128, columns}; }
 };
 constexpr int warpgroup_depth = 64;  // k of a stage: a row of a swizzle
-constexpr bool valid(const warpgroup_policy& p) { return (p.columns == 64 || p.columns == 128 || p.columns == 256) && p.stages >= 2; }
+constexpr bool valid(const warpgroup_policy& p) {
+  return (p.columns == 64 || p.columns == 128 || p.columns == 256) && p.stages >= 2;
+}
 
 // The problem as the copy engine takes it: A in boxes of 64 k x 128 rows, B in boxes of 64 columns x 64 k.
 struct tensor_core_tensors {

@@ -27,11 +27,13 @@ constexpr tensor_core_step step_of(const char* name, const char* adds, const war
   return {name, adds, feeding::engine, how.tile(), warpgroup_depth, how.stages};
 }
 constexpr tensor_core_step tensor_core_steps[] = {
-    step_of("tensor-core-2", "Tensor Cores: mma.sync by 8 warps of 64 x 32 outputs, 2 stages of asynchronous copies",
+    step_of("tensor-core-2",
+            "Tensor Cores: mma.sync by 8 warps of 64 x 32 outputs, 2 stages of asynchronous copies",
             tensor_policy{.stages = 2}),
     step_of("tensor-core-3", "3 stages", tensor_policy{.stages = 3}),
     step_of("tensor-core-4", "4 stages", tensor_policy{.stages = 4}),
-    step_of("tensor-core-tma", "TMA and WGMMA: one thread loads, two warpgroups of 64 x 256 outputs multiply", warpgroup_policy{}),
+    step_of("tensor-core-tma", "TMA and WGMMA: one thread loads, two warpgroups of 64 x 256 outputs multiply",
+            warpgroup_policy{}),
 };
 // What a device must have for the step.
 constexpr device_features needs_of(const tensor_core_step& s) {
@@ -50,8 +52,8 @@ std::span<const tensor_core_instance> tensor_core_instances(target where);
 // Why the device cannot run the step, with the numbers; nothing if it can.
 std::optional<std::string> refuses(const executor& where, const tensor_core_step& how);
 
-// What run() would launch. Throws bad_request if the problem is not as tensor_core_problem says, not_supported where refuses() has a
-// reason.
+// What run() would launch. Throws bad_request if the problem is not as tensor_core_problem says,
+// not_supported where refuses() has a reason.
 struct tensor_core_plan {
   tensor_core_step how;
   kernel code;
@@ -60,7 +62,8 @@ struct tensor_core_plan {
 };
 tensor_core_plan prepare(const executor& where, const tensor_core_step& how, const tensor_core_problem& p);
 // The same with a kernel of one's own that takes the step's arguments, for tests.
-tensor_core_plan prepare(const executor& where, const tensor_core_step& how, const kernel& code, const tensor_core_problem& p);
+tensor_core_plan prepare(const executor& where, const tensor_core_step& how, const kernel& code,
+                         const tensor_core_problem& p);
 launch_counts run(const executor& where, const tensor_core_plan& plan, stream on);
 
 }  // namespace antiphase::gemms

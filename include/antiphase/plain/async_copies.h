@@ -1,19 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
-// Copies that land later, of any size: in pieces as large as alignment allows, by one thread or the threads of a group.
+// Copies that land later, of any size: in pieces as large as alignment allows, by one thread or the threads
+// of a group.
 #pragma once
 #include "cuda_runtime.h"
 
 namespace antiphase::plain {
 
 inline int piece_of(const void* to, const void* from, std::size_t bytes) {
-  const std::uintptr_t all = reinterpret_cast<std::uintptr_t>(to) | reinterpret_cast<std::uintptr_t>(from) | bytes;
+  const std::uintptr_t all =
+      reinterpret_cast<std::uintptr_t>(to) | reinterpret_cast<std::uintptr_t>(from) | bytes;
   return all % 16 == 0 ? 16 : all % 8 == 0 ? 8 : all % 4 == 0 ? 4 : 0;
 }
 // Pieces number first, first + step, ...; what no asynchronous copy can do is copied at once.
-AP_VERB void copy_async_pieces(void* to, const void* from, std::size_t bytes, std::size_t first, std::size_t step, place where) {
+AP_VERB void copy_async_pieces(void* to, const void* from, std::size_t bytes, std::size_t first,
+                               std::size_t step, place where) {
   const int piece = piece_of(to, from, bytes);
   if (piece == 0) {
-    for (std::size_t i = first; i < bytes; i += step) static_cast<char*>(to)[i] = static_cast<const char*>(from)[i];
+    for (std::size_t i = first; i < bytes; i += step)
+      static_cast<char*>(to)[i] = static_cast<const char*>(from)[i];
     return;
   }
   const auto size = static_cast<std::size_t>(piece);
@@ -23,7 +27,8 @@ AP_VERB void copy_async_pieces(void* to, const void* from, std::size_t bytes, st
 AP_VERB void copy_async_of_thread(void* to, const void* from, std::size_t bytes, place where) {
   copy_async_pieces(to, from, bytes, 0, 1, where);
 }
-template <class Group> AP_VERB void copy_async_of_group(const Group& g, void* to, const void* from, std::size_t bytes, place where) {
+template <class Group>
+AP_VERB void copy_async_of_group(const Group& g, void* to, const void* from, std::size_t bytes, place where) {
   copy_async_pieces(to, from, bytes, g.thread_rank(), g.size(), where);
 }
 

@@ -32,7 +32,9 @@ class grid_group {
  public:
   AP_VERB void sync(AP_CG_AT) const { ap::grid_barrier(at); }
   bool is_valid() const { return true; }
-  static unsigned long long thread_rank() { return block_rank() * ap::threads_of_block() + ap::rank_in_block(); }
+  static unsigned long long thread_rank() {
+    return block_rank() * ap::threads_of_block() + ap::rank_in_block();
+  }
   static unsigned long long block_rank() {
     const uint3 b = ap::block_idx();
     const dim3 g = ap::grid_dim();
@@ -78,7 +80,9 @@ class lanes_of_warp {
     for (int r = 0; r < static_cast<int>(size()); ++r) ranks |= (votes >> lane_of(r) & 1u) << r;
     return ranks;
   }
-  template <class T> AP_VERB unsigned match_any(T v, AP_CG_AT) const { return __match_any_sync(mask_, v, at); }
+  template <class T> AP_VERB unsigned match_any(T v, AP_CG_AT) const {
+    return __match_any_sync(mask_, v, at);
+  }
   AP_VERB int any(int p, AP_CG_AT) const { return ap::vote(mask_, p != 0, at) != 0; }
   AP_VERB int all(int p, AP_CG_AT) const { return ap::vote(mask_, p == 0, at) == 0; }
   unsigned mask() const { return mask_; }
@@ -108,18 +112,22 @@ template <class Group> AP_VERB coalesced_group binary_partition(const Group& g, 
 }
 
 template <unsigned Size, class Parent = thread_block> class thread_block_tile : public lanes_of_warp {
-  static_assert(Size > 0 && Size <= 32 && (Size & (Size - 1)) == 0, "antiphase check: tiles of 1, 2, 4, 8, 16 or 32 threads are supported");
+  static_assert(Size > 0 && Size <= 32 && (Size & (Size - 1)) == 0,
+                "antiphase check: tiles of 1, 2, 4, 8, 16 or 32 threads are supported");
 
  public:
   thread_block_tile()
-      : lanes_of_warp((Size == 32 ? ~0u : (1u << Size % 32) - 1) << ap::lane() / static_cast<int>(Size) * static_cast<int>(Size)) {}
+      : lanes_of_warp((Size == 32 ? ~0u : (1u << Size % 32) - 1)
+                      << ap::lane() / static_cast<int>(Size) * static_cast<int>(Size)) {}
   static unsigned thread_rank() { return static_cast<unsigned>(ap::lane()) % Size; }
   static constexpr unsigned size() { return Size; }
   static constexpr unsigned num_threads() { return Size; }
   static unsigned meta_group_rank() { return ap::rank_in_block() / Size; }
   static unsigned meta_group_size() { return (ap::threads_of_block() + Size - 1) / Size; }
 };
-template <unsigned Size, class Parent> thread_block_tile<Size, Parent> tiled_partition(const Parent&) { return {}; }
+template <unsigned Size, class Parent> thread_block_tile<Size, Parent> tiled_partition(const Parent&) {
+  return {};
+}
 
 // Any of a block's groups, known when it runs: the block, or a tile of it.
 class thread_group {
@@ -132,7 +140,9 @@ class thread_group {
     else
       antiphase::machine::block_barrier(at);
   }
-  unsigned thread_rank() const { return mask_ != 0 ? lanes_of_warp(mask_).thread_rank() : thread_block::thread_rank(); }
+  unsigned thread_rank() const {
+    return mask_ != 0 ? lanes_of_warp(mask_).thread_rank() : thread_block::thread_rank();
+  }
   unsigned size() const { return mask_ != 0 ? lanes_of_warp(mask_).size() : thread_block::size(); }
   unsigned num_threads() const { return size(); }
 
@@ -140,7 +150,8 @@ class thread_group {
   unsigned mask_ = 0;  // 0: the block
 };
 inline lanes_of_warp tile_of(unsigned size) {
-  return lanes_of_warp((size == 32 ? ~0u : (1u << size % 32) - 1) << static_cast<unsigned>(ap::lane()) / size * size);
+  return lanes_of_warp((size == 32 ? ~0u : (1u << size % 32) - 1)
+                       << static_cast<unsigned>(ap::lane()) / size * size);
 }
 inline thread_group tiled_partition(const thread_group&, unsigned size) { return tile_of(size); }
 
@@ -175,7 +186,9 @@ template <class Group, class T, class Op> AP_VERB T inclusive_scan(const Group& 
   }
   return v;
 }
-template <class Group, class T> AP_VERB T inclusive_scan(const Group& g, T v, AP_CG_AT) { return inclusive_scan(g, v, plus<T>(), at); }
+template <class Group, class T> AP_VERB T inclusive_scan(const Group& g, T v, AP_CG_AT) {
+  return inclusive_scan(g, v, plus<T>(), at);
+}
 template <class Group, class T> AP_VERB T exclusive_scan(const Group& g, T v, AP_CG_AT) {
   const T all = g.shfl_up(inclusive_scan(g, v, plus<T>(), at), 1, at);
   return g.thread_rank() == 0 ? T() : all;

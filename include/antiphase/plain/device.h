@@ -13,15 +13,19 @@
 
 #include "launch.h"
 
-// Variables, as in CUDA, so that a program may have others of these names. Where one is read, the pre-pass writes built_in(threadIdx): the
-// compiler knows which of them is meant.
+// Variables, as in CUDA, so that a program may have others of these names. Where one is read, the pre-pass
+// writes built_in(threadIdx): the compiler knows which of them is meant.
 namespace antiphase::plain {
 template <auto Ask> struct built_in_variable {
   using type = decltype(Ask());
   operator type() const { return Ask(); }
 };
-template <auto Ask> [[gnu::always_inline]] inline auto built_in(const built_in_variable<Ask>&) { return Ask(); }
-template <class T> [[gnu::always_inline]] constexpr T&& built_in(T&& of_the_program) { return static_cast<T&&>(of_the_program); }
+template <auto Ask> [[gnu::always_inline]] inline auto built_in(const built_in_variable<Ask>&) {
+  return Ask();
+}
+template <class T> [[gnu::always_inline]] constexpr T&& built_in(T&& of_the_program) {
+  return static_cast<T&&>(of_the_program);
+}
 }  // namespace antiphase::plain
 constexpr antiphase::plain::built_in_variable<[] { return antiphase::plain::thread_idx(); }> threadIdx;
 constexpr antiphase::plain::built_in_variable<[] { return antiphase::plain::block_idx(); }> blockIdx;
@@ -29,15 +33,17 @@ constexpr antiphase::plain::built_in_variable<[] { return antiphase::plain::bloc
 constexpr antiphase::plain::built_in_variable<[] { return antiphase::plain::grid_dim(); }> gridDim;
 #define AP_VERB [[gnu::always_inline]] inline
 #define AP_AT ::antiphase::plain::place ap_at = ::antiphase::plain::place::current()
-extern __attribute__((visibility("hidden"))) const int warpSize;  // 32, unless the program defines it again, as it may
+// 32, unless the program defines it again, as it may
+extern __attribute__((visibility("hidden"))) const int warpSize;
 
-// barriers and fences -------------------------------------------------------------------------------------------------------------
+// barriers and fences
+// -----------------------------------------------------------------------------------------------------------
 AP_VERB void __syncthreads(AP_AT) { antiphase::machine::block_barrier(ap_at); }
 namespace antiphase::plain {
 void fence(scope reach);
 void fence_acquire_release(scope reach);
-// A lane may be alone at any time: that is what a program may count on. It need not be: under every other schedule, lanes that come to the
-// same place at about the same time are together.
+// A lane may be alone at any time: that is what a program may count on. It need not be: under every other
+// schedule, lanes that come to the same place at about the same time are together.
 unsigned lanes_here(place where);
 unsigned vote(unsigned mask, bool predicate, place where);
 }  // namespace antiphase::plain
@@ -47,12 +53,15 @@ AP_VERB int __syncthreads_and(int p, AP_AT) {
   return votes.yes == votes.all;
 }
 AP_VERB int __syncthreads_or(int p, AP_AT) { return antiphase::machine::block_vote(p != 0, ap_at).yes != 0; }
-AP_VERB void __syncwarp(unsigned mask = ~0u, AP_AT) { antiphase::machine::warp_exchange(mask, nullptr, 0, ap_at); }
+AP_VERB void __syncwarp(unsigned mask = ~0u, AP_AT) {
+  antiphase::machine::warp_exchange(mask, nullptr, 0, ap_at);
+}
 AP_VERB void __threadfence_block() { antiphase::plain::fence(antiphase::scope::block); }
 AP_VERB void __threadfence() { antiphase::plain::fence(antiphase::scope::device); }
 AP_VERB void __threadfence_system() { antiphase::plain::fence(antiphase::scope::system); }
 
-// warps -----------------------------------------------------------------------------------------------------------------------------
+// warps
+// -----------------------------------------------------------------------------------------------------------
 namespace antiphase::plain {
 void exchange(unsigned mask, void* value, int bytes, int from, place where);  // what lane `from` brought
 template <class T> AP_VERB T moved(unsigned mask, T value, int from, place where) {
@@ -68,20 +77,28 @@ template <class T> AP_VERB T __shfl_sync(unsigned mask, T value, int from, int w
 }
 template <class T> AP_VERB T __shfl_up_sync(unsigned mask, T value, unsigned by, int width = 32, AP_AT) {
   const int lane = antiphase::plain::lane();
-  return antiphase::plain::moved(mask, value, (lane & (width - 1)) >= static_cast<int>(by) ? lane - static_cast<int>(by) : lane, ap_at);
+  return antiphase::plain::moved(
+      mask, value, (lane & (width - 1)) >= static_cast<int>(by) ? lane - static_cast<int>(by) : lane, ap_at);
 }
 template <class T> AP_VERB T __shfl_down_sync(unsigned mask, T value, unsigned by, int width = 32, AP_AT) {
   const int lane = antiphase::plain::lane();
-  return antiphase::plain::moved(mask, value, (lane & (width - 1)) + static_cast<int>(by) < width ? lane + static_cast<int>(by) : lane,
-                                 ap_at);
+  return antiphase::plain::moved(
+      mask, value, (lane & (width - 1)) + static_cast<int>(by) < width ? lane + static_cast<int>(by) : lane,
+      ap_at);
 }
 template <class T> AP_VERB T __shfl_xor_sync(unsigned mask, T value, int by, int width = 32, AP_AT) {
   const int lane = antiphase::plain::lane(), other = lane ^ by;
   return antiphase::plain::moved(mask, value, other < (lane & ~(width - 1)) + width ? other : lane, ap_at);
 }
-AP_VERB unsigned __ballot_sync(unsigned mask, int p, AP_AT) { return antiphase::plain::vote(mask, p != 0, ap_at); }
-AP_VERB int __any_sync(unsigned mask, int p, AP_AT) { return antiphase::plain::vote(mask, p != 0, ap_at) != 0; }
-AP_VERB int __all_sync(unsigned mask, int p, AP_AT) { return antiphase::plain::vote(mask, p == 0, ap_at) == 0; }
+AP_VERB unsigned __ballot_sync(unsigned mask, int p, AP_AT) {
+  return antiphase::plain::vote(mask, p != 0, ap_at);
+}
+AP_VERB int __any_sync(unsigned mask, int p, AP_AT) {
+  return antiphase::plain::vote(mask, p != 0, ap_at) != 0;
+}
+AP_VERB int __all_sync(unsigned mask, int p, AP_AT) {
+  return antiphase::plain::vote(mask, p == 0, ap_at) == 0;
+}
 AP_VERB unsigned __activemask(AP_AT) { return antiphase::plain::lanes_here(ap_at); }
 template <class T> AP_VERB unsigned __match_any_sync(unsigned mask, T value, AP_AT) {
   unsigned same = 0;
@@ -122,43 +139,56 @@ AP_REDUCE(or, a | b)
 AP_REDUCE(xor, a ^ b)
 #undef AP_REDUCE
 
-// atomic operations -----------------------------------------------------------------------------------------------------------------
+// atomic operations
+// -----------------------------------------------------------------------------------------------------------
 // Each is a place where others may go on; one that changes nothing may be a loop's that waits.
 namespace antiphase::plain {
 template <class T> using word_of =
     std::conditional_t<sizeof(T) == 8, std::uint64_t,
-                       std::conditional_t<sizeof(T) == 4, std::uint32_t, std::conditional_t<sizeof(T) == 2, std::uint16_t, std::uint8_t>>>;
-// The word at `p` becomes change(it, with), in one step; returns what was there before. Whether the same once more counts as written: not
-// so where a compare and swap fails. A store reads nothing,
-// a load writes nothing.
+                       std::conditional_t<sizeof(T) == 4, std::uint32_t,
+                                          std::conditional_t<sizeof(T) == 2, std::uint16_t, std::uint8_t>>>;
+// The word at `p` becomes change(it, with), in one step; returns what was there before. Whether the same once
+// more counts as written: not so where a compare and swap fails. A store reads nothing, a load writes
+// nothing.
 enum class unchanged { is_written, is_read, not_read, only_read };
-std::uint64_t update(void* p, int bytes, scope reach, ordering how, std::uint64_t (*change)(std::uint64_t, const void*), const void* with,
-                     unchanged same, place where);
+std::uint64_t update(void* p, int bytes, scope reach, ordering how,
+                     std::uint64_t (*change)(std::uint64_t, const void*), const void* with, unchanged same,
+                     place where);
 template <class T> AP_VERB std::uint64_t to_word(T v) { return std::bit_cast<word_of<T>>(v); }
-template <class T> AP_VERB T from_word(std::uint64_t w) { return std::bit_cast<T>(static_cast<word_of<T>>(w)); }
-template <class T, class Do>
-AP_VERB T updated(T* p, scope reach, ordering how, place where, const Do& op, unchanged same = unchanged::is_written) {
+template <class T> AP_VERB T from_word(std::uint64_t w) {
+  return std::bit_cast<T>(static_cast<word_of<T>>(w));
+}
+template <class T, class Do> AP_VERB T updated(T* p, scope reach, ordering how, place where, const Do& op,
+                                               unchanged same = unchanged::is_written) {
   static_assert(sizeof(word_of<T>) == sizeof(T), "an atomic operation takes 1, 2, 4 or 8 bytes");
-  const auto change = [](std::uint64_t w, const void* with) { return to_word<T>((*static_cast<const Do*>(with))(from_word<T>(w))); };
+  const auto change = [](std::uint64_t w, const void* with) {
+    return to_word<T>((*static_cast<const Do*>(with))(from_word<T>(w)));
+  };
   return from_word<T>(update(p, sizeof(T), reach, how, change, &op, same, where));
 }
 template <class T> using plain_type = std::type_identity_t<std::remove_volatile_t<T>>;
 }  // namespace antiphase::plain
-#define AP_ATOMIC(name, expression)                                                                                            \
-  template <class T> AP_VERB std::remove_volatile_t<T> atomic##name(T* p, antiphase::plain::plain_type<T> v, AP_AT) {          \
-    using U = std::remove_volatile_t<T>;                                                                                       \
-    return antiphase::plain::updated(const_cast<U*>(p), antiphase::scope::device, antiphase::ordering::relaxed, ap_at,         \
-                                     [&](U a) -> U { return expression; });                                                    \
-  }                                                                                                                            \
-  template <class T> AP_VERB std::remove_volatile_t<T> atomic##name##_block(T* p, antiphase::plain::plain_type<T> v, AP_AT) {  \
-    using U = std::remove_volatile_t<T>;                                                                                       \
-    return antiphase::plain::updated(const_cast<U*>(p), antiphase::scope::block, antiphase::ordering::relaxed, ap_at,          \
-                                     [&](U a) -> U { return expression; });                                                    \
-  }                                                                                                                            \
-  template <class T> AP_VERB std::remove_volatile_t<T> atomic##name##_system(T* p, antiphase::plain::plain_type<T> v, AP_AT) { \
-    using U = std::remove_volatile_t<T>;                                                                                       \
-    return antiphase::plain::updated(const_cast<U*>(p), antiphase::scope::system, antiphase::ordering::relaxed, ap_at,         \
-                                     [&](U a) -> U { return expression; });                                                    \
+#define AP_ATOMIC(name, expression)                                                                         \
+  template <class T>                                                                                        \
+  AP_VERB std::remove_volatile_t<T> atomic##name(T* p, antiphase::plain::plain_type<T> v, AP_AT) {          \
+    using U = std::remove_volatile_t<T>;                                                                    \
+    return antiphase::plain::updated(const_cast<U*>(p), antiphase::scope::device,                           \
+                                     antiphase::ordering::relaxed, ap_at,                                   \
+                                     [&](U a) -> U { return expression; });                                 \
+  }                                                                                                         \
+  template <class T>                                                                                        \
+  AP_VERB std::remove_volatile_t<T> atomic##name##_block(T* p, antiphase::plain::plain_type<T> v, AP_AT) {  \
+    using U = std::remove_volatile_t<T>;                                                                    \
+    return antiphase::plain::updated(const_cast<U*>(p), antiphase::scope::block,                            \
+                                     antiphase::ordering::relaxed, ap_at,                                   \
+                                     [&](U a) -> U { return expression; });                                 \
+  }                                                                                                         \
+  template <class T>                                                                                        \
+  AP_VERB std::remove_volatile_t<T> atomic##name##_system(T* p, antiphase::plain::plain_type<T> v, AP_AT) { \
+    using U = std::remove_volatile_t<T>;                                                                    \
+    return antiphase::plain::updated(const_cast<U*>(p), antiphase::scope::system,                           \
+                                     antiphase::ordering::relaxed, ap_at,                                   \
+                                     [&](U a) -> U { return expression; });                                 \
   }
 AP_ATOMIC(Add, static_cast<U>(a + v))
 AP_ATOMIC(Sub, static_cast<U>(a - v))
@@ -171,21 +201,24 @@ AP_ATOMIC(Xor, a ^ v)
 AP_ATOMIC(Inc, a >= v ? U(0) : static_cast<U>(a + 1))
 AP_ATOMIC(Dec, a == 0 || a > v ? v : static_cast<U>(a - 1))
 #undef AP_ATOMIC
-#define AP_CAS(suffix, reach)                                                                                            \
-  template <class T> AP_VERB std::remove_volatile_t<T> atomicCAS##suffix(T* p, antiphase::plain::plain_type<T> expected, \
-                                                                         antiphase::plain::plain_type<T> v, AP_AT) {     \
-    using U = std::remove_volatile_t<T>;                                                                                 \
-    return antiphase::plain::updated(                                                                                    \
-        const_cast<U*>(p), antiphase::scope::reach, antiphase::ordering::relaxed, ap_at,                                 \
-        [&](U a) -> U { return antiphase::plain::to_word(a) == antiphase::plain::to_word(expected) ? v : a; },           \
-        antiphase::plain::unchanged::is_read);                                                                           \
+#define AP_CAS(suffix, reach)                                                                     \
+  template <class T> AP_VERB std::remove_volatile_t<T> atomicCAS##suffix(                         \
+      T* p, antiphase::plain::plain_type<T> expected, antiphase::plain::plain_type<T> v, AP_AT) { \
+    using U = std::remove_volatile_t<T>;                                                          \
+    return antiphase::plain::updated(                                                             \
+        const_cast<U*>(p), antiphase::scope::reach, antiphase::ordering::relaxed, ap_at,          \
+        [&](U a) -> U {                                                                           \
+          return antiphase::plain::to_word(a) == antiphase::plain::to_word(expected) ? v : a;     \
+        },                                                                                        \
+        antiphase::plain::unchanged::is_read);                                                    \
   }
 AP_CAS(, device)
 AP_CAS(_block, block)
 AP_CAS(_system, system)
 #undef AP_CAS
 
-// loads and stores with hints: ordinary ones here --------------------------------------------------------------------------------------
+// loads and stores with hints: ordinary ones here
+// --------------------------------------------------------------------------------------
 #define AP_LOAD(name) \
   template <class T> AP_VERB T name(const T* p) { return *p; }
 AP_LOAD(__ldg)
@@ -203,15 +236,20 @@ AP_STORE(__stcs)
 AP_STORE(__stwt)
 #undef AP_STORE
 
-// asynchronous copies of a thread -----------------------------------------------------------------------------------------------------
-AP_VERB void __pipeline_memcpy_async(void* to, const void* from, std::size_t bytes, std::size_t zeros = 0, AP_AT) {
+// asynchronous copies of a thread
+// -----------------------------------------------------------------------------------------------------
+AP_VERB void __pipeline_memcpy_async(void* to, const void* from, std::size_t bytes, std::size_t zeros = 0,
+                                     AP_AT) {
   antiphase::machine::copy_async(to, from, static_cast<int>(bytes), static_cast<int>(bytes - zeros), ap_at);
 }
 AP_VERB void __pipeline_commit() { antiphase::machine::copy_async_commit(); }
 AP_VERB void __pipeline_wait_prior(int groups, AP_AT) { antiphase::machine::copy_async_wait(groups, ap_at); }
 
-// time, and the end -------------------------------------------------------------------------------------------------------------------
-AP_VERB long long clock64() { return 4096 * antiphase::machine::clock(); }  // whoever waits for it waits for milliseconds of a device
+// time, and the end
+// -----------------------------------------------------------------------------------------------------------
+AP_VERB long long clock64() {
+  return 4096 * antiphase::machine::clock();
+}  // whoever waits for it waits for milliseconds of a device
 AP_VERB void __nanosleep(unsigned, AP_AT) { antiphase::machine::yield(ap_at); }
 AP_VERB void __trap(AP_AT) { antiphase::machine::trap("__trap()", ap_at); }
 AP_VERB void __brkpt() {}

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// For programs that launch kernels only to have them checked (antiphase check my.cu --kernels driver.cpp): arrays on the device, numbers to
-// fill them with, and a look at the results.
+// For programs that launch kernels only to have them checked (antiphase check my.cu --kernels driver.cpp):
+// arrays on the device, numbers to fill them with, and a look at the results.
 #pragma once
 #include <cmath>
 #include <cstdio>
@@ -12,7 +12,8 @@
 
 namespace antiphase::driver {
 
-// n numbers that depend on their place: small integers, of both signs where T has them, so that sums are exact.
+// n numbers that depend on their place: small integers, of both signs where T has them, so that sums are
+// exact.
 template <class T> std::vector<T> numbers(std::size_t n, unsigned seed = 1) {
   std::vector<T> all(n);
   for (std::size_t i = 0; i < n; ++i) {
@@ -59,13 +60,16 @@ template <class T> class array {
   std::size_t size_;
 };
 
-// Whether a[i] is expected(i) for every i, but for a part of `tolerance` of it; says which is not. NaN is expected where expected(i) is
-// NaN.
-template <class T, class F> bool holds(const char* name, const array<T>& a, F expected, double tolerance = 0) {
+// Whether a[i] is expected(i) for every i, but for a part of `tolerance` of it; says which is not. NaN is
+// expected where expected(i) is NaN.
+template <class T, class F>
+bool holds(const char* name, const array<T>& a, F expected, double tolerance = 0) {
   const std::vector<T> all = a.to_host();
   for (std::size_t i = 0; i < all.size(); ++i) {
     const double is = static_cast<double>(all[i]), wanted = static_cast<double>(expected(i));
-    if ((is != is && wanted != wanted) || is == wanted || std::fabs(is - wanted) <= tolerance * std::fabs(wanted)) continue;
+    if ((is != is && wanted != wanted) || is == wanted ||
+        std::fabs(is - wanted) <= tolerance * std::fabs(wanted))
+      continue;
     std::fprintf(stderr, "%s[%zu] is %g: expected %g\n", name, i, is, wanted);
     return false;
   }

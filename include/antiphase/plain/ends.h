@@ -6,9 +6,11 @@ extern "C" {
 [[noreturn]] void exit(int) noexcept __asm__("antiphase_plain_exit");
 [[noreturn]] void _Exit(int) noexcept __asm__("antiphase_plain_exit");
 [[noreturn]] void abort() noexcept __asm__("antiphase_plain_abort");
-void* malloc(decltype(sizeof 0)) noexcept __asm__("antiphase_plain_malloc");  // in kernels, memory of the device
+// in kernels, memory of the device
+void* malloc(decltype(sizeof 0)) noexcept __asm__("antiphase_plain_malloc");
 void free(void*) noexcept __asm__("antiphase_plain_free");
-[[noreturn]] void __assert_fail(const char*, const char*, unsigned, const char*) noexcept __asm__("antiphase_plain_assert");
+[[noreturn]] void __assert_fail(const char*, const char*, unsigned, const char*) noexcept
+    __asm__("antiphase_plain_assert");
 }
 
 // Programs have a lerp of their own, as CUDA programs are C++17; C++20's is not to be in the way.

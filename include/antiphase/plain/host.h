@@ -3,7 +3,8 @@
 #pragma once
 #include "launch.h"
 
-// kinds -------------------------------------------------------------------------------------------------------------------------------
+// kinds
+// -----------------------------------------------------------------------------------------------------------
 enum cudaError {
   cudaSuccess = 0,
   cudaErrorInvalidValue = 1,
@@ -25,12 +26,30 @@ enum cudaError {
   cudaErrorUnknown = 999
 };
 typedef cudaError cudaError_t;
-enum cudaMemcpyKind { cudaMemcpyHostToHost, cudaMemcpyHostToDevice, cudaMemcpyDeviceToHost, cudaMemcpyDeviceToDevice, cudaMemcpyDefault };
+enum cudaMemcpyKind {
+  cudaMemcpyHostToHost,
+  cudaMemcpyHostToDevice,
+  cudaMemcpyDeviceToHost,
+  cudaMemcpyDeviceToDevice,
+  cudaMemcpyDefault
+};
 struct antiphase_plain_event;
 typedef antiphase_plain_event* cudaEvent_t;
-enum cudaFuncCache { cudaFuncCachePreferNone, cudaFuncCachePreferShared, cudaFuncCachePreferL1, cudaFuncCachePreferEqual };
-enum cudaSharedMemConfig { cudaSharedMemBankSizeDefault, cudaSharedMemBankSizeFourByte, cudaSharedMemBankSizeEightByte };
-enum cudaFuncAttribute { cudaFuncAttributeMaxDynamicSharedMemorySize = 8, cudaFuncAttributePreferredSharedMemoryCarveout = 9 };
+enum cudaFuncCache {
+  cudaFuncCachePreferNone,
+  cudaFuncCachePreferShared,
+  cudaFuncCachePreferL1,
+  cudaFuncCachePreferEqual
+};
+enum cudaSharedMemConfig {
+  cudaSharedMemBankSizeDefault,
+  cudaSharedMemBankSizeFourByte,
+  cudaSharedMemBankSizeEightByte
+};
+enum cudaFuncAttribute {
+  cudaFuncAttributeMaxDynamicSharedMemorySize = 8,
+  cudaFuncAttributePreferredSharedMemoryCarveout = 9
+};
 enum cudaMemoryAdvise {
   cudaMemAdviseSetReadMostly = 1,
   cudaMemAdviseUnsetReadMostly,
@@ -77,7 +96,12 @@ enum cudaDeviceAttr {
   cudaDevAttrCooperativeLaunch = 95,
   cudaDevAttrMaxSharedMemoryPerBlockOptin = 97
 };
-enum cudaComputeMode { cudaComputeModeDefault, cudaComputeModeExclusive, cudaComputeModeProhibited, cudaComputeModeExclusiveProcess };
+enum cudaComputeMode {
+  cudaComputeModeDefault,
+  cudaComputeModeExclusive,
+  cudaComputeModeProhibited,
+  cudaComputeModeExclusiveProcess
+};
 struct cudaDeviceProp {
   char name[256];
   std::size_t totalGlobalMem, sharedMemPerBlock;
@@ -85,13 +109,15 @@ struct cudaDeviceProp {
   std::size_t memPitch;
   int maxThreadsPerBlock, maxThreadsDim[3], maxGridSize[3], clockRate;
   std::size_t totalConstMem;
-  int major, minor, multiProcessorCount, concurrentKernels, memoryClockRate, memoryBusWidth, l2CacheSize, maxThreadsPerMultiProcessor;
+  int major, minor, multiProcessorCount, concurrentKernels, memoryClockRate, memoryBusWidth, l2CacheSize,
+      maxThreadsPerMultiProcessor;
   std::size_t sharedMemPerMultiprocessor, sharedMemPerBlockOptin;
-  int regsPerMultiprocessor, managedMemory, concurrentManagedAccess, cooperativeLaunch, unifiedAddressing, canMapHostMemory,
-      asyncEngineCount, deviceOverlap, integrated, ECCEnabled, pciBusID, pciDeviceID, computeMode, kernelExecTimeoutEnabled,
-      pageableMemoryAccess, pageableMemoryAccessUsesHostPageTables, hostNativeAtomicSupported, streamPrioritiesSupported,
-      globalL1CacheSupported, localL1CacheSupported, isMultiGpuBoard, multiGpuBoardGroupID, singleToDoublePrecisionPerfRatio,
-      computePreemptionSupported, canUseHostPointerForRegisteredMem, cooperativeMultiDeviceLaunch, directManagedMemAccessFromHost,
+  int regsPerMultiprocessor, managedMemory, concurrentManagedAccess, cooperativeLaunch, unifiedAddressing,
+      canMapHostMemory, asyncEngineCount, deviceOverlap, integrated, ECCEnabled, pciBusID, pciDeviceID,
+      computeMode, kernelExecTimeoutEnabled, pageableMemoryAccess, pageableMemoryAccessUsesHostPageTables,
+      hostNativeAtomicSupported, streamPrioritiesSupported, globalL1CacheSupported, localL1CacheSupported,
+      isMultiGpuBoard, multiGpuBoardGroupID, singleToDoublePrecisionPerfRatio, computePreemptionSupported,
+      canUseHostPointerForRegisteredMem, cooperativeMultiDeviceLaunch, directManagedMemAccessFromHost,
       maxBlocksPerMultiProcessor, accessPolicyMaxWindowSize, persistingL2CacheMaxSize, tccDriver, pciDomainID;
   std::size_t textureAlignment, texturePitchAlignment, surfaceAlignment, reservedSharedMemPerBlock;
   int maxTexture1D, maxTexture2D[2], maxTexture3D[3], maxTexture1DLayered[2], maxTexture2DLayered[3];
@@ -107,7 +133,11 @@ enum cudaLimit {
   cudaLimitDevRuntimeSyncDepth,
   cudaLimitPersistingL2CacheSize = 6
 };
-enum cudaAccessProperty { cudaAccessPropertyNormal, cudaAccessPropertyStreaming, cudaAccessPropertyPersisting };
+enum cudaAccessProperty {
+  cudaAccessPropertyNormal,
+  cudaAccessPropertyStreaming,
+  cudaAccessPropertyPersisting
+};
 struct cudaAccessPolicyWindow {
   void* base_ptr;
   std::size_t num_bytes;
@@ -118,34 +148,45 @@ enum cudaStreamAttrID { cudaStreamAttributeAccessPolicyWindow = 1 };
 union cudaStreamAttrValue {
   cudaAccessPolicyWindow accessPolicyWindow;
 };
-enum cudaMemLocationType { cudaMemLocationTypeInvalid, cudaMemLocationTypeDevice, cudaMemLocationTypeHost, cudaMemLocationTypeHostNuma };
+enum cudaMemLocationType {
+  cudaMemLocationTypeInvalid,
+  cudaMemLocationTypeDevice,
+  cudaMemLocationTypeHost,
+  cudaMemLocationTypeHostNuma
+};
 struct cudaMemLocation {
   cudaMemLocationType type;
   int id;
 };
 constexpr unsigned cudaStreamDefault = 0, cudaStreamNonBlocking = 1;
 constexpr unsigned cudaEventDefault = 0, cudaEventBlockingSync = 1, cudaEventDisableTiming = 2;
-constexpr unsigned cudaHostAllocDefault = 0, cudaHostAllocPortable = 1, cudaHostAllocMapped = 2, cudaHostAllocWriteCombined = 4;
+constexpr unsigned cudaHostAllocDefault = 0, cudaHostAllocPortable = 1, cudaHostAllocMapped = 2,
+                   cudaHostAllocWriteCombined = 4;
 constexpr unsigned cudaHostRegisterDefault = 0, cudaHostRegisterPortable = 1, cudaHostRegisterMapped = 2;
-constexpr unsigned cudaDeviceScheduleAuto = 0, cudaDeviceScheduleSpin = 1, cudaDeviceScheduleYield = 2, cudaDeviceScheduleBlockingSync = 4,
-                   cudaDeviceBlockingSync = 4, cudaDeviceMapHost = 8;
+constexpr unsigned cudaDeviceScheduleAuto = 0, cudaDeviceScheduleSpin = 1, cudaDeviceScheduleYield = 2,
+                   cudaDeviceScheduleBlockingSync = 4, cudaDeviceBlockingSync = 4, cudaDeviceMapHost = 8;
 constexpr unsigned cudaMemAttachGlobal = 1, cudaMemAttachHost = 2;
 constexpr int cudaCpuDeviceId = -1;
 #define cudaStreamLegacy (static_cast<cudaStream_t>(nullptr))
 
-// the runtime -------------------------------------------------------------------------------------------------------------------------
+// the runtime
+// -----------------------------------------------------------------------------------------------------------
 namespace antiphase::plain {
 enum class memory_kind { device, managed, host };  // host: pinned, which kernels reach too
 cudaError_t allocate(void** to, std::size_t bytes, memory_kind kind, place where);
 cudaError_t release(void* p, place where);
-cudaError_t register_host(void* p, std::size_t bytes);  // memory of the host's that kernels may reach; 0 bytes: no more
-bool holds(std::size_t symbol, std::size_t offset, std::size_t bytes, place where);  // a symbol, what is copied
+// memory of the host's that kernels may reach; 0 bytes: no more
+cudaError_t register_host(void* p, std::size_t bytes);
+// a symbol, what is copied
+bool holds(std::size_t symbol, std::size_t offset, std::size_t bytes, place where);
 cudaError_t release_on(void* p, cudaStream_t on, place where);
 // `waits`: whether the call returns when it is done.
 enum class returns { at_once, when_done };
-cudaError_t copy(void* to, const void* from, std::size_t bytes, cudaMemcpyKind kind, cudaStream_t on, returns when, place where);
-cudaError_t copy_rows(void* to, std::size_t to_pitch, const void* from, std::size_t from_pitch, std::size_t width, std::size_t height,
-                      cudaMemcpyKind kind, cudaStream_t on, returns when, place where);
+cudaError_t copy(void* to, const void* from, std::size_t bytes, cudaMemcpyKind kind, cudaStream_t on,
+                 returns when, place where);
+cudaError_t copy_rows(void* to, std::size_t to_pitch, const void* from, std::size_t from_pitch,
+                      std::size_t width, std::size_t height, cudaMemcpyKind kind, cudaStream_t on,
+                      returns when, place where);
 cudaError_t set(void* p, int value, std::size_t bytes, cudaStream_t on, returns when, place where);
 cudaError_t synchronize(cudaStream_t on, bool all);
 cudaError_t create_stream(cudaStream_t* s, unsigned flags = 0);  // 1: cudaStreamNonBlocking
@@ -163,14 +204,17 @@ const char* error_name(cudaError_t e);
 const char* error_text(cudaError_t e);
 
 // cudaLaunchKernel and its like take the addresses of the arguments; a kernel's type says what they are.
-template <class... P, std::size_t... I>
-cudaError_t launch_by_addresses(void (*entry)(P...), config c, void** a, place where, std::index_sequence<I...>) {
-  call<P...>{name_of(reinterpret_cast<const void*>(entry)), c, where, entry}(*static_cast<std::decay_t<P>*>(a[I])...);
+template <class... P, std::size_t... I> cudaError_t launch_by_addresses(void (*entry)(P...), config c,
+                                                                        void** a, place where,
+                                                                        std::index_sequence<I...>) {
+  call<P...>{name_of(reinterpret_cast<const void*>(entry)), c, where,
+             entry}(*static_cast<std::decay_t<P>*>(a[I])...);
   return last_error(false);
 }
 }  // namespace antiphase::plain
 
-// CUDA's names ------------------------------------------------------------------------------------------------------------------------
+// CUDA's names
+// -----------------------------------------------------------------------------------------------------------
 #define AP_CALL inline cudaError_t
 #define AP_HERE ::antiphase::plain::place ap_at = ::antiphase::plain::place::current()
 namespace ap_plain = antiphase::plain;
@@ -183,7 +227,8 @@ template <class T> AP_CALL cudaMallocManaged(T** p, std::size_t n, unsigned = 1,
 template <class T> AP_CALL cudaMallocAsync(T** p, std::size_t n, cudaStream_t, AP_HERE) {
   return ap_plain::allocate((void**)p, n, ap_plain::memory_kind::device, ap_at);
 }
-template <class T> AP_CALL cudaMallocPitch(T** p, std::size_t* pitch, std::size_t width, std::size_t height, AP_HERE) {
+template <class T>
+AP_CALL cudaMallocPitch(T** p, std::size_t* pitch, std::size_t width, std::size_t height, AP_HERE) {
   *pitch = (width + 511) / 512 * 512;
   return ap_plain::allocate((void**)p, *pitch * height, ap_plain::memory_kind::device, ap_at);
 }
@@ -196,58 +241,77 @@ template <class T> AP_CALL cudaHostAlloc(T** p, std::size_t n, unsigned, AP_HERE
 AP_CALL cudaFree(void* p, AP_HERE) { return ap_plain::release(p, ap_at); }
 AP_CALL cudaFreeAsync(void* p, cudaStream_t on, AP_HERE) { return ap_plain::release_on(p, on, ap_at); }
 AP_CALL cudaFreeHost(void* p, AP_HERE) { return ap_plain::release(p, ap_at); }
-template <class T> AP_CALL cudaHostGetDevicePointer(T** p, void* of, unsigned) { return *p = static_cast<T*>(of), cudaSuccess; }
+template <class T> AP_CALL cudaHostGetDevicePointer(T** p, void* of, unsigned) {
+  return *p = static_cast<T*>(of), cudaSuccess;
+}
 AP_CALL cudaDeviceCanAccessPeer(int* can, int, int) { return *can = 0, cudaSuccess; }
 AP_CALL cudaHostRegister(void* p, std::size_t n, unsigned) { return ap_plain::register_host(p, n); }
 AP_CALL cudaHostUnregister(void* p) { return ap_plain::register_host(p, 0); }
 AP_CALL cudaMemcpy(void* to, const void* from, std::size_t n, cudaMemcpyKind k, AP_HERE) {
   return ap_plain::copy(to, from, n, k, nullptr, ap_plain::returns::when_done, ap_at);
 }
-AP_CALL cudaMemcpyAsync(void* to, const void* from, std::size_t n, cudaMemcpyKind k, cudaStream_t s = nullptr, AP_HERE) {
+AP_CALL cudaMemcpyAsync(void* to, const void* from, std::size_t n, cudaMemcpyKind k, cudaStream_t s = nullptr,
+                        AP_HERE) {
   return ap_plain::copy(to, from, n, k, s, ap_plain::returns::at_once, ap_at);
 }
-AP_CALL cudaMemcpy2D(void* to, std::size_t tp, const void* from, std::size_t fp, std::size_t w, std::size_t h, cudaMemcpyKind k, AP_HERE) {
+AP_CALL cudaMemcpy2D(void* to, std::size_t tp, const void* from, std::size_t fp, std::size_t w, std::size_t h,
+                     cudaMemcpyKind k, AP_HERE) {
   return ap_plain::copy_rows(to, tp, from, fp, w, h, k, nullptr, ap_plain::returns::when_done, ap_at);
 }
-AP_CALL cudaMemcpy2DAsync(void* to, std::size_t tp, const void* from, std::size_t fp, std::size_t w, std::size_t h, cudaMemcpyKind k,
-                          cudaStream_t s = nullptr, AP_HERE) {
+AP_CALL cudaMemcpy2DAsync(void* to, std::size_t tp, const void* from, std::size_t fp, std::size_t w,
+                          std::size_t h, cudaMemcpyKind k, cudaStream_t s = nullptr, AP_HERE) {
   return ap_plain::copy_rows(to, tp, from, fp, w, h, k, s, ap_plain::returns::at_once, ap_at);
 }
-AP_CALL cudaMemset(void* p, int v, std::size_t n, AP_HERE) { return ap_plain::set(p, v, n, nullptr, ap_plain::returns::when_done, ap_at); }
+AP_CALL cudaMemset(void* p, int v, std::size_t n, AP_HERE) {
+  return ap_plain::set(p, v, n, nullptr, ap_plain::returns::when_done, ap_at);
+}
 AP_CALL cudaMemsetAsync(void* p, int v, std::size_t n, cudaStream_t s = nullptr, AP_HERE) {
   return ap_plain::set(p, v, n, s, ap_plain::returns::at_once, ap_at);
 }
 AP_CALL cudaMemset2D(void* p, std::size_t pitch, int v, std::size_t w, std::size_t h, AP_HERE) {
-  for (std::size_t i = 0; i < h; ++i) ap_plain::set(static_cast<char*>(p) + i * pitch, v, w, nullptr, ap_plain::returns::when_done, ap_at);
+  for (std::size_t i = 0; i < h; ++i)
+    ap_plain::set(static_cast<char*>(p) + i * pitch, v, w, nullptr, ap_plain::returns::when_done, ap_at);
   return cudaSuccess;
 }
-template <class T> AP_CALL cudaMemcpyToSymbol(const T& symbol, const void* from, std::size_t n, std::size_t offset = 0,
+template <class T> AP_CALL cudaMemcpyToSymbol(const T& symbol, const void* from, std::size_t n,
+                                              std::size_t offset = 0,
                                               cudaMemcpyKind k = cudaMemcpyHostToDevice, AP_HERE) {
   if (!ap_plain::holds(sizeof symbol, offset, n, ap_at)) return cudaErrorInvalidValue;
   return ap_plain::copy((char*)&symbol + offset, from, n, k, nullptr, ap_plain::returns::when_done, ap_at);
 }
-template <class T> AP_CALL cudaMemcpyFromSymbol(void* to, const T& symbol, std::size_t n, std::size_t offset = 0,
+template <class T> AP_CALL cudaMemcpyFromSymbol(void* to, const T& symbol, std::size_t n,
+                                                std::size_t offset = 0,
                                                 cudaMemcpyKind k = cudaMemcpyDeviceToHost, AP_HERE) {
   if (!ap_plain::holds(sizeof symbol, offset, n, ap_at)) return cudaErrorInvalidValue;
-  return ap_plain::copy(to, (const char*)&symbol + offset, n, k, nullptr, ap_plain::returns::when_done, ap_at);
+  return ap_plain::copy(to, (const char*)&symbol + offset, n, k, nullptr, ap_plain::returns::when_done,
+                        ap_at);
 }
-template <class T> AP_CALL cudaMemcpyToSymbolAsync(const T& symbol, const void* from, std::size_t n, std::size_t offset, cudaMemcpyKind k,
+template <class T> AP_CALL cudaMemcpyToSymbolAsync(const T& symbol, const void* from, std::size_t n,
+                                                   std::size_t offset, cudaMemcpyKind k,
                                                    cudaStream_t s = nullptr, AP_HERE) {
   return ap_plain::copy((char*)&symbol + offset, from, n, k, s, ap_plain::returns::at_once, ap_at);
 }
-template <class P, class T> AP_CALL cudaGetSymbolAddress(P** p, const T& symbol) { return *p = (P*)&symbol, cudaSuccess; }
+template <class P, class T> AP_CALL cudaGetSymbolAddress(P** p, const T& symbol) {
+  return *p = (P*)&symbol, cudaSuccess;
+}
 template <class T> AP_CALL cudaGetSymbolSize(std::size_t* n, const T&) { return *n = sizeof(T), cudaSuccess; }
 AP_CALL cudaMemGetInfo(std::size_t* left, std::size_t* all) {
   return *left = std::size_t{1} << 30, *all = std::size_t{1} << 30, cudaSuccess;
 }
 AP_CALL cudaMemPrefetchAsync(const void*, std::size_t, int, cudaStream_t = nullptr) { return cudaSuccess; }
 AP_CALL cudaMemAdvise(const void*, std::size_t, cudaMemoryAdvise, int) { return cudaSuccess; }
-AP_CALL cudaMemPrefetchAsync(const void*, std::size_t, cudaMemLocation, unsigned, cudaStream_t = nullptr) { return cudaSuccess; }
+AP_CALL cudaMemPrefetchAsync(const void*, std::size_t, cudaMemLocation, unsigned, cudaStream_t = nullptr) {
+  return cudaSuccess;
+}
 AP_CALL cudaMemAdvise(const void*, std::size_t, cudaMemoryAdvise, cudaMemLocation) { return cudaSuccess; }
 AP_CALL cudaDeviceSetLimit(cudaLimit, std::size_t) { return cudaSuccess; }
 AP_CALL cudaDeviceGetLimit(std::size_t* v, cudaLimit) { return *v = std::size_t{8} << 20, cudaSuccess; }
-AP_CALL cudaStreamSetAttribute(cudaStream_t, cudaStreamAttrID, const cudaStreamAttrValue*) { return cudaSuccess; }
-AP_CALL cudaStreamGetAttribute(cudaStream_t, cudaStreamAttrID, cudaStreamAttrValue* v) { return *v = {}, cudaSuccess; }
+AP_CALL cudaStreamSetAttribute(cudaStream_t, cudaStreamAttrID, const cudaStreamAttrValue*) {
+  return cudaSuccess;
+}
+AP_CALL cudaStreamGetAttribute(cudaStream_t, cudaStreamAttrID, cudaStreamAttrValue* v) {
+  return *v = {}, cudaSuccess;
+}
 AP_CALL cudaCtxResetPersistingL2Cache() { return cudaSuccess; }
 
 AP_CALL cudaDeviceSynchronize() { return ap_plain::synchronize(nullptr, true); }
@@ -255,8 +319,12 @@ AP_CALL cudaThreadSynchronize() { return ap_plain::synchronize(nullptr, true); }
 AP_CALL cudaStreamSynchronize(cudaStream_t s) { return ap_plain::synchronize(s, false); }
 AP_CALL cudaStreamQuery(cudaStream_t s) { return ap_plain::synchronize(s, false); }
 AP_CALL cudaStreamCreate(cudaStream_t* s) { return ap_plain::create_stream(s); }
-AP_CALL cudaStreamCreateWithFlags(cudaStream_t* s, unsigned flags) { return ap_plain::create_stream(s, flags); }
-AP_CALL cudaStreamCreateWithPriority(cudaStream_t* s, unsigned flags, int) { return ap_plain::create_stream(s, flags); }
+AP_CALL cudaStreamCreateWithFlags(cudaStream_t* s, unsigned flags) {
+  return ap_plain::create_stream(s, flags);
+}
+AP_CALL cudaStreamCreateWithPriority(cudaStream_t* s, unsigned flags, int) {
+  return ap_plain::create_stream(s, flags);
+}
 AP_CALL cudaDeviceGetStreamPriorityRange(int* least, int* most) { return *least = *most = 0, cudaSuccess; }
 AP_CALL cudaStreamDestroy(cudaStream_t) { return cudaSuccess; }
 AP_CALL cudaStreamWaitEvent(cudaStream_t s, cudaEvent_t e, unsigned = 0) { return ap_plain::wait_for(s, e); }
@@ -266,7 +334,9 @@ AP_CALL cudaEventDestroy(cudaEvent_t e) { return ap_plain::destroy_event(e); }
 AP_CALL cudaEventRecord(cudaEvent_t e, cudaStream_t s = nullptr) { return ap_plain::record(e, s); }
 AP_CALL cudaEventSynchronize(cudaEvent_t e) { return ap_plain::synchronize(e); }
 AP_CALL cudaEventQuery(cudaEvent_t e) { return ap_plain::synchronize(e); }
-AP_CALL cudaEventElapsedTime(float* ms, cudaEvent_t, cudaEvent_t) { return *ms = 1, cudaSuccess; }  // nothing is measured
+AP_CALL cudaEventElapsedTime(float* ms, cudaEvent_t, cudaEvent_t) {
+  return *ms = 1, cudaSuccess;
+}  // nothing is measured
 
 AP_CALL cudaGetLastError() { return ap_plain::last_error(true); }
 AP_CALL cudaPeekAtLastError() { return ap_plain::last_error(false); }
@@ -283,14 +353,18 @@ AP_CALL cudaDeviceGetAttribute(int* v, cudaDeviceAttr a, int) { return ap_plain:
 AP_CALL cudaDriverGetVersion(int* v) { return *v = 12000, cudaSuccess; }
 AP_CALL cudaRuntimeGetVersion(int* v) { return *v = 12000, cudaSuccess; }
 AP_CALL cudaDeviceSetCacheConfig(cudaFuncCache) { return cudaSuccess; }
-AP_CALL cudaDeviceGetSharedMemConfig(cudaSharedMemConfig* c) { return *c = cudaSharedMemBankSizeFourByte, cudaSuccess; }
+AP_CALL cudaDeviceGetSharedMemConfig(cudaSharedMemConfig* c) {
+  return *c = cudaSharedMemBankSizeFourByte, cudaSuccess;
+}
 AP_CALL cudaStreamAttachMemAsync(cudaStream_t, void*, std::size_t = 0, unsigned = 4) { return cudaSuccess; }
 AP_CALL cudaDeviceSetSharedMemConfig(cudaSharedMemConfig) { return cudaSuccess; }
 AP_CALL cudaProfilerStart() { return cudaSuccess; }
 AP_CALL cudaProfilerStop() { return cudaSuccess; }
 template <class F> AP_CALL cudaFuncSetCacheConfig(F, cudaFuncCache) { return cudaSuccess; }
 template <class... P> AP_CALL cudaFuncSetAttribute(void (*f)(P...), cudaFuncAttribute a, int v) {
-  return a == cudaFuncAttributeMaxDynamicSharedMemorySize ? ap_plain::allow_shared(reinterpret_cast<const void*>(f), v) : cudaSuccess;
+  return a == cudaFuncAttributeMaxDynamicSharedMemorySize
+             ? ap_plain::allow_shared(reinterpret_cast<const void*>(f), v)
+             : cudaSuccess;
 }
 AP_CALL cudaFuncSetAttribute(const void* f, cudaFuncAttribute a, int v) {
   return a == cudaFuncAttributeMaxDynamicSharedMemorySize ? ap_plain::allow_shared(f, v) : cudaSuccess;
@@ -298,18 +372,21 @@ AP_CALL cudaFuncSetAttribute(const void* f, cudaFuncAttribute a, int v) {
 template <class... P> AP_CALL cudaFuncGetAttributes(cudaFuncAttributes* a, void (*)(P...)) {
   return *a = {0, 0, 0, 1024, 32, 90, 90, 49152}, cudaSuccess;
 }
-template <class F> AP_CALL cudaOccupancyMaxActiveBlocksPerMultiprocessor(int* blocks, F, int threads, std::size_t) {
+template <class F>
+AP_CALL cudaOccupancyMaxActiveBlocksPerMultiprocessor(int* blocks, F, int threads, std::size_t) {
   return *blocks = threads > 0 ? 2048 / threads < 32 ? 2048 / threads : 32 : 0, cudaSuccess;
 }
-template <class F> AP_CALL cudaOccupancyMaxPotentialBlockSize(int* grid, int* block, F, std::size_t = 0, int = 0) {
+template <class F>
+AP_CALL cudaOccupancyMaxPotentialBlockSize(int* grid, int* block, F, std::size_t = 0, int = 0) {
   return *grid = 8, *block = 256, cudaSuccess;
 }
-template <class... P>
-AP_CALL cudaLaunchKernel(void (*f)(P...), dim3 g, dim3 b, void** a, std::size_t n = 0, cudaStream_t s = nullptr, AP_HERE) {
+template <class... P> AP_CALL cudaLaunchKernel(void (*f)(P...), dim3 g, dim3 b, void** a, std::size_t n = 0,
+                                               cudaStream_t s = nullptr, AP_HERE) {
   return ap_plain::launch_by_addresses(f, {g, b, n, s}, a, ap_at, std::index_sequence_for<P...>());
 }
-template <class... P>
-AP_CALL cudaLaunchCooperativeKernel(void (*f)(P...), dim3 g, dim3 b, void** a, std::size_t n = 0, cudaStream_t s = nullptr, AP_HERE) {
+template <class... P> AP_CALL cudaLaunchCooperativeKernel(void (*f)(P...), dim3 g, dim3 b, void** a,
+                                                          std::size_t n = 0, cudaStream_t s = nullptr,
+                                                          AP_HERE) {
   ap_plain::config c(g, b, n, s);
   c.together = true;
   return ap_plain::launch_by_addresses(f, c, a, ap_at, std::index_sequence_for<P...>());

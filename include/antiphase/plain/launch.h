@@ -31,7 +31,8 @@ void leaves(unsigned from, unsigned behind, place where = place::current()) noex
 void* dynamic_shared_memory(std::size_t align);
 int register_cluster(const char* kernel, int x, int y = 1, int z = 1);  // __cluster_dims__; before main
 int register_shared(std::size_t bytes, std::size_t align);              // before main
-void* shared_memory(const int* number, const char* name) noexcept;      // of the running block; read there, where nobody watches
+// of the running block; read there, where nobody watches
+void* shared_memory(const int* number, const char* name) noexcept;
 
 template <class T, std::size_t Align, int Number> struct shared_variable {
   static inline const int number = register_shared(sizeof(T), Align > alignof(T) ? Align : alignof(T));
@@ -39,27 +40,32 @@ template <class T, std::size_t Align, int Number> struct shared_variable {
 template <class T, std::size_t Align, int Number> [[gnu::always_inline]] inline T& shared(const char* name) {
   return *static_cast<T*>(shared_memory(&shared_variable<T, Align, Number>::number, name));
 }
-template <class T> [[gnu::always_inline]] inline T* dynamic_shared() { return static_cast<T*>(dynamic_shared_memory(alignof(T))); }
+template <class T> [[gnu::always_inline]] inline T* dynamic_shared() {
+  return static_cast<T*>(dynamic_shared_memory(alignof(T)));
+}
 
 struct config {
   dim3 grid, block;
   std::size_t shared = 0;
   cudaStream_t stream = nullptr;
   bool together = false;  // a cooperative launch
-  config(dim3 g, dim3 b, std::size_t s = 0, cudaStream_t on = nullptr) : grid(g), block(b), shared(s), stream(on) {}
+  config(dim3 g, dim3 b, std::size_t s = 0, cudaStream_t on = nullptr)
+      : grid(g), block(b), shared(s), stream(on) {}
 };
 // Of a kernel that is launched by its address.
 const char* name_of(const void* entry);
 // `entry` is the kernel's address, where it has one.
-void launch(const char* name, const config& c, place where, const void* entry, std::size_t bytes, void (*body)(const void*),
-            const void* params);
+void launch(const char* name, const config& c, place where, const void* entry, std::size_t bytes,
+            void (*body)(const void*), const void* params);
 
-// A launch's arguments: copied byte by byte to each thread, and never destroyed, as on the device. A destructor that frees memory runs
-// once, for the copy that the call of the kernel makes.
+// A launch's arguments: copied byte by byte to each thread, and never destroyed, as on the device. A
+// destructor that frees memory runs once, for the copy that the call of the kernel makes.
 template <class T> class own_copy {
  public:
   explicit own_copy(const void* from) { std::memcpy(bytes_, from, sizeof(T)); }
-  template <class... A> explicit own_copy(std::in_place_t, A&... a) { new (static_cast<void*>(bytes_)) T(a...); }
+  template <class... A> explicit own_copy(std::in_place_t, A&... a) {
+    new (static_cast<void*>(bytes_)) T(a...);
+  }
   T& get() { return *std::launder(reinterpret_cast<T*>(bytes_)); }
 
  private:
@@ -86,7 +92,9 @@ template <class... P> struct call {
     launch(name, how, where, reinterpret_cast<const void*>(entry), sizeof(bound), &body, &b.get());
   }
 };
-template <class... P> call<P...> go(void (*entry)(P...), const char* name, config how, place where) { return {name, how, where, entry}; }
+template <class... P> call<P...> go(void (*entry)(P...), const char* name, config how, place where) {
+  return {name, how, where, entry};
+}
 
 // What is no kernel's argument itself, but stands for one, as a driver's array does for a pointer.
 template <class A>
@@ -119,8 +127,12 @@ template <class F> struct any_call {
     launch(name, how, where, nullptr, sizeof(bound<A...>), &body<A...>, &b.get());
   }
   template <class... A>
-  requires(stands_for_argument<A> || ...) void operator()(A&&... a) const { (*this)(argument_of(std::forward<A>(a))...); }
+  requires(stands_for_argument<A> || ...) void operator()(A&&... a) const {
+    (*this)(argument_of(std::forward<A>(a))...);
+  }
 };
-template <class F> any_call<F> go_any(F, const char* name, config how, place where) { return {name, how, where}; }
+template <class F> any_call<F> go_any(F, const char* name, config how, place where) {
+  return {name, how, where};
+}
 
 }  // namespace antiphase::plain

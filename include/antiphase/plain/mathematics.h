@@ -38,7 +38,9 @@ inline unsigned umax(unsigned a, unsigned b) { return max(a, b); }
 inline float rsqrtf(float x) { return 1 / std::sqrt(x); }
 inline double rsqrt(double x) { return 1 / std::sqrt(x); }
 inline float rsqrt(float x) { return 1 / std::sqrt(x); }
-inline void sincospif(float x, float* s, float* c) { *s = std::sin(x * 3.14159265f), *c = std::cos(x * 3.14159265f); }
+inline void sincospif(float x, float* s, float* c) {
+  *s = std::sin(x * 3.14159265f), *c = std::cos(x * 3.14159265f);
+}
 inline float normcdff(float x) { return 0.5f * std::erfc(-x * 0.70710678f); }
 inline double normcdf(double x) { return 0.5 * std::erfc(-x * 0.70710678118654752); }
 inline float __saturatef(float x) { return x < 0 || std::isnan(x) ? 0 : x > 1 ? 1 : x; }
@@ -94,19 +96,24 @@ inline int __popcll(unsigned long long x) { return std::popcount(x); }
 inline int __clz(int x) { return std::countl_zero(static_cast<unsigned>(x)); }
 inline int __clzll(long long x) { return std::countl_zero(static_cast<unsigned long long>(x)); }
 inline int __ffs(int x) { return x == 0 ? 0 : std::countr_zero(static_cast<unsigned>(x)) + 1; }
-inline int __ffsll(long long x) { return x == 0 ? 0 : std::countr_zero(static_cast<unsigned long long>(x)) + 1; }
+inline int __ffsll(long long x) {
+  return x == 0 ? 0 : std::countr_zero(static_cast<unsigned long long>(x)) + 1;
+}
 inline unsigned __brev(unsigned x) {
   unsigned r = 0;
   for (int i = 0; i < 32; ++i) r |= (x >> i & 1u) << (31 - i);
   return r;
 }
 inline unsigned long long __brevll(unsigned long long x) {
-  return static_cast<unsigned long long>(__brev(static_cast<unsigned>(x))) << 32 | __brev(static_cast<unsigned>(x >> 32));
+  return static_cast<unsigned long long>(__brev(static_cast<unsigned>(x))) << 32 |
+         __brev(static_cast<unsigned>(x >> 32));
 }
 inline int __mul24(int x, int y) { return (x << 8 >> 8) * (y << 8 >> 8); }
 inline unsigned __umul24(unsigned x, unsigned y) { return (x & 0xFFFFFF) * (y & 0xFFFFFF); }
 inline int __mulhi(int x, int y) { return static_cast<int>(static_cast<long long>(x) * y >> 32); }
-inline unsigned __umulhi(unsigned x, unsigned y) { return static_cast<unsigned>(static_cast<unsigned long long>(x) * y >> 32); }
+inline unsigned __umulhi(unsigned x, unsigned y) {
+  return static_cast<unsigned>(static_cast<unsigned long long>(x) * y >> 32);
+}
 inline unsigned long long __umul64hi(unsigned long long x, unsigned long long y) {
   __extension__ using wide = unsigned __int128;
   return static_cast<unsigned long long>(static_cast<wide>(x) * y >> 64);
@@ -121,8 +128,12 @@ inline unsigned __funnelshift_l(unsigned lo, unsigned hi, unsigned by) {
 inline unsigned __funnelshift_r(unsigned lo, unsigned hi, unsigned by) {
   return static_cast<unsigned>((static_cast<unsigned long long>(hi) << 32 | lo) >> (by & 31));
 }
-inline unsigned __funnelshift_lc(unsigned lo, unsigned hi, unsigned by) { return by < 32 ? __funnelshift_l(lo, hi, by) : lo; }
-inline unsigned __funnelshift_rc(unsigned lo, unsigned hi, unsigned by) { return by < 32 ? __funnelshift_r(lo, hi, by) : hi; }
+inline unsigned __funnelshift_lc(unsigned lo, unsigned hi, unsigned by) {
+  return by < 32 ? __funnelshift_l(lo, hi, by) : lo;
+}
+inline unsigned __funnelshift_rc(unsigned lo, unsigned hi, unsigned by) {
+  return by < 32 ? __funnelshift_r(lo, hi, by) : hi;
+}
 inline unsigned __byte_perm(unsigned x, unsigned y, unsigned s) {
   const unsigned long long all = static_cast<unsigned long long>(y) << 32 | x;
   unsigned r = 0;
@@ -131,11 +142,16 @@ inline unsigned __byte_perm(unsigned x, unsigned y, unsigned s) {
 }
 inline unsigned __usad(unsigned x, unsigned y, unsigned z) { return z + (x > y ? x - y : y - x); }
 inline unsigned __sad(int x, int y, unsigned z) {
-  return z + (x > y ? static_cast<unsigned>(x) - static_cast<unsigned>(y) : static_cast<unsigned>(y) - static_cast<unsigned>(x));
+  return z + (x > y ? static_cast<unsigned>(x) - static_cast<unsigned>(y)
+                    : static_cast<unsigned>(y) - static_cast<unsigned>(x));
 }
 inline int __rhadd(int x, int y) { return static_cast<int>((static_cast<long long>(x) + y + 1) >> 1); }
-inline unsigned __uhadd(unsigned x, unsigned y) { return static_cast<unsigned>((static_cast<unsigned long long>(x) + y) >> 1); }
-inline unsigned __urhadd(unsigned x, unsigned y) { return static_cast<unsigned>((static_cast<unsigned long long>(x) + y + 1) >> 1); }
+inline unsigned __uhadd(unsigned x, unsigned y) {
+  return static_cast<unsigned>((static_cast<unsigned long long>(x) + y) >> 1);
+}
+inline unsigned __urhadd(unsigned x, unsigned y) {
+  return static_cast<unsigned>((static_cast<unsigned long long>(x) + y + 1) >> 1);
+}
 inline int __dp4a(int x, int y, int sum) {
   for (int i = 0; i < 32; i += 8) sum += static_cast<signed char>(x >> i) * static_cast<signed char>(y >> i);
   return sum;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the pre-pass turns inline PTX into calls of: src/checker/plain/ptx_table.cpp says which. Plain CUDA under the checker.
+// What the pre-pass turns inline PTX into calls of: src/checker/plain/ptx_table.cpp says which. Plain CUDA
+// under the checker.
 #pragma once
 #include <antiphase/executor/cpu/machine_wgmma.hpp>
 
@@ -7,8 +8,10 @@
 #include "rounded.h"
 
 namespace antiphase::plain {
-[[gnu::const]] unsigned char* shared_base() noexcept;  // of the running block's shared memory, where its 32-bit addresses count from
-// Where the block of that rank has what this one has at `mine`; and the rank of the block in whose shared memory `p` lies.
+// of the running block's shared memory, where its 32-bit addresses count from
+[[gnu::const]] unsigned char* shared_base() noexcept;
+// Where the block of that rank has what this one has at `mine`; and the rank of the block in whose shared
+// memory `p` lies.
 void* in_block(void* mine, int rank, place where);
 int block_of(const void* p, place where);
 }  // namespace antiphase::plain
@@ -16,9 +19,10 @@ int block_of(const void* p, place where);
 // Names are longer than usual: programs define N, M and K as macros.
 namespace antiphase::plain::ptx {
 
-// operands -----------------------------------------------------------------------------------------------------------------------------
-// A register is bits. What a C++ operand of another type of the same size holds is taken as it is; other sizes are cut off or filled with
-// zeros, as a wider register would be.
+// operands
+// -----------------------------------------------------------------------------------------------------------
+// A register is bits. What a C++ operand of another type of the same size holds is taken as it is; other
+// sizes are cut off or filled with zeros, as a wider register would be.
 template <class T, class Held> AP_VERB T get(const Held& x) {
   if constexpr (std::is_same_v<Held, T>)
     return x;
@@ -60,21 +64,32 @@ struct with_predicate {
   bool valid;
 };
 
-// memory -------------------------------------------------------------------------------------------------------------------------------
+// memory
+// -----------------------------------------------------------------------------------------------------------
 AP_VERB void* generic(unsigned long address) { return reinterpret_cast<void*>(address); }
 // Another block of the cluster may lie below this one.
-AP_VERB void* in_shared(unsigned long address) { return shared_base() + static_cast<int>(static_cast<unsigned>(address)); }
-AP_VERB unsigned long to_shared(unsigned long address) { return address - reinterpret_cast<unsigned long>(shared_base()); }
-AP_VERB unsigned long from_shared(unsigned long address) { return reinterpret_cast<unsigned long>(in_shared(address)); }
+AP_VERB void* in_shared(unsigned long address) {
+  return shared_base() + static_cast<int>(static_cast<unsigned>(address));
+}
+AP_VERB unsigned long to_shared(unsigned long address) {
+  return address - reinterpret_cast<unsigned long>(shared_base());
+}
+AP_VERB unsigned long from_shared(unsigned long address) {
+  return reinterpret_cast<unsigned long>(in_shared(address));
+}
 
 template <class T, int Count> struct alignas(sizeof(T) * Count) pack { T x[Count]; };
-template <class T, int Count> AP_VERB pack<T, Count> load(const void* p) { return *static_cast<const pack<T, Count>*>(p); }
+template <class T, int Count> AP_VERB pack<T, Count> load(const void* p) {
+  return *static_cast<const pack<T, Count>*>(p);
+}
 template <class T, int Count> AP_VERB pack<T, Count> load_volatile(const void* p) {
   pack<T, Count> all;
   for (int i = 0; i < Count; ++i) all.x[i] = static_cast<const volatile T*>(p)[i];
   return all;
 }
-template <class T, int Count> AP_VERB void store(void* p, const pack<T, Count>& v) { *static_cast<pack<T, Count>*>(p) = v; }
+template <class T, int Count> AP_VERB void store(void* p, const pack<T, Count>& v) {
+  *static_cast<pack<T, Count>*>(p) = v;
+}
 template <class T, int Count> AP_VERB void store_volatile(void* p, const pack<T, Count>& v) {
   for (int i = 0; i < Count; ++i) static_cast<volatile T*>(p)[i] = v.x[i];
 }
@@ -102,7 +117,8 @@ AP_ATOMIC(dec, a == 0 || a > v ? v : static_cast<T>(a - 1))
 #undef AP_ATOMIC
 template <class T> AP_VERB T atomic_cas(void* p, T expected, T v, scope reach, ordering how, place where) {
   return updated(
-      static_cast<T*>(p), reach, how, where, [&](T a) { return to_word(a) == to_word(expected) ? v : a; }, unchanged::is_read);
+      static_cast<T*>(p), reach, how, where, [&](T a) { return to_word(a) == to_word(expected) ? v : a; },
+      unchanged::is_read);
 }
 template <class T> constexpr machine::bulk_step step_of(bulk_update what) {
   constexpr auto kind = std::is_floating_point_v<T> ? machine::number_kind::floating
@@ -111,7 +127,8 @@ template <class T> constexpr machine::bulk_step step_of(bulk_update what) {
   return {what, kind, static_cast<int>(sizeof(T))};
 }
 
-// mbarriers and barriers -------------------------------------------------------------------------------------------------------------
+// mbarriers and barriers
+// -----------------------------------------------------------------------------------------------------------
 // The parity of the phase under way stands for the state that an arrival brings.
 AP_VERB unsigned long mbarrier_phase(unsigned long* word) { return machine::mbarrier_ended(word, 0) ? 1 : 0; }
 AP_VERB bool mbarrier_test_wait(unsigned long* word, unsigned parity, place where) {
@@ -122,17 +139,22 @@ AP_VERB bool mbarrier_test_wait(unsigned long* word, unsigned parity, place wher
   machine::yield(where);
   return false;
 }
-AP_VERB bool mbarrier_try_wait(unsigned long* word, unsigned parity, place where) { return mbarrier_test_wait(word, parity, where); }
+AP_VERB bool mbarrier_try_wait(unsigned long* word, unsigned parity, place where) {
+  return mbarrier_test_wait(word, parity, where);
+}
 AP_VERB void mbarrier_arrive_in_cluster(unsigned long* word, place where) {  // of any block
   const int rank = block_of(word, where);
   auto* const first = static_cast<unsigned char*>(in_block(shared_base(), rank, where));
-  machine::mbarrier_arrive_remote(reinterpret_cast<unsigned long*>(shared_base() + (reinterpret_cast<unsigned char*>(word) - first)), rank,
-                                  where);
+  machine::mbarrier_arrive_remote(
+      reinterpret_cast<unsigned long*>(shared_base() + (reinterpret_cast<unsigned char*>(word) - first)),
+      rank, where);
 }
 AP_VERB void mbarrier_invalidate(unsigned long* word) { *word = ~0ul; }
 
-// warps --------------------------------------------------------------------------------------------------------------------------------
-// c: the last lane that may be reached, and which bits of its number lanes of a group have in common (PTX ISA, shfl.sync).
+// warps
+// -----------------------------------------------------------------------------------------------------------
+// c: the last lane that may be reached, and which bits of its number lanes of a group have in common (PTX
+// ISA, shfl.sync).
 AP_VERB with_predicate shuffled(unsigned mask, unsigned value, int from, bool valid, place where) {
   return {moved(mask, value, valid ? from : lane(), where), valid};
 }
@@ -169,10 +191,13 @@ AP_VERB with_predicate elect(unsigned mask, place where) {
   return {static_cast<unsigned>(leader), leader == lane()};
 }
 
-// Tensor Cores -------------------------------------------------------------------------------------------------------------------------
+// Tensor Cores
+// -----------------------------------------------------------------------------------------------------------
 constexpr unsigned all_lanes = ~0u;
-// Lane 8 m + r tells where row r of matrix m lies; a lane gets elements 2 (lane % 4) and the next of row lane / 4, or of column lane / 4.
-template <int Count, bool Transposed> AP_VERB several<unsigned, Count> load_matrices(const void* row, place where) {
+// Lane 8 m + r tells where row r of matrix m lies; a lane gets elements 2 (lane % 4) and the next of row lane
+// / 4, or of column lane / 4.
+template <int Count, bool Transposed>
+AP_VERB several<unsigned, Count> load_matrices(const void* row, place where) {
   pack<unsigned, 4> mine{};
   if (lane() < 8 * Count) mine = load<unsigned, 4>(row);
   const machine::exchange_slot* rows = machine::warp_exchange(all_lanes, &mine, sizeof mine, where);
@@ -181,15 +206,18 @@ template <int Count, bool Transposed> AP_VERB several<unsigned, Count> load_matr
     for (int half = 0; half < 2; ++half) {
       const int r = lane() / 4, c = lane() % 4 * 2 + half;
       unsigned short element;
-      std::memcpy(&element, rows[8 * m + (Transposed ? c : r)].bytes + 2 * (Transposed ? r : c), sizeof element);
+      std::memcpy(&element, rows[8 * m + (Transposed ? c : r)].bytes + 2 * (Transposed ? r : c),
+                  sizeof element);
       all.x[m] |= static_cast<unsigned>(element) << 16 * half;
     }
   return all;
 }
-template <int Count, bool Transposed> AP_VERB void store_matrices(void* row, const several<unsigned, Count>& all, place where) {
+template <int Count, bool Transposed>
+AP_VERB void store_matrices(void* row, const several<unsigned, Count>& all, place where) {
   pack<unsigned, 4> mine{};
   for (int m = 0; m < Count; ++m) {
-    const machine::exchange_slot* brought = machine::warp_exchange(all_lanes, &all.x[m], sizeof all.x[m], where);
+    const machine::exchange_slot* brought =
+        machine::warp_exchange(all_lanes, &all.x[m], sizeof all.x[m], where);
     if (lane() / 8 != m) continue;
     for (int i = 0; i < 8; ++i) {  // of the lane's row
       const int r = Transposed ? i : lane() % 8, c = Transposed ? lane() % 8 : i;
@@ -200,35 +228,46 @@ template <int Count, bool Transposed> AP_VERB void store_matrices(void* row, con
 }
 
 // Tensors. The map is where the program has it: among the kernel's arguments, in constant or global memory.
-AP_VERB const tensor_map& map_at(unsigned long address) { return *static_cast<const tensor_map*>(generic(address)); }
-AP_VERB void tensor_load(void* to, unsigned long map, machine::tensor_place first, int dimensions, unsigned long* word, place where) {
+AP_VERB const tensor_map& map_at(unsigned long address) {
+  return *static_cast<const tensor_map*>(generic(address));
+}
+AP_VERB void tensor_load(void* to, unsigned long map, machine::tensor_place first, int dimensions,
+                         unsigned long* word, place where) {
   machine::tensor_load(to, map_at(map), first, dimensions, word, where);
 }
-AP_VERB void tensor_load_multicast(void* to, unsigned long map, machine::tensor_place first, int dimensions, unsigned long* word,
-                                   unsigned ranks, place where) {
+AP_VERB void tensor_load_multicast(void* to, unsigned long map, machine::tensor_place first, int dimensions,
+                                   unsigned long* word, unsigned ranks, place where) {
   machine::tensor_load_multicast(to, map_at(map), first, dimensions, word, ranks, where);
 }
-AP_VERB void tensor_store(unsigned long map, const void* from, machine::tensor_place first, int dimensions, place where) {
+AP_VERB void tensor_store(unsigned long map, const void* from, machine::tensor_place first, int dimensions,
+                          place where) {
   machine::tensor_store(map_at(map), from, first, dimensions, where);
 }
 
-// Products of warpgroups. The registers of the sum stay the Tensor Core's until the wait, so they have to be one array of the thread's.
+// Products of warpgroups. The registers of the sum stay the Tensor Core's until the wait, so they have to be
+// one array of the thread's.
 struct warpgroup_signs {
   int a, b;
 };
-template <class First, class... More> AP_VERB void warpgroup_multiply(machine::operand_type type, const machine::warpgroup_step& what,
-                                                                      warpgroup_signs signs, const unsigned* a, place where, First& first,
-                                                                      More&... more) {
+template <class First, class... More>
+AP_VERB void warpgroup_multiply(machine::operand_type type, const machine::warpgroup_step& what,
+                                warpgroup_signs signs, const unsigned* a, place where, First& first,
+                                More&... more) {
   static_assert(sizeof(First) == sizeof(float), "sums of a wgmma are float");
   auto* const sum = reinterpret_cast<float*>(&first);
   auto* next = sum;
   if (((reinterpret_cast<float*>(&more) != ++next) || ...))
-    machine::trap("the registers of a wgmma's sum are to be the elements of one array, in order: antiphase check takes no others", where);
-  if (signs.a != 1 || signs.b != 1) machine::trap("a wgmma with a negated operand: antiphase check has none", where);
+    machine::trap(
+        "the registers of a wgmma's sum are to be the elements of one array, in order: antiphase check takes "
+        "no others",
+        where);
+  if (signs.a != 1 || signs.b != 1)
+    machine::trap("a wgmma with a negated operand: antiphase check has none", where);
   machine::warpgroup_multiply_of(type, sum, what, a, where);
 }
 
-// D = A B + C for 16 rows, 8 columns and Depth products each, by the lanes of a warp; the products are added up in float, the first first.
+// D = A B + C for 16 rows, 8 columns and Depth products each, by the lanes of a warp; the products are added
+// up in float, the first first.
 enum class number { f16, bf16, tf32 };
 template <number Of> AP_VERB float element(const unsigned* registers, int i) {
   if constexpr (Of == number::tf32) {
@@ -238,7 +277,8 @@ template <number Of> AP_VERB float element(const unsigned* registers, int i) {
     return Of == number::f16 ? from_half(bits) : from_bfloat(bits);
   }
 }
-template <number Of, int Depth, bool HalfSums> AP_VERB several<std::conditional_t<HalfSums, unsigned, float>, HalfSums ? 2 : 4> multiply(
+template <number Of, int Depth, bool HalfSums>
+AP_VERB several<std::conditional_t<HalfSums, unsigned, float>, HalfSums ? 2 : 4> multiply(
     const several<unsigned, Of == number::tf32 ? Depth / 2 : Depth / 4>& a,
     const several<unsigned, Of == number::tf32 ? Depth / 4 : Depth / 8>& b,
     const several<std::conditional_t<HalfSums, unsigned, float>, HalfSums ? 2 : 4>& c, place where) {
@@ -258,18 +298,22 @@ template <number Of, int Depth, bool HalfSums> AP_VERB several<std::conditional_
       const int part = k % wide / per_register, inner = k % per_register, block = k / wide;
       const auto* left = reinterpret_cast<const unsigned*>(of_a[row % 8 * 4 + part].bytes);
       const auto* right = reinterpret_cast<const unsigned*>(of_b[column * 4 + part].bytes);
-      sum[i] += element<Of>(left, (2 * block + row / 8) * per_register + inner) * element<Of>(right, block * per_register + inner);
+      sum[i] += element<Of>(left, (2 * block + row / 8) * per_register + inner) *
+                element<Of>(right, block * per_register + inner);
     }
   }
   if constexpr (HalfSums)
-    return {to_half(sum[0]) | static_cast<unsigned>(to_half(sum[1])) << 16, to_half(sum[2]) | static_cast<unsigned>(to_half(sum[3])) << 16};
+    return {to_half(sum[0]) | static_cast<unsigned>(to_half(sum[1])) << 16,
+            to_half(sum[2]) | static_cast<unsigned>(to_half(sum[3])) << 16};
   else
     return {sum[0], sum[1], sum[2], sum[3]};
 }
 
-// arithmetic ---------------------------------------------------------------------------------------------------------------------------
-template <class T> using twice = std::conditional_t<sizeof(T) == 2, std::conditional_t<std::is_signed_v<T>, int, unsigned>,
-                                                    std::conditional_t<std::is_signed_v<T>, long, unsigned long>>;
+// arithmetic
+// -----------------------------------------------------------------------------------------------------------
+template <class T> using twice =
+    std::conditional_t<sizeof(T) == 2, std::conditional_t<std::is_signed_v<T>, int, unsigned>,
+                       std::conditional_t<std::is_signed_v<T>, long, unsigned long>>;
 template <class T> AP_VERB T add(T a, T b) {
   if constexpr (std::is_integral_v<T>)
     return static_cast<T>(word_of<T>(a) + word_of<T>(b));
@@ -292,7 +336,9 @@ template <class T> AP_VERB T mul_hi(T a, T b) {
   __extension__ typedef std::conditional_t<std::is_signed_v<T>, __int128, unsigned __int128> wide;
   return static_cast<T>(static_cast<wide>(a) * static_cast<wide>(b) >> 8 * sizeof(T));
 }
-template <class T> AP_VERB twice<T> mul_wide(T a, T b) { return static_cast<twice<T>>(a) * static_cast<twice<T>>(b); }
+template <class T> AP_VERB twice<T> mul_wide(T a, T b) {
+  return static_cast<twice<T>>(a) * static_cast<twice<T>>(b);
+}
 template <class T> AP_VERB T mad(T a, T b, T c) { return add(mul(a, b), c); }
 template <class T> AP_VERB T mad_hi(T a, T b, T c) { return add(mul_hi(a, b), c); }
 template <class T> AP_VERB twice<T> mad_wide(T a, T b, twice<T> c) { return add(mul_wide(a, b), c); }
@@ -312,7 +358,9 @@ template <class T> AP_VERB T bit_not(T a) {
   else
     return static_cast<T>(~a);
 }
-template <class T> AP_VERB T shl(T a, unsigned by) { return by >= 8 * sizeof(T) ? 0 : static_cast<T>(word_of<T>(a) << by); }
+template <class T> AP_VERB T shl(T a, unsigned by) {
+  return by >= 8 * sizeof(T) ? 0 : static_cast<T>(word_of<T>(a) << by);
+}
 template <class T> AP_VERB T shr(T a, unsigned by) {
   if (by >= 8 * sizeof(T)) return std::is_signed_v<T> && a < 0 ? static_cast<T>(-1) : 0;
   return static_cast<T>(a >> by);
@@ -336,7 +384,8 @@ template <class T> AP_VERB T rsqrt(T a) { return 1 / std::sqrt(a); }
 template <class T> AP_VERB T ex2(T a) { return std::exp2(a); }
 template <class T> AP_VERB T lg2(T a) { return std::log2(a); }
 template <class T> AP_VERB T tanh(T a) { return std::tanh(a); }
-// rounding: n z m p, of a number that becomes an integer. What does not fit becomes the nearest that does, and NaN zero.
+// rounding: n z m p, of a number that becomes an integer. What does not fit becomes the nearest that does,
+// and NaN zero.
 template <class To, class From> AP_VERB To converted(From a, char rounding) {
   if constexpr (std::is_floating_point_v<From> && std::is_integral_v<To>) {
     const From whole = rounding == 'n'   ? std::nearbyint(a)
@@ -344,7 +393,8 @@ template <class To, class From> AP_VERB To converted(From a, char rounding) {
                        : rounding == 'p' ? std::ceil(a)
                                          : std::trunc(a);
     if (whole != whole) return 0;
-    if (whole <= static_cast<From>(std::numeric_limits<To>::lowest())) return std::numeric_limits<To>::lowest();
+    if (whole <= static_cast<From>(std::numeric_limits<To>::lowest()))
+      return std::numeric_limits<To>::lowest();
     if (whole >= static_cast<From>(std::numeric_limits<To>::max())) return std::numeric_limits<To>::max();
     return static_cast<To>(whole);
   } else {
@@ -355,12 +405,17 @@ using plain::from_bfloat;
 using plain::from_half;
 using plain::to_bfloat;
 using plain::to_half;
-AP_VERB unsigned halves(float upper, float lower) { return static_cast<unsigned>(to_half(upper)) << 16 | to_half(lower); }
-AP_VERB unsigned bfloats(float upper, float lower) { return static_cast<unsigned>(to_bfloat(upper)) << 16 | to_bfloat(lower); }
+AP_VERB unsigned halves(float upper, float lower) {
+  return static_cast<unsigned>(to_half(upper)) << 16 | to_half(lower);
+}
+AP_VERB unsigned bfloats(float upper, float lower) {
+  return static_cast<unsigned>(to_bfloat(upper)) << 16 | to_bfloat(lower);
+}
 
 template <class T, class... Held> AP_VERB T packed(const Held&... x) {
   constexpr unsigned bits = 8 * sizeof(T) / sizeof...(Held);
-  using part = std::conditional_t<bits == 32, unsigned, std::conditional_t<bits == 16, unsigned short, unsigned char>>;
+  using part =
+      std::conditional_t<bits == 32, unsigned, std::conditional_t<bits == 16, unsigned short, unsigned char>>;
   T all = 0;
   unsigned at = 0;
   ((all |= static_cast<T>(static_cast<T>(get<part>(x)) << at), at += bits), ...);
@@ -368,7 +423,8 @@ template <class T, class... Held> AP_VERB T packed(const Held&... x) {
 }
 template <int Count, class T> AP_VERB auto unpacked(T value) {
   constexpr unsigned bits = 8 * sizeof(T) / Count;
-  using part = std::conditional_t<bits == 32, unsigned, std::conditional_t<bits == 16, unsigned short, unsigned char>>;
+  using part =
+      std::conditional_t<bits == 32, unsigned, std::conditional_t<bits == 16, unsigned short, unsigned char>>;
   several<part, Count> all;
   for (unsigned i = 0; i < Count; ++i) all.x[i] = static_cast<part>(value >> i * bits);
   return all;
@@ -402,8 +458,12 @@ AP_VERB unsigned special_lanemask_le() { return (2u << lane()) - 1; }
 AP_VERB unsigned special_lanemask_gt() { return ~special_lanemask_le(); }
 AP_VERB unsigned special_lanemask_ge() { return ~special_lanemask_lt(); }
 // Clusters lie along x.
-AP_VERB unsigned special_cluster_ctarank() { return static_cast<unsigned>(machine::current->block->cluster_rank); }
-AP_VERB unsigned special_cluster_nctarank() { return static_cast<unsigned>(machine::current->block->cluster_extent); }
+AP_VERB unsigned special_cluster_ctarank() {
+  return static_cast<unsigned>(machine::current->block->cluster_rank);
+}
+AP_VERB unsigned special_cluster_nctarank() {
+  return static_cast<unsigned>(machine::current->block->cluster_extent);
+}
 AP_VERB unsigned special_cluster_ctaid_x() { return special_cluster_ctarank(); }
 AP_VERB unsigned special_cluster_nctaid_x() { return special_cluster_nctarank(); }
 AP_VERB unsigned special_clusterid_x() { return block_idx().x / special_cluster_nctarank(); }
@@ -412,7 +472,9 @@ AP_VERB bool special_is_explicit_cluster() { return special_cluster_nctarank() >
 
 }  // namespace antiphase::plain::ptx
 
-AP_VERB std::size_t __cvta_generic_to_shared(const void* p) { return antiphase::plain::ptx::to_shared(reinterpret_cast<unsigned long>(p)); }
+AP_VERB std::size_t __cvta_generic_to_shared(const void* p) {
+  return antiphase::plain::ptx::to_shared(reinterpret_cast<unsigned long>(p));
+}
 AP_VERB void* __cvta_shared_to_generic(std::size_t a) { return antiphase::plain::ptx::in_shared(a); }
 AP_VERB std::size_t __cvta_generic_to_global(const void* p) { return reinterpret_cast<std::size_t>(p); }
 AP_VERB void* __cvta_global_to_generic(std::size_t a) { return reinterpret_cast<void*>(a); }

@@ -19,7 +19,8 @@ inline unsigned short to_half(float x) {
 inline float from_half(unsigned short h) {
   const unsigned sign = (h & 0x8000u) << 16, exponent = h >> 10 & 31u, fraction = h & 0x3FFu;
   if (exponent == 31) return std::bit_cast<float>(sign | 0x7F800000u | fraction << 13);
-  if (exponent == 0) return std::bit_cast<float>(std::bit_cast<unsigned>(static_cast<float>(fraction) / 16777216.0f) | sign);
+  if (exponent == 0)
+    return std::bit_cast<float>(std::bit_cast<unsigned>(static_cast<float>(fraction) / 16777216.0f) | sign);
   return std::bit_cast<float>(sign | (exponent + 112) << 23 | fraction << 13);
 }
 inline unsigned short to_bfloat(float x) {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What __half and __nv_bfloat16 have in common: numbers of 16 bits, computed in float and rounded to the nearest, ties to even.
+// What __half and __nv_bfloat16 have in common: numbers of 16 bits, computed in float and rounded to the
+// nearest, ties to even.
 #pragma once
 #include "cuda_runtime.h"
 #include "rounded.h"

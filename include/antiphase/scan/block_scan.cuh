@@ -6,23 +6,28 @@
 namespace antiphase {
 inline namespace AP_TARGET {
 
-// A tile of Threads x Items elements: thread t has elements t * Items ... t * Items + Items - 1 in registers. All threads of the block,
-// which are Threads, call together.
+// A tile of Threads x Items elements: thread t has elements t * Items ... t * Items + Items - 1 in registers.
+// All threads of the block, which are Threads, call together.
 //
-//   storage     the shared memory that it needs: 4 KiB at most for T of 4 bytes, less with warp shuffles. It may be used again after a
+//   storage     the shared memory that it needs: 4 KiB at most for T of 4 bytes, less with warp shuffles. It
+//               may be used again after a
 //               block barrier
 //   inclusive   every element becomes what all up to it give: x0, x0.x1, x0.x1.x2 ...
-//   exclusive   every element becomes what lies before it, from `initial` on: initial, initial.x0, initial.x0.x1 ...
-// Both return the total x0.x1 ... of the tile, to every thread, without `initial`. Only the first `count` elements of the tile, 1 or more,
-// are there: the others keep their values, and op never sees them.
+//   exclusive   every element becomes what lies before it, from `initial` on: initial, initial.x0,
+//               initial.x0.x1 ...
+// Both return the total x0.x1 ... of the tile, to every thread, without `initial`. Only the first `count`
+// elements of the tile, 1 or more, are there: the others keep their values, and op never sees them.
 //
-// T: trivially copyable, with or without constructors, of any size. op(x, y) gives x.y; it has to be associative, need not be commutative
-// or have an identity, and may carry values of its own that are the same in every thread. The order of operations depends on Threads, Items
-// and count alone: results are the same bits in every run.
+// T: trivially copyable, with or without constructors, of any size. op(x, y) gives x.y; it has to be
+// associative, need not be commutative or have an identity, and may carry values of its own that are the same
+// in every thread. The order of operations depends on Threads, Items and count alone: results are the same
+// bits in every run.
 //
-// How: the threads' totals go through warp shuffles (two barriers), or through shared memory by Kogge and Stone ("A parallel algorithm for
-// the efficient solution of a general class of recurrence equations", 1973), in one buffer or two.
-template <scans::scannable T, scans::combines<T> Op, int Threads, int Items = 1, scans::method How = scans::method::warp_shuffle>
+// How: the threads' totals go through warp shuffles (two barriers), or through shared memory by Kogge and
+// Stone ("A parallel algorithm for the efficient solution of a general class of recurrence equations", 1973),
+// in one buffer or two.
+template <scans::scannable T, scans::combines<T> Op, int Threads, int Items = 1,
+          scans::method How = scans::method::warp_shuffle>
 requires(Items >= 1 && How != scans::method::single_pass && How != scans::method::one_wave) class block_scan {
   using totals = scans::block_scan_of<T, Op, scans::policy{.how = How, .threads = Threads}>;
 

@@ -39,15 +39,17 @@ inline constexpr step steps[] = {
     {"single-pass-async", "the array read once: tiles by cp.async, totals between blocks", single_pass_policy,
      by_threads(ring_scan_policy)},
     {"single-pass-1", "tiles by bulk copies; 1 stage", single_pass_policy, with_stages(1)},
-    {"single-pass-2", "2 stages: a tile is loaded while another is scanned", single_pass_policy, with_stages(2)},
+    {"single-pass-2", "2 stages: a tile is loaded while another is scanned", single_pass_policy,
+     with_stages(2)},
     {"single-pass-3", "3 stages", single_pass_policy, with_stages(3)},
     {"single-pass", "8 stages: tiles wait in the ring for what lies before them", single_pass_policy},
     {"one-wave", "up to 16 MiB: all tiles at once, in registers, one exchange of totals", one_wave_policy},
 };
 
-// Steps beside the ladder, for many short lines on the CPU executor, where every thread of a block costs time, also one without elements.
-// The kernels of items in smaller blocks. Compiled for the CPU executor only. A line that is longer than the block's tile takes three
-// kernels, as with items, and is not what they are for.
+// Steps beside the ladder, for many short lines on the CPU executor, where every thread of a block costs
+// time, also one without elements. The kernels of items in smaller blocks. Compiled for the CPU executor
+// only. A line that is longer than the block's tile takes three kernels, as with items, and is not what they
+// are for.
 inline constexpr step short_line_steps[] = {
     {"items-thread", "items in blocks of one thread, for lines of up to 16 elements; CPU executor only",
      policy{.how = method::warp_shuffle, .threads = 1, .bytes = 64}},
@@ -57,11 +59,13 @@ inline constexpr step short_line_steps[] = {
 
 // A step beside the ladder, for axes that are not the last.
 inline constexpr step column_steps[] = {
-    {"columns", "an axis that is not the last: columns side by side, the array read once, totals between blocks", columns_policy},
+    {"columns",
+     "an axis that is not the last: columns side by side, the array read once, totals between blocks",
+     columns_policy},
 };
 
-// The step of that name, of the ladder or beside it; throws bad_request, with the names there are. find_policy()
-// speaks of what scan_options::policy may be, which is also `auto`.
+// The step of that name, of the ladder or beside it; throws bad_request, with the names there are.
+// find_policy() speaks of what scan_options::policy may be, which is also `auto`.
 const step& find_step(std::string_view name);
 const step& find_policy(std::string_view name);
 constexpr bool is_for_short_lines(const step& s) {
@@ -70,15 +74,17 @@ constexpr bool is_for_short_lines(const step& s) {
   return false;
 }
 constexpr bool is_for_columns(const step& s) { return s.how.how == method::columns; }
-// Whether a step reads the array once and carries state from launch to launch in its workspace, which is zeros at first.
+// Whether a step reads the array once and carries state from launch to launch in its workspace, which is
+// zeros at first.
 constexpr bool is_one_wave(const step& s) { return s.how.how == method::one_wave; }
 constexpr bool is_single_pass(const step& s) { return s.how.how == method::single_pass || is_one_wave(s); }
 // The steps that measure rings of fewer stages than the library's own.
 constexpr bool is_short_ring(const step& s) {
-  return s.how.how == method::single_pass && s.ring.mover == tile_mover::copy_engine && s.ring != ring_scan_policy;
+  return s.how.how == method::single_pass && s.ring.mover == tile_mover::copy_engine &&
+         s.ring != ring_scan_policy;
 }
-// The steps of several passes that have kernels of all types and operations. To bound what has to be compiled, the others have sums of f32,
-// f64, i32 and u32.
+// The steps of several passes that have kernels of all types and operations. To bound what has to be
+// compiled, the others have sums of f32, f64, i32 and u32.
 constexpr bool has_all_types(const step& s) { return s.how == items_policy || is_for_short_lines(s); }
 // Elements of a tile, for elements of `size` bytes; of one-wave the tile of the shortest arrays.
 constexpr int tile_of(const step& s, std::size_t size) {
@@ -86,7 +92,8 @@ constexpr int tile_of(const step& s, std::size_t size) {
   return is_single_pass(s) ? s.ring.tile_bytes() / static_cast<int>(size) : s.how.tile(size);
 }
 
-// The compiled kernels of a step for one type and operation. Sums and products of signed integers run as those of unsigned ones: same bits.
+// The compiled kernels of a step for one type and operation. Sums and products of signed integers run as
+// those of unsigned ones: same bits.
 struct instance {
   const char* step;
   element type;
@@ -101,11 +108,12 @@ bool is_compiled(target where, const step& how, element type, scan_operation ope
 // Throws bad_request naming the first argument that makes no sense.
 void require_sensible(const problem& p);
 
-// What a scan of whole lines launches, in this order, with a workspace of at least workspace_bytes() bytes (none: 0), aligned to 16.
-// Nothing where the problem has no elements. Throws bad_request if the problem makes no sense, not_supported if the step has no kernel for
-// it.
+// What a scan of whole lines launches, in this order, with a workspace of at least workspace_bytes() bytes
+// (none: 0), aligned to 16. Nothing where the problem has no elements. Throws bad_request if the problem
+// makes no sense, not_supported if the step has no kernel for it.
 std::size_t workspace_bytes(const step& how, const problem& p);
-std::vector<launchable> prepare(const executor& on, const step& how, const problem& p, std::span<std::byte> workspace);
+std::vector<launchable> prepare(const executor& on, const step& how, const problem& p,
+                                std::span<std::byte> workspace);
 
 // What the ladder compares: every tile of every line scanned on its own, in one launch. Not for single-pass.
 launchable prepare_tiles(target where, const step& how, const problem& p);

@@ -7,8 +7,8 @@
 
 namespace antiphase::scans {
 
-// Seconds of a scan of one line of `count` elements of `size` bytes, in and out, by a step of the ladder; infinite where it takes no such
-// array. What it is made of, as of products.
+// Seconds of a scan of one line of `count` elements of `size` bytes, in and out, by a step of the ladder;
+// infinite where it takes no such array. What it is made of, as of products.
 prediction predict(const machine_profile& on, const step& how, std::int64_t count, std::size_t size);
 
 }  // namespace antiphase::scans

@@ -12,16 +12,20 @@ namespace antiphase::scans {
 
 // Elements travel through shuffles and shared memory byte by byte.
 template <class T>
-concept scannable = std::is_trivially_copyable_v<T> && std::is_copy_constructible_v<T> && std::is_copy_assignable_v<T>;
+concept scannable =
+    std::is_trivially_copyable_v<T> && std::is_copy_constructible_v<T> && std::is_copy_assignable_v<T>;
 
-// An associative operator without state. It need not be commutative: everything here keeps its operands in order, left to right. It need
-// not have an identity either: it is never called for elements that are not there.
+// An associative operator without state. It need not be commutative: everything here keeps its operands in
+// order, left to right. It need not have an identity either: it is never called for elements that are not
+// there.
 template <class Op, class T>
-concept operator_on = std::is_empty_v<Op> && std::is_default_constructible_v<Op> && requires(Op op, const T& a, const T& b) {
+concept operator_on = std::is_empty_v<Op> && std::is_default_constructible_v<Op> &&
+    requires(Op op, const T& a, const T& b) {
   { op(a, b) } -> std::convertible_to<T>;
 };
 
-// Integers wrap around: the arithmetic is unsigned, and at least as wide as int so that it is not promoted back to a signed type.
+// Integers wrap around: the arithmetic is unsigned, and at least as wide as int so that it is not promoted
+// back to a signed type.
 template <class T> using wrapping = std::common_type_t<std::make_unsigned_t<T>, unsigned>;
 
 // identity<T>() is the value that changes nothing, where an exclusive scan starts.
@@ -45,20 +49,26 @@ struct product {
 };
 // NaN wins, the left one of two; of equal values (0 and -0 too) the left one is kept.
 struct minimum {
-  template <class T> AP_FN constexpr T operator()(const T& a, const T& b) const { return a <= b || a != a ? a : b; }
+  template <class T> AP_FN constexpr T operator()(const T& a, const T& b) const {
+    return a <= b || a != a ? a : b;
+  }
   template <class T> static constexpr T identity() {
-    return std::numeric_limits<T>::has_infinity ? std::numeric_limits<T>::infinity() : std::numeric_limits<T>::max();
+    return std::numeric_limits<T>::has_infinity ? std::numeric_limits<T>::infinity()
+                                                : std::numeric_limits<T>::max();
   }
 };
 struct maximum {
-  template <class T> AP_FN constexpr T operator()(const T& a, const T& b) const { return a >= b || a != a ? a : b; }
+  template <class T> AP_FN constexpr T operator()(const T& a, const T& b) const {
+    return a >= b || a != a ? a : b;
+  }
   template <class T> static constexpr T identity() {
-    return std::numeric_limits<T>::has_infinity ? -std::numeric_limits<T>::infinity() : std::numeric_limits<T>::lowest();
+    return std::numeric_limits<T>::has_infinity ? -std::numeric_limits<T>::infinity()
+                                                : std::numeric_limits<T>::lowest();
   }
 };
 
-// The element that changes nothing: 0 for sums, 1 for products, for minima the largest of the type and for maxima the lowest (floats:
-// infinity and -infinity). T: any type of an element, f16 and bf16 too.
+// The element that changes nothing: 0 for sums, 1 for products, for minima the largest of the type and for
+// maxima the lowest (floats: infinity and -infinity). T: any type of an element, f16 and bf16 too.
 template <class T> constexpr T identity_of(scan_operation operation) {
   if constexpr (std::is_same_v<T, f16>) {
     return to_f16(identity_of<float>(operation));

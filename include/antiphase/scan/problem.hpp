@@ -33,16 +33,18 @@ class scan_value {
   std::uint64_t whole_;
 };
 
-// Whether elements of a type may be added up in another: integers in wider ones of 32 or 64 bits, floats in the next wider ones.
+// Whether elements of a type may be added up in another: integers in wider ones of 32 or 64 bits, floats in
+// the next wider ones.
 constexpr bool accumulates(element from, element to) {
   if (is_half(from)) return to == element::f32;
   if (is_floating(from)) return from == element::f32 && to == element::f64;
   return !is_floating(to) && size_of(to) > size_of(from) && size_of(to) >= 4;
 }
 
-// outer x inner scans of `length` elements each, over one densely packed array: element i of the scan (o, j) lies at
-// (o * length + i) * inner + j. A scan along axis a of a C-ordered array has outer = the product of the extents before a, inner = the
-// product of those after it. `in` and `out` may be the same pointer, but not overlap in another way.
+// outer x inner scans of `length` elements each, over one densely packed array: element i of the scan (o, j)
+// lies at (o * length + i) * inner + j. A scan along axis a of a C-ordered array has outer = the product of
+// the extents before a, inner = the product of those after it. `in` and `out` may be the same pointer, but
+// not overlap in another way.
 struct problem {
   element type = element::f32;
   scan_operation operation = scan_operation::sum;
@@ -53,16 +55,18 @@ struct problem {
   std::int64_t outer = 1;
   std::int64_t length = 0;
   std::int64_t inner = 1;
-  // Where an exclusive scan begins, every line of it; none: at the operator's identity. In the type of the results: an integer type must
-  // hold the number, a floating one rounds it.
+  // Where an exclusive scan begins, every line of it; none: at the operator's identity. In the type of the
+  // results: an integer type must hold the number, a floating one rounds it.
   std::optional<scan_value> initial = {};
-  // The type of the results and of all sums; none: that of the elements. Sums only, and types that accumulates() allows.
+  // The type of the results and of all sums; none: that of the elements. Sums only, and types that
+  // accumulates() allows.
   std::optional<element> accumulate = {};
 };
 
 // What tells the segments of an array apart.
 enum class segments_by {
-  keys,        // a segment ends where the next element's key is another one; NaN differs from everything, -0 is 0
+  // a segment ends where the next element's key is another one; NaN differs from everything, -0 is 0
+  keys,
   head_flags,  // one byte for each element: a segment begins where it is not 0
 };
 struct scan_keys {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the cases of the library's kernels have in common: test data that depend on their place, and how results are judged.
+// What the cases of the library's kernels have in common: test data that depend on their place, and how
+// results are judged.
 #pragma once
 #include <fmt/format.h>
 
@@ -54,14 +55,16 @@ constexpr float real(std::uint64_t seed, std::uint64_t place) {
 }
 
 void require_same(const std::string& what, std::size_t at, auto found, auto expected) {
-  if (!(found == expected)) throw std::runtime_error(fmt::format("{}: element {} is {}, expected {}", what, at, found, expected));
+  if (!(found == expected))
+    throw std::runtime_error(fmt::format("{}: element {} is {}, expected {}", what, at, found, expected));
 }
 
 // How a matrix lies: contiguous along one of its indices, or along none.
 enum class storage_order { rows, columns, neither };
 
-// A matrix in host memory that is otherwise full of NaN: reading padding spoils a result, writing it shows. `offset` floats behind an
-// address that is a multiple of 256 bytes; lines are `packet` floats, or a multiple, apart, and never touch.
+// A matrix in host memory that is otherwise full of NaN: reading padding spoils a result, writing it shows.
+// `offset` floats behind an address that is a multiple of 256 bytes; lines are `packet` floats, or a
+// multiple, apart, and never touch.
 struct placed {
   std::int64_t rows, columns;
   std::int64_t row_stride, column_stride;
@@ -73,21 +76,30 @@ struct placed {
     const auto apart = [&](std::int64_t extent) { return (extent / packet + 2) * packet; };
     row_stride = how == storage_order::columns ? 1 : how == storage_order::rows ? apart(n) : 2 * apart(n);
     column_stride = how == storage_order::columns ? apart(m) : how == storage_order::rows ? 1 : 2;
-    memory.assign(static_cast<std::size_t>(origin + rows * row_stride + columns * column_stride + 64), std::nanf(""));
+    memory.assign(static_cast<std::size_t>(origin + rows * row_stride + columns * column_stride + 64),
+                  std::nanf(""));
   }
-  std::size_t at(std::int64_t i, std::int64_t j) const { return static_cast<std::size_t>(origin + i * row_stride + j * column_stride); }
+  std::size_t at(std::int64_t i, std::int64_t j) const {
+    return static_cast<std::size_t>(origin + i * row_stride + j * column_stride);
+  }
   float& operator()(std::int64_t i, std::int64_t j) { return memory[at(i, j)]; }
   float operator()(std::int64_t i, std::int64_t j) const { return memory[at(i, j)]; }
-  template <class T> matrix_view<T> view(T* device) const { return {device + origin, rows, columns, row_stride, column_stride}; }
-  // The memory from the first element to the last, so that nothing around them can be read; the view of what lies there.
+  template <class T> matrix_view<T> view(T* device) const {
+    return {device + origin, rows, columns, row_stride, column_stride};
+  }
+  // The memory from the first element to the last, so that nothing around them can be read; the view of what
+  // lies there.
   std::vector<float> trimmed() const {
     const auto place = [&](std::size_t n) { return memory.begin() + static_cast<std::ptrdiff_t>(n); };
     return {place(at(0, 0)), place(at(rows - 1, columns - 1) + 1)};
   }
-  template <class T> matrix_view<T> view_of_trimmed(T* device) const { return {device, rows, columns, row_stride, column_stride}; }
+  template <class T> matrix_view<T> view_of_trimmed(T* device) const {
+    return {device, rows, columns, row_stride, column_stride};
+  }
   void fill(auto value) {  // of the element's number, row by row
     for (std::int64_t i = 0; i < rows; ++i)
-      for (std::int64_t j = 0; j < columns; ++j) (*this)(i, j) = value(static_cast<std::uint64_t>(i * columns + j));
+      for (std::int64_t j = 0; j < columns; ++j)
+        (*this)(i, j) = value(static_cast<std::uint64_t>(i * columns + j));
   }
   void fill_with_digits(std::uint64_t seed) {
     fill([&](std::uint64_t place) { return static_cast<float>(digit(seed, place, 4)); });
@@ -97,7 +109,8 @@ struct placed {
 // Bit for bit, padding included.
 inline void require_same(const std::string& what, const std::vector<float>& found, const placed& expected) {
   for (std::size_t i = 0; i < found.size(); ++i)
-    if (!std::isnan(expected.memory[i]) || !std::isnan(found[i])) require_same(what, i, found[i], expected.memory[i]);
+    if (!std::isnan(expected.memory[i]) || !std::isnan(found[i]))
+      require_same(what, i, found[i], expected.memory[i]);
 }
 
 }  // namespace antiphase::checker_detail

@@ -38,7 +38,8 @@ struct times {
   }
 };
 
-// Type-erased, so that the file that is compiled for the checker holds no more than the kernels and the calls.
+// Type-erased, so that the file that is compiled for the checker holds no more than the kernels and the
+// calls.
 enum class custom_type { nullable, affine32, affine64, matrix };
 struct custom_lines {
   std::int64_t outer, length, inner;
@@ -53,7 +54,8 @@ struct custom_scan {
   struct {
     int tile, stages;       // 0: no single pass takes the type
   } by_engine, by_threads;  // whoever moves the tiles
-  void (*run)(const context& where, const void* in, void* out, const custom_lines& over, const void* initial);  // null: inclusive
+  // null: inclusive
+  void (*run)(const context& where, const void* in, void* out, const custom_lines& over, const void* initial);
 };
 
 // A function before and one behind: bytes, summed in 8 bytes, the lower half of which is written.
@@ -70,7 +72,8 @@ struct transformed_scan {
   struct {
     int tile, stages;
   } by_engine, by_threads;
-  void (*run)(const context& where, const std::uint8_t* in, std::uint32_t* out, const custom_lines& over, const std::uint64_t* initial);
+  void (*run)(const context& where, const std::uint8_t* in, std::uint32_t* out, const custom_lines& over,
+              const std::uint64_t* initial);
 };
 
 }  // namespace antiphase::checker_detail

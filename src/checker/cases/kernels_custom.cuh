@@ -7,8 +7,8 @@
 namespace antiphase::checker_detail {
 inline namespace AP_TARGET {
 
-template <class T, class Op>
-void run_custom(const context& where, const void* in, void* out, const custom_lines& over, const void* initial) {
+template <class T, class Op> void run_custom(const context& where, const void* in, void* out,
+                                             const custom_lines& over, const void* initial) {
   const array_scan_options options{.outer = over.outer, .inner = over.inner, .direction = over.direction};
   const auto* const from = static_cast<const T*>(in);
   auto* const to = static_cast<T*>(out);
@@ -22,7 +22,14 @@ template <class T, class Op> custom_scan custom_scan_of(custom_type type, const 
   using scans::tile_mover;
   const scans::kernel_pair passes = scan_detail::kernels<T, Op>();
   constexpr const char* in_passes = "scan/custom-passes";
-  custom_scan all{type, about, {passes.totals, passes.scan}, {in_passes, in_passes}, passes.tile, {0, 0}, {0, 0}, &run_custom<T, Op>};
+  custom_scan all{type,
+                  about,
+                  {passes.totals, passes.scan},
+                  {in_passes, in_passes},
+                  passes.tile,
+                  {0, 0},
+                  {0, 0},
+                  &run_custom<T, Op>};
   if constexpr (scan_detail::is_for_one_pass<T>) {
     all.kernels.push_back(scan_detail::ring_kernel<T, Op, tile_mover::copy_engine>());
     all.kernels.push_back(scan_detail::ring_kernel<T, Op, tile_mover::threads>());
@@ -42,11 +49,12 @@ std::vector<custom_scan> custom_scans() {
           custom_scan_of<matrix, times>(custom_type::matrix, "custom type of 32 bytes")};
 }
 
-void run_transformed(const context& where, const std::uint8_t* in, std::uint32_t* out, const custom_lines& over,
-                     const std::uint64_t* initial) {
+void run_transformed(const context& where, const std::uint8_t* in, std::uint32_t* out,
+                     const custom_lines& over, const std::uint64_t* initial) {
   const array_scan_options options{.outer = over.outer, .inner = over.inner, .direction = over.direction};
   if (initial != nullptr)
-    transform_exclusive_scan(where, in, out, over.length, *initial, scans::sum{}, squared{}, lower_half{}, options);
+    transform_exclusive_scan(where, in, out, over.length, *initial, scans::sum{}, squared{}, lower_half{},
+                             options);
   else
     transform_inclusive_scan(where, in, out, over.length, scans::sum{}, squared{}, lower_half{}, options);
 }
@@ -54,13 +62,19 @@ transformed_scan transformed_scans() {
   using scans::tile_mover;
   using T = std::uint64_t;
   using ends = scans::transformed<std::uint8_t, T, std::uint32_t, squared, lower_half>;
-  const scans::kernel_pair passes = scan_detail::kernels<T, scans::sum, ends>(), of_totals = scan_detail::kernels<T, scans::sum>();
-  const auto ring = [](tile_mover by) { return scans::custom_ring_of(scans::sizes_of<T, ends>(), by).stages; };
-  return {{passes.totals, passes.scan, of_totals.scan, scan_detail::ring_kernel<T, scans::sum, tile_mover::copy_engine, ends>(),
+  const scans::kernel_pair passes = scan_detail::kernels<T, scans::sum, ends>(),
+                           of_totals = scan_detail::kernels<T, scans::sum>();
+  const auto ring = [](tile_mover by) {
+    return scans::custom_ring_of(scans::sizes_of<T, ends>(), by).stages;
+  };
+  return {{passes.totals, passes.scan, of_totals.scan,
+           scan_detail::ring_kernel<T, scans::sum, tile_mover::copy_engine, ends>(),
            scan_detail::ring_kernel<T, scans::sum, tile_mover::threads, ends>()},
-          {"scan/transformed-passes", "scan/transformed-passes", "scan/transformed-passes", "scan/transformed", "scan/transformed-async"},
+          {"scan/transformed-passes", "scan/transformed-passes", "scan/transformed-passes",
+           "scan/transformed", "scan/transformed-async"},
           passes.tile,
-          {scan_detail::ring_scan<T, scans::sum, tile_mover::copy_engine, ends>::tile, ring(tile_mover::copy_engine)},
+          {scan_detail::ring_scan<T, scans::sum, tile_mover::copy_engine, ends>::tile,
+           ring(tile_mover::copy_engine)},
           {scan_detail::ring_scan<T, scans::sum, tile_mover::threads, ends>::tile, ring(tile_mover::threads)},
           &run_transformed};
 }

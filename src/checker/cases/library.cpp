@@ -10,42 +10,65 @@
 namespace antiphase {
 namespace {
 
-// One function for every type of instance that a registry has: a list of another type does not compile without one.
+// One function for every type of instance that a registry has: a list of another type does not compile
+// without one.
 std::string text(gemms::contiguous along) {
-  return along == gemms::contiguous::k ? "along k" : along == gemms::contiguous::outer ? "along its lines" : "anyhow";
+  return along == gemms::contiguous::k       ? "along k"
+         : along == gemms::contiguous::outer ? "along its lines"
+                                             : "anyhow";
 }
 void add(std::vector<library_kernel>& all, const gemms::instance& i) {
   const bool computes_only = i.how.run == gemms::parts::compute_only;
-  const char* const part = computes_only ? ", computes only" : i.how.run == gemms::parts::load_only ? ", loads only" : "";
+  const char* const part = computes_only                          ? ", computes only"
+                           : i.how.run == gemms::parts::load_only ? ", loads only"
+                                                                  : "";
   all.push_back({fmt::format("gemm/{}", i.step),
-                 fmt::format("{} x {} x {}, {} stages, A {} by {}, B {} by {}{}", i.how.tile.m, i.how.tile.n, i.how.tile_k, i.how.stages,
-                             text(i.how.a.along), i.how.a.copy_width, text(i.how.b.along), i.how.b.copy_width, part),
-                 i.code, computes_only ? "it multiplies shared memory that nobody has written, to be timed without the loads" : ""});
+                 fmt::format("{} x {} x {}, {} stages, A {} by {}, B {} by {}{}", i.how.tile.m, i.how.tile.n,
+                             i.how.tile_k, i.how.stages, text(i.how.a.along), i.how.a.copy_width,
+                             text(i.how.b.along), i.how.b.copy_width, part),
+                 i.code,
+                 computes_only
+                     ? "it multiplies shared memory that nobody has written, to be timed without the loads"
+                     : ""});
 }
 void add(std::vector<library_kernel>& all, const gemms::tensor_core_instance& i) {
   all.push_back({fmt::format("gemm/{}", i.step), "", i.code});
 }
 void add(std::vector<library_kernel>& all, const gemms::product_instance& i) {
-  all.push_back({checker_detail::case_of(i.how), fmt::format("clusters of {}, {} stages", i.how.cluster, i.how.stages), i.code});
+  all.push_back({checker_detail::case_of(i.how),
+                 fmt::format("clusters of {}, {} stages", i.how.cluster, i.how.stages), i.code});
 }
 void add(std::vector<library_kernel>& all, const gemms::split_pass_instance& i) {
   all.push_back({"gemm/split-pass",
-                 fmt::format("{} threads, {} pieces{}", i.policy.threads, i.policy.pieces, i.policy.clusters ? ", clusters" : ""), i.what});
+                 fmt::format("{} threads, {} pieces{}", i.policy.threads, i.policy.pieces,
+                             i.policy.clusters ? ", clusters" : ""),
+                 i.what});
 }
-void add(std::vector<library_kernel>& all, const gemms::short_instance& i) { all.push_back({"gemm/short", i.code.name, i.code}); }
-void add(std::vector<library_kernel>& all, const gemms::dots_instance& i) { all.push_back({"gemm/dots", i.code.name, i.code}); }
-void add(std::vector<library_kernel>& all, const gemms::finish_instance& i) { all.push_back({"gemm/finish", "", i.code}); }
+void add(std::vector<library_kernel>& all, const gemms::short_instance& i) {
+  all.push_back({"gemm/short", i.code.name, i.code});
+}
+void add(std::vector<library_kernel>& all, const gemms::dots_instance& i) {
+  all.push_back({"gemm/dots", i.code.name, i.code});
+}
+void add(std::vector<library_kernel>& all, const gemms::finish_instance& i) {
+  all.push_back({"gemm/finish", "", i.code});
+}
 void add(std::vector<library_kernel>& all, const gemms::stream_instance& i) {
   all.push_back({checker_detail::case_of(i.how), i.code.name, i.code});
 }
-void add(std::vector<library_kernel>& all, const gemms::group_instance& i) { all.push_back({"gemm/group", i.code.name, i.code}); }
-void add(std::vector<library_kernel>& all, const gemms::group_table_instance& i) { all.push_back({"gemm/group", i.code.name, i.code}); }
+void add(std::vector<library_kernel>& all, const gemms::group_instance& i) {
+  all.push_back({"gemm/group", i.code.name, i.code});
+}
+void add(std::vector<library_kernel>& all, const gemms::group_table_instance& i) {
+  all.push_back({"gemm/group", i.code.name, i.code});
+}
 void add(std::vector<library_kernel>& all, const gemms::narrow_instance& i) {
   all.push_back({checker_detail::case_of(i.how), i.code.name, i.code});
 }
 void add(std::vector<library_kernel>& all, const scans::instance& i) {
   for (const kernel& k : {i.kernels.totals, i.kernels.scan})
-    all.push_back({fmt::format("scan/{}", i.step), fmt::format("{} of {}", scans::name(i.operation), name(i.type)), k});
+    all.push_back(
+        {fmt::format("scan/{}", i.step), fmt::format("{} of {}", scans::name(i.operation), name(i.type)), k});
 }
 void add(std::vector<library_kernel>& all, const scans::single_pass_instance& i) {
   const char* const lines = i.over == scans::lines_kind::segments ? "-rows" : i.in != i.out ? "-wide" : "";
@@ -54,12 +77,16 @@ void add(std::vector<library_kernel>& all, const scans::single_pass_instance& i)
 }
 void add(std::vector<library_kernel>& all, const scans::wave_instance& i) {
   all.push_back({"scan/one-wave",
-                 fmt::format("{} of {}, {} warps, {} rows", scans::name(i.operation), name(i.type), i.how.warps, i.how.rows), i.code});
+                 fmt::format("{} of {}, {} warps, {} rows", scans::name(i.operation), name(i.type),
+                             i.how.warps, i.how.rows),
+                 i.code});
 }
 void add(std::vector<library_kernel>& all, const scans::columns_instance& i) {
-  all.push_back({"scan/columns", fmt::format("{} of {} into {}", scans::name(i.operation), name(i.in), name(i.out)), i.code});
+  all.push_back({"scan/columns",
+                 fmt::format("{} of {} into {}", scans::name(i.operation), name(i.in), name(i.out)), i.code});
 }
-template <class Instance> void add_all(std::vector<library_kernel>& all, const std::vector<Instance>& instances) {
+template <class Instance>
+void add_all(std::vector<library_kernel>& all, const std::vector<Instance>& instances) {
   for (const Instance& i : instances) add(all, i);
 }
 
@@ -85,8 +112,9 @@ const std::vector<checked_case>& library_cases() {
   static const std::vector<checked_case> all = [] {
     checker_detail::enter_checked_kernels();
     std::vector<checked_case> cases;
-    for (auto family : {checker_detail::gemm_ladder_cases, checker_detail::split_cases, checker_detail::stream_cases,
-                        checker_detail::narrow_cases, checker_detail::scan_cases, checker_detail::custom_scan_cases})
+    for (auto family :
+         {checker_detail::gemm_ladder_cases, checker_detail::split_cases, checker_detail::stream_cases,
+          checker_detail::narrow_cases, checker_detail::scan_cases, checker_detail::custom_scan_cases})
       for (checked_case& c : family()) cases.push_back(std::move(c));
     return cases;
   }();

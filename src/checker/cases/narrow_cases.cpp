@@ -8,8 +8,8 @@
 namespace antiphase::checker_detail {
 namespace {
 
-std::uint64_t narrow_by(const context& where, const gemms::narrow_instance& with, const product& p, bool turned, int cluster, int parts,
-                        unsigned most_blocks = 2) {
+std::uint64_t narrow_by(const context& where, const gemms::narrow_instance& with, const product& p,
+                        bool turned, int cluster, int parts, unsigned most_blocks = 2) {
   on_device d(where, p);
   gemms::narrow_plan plan = gemms::plan_narrow(where, d.what, {}, with, turned, {cluster, parts});
   if (cluster * parts == 1) plan.grid.x = std::min(plan.grid.x, most_blocks);
@@ -33,27 +33,31 @@ void compute_again(const context& where, const gemms::narrow_instance& with, std
   product small(20, 12, k_extent, 1, 1, lie.of_long, lie.of_short, 4, 0);
   for (std::int64_t k = 0; k < k_extent; ++k) small.a(3, k) *= 0x1p-120f;
   if (const auto again = narrow_by(where, with, small, false, 1, 1); again != 12)
-    throw std::runtime_error(fmt::format("{}: {} outputs were computed again, expected 12", with.code.name, again));
+    throw std::runtime_error(
+        fmt::format("{}: {} outputs were computed again, expected 12", with.code.name, again));
 }
-// The ring going around from tile to tile, edges, lines of few nonzeros, outputs that are computed again, and tiles that clusters and parts
-// share.
+// The ring going around from tile to tile, edges, lines of few nonzeros, outputs that are computed again, and
+// tiles that clusters and parts share.
 void narrow_by(const context& where, const gemms::narrow_instance& with) {
   const orders lie = orders_of(with.how);
   const std::int64_t around = with.how.stages() * gemms::narrow_step + 39;
   narrow_by(where, with, {132, 68, around, 1, 0, lie.of_long, lie.of_short, 4, 0}, false, 1, 1, 1);
-  narrow_by(where, with, with_odd_lines({36, 32, 71, -1.5f, 0.5f, lie.of_long, lie.of_short, 1, 0}), false, 1, 1);
+  narrow_by(where, with, with_odd_lines({36, 32, 71, -1.5f, 0.5f, lie.of_long, lie.of_short, 1, 0}), false, 1,
+            1);
   compute_again(where, with, 70);
-  narrow_by(where, with, with_odd_lines({36, 32, 300, 1, 0.5f, lie.of_long, lie.of_short, 4, 0}), false, 2, 2);
+  narrow_by(where, with, with_odd_lines({36, 32, 300, 1, 0.5f, lie.of_long, lie.of_short, 4, 0}), false, 2,
+            2);
 }
-// Both rings going around, the columns' too, edges, and every way out: stored by the engine, also where C is added, by rows, and one by
-// one.
+// Both rings going around, the columns' too, edges, and every way out: stored by the engine, also where C is
+// added, by rows, and one by one.
 void narrow_kept_by(const context& where, const gemms::narrow_instance& with) {
   const orders lie = orders_of(with.how);
   const std::int64_t k = 16 * with.how.kept_halves - 3;
   narrow_by(where, with, {530, 132, k, 1, 0, lie.of_long, lie.of_short, 4, 0}, false, 1, 1, 1);
   narrow_by(where, with, {400, 68, k, -1.5f, 0.5f, lie.of_long, lie.of_short, 4, 0}, false, 1, 1, 1);
   narrow_by(where, with, {140, 67, k, 1, 0.5f, lie.of_long, lie.of_short, 1, 0}, false, 1, 1);
-  narrow_by(where, with, with_odd_lines({140, 68, k, 1, 0.5f, lie.of_long, lie.of_short, 4, 0}), false, 1, 1, 1);
+  narrow_by(where, with, with_odd_lines({140, 68, k, 1, 0.5f, lie.of_long, lie.of_short, 4, 0}), false, 1, 1,
+            1);
   compute_again(where, with, k);
 }
 
@@ -65,16 +69,18 @@ std::string case_of(const gemms::narrow_policy& how) {
 }
 
 std::vector<checked_case> narrow_cases() {
-  constexpr const char* told[][2] = {{"gemm/narrow", "three products of TF32 parts, fed by the copy engine"},
-                                     {"gemm/narrow-async", "the same, fed by threads"},
-                                     {"gemm/narrow-kept", "the same of few k, with the short operand kept in shared memory"}};
+  constexpr const char* told[][2] = {
+      {"gemm/narrow", "three products of TF32 parts, fed by the copy engine"},
+      {"gemm/narrow-async", "the same, fed by threads"},
+      {"gemm/narrow-kept", "the same of few k, with the short operand kept in shared memory"}};
   std::vector<checked_case> cases;
   for (const auto& [name, what] : told) {
     std::vector<gemms::narrow_instance> all;
     for (const gemms::narrow_instance& i : gemms::narrow_instances(target::checked))
       if (case_of(i.how) == name) all.push_back(i);
     cases.push_back({name, what, [all](const context& where) {
-                       for (const gemms::narrow_instance& i : all) i.how.kept_halves > 0 ? narrow_kept_by(where, i) : narrow_by(where, i);
+                       for (const gemms::narrow_instance& i : all)
+                         i.how.kept_halves > 0 ? narrow_kept_by(where, i) : narrow_by(where, i);
                      }});
   }
   return cases;

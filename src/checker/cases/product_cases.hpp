@@ -11,13 +11,15 @@
 
 namespace antiphase::checker_detail {
 
-// A product of 24-bit numbers and where its operands lie. C begins as NaN if beta is 0: then nobody may read it.
+// A product of 24-bit numbers and where its operands lie. C begins as NaN if beta is 0: then nobody may read
+// it.
 struct product {
   placed a, b, c;
   float alpha, beta;
 
-  product(std::int64_t m, std::int64_t n, std::int64_t k, float of_product, float of_c, storage_order of_a = storage_order::rows,
-          storage_order of_b = storage_order::rows, std::int64_t packet_of_c = 4, int offset_by_columns = 1)
+  product(std::int64_t m, std::int64_t n, std::int64_t k, float of_product, float of_c,
+          storage_order of_a = storage_order::rows, storage_order of_b = storage_order::rows,
+          std::int64_t packet_of_c = 4, int offset_by_columns = 1)
       : a(m, k, of_a, 0),
         b(k, n, of_b, of_b == storage_order::rows ? 0 : offset_by_columns),
         c(m, n, storage_order::rows, packet_of_c == 4 ? 0 : 1, packet_of_c),
@@ -40,7 +42,9 @@ inline product with_odd_lines(product p) {
 }
 
 // A workspace that may hold anything: parts look there for a number that is not there yet.
-inline std::vector<std::byte> anything(std::size_t bytes) { return std::vector<std::byte>(bytes, std::byte{0x5A}); }
+inline std::vector<std::byte> anything(std::size_t bytes) {
+  return std::vector<std::byte>(bytes, std::byte{0x5A});
+}
 
 struct on_device {
   device_array<float> a, b, c;
@@ -48,7 +52,9 @@ struct on_device {
 
   // trimmed: the operands' memory begins and ends with them.
   on_device(const context& where, const product& p, bool trimmed = false)
-      : a(where, trimmed ? p.a.trimmed() : p.a.memory), b(where, trimmed ? p.b.trimmed() : p.b.memory), c(where, p.c.memory) {
+      : a(where, trimmed ? p.a.trimmed() : p.a.memory),
+        b(where, trimmed ? p.b.trimmed() : p.b.memory),
+        c(where, p.c.memory) {
     what = {.a = trimmed ? p.a.view_of_trimmed(a.data()) : p.a.view(a.data()),
             .b = trimmed ? p.b.view_of_trimmed(b.data()) : p.b.view(b.data()),
             .c = p.c.view(c.data()),
@@ -57,7 +63,8 @@ struct on_device {
   }
 };
 // Within the contract; what lies between C's rows is as it was.
-inline void require_kept(const context& where, const char* kernel, const product& p, const std::vector<float>& result) {
+inline void require_kept(const context& where, const char* kernel, const product& p,
+                         const std::vector<float>& result) {
   const gemm_bound bound = bound_of(precision::fp32, where.limits(), p.a.columns);
   std::vector<bool> inside(result.size());
   for (std::int64_t i = 0; i < p.c.rows; ++i)
@@ -67,18 +74,23 @@ inline void require_kept(const context& where, const char* kernel, const product
         sum += static_cast<double>(p.a(i, k)) * p.b(k, j);
         size += std::fabs(static_cast<double>(p.a(i, k)) * p.b(k, j));
       }
-      const double c = p.beta != 0 ? static_cast<double>(p.beta) * p.c(i, j) : 0, expected = p.alpha * sum + c;
+      const double c = p.beta != 0 ? static_cast<double>(p.beta) * p.c(i, j) : 0,
+                   expected = p.alpha * sum + c;
       constexpr double u = 0x1p-24;
-      const double off = std::fabs(p.alpha) * (bound.units * u * size + bound.absolute) + 3 * u * (std::fabs(p.alpha * sum) + std::fabs(c));
+      const double off = std::fabs(p.alpha) * (bound.units * u * size + bound.absolute) +
+                         3 * u * (std::fabs(p.alpha * sum) + std::fabs(c));
       const float found = result[p.c.at(i, j)];
       inside[p.c.at(i, j)] = true;
       const bool right = std::isfinite(expected) ? std::fabs(found - expected) <= off
                          : std::isnan(expected)  ? std::isnan(found)
                                                  : found == expected;
-      if (!right) throw std::runtime_error(fmt::format("{}: C({}, {}) is {}, expected {} within {}", kernel, i, j, found, expected, off));
+      if (!right)
+        throw std::runtime_error(
+            fmt::format("{}: C({}, {}) is {}, expected {} within {}", kernel, i, j, found, expected, off));
     }
   for (std::size_t i = 0; i < result.size(); ++i)
-    if (!inside[i] && !std::isnan(result[i])) throw std::runtime_error(fmt::format("{}: wrote between the rows of C", kernel));
+    if (!inside[i] && !std::isnan(result[i]))
+      throw std::runtime_error(fmt::format("{}: wrote between the rows of C", kernel));
 }
 
 }  // namespace antiphase::checker_detail

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Cases of scans: every compiled kernel of the ladder and of short lines, of single passes with all kinds of lines, and of one wave.
+// Cases of scans: every compiled kernel of the ladder and of short lines, of single passes with all kinds of
+// lines, and of one wave.
 #include <algorithm>
 #include <antiphase/scan.hpp>
 #include <cstring>
@@ -18,7 +19,8 @@ namespace {
 
 using scans::problem;
 
-// What is computed with: halves as floats, and sums of integers modulo 2^64, from which every narrower type's are cut off.
+// What is computed with: halves as floats, and sums of integers modulo 2^64, from which every narrower type's
+// are cut off.
 template <class T> auto number(T x) {
   if constexpr (std::is_same_v<T, f16> || std::is_same_v<T, bf16>)
     return to_float(x);
@@ -33,7 +35,8 @@ template <class T> T stored(auto x) {
   else
     return static_cast<T>(x);
 }
-template <class Number> using summed = std::conditional_t<std::is_floating_point_v<Number>, double, std::uint64_t>;
+template <class Number> using summed =
+    std::conditional_t<std::is_floating_point_v<Number>, double, std::uint64_t>;
 template <class T> auto identity(scan_operation operation) {
   using N = decltype(number(T{}));
   using limits = std::numeric_limits<N>;
@@ -47,7 +50,8 @@ template <class T> auto identity(scan_operation operation) {
 }
 // Neither sums nor products leave what a floating type holds exactly.
 template <class T> T element_at(scan_operation operation, std::uint64_t place) {
-  if (operation == scan_operation::product) return stored<T>(place % 64 == 0 && random_bits(5, place) % 2 == 0 ? -1 : 1);
+  if (operation == scan_operation::product)
+    return stored<T>(place % 64 == 0 && random_bits(5, place) % 2 == 0 ? -1 : 1);
   return stored<T>(digit(4, place, 50));
 }
 
@@ -63,7 +67,9 @@ template <class Out, class N> Out after(scan_operation operation, N& running, N 
   using S = summed<N>;
   switch (operation) {
     case scan_operation::sum: running = static_cast<N>(static_cast<S>(running) + static_cast<S>(x)); break;
-    case scan_operation::product: running = static_cast<N>(static_cast<S>(running) * static_cast<S>(x)); break;
+    case scan_operation::product:
+      running = static_cast<N>(static_cast<S>(running) * static_cast<S>(x));
+      break;
     case scan_operation::min: running = std::min(running, x); break;
     case scan_operation::max: running = std::max(running, x); break;
   }
@@ -71,16 +77,19 @@ template <class Out, class N> Out after(scan_operation operation, N& running, N 
 }
 
 // bool: whether segment borders lie between elements i - 1 and i, for every i but 0.
-template <class In, class Out>
-void expect(std::vector<Out>& expected, std::size_t offset, const std::vector<In>& in, const problem& p, const std::vector<bool>& border) {
+template <class In, class Out> void expect(std::vector<Out>& expected, std::size_t offset,
+                                           const std::vector<In>& in, const problem& p,
+                                           const std::vector<bool>& border) {
   using N = decltype(number(Out{}));
-  const N first = p.initial ? static_cast<N>(p.initial->visit([](auto x) { return static_cast<double>(x); })) : identity<Out>(p.operation);
+  const N first = p.initial ? static_cast<N>(p.initial->visit([](auto x) { return static_cast<double>(x); }))
+                            : identity<Out>(p.operation);
   for (std::int64_t line = 0; line < p.outer * p.inner; ++line) {
     N running = p.kind == scan_kind::exclusive ? first : identity<Out>(p.operation);
     for (std::int64_t i = 0; i < p.length; ++i) {
       const bool forward = p.direction == scan_direction::forward;
       const std::int64_t along = forward ? i : p.length - 1 - i;
-      const auto at = static_cast<std::size_t>((line / p.inner * p.length + along) * p.inner + line % p.inner);
+      const auto at =
+          static_cast<std::size_t>((line / p.inner * p.length + along) * p.inner + line % p.inner);
       if (i > 0 && !border.empty() && border[forward ? at : at + 1])
         running = p.kind == scan_kind::exclusive ? first : identity<Out>(p.operation);
       const Out before = stored<Out>(running);
@@ -97,13 +106,15 @@ template <class T> std::vector<T> keys_of(std::size_t count, scans::segments_by 
     if (by == scans::segments_by::head_flags)
       keys.push_back(stored<T>(begins ? 1 + static_cast<int>(i % 3) : 0));
     else
-      keys.push_back(stored<T>(i == 0 ? 0 : begins ? static_cast<int>(i % 100) : static_cast<int>(number(keys.back()))));
+      keys.push_back(stored<T>(i == 0   ? 0
+                               : begins ? static_cast<int>(i % 100)
+                                        : static_cast<int>(number(keys.back()))));
   }
   return keys;
 }
 
-// Scans, and tells where segments begin. On its own: compiled once for each type of keys, not for each pair of types that are scanned as
-// well.
+// Scans, and tells where segments begin. On its own: compiled once for each type of keys, not for each pair
+// of types that are scanned as well.
 std::vector<bool> scanned(const context& where, std::size_t count, scan_of& s, const launching& launch) {
   std::vector<bool> border;
   if (s.keys) {
@@ -111,7 +122,8 @@ std::vector<bool> scanned(const context& where, std::size_t count, scan_of& s, c
       const std::vector<K> keys = keys_of<K>(count, s.keys->by);
       const device_array<K> told(where, std::span<const K>(keys));
       for (std::size_t i = 0; i < count; ++i)
-        border.push_back(s.keys->by == scans::segments_by::head_flags ? keys[i] != 0 : i > 0 && keys[i] != keys[i - 1]);
+        border.push_back(s.keys->by == scans::segments_by::head_flags ? keys[i] != 0
+                                                                      : i > 0 && keys[i] != keys[i - 1]);
       s.keys->data = told.data();
       launch(where, s.what, &*s.keys);
       where.runs_on().synchronize(nullptr);
@@ -123,7 +135,8 @@ std::vector<bool> scanned(const context& where, std::size_t count, scan_of& s, c
   return border;
 }
 
-template <class In, class Out> void scan_and_judge(const context& where, const std::string& what, scan_of s, const launching& launch) {
+template <class In, class Out>
+void scan_and_judge(const context& where, const std::string& what, scan_of s, const launching& launch) {
   const auto count = static_cast<std::size_t>(s.what.outer * s.what.length * s.what.inner);
   constexpr std::size_t guard = 16;
   std::vector<In> in;
@@ -131,7 +144,8 @@ template <class In, class Out> void scan_and_judge(const context& where, const s
   std::vector<In> memory(s.in_offset, in[0]);
   memory.insert(memory.end(), in.begin(), in.end());
   std::vector<Out> expected;
-  for (std::size_t i = 0; i < count + 2 * guard; ++i) expected.push_back(element_at<Out>(scan_operation::sum, i));
+  for (std::size_t i = 0; i < count + 2 * guard; ++i)
+    expected.push_back(element_at<Out>(scan_operation::sum, i));
   const device_array<In> from(where, std::span<const In>(memory));
   device_array<Out> to(where, std::span<const Out>(expected));
   s.what.type = element_of<In>;
@@ -142,14 +156,17 @@ template <class In, class Out> void scan_and_judge(const context& where, const s
   const std::vector<bool> border = scanned(where, count, s, launch);
   const std::vector<Out> result = to.to_host();
   expect(expected, guard + s.out_offset, in, s.what, border);
-  for (std::size_t i = 0; i < expected.size(); ++i) require_same(what, i, number(result[i]), number(expected[i]));
+  for (std::size_t i = 0; i < expected.size(); ++i)
+    require_same(what, i, number(result[i]), number(expected[i]));
 }
 // The same for types that are known when it runs.
-void scan_and_judge(const context& where, const std::string& what, element in, element out, const scan_of& s, const launching& launch) {
+void scan_and_judge(const context& where, const std::string& what, element in, element out, const scan_of& s,
+                    const launching& launch) {
   with_stored_element(in, [&]<class In>() {
     if (in == out) return scan_and_judge<In, In>(where, what, s, launch);
     with_element(out, [&]<class Out>() {
-      if constexpr (scans::accumulates(element_of<In>, element_of<Out>)) scan_and_judge<In, Out>(where, what, s, launch);
+      if constexpr (scans::accumulates(element_of<In>, element_of<Out>))
+        scan_and_judge<In, Out>(where, what, s, launch);
     });
   });
 }
@@ -163,9 +180,12 @@ launching by_policy(std::string_view policy) {
   };
 }
 
-// Passes -------------------------------------------------------------------------------------------------------------------------------
-// A line of several tiles, so that there are totals, and short ones side by side; half of the kernels with the other kind and direction.
-void scan_in_passes(const context& where, std::string_view step, const std::vector<scans::instance>& instances) {
+// Passes
+// -----------------------------------------------------------------------------------------------------------
+// A line of several tiles, so that there are totals, and short ones side by side; half of the kernels with
+// the other kind and direction.
+void scan_in_passes(const context& where, std::string_view step,
+                    const std::vector<scans::instance>& instances) {
   for (std::size_t n = 0; n < instances.size(); ++n) {
     const scans::instance& i = instances[n];
     const std::string what = fmt::format("{} of {}, policy {}", scans::name(i.operation), name(i.type), step);
@@ -180,7 +200,8 @@ void scan_in_passes(const context& where, std::string_view step, const std::vect
   }
 }
 
-// Single passes ------------------------------------------------------------------------------------------------------------------------
+// Single passes
+// -----------------------------------------------------------------------------------------------------------
 // Kernels of unsigned integers scan signed ones as well, those of minima maxima: half of them do.
 element signed_of(element type) {
   switch (type) {
@@ -198,9 +219,11 @@ struct ring_case {
 };
 ring_case turned(const scans::single_pass_instance& i, std::size_t n) {
   const bool other = n % 2 == 1;
-  const scan_operation operation = i.operation == scan_operation::min && other ? scan_operation::max : i.operation;
+  const scan_operation operation =
+      i.operation == scan_operation::min && other ? scan_operation::max : i.operation;
   const element in = other ? signed_of(i.in) : i.in, out = other ? signed_of(i.out) : i.out;
-  return {fmt::format("{} of {} into {}, policy {}", scans::name(operation), name(in), name(out), i.step), in, out, operation};
+  return {fmt::format("{} of {} into {}, policy {}", scans::name(operation), name(in), name(out), i.step), in,
+          out, operation};
 }
 using ring_instances = std::vector<scans::single_pass_instance>;
 int tile_of(const scans::single_pass_instance& i) {
@@ -212,9 +235,11 @@ void scan_one_line(const context& where, const ring_instances& instances) {
   for (std::size_t n = 0; n < instances.size(); ++n) {
     const scans::single_pass_instance& i = instances[n];
     const ring_case c = turned(i, n);
-    const bool long_line = i.operation == scan_operation::sum && (i.in == element::f32 || i.in == element::u8) && i.in == i.out;
+    const bool long_line =
+        i.operation == scan_operation::sum && (i.in == element::f32 || i.in == element::u8) && i.in == i.out;
     const int tiles = long_line ? 2 * scans::find_step(i.step).ring.stages + 2 : 2;
-    scan_and_judge(where, c.what, c.in, c.out, {.what = {.operation = c.operation, .length = std::int64_t{tiles} * tile_of(i) + 37}},
+    scan_and_judge(where, c.what, c.in, c.out,
+                   {.what = {.operation = c.operation, .length = std::int64_t{tiles} * tile_of(i) + 37}},
                    by_policy(i.step));
     scan_of anywhere{.what = {.operation = c.operation,
                               .kind = scan_kind::exclusive,
@@ -233,7 +258,8 @@ void scan_rows(const context& where, const ring_instances& instances) {
     const scans::single_pass_instance& i = instances[n];
     const ring_case c = turned(i, n);
     scan_and_judge(where, c.what + ", short rows", c.in, c.out,
-                   {.what = {.operation = c.operation, .outer = tile_of(i) / 77 + 20, .length = 77}}, by_policy(i.step));
+                   {.what = {.operation = c.operation, .outer = tile_of(i) / 77 + 20, .length = 77}},
+                   by_policy(i.step));
     scan_and_judge(where, c.what + ", long rows", c.in, c.out,
                    {.what = {.operation = c.operation,
                              .kind = scan_kind::exclusive,
@@ -246,13 +272,15 @@ void scan_rows(const context& where, const ring_instances& instances) {
 }
 // Keys of 1, 2, 4 and 8 bytes, and floats, which are compared as such.
 void scan_segments(const context& where, const ring_instances& instances, scans::segments_by by) {
-  constexpr element keys[] = {element::i32, element::u8, element::f32, element::i16, element::u64, element::f64};
+  constexpr element keys[] = {element::i32, element::u8,  element::f32,
+                              element::i16, element::u64, element::f64};
   for (std::size_t n = 0; n < instances.size(); ++n) {
     const scans::single_pass_instance& i = instances[n];
     const ring_case c = turned(i, n);
     scan_of s{.what = {.operation = c.operation, .length = tile_of(i) + 101}};
     s.keys = {.type = by == scans::segments_by::keys ? keys[n % std::size(keys)] : element::u8, .by = by};
-    if (n % 2 == 1) s.what.direction = scan_direction::reverse, s.what.kind = scan_kind::exclusive, s.in_offset = 1;
+    if (n % 2 == 1)
+      s.what.direction = scan_direction::reverse, s.what.kind = scan_kind::exclusive, s.in_offset = 1;
     scan_and_judge(where, c.what, c.in, c.out, s, by_policy(i.step));
   }
 }
@@ -266,35 +294,46 @@ void add_single_pass(std::vector<checked_case>& cases, const scans::step& s) {
   using scans::lines_kind;
   const auto add = [&](const char* lines, const char* about, const ring_instances& kernels, auto scan_them) {
     if (!kernels.empty())
-      cases.push_back(
-          {fmt::format("scan/{}{}", s.name, lines), about, [kernels, scan_them](const context& where) { scan_them(where, kernels); }});
+      cases.push_back({fmt::format("scan/{}{}", s.name, lines), about,
+                       [kernels, scan_them](const context& where) { scan_them(where, kernels); }});
   };
-  add("", s.adds, ring_kernels(s.name, [](auto& i) { return i.over == lines_kind::one && i.in == i.out; }), scan_one_line);
-  add("-wide", "sums that are wider than the elements", ring_kernels(s.name, [](auto& i) { return i.in != i.out; }), scan_one_line);
-  const ring_instances segments = ring_kernels(s.name, [](auto& i) { return i.over == lines_kind::segments; });
+  add("", s.adds, ring_kernels(s.name, [](auto& i) { return i.over == lines_kind::one && i.in == i.out; }),
+      scan_one_line);
+  add("-wide", "sums that are wider than the elements",
+      ring_kernels(s.name, [](auto& i) { return i.in != i.out; }), scan_one_line);
+  const ring_instances segments =
+      ring_kernels(s.name, [](auto& i) { return i.over == lines_kind::segments; });
   add("-rows", "several lines, one behind the other", segments, scan_rows);
-  add("-by-key", "segments by key", segments,
-      [](const context& where, const ring_instances& kernels) { scan_segments(where, kernels, scans::segments_by::keys); });
+  add("-by-key", "segments by key", segments, [](const context& where, const ring_instances& kernels) {
+    scan_segments(where, kernels, scans::segments_by::keys);
+  });
   add("-head-flags", "segments by head flags", segments,
-      [](const context& where, const ring_instances& kernels) { scan_segments(where, kernels, scans::segments_by::head_flags); });
+      [](const context& where, const ring_instances& kernels) {
+        scan_segments(where, kernels, scans::segments_by::head_flags);
+      });
 }
 
-// One wave -----------------------------------------------------------------------------------------------------------------------------
-// Every policy, on lines that are shorter than those it is for: two tiles and a part, one alone, and launches that may overlap.
+// One wave
+// -----------------------------------------------------------------------------------------------------------
+// Every policy, on lines that are shorter than those it is for: two tiles and a part, one alone, and launches
+// that may overlap.
 void scan_in_one_wave(const context& where, const std::vector<scans::wave_instance>& instances) {
   for (std::size_t n = 0; n < instances.size(); ++n) {
     const scans::wave_instance& i = instances[n];
-    const std::string what = fmt::format("sum of {}, one-wave of {} x {}", name(i.type), i.how.warps, i.how.rows);
+    const std::string what =
+        fmt::format("sum of {}, one-wave of {} x {}", name(i.type), i.how.warps, i.how.rows);
     const launching launch = [&](const context& on, const problem& p, const scans::scan_keys*) {
       device_array<std::byte> workspace(on, scans::one_wave_workspace(i, p));
       initialise_scan_workspace(on, {workspace.data(), workspace.size()});
-      const scans::launchable l = scans::prepare_one_wave(i, p, p.kind == scan_kind::exclusive ? scans::first_of_exclusive(p) : 0,
-                                                          {workspace.data(), workspace.size()});
+      const scans::launchable l =
+          scans::prepare_one_wave(i, p, p.kind == scan_kind::exclusive ? scans::first_of_exclusive(p) : 0,
+                                  {workspace.data(), workspace.size()});
       for (int turn = 0; turn < 2; ++turn) on.runs_on().launch(l.code, l.grid, l.arguments.data(), nullptr);
       on.runs_on().synchronize(nullptr);
     };
     scan_of s{.what = {.operation = i.operation, .length = 2 * std::int64_t{i.tile} + 37}};
-    if (n % 2 == 1) s.what.kind = scan_kind::exclusive, s.what.direction = scan_direction::reverse, s.what.initial = 7;
+    if (n % 2 == 1)
+      s.what.kind = scan_kind::exclusive, s.what.direction = scan_direction::reverse, s.what.initial = 7;
     scan_and_judge(where, what, i.type, i.type, s, launch);
     s.what.length = i.tile / 2 + 3;
     s.in_offset = 1, s.out_offset = 2;
@@ -302,12 +341,15 @@ void scan_in_one_wave(const context& where, const std::vector<scans::wave_instan
   }
 }
 
-// Columns ------------------------------------------------------------------------------------------------------------------------------
+// Columns
+// -----------------------------------------------------------------------------------------------------------
 // Tiles of whole rows and of strips, one and two of them; of sums of floats more than a group.
 void scan_columns(const context& where, const std::vector<scans::columns_instance>& instances) {
   for (std::size_t n = 0; n < instances.size(); ++n) {
     const scans::columns_instance& i = instances[n];
-    const ring_case c = turned({.step = "columns", .in = i.in, .out = i.out, .operation = i.operation, .over = {}, .code = i.code}, n);
+    const ring_case c = turned(
+        {.step = "columns", .in = i.in, .out = i.out, .operation = i.operation, .over = {}, .code = i.code},
+        n);
     const bool many = i.operation == scan_operation::sum && i.in == element::f32;
     const auto judge = [&](scan_of s, std::int64_t outer, std::int64_t length, std::int64_t inner) {
       s.what.operation = c.operation;
@@ -332,21 +374,24 @@ std::vector<checked_case> scan_cases() {
     if (scans::is_one_wave(s)) {
       const std::span<const scans::wave_instance> all = scans::wave_instances(target::checked);
       const std::vector<scans::wave_instance> kernels(all.begin(), all.end());
-      cases.push_back({fmt::format("scan/{}", s.name), s.adds, [kernels](const context& where) { scan_in_one_wave(where, kernels); }});
+      cases.push_back({fmt::format("scan/{}", s.name), s.adds,
+                       [kernels](const context& where) { scan_in_one_wave(where, kernels); }});
       return;
     }
     if (scans::is_single_pass(s)) return add_single_pass(cases, s);
     std::vector<scans::instance> kernels;
     for (const scans::instance& i : scans::instances(target::checked))
       if (i.step == std::string_view(s.name)) kernels.push_back(i);
-    cases.push_back(
-        {fmt::format("scan/{}", s.name), s.adds, [kernels, step = s.name](const context& where) { scan_in_passes(where, step, kernels); }});
+    cases.push_back({fmt::format("scan/{}", s.name), s.adds, [kernels, step = s.name](const context& where) {
+                       scan_in_passes(where, step, kernels);
+                     }});
   };
   for (const scans::step& s : scans::steps) add_step(s);
   for (const scans::step& s : scans::short_line_steps) add_step(s);
   const std::span<const scans::columns_instance> all = scans::columns_instances(target::checked);
   const std::vector<scans::columns_instance> columns(all.begin(), all.end());
-  cases.push_back({"scan/columns", scans::find_step("columns").adds, [columns](const context& where) { scan_columns(where, columns); }});
+  cases.push_back({"scan/columns", scans::find_step("columns").adds,
+                   [columns](const context& where) { scan_columns(where, columns); }});
   return cases;
 }
 

@@ -45,14 +45,16 @@ int run(const words& command, const fs::path& said) {
   posix_spawn_file_actions_destroy(&files);
   if (failed != 0)
     throw not_supported(
-        fmt::format("checking plain CUDA needs a g++ to compile it with, and '{}' does not start: {}", command[0], std::strerror(failed)));
+        fmt::format("checking plain CUDA needs a g++ to compile it with, and '{}' does not start: {}",
+                    command[0], std::strerror(failed)));
   int status = 0;
   while (waitpid(child, &status, 0) < 0 && errno == EINTR) {
   }
   return WIFEXITED(status) ? WEXITSTATUS(status) : 128;
 }
 
-// Removes a folder when this process lets go of the pipe, however it ends: by a signal too. Returns the end to hold.
+// Removes a folder when this process lets go of the pipe, however it ends: by a signal too. Returns the end
+// to hold.
 int watch_over(const fs::path& folder, pid_t& watcher) {
   int ends[2] = {};
   watcher = -1;
@@ -83,12 +85,13 @@ fs::path headers_of(const plain_program& p) {
   candidates.emplace_back(ANTIPHASE_SOURCE_INCLUDE);
   for (const fs::path& c : candidates)
     if (fs::exists(c / "antiphase/plain/cuda_runtime.h", ignored)) return c;
-  throw not_supported(fmt::format("the stand-in headers for plain CUDA are not where they should be: {} has no antiphase/plain",
-                                  candidates.front().string()));
+  throw not_supported(fmt::format(
+      "the stand-in headers for plain CUDA are not where they should be: {} has no antiphase/plain",
+      candidates.front().string()));
 }
 
-// What the compiler is to do with every access; the reasons stand in cmake/AntiphaseChecked.cmake. Alignment and the bounds of arrays are
-// checked by UndefinedBehaviorSanitizer's calls, which the runtime answers.
+// What the compiler is to do with every access; the reasons stand in cmake/AntiphaseChecked.cmake. Alignment
+// and the bounds of arrays are checked by UndefinedBehaviorSanitizer's calls, which the runtime answers.
 const words instrumented{"-O1",
                          "-fno-tree-loop-optimize",
                          "-g1",
@@ -107,9 +110,10 @@ const words instrumented{"-O1",
                          "--param",
                          "tsan-distinguish-volatile=1"};
 
-// What the program has of its own, compiled without a call at every access. It tells the runtime where the device's variables are: each
-// section has something in it, so that its bounds exist. And it passes over accesses that nobody follows before they leave the program:
-// those of the host to its own memory, and of a thread to its stack.
+// What the program has of its own, compiled without a call at every access. It tells the runtime where the
+// device's variables are: each section has something in it, so that its bounds exist. And it passes over
+// accesses that nobody follows before they leave the program: those of the host to its own memory, and of a
+// thread to its stack.
 constexpr const char* own_part = R"(
 extern "C" {
 __attribute__((section("ap_device"), used)) static char antiphase_plain_some_device[16];
@@ -120,7 +124,8 @@ extern __attribute__((visibility("hidden"))) char __start_ap_device[], __stop_ap
 struct range { unsigned long low, size; };
 __attribute__((visibility("hidden"))) range antiphase_plain_passed_over = {0, ~0ul};
 void antiphase_plain_loaded(char**, range*);
-__attribute__((constructor(101))) static void antiphase_plain_load() {  // before variables of the program are initialised
+// before variables of the program are initialised
+__attribute__((constructor(101))) static void antiphase_plain_load() {
   char* sections[] = {__start_ap_device, __stop_ap_device, __start_ap_constant, __stop_ap_constant, __start_ap_managed, __stop_ap_managed};
   antiphase_plain_loaded(sections, &antiphase_plain_passed_over);
 }
@@ -148,18 +153,23 @@ __attribute__((visibility("hidden"))) void operator delete[](void* p, unsigned l
 
 bool is_cuda(const std::string& source) { return source.ends_with(".cu"); }
 bool has_standard(const words& options) {
-  return std::any_of(options.begin(), options.end(), [](const std::string& o) { return o.starts_with("-std="); });
+  return std::any_of(options.begin(), options.end(),
+                     [](const std::string& o) { return o.starts_with("-std="); });
 }
 // A toolkit's headers would come before those that stand in for them.
 bool names_toolkit(const std::string& option) {
   return option.starts_with("-I") && fs::exists(fs::path(option.substr(2)) / "crt/host_config.h");
 }
-bool is_for_linker(const std::string& option) { return option.starts_with("-l") || option.starts_with("-L") || option.starts_with("-Wl,"); }
+bool is_for_linker(const std::string& option) {
+  return option.starts_with("-l") || option.starts_with("-L") || option.starts_with("-Wl,");
+}
 
 void require_file(const std::string& name, std::string_view whose) {
   std::error_code ignored;
-  if (fs::is_directory(name, ignored)) throw bad_request(fmt::format("'{}'{} is a directory: expected a source", name, whose));
-  if (!fs::is_regular_file(name, ignored)) throw bad_request(fmt::format("there is no file '{}'{}", name, whose));
+  if (fs::is_directory(name, ignored))
+    throw bad_request(fmt::format("'{}'{} is a directory: expected a source", name, whose));
+  if (!fs::is_regular_file(name, ignored))
+    throw bad_request(fmt::format("there is no file '{}'{}", name, whose));
 }
 void require_files(const plain_program& p) {
   if (p.sources.empty()) throw bad_request("no source was given: expected a .cu file");
@@ -181,8 +191,8 @@ void run_or_fail(const words& command, const fs::path& said) {
   if (run(command, said) != 0) fail(said);
 }
 
-// The way from the sources of a program to a shared object, by files in one folder. Each stage reads what the one before has left, and
-// throws what is wrong with the program.
+// The way from the sources of a program to a shared object, by files in one folder. Each stage reads what the
+// one before has left, and throws what is wrong with the program.
 class compilation {
  public:
   compilation(const plain_program& p, fs::path folder);
@@ -193,7 +203,9 @@ class compilation {
 
  private:
   void include_together();  // sources and driver
-  fs::path file(std::size_t unit, const char* ending) const { return folder_ / (std::to_string(unit) + ending); }
+  fs::path file(std::size_t unit, const char* ending) const {
+    return folder_ / (std::to_string(unit) + ending);
+  }
   std::future<int> compile(words command, const fs::path& input);
 
   const plain_program& program_;
@@ -206,7 +218,11 @@ class compilation {
 };
 
 compilation::compilation(const plain_program& p, fs::path folder)
-    : program_(p), folder_(std::move(folder)), include_(headers_of(p)), compiler_(compiler_of(p)), common_{compiler_} {
+    : program_(p),
+      folder_(std::move(folder)),
+      include_(headers_of(p)),
+      compiler_(compiler_of(p)),
+      common_{compiler_} {
   if (!has_standard(p.compiler_options)) common_.emplace_back("-std=gnu++20");
   for (const std::string& o : p.compiler_options)
     if (!is_for_linker(o) && !names_toolkit(o)) common_.push_back(o);
@@ -220,7 +236,8 @@ compilation::compilation(const plain_program& p, fs::path folder)
 void compilation::include_together() {
   by_.driver = fs::absolute(program_.driver).lexically_normal();
   std::ofstream all(units_.front());
-  for (const std::string& s : program_.sources) all << fmt::format("#include \"{}\"\n", fs::absolute(s).lexically_normal().string());
+  for (const std::string& s : program_.sources)
+    all << fmt::format("#include \"{}\"\n", fs::absolute(s).lexically_normal().string());
   all << fmt::format("#include \"{}\"\n", by_.driver);
 }
 
@@ -228,13 +245,16 @@ void compilation::preprocess() {
   if (!program_.driver.empty()) include_together();
   for (std::size_t i = 0; i < units_.size(); ++i) {
     words command = common_;
-    for (const char* w : {"-E", "-x", "c++", "-D__CUDACC__", "-D__NVCC__", "-D__CUDA_ARCH__=900", "-D__CUDACC_VER_MAJOR__=12",
-                          "-D__CUDACC_VER_MINOR__=0", "-DCUDART_VERSION=12000", "-DAP_CHECKED", "-w", "-include",
-                          "antiphase/executor/cpu/checked_prelude.hpp", "-include", "antiphase/plain/ends.h"})
+    for (const char* w :
+         {"-E", "-x", "c++", "-D__CUDACC__", "-D__NVCC__", "-D__CUDA_ARCH__=900", "-D__CUDACC_VER_MAJOR__=12",
+          "-D__CUDACC_VER_MINOR__=0", "-DCUDART_VERSION=12000", "-DAP_CHECKED", "-w", "-include",
+          "antiphase/executor/cpu/checked_prelude.hpp", "-include", "antiphase/plain/ends.h"})
       command.emplace_back(w);
     if (is_cuda(units_[i])) command.insert(command.end(), {"-include", "antiphase/plain/cuda_runtime.h"});
-    if (!program_.driver.empty()) command.insert(command.end(), {"-isystem", include_ / "antiphase/plain/bindings"});
-    command.insert(command.end(), {"-isystem", include_ / "antiphase/plain", "-isystem", include_, "-o", file(i, ".ii"), units_[i]});
+    if (!program_.driver.empty())
+      command.insert(command.end(), {"-isystem", include_ / "antiphase/plain/bindings"});
+    command.insert(command.end(), {"-isystem", include_ / "antiphase/plain", "-isystem", include_, "-o",
+                                   file(i, ".ii"), units_[i]});
     run_or_fail(command, file(i, ".said"));
   }
 }
@@ -252,7 +272,8 @@ void compilation::translate_all() {
 
 std::future<int> compilation::compile(words command, const fs::path& input) {
   command.insert(command.end(), {"-c", input, "-o", input.string() + ".o"});
-  return std::async(std::launch::async, [command = std::move(command), input] { return run(command, input.string() + ".said"); });
+  return std::async(std::launch::async,
+                    [command = std::move(command), input] { return run(command, input.string() + ".said"); });
 }
 
 void compilation::compile_all() {
@@ -281,7 +302,8 @@ void compilation::link(const std::string& object) const {
 temporary_folder::temporary_folder() {
   std::string pattern = fs::temp_directory_path() / "antiphase-check-XXXXXX";
   if (mkdtemp(pattern.data()) == nullptr)
-    throw device_error(fmt::format("no folder can be made in {}: {}", fs::temp_directory_path().string(), std::strerror(errno)));
+    throw device_error(fmt::format("no folder can be made in {}: {}", fs::temp_directory_path().string(),
+                                   std::strerror(errno)));
   path_ = pattern;
   watched_ = watch_over(path_, watcher_);
 }

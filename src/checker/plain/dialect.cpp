@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What plain CUDA may use under the checker: the one table behind --dialect, the table in docs, and the pre-pass's refusals.
+// What plain CUDA may use under the checker: the one table behind --dialect, the table in docs, and the
+// pre-pass's refusals.
 #include "dialect.hpp"
 
 #include "ptx.hpp"
@@ -16,34 +17,53 @@ const std::vector<dialect_group>& plain_dialect() {
   using plain::ptx_dialect;
   static const std::vector<dialect_group> all{
       {"kernels and launches",
-       {{yes, "<<<>>> __global__ __device__ __host__ __forceinline__ __noinline__ __launch_bounds__ __grid_constant__ dim3",
+       {{yes,
+         "<<<>>> __global__ __device__ __host__ __forceinline__ __noinline__ __launch_bounds__ "
+         "__grid_constant__ dim3",
          "launches, templates and overloads included"},
-        {yes, "threadIdx blockIdx blockDim gridDim warpSize", "x, y and z; a program may have variables of its own that are called so"},
+        {yes, "threadIdx blockIdx blockDim gridDim warpSize",
+         "x, y and z; a program may have variables of its own that are called so"},
         {partly, "__cluster_dims__", "clusters along x; what their blocks do with each other is inline PTX"},
-        {partly, "cudaLaunchKernel cudaLaunchCooperativeKernel", "with the kernel itself, or a cast of it to void*, as the first argument"},
+        {partly, "cudaLaunchKernel cudaLaunchCooperativeKernel",
+         "with the kernel itself, or a cast of it to void*, as the first argument"},
         {no, "cudaLaunchKernelEx cudaLaunchKernelExC",
-         "kernel<<<grid, block, bytes, stream>>>(arguments), with __cluster_dims__ where the kernel has clusters"},
+         "kernel<<<grid, block, bytes, stream>>>(arguments), with __cluster_dims__ where the kernel has "
+         "clusters"},
         {no,
          "cudaGridDependencySynchronize cudaTriggerProgrammaticLaunchCompletion griddepcontrol "
          "cudaLaunchAttributeProgrammaticStreamSerialization cudaLaunchAttributeProgrammaticEvent",
          "launches that follow each other: those that overlap are not followed"},
-        {no, "cudaGraphCreate cudaGraph_t cudaGraphExec_t cudaGraphInstantiate cudaGraphLaunch cudaStreamBeginCapture cudaStreamEndCapture",
+        {no,
+         "cudaGraphCreate cudaGraph_t cudaGraphExec_t cudaGraphInstantiate cudaGraphLaunch "
+         "cudaStreamBeginCapture cudaStreamEndCapture",
          "the launches themselves, on a stream"}}},
       {"memory",
        {{yes, "__shared__", "of any size known to the compiler, and extern __shared__ of the launch's size"},
         {yes, "__constant__ __managed__", "variables, fresh in each run; so are __device__ variables"},
-        {yes, "cudaMalloc cudaMallocPitch cudaMallocAsync cudaFree cudaFreeAsync", "what is never freed is reported"},
-        {yes, "cudaMallocManaged", "the host may touch it when the launches that use it have been waited for"},
-        {yes, "cudaMallocHost cudaHostAlloc cudaFreeHost", "the host may touch it when what uses it has been waited for; so may kernels"},
-        {partly, "cudaHostRegister cudaHostUnregister", "kernels may reach the memory too; whether it is touched too early is not judged"},
+        {yes, "cudaMalloc cudaMallocPitch cudaMallocAsync cudaFree cudaFreeAsync",
+         "what is never freed is reported"},
+        {yes, "cudaMallocManaged",
+         "the host may touch it when the launches that use it have been waited for"},
+        {yes, "cudaMallocHost cudaHostAlloc cudaFreeHost",
+         "the host may touch it when what uses it has been waited for; so may kernels"},
+        {partly, "cudaHostRegister cudaHostUnregister",
+         "kernels may reach the memory too; whether it is touched too early is not judged"},
         {yes,
-         "cudaMemcpy cudaMemcpyAsync cudaMemcpy2D cudaMemset cudaMemsetAsync cudaMemcpyToSymbol cudaMemcpyFromSymbol cudaGetSymbolAddress",
+         "cudaMemcpy cudaMemcpyAsync cudaMemcpy2D cudaMemset cudaMemsetAsync cudaMemcpyToSymbol "
+         "cudaMemcpyFromSymbol cudaGetSymbolAddress",
          ""},
-        {yes, "cudaMemPrefetchAsync cudaMemAdvise cudaDeviceSetLimit cudaStreamSetAttribute cudaStreamAttachMemAsync", "do nothing here"},
+        {yes,
+         "cudaMemPrefetchAsync cudaMemAdvise cudaDeviceSetLimit cudaStreamSetAttribute "
+         "cudaStreamAttachMemAsync",
+         "do nothing here"},
         {partly, "cuTensorMapEncodeTiled cudaGetDriverEntryPoint cudaGetDriverEntryPointByVersion",
-         "maps of 2 to 4 dimensions, not interleaved, element strides of 1, zeros outside; no other function of the driver"},
-        {no, "cudaMalloc3D cudaMallocArray cudaMemcpy3D cudaMemcpyToArray cudaArray_t", "cudaMalloc or cudaMallocPitch, and cudaMemcpy2D"},
-        {no, "tex1D tex2D tex3D tex1Dfetch texture cudaTextureObject_t cudaCreateTextureObject surf2Dread surf2Dwrite cudaSurfaceObject_t",
+         "maps of 2 to 4 dimensions, not interleaved, element strides of 1, zeros outside; no other function "
+         "of the driver"},
+        {no, "cudaMalloc3D cudaMallocArray cudaMemcpy3D cudaMemcpyToArray cudaArray_t",
+         "cudaMalloc or cudaMallocPitch, and cudaMemcpy2D"},
+        {no,
+         "tex1D tex2D tex3D tex1Dfetch texture cudaTextureObject_t cudaCreateTextureObject surf2Dread "
+         "surf2Dwrite cudaSurfaceObject_t",
          "a pointer to global memory, with __ldg for loads"},
         {no, "cuMemAlloc cuMemcpyHtoD cuLaunchKernel cuModuleLoad cuInit CUdeviceptr",
          "the runtime's calls: cudaMalloc, cudaMemcpy, kernel<<<>>>()"}}},
@@ -52,47 +72,71 @@ const std::vector<dialect_group>& plain_dialect() {
         {yes, "__threadfence __threadfence_block __threadfence_system", ""}}},
       {"warps",
        {{yes,
-         "__shfl_sync __shfl_up_sync __shfl_down_sync __shfl_xor_sync __ballot_sync __any_sync __all_sync __match_any_sync "
+         "__shfl_sync __shfl_up_sync __shfl_down_sync __shfl_xor_sync __ballot_sync __any_sync __all_sync "
+         "__match_any_sync "
          "__match_all_sync",
          ""},
-        {yes, "__reduce_add_sync __reduce_min_sync __reduce_max_sync __reduce_and_sync __reduce_or_sync __reduce_xor_sync", ""},
-        {partly, "__activemask", "the calling lane alone, or with others that are there too: no program may count on either"},
-        {no, "__shfl __shfl_up __shfl_down __shfl_xor __ballot __any __all", "the form with _sync and a mask, such as __shfl_down_sync"}}},
+        {yes,
+         "__reduce_add_sync __reduce_min_sync __reduce_max_sync __reduce_and_sync __reduce_or_sync "
+         "__reduce_xor_sync",
+         ""},
+        {partly, "__activemask",
+         "the calling lane alone, or with others that are there too: no program may count on either"},
+        {no, "__shfl __shfl_up __shfl_down __shfl_xor __ballot __any __all",
+         "the form with _sync and a mask, such as __shfl_down_sync"}}},
       {"atomic operations",
-       {{yes, "atomicAdd atomicSub atomicExch atomicMin atomicMax atomicInc atomicDec atomicCAS atomicAnd atomicOr atomicXor",
+       {{yes,
+         "atomicAdd atomicSub atomicExch atomicMin atomicMax atomicInc atomicDec atomicCAS atomicAnd "
+         "atomicOr atomicXor",
          "and each with _block and _system; integers, float, double; relaxed, as on the device"},
-        {yes, "cuda::atomic cuda::atomic_ref cuda::atomic_thread_fence", "of cuda/atomic, with scopes and orders; on the host too"}}},
+        {yes, "cuda::atomic cuda::atomic_ref cuda::atomic_thread_fence",
+         "of cuda/atomic, with scopes and orders; on the host too"}}},
       {"cooperative groups",
-       {{yes, "this_thread_block tiled_partition thread_block_tile coalesced_threads labeled_partition binary_partition this_grid",
+       {{yes,
+         "this_thread_block tiled_partition thread_block_tile coalesced_threads labeled_partition "
+         "binary_partition this_grid",
          "sync, ranks, shuffles, votes; reduce and scans of cooperative_groups/reduce.h and scan.h"},
         {no, "this_cluster this_multi_grid multi_grid_group", "this_grid()"}}},
       {"asynchronous copies",
        {{yes, "__pipeline_memcpy_async __pipeline_commit __pipeline_wait_prior", ""},
         {partly, "cuda::barrier cuda::memcpy_async", "barriers of a block, in shared memory"},
-        {yes, "cuda::pipeline cuda::make_pipeline cuda::pipeline_role", "of a thread, or of a block, also with producers and consumers"},
+        {yes, "cuda::pipeline cuda::make_pipeline cuda::pipeline_role",
+         "of a thread, or of a block, also with producers and consumers"},
         {yes, "cooperative_groups::memcpy_async cooperative_groups::wait", ""}}},
       {"numbers",
        {{yes, "float2 float4 int2 int4 uchar4 double2 make_float4", "all vector types and make_ functions"},
-        {yes, "__half __half2 __nv_bfloat16 __nv_bfloat162", "of cuda_fp16.h and cuda_bf16.h, computed in float and rounded"},
+        {yes, "__half __half2 __nv_bfloat16 __nv_bfloat162",
+         "of cuda_fp16.h and cuda_bf16.h, computed in float and rounded"},
         {yes, "__ldg __ldcg __ldcs __stcg __stcs", "ordinary loads and stores here"},
-        {yes, "__popc __clz __ffs __brev __float_as_int __fdividef __expf rsqrtf", "and the like; fast forms are as exact as the others"}}},
+        {yes, "__popc __clz __ffs __brev __float_as_int __fdividef __expf rsqrtf",
+         "and the like; fast forms are as exact as the others"}}},
       {"streams, events, errors",
-       {{yes, "cudaStreamCreate cudaStreamSynchronize cudaStreamWaitEvent cudaEventRecord cudaEventSynchronize cudaDeviceSynchronize",
+       {{yes,
+         "cudaStreamCreate cudaStreamSynchronize cudaStreamWaitEvent cudaEventRecord cudaEventSynchronize "
+         "cudaDeviceSynchronize",
          "who is ordered behind whom is judged"},
-        {partly, "cudaEventElapsedTime clock clock64", "nothing is measured: always 1 ms, and the simulation's ticks"},
+        {partly, "cudaEventElapsedTime clock clock64",
+         "nothing is measured: always 1 ms, and the simulation's ticks"},
         {yes, "cudaGetLastError cudaPeekAtLastError cudaGetErrorString", ""},
-        {partly, "cudaGetDeviceProperties cudaDeviceGetAttribute", "one simulated device of compute capability 9.0"}}},
+        {partly, "cudaGetDeviceProperties cudaDeviceGetAttribute",
+         "one simulated device of compute capability 9.0"}}},
       {"in kernels",
        {{yes, "printf assert __trap __nanosleep", ""},
-        {partly, "asm", "inline PTX of the instructions below, each with its modifiers; another is named with its line"},
-        {no, "cudaGetParameterBuffer cudaLaunchDevice", "launches by the host, as kernels cannot launch kernels here"}}},
+        {partly, "asm",
+         "inline PTX of the instructions below, each with its modifiers; another is named with its line"},
+        {no, "cudaGetParameterBuffer cudaLaunchDevice",
+         "launches by the host, as kernels cannot launch kernels here"}}},
       {"inline PTX", ptx_dialect()},
       {"libraries",
-       {{no, "cublasCreate cublasHandle_t cublasSgemm", "a kernel of the program: calls of cuBLAS cannot be followed"},
-        {no, "curand curandState curand_init curandGenerator_t", "numbers made by the host, or by a few lines of integer arithmetic"},
-        {no, "cub thrust", "cudaMalloc, cudaMemcpy and kernels of the program: reductions and scans by shuffles"},
+       {{no, "cublasCreate cublasHandle_t cublasSgemm",
+         "a kernel of the program: calls of cuBLAS cannot be followed"},
+        {no, "curand curandState curand_init curandGenerator_t",
+         "numbers made by the host, or by a few lines of integer arithmetic"},
+        {no, "cub thrust",
+         "cudaMalloc, cudaMemcpy and kernels of the program: reductions and scans by shuffles"},
         {no, "wmma nvcuda",
-         "loops over shared memory, or antiphase/device/matrix.cuh: Tensor Cores cannot be followed in plain CUDA yet"}}}};
+         "loops over shared memory, or antiphase/device/matrix.cuh: Tensor Cores cannot be followed in plain "
+         "CUDA yet"}}}};
   return all;
 }
 
@@ -106,7 +150,9 @@ template <class F> void each_name(std::string_view names, F f) {
     at = end + 1;
   }
 }
-std::string_view text(supported s) { return s == supported::yes ? "yes" : s == supported::partly ? "partly" : "no"; }
+std::string_view text(supported s) {
+  return s == supported::yes ? "yes" : s == supported::partly ? "partly" : "no";
+}
 
 }  // namespace
 
@@ -116,7 +162,8 @@ std::string dialect_text() {
     out += fmt::format("{}{}\n", out.empty() ? "" : "\n", g.name);
     for (const dialect_entry& e : g.entries) {
       out += fmt::format("  {:<7} {}\n", text(e.how), e.names);
-      if (!e.about.empty()) out += fmt::format("          {}{}\n", e.how == supported::no ? "instead: " : "", e.about);
+      if (!e.about.empty())
+        out += fmt::format("          {}{}\n", e.how == supported::no ? "instead: " : "", e.about);
     }
   }
   return out;
@@ -127,9 +174,11 @@ std::string dialect_table() {
   for (const dialect_group& g : plain_dialect())
     for (const dialect_entry& e : g.entries) {
       std::string names;
-      each_name(e.names, [&](std::string_view n) { names += fmt::format("{}`{}`", names.empty() ? "" : " ", n); });
-      out += fmt::format("| {} | {} | {}{} |\n", text(e.how), names, e.how == supported::no ? "instead: " : "",
-                         e.about.empty() ? "as on the device" : e.about);
+      each_name(e.names,
+                [&](std::string_view n) { names += fmt::format("{}`{}`", names.empty() ? "" : " ", n); });
+      out +=
+          fmt::format("| {} | {} | {}{} |\n", text(e.how), names, e.how == supported::no ? "instead: " : "",
+                      e.about.empty() ? "as on the device" : e.about);
     }
   return out;
 }

@@ -18,11 +18,12 @@ constexpr unsigned char others[] = {0x7A, 0xFA};  // far above and below other n
 
 }  // namespace
 
-void missing_lanes::bring(checker_detail::model& m, checker_detail::place_number at, void* value, std::size_t bytes) {
+void missing_lanes::bring(checker_detail::model& m, checker_detail::place_number at, void* value,
+                          std::size_t bytes) {
   if (!is_other() && left_ > 0 && std::ranges::find(readings_, at, &reading::at) == readings_.end()) {
     --left_;
-    reading& r =
-        readings_.emplace_back(reading{at, m.side_here(at, "a shuffle from a lane that does not take part, whose value is used"), {}});
+    reading& r = readings_.emplace_back(reading{
+        at, m.side_here(at, "a shuffle from a lane that does not take part, whose value is used"), {}});
     for (const unsigned char byte : others)
       if (!is_other()) begin(r, byte);
   }
@@ -49,7 +50,8 @@ void missing_lanes::begin(reading& r, unsigned char byte) {
   place_ = r.at;
 }
 
-void missing_lanes::launch_ended(checker_detail::model& m, const std::string& kernel, const std::function<std::uint64_t()>& outcome) {
+void missing_lanes::launch_ended(checker_detail::model& m, const std::string& kernel,
+                                 const std::function<std::uint64_t()>& outcome) {
   if (is_other()) {
     const std::uint64_t mine = outcome();
     _exit(write(answer_, &mine, sizeof mine) == sizeof mine ? 0 : 1);
@@ -67,9 +69,9 @@ void missing_lanes::launch_ended(checker_detail::model& m, const std::string& ke
       used |= told ? theirs != mine : WIFEXITED(status);  // it came to an end of another kind
     }
     if (used)
-      m.findings.note(
-          finding_kind::barrier_misuse, kernel, r.at, r.by, "",
-          "the lane in the mask and at the shuffle, or a mask and a condition that leave the value out: what it brings is undefined");
+      m.findings.note(finding_kind::barrier_misuse, kernel, r.at, r.by, "",
+                      "the lane in the mask and at the shuffle, or a mask and a condition that leave the "
+                      "value out: what it brings is undefined");
   }
   readings_.clear();
 }

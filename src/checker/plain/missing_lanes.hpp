@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Values that shuffles bring from lanes which do not take part. CUDA leaves them open: a program may drop one, as at the end of a row, but
-// not use it. Registers are not followed, so the outcome tells: two more processes go on from there with other values, and if one of them
-// leaves other numbers in memory at the end of the launch, the value has been used.
+// Values that shuffles bring from lanes which do not take part. CUDA leaves them open: a program may drop
+// one, as at the end of a row, but not use it. Registers are not followed, so the outcome tells: two more
+// processes go on from there with other values, and if one of them leaves other numbers in memory at the end
+// of the launch, the value has been used.
 #pragma once
 #include <sys/types.h>
 #include <functional>
@@ -16,8 +17,10 @@ class missing_lanes {
  public:
   // The running thread reads such a value, of so many bytes.
   void bring(checker_detail::model& m, checker_detail::place_number at, void* value, std::size_t bytes);
-  bool is_other() const { return answer_ >= 0; }  // this process is one of those that go on with other values, and ends with the launch
-  void launch_ended(checker_detail::model& m, const std::string& kernel, const std::function<std::uint64_t()>& outcome);
+  // this process is one of those that go on with other values, and ends with the launch
+  bool is_other() const { return answer_ >= 0; }
+  void launch_ended(checker_detail::model& m, const std::string& kernel,
+                    const std::function<std::uint64_t()>& outcome);
   void launch_failed();
 
  private:

@@ -50,7 +50,9 @@ class pass {
   bool is(index i, std::string_view what) const { return i < t_.size() && t_[i] == what; }
   bool touching(index i) const { return i + 1 < t_.size() && t_[i].at + t_[i].is.size() == t_[i + 1].at; }
   std::string_view text(index first, index last) const {  // [first, last)
-    return first >= last ? std::string_view() : source_.substr(t_[first].at, t_[last - 1].at + t_[last - 1].is.size() - t_[first].at);
+    return first >= last
+               ? std::string_view()
+               : source_.substr(t_[first].at, t_[last - 1].at + t_[last - 1].is.size() - t_[first].at);
   }
   std::string flat(index first, index last) const {  // on one line
     std::string s;
@@ -104,16 +106,18 @@ class pass {
     return t_.size();
   }
 
-  // scopes --------------------------------------------------------------------------------------------------------------------------
+  // scopes
+  // ---------------------------------------------------------------------------------------------------------
   void follow_scopes(index i) {
     if (is(i, "{")) {
       bool names = false, on_device = in_device_;
       for (index k = i; k-- > 0 && !is(k, ";") && !is(k, "{") && !is(k, "}");) {
         names |= is(k, "namespace") || (is(k, "extern") && t_[k + 1].kind == token_kind::text);
         on_device |= is(k, "__global__") ||
-                     (is(k, "__device__") && std::none_of(t_.begin() + static_cast<std::ptrdiff_t>(k > 2 ? k - 2 : 0),
-                                                          t_.begin() + static_cast<std::ptrdiff_t>(std::min(k + 3, t_.size())),
-                                                          [](const token& t) { return t == "__host__"; }));
+                     (is(k, "__device__") &&
+                      std::none_of(t_.begin() + static_cast<std::ptrdiff_t>(k > 2 ? k - 2 : 0),
+                                   t_.begin() + static_cast<std::ptrdiff_t>(std::min(k + 3, t_.size())),
+                                   [](const token& t) { return t == "__host__"; }));
       }
       scopes_.push_back(names);
       outer_.push_back(std::exchange(in_device_, on_device));
@@ -127,19 +131,26 @@ class pass {
     return std::all_of(scopes_.begin(), scopes_.end(), [](bool names) { return names; });
   }
 
-  // drivers -------------------------------------------------------------------------------------------------------------------------
-  bool is_driven(index i) const { return !by_.driver.empty() && list_.files[static_cast<std::size_t>(t_[i].file)] != by_.driver; }
+  // drivers
+  // ---------------------------------------------------------------------------------------------------------
+  bool is_driven(index i) const {
+    return !by_.driver.empty() && list_.files[static_cast<std::size_t>(t_[i].file)] != by_.driver;
+  }
   bool names_binding(index i) const {
     for (const char* space : {"torch", "at", "c10", "py", "pybind11"})
       if (is(i, space) && is(i + 1, "::")) return true;
-    for (const char* macro : {"PYBIND11_MODULE", "TORCH_LIBRARY", "TORCH_LIBRARY_IMPL", "TORCH_LIBRARY_FRAGMENT"})
+    for (const char* macro :
+         {"PYBIND11_MODULE", "TORCH_LIBRARY", "TORCH_LIBRARY_IMPL", "TORCH_LIBRARY_FRAGMENT"})
       if (is(i, macro)) return true;
     return false;
   }
-  // The last token of what begins here, if it is a definition or declaration that binds kernels to something else.
+  // The last token of what begins here, if it is a definition or declaration that binds kernels to something
+  // else.
   index binding_at(index start) const {
     if (!in_namespace() || !is_driven(start)) return none;
-    if (start > 0 && !is(start - 1, ";") && !is(start - 1, "}") && !is(start - 1, "{") && t_[start - 1].file == t_[start].file) return none;
+    if (start > 0 && !is(start - 1, ";") && !is(start - 1, "}") && !is(start - 1, "{") &&
+        t_[start - 1].file == t_[start].file)
+      return none;
     bool binds = false;
     for (index i = start; i < t_.size(); ++i) {
       if (is(i, "__global__") || is(i, "__device__")) return none;
@@ -157,7 +168,8 @@ class pass {
     return none;
   }
 
-  // kernels -------------------------------------------------------------------------------------------------------------------------
+  // kernels
+  // ---------------------------------------------------------------------------------------------------------
   void find_kernels() {
     for (index i = 0; i < t_.size(); ++i) {
       if (!is(i, "__global__")) continue;
@@ -181,7 +193,8 @@ class pass {
   }
 
   index end_of_statement(index i) const {  // its last token
-    while (is(i, "for") || is(i, "while") || is(i, "if") || is(i, "switch") || is(i, "else") || is(i, "constexpr") || is(i, "(")) {
+    while (is(i, "for") || is(i, "while") || is(i, "if") || is(i, "switch") || is(i, "else") ||
+           is(i, "constexpr") || is(i, "(")) {
       i = is(i, "(") ? matching(i) + 1 : i + 1;
     }
     if (is(i, "{"))
@@ -189,7 +202,8 @@ class pass {
     else if (is(i, "do"))
       i = end_of_statement(end_of_statement(i + 1) + 1);
     else
-      while (i < t_.size() && !is(i, ";")) i = is(i, "(") || is(i, "[") || is(i, "{") ? matching(i) + 1 : i + 1;
+      while (i < t_.size() && !is(i, ";"))
+        i = is(i, "(") || is(i, "[") || is(i, "{") ? matching(i) + 1 : i + 1;
     return is(i + 1, "else") ? end_of_statement(i + 2) : i;
   }
   // The last token of a lambda whose [captures] end here, or none.
@@ -203,8 +217,9 @@ class pass {
       while (i < t_.size() && !is(i, "{") && !is(i, ";")) ++i;
     return is(i, "{") ? matching(i) : none;
   }
-  // Where threads leave a kernel, and which block barriers they have gone past there: all at its end; at a return, those above it, or,
-  // within a loop, those above the loop. Barriers further down they have not come to, as threads that leave early do not.
+  // Where threads leave a kernel, and which block barriers they have gone past there: all at its end; at a
+  // return, those above it, or, within a loop, those above the loop. Barriers further down they have not come
+  // to, as threads that leave early do not.
   void mark_ways_out(index open) {
     const index close = matching(open);
     if (close >= t_.size()) return;
@@ -219,18 +234,22 @@ class pass {
         loop_end = end_of_statement(i);
       }
       if (is(i, "return") && is(i + 1, ";"))
-        ways_out_.push_back({t_[i].at, t_[i + 1].at + 1 - t_[i].at,
-                             fmt::format("{{ {}leaves({}u, {}u); return; }}{}", ours, first, t_[loop != none ? loop : i].line,
-                                         std::string(static_cast<std::size_t>(t_[i + 1].line - t_[i].line), '\n'))});
+        ways_out_.push_back(
+            {t_[i].at, t_[i + 1].at + 1 - t_[i].at,
+             fmt::format("{{ {}leaves({}u, {}u); return; }}{}", ours, first, t_[loop != none ? loop : i].line,
+                         std::string(static_cast<std::size_t>(t_[i + 1].line - t_[i].line), '\n'))});
     }
   }
 
-  // Blanks may stand between the signs: nvcc takes them, and old formatters write them. Nothing else has three but operator<< <T>.
+  // Blanks may stand between the signs: nvcc takes them, and old formatters write them. Nothing else has
+  // three but operator<< <T>.
   bool launch_at(index i) const {
-    return is(i + 1, "<") && is(i + 2, "<") && (touching(i) || touching(i + 1)) && i > 0 && !is(i - 1, "operator");
+    return is(i + 1, "<") && is(i + 2, "<") && (touching(i) || touching(i + 1)) && i > 0 &&
+           !is(i - 1, "operator");
   }
 
-  // kernel<types><<<grid, block>>>(arguments): go(kernel<types>, "kernel", config(grid, block), place)(arguments)
+  // kernel<types><<<grid, block>>>(arguments): go(kernel<types>, "kernel", config(grid, block),
+  // place)(arguments)
   void launch(index open) {
     index end = none;
     for (index i = open + 3; i + 1 < t_.size() && !is(i, ";") && !is(i, "{"); ++i) {
@@ -241,7 +260,9 @@ class pass {
         break;
       }
     }
-    if (in_device_) return refuse(open, "a launch by a kernel", "launches by the host, as kernels cannot launch kernels here");
+    if (in_device_)
+      return refuse(open, "a launch by a kernel",
+                    "launches by the host, as kernels cannot launch kernels here");
     index first = open - 1;
     if (is(first, ">")) {
       int depth = 0;
@@ -251,11 +272,14 @@ class pass {
       }
       if (first > 0) --first;
     }
-    while (first > 0 && (is(first, "]") || (is(first, ")") && t_[opening(first) - 1].kind == token_kind::name)))  // an entry of a table
+    // an entry of a table
+    while (first > 0 &&
+           (is(first, "]") || (is(first, ")") && t_[opening(first) - 1].kind == token_kind::name)))
       first = opening(first) - 1;
     while (first >= 2 && (is(first - 1, ".") || is(first - 1, "->"))) first -= 2;
     if (end == none || t_[first].kind != token_kind::name)
-      return refuse(open, "this form of a launch", "kernel<<<grid, block, bytes, stream>>>(arguments), with a kernel's name before it");
+      return refuse(open, "this form of a launch",
+                    "kernel<<<grid, block, bytes, stream>>>(arguments), with a kernel's name before it");
     const std::string_view name = t_[first].is;
     while (first >= 2 && is(first - 1, "::") && t_[first - 2].kind == token_kind::name) first -= 2;
     if (first >= 1 && is(first - 1, "::")) --first;
@@ -284,8 +308,8 @@ class pass {
     }
   }
 
-  // A name that is read and may be CUDA's is no member, and nothing that is declared. Where only a value is wanted, the variable turns into
-  // one by itself.
+  // A name that is read and may be CUDA's is no member, and nothing that is declared. Where only a value is
+  // wanted, the variable turns into one by itself.
   static bool reads_built_in(const std::vector<token>& t, index i) {
     if (t[i] != "threadIdx" && t[i] != "blockIdx" && t[i] != "blockDim" && t[i] != "gridDim") return false;
     const auto is = [&](index k, std::string_view what) { return k < t.size() && t[k] == what; };
@@ -296,13 +320,15 @@ class pass {
   }
   static std::string built_in(std::string_view name) { return fmt::format("{}built_in({})", ours, name); }
 
-  // words ---------------------------------------------------------------------------------------------------------------------------
+  // words
+  // ---------------------------------------------------------------------------------------------------------
   index word(index i) {
     const std::string_view w = t_[i].is;
     if (w == "__shared__") return shared(i);
     if (w == "__device__" || w == "__constant__" || w == "__managed__") return device(i);
     if (w == "asm" || w == "__asm__" || w == "__asm") return inline_ptx(i);
-    if ((w == "cudaLaunchKernel" || w == "cudaLaunchCooperativeKernel" || w == "cudaFuncSetAttribute" || w == "cudaFuncGetAttributes") &&
+    if ((w == "cudaLaunchKernel" || w == "cudaLaunchCooperativeKernel" || w == "cudaFuncSetAttribute" ||
+         w == "cudaFuncGetAttributes") &&
         is(i + 1, "(")) {
       keep_type(i + 2);
     } else if (w == "__global__" || w == "__host__" || w == "__grid_constant__" || w == "__nv_pure__") {
@@ -320,8 +346,9 @@ class pass {
       if (!is(name + 1, "(") || is(i + 2, ")")) {
         refuse(i, "this form of __cluster_dims__", "__global__ void __cluster_dims__(2, 1, 1) kernel(...)");
       } else {
-        clusters_ += fmt::format("\nstatic const int ap_cluster_{} = ::antiphase::plain::register_cluster(\"{}\", {});", numbers_++,
-                                 t_[name].is, source_.substr(t_[i + 2].at, t_[end].at - t_[i + 2].at));
+        clusters_ += fmt::format(
+            "\nstatic const int ap_cluster_{} = ::antiphase::plain::register_cluster(\"{}\", {});",
+            numbers_++, t_[name].is, source_.substr(t_[i + 2].at, t_[end].at - t_[i + 2].at));
       }
       drop(i, end + 1);
       return end;
@@ -335,9 +362,11 @@ class pass {
       replace(i, i + 1, "__attribute__((noinline))");
     } else if (reads_built_in(t_, i)) {
       replace(i, i + 1, built_in(w));
-    } else if (const auto s = file_wide_.find(w); s != file_wide_.end() && !is(i - 1, ".") && !is(i - 1, "->") && !is(i - 1, "::")) {
+    } else if (const auto s = file_wide_.find(w);
+               s != file_wide_.end() && !is(i - 1, ".") && !is(i - 1, "->") && !is(i - 1, "::")) {
       replace(i, i + 1, s->second);
-    } else if (const unsupported_name* u = unsupported(w); u != nullptr && !is(i - 1, ".") && !is(i - 1, "->")) {
+    } else if (const unsupported_name* u = unsupported(w);
+               u != nullptr && !is(i - 1, ".") && !is(i - 1, "->")) {
       refuse(i, u->what, u->instead);
     }
     return i;
@@ -346,9 +375,11 @@ class pass {
   // asm volatile("text" : "=r"(output) : "r"(input), "n"(input) : "memory");
   index inline_ptx(index at) {
     index open = at + 1;
-    while (is(open, "volatile") || is(open, "__volatile__") || is(open, "inline") || is(open, "__inline__")) ++open;
+    while (is(open, "volatile") || is(open, "__volatile__") || is(open, "inline") || is(open, "__inline__"))
+      ++open;
     const index end = is(open, "(") ? matching(open) : t_.size();
-    constexpr const char* instead = "an instruction that antiphase check --dialect lists, or the intrinsic that does the same";
+    constexpr const char* instead =
+        "an instruction that antiphase check --dialect lists, or the intrinsic that does the same";
     if (end == t_.size() || in_namespace()) {
       refuse(at, "this form of asm", instead);
       return at;
@@ -387,17 +418,21 @@ class pass {
         if (start <= code.refused->at) where = i;
       const std::string& what = code.refused->what;  // inline PTX 'name.modifier'
       const std::size_t quote = std::min(what.find('\'') + 1, what.size());
-      const unsupported_name* known = unsupported(std::string_view(what).substr(quote, what.find_first_of(".'", quote) - quote));
+      const unsupported_name* known =
+          unsupported(std::string_view(what).substr(quote, what.find_first_of(".'", quote) - quote));
       refuse(where, what, known != nullptr ? known->instead : instead);
     }
-    // What macros of the stand-in headers bring comes with line markers: one more behind the code says where the rest stands.
+    // What macros of the stand-in headers bring comes with line markers: one more behind the code says where
+    // the rest stands.
     const token& last = t_[is(end + 1, ";") ? end + 1 : end];
     const std::size_t stop = last.at + last.is.size();
     edits_.push_back({t_[at].at, stop - t_[at].at,
-                      fmt::format("{}\n# {} \"{}\"\n", code.text, last.line, list_.files[static_cast<std::size_t>(last.file)])});
+                      fmt::format("{}\n# {} \"{}\"\n", code.text, last.line,
+                                  list_.files[static_cast<std::size_t>(last.file)])});
     return end;
   }
-  // Source text between two places, without its line markers, and with what stands for shared variables outside of functions.
+  // Source text between two places, without its line markers, and with what stands for shared variables
+  // outside of functions.
   std::string on_one_line(std::size_t from, std::size_t to) const {
     std::string flat, out;
     for (std::string_view rest = source_.substr(from, to - from); !rest.empty();) {
@@ -436,21 +471,25 @@ class pass {
     for (; i < t_.size(); ++i) {
       if (is(i, "<")) i = matching_angle(i);
       if (is(i, "(") || is(i, "{")) i = matching(i);
-      if (i + 1 < t_.size() && t_[i].kind == token_kind::name && (is(i + 1, "[") || is(i + 1, ",") || is(i + 1, ";") || is(i + 1, "=")))
+      if (i + 1 < t_.size() && t_[i].kind == token_kind::name &&
+          (is(i + 1, "[") || is(i + 1, ",") || is(i + 1, ";") || is(i + 1, "=")))
         return i;
       if (is(i, ";")) break;
     }
     return none;
   }
 
-  // [extern] __shared__ [__align__(n)] type name[size], other; what comes before it (extern, static) has been found behind us.
+  // [extern] __shared__ [__align__(n)] type name[size], other; what comes before it (extern, static) has been
+  // found behind us.
   index shared(index at) {
     index first = at;
     bool external = false;
-    while (first > 0 && (is(first - 1, "extern") || is(first - 1, "static") || is(first - 1, "volatile") || is(first - 1, "__device__")))
+    while (first > 0 && (is(first - 1, "extern") || is(first - 1, "static") || is(first - 1, "volatile") ||
+                         is(first - 1, "__device__")))
       external |= is(--first, "extern");
     std::string before;  // extern double __shared__ x[]
-    if (first > 0 && !is(first - 1, ";") && !is(first - 1, "{") && !is(first - 1, "}") && !is(first - 1, ")")) {
+    if (first > 0 && !is(first - 1, ";") && !is(first - 1, "{") && !is(first - 1, "}") &&
+        !is(first - 1, ")")) {
       index start = first;
       while (start > 0 && !is(start - 1, ";") && !is(start - 1, "{") && !is(start - 1, "}")) --start;
       for (index i = start; i < first; ++i) {
@@ -474,7 +513,8 @@ class pass {
       index open = type + 1;
       while (open < t_.size() && !is(open, "{") && !is(open, ";") && !is(open, "[")) ++open;
       if (is(open, "{")) {
-        refuse(at, "a type that is defined within a __shared__ variable", "its name, and the definition before");
+        refuse(at, "a type that is defined within a __shared__ variable",
+               "its name, and the definition before");
         return at;
       }
     }
@@ -502,15 +542,16 @@ class pass {
       for (; is(k, "["); k = matching(k) + 1)
         sizes += is(k + 1, "]") ? "[]" : fmt::format("[({})]", on_one_line(t_[k].at + 1, t_[matching(k)].at));
       if (is(k, "=")) {
-        refuse(at, "a __shared__ variable with an initial value", "an assignment by one thread, and __syncthreads() behind it");
+        refuse(at, "a __shared__ variable with an initial value",
+               "an assignment by one thread, and __syncthreads() behind it");
         return at;
       }
       const std::string more = external && k > i + 4 ? flat(matching(i + 1) + 1, k) : "";
       if (external)
         declare_dynamic(n, of + more, out);
       else
-        out += fmt::format("{}auto& {} = {}shared<{} {}, {}, {}>(\"{}\");", out.empty() ? "" : " ", n, ours, of, sizes, alignment,
-                           numbers_++, n);
+        out += fmt::format("{}auto& {} = {}shared<{} {}, {}, {}>(\"{}\");", out.empty() ? "" : " ", n, ours,
+                           of, sizes, alignment, numbers_++, n);
       end = k;
       if (!is(k, ",")) break;
       of = base;
@@ -535,7 +576,8 @@ class pass {
 
   // Functions lose the word; variables go to a section that tells the checker where they are.
   index device(index at) {
-    bool constant = is(at, "__constant__"), managed = is(at, "__managed__"), variable = constant || managed, done = false, fixed = false;
+    bool constant = is(at, "__constant__"), managed = is(at, "__managed__"), variable = constant || managed,
+         done = false, fixed = false;
     for (index k = at; k-- > 0 && !is(k, ";") && !is(k, "{") && !is(k, "}") && !is(k, ">");) {
       fixed |= is(k, "const") || is(k, "constexpr");
       if (is(k, "__device__") || is(k, "__constant__") || is(k, "__managed__")) {
@@ -545,7 +587,8 @@ class pass {
     }
     bool function = at > 0 && is(at - 1, "]");  // of a lambda
     for (index k = at + 1; k < t_.size() && !done && !function; ++k) {
-      if (is(k, "__align__") || is(k, "alignas") || is(k, "__attribute__") || is(k, "decltype") || is(k, "__launch_bounds__"))
+      if (is(k, "__align__") || is(k, "alignas") || is(k, "__attribute__") || is(k, "decltype") ||
+          is(k, "__launch_bounds__"))
         k = matching(k + 1);
       else if (is(k, "__constant__"))
         constant = variable = true;
@@ -568,7 +611,10 @@ class pass {
     if (function || !variable || (fixed && !constant) || (fixed && constant))
       drop(at, at + 1);
     else
-      replace(at, at + 1, fmt::format("__attribute__((section(\"ap_{}\")))", managed ? "managed" : constant ? "constant" : "device"));
+      replace(at, at + 1,
+              fmt::format("__attribute__((section(\"ap_{}\")))", managed    ? "managed"
+                                                                 : constant ? "constant"
+                                                                            : "device"));
     return at;
   }
 
@@ -592,11 +638,13 @@ class pass {
   const std::vector<token>& t_;
   int& numbers_;
   const driven& by_;
-  std::map<std::string_view, bool> generic_;  // kernels by name: templates, overloaded, or with default arguments
+  // kernels by name: templates, overloaded, or with default arguments
+  std::map<std::string_view, bool> generic_;
   std::set<std::string_view> overloaded_;
   std::map<std::string, std::string, std::less<>> file_wide_;  // extern __shared__ outside of functions
   std::vector<bool> scopes_;                                   // whether each brace around is a namespace's
-  std::vector<bool> outer_;                                    // and whether what is around it is code of the device
+  // and whether what is around it is code of the device
+  std::vector<bool> outer_;
   bool in_device_ = false;
   std::string clusters_;  // what says which kernels have them
   std::vector<edit> edits_, ways_out_;
@@ -605,8 +653,12 @@ class pass {
 
 }  // namespace
 
-std::string to_text(const refusal& r) { return fmt::format("{}:{}: {} is not supported here: use {}", r.file, r.line, r.what, r.instead); }
+std::string to_text(const refusal& r) {
+  return fmt::format("{}:{}: {} is not supported here: use {}", r.file, r.line, r.what, r.instead);
+}
 
-translation translate(std::string_view preprocessed, int& numbers, const driven& by) { return pass(preprocessed, numbers, by).run(); }
+translation translate(std::string_view preprocessed, int& numbers, const driven& by) {
+  return pass(preprocessed, numbers, by).run();
+}
 
 }  // namespace antiphase::plain

@@ -21,15 +21,17 @@ struct translation {
   std::vector<refusal> refused;
 };
 
-// What a driver brings along: in files other than its own, main gets another name, and what binds kernels to Python is left out: whatever
-// stands outside of functions and names PyTorch or pybind11, but for kernels and device functions.
+// What a driver brings along: in files other than its own, main gets another name, and what binds kernels to
+// Python is left out: whatever stands outside of functions and names PyTorch or pybind11, but for kernels and
+// device functions.
 struct driven {
   std::string driver;  // its file, as line markers name it; empty: there is none
 };
 
-// Launches become calls; shared variables references into the block's memory; device globals move to sections of their own, which the
-// checker follows; what only nvcc knows is left out. Strings, line markers and the system's headers stay as they are, and every line
-// keeps its number. `numbers` tells apart the shared variables of several files: the first number not used yet.
+// Launches become calls; shared variables references into the block's memory; device globals move to sections
+// of their own, which the checker follows; what only nvcc knows is left out. Strings, line markers and the
+// system's headers stay as they are, and every line keeps its number. `numbers` tells apart the shared
+// variables of several files: the first number not used yet.
 translation translate(std::string_view preprocessed, int& numbers, const driven& by = {});
 
 }  // namespace antiphase::plain

@@ -21,10 +21,13 @@ std::string why_not_loaded(const std::string& said) {
   constexpr std::string_view undefined = "undefined symbol: ";
   const std::size_t at = said.find(undefined);
   if (at == std::string::npos) return "the program cannot be loaded: " + said;
-  const std::string symbol = said.substr(at + undefined.size(), said.find_first_of(" ,\n", at + undefined.size()) - at - undefined.size());
-  const std::unique_ptr<char, decltype(&std::free)> plain(abi::__cxa_demangle(symbol.c_str(), nullptr, nullptr, nullptr), &std::free);
-  return fmt::format("nothing defines {}: expected the source that does beside the others, or its library as -l",
-                     plain != nullptr ? plain.get() : symbol.c_str());
+  const std::string symbol = said.substr(
+      at + undefined.size(), said.find_first_of(" ,\n", at + undefined.size()) - at - undefined.size());
+  const std::unique_ptr<char, decltype(&std::free)> plain(
+      abi::__cxa_demangle(symbol.c_str(), nullptr, nullptr, nullptr), &std::free);
+  return fmt::format(
+      "nothing defines {}: expected the source that does beside the others, or its library as -l",
+      plain != nullptr ? plain.get() : symbol.c_str());
 }
 
 }  // namespace

@@ -92,12 +92,15 @@ class writer final : public names {
 
  private:
   static std::string number(std::string_view word) {
-    if (word.starts_with("0f") || word.starts_with("0F")) return fmt::format("__builtin_bit_cast(float, 0x{}u)", word.substr(2));
-    if (word.starts_with("0d") || word.starts_with("0D")) return fmt::format("__builtin_bit_cast(double, 0x{}ul)", word.substr(2));
+    if (word.starts_with("0f") || word.starts_with("0F"))
+      return fmt::format("__builtin_bit_cast(float, 0x{}u)", word.substr(2));
+    if (word.starts_with("0d") || word.starts_with("0D"))
+      return fmt::format("__builtin_bit_cast(double, 0x{}ul)", word.substr(2));
     if (word.ends_with("U") && word.size() > 1) word.remove_suffix(1);
     const bool hex = word.starts_with("0x") || word.starts_with("-0x");
     for (const char c : word.substr(hex ? word.find('x') + 1 : word[0] == '-' ? 1 : 0))
-      if (std::isxdigit(static_cast<unsigned char>(c)) == 0 && c != '.' && c != '+' && c != '-') throw unknown{std::string(word)};
+      if (std::isxdigit(static_cast<unsigned char>(c)) == 0 && c != '.' && c != '+' && c != '-')
+        throw unknown{std::string(word)};
     return fmt::format("({})", word);
   }
 
@@ -140,7 +143,9 @@ class writer final : public names {
     for (std::size_t i = at_; i < text_.size(); ++i) {
       const char c = text_[i];
       if (c == ';') return i;
-      if (c == ':' && depth == 0 && (i + 1 >= text_.size() || text_[i + 1] != ':') && (i == 0 || text_[i - 1] != ':')) return i;
+      if (c == ':' && depth == 0 && (i + 1 >= text_.size() || text_[i + 1] != ':') &&
+          (i == 0 || text_[i - 1] != ':'))
+        return i;
       if (c == '{' || c == '[' || c == '(') ++depth;
       if ((c == '}' || c == ']' || c == ')') && depth-- == 0) return i;
     }
@@ -151,7 +156,9 @@ class writer final : public names {
   void declare(std::string_view rest) {
     rest = trimmed(rest);
     const std::size_t blank = rest.find_first_of(" \t\n");
-    const char* type = blank == std::string_view::npos || rest[0] != '.' ? nullptr : register_type(rest.substr(1, blank - 1));
+    const char* type = blank == std::string_view::npos || rest[0] != '.'
+                           ? nullptr
+                           : register_type(rest.substr(1, blank - 1));
     if (type == nullptr) throw unknown{".reg " + std::string(rest)};
     for (std::string_view list = rest.substr(blank); !list.empty();) {
       const std::size_t comma = std::min(list.find(','), list.size());

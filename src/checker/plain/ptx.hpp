@@ -20,8 +20,8 @@ struct asm_statement {
   std::vector<asm_operand> operands;
 };
 
-// A block of C++ that does what the instructions say, calling what antiphase/plain/ptx.h has. If there is an instruction, a modifier or an
-// operand that the table does not know: which, and where in the template.
+// A block of C++ that does what the instructions say, calling what antiphase/plain/ptx.h has. If there is an
+// instruction, a modifier or an operand that the table does not know: which, and where in the template.
 struct asm_refusal {
   std::string what;
   std::size_t at = 0;

@@ -24,7 +24,8 @@ class names {
   ~names() = default;
 };
 
-// C++ for a register that tells where a thread is or what time it is: %laneid, %clock64. Empty: there is no such one here.
+// C++ for a register that tells where a thread is or what time it is: %laneid, %clock64. Empty: there is no
+// such one here.
 std::string special_register(std::string_view name);
 
 // A statement of C++ without its semicolon. Throws unknown.

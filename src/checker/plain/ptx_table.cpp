@@ -66,7 +66,9 @@ class instruction {
   void skip(std::initializer_list<view> all) {
     for (const view p : all) take(p);
   }
-  void skip_head(std::size_t count) { parts_.erase(parts_.begin(), parts_.begin() + static_cast<std::ptrdiff_t>(count)); }
+  void skip_head(std::size_t count) {
+    parts_.erase(parts_.begin(), parts_.begin() + static_cast<std::ptrdiff_t>(count));
+  }
   // What caches are told. A policy is one more operand, which is not looked at.
   void skip_cache_hints() {
     if (take("L2::cache_hint")) operands_.pop_back();
@@ -80,11 +82,12 @@ class instruction {
     return t;
   }
   text type_named(view name) const {
-    constexpr std::pair<view, view> all[] = {{"b8", "unsigned char"},   {"u8", "unsigned char"},   {"s8", "signed char"},
-                                             {"b16", "unsigned short"}, {"u16", "unsigned short"}, {"s16", "short"},
-                                             {"b32", "unsigned"},       {"u32", "unsigned"},       {"s32", "int"},
-                                             {"b64", "unsigned long"},  {"u64", "unsigned long"},  {"s64", "long"},
-                                             {"f32", "float"},          {"f64", "double"},         {"pred", "bool"}};
+    constexpr std::pair<view, view> all[] = {
+        {"b8", "unsigned char"},   {"u8", "unsigned char"},   {"s8", "signed char"},
+        {"b16", "unsigned short"}, {"u16", "unsigned short"}, {"s16", "short"},
+        {"b32", "unsigned"},       {"u32", "unsigned"},       {"s32", "int"},
+        {"b64", "unsigned long"},  {"u64", "unsigned long"},  {"s64", "long"},
+        {"f32", "float"},          {"f64", "double"},         {"pred", "bool"}};
     for (const auto& [ptx, cpp] : all)
       if (ptx == name) return text(cpp);
     refuse();
@@ -98,7 +101,9 @@ class instruction {
                                                                       : "device");
   }
   text space() {
-    return take_one({"shared::cta", "shared::cluster", "shared"}).empty() ? (skip({"global", "global::cta"}), "generic") : "in_shared";
+    return take_one({"shared::cta", "shared::cluster", "shared"}).empty()
+               ? (skip({"global", "global::cta"}), "generic")
+               : "in_shared";
   }
   std::size_t parts() const { return parts_.size(); }
   view first() const { return parts_.empty() ? view() : parts_.front(); }
@@ -112,10 +117,13 @@ class instruction {
   }
   text value(view word) const { return of_.value_of(word); }
   text value(std::size_t i) const { return value(operand(i)); }
-  bool is_predicate(std::size_t i) const { return of_.is_predicate(operand(i).starts_with("!") ? operand(i).substr(1) : operand(i)); }
+  bool is_predicate(std::size_t i) const {
+    return of_.is_predicate(operand(i).starts_with("!") ? operand(i).substr(1) : operand(i));
+  }
   text get(const text& type, std::size_t i) const {
     const view word = operand(i);
-    if (word.starts_with("!")) return fmt::format("!::antiphase::plain::ptx::get<bool>({})", value(word.substr(1)));
+    if (word.starts_with("!"))
+      return fmt::format("!::antiphase::plain::ptx::get<bool>({})", value(word.substr(1)));
     return fmt::format("::antiphase::plain::ptx::get<{}>({})", type, value(word));
   }
   text put(std::size_t i, const text& what) const { return call("put", value(i), what); }
@@ -128,7 +136,8 @@ class instruction {
   }
   text gets(const text& type, std::size_t i) const {
     text all;
-    for (const text& one : list(i)) all += fmt::format("{}::antiphase::plain::ptx::get<{}>({})", all.empty() ? "" : ", ", type, one);
+    for (const text& one : list(i))
+      all += fmt::format("{}::antiphase::plain::ptx::get<{}>({})", all.empty() ? "" : ", ", type, one);
     return all;
   }
   // [a + 4]
@@ -146,7 +155,9 @@ class instruction {
     if (!word.starts_with("[") || !word.ends_with("]")) refuse();
     return split(word.substr(1, word.size() - 2), ',');
   }
-  text barrier(std::size_t i, const text& space) const { return fmt::format("static_cast<unsigned long*>({})", pointer(i, space)); }
+  text barrier(std::size_t i, const text& space) const {
+    return fmt::format("static_cast<unsigned long*>({})", pointer(i, space));
+  }
 
  private:
   view name_;
@@ -154,7 +165,8 @@ class instruction {
   const names& of_;
 };
 
-// memory ------------------------------------------------------------------------------------------------------------------------------
+// memory
+// -----------------------------------------------------------------------------------------------------------
 text order_of(view word) {
   return fmt::format("::antiphase::ordering::{}", word == "acquire"   ? "acquire"
                                                   : word == "release" ? "release"
@@ -177,10 +189,12 @@ text load(instruction& i) {
     return i.put(0, call("atomic_load<" + type + ">", at, reach, order_of(how), here));
   }
   text code =
-      fmt::format("const auto ap_v = {}", call(fmt::format("{}<{}, {}>", how == "volatile" ? "load_volatile" : "load", type, n), at));
+      fmt::format("const auto ap_v = {}",
+                  call(fmt::format("{}<{}, {}>", how == "volatile" ? "load_volatile" : "load", type, n), at));
   const auto to = i.list(0);
   if (static_cast<int>(to.size()) != n) i.refuse();
-  for (int k = 0; k < n; ++k) code += "; " + call("put", to[static_cast<std::size_t>(k)], fmt::format("ap_v.x[{}]", k));
+  for (int k = 0; k < n; ++k)
+    code += "; " + call("put", to[static_cast<std::size_t>(k)], fmt::format("ap_v.x[{}]", k));
   return code;
 }
 text store(instruction& i) {
@@ -195,7 +209,8 @@ text store(instruction& i) {
     return call("atomic_store<" + type + ">", at, i.get(type, 1), reach, order_of(how), here);
   }
   if (static_cast<int>(i.list(1).size()) != n) i.refuse();
-  return call(fmt::format("{}<{}, {}>", how == "volatile" ? "store_volatile" : "store", type, n), at, "{" + i.gets(type, 1) + "}");
+  return call(fmt::format("{}<{}, {}>", how == "volatile" ? "store_volatile" : "store", type, n), at,
+              "{" + i.gets(type, 1) + "}");
 }
 text update(instruction& i, bool has_result) {
   const view how = i.take_one({"relaxed", "acquire", "release", "acq_rel"});
@@ -206,9 +221,10 @@ text update(instruction& i, bool has_result) {
   const view what = i.take_one({"add", "exch", "cas", "min", "max", "and", "or", "xor", "inc", "dec"});
   if (what.empty()) i.refuse();
   const text type = i.type();
-  text code = what == "cas" ? call(fmt::format("atomic_cas<{}>", type), at, i.get(type, first + 1), i.get(type, first + 2), reach,
-                                   order_of(how), here)
-                            : call(fmt::format("atomic_{}<{}>", what, type), at, i.get(type, first + 1), reach, order_of(how), here);
+  text code = what == "cas" ? call(fmt::format("atomic_cas<{}>", type), at, i.get(type, first + 1),
+                                   i.get(type, first + 2), reach, order_of(how), here)
+                            : call(fmt::format("atomic_{}<{}>", what, type), at, i.get(type, first + 1),
+                                   reach, order_of(how), here);
   return has_result ? i.put(0, code) : code;
 }
 text nothing(instruction& i) {
@@ -220,7 +236,8 @@ text new_policy(instruction& i) {
   return i.put(0, "0ul");
 }
 
-// asynchronous copies -----------------------------------------------------------------------------------------------------------------
+// asynchronous copies
+// -----------------------------------------------------------------------------------------------------------
 text copy_async(instruction& i) {
   i.skip_cache_hints();
   const text to_space = i.space();
@@ -228,36 +245,46 @@ text copy_async(instruction& i) {
   const text bytes = i.get("int", 2);
   if (i.count() > 4) i.refuse();
   if (i.count() > 3 && i.is_predicate(3))  // ignore-src: whether there are only zeros to write
-    return fmt::format("const bool ap_v = {}; ::antiphase::machine::copy_async({}, ap_v ? nullptr : {}, {}, ap_v ? 0 : {}, {})",
-                       i.get("bool", 3), i.pointer(0, to_space), i.pointer(1, "generic"), bytes, bytes, here);
-  return fmt::format("::antiphase::machine::copy_async({}, {}, {}, {}, {})", i.pointer(0, to_space), i.pointer(1, "generic"), bytes,
-                     i.count() > 3 ? i.get("int", 3) : bytes, here);
+    return fmt::format(
+        "const bool ap_v = {}; ::antiphase::machine::copy_async({}, ap_v ? nullptr : {}, {}, ap_v ? 0 : {}, "
+        "{})",
+        i.get("bool", 3), i.pointer(0, to_space), i.pointer(1, "generic"), bytes, bytes, here);
+  return fmt::format("::antiphase::machine::copy_async({}, {}, {}, {}, {})", i.pointer(0, to_space),
+                     i.pointer(1, "generic"), bytes, i.count() > 3 ? i.get("int", 3) : bytes, here);
 }
 text commit_copies(instruction&) { return "::antiphase::machine::copy_async_commit()"; }
-text wait_copies(instruction& i) { return fmt::format("::antiphase::machine::copy_async_wait({}, {})", i.get("int", 0), here); }
+text wait_copies(instruction& i) {
+  return fmt::format("::antiphase::machine::copy_async_wait({}, {})", i.get("int", 0), here);
+}
 text wait_all_copies(instruction&) {
-  return fmt::format("::antiphase::machine::copy_async_commit(); ::antiphase::machine::copy_async_wait(0, {})", here);
+  return fmt::format(
+      "::antiphase::machine::copy_async_commit(); ::antiphase::machine::copy_async_wait(0, {})", here);
 }
 text copies_arrive(instruction& i) {
   const bool as_party = i.take("noinc");
   const text word = i.barrier(0, i.space());
   i.take("b64");
-  return fmt::format("::antiphase::machine::mbarrier_copies_arrive({}, ::antiphase::machine::copies_arrive::{}, {})", word,
-                     as_party ? "as_party" : "beside", here);
+  return fmt::format(
+      "::antiphase::machine::mbarrier_copies_arrive({}, ::antiphase::machine::copies_arrive::{}, {})", word,
+      as_party ? "as_party" : "beside", here);
 }
 text bulk_copy(instruction& i) {
   i.skip_cache_hints();
   const text bytes = i.get("unsigned", 2);
   if (i.take("bulk_group")) {
     if (!i.take("global") || !i.take("shared::cta")) i.refuse();
-    return fmt::format("::antiphase::machine::bulk_store({}, {}, {}, {})", i.pointer(0, "generic"), i.pointer(1, "in_shared"), bytes, here);
+    return fmt::format("::antiphase::machine::bulk_store({}, {}, {}, {})", i.pointer(0, "generic"),
+                       i.pointer(1, "in_shared"), bytes, here);
   }
-  if (!i.take("mbarrier::complete_tx::bytes") || i.take_one({"shared::cluster", "shared::cta"}).empty() || !i.take("global")) i.refuse();
+  if (!i.take("mbarrier::complete_tx::bytes") || i.take_one({"shared::cluster", "shared::cta"}).empty() ||
+      !i.take("global"))
+    i.refuse();
   if (i.take("multicast::cluster"))
-    return fmt::format("::antiphase::machine::bulk_load_multicast({}, {}, {}, {}, {}, {})", i.pointer(0, "in_shared"),
-                       i.pointer(1, "generic"), bytes, i.barrier(3, "in_shared"), i.get("unsigned short", 4), here);
-  return fmt::format("::antiphase::machine::bulk_load({}, {}, {}, {}, {})", i.pointer(0, "in_shared"), i.pointer(1, "generic"), bytes,
-                     i.barrier(3, "in_shared"), here);
+    return fmt::format("::antiphase::machine::bulk_load_multicast({}, {}, {}, {}, {}, {})",
+                       i.pointer(0, "in_shared"), i.pointer(1, "generic"), bytes, i.barrier(3, "in_shared"),
+                       i.get("unsigned short", 4), here);
+  return fmt::format("::antiphase::machine::bulk_load({}, {}, {}, {}, {})", i.pointer(0, "in_shared"),
+                     i.pointer(1, "generic"), bytes, i.barrier(3, "in_shared"), here);
 }
 text tensor_copy(instruction& i) {
   i.skip_cache_hints();
@@ -270,17 +297,20 @@ text tensor_copy(instruction& i) {
   const auto indices = split(tensor[1].substr(1, tensor[1].size() - 2), ',');
   if (indices.size() != static_cast<std::size_t>(dimensions[0] - '0')) i.refuse();
   for (const view index : indices)
-    first += fmt::format("{}::antiphase::plain::ptx::get<int>({})", first.empty() ? "" : ", ", i.value(index));
+    first +=
+        fmt::format("{}::antiphase::plain::ptx::get<int>({})", first.empty() ? "" : ", ", i.value(index));
   const text place = "::antiphase::machine::tensor_place{{" + first + "}}", count(1, dimensions[0]),
              map = fmt::format("::antiphase::plain::ptx::get<unsigned long>({})", i.value(tensor[0]));
   if (stores) {
     if (!i.take("global") || !i.take("shared::cta")) i.refuse();
     return call("tensor_store", map, i.pointer(1, "in_shared"), place, count, here);
   }
-  if (!i.take("mbarrier::complete_tx::bytes") || i.take_one({"shared::cluster", "shared::cta"}).empty() || !i.take("global")) i.refuse();
+  if (!i.take("mbarrier::complete_tx::bytes") || i.take_one({"shared::cluster", "shared::cta"}).empty() ||
+      !i.take("global"))
+    i.refuse();
   if (i.take("multicast::cluster"))
-    return call("tensor_load_multicast", i.pointer(0, "in_shared"), map, place, count, i.barrier(2, "in_shared"),
-                i.get("unsigned short", 3), here);
+    return call("tensor_load_multicast", i.pointer(0, "in_shared"), map, place, count,
+                i.barrier(2, "in_shared"), i.get("unsigned short", 3), here);
   return call("tensor_load", i.pointer(0, "in_shared"), map, place, count, i.barrier(2, "in_shared"), here);
 }
 text bulk_reduction(instruction& i) {
@@ -289,18 +319,20 @@ text bulk_reduction(instruction& i) {
   const view what = i.take_one({"add", "min", "max", "and", "or", "xor"});
   if (what.empty()) i.refuse();
   return fmt::format(
-      "::antiphase::machine::bulk_reduce({}, {}, {}, ::antiphase::plain::ptx::step_of<{}>(::antiphase::bulk_update::{}{}), {})",
+      "::antiphase::machine::bulk_reduce({}, {}, {}, "
+      "::antiphase::plain::ptx::step_of<{}>(::antiphase::bulk_update::{}{}), {})",
       i.pointer(0, "generic"), i.pointer(1, "in_shared"), i.get("unsigned", 2), i.type(),
       what == "and" || what == "or" || what == "xor" ? "bit_" : "", what, here);
 }
 text commit_bulk(instruction&) { return "::antiphase::machine::bulk_commit()"; }
 text wait_bulk(instruction& i) {
   const bool read = i.take("read");
-  return fmt::format("::antiphase::machine::bulk_wait({}, ::antiphase::machine::bulk_done::{}, {})", i.get("int", 0),
-                     read ? "read" : "written", here);
+  return fmt::format("::antiphase::machine::bulk_wait({}, ::antiphase::machine::bulk_done::{}, {})",
+                     i.get("int", 0), read ? "read" : "written", here);
 }
 
-// mbarriers ---------------------------------------------------------------------------------------------------------------------------
+// mbarriers
+// -----------------------------------------------------------------------------------------------------------
 text mbarrier(instruction& i, view what) {
   i.skip({"release", "acquire", "relaxed", "cta", "cluster", "b64"});
   const bool of_cluster = what == "arrive" && i.take("shared::cluster");
@@ -309,25 +341,34 @@ text mbarrier(instruction& i, view what) {
     return call("mbarrier_arrive_in_cluster", i.barrier(1, "in_shared"), here);
   }
   const text space = i.space();
-  if (what == "init") return fmt::format("::antiphase::machine::mbarrier_init({}, {}, {})", i.barrier(0, space), i.get("int", 1), here);
+  if (what == "init")
+    return fmt::format("::antiphase::machine::mbarrier_init({}, {}, {})", i.barrier(0, space),
+                       i.get("int", 1), here);
   if (what == "inval") return call("mbarrier_invalidate", i.barrier(0, space));
   if (what == "expect_tx")
-    return fmt::format("::antiphase::machine::mbarrier_expect({}, {}, {})", i.barrier(0, space), i.get("int", 1), here);
+    return fmt::format("::antiphase::machine::mbarrier_expect({}, {}, {})", i.barrier(0, space),
+                       i.get("int", 1), here);
   if (what == "arrive") {
-    const text state = i.operand(0) == "_" ? "" : i.put(0, call("mbarrier_phase", i.barrier(1, space))) + "; ";
+    const text state =
+        i.operand(0) == "_" ? "" : i.put(0, call("mbarrier_phase", i.barrier(1, space))) + "; ";
     if (i.take("expect_tx"))
-      return state + fmt::format("::antiphase::machine::mbarrier_arrive({}, {}, {})", i.barrier(1, space), i.get("int", 2), here);
+      return state + fmt::format("::antiphase::machine::mbarrier_arrive({}, {}, {})", i.barrier(1, space),
+                                 i.get("int", 2), here);
     return state + fmt::format("::antiphase::machine::mbarrier_arrive_many({}, {}, {})", i.barrier(1, space),
                                i.count() > 2 ? i.get("int", 2) : "1", here);
   }
   i.take("parity");  // what `arrive` brings is one too
-  return i.put(0, call(what == "try_wait" ? "mbarrier_try_wait" : "mbarrier_test_wait", i.barrier(1, space), i.get("unsigned", 2), here));
+  return i.put(0, call(what == "try_wait" ? "mbarrier_try_wait" : "mbarrier_test_wait", i.barrier(1, space),
+                       i.get("unsigned", 2), here));
 }
 
-// fences and barriers -----------------------------------------------------------------------------------------------------------------
+// fences and barriers
+// -----------------------------------------------------------------------------------------------------------
 text membar(instruction& i) {
   const view level = i.take_one({"cta", "gl", "sys"});
-  return fmt::format("::antiphase::plain::fence(::antiphase::scope::{})", level == "cta" ? "block" : level == "sys" ? "system" : "device");
+  return fmt::format("::antiphase::plain::fence(::antiphase::scope::{})", level == "cta"   ? "block"
+                                                                          : level == "sys" ? "system"
+                                                                                           : "device");
 }
 text fence(instruction& i) {
   const view how = i.take_one({"sc", "acq_rel", "acquire", "release"});
@@ -336,8 +377,11 @@ text fence(instruction& i) {
 }
 text proxy_fence(instruction& i) {
   if (!i.take("async")) i.refuse();
-  const bool global = i.take("global"), shared = !i.take_one({"shared::cta", "shared::cluster", "shared::{cta,cluster}"}).empty();
-  return fmt::format("::antiphase::machine::proxy_fence(::antiphase::machine::proxy::{})", global ? "global" : shared ? "shared" : "both");
+  const bool global = i.take("global"),
+             shared = !i.take_one({"shared::cta", "shared::cluster", "shared::{cta,cluster}"}).empty();
+  return fmt::format("::antiphase::machine::proxy_fence(::antiphase::machine::proxy::{})", global   ? "global"
+                                                                                           : shared ? "shared"
+                                                                                                    : "both");
 }
 text barrier_fence(instruction& i) {
   i.skip({"release", "cluster"});
@@ -348,17 +392,23 @@ text block_barrier(instruction& i, bool waits, bool aligned = false) {  // bar i
   aligned |= i.take("aligned");
   if (i.take("warp")) i.refuse();
   const text threads = i.count() > 1 ? i.get("int", 1) : "0";
-  return fmt::format("::antiphase::machine::barrier({}, {}, {{{}, {}}}, {})", i.get("int", 0), threads, waits, aligned, here);
+  return fmt::format("::antiphase::machine::barrier({}, {}, {{{}, {}}}, {})", i.get("int", 0), threads, waits,
+                     aligned, here);
 }
 text cluster_barrier(instruction& i, bool waits) {
   const bool relaxed = i.take("relaxed");
   i.skip({"aligned", "release", "acquire"});
-  return fmt::format("::antiphase::machine::cluster_{}({})", waits ? "wait" : relaxed ? "arrive_relaxed" : "arrive", here);
+  return fmt::format("::antiphase::machine::cluster_{}({})",
+                     waits     ? "wait"
+                     : relaxed ? "arrive_relaxed"
+                               : "arrive",
+                     here);
 }
 text map_address(instruction& i) {
   const bool of_shared = i.take("shared::cluster");
   i.skip({"u64", "u32"});
-  const text mine = of_shared ? call("in_shared", i.get("unsigned long", 1)) : call("generic", i.get("unsigned long", 1));
+  const text mine =
+      of_shared ? call("in_shared", i.get("unsigned long", 1)) : call("generic", i.get("unsigned long", 1));
   const text there = fmt::format("::antiphase::plain::in_block({}, {}, {})", mine, i.get("int", 2), here);
   const text address = fmt::format("reinterpret_cast<unsigned long>({})", there);
   return i.put(0, of_shared ? call("to_shared", address) : address);
@@ -371,7 +421,8 @@ text warp_sync(instruction& i) {
   return fmt::format("::antiphase::machine::warp_exchange({}, nullptr, 0, {})", i.get("unsigned", 0), here);
 }
 
-// warps -------------------------------------------------------------------------------------------------------------------------------
+// warps
+// -----------------------------------------------------------------------------------------------------------
 // d or d|p
 text put_both(const instruction& i, const text& what) {
   const auto both = split(i.operand(0), '|');
@@ -383,8 +434,8 @@ text shuffle(instruction& i) {
   const view mode = i.take_one({"idx", "up", "down", "bfly"});
   i.take("b32");
   if (mode.empty() || i.count() < 5) i.refuse();
-  return put_both(i, call(fmt::format("shuffle_{}", mode), i.get("unsigned", 4), i.get("unsigned", 1), i.get("unsigned", 2),
-                          i.get("unsigned", 3), here));
+  return put_both(i, call(fmt::format("shuffle_{}", mode), i.get("unsigned", 4), i.get("unsigned", 1),
+                          i.get("unsigned", 2), i.get("unsigned", 3), here));
 }
 text vote(instruction& i) {
   const view how = i.take_one({"all", "any", "uni", "ballot"});
@@ -400,7 +451,8 @@ text redux(instruction& i) {
   const view how = i.take_one({"add", "min", "max", "and", "or", "xor"});
   const text type = i.type();
   if (how.empty() || (type != "unsigned" && type != "int")) i.refuse();
-  return i.put(0, fmt::format("__reduce_{}_sync({}, {}, {})", how, i.get("unsigned", 2), i.get(type, 1), here));
+  return i.put(0,
+               fmt::format("__reduce_{}_sync({}, {}, {})", how, i.get("unsigned", 2), i.get(type, 1), here));
 }
 text elect(instruction& i) { return put_both(i, call("elect", i.get("unsigned", 1), here)); }
 text active_mask(instruction& i) {
@@ -408,7 +460,8 @@ text active_mask(instruction& i) {
   return i.put(0, "__activemask()");
 }
 
-// Tensor Cores ------------------------------------------------------------------------------------------------------------------------
+// Tensor Cores
+// -----------------------------------------------------------------------------------------------------------
 text matrices(instruction& i, bool loads) {
   i.skip({"aligned", "m8n8", "b16"});
   const view count = i.take_one({"x1", "x2", "x4"});
@@ -418,9 +471,11 @@ text matrices(instruction& i, bool loads) {
   const auto registers = i.list(of);
   if (count.empty() || registers.size() != static_cast<std::size_t>(count[1] - '0')) i.refuse();
   const text shape = fmt::format("<{}, {}>", registers.size(), transposed);
-  if (!loads) return call("store_matrices" + shape, i.pointer(0, space), "{" + i.gets("unsigned", 1) + "}", here);
+  if (!loads)
+    return call("store_matrices" + shape, i.pointer(0, space), "{" + i.gets("unsigned", 1) + "}", here);
   text code = fmt::format("const auto ap_v = {}", call("load_matrices" + shape, i.pointer(1, space), here));
-  for (std::size_t k = 0; k < registers.size(); ++k) code += "; " + call("put", registers[k], fmt::format("ap_v.x[{}]", k));
+  for (std::size_t k = 0; k < registers.size(); ++k)
+    code += "; " + call("put", registers[k], fmt::format("ap_v.x[{}]", k));
   return code;
 }
 text multiply(instruction& i) {
@@ -429,20 +484,22 @@ text multiply(instruction& i) {
   if (shape.empty() || i.parts() != 4) i.refuse();
   const bool half_sums = i.first() == "f16";
   const view type = i.take_one({"bf16", "tf32", "f16"}), sum = half_sums ? "f16" : "f32";
-  if (type.empty() || !i.take(type) || !i.take(sum) || !i.take(sum) || (half_sums && type != "f16")) i.refuse();
+  if (type.empty() || !i.take(type) || !i.take(sum) || !i.take(sum) || (half_sums && type != "f16"))
+    i.refuse();
   const view k = shape.substr(6);
   const bool wide = type == "tf32";
   if (k == "4" && !wide) i.refuse();
   if (k == "16" && wide) i.refuse();
   const int a = wide ? (k == "4" ? 2 : 4) : (k == "8" ? 2 : 4), sums = half_sums ? 2 : 4;
   const auto to = i.list(0);
-  if (static_cast<int>(to.size()) != sums || static_cast<int>(i.list(1).size()) != a || static_cast<int>(i.list(2).size()) != a / 2 ||
-      static_cast<int>(i.list(3).size()) != sums)
+  if (static_cast<int>(to.size()) != sums || static_cast<int>(i.list(1).size()) != a ||
+      static_cast<int>(i.list(2).size()) != a / 2 || static_cast<int>(i.list(3).size()) != sums)
     i.refuse();
-  text code =
-      fmt::format("const auto ap_v = {}", call(fmt::format("multiply<::antiphase::plain::ptx::number::{}, {}, {}>", type, k, half_sums),
-                                               "{" + i.gets("unsigned", 1) + "}", "{" + i.gets("unsigned", 2) + "}",
-                                               "{" + i.gets(half_sums ? "unsigned" : "float", 3) + "}", here));
+  text code = fmt::format(
+      "const auto ap_v = {}",
+      call(fmt::format("multiply<::antiphase::plain::ptx::number::{}, {}, {}>", type, k, half_sums),
+           "{" + i.gets("unsigned", 1) + "}", "{" + i.gets("unsigned", 2) + "}",
+           "{" + i.gets(half_sums ? "unsigned" : "float", 3) + "}", here));
   for (std::size_t n = 0; n < to.size(); ++n) code += "; " + call("put", to[n], fmt::format("ap_v.x[{}]", n));
   return code;
 }
@@ -466,19 +523,23 @@ text warpgroup_multiply(instruction& i) {
              transposed_b = flags > 0 ? i.get("int", 5 + flags) + " != 0" : "false";
   text code = registers ? "const unsigned ap_a[4] = {" + i.gets("unsigned", 1) + "}; " : "";
   text all = fmt::format(
-      "::antiphase::machine::operand_type::{}, ::antiphase::machine::warpgroup_step{{{}, {}, {}, {}, {}, {}}}, "
+      "::antiphase::machine::operand_type::{}, ::antiphase::machine::warpgroup_step{{{}, {}, {}, {}, {}, "
+      "{}}}, "
       "::antiphase::plain::ptx::warpgroup_signs{{{}, {}}}, {}, {}",
-      type, columns, i.get("bool", 3), transposed_a, transposed_b, registers ? "0ul" : i.get("unsigned long", 1), i.get("unsigned long", 2),
-      i.get("int", 4), i.get("int", 5), registers ? "ap_a" : "nullptr", here);
+      type, columns, i.get("bool", 3), transposed_a, transposed_b,
+      registers ? "0ul" : i.get("unsigned long", 1), i.get("unsigned long", 2), i.get("int", 4),
+      i.get("int", 5), registers ? "ap_a" : "nullptr", here);
   for (const text& one : sums) all += ", " + one;
   return code + call("warpgroup_multiply", all);
 }
 text warpgroup(instruction& i, view what) {
   i.skip({"sync", "aligned"});
-  return fmt::format("::antiphase::machine::warpgroup_{}({}{})", what, i.count() > 0 ? i.get("int", 0) + ", " : "", here);
+  return fmt::format("::antiphase::machine::warpgroup_{}({}{})", what,
+                     i.count() > 0 ? i.get("int", 0) + ", " : "", here);
 }
 
-// arithmetic --------------------------------------------------------------------------------------------------------------------------
+// arithmetic
+// -----------------------------------------------------------------------------------------------------------
 void skip_rounding(instruction& i) { i.skip({"rn", "rz", "rm", "rp", "ftz", "approx", "full"}); }
 text arithmetic(instruction& i, view function, std::size_t operands) {
   skip_rounding(i);
@@ -486,8 +547,12 @@ text arithmetic(instruction& i, view function, std::size_t operands) {
   const text type = i.type();
   text all;
   for (std::size_t k = 1; k <= operands; ++k)
-    all += (all.empty() ? "" : ", ") + i.get(part == "wide" && k == 3 ? fmt::format("::antiphase::plain::ptx::twice<{}>", type) : type, k);
-  return i.put(0, call(fmt::format("{}{}{}<{}>", function, part.empty() || part == "lo" ? "" : "_", part == "lo" ? "" : part, type), all));
+    all +=
+        (all.empty() ? "" : ", ") +
+        i.get(part == "wide" && k == 3 ? fmt::format("::antiphase::plain::ptx::twice<{}>", type) : type, k);
+  return i.put(0, call(fmt::format("{}{}{}<{}>", function, part.empty() || part == "lo" ? "" : "_",
+                                   part == "lo" ? "" : part, type),
+                       all));
 }
 text shift(instruction& i, view function) {
   const text type = i.type();
@@ -498,8 +563,10 @@ text move(instruction& i) {
   const view to = i.operand(0), from = i.operand(1);
   if (to.starts_with("{")) {
     const auto parts = i.list(0);
-    text code = fmt::format("const auto ap_v = {}", call(fmt::format("unpacked<{}, {}>", parts.size(), type), i.get(type, 1)));
-    for (std::size_t k = 0; k < parts.size(); ++k) code += "; " + call("put", parts[k], fmt::format("ap_v.x[{}]", k));
+    text code = fmt::format("const auto ap_v = {}",
+                            call(fmt::format("unpacked<{}, {}>", parts.size(), type), i.get(type, 1)));
+    for (std::size_t k = 0; k < parts.size(); ++k)
+      code += "; " + call("put", parts[k], fmt::format("ap_v.x[{}]", k));
     return code;
   }
   if (from.starts_with("{")) {
@@ -529,11 +596,12 @@ text convert(instruction& i) {
     const bool narrows = i.first() == half;
     if (!i.take(half)) continue;
     if (!i.take("f32")) i.refuse();
-    return i.put(0, narrows ? call("to_" + name, i.get("float", 1)) : call("from_" + name, i.get("unsigned short", 1)));
+    return i.put(0, narrows ? call("to_" + name, i.get("float", 1))
+                            : call("from_" + name, i.get("unsigned short", 1)));
   }
   const text from = i.type(), to = i.type();
-  return i.put(0,
-               call(fmt::format("converted<{}, {}>", to, from), i.get(from, 1), fmt::format("'{}'", rounding.empty() ? 'z' : rounding[1])));
+  return i.put(0, call(fmt::format("converted<{}, {}>", to, from), i.get(from, 1),
+                       fmt::format("'{}'", rounding.empty() ? 'z' : rounding[1])));
 }
 text compare(instruction& i) {
   const view how = i.take_one({"eq", "ne", "lt", "le", "gt", "ge", "lo", "ls", "hi", "hs"});
@@ -549,7 +617,12 @@ text compare(instruction& i) {
                                                  : ">=";
   if (sign.empty()) i.refuse();
   text result = fmt::format("({} {} {})", i.get(type, 1), sign, i.get(type, 2));
-  if (!with.empty()) result = fmt::format("({} {} {})", result, with == "and" ? "&&" : with == "or" ? "||" : "!=", i.get("bool", 3));
+  if (!with.empty())
+    result = fmt::format("({} {} {})", result,
+                         with == "and"  ? "&&"
+                         : with == "or" ? "||"
+                                        : "!=",
+                         i.get("bool", 3));
   const auto both = split(i.operand(0), '|');
   if (both.size() > 1 && !with.empty()) i.refuse();
   text code = fmt::format("const bool ap_v = {}; {}", result, call("put", i.value(both[0]), "ap_v"));
@@ -562,10 +635,12 @@ text select(instruction& i) {
 }
 text logic3(instruction& i) {
   i.take("b32");
-  return i.put(0, call("lop3", i.get("unsigned", 1), i.get("unsigned", 2), i.get("unsigned", 3), i.get("unsigned", 4)));
+  return i.put(0, call("lop3", i.get("unsigned", 1), i.get("unsigned", 2), i.get("unsigned", 3),
+                       i.get("unsigned", 4)));
 }
 
-// The table ---------------------------------------------------------------------------------------------------------------------------
+// The table
+// -----------------------------------------------------------------------------------------------------------
 struct row {
   const char* head;  // the first words of the instruction; the longest that fits counts
   text (*code)(instruction&);
@@ -580,9 +655,12 @@ const std::vector<group>& table() {
   using enum supported;
   static const std::vector<group> all{
       {yes,
-       "weak, volatile, relaxed, acquire and release, in global, shared and generic memory, vectors too; hints for caches are passed over",
+       "weak, volatile, relaxed, acquire and release, in global, shared and generic memory, vectors too; "
+       "hints for caches are passed over",
        {{"ld", load}, {"st", store}}},
-      {yes, "of every order and scope; integers, f32, f64", {{"atom", AP_ROW(update(i, true))}, {"red", AP_ROW(update(i, false))}}},
+      {yes,
+       "of every order and scope; integers, f32, f64",
+       {{"atom", AP_ROW(update(i, true))}, {"red", AP_ROW(update(i, false))}}},
       {yes,
        "do nothing here",
        {{"prefetch", nothing},
@@ -601,7 +679,8 @@ const std::vector<group>& table() {
         {"cp.async.wait_all", wait_all_copies},
         {"cp.async.mbarrier.arrive", copies_arrive}}},
       {partly,
-       "between global memory and shared memory, multicast too; tensors of 2 to 4 dimensions, in tiles, by maps of cuTensorMapEncodeTiled",
+       "between global memory and shared memory, multicast too; tensors of 2 to 4 dimensions, in tiles, by "
+       "maps of cuTensorMapEncodeTiled",
        {{"cp.async.bulk", bulk_copy},
         {"cp.async.bulk.tensor", tensor_copy},
         {"cp.reduce.async.bulk", bulk_reduction},
@@ -638,12 +717,16 @@ const std::vector<group>& table() {
         {"redux.sync", redux},
         {"elect.sync", elect},
         {"activemask", active_mask}}},
-      {yes, "of 1, 2 or 4 matrices", {{"ldmatrix.sync", AP_ROW(matrices(i, true))}, {"stmatrix.sync", AP_ROW(matrices(i, false))}}},
+      {yes,
+       "of 1, 2 or 4 matrices",
+       {{"ldmatrix.sync", AP_ROW(matrices(i, true))}, {"stmatrix.sync", AP_ROW(matrices(i, false))}}},
       {partly,
-       "m16n8k8 and m16n8k16 of f16 and bf16, m16n8k4 and m16n8k8 of tf32, with sums in f32 (f16: in f16 too); added up in float",
+       "m16n8k8 and m16n8k16 of f16 and bf16, m16n8k4 and m16n8k8 of tf32, with sums in f32 (f16: in f16 "
+       "too); added up in float",
        {{"mma.sync", multiply}}},
       {partly,
-       "m64nNk16 of f16 and bf16, m64nNk8 of tf32, with sums in f32 that are one array of the thread's, A in shared memory or registers; "
+       "m64nNk16 of f16 and bf16, m64nNk8 of tf32, with sums in f32 that are one array of the thread's, A in "
+       "shared memory or registers; "
        "not "
        "negated. What becomes of A's registers before the wait is not looked at",
        {{"wgmma.mma_async", warpgroup_multiply},

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the stand-in headers call: CUDA's runtime on the checker's executor. There is one program per process, and one host thread of it.
+// What the stand-in headers call: CUDA's runtime on the checker's executor. There is one program per process,
+// and one host thread of it.
 #include "runtime.hpp"
 
 #include <dlfcn.h>
@@ -41,8 +42,10 @@ using checker_detail::model;
 constexpr std::size_t gap = 1024;                 // between shared variables: nobody's
 constexpr std::size_t static_shared = 48 * 1024;  // of a kernel without asking for more
 constexpr std::size_t most_shared = 227 * 1024;
-constexpr std::size_t shared_room = static_shared + 64 * gap;  // for what a kernel may declare, which is a part of the program's
-constexpr std::size_t device_memory = std::size_t{1} << 30;    // as the device has it, for programs that take all; more is given
+// for what a kernel may declare, which is a part of the program's
+constexpr std::size_t shared_room = static_shared + 64 * gap;
+// as the device has it, for programs that take all; more is given
+constexpr std::size_t device_memory = std::size_t{1} << 30;
 
 struct shared_size {
   std::size_t bytes, align;
@@ -74,7 +77,8 @@ struct running {
   int asked_of = -1;  // the thread of a block whose place in it is known, and that place
   uint3 thread{};
   bool together = false;
-  const char* kernel = "";  // launched last, where, and how much shared memory its variables and the launch's may have together
+  // launched last, where, and how much shared memory its variables and the launch's may have together
+  const char* kernel = "";
   place launched_at;
   std::size_t most_together = 0;
   std::size_t dynamic = 0, placed = 0, room = 0;
@@ -102,12 +106,17 @@ running now;
   now.thrown = std::move(why);
   std::longjmp(now.end, 1);
 }
-[[noreturn]] void end_run(const std::string& why) { end_run(std::make_exception_ptr(std::runtime_error(why))); }
+[[noreturn]] void end_run(const std::string& why) {
+  end_run(std::make_exception_ptr(std::runtime_error(why)));
+}
 
 bool within(const void* p, char* const* section) { return p >= section[0] && p < section[1]; }
-bool is_variable(const void* p) { return within(p, now.sections) || within(p, now.sections + 2) || within(p, now.sections + 4); }
+bool is_variable(const void* p) {
+  return within(p, now.sections) || within(p, now.sections + 2) || within(p, now.sections + 4);
+}
 bool of_device(const void* p) {
-  return reinterpret_cast<std::uintptr_t>(p) - now.m->memory.lowest() < now.m->memory.size() || is_variable(p);
+  return reinterpret_cast<std::uintptr_t>(p) - now.m->memory.lowest() < now.m->memory.size() ||
+         is_variable(p);
 }
 // Memory that host and kernels reach: managed, or pinned.
 bool is_shared_with_host(const void* p) {
@@ -129,7 +138,8 @@ std::string shared_place(std::size_t offset) {
   const auto text = [&](std::string_view name, std::size_t start, std::size_t bytes) {
     return offset - start < bytes
                ? fmt::format("{}, byte {} of {} in shared memory", name, offset - start, bytes)
-               : fmt::format("{} bytes behind the end of {}, {} bytes of shared memory", offset - start - bytes, name, bytes);
+               : fmt::format("{} bytes behind the end of {}, {} bytes of shared memory",
+                             offset - start - bytes, name, bytes);
   };
   std::string found = text("the launch's dynamic memory", 0, now.dynamic);
   std::size_t best = 0;
@@ -155,8 +165,9 @@ void touched(const void* p, std::size_t bytes, access_kind kind, const void* cod
   m.findings.note(finding_kind::outside_memory, "", m.places.number_of_code(code),
                   fmt::format("{} by the host", kind == access_kind::read ? "read" : "write"),
                   is_variable(p) ? "the device's variable " + variable_name(p) : "device memory",
-                  is_variable(p) ? "cudaMemcpyToSymbol() or cudaMemcpyFromSymbol(): the host has no access to it"
-                                 : "cudaMemcpy(): the host has no access to it");
+                  is_variable(p)
+                      ? "cudaMemcpyToSymbol() or cudaMemcpyFromSymbol(): the host has no access to it"
+                      : "cudaMemcpy(): the host has no access to it");
   end_run(std::make_exception_ptr(checker_detail::stopped("the host left its memory")));
 }
 
@@ -166,7 +177,8 @@ cudaError_t fails(cudaError_t e) {
 }
 
 void refuse_launch(const char* name, place where, std::string what, std::string instead, cudaError_t e) {
-  now.m->findings.note(finding_kind::bad_launch, name, now.m->places.number_of(where), std::move(what), "", std::move(instead));
+  now.m->findings.note(finding_kind::bad_launch, name, now.m->places.number_of(where), std::move(what), "",
+                       std::move(instead));
   fails(e);
 }
 
@@ -185,14 +197,17 @@ int cluster_of(const char* name) {
 // Judges the __shared__ variables that the kernel, and what it has called, have asked for so far.
 void judge_shared_variables() {
   std::size_t bytes = 0;
-  for (std::size_t i = 0; i < now.offsets.size(); ++i) bytes += now.offsets[i] != 0 ? shared_sizes()[i].bytes : 0;
+  for (std::size_t i = 0; i < now.offsets.size(); ++i)
+    bytes += now.offsets[i] != 0 ? shared_sizes()[i].bytes : 0;
   if (bytes > static_shared)
     refuse_launch(now.kernel, now.launched_at, fmt::format("{} bytes of __shared__ variables", bytes),
                   fmt::format("at most {}: more must be extern __shared__", static_shared), cudaSuccess);
   else if (bytes > 0 && bytes + now.dynamic > now.most_together)
     refuse_launch(
-        now.kernel, now.launched_at, fmt::format("{} bytes of __shared__ variables and {} of dynamic shared memory", bytes, now.dynamic),
-        fmt::format("at most {} together; cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes) allows "
+        now.kernel, now.launched_at,
+        fmt::format("{} bytes of __shared__ variables and {} of dynamic shared memory", bytes, now.dynamic),
+        fmt::format("at most {} together; cudaFuncSetAttribute(kernel, "
+                    "cudaFuncAttributeMaxDynamicSharedMemorySize, bytes) allows "
                     "up to {}",
                     now.most_together, most_shared),
         cudaSuccess);
@@ -203,33 +218,39 @@ bool fits(const char* name, const config& c, const void* entry, place where) {
     refuse_launch(name, where, what, instead, cudaErrorInvalidConfiguration);
     return false;
   };
-  const std::uint64_t threads = std::uint64_t{c.block.x} * c.block.y * c.block.z, blocks = std::uint64_t{c.grid.x} * c.grid.y * c.grid.z;
+  const std::uint64_t threads = std::uint64_t{c.block.x} * c.block.y * c.block.z,
+                      blocks = std::uint64_t{c.grid.x} * c.grid.y * c.grid.z;
   if (threads == 0 || blocks == 0)
-    return refuse(fmt::format("a launch of {} x {} x {} blocks of {} x {} x {} threads", c.grid.x, c.grid.y, c.grid.z, c.block.x, c.block.y,
-                              c.block.z),
+    return refuse(fmt::format("a launch of {} x {} x {} blocks of {} x {} x {} threads", c.grid.x, c.grid.y,
+                              c.grid.z, c.block.x, c.block.y, c.block.z),
                   "at least one block, of at least one thread");
   if (threads > 1024 || c.block.z > 64)
     return refuse(fmt::format("a launch of {} x {} x {} threads a block", c.block.x, c.block.y, c.block.z),
                   "at most 1024 threads a block, 64 of them along z");
   if (c.grid.x > 0x7FFFFFFF || c.grid.y > 65535 || c.grid.z > 65535)
-    return refuse(fmt::format("a launch of {} x {} x {} blocks", c.grid.x, c.grid.y, c.grid.z), "at most 65535 blocks along y and z");
+    return refuse(fmt::format("a launch of {} x {} x {} blocks", c.grid.x, c.grid.y, c.grid.z),
+                  "at most 65535 blocks along y and z");
   if (const auto shape = clusters().find(name); shape != clusters().end()) {
     const auto [x, y, z] = shape->second;
     if (y != 1 || z != 1 || x < 1 || x > 16)
-      end_run(std::make_exception_ptr(not_supported(
-          fmt::format("kernel {}: __cluster_dims__({}, {}, {}): antiphase check has clusters of 1 to 16 blocks along x", name, x, y, z))));
+      end_run(std::make_exception_ptr(not_supported(fmt::format(
+          "kernel {}: __cluster_dims__({}, {}, {}): antiphase check has clusters of 1 to 16 blocks along x",
+          name, x, y, z))));
     if (c.grid.x % static_cast<unsigned>(x) != 0)
-      return refuse(fmt::format("a launch of {} blocks along x in clusters of {}", c.grid.x, x), "a multiple of the cluster's blocks");
+      return refuse(fmt::format("a launch of {} blocks along x in clusters of {}", c.grid.x, x),
+                    "a multiple of the cluster's blocks");
   }
   const auto allowed = now.allowed.find(entry);
-  const std::size_t most = allowed != now.allowed.end() ? std::max<std::size_t>(static_cast<std::size_t>(allowed->second), static_shared)
-                           : entry == nullptr && !now.allowed.empty() ? most_shared
-                                                                      : static_shared;
+  const std::size_t most =
+      allowed != now.allowed.end()
+          ? std::max<std::size_t>(static_cast<std::size_t>(allowed->second), static_shared)
+      : entry == nullptr && !now.allowed.empty() ? most_shared
+                                                 : static_shared;
   if (c.shared > most)
-    return refuse(
-        fmt::format("a launch with {} bytes of dynamic shared memory", c.shared),
-        fmt::format("at most {}; cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes) allows up to {}", most,
-                    most_shared));
+    return refuse(fmt::format("a launch with {} bytes of dynamic shared memory", c.shared),
+                  fmt::format("at most {}; cudaFuncSetAttribute(kernel, "
+                              "cudaFuncAttributeMaxDynamicSharedMemorySize, bytes) allows up to {}",
+                              most, most_shared));
   now.most_together = allowed != now.allowed.end() || most > static_shared ? most_shared : static_shared;
   return true;
 }
@@ -261,9 +282,9 @@ void leave_blocks_out() {
 
 // A loop around a flag, in a program that has memory which the host may set while a kernel runs.
 bool waits_for_host(const std::exception_ptr& thrown) {
-  const bool shares =
-      now.sections[5] - now.sections[4] > 16 ||
-      std::any_of(now.allocations.begin(), now.allocations.end(), [](const auto& a) { return a.second.kind != memory_kind::device; });
+  const bool shares = now.sections[5] - now.sections[4] > 16 ||
+                      std::any_of(now.allocations.begin(), now.allocations.end(),
+                                  [](const auto& a) { return a.second.kind != memory_kind::device; });
   try {
     std::rethrow_exception(thrown);
   } catch (const cpu_detail::kernel_fault& f) {
@@ -286,7 +307,8 @@ bool may_be_misled(const std::exception_ptr& thrown) {
 
 }  // namespace
 
-// device ------------------------------------------------------------------------------------------------------------------------------
+// device
+// -----------------------------------------------------------------------------------------------------------
 
 bool on_device() noexcept { return now.m != nullptr && now.m->current() != nullptr; }
 uint3 thread_idx() noexcept {
@@ -306,7 +328,9 @@ dim3 block_dim() noexcept { return now.block; }
 dim3 grid_dim() noexcept { return now.grid; }
 int lane() noexcept { return machine::current->index % 32; }
 
-void leaves(unsigned from, unsigned behind, place where) noexcept { cpu_detail::here().leaves = {where, from, behind}; }
+void leaves(unsigned from, unsigned behind, place where) noexcept {
+  cpu_detail::here().leaves = {where, from, behind};
+}
 
 int register_cluster(const char* kernel, int x, int y, int z) {
   clusters().insert_or_assign(kernel, cluster_shape{x, y, z});
@@ -322,7 +346,8 @@ void* shared_memory(const int* number, const char* name) noexcept {
   if (offset == 0) {
     s.name = name;
     const std::size_t left = now.room - now.placed, needed = s.bytes + s.align;
-    offset = (now.placed + std::min(gap, (left - std::min(left, needed)) / 2) + s.align - 1) / s.align * s.align;
+    offset =
+        (now.placed + std::min(gap, (left - std::min(left, needed)) / 2) + s.align - 1) / s.align * s.align;
     if (left < needed) {
       judge_shared_variables();
       now.m->history.stop("more __shared__ variables than there is room for");
@@ -354,8 +379,10 @@ void* in_block(void* mine, int rank, place where) {
   unsigned char* const own = machine::current->block->shared;
   const std::ptrdiff_t away = machine::to_shared_of(mine, rank, where);
   const auto offset = static_cast<std::size_t>(at - own);
-  for (std::size_t i = 0; i < now.offsets.size(); ++i)  // a variable exists in a block that has not asked for it yet
-    if (const std::size_t first = now.offsets[i]; first != 0 && offset >= first && offset < first + shared_sizes()[i].bytes)
+  // a variable exists in a block that has not asked for it yet
+  for (std::size_t i = 0; i < now.offsets.size(); ++i)
+    if (const std::size_t first = now.offsets[i];
+        first != 0 && offset >= first && offset < first + shared_sizes()[i].bytes)
       now.m->memory.begin_shared_variable(own + away + first, shared_sizes()[i].bytes);
   if (offset < now.dynamic) now.m->memory.begin_shared_variable(own + away, now.dynamic);
   return at + away;
@@ -376,7 +403,8 @@ unsigned vote(unsigned mask, bool predicate, place where) {
   const machine::exchange_slot* all = machine::warp_exchange(mask, &mine, 1, where);
   unsigned votes = 0;
   for (int lane = 0; lane < 32; ++lane)
-    if ((mask >> lane & 1u) != 0 && all[lane].bytes[0] == 1) votes |= 1u << lane;  // another byte of lanes that did not come
+    // another byte of lanes that did not come
+    if ((mask >> lane & 1u) != 0 && all[lane].bytes[0] == 1) votes |= 1u << lane;
   return votes;
 }
 unsigned lanes_here(place where) {
@@ -407,27 +435,32 @@ void exchange(unsigned mask, void* value, int bytes, int from, place where) {
     if ((self.exchanged_by >> from & 1u) != 0)
       std::memcpy(at + done, all[from].bytes, static_cast<std::size_t>(some));
     else
-      now.missing.bring(*now.m, now.m->places.number_of(code, where), at + done, static_cast<std::size_t>(some));
+      now.missing.bring(*now.m, now.m->places.number_of(code, where), at + done,
+                        static_cast<std::size_t>(some));
   }
 }
 namespace {
 // The host's own: its other threads may come in between.
-template <class Word>
-std::uint64_t update_on_host(void* p, std::uint64_t (*change)(std::uint64_t, const void*), const void* with, bool reads) {
+template <class Word> std::uint64_t update_on_host(void* p,
+                                                   std::uint64_t (*change)(std::uint64_t, const void*),
+                                                   const void* with, bool reads) {
   auto* const word = static_cast<Word*>(p);
   Word before = __atomic_load_n(word, __ATOMIC_SEQ_CST);
-  while (!reads &&
-         !__atomic_compare_exchange_n(word, &before, static_cast<Word>(change(before, with)), false, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST)) {
+  while (!reads && !__atomic_compare_exchange_n(word, &before, static_cast<Word>(change(before, with)), false,
+                                                __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST)) {
   }
   return before;
 }
-std::uint64_t update_on_host(void* p, int bytes, ordering how, std::uint64_t (*change)(std::uint64_t, const void*), const void* with,
+std::uint64_t update_on_host(void* p, int bytes, ordering how,
+                             std::uint64_t (*change)(std::uint64_t, const void*), const void* with,
                              unchanged same, const void* code) {
   const bool reads = same == unchanged::only_read;
   if (now.m != nullptr && is_shared_with_host(p)) {
-    now.m->host_touch(p, static_cast<std::size_t>(bytes), reads ? access_kind::read : access_kind::write, code, scope::system);
+    now.m->host_touch(p, static_cast<std::size_t>(bytes), reads ? access_kind::read : access_kind::write,
+                      code, scope::system);
     if (how == ordering::acquire || how == ordering::acquire_release)
-      now.m->clocks.host_learns(now.m->atomics.released_to_all(now.m->memory.lowest() + now.m->memory.offset_of(p)));
+      now.m->clocks.host_learns(
+          now.m->atomics.released_to_all(now.m->memory.lowest() + now.m->memory.offset_of(p)));
   } else if (now.m != nullptr) {
     touched(p, static_cast<std::size_t>(bytes), reads ? access_kind::read : access_kind::write, code);
   }
@@ -439,8 +472,9 @@ std::uint64_t update_on_host(void* p, int bytes, ordering how, std::uint64_t (*c
   }
 }
 }  // namespace
-std::uint64_t update(void* p, int bytes, scope reach, ordering how, std::uint64_t (*change)(std::uint64_t, const void*), const void* with,
-                     unchanged same, place where) {
+std::uint64_t update(void* p, int bytes, scope reach, ordering how,
+                     std::uint64_t (*change)(std::uint64_t, const void*), const void* with, unchanged same,
+                     place where) {
   if (!on_device()) return update_on_host(p, bytes, how, change, with, same, __builtin_return_address(0));
   cpu_detail::thread_state& self = cpu_detail::here();
   self.code = __builtin_return_address(0);
@@ -450,7 +484,8 @@ std::uint64_t update(void* p, int bytes, scope reach, ordering how, std::uint64_
   std::uint64_t before = 0;
   const bool there = m.memory.follows(p, size);
   machine::next_scope = reach;
-  if (same == unchanged::only_read && how != ordering::acquire_release &&  // which one of sequential consistency is
+  // which one of sequential consistency is
+  if (same == unchanged::only_read && how != ordering::acquire_release &&
       m.brings_old(p, size, static_cast<checker_detail::order>(how), self.code, before)) {
     self.owner->loaded(self, p, before, where);
     return before;
@@ -476,7 +511,9 @@ std::uint64_t update(void* p, int bytes, scope reach, ordering how, std::uint64_
 }
 // Arrivals are counted in memory of the device, as a program of its own would do it.
 void grid_barrier(place where) {
-  if (!now.together) machine::trap("this_grid().sync() in a launch that is not cooperative: use cudaLaunchCooperativeKernel()", where);
+  if (!now.together)
+    machine::trap("this_grid().sync() in a launch that is not cooperative: use cudaLaunchCooperativeKernel()",
+                  where);
   static unsigned* words = nullptr;  // arrived, phase
   model& m = *now.m;
   if (words == nullptr) {
@@ -502,7 +539,8 @@ void grid_barrier(place where) {
   machine::block_barrier(where);
 }
 
-// launches ----------------------------------------------------------------------------------------------------------------------------
+// launches
+// -----------------------------------------------------------------------------------------------------------
 
 // Of a kernel that is launched by its address. The name stays.
 const char* name_of(const void* entry) {
@@ -525,12 +563,13 @@ std::uint64_t memory_as_number() {
     }
   };
   for (const auto& [p, a] : now.allocations) add(p, a.bytes);
-  for (int i = 0; i < 6; i += 2) add(now.sections[i], static_cast<std::size_t>(now.sections[i + 1] - now.sections[i]));
+  for (int i = 0; i < 6; i += 2)
+    add(now.sections[i], static_cast<std::size_t>(now.sections[i + 1] - now.sections[i]));
   return n;
 }
 
-void launch(const char* name, const config& c, place where, const void* entry, std::size_t bytes, void (*body)(const void*),
-            const void* params) {
+void launch(const char* name, const config& c, place where, const void* entry, std::size_t bytes,
+            void (*body)(const void*), const void* params) {
   begin_schedule();
   ++now.launches;
   if (!fits(name, c, entry, where)) return;
@@ -558,23 +597,29 @@ void launch(const char* name, const config& c, place where, const void* entry, s
                  .body = body};
   const std::uint64_t blocks = std::uint64_t{c.grid.x} * c.grid.y * c.grid.z;
   const std::uint64_t most =
-      now.most_threads == 0 ? blocks : std::max<std::uint64_t>(4, now.most_threads / static_cast<unsigned>(k.threads));
-  constexpr const char* rest = "what the rest would have written is missing, so that results are not judged. --blocks all runs them all";
+      now.most_threads == 0 ? blocks
+                            : std::max<std::uint64_t>(4, now.most_threads / static_cast<unsigned>(k.threads));
+  constexpr const char* rest =
+      "what the rest would have written is missing, so that results are not judged. --blocks all runs them "
+      "all";
   std::vector<std::uint64_t> chosen;
   const bool whole = c.together || k.cluster > 1;  // blocks that need others
   std::uint64_t accesses = whole ? 0 : now.most_accesses;
   constexpr int often = 4;
-  if (now.most_accesses > 0 && m.history.effort.total() > 6 * now.most_accesses && ++now.launched[name] > often) {
+  if (now.most_accesses > 0 && m.history.effort.total() > 6 * now.most_accesses &&
+      ++now.launched[name] > often) {
     leave_blocks_out();
     return m.findings.say(
-        fmt::format("kernel {} is left out from its launch number {} on, as the run has taken long: {}", name, often + 1, rest));
+        fmt::format("kernel {} is left out from its launch number {} on, as the run has taken long: {}", name,
+                    often + 1, rest));
   }
   if (accesses > 0 && m.history.effort.total() > 3 * accesses) {  // one more block, another each time
     accesses = 1;
     if (blocks > 1) chosen.push_back(chosen_blocks(blocks, std::min<std::uint64_t>(blocks, 3)).back());
   } else if (blocks > most && !whole) {
     m.findings.say(
-        fmt::format("of the {} blocks of kernel {}, at most {} run: the first, the last, and others that differ from run to run; {}",
+        fmt::format("of the {} blocks of kernel {}, at most {} run: the first, the last, and others that "
+                    "differ from run to run; {}",
                     blocks, name, most, rest));
     chosen = chosen_blocks(blocks, most);
   }
@@ -587,13 +632,15 @@ void launch(const char* name, const config& c, place where, const void* entry, s
   } catch (...) {
     now.missing.launch_failed();
     if (waits_for_host(std::current_exception()))
-      end_run(std::make_exception_ptr(not_supported(fmt::format(
-          "kernel {} waits for what only the host could still set, in memory that both reach: launches end before the host goes "
-          "on here, so the program cannot be checked as it is",
-          name))));
+      end_run(std::make_exception_ptr(
+          not_supported(fmt::format("kernel {} waits for what only the host could still set, in memory that "
+                                    "both reach: launches end before the host goes "
+                                    "on here, so the program cannot be checked as it is",
+                                    name))));
     if (now.sampled && may_be_misled(std::current_exception())) {
       m.findings.say(
-          fmt::format("kernel {} gave up, or waited for what did not come, where blocks have been left out: that is not judged. --blocks "
+          fmt::format("kernel {} gave up, or waited for what did not come, where blocks have been left out: "
+                      "that is not judged. --blocks "
                       "all runs them all",
                       name));
       end_run(std::make_exception_ptr(checker_detail::stopped("misled")));
@@ -602,14 +649,16 @@ void launch(const char* name, const config& c, place where, const void* entry, s
   }
   if (checker_detail::blocks_begun(*now.on) < blocks) {
     if (together || accesses == 1)
-      m.findings.say(fmt::format("of the {} blocks of kernel {}, only some run, after {} million accesses to memory: {}", blocks, name,
-                                 now.most_accesses / 1'000'000, rest));
+      m.findings.say(
+          fmt::format("of the {} blocks of kernel {}, only some run, after {} million accesses to memory: {}",
+                      blocks, name, now.most_accesses / 1'000'000, rest));
     leave_blocks_out();
   }
   judge_shared_variables();
 }
 
-// host --------------------------------------------------------------------------------------------------------------------------------
+// host
+// -----------------------------------------------------------------------------------------------------------
 
 cudaError_t allocate(void** to, std::size_t bytes, memory_kind kind, place where) {
   try {
@@ -629,10 +678,12 @@ cudaError_t register_host(void* p, std::size_t bytes) {
   return cudaSuccess;
 }
 cudaError_t release(void* p, place where) {
-  if (p == nullptr || on_device()) return cudaSuccess;  // a destructor of a kernel's argument, which no device runs
+  // a destructor of a kernel's argument, which no device runs
+  if (p == nullptr || on_device()) return cudaSuccess;
   synchronize(nullptr, true);
   if (now.allocations.erase(p) == 0) {
-    now.m->findings.note(finding_kind::outside_memory, "", now.m->places.number_of(where), "cudaFree() of what is not allocated", "",
+    now.m->findings.note(finding_kind::outside_memory, "", now.m->places.number_of(where),
+                         "cudaFree() of what is not allocated", "",
                          "a pointer that cudaMalloc() returned, once");
     return fails(cudaErrorInvalidValue);
   }
@@ -644,7 +695,8 @@ bool holds(std::size_t symbol, std::size_t offset, std::size_t bytes, place wher
   if (offset <= symbol && bytes <= symbol - offset) return true;
   now.m->findings.note(finding_kind::bad_copy, "", now.m->places.number_of(where),
                        fmt::format("a copy of {} bytes to or from a symbol", bytes),
-                       fmt::format("the symbol has {} bytes, {} of them behind the offset", symbol, symbol - std::min(symbol, offset)),
+                       fmt::format("the symbol has {} bytes, {} of them behind the offset", symbol,
+                                   symbol - std::min(symbol, offset)),
                        "a size in bytes that the symbol has");
   return fails(cudaErrorInvalidValue) == cudaSuccess;
 }
@@ -660,7 +712,8 @@ cudaError_t release_on(void* p, cudaStream_t on, place where) {
   return cudaSuccess;
 }
 
-cudaError_t copy(void* to, const void* from, std::size_t bytes, cudaMemcpyKind kind, cudaStream_t on, returns when, place where) {
+cudaError_t copy(void* to, const void* from, std::size_t bytes, cudaMemcpyKind kind, cudaStream_t on,
+                 returns when, place where) {
   const bool to_device = of_device(to), from_device = of_device(from);
   const bool wanted_to = kind == cudaMemcpyHostToDevice || kind == cudaMemcpyDeviceToDevice,
              wanted_from = kind == cudaMemcpyDeviceToHost || kind == cudaMemcpyDeviceToDevice;
@@ -669,10 +722,11 @@ cudaError_t copy(void* to, const void* from, std::size_t bytes, cudaMemcpyKind k
   };
   model& m = *now.m;
   if (bytes > 0 && (wrong(to_device, wanted_to, to) || wrong(from_device, wanted_from, from))) {
-    m.findings.note(
-        finding_kind::bad_copy, "", m.places.number_of(where), "a copy whose kind does not fit its pointers",
-        fmt::format("to {}, from {}", to_device ? "device memory" : "host memory", from_device ? "device memory" : "host memory"),
-        "the cudaMemcpyKind of what the pointers are");
+    m.findings.note(finding_kind::bad_copy, "", m.places.number_of(where),
+                    "a copy whose kind does not fit its pointers",
+                    fmt::format("to {}, from {}", to_device ? "device memory" : "host memory",
+                                from_device ? "device memory" : "host memory"),
+                    "the cudaMemcpyKind of what the pointers are");
     return fails(cudaErrorInvalidValue);
   }
   m.host_place = where;
@@ -693,11 +747,13 @@ cudaError_t copy(void* to, const void* from, std::size_t bytes, cudaMemcpyKind k
   }
   return cudaSuccess;
 }
-cudaError_t copy_rows(void* to, std::size_t to_pitch, const void* from, std::size_t from_pitch, std::size_t width, std::size_t height,
-                      cudaMemcpyKind kind, cudaStream_t on, returns when, place where) {
+cudaError_t copy_rows(void* to, std::size_t to_pitch, const void* from, std::size_t from_pitch,
+                      std::size_t width, std::size_t height, cudaMemcpyKind kind, cudaStream_t on,
+                      returns when, place where) {
   for (std::size_t i = 0; i < height; ++i)
     if (const cudaError_t e =
-            copy(static_cast<char*>(to) + i * to_pitch, static_cast<const char*>(from) + i * from_pitch, width, kind, on, when, where);
+            copy(static_cast<char*>(to) + i * to_pitch, static_cast<const char*>(from) + i * from_pitch,
+                 width, kind, on, when, where);
         e != cudaSuccess)
       return e;
   return cudaSuccess;
@@ -705,8 +761,8 @@ cudaError_t copy_rows(void* to, std::size_t to_pitch, const void* from, std::siz
 cudaError_t set(void* p, int value, std::size_t bytes, cudaStream_t on, returns, place where) {
   if (bytes == 0) return cudaSuccess;
   if (!of_device(p)) {
-    now.m->findings.note(finding_kind::bad_copy, "", now.m->places.number_of(where), "cudaMemset() of host memory", "",
-                         "a pointer to device memory");
+    now.m->findings.note(finding_kind::bad_copy, "", now.m->places.number_of(where),
+                         "cudaMemset() of host memory", "", "a pointer to device memory");
     return fails(cudaErrorInvalidValue);
   }
   const std::vector<char> all(bytes, static_cast<char>(value));
@@ -773,8 +829,8 @@ cudaError_t properties(cudaDeviceProp* p) {
   p->totalConstMem = 65536;
   std::tie(p->major, p->minor) = std::pair(9, 0);
   p->multiProcessorCount = 4;
-  p->concurrentKernels = p->managedMemory = p->concurrentManagedAccess = p->cooperativeLaunch = p->unifiedAddressing = p->canMapHostMemory =
-      p->deviceOverlap = 1;
+  p->concurrentKernels = p->managedMemory = p->concurrentManagedAccess = p->cooperativeLaunch =
+      p->unifiedAddressing = p->canMapHostMemory = p->deviceOverlap = 1;
   p->asyncEngineCount = 2;
   p->memoryClockRate = 1'000'000;
   p->memoryBusWidth = 1024;
@@ -812,12 +868,13 @@ struct error_row {
   cudaError_t e;
   const char *name, *text;
 };
-constexpr error_row errors[] = {{cudaSuccess, "cudaSuccess", "no error"},
-                                {cudaErrorInvalidValue, "cudaErrorInvalidValue", "invalid argument"},
-                                {cudaErrorMemoryAllocation, "cudaErrorMemoryAllocation", "out of memory"},
-                                {cudaErrorInvalidConfiguration, "cudaErrorInvalidConfiguration", "invalid configuration argument"},
-                                {cudaErrorInvalidResourceHandle, "cudaErrorInvalidResourceHandle", "invalid resource handle"},
-                                {cudaErrorInvalidDevice, "cudaErrorInvalidDevice", "invalid device ordinal"}};
+constexpr error_row errors[] = {
+    {cudaSuccess, "cudaSuccess", "no error"},
+    {cudaErrorInvalidValue, "cudaErrorInvalidValue", "invalid argument"},
+    {cudaErrorMemoryAllocation, "cudaErrorMemoryAllocation", "out of memory"},
+    {cudaErrorInvalidConfiguration, "cudaErrorInvalidConfiguration", "invalid configuration argument"},
+    {cudaErrorInvalidResourceHandle, "cudaErrorInvalidResourceHandle", "invalid resource handle"},
+    {cudaErrorInvalidDevice, "cudaErrorInvalidDevice", "invalid device ordinal"}};
 }  // namespace
 const char* error_name(cudaError_t e) {
   for (const error_row& r : errors)
@@ -830,7 +887,8 @@ const char* error_text(cudaError_t e) {
   return "unknown error";
 }
 
-// runs --------------------------------------------------------------------------------------------------------------------------------
+// runs
+// -----------------------------------------------------------------------------------------------------------
 
 namespace {
 
@@ -845,15 +903,17 @@ bool image_allows(std::uintptr_t address, std::size_t bytes, access_kind kind) {
           for (int i = 0; i < info->dlpi_phnum; ++i) {
             const auto& h = info->dlpi_phdr[i];
             if ((h.p_type == PT_LOAD && (h.p_flags & PF_W) == 0) || h.p_type == PT_GNU_RELRO)
-              static_cast<std::vector<range>*>(to)->push_back({info->dlpi_addr + h.p_vaddr, info->dlpi_addr + h.p_vaddr + h.p_memsz});
+              static_cast<std::vector<range>*>(to)->push_back(
+                  {info->dlpi_addr + h.p_vaddr, info->dlpi_addr + h.p_vaddr + h.p_memsz});
           }
           return 0;
         },
         &all);
     return all;
   }();
-  if (kind == access_kind::read &&
-      std::any_of(constant.begin(), constant.end(), [&](const range& r) { return address >= r.low && address + bytes <= r.high; }))
+  if (kind == access_kind::read && std::any_of(constant.begin(), constant.end(), [&](const range& r) {
+        return address >= r.low && address + bytes <= r.high;
+      }))
     return true;
   const auto inside = [&](const auto& r) {
     const auto low = reinterpret_cast<std::uintptr_t>(r.first);
@@ -861,8 +921,8 @@ bool image_allows(std::uintptr_t address, std::size_t bytes, access_kind kind) {
   };
   if (std::any_of(now.registered.begin(), now.registered.end(), inside)) return true;
   Dl_info info{};
-  const bool of_program =
-      dladdr(reinterpret_cast<void*>(address), &info) != 0 && reinterpret_cast<std::uintptr_t>(info.dli_fbase) == checker_detail::code_base;
+  const bool of_program = dladdr(reinterpret_cast<void*>(address), &info) != 0 &&
+                          reinterpret_cast<std::uintptr_t>(info.dli_fbase) == checker_detail::code_base;
   return !of_program && machine_allows(address, bytes, kind);
 }
 
@@ -871,14 +931,16 @@ std::uintptr_t interrupted_at(const void* context) {
   return static_cast<std::uintptr_t>(static_cast<const ucontext_t*>(context)->uc_mcontext.gregs[REG_RIP]);
 }
 // The run ends with a finding at the instruction where the kernel has been interrupted.
-[[noreturn]] void end_at(std::uintptr_t at, finding_kind kind, const char* action, const char* missing, const char* why) {
+[[noreturn]] void end_at(std::uintptr_t at, finding_kind kind, const char* action, const char* missing,
+                         const char* why) {
   model& m = *now.m;
   m.note_here(kind, m.places.number_of_code(reinterpret_cast<const void*>(at + 1)), action, "", missing);
   m.set_current(nullptr);
   end_run(std::make_exception_ptr(checker_detail::stopped(why)));
 }
-// A loop around an ordinary read, which the compiler has taken out of it: a jump to itself. Nobody else gets on, and nothing is called that
-// could say so, so a clock has to look. Nothing is held there, so that a handler may do what it likes.
+// A loop around an ordinary read, which the compiler has taken out of it: a jump to itself. Nobody else gets
+// on, and nothing is called that could say so, so a clock has to look. Nothing is held there, so that a
+// handler may do what it likes.
 void look_for_empty_loop(int, siginfo_t*, void* context) {
   const std::uintptr_t at = interrupted_at(context);
   Dl_info info{};
@@ -888,10 +950,12 @@ void look_for_empty_loop(int, siginfo_t*, void* context) {
   constexpr unsigned char jump_to_itself[] = {0xEB, 0xFE};
   if (std::memcmp(reinterpret_cast<const void*>(at), jump_to_itself, sizeof jump_to_itself) != 0) return;
   end_at(at, finding_kind::deadlock,
-         "a loop that looks at no memory any more: the compiler reads once what it waits for, as nothing says that others change it",
+         "a loop that looks at no memory any more: the compiler reads once what it waits for, as nothing "
+         "says that others change it",
          "volatile, or an atomic operation, for what the loop waits for", "an empty loop");
 }
-// An integer that is divided by zero ends a program of the host, and goes on with a value that nobody knows on a GPU.
+// An integer that is divided by zero ends a program of the host, and goes on with a value that nobody knows
+// on a GPU.
 void look_at_division(int, siginfo_t*, void* context) {
   if (now.m == nullptr || now.m->current() == nullptr) {  // of the host: it ends as it would
     std::signal(SIGFPE, SIG_DFL);
@@ -913,7 +977,8 @@ void watch_for_signals() {
   sigaction(SIGVTALRM, &action, nullptr);
   action.sa_sigaction = look_at_division;
   sigaction(SIGFPE, &action, nullptr);
-  const itimerval often{.it_interval = {.tv_sec = 0, .tv_usec = 500'000}, .it_value = {.tv_sec = 0, .tv_usec = 500'000}};
+  const itimerval often{.it_interval = {.tv_sec = 0, .tv_usec = 500'000},
+                        .it_value = {.tv_sec = 0, .tv_usec = 500'000}};
   setitimer(ITIMER_VIRTUAL, &often, nullptr);
 }
 #else
@@ -945,7 +1010,8 @@ void run_host(const std::string& object, int argc, char** argv) {
   } catch (const error&) {
     throw;
   } catch (const std::exception& e) {
-    now.thrown = std::make_exception_ptr(std::runtime_error(std::string("the program ended with an exception: ") + e.what()));
+    now.thrown = std::make_exception_ptr(
+        std::runtime_error(std::string("the program ended with an exception: ") + e.what()));
   } catch (...) {
     now.thrown = std::make_exception_ptr(std::runtime_error("the program ended with an exception"));
   }
@@ -960,7 +1026,8 @@ void report_leaks() {
     life.bytes = a.bytes;
     life.never_freed = true;
     life.is_thread = false;
-    now.m->findings.note(finding_kind::leak, "", at, fmt::format("{} bytes of device memory were never given back", a.bytes), "",
+    now.m->findings.note(finding_kind::leak, "", at,
+                         fmt::format("{} bytes of device memory were never given back", a.bytes), "",
                          "cudaFree() before the program ends", life);
   }
 }
@@ -996,21 +1063,27 @@ void run_main(const std::string& object, const plain_program& of, const context&
   m.host_touches = nullptr;
   m.host.passed_over = nullptr;
   const bool unlaunched = now.launches == 0 && m.findings.all().empty();
-  if (now.thrown && unlaunched && is_of_host(now.thrown)) throw bad_request(said_by(now.thrown) + " " + checker_detail::before_launches);
+  if (now.thrown && unlaunched && is_of_host(now.thrown))
+    throw bad_request(said_by(now.thrown) + " " + checker_detail::before_launches);
   if (now.thrown && !(now.sampled && is_of_host(now.thrown))) std::rethrow_exception(now.thrown);
   if (now.exit_code != 0) {
     if (now.sampled) return;  // it has missed the blocks that did not run
-    if (unlaunched) throw bad_request(fmt::format("the program ended with {} {}", now.exit_code, checker_detail::before_launches));
-    throw std::runtime_error(fmt::format("the program ended with {}{}", now.exit_code,
-                                         now.error != cudaSuccess ? fmt::format(", after the error \"{}\"", error_text(now.error)) : ""));
+    if (unlaunched)
+      throw bad_request(
+          fmt::format("the program ended with {} {}", now.exit_code, checker_detail::before_launches));
+    throw std::runtime_error(fmt::format(
+        "the program ended with {}{}", now.exit_code,
+        now.error != cudaSuccess ? fmt::format(", after the error \"{}\"", error_text(now.error)) : ""));
   }
   report_leaks();
-  if (now.launches == 0 && m.findings.all().empty()) throw bad_request(std::string("the program ended ") + checker_detail::before_launches);
+  if (now.launches == 0 && m.findings.all().empty())
+    throw bad_request(std::string("the program ended ") + checker_detail::before_launches);
 }
 
 }  // namespace antiphase::plain
 
-// What the compiler and the prelude lead here -----------------------------------------------------------------------------------------
+// What the compiler and the prelude lead here
+// -----------------------------------------------------------------------------------------
 
 using namespace antiphase;
 
@@ -1023,19 +1096,22 @@ void antiphase_plain_loaded(char** sections, checker_detail::address_range* pass
   const auto [low, high] = std::minmax_element(sections, sections + std::size(plain::now.sections));
   m.memory.follow_variables(reinterpret_cast<std::uintptr_t>(*low), reinterpret_cast<std::uintptr_t>(*high));
   Dl_info info{};
-  if (dladdr(passed_over, &info) != 0) checker_detail::code_base = reinterpret_cast<std::uintptr_t>(info.dli_fbase);
+  if (dladdr(passed_over, &info) != 0)
+    checker_detail::code_base = reinterpret_cast<std::uintptr_t>(info.dli_fbase);
   m.host.passed_over = passed_over;
   m.host.pass_over(everything_but(m.memory));
   checker_detail::active = &m;
 }
-// A kernel's malloc and new give memory of the device. A program that leaves it allocated is not accused: it ends with the device.
+// A kernel's malloc and new give memory of the device. A program that leaves it allocated is not accused: it
+// ends with the device.
 void* antiphase_plain_malloc(std::size_t bytes) {
   if (!plain::on_device()) return std::malloc(bytes == 0 ? 1 : bytes);
   return plain::now.on->allocate(std::max<std::size_t>(bytes, 1));
 }
 void antiphase_plain_free(void* p) {
   if (p == nullptr) return;
-  if (plain::now.m == nullptr || reinterpret_cast<std::uintptr_t>(p) - plain::now.m->memory.lowest() >= plain::now.m->memory.size())
+  if (plain::now.m == nullptr ||
+      reinterpret_cast<std::uintptr_t>(p) - plain::now.m->memory.lowest() >= plain::now.m->memory.size())
     std::free(p);
   else
     plain::now.on->deallocate(p);
@@ -1048,7 +1124,8 @@ void antiphase_plain_free(void* p) {
 [[noreturn]] void antiphase_plain_assert(const char* what, const char* file, unsigned line, const char*) {
   const std::string said = fmt::format("assertion failed: {}", what);
   auto& m = *plain::now.m;
-  if (m.current() == nullptr) plain::end_run(fmt::format("{}:{}: {}", checker_detail::shown(file), line, said));
+  if (m.current() == nullptr)
+    plain::end_run(fmt::format("{}:{}: {}", checker_detail::shown(file), line, said));
   if (plain::now.misled)
     m.say_misled();
   else
@@ -1088,27 +1165,30 @@ void __ubsan_handle_out_of_bounds(ubsan_bounds* data, std::uintptr_t index) {
   auto& m = *plain::now.m;
   if (m.current() == nullptr) return;
   m.note_here(finding_kind::outside_memory, m.places.number_of_code(__builtin_return_address(0)),
-              fmt::format("index {} of {}", static_cast<long>(static_cast<int>(index)), data->array->name), "",
-              "an index within the array");
+              fmt::format("index {} of {}", static_cast<long>(static_cast<int>(index)), data->array->name),
+              "", "an index within the array");
 }
 
 }  // extern "C"
 
-CUresult cuTensorMapEncodeTiled(CUtensorMap* map, CUtensorMapDataType type, cuuint32_t rank, void* address, const cuuint64_t* extents,
-                                const cuuint64_t* strides, const cuuint32_t* box, const cuuint32_t* element_strides,
-                                CUtensorMapInterleave interleave, CUtensorMapSwizzle swizzle, CUtensorMapL2promotion,
+CUresult cuTensorMapEncodeTiled(CUtensorMap* map, CUtensorMapDataType type, cuuint32_t rank, void* address,
+                                const cuuint64_t* extents, const cuuint64_t* strides, const cuuint32_t* box,
+                                const cuuint32_t* element_strides, CUtensorMapInterleave interleave,
+                                CUtensorMapSwizzle swizzle, CUtensorMapL2promotion,
                                 CUtensorMapFloatOOBfill fill) {
-  const auto refuse = [code = __builtin_return_address(0)](const std::string& why, const std::string& instead, CUresult result) {
-    plain::now.m->findings.note(finding_kind::bad_copy, "cuTensorMapEncodeTiled", plain::now.m->places.number_of(code, plain::place{}), why,
-                                "", instead);
+  const auto refuse = [code = __builtin_return_address(0)](const std::string& why, const std::string& instead,
+                                                           CUresult result) {
+    plain::now.m->findings.note(finding_kind::bad_copy, "cuTensorMapEncodeTiled",
+                                plain::now.m->places.number_of(code, plain::place{}), why, "", instead);
     return result;
   };
   constexpr int bytes_of[] = {1, 2, 4, 4, 8, 8, 2, 4, 8, 2, 4, 4, 4};
-  if (rank < 2 || rank > tensor_dimensions || interleave != CU_TENSOR_MAP_INTERLEAVE_NONE || fill != CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE ||
-      static_cast<std::size_t>(type) >= std::size(bytes_of) ||
+  if (rank < 2 || rank > tensor_dimensions || interleave != CU_TENSOR_MAP_INTERLEAVE_NONE ||
+      fill != CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE || static_cast<std::size_t>(type) >= std::size(bytes_of) ||
       std::any_of(element_strides, element_strides + rank, [](cuuint32_t s) { return s != 1; }))
     return refuse("a tensor map that antiphase check does not have",
-                  "2 to 4 dimensions, no interleaving, element strides of 1, zeros outside", CUDA_ERROR_NOT_SUPPORTED);
+                  "2 to 4 dimensions, no interleaving, element strides of 1, zeros outside",
+                  CUDA_ERROR_NOT_SUPPORTED);
   tensor_layout layout{.data = address,
                        .element_bytes = bytes_of[type],
                        .dimensions = static_cast<int>(rank),
@@ -1127,7 +1207,8 @@ CUresult cuTensorMapEncodeTiled(CUtensorMap* map, CUtensorMapDataType type, cuui
   }
   return CUDA_SUCCESS;
 }
-cudaError_t cudaGetDriverEntryPoint(const char* symbol, void** function, unsigned long, cudaDriverEntryPointQueryResult* found) {
+cudaError_t cudaGetDriverEntryPoint(const char* symbol, void** function, unsigned long,
+                                    cudaDriverEntryPointQueryResult* found) {
   const bool known = std::strcmp(symbol, "cuTensorMapEncodeTiled") == 0;
   *function = known ? reinterpret_cast<void*>(&cuTensorMapEncodeTiled) : nullptr;
   if (found != nullptr) *found = known ? cudaDriverEntryPointSuccess : cudaDriverEntryPointSymbolNotFound;

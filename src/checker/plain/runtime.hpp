@@ -9,7 +9,8 @@
 namespace antiphase::plain {
 
 using main_function = int (*)(int, char**, char**);
-// Initialises the program's variables too, which may call CUDA, and may crash: in the process of a run. Throws bad_source.
+// Initialises the program's variables too, which may call CUDA, and may crash: in the process of a run.
+// Throws bad_source.
 main_function load(const std::string& object);
 
 // Shared memory of a block, for what lies between its variables; what a device has is judged here.

@@ -8,7 +8,9 @@
 namespace antiphase::plain {
 namespace {
 
-bool starts_name(char c) { return std::isalpha(static_cast<unsigned char>(c)) != 0 || c == '_' || c == '$' || (c & 0x80) != 0; }
+bool starts_name(char c) {
+  return std::isalpha(static_cast<unsigned char>(c)) != 0 || c == '_' || c == '$' || (c & 0x80) != 0;
+}
 bool in_name(char c) { return starts_name(c) || std::isdigit(static_cast<unsigned char>(c)) != 0; }
 
 class reader {
@@ -37,7 +39,8 @@ class reader {
       fresh_line_ = false;
       if (starts_name(c))
         name();
-      else if (std::isdigit(static_cast<unsigned char>(c)) != 0 || (c == '.' && std::isdigit(static_cast<unsigned char>(next(1))) != 0))
+      else if (std::isdigit(static_cast<unsigned char>(c)) != 0 ||
+               (c == '.' && std::isdigit(static_cast<unsigned char>(next(1))) != 0))
         number();
       else if (c == '"' || c == '\'')
         quoted(at_);
@@ -53,7 +56,8 @@ class reader {
     at_ = end;
     const std::size_t digits = line.find_first_not_of(' ');
     int number = 0;
-    if (digits == std::string_view::npos || std::from_chars(line.data() + digits, line.data() + line.size(), number).ec != std::errc{})
+    if (digits == std::string_view::npos ||
+        std::from_chars(line.data() + digits, line.data() + line.size(), number).ec != std::errc{})
       return;
     const std::size_t open = line.find('"'), close = line.rfind('"');
     if (open == close) return;
@@ -79,7 +83,8 @@ class reader {
   void number() {
     const std::size_t start = at_;
     while (in_name(next()) || next() == '.' || (next() == '\'' && in_name(next(1))) ||
-           ((next() == '+' || next() == '-') && std::string_view("eEpP").find(text_[at_ - 1]) != std::string_view::npos))
+           ((next() == '+' || next() == '-') &&
+            std::string_view("eEpP").find(text_[at_ - 1]) != std::string_view::npos))
       ++at_;
     add(token_kind::number, start);
   }
@@ -98,8 +103,8 @@ class reader {
     const std::size_t stop = close == std::string_view::npos ? text_.size() : close + end.size();
     at_ = stop;
     add(token_kind::text, start);
-    line_ += static_cast<int>(
-        std::count(text_.begin() + static_cast<std::ptrdiff_t>(start), text_.begin() + static_cast<std::ptrdiff_t>(stop), '\n'));
+    line_ += static_cast<int>(std::count(text_.begin() + static_cast<std::ptrdiff_t>(start),
+                                         text_.begin() + static_cast<std::ptrdiff_t>(stop), '\n'));
   }
   void sign() {
     const std::size_t start = at_;

@@ -13,7 +13,9 @@ namespace {
 
 template <class Word> Word value_after(const atomic_step& step, Word now, Word value) {
   using signed_word = std::make_signed_t<Word>;
-  const auto smaller = [&](Word a, Word b) { return step.is_signed ? static_cast<signed_word>(a) < static_cast<signed_word>(b) : a < b; };
+  const auto smaller = [&](Word a, Word b) {
+    return step.is_signed ? static_cast<signed_word>(a) < static_cast<signed_word>(b) : a < b;
+  };
   switch (step.what) {
     case atomic_update::exchange:
     case atomic_update::compare_exchange: return value;
@@ -28,15 +30,19 @@ template <class Word> Word value_after(const atomic_step& step, Word now, Word v
   return now;
 }
 
-template <class Word> Word perform(thread_state& self, Word* at, const atomic_step& step, Word value, Word expected, place where) {
-  const auto writes = [&](Word now) { return step.what != atomic_update::compare_exchange || now == expected; };
+template <class Word>
+Word perform(thread_state& self, Word* at, const atomic_step& step, Word value, Word expected, place where) {
+  const auto writes = [&](Word now) {
+    return step.what != atomic_update::compare_exchange || now == expected;
+  };
   if (observer* watch = self.owner->watch()) {
     self.owner->give_way(self);
     watch->atomic_begins(self, at, step, expected, where);
   }
   Word now = __atomic_load_n(at, __ATOMIC_SEQ_CST), after = now;
   do after = writes(now) ? value_after(step, now, value) : now;
-  while (!__atomic_compare_exchange_n(at, &now, after, false, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST));  // which reads `now` again
+  // which reads `now` again
+  while (!__atomic_compare_exchange_n(at, &now, after, false, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST));
   if (after == now) {
     self.owner->loaded(self, at, now, where);  // it may be a loop's that waits
   } else {
@@ -48,12 +54,13 @@ template <class Word> Word perform(thread_state& self, Word* at, const atomic_st
 
 }  // namespace
 
-std::uint64_t update(void* at, const atomic_step& step, std::uint64_t value, std::uint64_t expected, place where) {
+std::uint64_t update(void* at, const atomic_step& step, std::uint64_t value, std::uint64_t expected,
+                     place where) {
   thread_state& self = here();
   self.code = __builtin_return_address(0);
   if (step.bytes == 8) return perform(self, static_cast<std::uint64_t*>(at), step, value, expected, where);
-  return perform(self, static_cast<std::uint32_t*>(at), step, static_cast<std::uint32_t>(value), static_cast<std::uint32_t>(expected),
-                 where);
+  return perform(self, static_cast<std::uint32_t*>(at), step, static_cast<std::uint32_t>(value),
+                 static_cast<std::uint32_t>(expected), where);
 }
 
 }  // namespace antiphase::machine

@@ -30,14 +30,16 @@ template <class T> T updated(bulk_update what, T now, T value) {
 }
 
 // Other workers may update the same numbers.
-template <class T> void update_all(void* to, const unsigned char* values, std::size_t bytes, bulk_update what) {
+template <class T>
+void update_all(void* to, const unsigned char* values, std::size_t bytes, bulk_update what) {
   auto* at = static_cast<T*>(to);
   for (std::size_t i = 0; i < bytes / sizeof(T); ++i) {
     T value, now, after;
     std::memcpy(&value, values + i * sizeof(T), sizeof value);
     __atomic_load(&at[i], &now, __ATOMIC_RELAXED);
     do after = updated(what, now, value);
-    while (!__atomic_compare_exchange(&at[i], &now, &after, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED));  // which reads `now` again
+    // which reads `now` again
+    while (!__atomic_compare_exchange(&at[i], &now, &after, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED));
   }
 }
 
@@ -45,11 +47,14 @@ void update_all(void* to, const unsigned char* values, std::size_t bytes, machin
   const bool wide = step.number_bytes == 8;
   switch (step.of) {
     case machine::number_kind::floating:
-      return wide ? update_all<double>(to, values, bytes, step.what) : update_all<float>(to, values, bytes, step.what);
+      return wide ? update_all<double>(to, values, bytes, step.what)
+                  : update_all<float>(to, values, bytes, step.what);
     case machine::number_kind::signed_integer:
-      return wide ? update_all<std::int64_t>(to, values, bytes, step.what) : update_all<std::int32_t>(to, values, bytes, step.what);
+      return wide ? update_all<std::int64_t>(to, values, bytes, step.what)
+                  : update_all<std::int32_t>(to, values, bytes, step.what);
     case machine::number_kind::unsigned_integer:
-      return wide ? update_all<std::uint64_t>(to, values, bytes, step.what) : update_all<std::uint32_t>(to, values, bytes, step.what);
+      return wide ? update_all<std::uint64_t>(to, values, bytes, step.what)
+                  : update_all<std::uint32_t>(to, values, bytes, step.what);
   }
 }
 
@@ -77,8 +82,9 @@ void issue(thread_state& self, bulk_store_state store, place where) {
   const machine::block_view& block = *self.block;
   if (store.from < block.shared || store.from + store.bytes > block.shared + block.shared_bytes)
     fail(self, fault::bad_copy, where,
-         fmt::format("the source of a bulk store ({} bytes) does not lie in the block's {} bytes of shared memory", store.bytes,
-                     block.shared_bytes));
+         fmt::format(
+             "the source of a bulk store ({} bytes) does not lie in the block's {} bytes of shared memory",
+             store.bytes, block.shared_bytes));
   ++self.owner->counts.copies;
   self.owner->counts.copied_bytes += store.bytes;
   if (observer* watch = self.owner->watch()) watch->bulk_store_issued(self, store, where);
@@ -99,14 +105,17 @@ using namespace cpu_detail;
 
 namespace {
 
-void require_multiples(const thread_state& self, const void* to, const void* from, std::uint32_t bytes, const char* what, place where) {
+void require_multiples(const thread_state& self, const void* to, const void* from, std::uint32_t bytes,
+                       const char* what, place where) {
   const auto require = [&](const void* p, const char* which) {
     if (reinterpret_cast<std::uintptr_t>(p) % 16 != 0)
-      fail(self, fault::bad_copy, where, fmt::format("the {} of a {} is not aligned to 16 bytes", which, what));
+      fail(self, fault::bad_copy, where,
+           fmt::format("the {} of a {} is not aligned to 16 bytes", which, what));
   };
   require(to, "destination");
   require(from, "source");
-  if (bytes % 16 != 0) fail(self, fault::bad_copy, where, fmt::format("a {} of {} bytes is not a multiple of 16", what, bytes));
+  if (bytes % 16 != 0)
+    fail(self, fault::bad_copy, where, fmt::format("a {} of {} bytes is not a multiple of 16", what, bytes));
 }
 
 }  // namespace
@@ -114,13 +123,17 @@ void require_multiples(const thread_state& self, const void* to, const void* fro
 void bulk_store(void* to, const void* from, std::uint32_t bytes, place where) {
   thread_state& self = called_from(__builtin_return_address(0));
   require_multiples(self, to, from, bytes, "bulk store", where);
-  issue(self, bulk_store_state{.to = to, .from = static_cast<const unsigned char*>(from), .bytes = bytes}, where);
+  issue(self, bulk_store_state{.to = to, .from = static_cast<const unsigned char*>(from), .bytes = bytes},
+        where);
 }
 
 void bulk_reduce(void* to, const void* from, std::uint32_t bytes, bulk_step what, place where) {
   thread_state& self = called_from(__builtin_return_address(0));
   require_multiples(self, to, from, bytes, "bulk reduction", where);
-  issue(self, bulk_store_state{.to = to, .from = static_cast<const unsigned char*>(from), .bytes = bytes, .updates = what}, where);
+  issue(self,
+        bulk_store_state{
+            .to = to, .from = static_cast<const unsigned char*>(from), .bytes = bytes, .updates = what},
+        where);
 }
 
 void bulk_commit() {

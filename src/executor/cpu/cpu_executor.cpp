@@ -23,9 +23,11 @@ constexpr std::align_val_t memory_alignment{256};
 class cpu_executor final : public executor {
  public:
   explicit cpu_executor(const cpu_options& options) : options_(options) {
-    if (options.workers < 0) throw bad_request(fmt::format("workers = {}: expected 0 (one per core) or more", options.workers));
+    if (options.workers < 0)
+      throw bad_request(fmt::format("workers = {}: expected 0 (one per core) or more", options.workers));
     if (options.resident_blocks < 0)
-      throw bad_request(fmt::format("resident_blocks = {}: expected 0 (automatic) or more", options.resident_blocks));
+      throw bad_request(
+          fmt::format("resident_blocks = {}: expected 0 (automatic) or more", options.resident_blocks));
     const auto require = [](auto value, auto last, const char* name, const char* expected) {
       if (static_cast<int>(value) < 0 || value > last)
         throw bad_request(fmt::format("{} is {}: expected {}", name, static_cast<int>(value), expected));
@@ -33,10 +35,13 @@ class cpu_executor final : public executor {
     require(options.order, schedule::script, "order", "one of the schedules");
     require(options.copies, landing::mixed, "copies", "landing::early, late or mixed");
     require(options.sums, tensor_sums::plain, "sums", "tensor_sums::as_hardware or plain");
-    if (options.order == schedule::script && options.script == nullptr) throw bad_request("schedule::script: there is no script to follow");
+    if (options.order == schedule::script && options.script == nullptr)
+      throw bad_request("schedule::script: there is no script to follow");
     if (options.script != nullptr && options.workers != 1)
-      throw bad_request(fmt::format("workers = {}: a script is written down and followed by one worker, expected 1", options.workers));
-    if (options_.workers == 0) options_.workers = static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
+      throw bad_request(fmt::format(
+          "workers = {}: a script is written down and followed by one worker, expected 1", options.workers));
+    if (options_.workers == 0)
+      options_.workers = static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
   }
 
   ~cpu_executor() override {
@@ -47,15 +52,24 @@ class cpu_executor final : public executor {
   const device_limits& limits() const override { return options_.limits; }
 
   void* allocate(std::size_t bytes) const override {
-    constexpr auto most = static_cast<std::size_t>(std::numeric_limits<std::ptrdiff_t>::max()) - static_cast<std::size_t>(memory_alignment);
+    constexpr auto most = static_cast<std::size_t>(std::numeric_limits<std::ptrdiff_t>::max()) -
+                          static_cast<std::size_t>(memory_alignment);
     if (bytes <= most)  // larger sizes overflow inside some versions of operator new
-      if (void* memory = ::operator new(std::max<std::size_t>(bytes, 1), memory_alignment, std::nothrow)) return memory;
-    throw out_of_memory(fmt::format("allocating {} bytes on {} failed: there is not so much memory", bytes, options_.limits.name));
+      if (void* memory = ::operator new(std::max<std::size_t>(bytes, 1), memory_alignment, std::nothrow))
+        return memory;
+    throw out_of_memory(fmt::format("allocating {} bytes on {} failed: there is not so much memory", bytes,
+                                    options_.limits.name));
   }
   void deallocate(void* memory) const noexcept override { ::operator delete(memory, memory_alignment); }
-  void copy_in(void* device, const void* host, std::size_t bytes, stream on) const override { move(device, host, bytes, on); }
-  void copy_out(void* host, const void* device, std::size_t bytes, stream on) const override { move(host, device, bytes, on); }
-  void copy(void* to, const void* from, std::size_t bytes, stream on) const override { move(to, from, bytes, on); }
+  void copy_in(void* device, const void* host, std::size_t bytes, stream on) const override {
+    move(device, host, bytes, on);
+  }
+  void copy_out(void* host, const void* device, std::size_t bytes, stream on) const override {
+    move(host, device, bytes, on);
+  }
+  void copy(void* to, const void* from, std::size_t bytes, stream on) const override {
+    move(to, from, bytes, on);
+  }
   void synchronize(stream on) const override { hold(on); }  // other threads' work, which may be under way
   double milliseconds(const std::function<void(stream)>& queue, stream on) const override {
     const auto start = std::chrono::steady_clock::now();
@@ -82,7 +96,8 @@ class cpu_executor final : public executor {
     const auto in_order = hold(on);
     if (bytes == 0) return;
     if (to == nullptr || from == nullptr)
-      throw bad_request(fmt::format("copying {} bytes {} a null pointer: expected an address", bytes, to == nullptr ? "to" : "from"));
+      throw bad_request(fmt::format("copying {} bytes {} a null pointer: expected an address", bytes,
+                                    to == nullptr ? "to" : "from"));
     std::memmove(to, from, bytes);
   }
   cpu_options options_;
@@ -102,6 +117,8 @@ device_limits simulated_device() {
           .shared_per_multiprocessor = 228 * 1024};
 }
 
-std::shared_ptr<const executor> make_cpu_executor(const cpu_options& options) { return std::make_shared<const cpu_executor>(options); }
+std::shared_ptr<const executor> make_cpu_executor(const cpu_options& options) {
+  return std::make_shared<const cpu_executor>(options);
+}
 
 }  // namespace antiphase

@@ -20,15 +20,17 @@
 namespace antiphase::cpu_detail {
 namespace {
 std::size_t page() { return static_cast<std::size_t>(sysconf(_SC_PAGESIZE)); }
-// Every guard page splits a mapping, and Linux gives a process 65,530 mappings: a few dozen workers with a thousand stacks each would
-// take them all, and nothing could be allocated any more. Stacks without a guard cost a diagnosis, not correctness.
+// Every guard page splits a mapping, and Linux gives a process 65,530 mappings: a few dozen workers with a
+// thousand stacks each would take them all, and nothing could be allocated any more. Stacks without a guard
+// cost a diagnosis, not correctness.
 constexpr std::size_t most_guards = 16 * 1024;
 std::atomic<std::size_t> guards_of_all{0};  // of all arenas, and of the mappings that wait
 
 std::size_t stride() { return stack_arena::stack_bytes + page(); }
 
-// Mappings of arenas that are no more, for the next: guard pages, and memory that is touched for the first time, took a fifth of the time
-// where executors come and go. To hand the memory back meanwhile would take longer than the pages cost: few of a stack are ever touched.
+// Mappings of arenas that are no more, for the next: guard pages, and memory that is touched for the first
+// time, took a fifth of the time where executors come and go. To hand the memory back meanwhile would take
+// longer than the pages cost: few of a stack are ever touched.
 struct mapping {
   unsigned char* base = nullptr;
   std::size_t count = 0, guards = 0;
@@ -41,8 +43,8 @@ struct mapping {
 };
 class waiting_mappings {
  public:
-  // The smallest that has room for so many stacks; none: base is null. Neither call waits: in a forked process, who holds the lock may be
-  // missing.
+  // The smallest that has room for so many stacks; none: base is null. Neither call waits: in a forked
+  // process, who holds the lock may be missing.
   mapping take(std::size_t count) {
     const std::unique_lock lock(guard_, std::try_to_lock);
     if (!lock) return {};
@@ -63,7 +65,8 @@ class waiting_mappings {
  private:
   mapping without(std::size_t i) {
     const mapping m = all_[i];
-    std::copy(all_.begin() + static_cast<std::ptrdiff_t>(i) + 1, all_.begin() + static_cast<std::ptrdiff_t>(length_--),
+    std::copy(all_.begin() + static_cast<std::ptrdiff_t>(i) + 1,
+              all_.begin() + static_cast<std::ptrdiff_t>(length_--),
               all_.begin() + static_cast<std::ptrdiff_t>(i));
     stacks_ -= m.count;
     return m;
@@ -76,7 +79,8 @@ class waiting_mappings {
 static_assert(std::is_trivially_destructible_v<waiting_mappings>);  // executors may end after what is static
 constinit waiting_mappings waiting;
 
-// AddressSanitizer remembers the frames that a fiber was unwound from or never returned from; the next one starts on a clean stack.
+// AddressSanitizer remembers the frames that a fiber was unwound from or never returned from; the next one
+// starts on a clean stack.
 void forget([[maybe_unused]] const void* stack, [[maybe_unused]] std::size_t bytes) {
 #if ANTIPHASE_ASAN
   __asan_unpoison_memory_region(stack, bytes);
@@ -103,12 +107,14 @@ void stack_arena::reserve(std::size_t count) {
     guards_ = m.guards;
     return;
   }
-  void* memory = mmap(nullptr, count * stride(), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_STACK, -1, 0);
+  void* memory = mmap(nullptr, count * stride(), PROT_READ | PROT_WRITE,
+                      MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_STACK, -1, 0);
   if (memory == MAP_FAILED) throw std::bad_alloc();
   base_ = static_cast<unsigned char*>(memory);
   count_ = count;
   for (std::size_t i = 0; i < count; ++i) {
-    if (guards_of_all.fetch_add(1, std::memory_order_relaxed) >= most_guards || mprotect(base_ + i * stride(), page(), PROT_NONE) != 0) {
+    if (guards_of_all.fetch_add(1, std::memory_order_relaxed) >= most_guards ||
+        mprotect(base_ + i * stride(), page(), PROT_NONE) != 0) {
       guards_of_all.fetch_sub(1, std::memory_order_relaxed);
       break;
     }

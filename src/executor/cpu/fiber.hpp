@@ -15,9 +15,10 @@
 
 namespace antiphase::cpu_detail {
 
-// The stacks of one worker: one mapping, each stack above a guard page, as long as the process can have more of them. Tops are staggered by
-// a few cache lines: stacks that all ended at the same offset would share the same few cache sets, and a block's thousand threads would
-// evict each other at every switch. The mappings of arenas that are no more wait for the next ones, most_waiting stacks at most.
+// The stacks of one worker: one mapping, each stack above a guard page, as long as the process can have more
+// of them. Tops are staggered by a few cache lines: stacks that all ended at the same offset would share the
+// same few cache sets, and a block's thousand threads would evict each other at every switch. The mappings of
+// arenas that are no more wait for the next ones, most_waiting stacks at most.
 class stack_arena {
  public:
   static constexpr std::size_t stack_bytes = ANTIPHASE_ASAN ? 256 * 1024 : 64 * 1024, most_waiting = 4096;
@@ -36,14 +37,16 @@ class stack_arena {
   std::size_t guards_ = 0;
 };
 
-// Hands one stack of an arena to Boost.Context, which gives it back when the fiber has ended; the arena keeps it.
+// Hands one stack of an arena to Boost.Context, which gives it back when the fiber has ended; the arena keeps
+// it.
 struct borrowed_stack {
   boost::context::stack_context context;
   boost::context::stack_context allocate() const { return context; }
   void deallocate(boost::context::stack_context&) const noexcept {}
 };
 
-// A place to switch away from and back to. AddressSanitizer wants to be told where the stack it will see next lies.
+// A place to switch away from and back to. AddressSanitizer wants to be told where the stack it will see next
+// lies.
 struct fiber {
   boost::context::fiber context;
   [[maybe_unused]] void* fake_stack = nullptr;
@@ -105,7 +108,9 @@ struct switching {
 
  private:
 #if ANTIPHASE_ASAN
-  void departs(fiber& from, const fiber& to) { __sanitizer_start_switch_fiber(&from.fake_stack, to.bottom, to.size); }
+  void departs(fiber& from, const fiber& to) {
+    __sanitizer_start_switch_fiber(&from.fake_stack, to.bottom, to.size);
+  }
   void landed(fiber& here) { __sanitizer_finish_switch_fiber(here.fake_stack, &left->bottom, &left->size); }
 #else
   void departs(fiber&, const fiber&) {}

@@ -24,13 +24,15 @@ int resident_blocks(const cpu_options& options, const kernel& k, extent3 grid, u
   if (k.blocks == residency::together) {
     if (grid.count() > most_together / static_cast<unsigned>(k.threads))
       throw not_supported(
-          fmt::format("kernel {}: its blocks wait for each other, so that all {} of {} threads must be resident at once; the "
+          fmt::format("kernel {}: its blocks wait for each other, so that all {} of {} threads must be "
+                      "resident at once; the "
                       "CPU executor holds {} threads at most",
                       k.name, grid.count(), k.threads, most_together));
     clusters = ceil_div<std::uint64_t>(all, workers);
   } else {
     int blocks = options.resident_blocks;
-    if (blocks == 0) blocks = k.blocks == residency::in_order ? 2 * std::max(1, options.limits.multiprocessors) : 1;
+    if (blocks == 0)
+      blocks = k.blocks == residency::in_order ? 2 * std::max(1, options.limits.multiprocessors) : 1;
     clusters = std::min<std::uint64_t>(all, ceil_div(static_cast<unsigned>(blocks), cluster));
   }
   return static_cast<int>(clusters * cluster);
@@ -38,16 +40,24 @@ int resident_blocks(const cpu_options& options, const kernel& k, extent3 grid, u
 
 }  // namespace
 
-launch_counts worker_pool::launch(const cpu_options& options, const kernel& k, extent3 grid, const void* params, stream on, observer* watch,
+launch_counts worker_pool::launch(const cpu_options& options, const kernel& k, extent3 grid,
+                                  const void* params, stream on, observer* watch,
                                   std::span<const std::uint64_t> chosen) {
-  if (k.body == nullptr) throw bad_request(fmt::format("kernel {} was not compiled for the CPU executor", k.name));
+  if (k.body == nullptr)
+    throw bad_request(fmt::format("kernel {} was not compiled for the CPU executor", k.name));
   if (const auto why = refusal(options.limits, k)) throw not_supported(*why);
   if (const auto why = misfit(k, grid)) throw bad_request(*why);
   if (grid.count() == 0) return {};
   const auto cluster = static_cast<unsigned>(k.cluster);
-  launch_state launch{
-      .what = k, .grid = grid, .params = params, .options = options, .watch = watch, .chosen = chosen, .interrupt_flag = interrupt_flag};
-  const auto count = static_cast<unsigned>(std::min<std::uint64_t>(static_cast<unsigned>(options.workers), grid.count() / cluster));
+  launch_state launch{.what = k,
+                      .grid = grid,
+                      .params = params,
+                      .options = options,
+                      .watch = watch,
+                      .chosen = chosen,
+                      .interrupt_flag = interrupt_flag};
+  const auto count = static_cast<unsigned>(
+      std::min<std::uint64_t>(static_cast<unsigned>(options.workers), grid.count() / cluster));
   launch.options.workers = static_cast<int>(count);
   const int resident = resident_blocks(options, k, grid, count);
 
@@ -98,7 +108,8 @@ kernel_usage usage(const device_limits& limits, const kernel& k) {
     u.blocks_per_multiprocessor = resident_blocks(limits, k, 0);
     u.blocks_on_device = u.blocks_per_multiprocessor * limits.multiprocessors / k.cluster * k.cluster;
   }
-  u.occupancy = static_cast<double>(u.blocks_per_multiprocessor * k.threads) / limits.threads_per_multiprocessor;
+  u.occupancy =
+      static_cast<double>(u.blocks_per_multiprocessor * k.threads) / limits.threads_per_multiprocessor;
   return u;
 }
 

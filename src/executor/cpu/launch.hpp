@@ -14,9 +14,10 @@ namespace antiphase::cpu_detail {
 // Idle workers keep their fibers and stacks from launch to launch.
 class worker_pool {
  public:
-  // options.workers is at least 1; 1 if somebody watches. `chosen`: the blocks that run, by index in the grid; none: all.
-  launch_counts launch(const cpu_options& options, const kernel& k, extent3 grid, const void* params, stream on, observer* watch,
-                       std::span<const std::uint64_t> chosen = {});
+  // options.workers is at least 1; 1 if somebody watches. `chosen`: the blocks that run, by index in the
+  // grid; none: all.
+  launch_counts launch(const cpu_options& options, const kernel& k, extent3 grid, const void* params,
+                       stream on, observer* watch, std::span<const std::uint64_t> chosen = {});
 
  private:
   std::unique_ptr<worker> take();

@@ -15,7 +15,8 @@ namespace {
 
 void perform(const async_copy& c) {
   if (c.from_source > 0) std::memcpy(c.to, c.from, static_cast<std::size_t>(c.from_source));
-  std::memset(static_cast<unsigned char*>(c.to) + c.from_source, 0, static_cast<std::size_t>(c.bytes - c.from_source));
+  std::memset(static_cast<unsigned char*>(c.to) + c.from_source, 0,
+              static_cast<std::size_t>(c.bytes - c.from_source));
 }
 
 unsigned lanes_present(const block_state& block, std::size_t warp) {
@@ -27,7 +28,8 @@ unsigned lanes_present(const block_state& block, std::size_t warp) {
   const thread_state::register_setting& s = of.registers_set[which];
   of.code = s.code;
   fail(of, fault::barrier_misuse, s.where,
-       fmt::format("setmaxnreg is for all four warps of a warpgroup: warp {} sets {} registers, {}", of.index / 32, s.registers, how));
+       fmt::format("setmaxnreg is for all four warps of a warpgroup: warp {} sets {} registers, {}",
+                   of.index / 32, s.registers, how));
 }
 
 }  // namespace
@@ -41,10 +43,13 @@ void meet_block(thread_state& self, bool yes, place where) {
   meeting& m = self.home->barrier;
   if (m.arrived > 0 && !same(m.where, where))
     fail(self, fault::divergent_barrier, where,
-         fmt::format("divergent block barrier: other threads of the block are at the one in {}", text(m.where)));
+         fmt::format("divergent block barrier: other threads of the block are at the one in {}",
+                     text(m.where)));
   if (const named_barrier& part = self.home->named[0]; part.arrived > 0 || part.incomplete > 0)
     fail(self, fault::divergent_barrier, where,
-         fmt::format("divergent block barrier: other threads of the block are at barrier 0 for a part of it in {}", text(part.where)));
+         fmt::format(
+             "divergent block barrier: other threads of the block are at barrier 0 for a part of it in {}",
+             text(part.where)));
   for (const auto& [thread, way] : self.home->gone)
     if (way.goes_past(where)) gone_past(self, thread, way, where);
   m.where = where;
@@ -59,15 +64,17 @@ void meet_block(thread_state& self, bool yes, place where) {
 void lanes_missing(const thread_state& self, const char* what, place where) {
   const auto warp = static_cast<std::size_t>(self.index / 32);
   fail(self, fault::divergent_barrier, where,
-       fmt::format("divergent warp operation: {} takes all lanes of the warp, of warp {} lanes {:#010x} have ended without it", what, warp,
-                   lanes_present(*self.home, warp) & ~self.home->lanes[warp]));
+       fmt::format("divergent warp operation: {} takes all lanes of the warp, of warp {} lanes {:#010x} have "
+                   "ended without it",
+                   what, warp, lanes_present(*self.home, warp) & ~self.home->lanes[warp]));
 }
 
 void require_alike(block_state& block) {
   const auto settings_of = [&](int warp) -> thread_state& {  // of a lane that has them all
     const auto first = block.thread.begin() + warp * 32;
-    return **std::max_element(first, first + std::min(32, block.threads - warp * 32),
-                              [](const auto& a, const auto& b) { return a->registers_set.size() < b->registers_set.size(); });
+    return **std::max_element(
+        first, first + std::min(32, block.threads - warp * 32),
+        [](const auto& a, const auto& b) { return a->registers_set.size() < b->registers_set.size(); });
   };
   const int warps = (block.threads + 31) / 32;
   for (int warp = 0; warp < warps; ++warp) {
@@ -92,17 +99,20 @@ using namespace cpu_detail;
 
 namespace {
 
-void require_aligned(const thread_state& self, const void* p, std::uintptr_t by, const char* what, place where) {
+void require_aligned(const thread_state& self, const void* p, std::uintptr_t by, const char* what,
+                     place where) {
   if (reinterpret_cast<std::uintptr_t>(p) % by != 0)
     fail(self, fault::bad_copy, where, fmt::format("{} is not aligned to {} bytes", what, by));
 }
 
-void require_shared(const thread_state& self, const void* p, std::size_t bytes, const char* what, place where) {
+void require_shared(const thread_state& self, const void* p, std::size_t bytes, const char* what,
+                    place where) {
   const auto* at = static_cast<const unsigned char*>(p);
   const block_view& block = *self.block;
   if (at < block.shared || at + bytes > block.shared + block.shared_bytes)
     fail(self, fault::bad_copy, where,
-         fmt::format("{} ({} bytes) does not lie in the block's {} bytes of shared memory", what, bytes, block.shared_bytes));
+         fmt::format("{} ({} bytes) does not lie in the block's {} bytes of shared memory", what, bytes,
+                     block.shared_bytes));
 }
 
 }  // namespace
@@ -120,12 +130,14 @@ int threads_of_whole_warps(const block_state& block) { return ceil_div(block.thr
 void come_to_barrier(thread_state& self, int id, int threads, barrier_form how, place where) {
   block_state& block = *self.home;
   if (threads < 0 || threads % 32 != 0 || (threads == 0 && !how.waits))
-    fail(self, fault::barrier_misuse, where, fmt::format("named barrier {}: {} threads is not a multiple of 32", id, threads));
+    fail(self, fault::barrier_misuse, where,
+         fmt::format("named barrier {}: {} threads is not a multiple of 32", id, threads));
   const int expected = threads == 0 ? threads_of_whole_warps(block) : threads;
   named_barrier& m = block.named[id];
   if ((m.arrived > 0 || m.incomplete > 0) && m.expected != expected)
     fail(self, fault::barrier_misuse, where,
-         fmt::format("named barrier {}: {} threads expected here, {} in {}", id, expected, m.expected, text(m.where)));
+         fmt::format("named barrier {}: {} threads expected here, {} in {}", id, expected, m.expected,
+                     text(m.where)));
   m.expected = expected;
   m.whole = threads == 0;
   m.where = where;
@@ -134,7 +146,8 @@ void come_to_barrier(thread_state& self, int id, int threads, barrier_form how, 
   named_barrier::of_warp& w = m.warps[warp];
   if (w.lanes != 0 && (w.aligned || how.aligned) && !same(w.where, where))
     fail(self, fault::divergent_barrier, where,
-         fmt::format("divergent warp operation: other lanes of the warp are at the barrier in {}", text(w.where)));
+         fmt::format("divergent warp operation: other lanes of the warp are at the barrier in {}",
+                     text(w.where)));
   if (how.aligned) require_none_past(self, ~0u, where, all_of_warp);
   const unsigned lane = 1u << self.index % 32;
   w.aligned |= how.aligned;
@@ -149,8 +162,10 @@ void come_to_barrier(thread_state& self, int id, int threads, barrier_form how, 
 }
 void come_to_named(thread_state& self, int id, int threads, bool waits, place where) {
   if (id < 1 || id > 15)
-    fail(self, fault::barrier_misuse, where, fmt::format("named barrier {}: expected 1 to 15 (0 is the block barrier)", id));
-  if (threads == 0) fail(self, fault::barrier_misuse, where, fmt::format("named barrier {}: of no threads", id));
+    fail(self, fault::barrier_misuse, where,
+         fmt::format("named barrier {}: expected 1 to 15 (0 is the block barrier)", id));
+  if (threads == 0)
+    fail(self, fault::barrier_misuse, where, fmt::format("named barrier {}: of no threads", id));
   come_to_barrier(self, id, threads, {.waits = waits, .aligned = false}, where);
 }
 }  // namespace
@@ -163,11 +178,13 @@ void named_barrier_arrive(int id, int threads, place where) {
 }
 void barrier(int id, int threads, barrier_form how, place where) {
   thread_state& self = called_from(__builtin_return_address(0));
-  if (id < 0 || id > 15) fail(self, fault::barrier_misuse, where, fmt::format("barrier {}: expected 0 to 15", id));
+  if (id < 0 || id > 15)
+    fail(self, fault::barrier_misuse, where, fmt::format("barrier {}: expected 0 to 15", id));
   const bool of_block = threads == 0 || threads == threads_of_whole_warps(*self.home);
   if (id == 0 && of_block && how.waits) return meet_block(self, false, where);
   if (id == 0 && (of_block || self.home->barrier.arrived > 0))
-    fail(self, fault::barrier_misuse, where, "barrier 0 of a part of the block while others are at the block barrier, or an arrival there");
+    fail(self, fault::barrier_misuse, where,
+         "barrier 0 of a part of the block while others are at the block barrier, or an arrival there");
   come_to_barrier(self, id, threads, how, where);
 }
 
@@ -175,7 +192,8 @@ namespace {
 void arrive_in_cluster(thread_state& self, bool releases, place where) {
   cluster_state& c = *self.home->cluster;
   if (self.cluster_arrived)
-    fail(self, fault::barrier_misuse, where, "a second arrival at the cluster barrier without a wait for the first");
+    fail(self, fault::barrier_misuse, where,
+         "a second arrival at the cluster barrier without a wait for the first");
   self.cluster_arrived = true;
   self.cluster_phase = c.phase;
   c.latest = std::max(c.latest, self.time.now());
@@ -185,12 +203,15 @@ void arrive_in_cluster(thread_state& self, bool releases, place where) {
 }  // namespace
 
 void cluster_arrive(place where) { arrive_in_cluster(called_from(__builtin_return_address(0)), true, where); }
-void cluster_arrive_relaxed(place where) { arrive_in_cluster(called_from(__builtin_return_address(0)), false, where); }
+void cluster_arrive_relaxed(place where) {
+  arrive_in_cluster(called_from(__builtin_return_address(0)), false, where);
+}
 
 void cluster_wait(place where) {
   thread_state& self = called_from(__builtin_return_address(0));
   cluster_state& c = *self.home->cluster;
-  if (!self.cluster_arrived) fail(self, fault::barrier_misuse, where, "a wait at the cluster barrier without an arrival");
+  if (!self.cluster_arrived)
+    fail(self, fault::barrier_misuse, where, "a wait at the cluster barrier without an arrival");
   const bool ended = self.cluster_phase != c.phase;
   if (ended)
     self.owner->make_ready(self);
@@ -206,11 +227,13 @@ std::ptrdiff_t to_shared_of(const void* mine, int rank, place where) {
   thread_state& self = called_from(__builtin_return_address(0));
   const block_state& block = *self.home;
   if (rank < 0 || rank >= block.cluster_extent)
-    fail(self, fault::bad_copy, where, fmt::format("the shared memory of block {} of a cluster of {}", rank, block.cluster_extent));
+    fail(self, fault::bad_copy, where,
+         fmt::format("the shared memory of block {} of a cluster of {}", rank, block.cluster_extent));
   const auto* at = static_cast<const unsigned char*>(mine);
   if (at < block.shared || at >= block.shared + block.shared_bytes)
     fail(self, fault::bad_copy, where,
-         fmt::format("what is mapped to another block does not lie in the block's {} bytes of shared memory", block.shared_bytes));
+         fmt::format("what is mapped to another block does not lie in the block's {} bytes of shared memory",
+                     block.shared_bytes));
   return block.cluster->blocks[static_cast<std::size_t>(rank)]->shared - block.shared;
 }
 
@@ -219,8 +242,10 @@ const exchange_slot* warp_exchange(unsigned mask, const void* mine, int bytes, p
   self.code = __builtin_return_address(0);
   const int lane = self.index % 32;
   if ((mask >> lane & 1u) == 0)
-    fail(self, fault::barrier_misuse, where, fmt::format("lane {} is not in its own mask {:#010x}", lane, mask));
-  // A mask may name lanes that had ended before they came here, or that the last warp of a block does not have.
+    fail(self, fault::barrier_misuse, where,
+         fmt::format("lane {} is not in its own mask {:#010x}", lane, mask));
+  // A mask may name lanes that had ended before they came here, or that the last warp of a block does not
+  // have.
   require_none_past(self, mask, where, named_by_mask);
   const unsigned expected = mask & self.home->lanes[static_cast<std::size_t>(self.index / 32)];
   auto& meetings = self.home->warp[static_cast<std::size_t>(self.index / 32)];
@@ -235,9 +260,11 @@ const exchange_slot* warp_exchange(unsigned mask, const void* mine, int bytes, p
     m->buffer ^= 1;
     m->bytes = bytes;
     m->where = where;
-  } else if (m->bytes != bytes || (bytes > 0 && !same(m->where, where))) {  // a sync is one wherever its lanes come to it
+    // a sync is one wherever its lanes come to it
+  } else if (m->bytes != bytes || (bytes > 0 && !same(m->where, where))) {
     fail(self, fault::divergent_barrier, where,
-         fmt::format("divergent warp operation: other lanes of the warp are at the one in {}", text(m->where)));
+         fmt::format("divergent warp operation: other lanes of the warp are at the one in {}",
+                     text(m->where)));
   }
   const int buffer = m->buffer;
   if (bytes > 0) std::memcpy(m->values[buffer][lane].bytes, mine, static_cast<std::size_t>(bytes));
@@ -248,7 +275,8 @@ const exchange_slot* warp_exchange(unsigned mask, const void* mine, int bytes, p
   self.owner->suspend(self, last ? condition::ready : condition::at_warp, where);
   self.exchanged = m->values[buffer];
   self.exchanged_by = m->came[buffer];
-  // Whoever watches sees what else the lanes do. If that is nothing, the exchange has told them what a load tells others.
+  // Whoever watches sees what else the lanes do. If that is nothing, the exchange has told them what a load
+  // tells others.
   if (self.owner->watch() == nullptr)
     self.loads.something_else();
   else
@@ -264,7 +292,8 @@ void meet_warp(thread_state& self, const char* what, place where) {
   if (running != lanes_present(*self.home, warp)) lanes_missing(self, what, where);
   if (!m.waiting.empty() && !same(m.where, where))
     fail(self, fault::divergent_barrier, where,
-         fmt::format("divergent warp operation: {} takes all lanes of the warp, others are at {} in {}", what, m.what, text(m.where)));
+         fmt::format("divergent warp operation: {} takes all lanes of the warp, others are at {} in {}", what,
+                     m.what, text(m.where)));
   m.what = what;
   m.where = where;
   m.waiting.push_back(&self);
@@ -279,7 +308,9 @@ void meet_warp(thread_state& self, const char* what, place where) {
 }
 }  // namespace
 
-void whole_warp(const char* what, place where) { meet_warp(called_from(__builtin_return_address(0)), what, where); }
+void whole_warp(const char* what, place where) {
+  meet_warp(called_from(__builtin_return_address(0)), what, where);
+}
 void set_registers(int registers, place where) {
   thread_state& self = called_from(__builtin_return_address(0));
   constexpr const char* what = "setmaxnreg (release_registers, request_registers)";
@@ -295,7 +326,8 @@ void copy_async(void* to, const void* from, int bytes, int from_source, place wh
   require_shared(self, to, width, "the destination of an asynchronous copy", where);
   if (from_source < 0 || from_source > bytes)
     fail(self, fault::bad_copy, where,
-         fmt::format("an asynchronous copy of {} bytes takes {} from its source: expected 0 to {}", bytes, from_source, bytes));
+         fmt::format("an asynchronous copy of {} bytes takes {} from its source: expected 0 to {}", bytes,
+                     from_source, bytes));
   ++self.owner->counts.copies;
   self.owner->counts.copied_bytes += static_cast<std::uint64_t>(from_source);
   self.time.instructions(1);
@@ -365,6 +397,8 @@ void clock_instructions(int count) { here().time.instructions(count); }
 void clock_register_loads(int bytes) { here().time.load_registers(bytes); }
 void clock_registers_needed() { here().time.wait_for_registers(); }
 
-void trap(const char* why, place where) { fail(here(), fault::gave_up, where, fmt::format("the kernel gave up: {}", why)); }
+void trap(const char* why, place where) {
+  fail(here(), fault::gave_up, where, fmt::format("the kernel gave up: {}", why));
+}
 
 }  // namespace antiphase::machine

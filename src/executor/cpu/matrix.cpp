@@ -20,10 +20,12 @@ namespace {
 constexpr int warp = 32, warps_together = 4, rows_of_warp = 16, depth = 16;
 
 // All threads of one unit at one place. `finish` runs once, for all of them, in order of their index.
-template <class Finish> void together(thread_state& self, collective& m, int parties, condition why, place where, Finish finish) {
+template <class Finish>
+void together(thread_state& self, collective& m, int parties, condition why, place where, Finish finish) {
   if (self.index / parties * parties + parties > self.block->threads)
     fail(self, fault::barrier_misuse, where,
-         fmt::format("a Tensor Core operation of {} threads: the block's {} are not a multiple", parties, self.block->threads));
+         fmt::format("a Tensor Core operation of {} threads: the block's {} are not a multiple", parties,
+                     self.block->threads));
   if (m.arrived > 0 && !same(m.where, where))
     fail(self, fault::divergent_barrier, where,
          fmt::format("divergent Tensor Core operation: other threads of the {} are at the one in {}",
@@ -42,43 +44,55 @@ template <class Finish> void together(thread_state& self, collective& m, int par
   }
   self.owner->suspend(self, last ? condition::ready : why, where);
 }
-warp_matrices& matrices_of(const thread_state& t) { return t.home->matrices[static_cast<std::size_t>(t.index / warp)]; }
+warp_matrices& matrices_of(const thread_state& t) {
+  return t.home->matrices[static_cast<std::size_t>(t.index / warp)];
+}
 tensor_sums sums_of(thread_state& t) { return t.owner->launch().options.sums; }
 
-// Which elements a lane's registers hold -----------------------------------------------------------------------------------------------
+// Which elements a lane's registers hold
+// -----------------------------------------------------------------------------------------------
 
 std::uint16_t half_of(std::uint32_t word, int i) { return static_cast<std::uint16_t>(word >> 16 * i); }
 
 void take_a(std::uint16_t* a, int lane, const std::uint32_t* from) {
-  for (int i = 0; i < 8; ++i) a[(lane / 4 + i / 2 % 2 * 8) * depth + lane % 4 * 2 + i / 4 * 8 + i % 2] = half_of(from[i / 2], i % 2);
+  for (int i = 0; i < 8; ++i)
+    a[(lane / 4 + i / 2 % 2 * 8) * depth + lane % 4 * 2 + i / 4 * 8 + i % 2] = half_of(from[i / 2], i % 2);
 }
 void take_b(std::uint16_t* b, int lane, const std::uint32_t* from) {  // 16 x 8
-  for (int i = 0; i < 4; ++i) b[(lane % 4 * 2 + i / 2 * 8 + i % 2) * 8 + lane / 4] = half_of(from[i / 2], i % 2);
+  for (int i = 0; i < 4; ++i)
+    b[(lane % 4 * 2 + i / 2 * 8 + i % 2) * 8 + lane / 4] = half_of(from[i / 2], i % 2);
 }
 // 16 x 8 words.
 void take_a_tf32(std::uint16_t* a, int lane, const std::uint32_t* from) {
-  for (int i = 0; i < 4; ++i) std::memcpy(a + (lane / 4 + i % 2 * 8) * depth + 2 * (lane % 4 + i / 2 * 4), &from[i], sizeof from[i]);
+  for (int i = 0; i < 4; ++i)
+    std::memcpy(a + (lane / 4 + i % 2 * 8) * depth + 2 * (lane % 4 + i / 2 * 4), &from[i], sizeof from[i]);
 }
 std::vector<std::uint32_t> words_of(const std::vector<std::uint16_t>& halves) {
   std::vector<std::uint32_t> words(halves.size() / 2);
   std::memcpy(words.data(), halves.data(), 4 * words.size());
   return words;
 }
-void multiply_bf16(const std::vector<std::uint16_t>& a, const std::vector<std::uint16_t>& b, int columns, std::vector<float>& sum) {
-  const auto number = [](std::uint16_t bits) { return double{std::bit_cast<float>(std::uint32_t{bits} << 16)}; };
+void multiply_bf16(const std::vector<std::uint16_t>& a, const std::vector<std::uint16_t>& b, int columns,
+                   std::vector<float>& sum) {
+  const auto number = [](std::uint16_t bits) {
+    return double{std::bit_cast<float>(std::uint32_t{bits} << 16)};
+  };
   for (int i = 0; i < rows_of_warp; ++i)
     for (int j = 0; j < columns; ++j) {
       double all = sum[static_cast<std::size_t>(i * columns + j)];
       for (int k = 0; k < depth; ++k)
-        all += number(a[static_cast<std::size_t>(i * depth + k)]) * number(b[static_cast<std::size_t>(k * columns + j)]);
+        all += number(a[static_cast<std::size_t>(i * depth + k)]) *
+               number(b[static_cast<std::size_t>(k * columns + j)]);
       sum[static_cast<std::size_t>(i * columns + j)] = static_cast<float>(all);
     }
 }
 template <class Do> void each_sum(int lane, int columns, Do f) {  // f(register, index in 16 x columns)
-  for (int i = 0; i < columns / 2; ++i) f(i, (lane / 4 + i / 2 % 2 * 8) * columns + i / 4 * 8 + lane % 4 * 2 + i % 2);
+  for (int i = 0; i < columns / 2; ++i)
+    f(i, (lane / 4 + i / 2 % 2 * 8) * columns + i / 4 * 8 + lane % 4 * 2 + i % 2);
 }
 
-// Operands in shared memory ------------------------------------------------------------------------------------------------------------
+// Operands in shared memory
+// -----------------------------------------------------------------------------------------------------------
 
 struct operand {
   std::uint32_t start, leading, stride;
@@ -99,12 +113,14 @@ struct operand {
     const bool plain = pattern == swizzle::none;
     std::uint32_t offset;
     if (transposed)
-      offset = mn % (width / 2) * 2 + mn / (width / 2) * (plain ? stride : leading) + k % 8 * width + k / 8 * (plain ? leading : stride);
+      offset = mn % (width / 2) * 2 + mn / (width / 2) * (plain ? stride : leading) + k % 8 * width +
+               k / 8 * (plain ? leading : stride);
     else
       offset = mn % 8 * width + mn / 8 * stride + (plain ? k % 8 * 2 + k / 8 * leading : k * 2);
     return swizzled(start + offset, pattern);
   }
-  // Calls f(address, mn, k, step) for every piece of 16 bytes; step: whether its elements follow each other in mn.
+  // Calls f(address, mn, k, step) for every piece of 16 bytes; step: whether its elements follow each other
+  // in mn.
   template <class Do> void each_piece(int first, int count, Do f) const {
     for (int mn = 0; mn < count; mn += transposed ? 8 : 1)
       for (int k = 0; k < depth; k += transposed ? 1 : 8) f(address(first + mn, k), mn, k);
@@ -115,23 +131,27 @@ struct operand {
 };
 constexpr std::uint64_t unused_bits = ~0xC000'3FFF'3FFF'3FFFull;
 
-void require_inside(const thread_state& self, std::uint64_t descriptor, const operand& o, int count, const char* name, place where) {
+void require_inside(const thread_state& self, std::uint64_t descriptor, const operand& o, int count,
+                    const char* name, place where) {
   if ((descriptor & unused_bits) != 0)
-    fail(self, fault::bad_copy, where,
-         fmt::format("the descriptor of {}, {:#018x}, has bits set that mean nothing here", name, descriptor));
+    fail(
+        self, fault::bad_copy, where,
+        fmt::format("the descriptor of {}, {:#018x}, has bits set that mean nothing here", name, descriptor));
   const std::size_t bytes = self.block->shared_bytes;
   o.each_piece(0, count, [&](std::uint32_t at, int mn, int k) {
     if (at + 16 > bytes)
-      fail(
-          self, fault::bad_copy, where,
-          fmt::format("{} {} of {} at k = {} lies at byte {} of shared memory, of which the block has {}: start {}, leading {}, stride {}, "
-                      "{} bytes a row",
-                      name[0] == 'A' ? "row" : "column", mn, name, k, at, bytes, o.start, o.leading, o.stride, width_of(o.pattern)));
+      fail(self, fault::bad_copy, where,
+           fmt::format("{} {} of {} at k = {} lies at byte {} of shared memory, of which the block has {}: "
+                       "start {}, leading {}, stride {}, "
+                       "{} bytes a row",
+                       name[0] == 'A' ? "row" : "column", mn, name, k, at, bytes, o.start, o.leading,
+                       o.stride, width_of(o.pattern)));
   });
 }
 
 // Reads rows or columns [first, first + count) into mn_stride, k_stride.
-std::vector<std::uint16_t> read(const block_state& block, const operand& o, int first, int count, int mn_stride, int k_stride) {
+std::vector<std::uint16_t> read(const block_state& block, const operand& o, int first, int count,
+                                int mn_stride, int k_stride) {
   std::vector<std::uint16_t> to(static_cast<std::size_t>(count * depth));
   o.each_piece(first, count, [&](std::uint32_t at, int mn, int k) {
     std::uint16_t piece[8];
@@ -145,16 +165,23 @@ std::vector<std::uint16_t> read(const block_state& block, const operand& o, int 
 }
 void read_operands(const block_state& block, matrix_operation& o, int warp_in_group) {
   const machine::warpgroup_step& w = o.what;
-  if (o.a.empty()) o.a = read(block, operand(w.a_descriptor, w.a_transposed), rows_of_warp * warp_in_group, rows_of_warp, depth, 1);
+  if (o.a.empty())
+    o.a = read(block, operand(w.a_descriptor, w.a_transposed), rows_of_warp * warp_in_group, rows_of_warp,
+               depth, 1);
   const operand b(w.b_descriptor, w.b_transposed);
-  if (o.b.empty()) o.b = o.type == operand_type::tf32 ? read(block, b, 0, w.columns, depth, 1) : read(block, b, 0, w.columns, 1, w.columns);
+  if (o.b.empty())
+    o.b = o.type == operand_type::tf32 ? read(block, b, 0, w.columns, depth, 1)
+                                       : read(block, b, 0, w.columns, 1, w.columns);
 }
 
 // What a warp reads of shared memory, as few ranges.
-std::vector<std::span<const unsigned char>> ranges_of(const block_state& block, const matrix_operation& o, int warp_in_group) {
+std::vector<std::span<const unsigned char>> ranges_of(const block_state& block, const matrix_operation& o,
+                                                      int warp_in_group) {
   std::vector<std::uint32_t> pieces;
   const auto add = [&](std::uint32_t at, int, int) { pieces.push_back(at); };
-  if (o.a.empty()) operand(o.what.a_descriptor, o.what.a_transposed).each_piece(rows_of_warp * warp_in_group, rows_of_warp, add);
+  if (o.a.empty())
+    operand(o.what.a_descriptor, o.what.a_transposed)
+        .each_piece(rows_of_warp * warp_in_group, rows_of_warp, add);
   operand(o.what.b_descriptor, o.what.b_transposed).each_piece(0, o.what.columns, add);
   std::sort(pieces.begin(), pieces.end());
   pieces.erase(std::unique(pieces.begin(), pieces.end()), pieces.end());
@@ -168,7 +195,8 @@ std::vector<std::span<const unsigned char>> ranges_of(const block_state& block, 
   return ranges;
 }
 
-// Registers in flight -------------------------------------------------------------------------------------------------------------------
+// Registers in flight
+// -----------------------------------------------------------------------------------------------------------
 
 // A signalling NaN: arithmetic on it leaves a quiet one, so that an update in place shows as well as a write.
 constexpr std::uint32_t poison = 0x7FADBEEF;
@@ -181,7 +209,8 @@ void require_poison(const thread_state& t, const sum_in_flight& s, place where) 
     return bits == poison;
   };
   if (!std::all_of(registers, registers + s.columns / 2, is_poison))
-    fail(t, fault::barrier_misuse, where, "registers of a wgmma's sum were written before the wgmma_wait that covers it");
+    fail(t, fault::barrier_misuse, where,
+         "registers of a wgmma's sum were written before the wgmma_wait that covers it");
 }
 
 used_registers registers_at(const void* at, std::size_t bytes) {
@@ -193,7 +222,8 @@ void remember(thread_state& t, used_registers r) {
   std::erase_if(t.used, [&](const used_registers& other) { return other.at == r.at; });
   t.used.push_back(std::move(r));
 }
-// A wgmma is about to take them: either a fence has come since they were last touched, or they have not been touched since a wgmma.
+// A wgmma is about to take them: either a fence has come since they were last touched, or they have not been
+// touched since a wgmma.
 bool are_fenced(const thread_state& t, const void* at, std::size_t bytes) {
   const auto last = std::ranges::find(t.used, at, &used_registers::at);
   return t.registers_fenced && (last == t.used.end() || (last->bytes.size() == bytes && are_as(*last)));
@@ -210,21 +240,24 @@ struct brought_step {  // by a thread
 };
 const brought_step& step_of(const thread_state* t) { return *static_cast<const brought_step*>(t->brought); }
 
-// The sum of these lanes: one that is in flight already, to which the new operation adds behind the others, or a new one.
+// The sum of these lanes: one that is in flight already, to which the new operation adds behind the others,
+// or a new one.
 std::shared_ptr<sum_in_flight> sum_of(warp_matrices& m, std::span<thread_state* const> lanes, place where) {
   const brought_step& first = step_of(lanes.front());
   for (auto& s : m.sums) {
     if (s->registers[0] != first.sum) continue;
     for (const thread_state* t : lanes) {
       if (s->registers[t->index % warp] != step_of(t).sum || s->columns != first.what.columns)
-        fail(*t, fault::barrier_misuse, where, "a wgmma adds to registers that are in flight for one of another shape");
+        fail(*t, fault::barrier_misuse, where,
+             "a wgmma adds to registers that are in flight for one of another shape");
       require_poison(*t, *s, where);
     }
     return s;
   }
   for (const thread_state* t : lanes)
     if (!are_fenced(*t, step_of(t).sum, bytes_of_sum(first.what.columns)))
-      fail(*t, fault::barrier_misuse, where, "a wgmma takes registers that the thread may still be using: wgmma_fence comes before it");
+      fail(*t, fault::barrier_misuse, where,
+           "a wgmma takes registers that the thread may still be using: wgmma_fence comes before it");
   auto s = std::make_shared<sum_in_flight>();
   s->columns = first.what.columns;
   s->value.resize(static_cast<std::size_t>(rows_of_warp * s->columns));
@@ -242,11 +275,15 @@ void start(thread_state& self, std::span<thread_state* const> threads, place whe
   const brought_step& first = step_of(threads.front());
   const machine::warpgroup_step& what = first.what;
   for (const thread_state* t : threads)
-    if (step_of(t).what != what || (step_of(t).a == nullptr) != (first.a == nullptr) || step_of(t).type != first.type)
-      fail(*t, fault::barrier_misuse, where, "the threads of a warpgroup call wgmma with different descriptors");
+    if (step_of(t).what != what || (step_of(t).a == nullptr) != (first.a == nullptr) ||
+        step_of(t).type != first.type)
+      fail(*t, fault::barrier_misuse, where,
+           "the threads of a warpgroup call wgmma with different descriptors");
   if (first.a == nullptr)
-    require_inside(self, what.a_descriptor, operand(what.a_descriptor, what.a_transposed), rows_of_warp * warps_together, "A", where);
-  require_inside(self, what.b_descriptor, operand(what.b_descriptor, what.b_transposed), what.columns, "B", where);
+    require_inside(self, what.a_descriptor, operand(what.a_descriptor, what.a_transposed),
+                   rows_of_warp * warps_together, "A", where);
+  require_inside(self, what.b_descriptor, operand(what.b_descriptor, what.b_transposed), what.columns, "B",
+                 where);
   const bool now = self.owner->lands_now();
   for (int w = 0; w < warps_together; ++w) {
     const auto lanes = threads.subspan(static_cast<std::size_t>(w * warp), warp);
@@ -258,7 +295,8 @@ void start(thread_state& self, std::span<thread_state* const> threads, place whe
         if (first.a_stays) {
           if (!are_fenced(*t, step_of(t).a, bytes_of_a))
             fail(*t, fault::barrier_misuse, where,
-                 "a wgmma takes A from registers the thread may still be writing: wgmma_fence comes before it");
+                 "a wgmma takes A from registers the thread may still be writing: wgmma_fence comes before "
+                 "it");
           o.a_registers.push_back(registers_at(step_of(t).a, bytes_of_a));
           remember(*t, o.a_registers.back());
         }
@@ -266,7 +304,8 @@ void start(thread_state& self, std::span<thread_state* const> threads, place whe
       }
     }
     ++o.sum->operations;
-    if (observer* watch = self.owner->watch()) watch->matrix_issued(lanes, ranges_of(*self.home, o, w), where);
+    if (observer* watch = self.owner->watch())
+      watch->matrix_issued(lanes, ranges_of(*self.home, o, w), where);
     if (now) read_operands(*self.home, o, w);
     m.operations.push_back(std::move(o));
     ++m.open;
@@ -300,7 +339,8 @@ void land(thread_state& self, warp_matrices& m, std::span<thread_state* const> l
     for (thread_state* t : lanes) {
       require_poison(*t, s, where);
       float* registers = s.registers[t->index % warp];
-      each_sum(t->index % warp, s.columns, [&](int i, int at) { registers[i] = s.value[static_cast<std::size_t>(at)]; });
+      each_sum(t->index % warp, s.columns,
+               [&](int i, int at) { registers[i] = s.value[static_cast<std::size_t>(at)]; });
       remember(*t, registers_at(registers, bytes_of_sum(s.columns)));
     }
     std::erase(m.sums, o.sum);
@@ -308,7 +348,8 @@ void land(thread_state& self, warp_matrices& m, std::span<thread_state* const> l
   m.operations.pop_front();
   ++m.landed;
 }
-// A group is the warpgroup's: where one warp has waited for it, its operands have been read for all four, and may be overwritten.
+// A group is the warpgroup's: where one warp has waited for it, its operands have been read for all four, and
+// may be overwritten.
 void read_for_others(thread_state& self, const warp_matrices& m) {
   const int first = self.index / warp / warps_together * warps_together;
   for (int w = 0; w < warps_together; ++w) {
@@ -328,27 +369,31 @@ using namespace cpu_detail;
 void load_matrices(std::uint32_t (&to)[4], const void* row, bool transposed, place where) {
   thread_state& self = called_from(__builtin_return_address(0));
   const auto* at = static_cast<const unsigned char*>(row);
-  if (reinterpret_cast<std::uintptr_t>(row) % 16 != 0) fail(self, fault::bad_copy, where, "a row of ldmatrix is not aligned to 16 bytes");
+  if (reinterpret_cast<std::uintptr_t>(row) % 16 != 0)
+    fail(self, fault::bad_copy, where, "a row of ldmatrix is not aligned to 16 bytes");
   if (at < self.block->shared || at + 16 > self.block->shared + self.block->shared_bytes)
     fail(self, fault::bad_copy, where,
-         fmt::format("a row of ldmatrix does not lie in the block's {} bytes of shared memory", self.block->shared_bytes));
+         fmt::format("a row of ldmatrix does not lie in the block's {} bytes of shared memory",
+                     self.block->shared_bytes));
   if (observer* watch = self.owner->watch()) watch->read_by_verb(self, row, 16);
   struct brought {
     std::uint32_t* to;
     const void* row;
   } mine{to, row};
   self.brought = &mine;
-  together(self, matrices_of(self).lanes, warp, condition::at_warp, where, [&](std::span<thread_state* const> lanes) {
-    std::uint16_t value[4][8][8];
-    for (std::size_t i = 0; i < lanes.size(); ++i)
-      std::memcpy(value[i / 8][i % 8], static_cast<const brought*>(lanes[i]->brought)->row, 16);
-    for (std::size_t i = 0; i < lanes.size(); ++i)
-      for (std::size_t m = 0; m < 4; ++m) {
-        const std::size_t g = i / 4, q = i % 4 * 2;
-        const std::uint32_t low = transposed ? value[m][q][g] : value[m][g][q], high = transposed ? value[m][q + 1][g] : value[m][g][q + 1];
-        static_cast<const brought*>(lanes[i]->brought)->to[m] = low | high << 16;
-      }
-  });
+  together(self, matrices_of(self).lanes, warp, condition::at_warp, where,
+           [&](std::span<thread_state* const> lanes) {
+             std::uint16_t value[4][8][8];
+             for (std::size_t i = 0; i < lanes.size(); ++i)
+               std::memcpy(value[i / 8][i % 8], static_cast<const brought*>(lanes[i]->brought)->row, 16);
+             for (std::size_t i = 0; i < lanes.size(); ++i)
+               for (std::size_t m = 0; m < 4; ++m) {
+                 const std::size_t g = i / 4, q = i % 4 * 2;
+                 const std::uint32_t low = transposed ? value[m][q][g] : value[m][g][q],
+                                     high = transposed ? value[m][q + 1][g] : value[m][g][q + 1];
+                 static_cast<const brought*>(lanes[i]->brought)->to[m] = low | high << 16;
+               }
+           });
 }
 
 void warp_multiply(float (&sum)[4], const std::uint32_t (&a)[4], const std::uint32_t (&b)[2], place where) {
@@ -358,21 +403,22 @@ void warp_multiply(float (&sum)[4], const std::uint32_t (&a)[4], const std::uint
     const std::uint32_t *a, *b;
   } mine{sum, a, b};
   self.brought = &mine;
-  together(self, matrices_of(self).lanes, warp, condition::at_warp, where, [&](std::span<thread_state* const> lanes) {
-    std::uint16_t all_a[rows_of_warp * depth], all_b[depth * 8];
-    float all[rows_of_warp * 8];
-    for (int i = 0; i < warp; ++i) {
-      const auto& of = *static_cast<const brought*>(lanes[static_cast<std::size_t>(i)]->brought);
-      take_a(all_a, i, of.a);
-      take_b(all_b, i, of.b);
-      each_sum(i, 8, [&](int r, int at) { all[at] = of.sum[r]; });
-    }
-    multiply_step(all_a, all_b, rows_of_warp, 8, all, sums_of(self));
-    for (int i = 0; i < warp; ++i) {
-      const auto& of = *static_cast<const brought*>(lanes[static_cast<std::size_t>(i)]->brought);
-      each_sum(i, 8, [&](int r, int at) { of.sum[r] = all[at]; });
-    }
-  });
+  together(self, matrices_of(self).lanes, warp, condition::at_warp, where,
+           [&](std::span<thread_state* const> lanes) {
+             std::uint16_t all_a[rows_of_warp * depth], all_b[depth * 8];
+             float all[rows_of_warp * 8];
+             for (int i = 0; i < warp; ++i) {
+               const auto& of = *static_cast<const brought*>(lanes[static_cast<std::size_t>(i)]->brought);
+               take_a(all_a, i, of.a);
+               take_b(all_b, i, of.b);
+               each_sum(i, 8, [&](int r, int at) { all[at] = of.sum[r]; });
+             }
+             multiply_step(all_a, all_b, rows_of_warp, 8, all, sums_of(self));
+             for (int i = 0; i < warp; ++i) {
+               const auto& of = *static_cast<const brought*>(lanes[static_cast<std::size_t>(i)]->brought);
+               each_sum(i, 8, [&](int r, int at) { of.sum[r] = all[at]; });
+             }
+           });
 }
 
 void warp_multiply(double (&sum)[4], const double (&a)[2], double b, place where) {
@@ -383,33 +429,37 @@ void warp_multiply(double (&sum)[4], const double (&a)[2], double b, place where
     double b;
   } mine{sum, a, b};
   self.brought = &mine;
-  together(self, matrices_of(self).lanes, warp, condition::at_warp, where, [&](std::span<thread_state* const> lanes) {
-    double all_a[rows_of_warp][4], all_b[4][8], all[rows_of_warp][8];
-    for (int i = 0; i < warp; ++i) {
-      const auto& of = *static_cast<const brought*>(lanes[static_cast<std::size_t>(i)]->brought);
-      for (int half = 0; half < 2; ++half) all_a[i / 4 + 8 * half][i % 4] = of.a[half];
-      all_b[i % 4][i / 4] = of.b;
-      each_sum(i, 8, [&](int r, int at) { all[at / 8][at % 8] = of.sum[r]; });
-    }
-    multiply_step_f64(all_a, all_b, all);
-    for (int i = 0; i < warp; ++i) {
-      const auto& of = *static_cast<const brought*>(lanes[static_cast<std::size_t>(i)]->brought);
-      each_sum(i, 8, [&](int r, int at) { of.sum[r] = all[at / 8][at % 8]; });
-    }
-  });
+  together(self, matrices_of(self).lanes, warp, condition::at_warp, where,
+           [&](std::span<thread_state* const> lanes) {
+             double all_a[rows_of_warp][4], all_b[4][8], all[rows_of_warp][8];
+             for (int i = 0; i < warp; ++i) {
+               const auto& of = *static_cast<const brought*>(lanes[static_cast<std::size_t>(i)]->brought);
+               for (int half = 0; half < 2; ++half) all_a[i / 4 + 8 * half][i % 4] = of.a[half];
+               all_b[i % 4][i / 4] = of.b;
+               each_sum(i, 8, [&](int r, int at) { all[at / 8][at % 8] = of.sum[r]; });
+             }
+             multiply_step_f64(all_a, all_b, all);
+             for (int i = 0; i < warp; ++i) {
+               const auto& of = *static_cast<const brought*>(lanes[static_cast<std::size_t>(i)]->brought);
+               each_sum(i, 8, [&](int r, int at) { of.sum[r] = all[at / 8][at % 8]; });
+             }
+           });
 }
 
 void warpgroup_multiply(float* sum, const warpgroup_step& what, const std::uint32_t* a, place where) {
   bring(called_from(__builtin_return_address(0)), {sum, what, a, operand_type::f16}, where);
 }
-void warpgroup_multiply_tf32(float* sum, int columns, bool accumulate, const std::uint32_t* a, std::uint64_t b_descriptor, place where) {
-  bring(called_from(__builtin_return_address(0)), {sum, {columns, accumulate, false, false, 0, b_descriptor}, a, operand_type::tf32},
-        where);
+void warpgroup_multiply_tf32(float* sum, int columns, bool accumulate, const std::uint32_t* a,
+                             std::uint64_t b_descriptor, place where) {
+  bring(called_from(__builtin_return_address(0)),
+        {sum, {columns, accumulate, false, false, 0, b_descriptor}, a, operand_type::tf32}, where);
 }
-void warpgroup_multiply_of(operand_type type, float* sum, const warpgroup_step& what, const std::uint32_t* a, place where) {
+void warpgroup_multiply_of(operand_type type, float* sum, const warpgroup_step& what, const std::uint32_t* a,
+                           place where) {
   thread_state& self = called_from(__builtin_return_address(0));
   if (what.columns % 8 != 0 || what.columns < 8 || what.columns > 256)
-    fail(self, fault::barrier_misuse, where, fmt::format("a wgmma of {} columns: expected a multiple of 8, up to 256", what.columns));
+    fail(self, fault::barrier_misuse, where,
+         fmt::format("a wgmma of {} columns: expected a multiple of 8, up to 256", what.columns));
   bring(self, {sum, what, a, type, false}, where);
 }
 
@@ -419,7 +469,8 @@ void warpgroup_fence(place where) {
   self.used.clear();
   // The warp meets here only where somebody watches: nothing else depends on it.
   if (self.owner->watch() == nullptr) return;
-  together(self, matrices_of(self).lanes, warp, condition::at_warp, where, [](std::span<thread_state* const>) {});
+  together(self, matrices_of(self).lanes, warp, condition::at_warp, where,
+           [](std::span<thread_state* const>) {});
 }
 
 void warpgroup_commit(place where) {

@@ -17,14 +17,16 @@ struct collective {
   machine::place where{};
 };
 
-// What registers of a thread held when a wgmma last took or gave them, since the last wgmma_fence. Another may take them without one if
-// they have not been touched, those of a sum also only for the same shape (PTX ISA, wgmma.fence).
+// What registers of a thread held when a wgmma last took or gave them, since the last wgmma_fence. Another
+// may take them without one if they have not been touched, those of a sum also only for the same shape (PTX
+// ISA, wgmma.fence).
 struct used_registers {
   const void* at;
   std::vector<unsigned char> bytes;
 };
 
-// Registers of a warp that belong to the Tensor Core: 16 rows of a sum. The threads' own hold poison meanwhile.
+// Registers of a warp that belong to the Tensor Core: 16 rows of a sum. The threads' own hold poison
+// meanwhile.
 struct sum_in_flight {
   int columns;
   float* registers[32];      // by lane
@@ -35,9 +37,11 @@ struct sum_in_flight {
 struct matrix_operation {
   machine::warpgroup_step what;
   std::shared_ptr<sum_in_flight> sum;
-  std::vector<std::uint16_t> a, b;  // 16 x 16 and 16 x columns; empty: not read yet. tf32: 16 x 8 and columns x 8 words
+  // 16 x 16 and 16 x columns; empty: not read yet. tf32: 16 x 8 and columns x 8 words
+  std::vector<std::uint16_t> a, b;
   machine::operand_type type = machine::operand_type::f16;
-  std::vector<used_registers> a_registers = {};  // by lane, as they must stay until the wait; empty: A lies in shared memory
+  // by lane, as they must stay until the wait; empty: A lies in shared memory
+  std::vector<used_registers> a_registers = {};
 };
 
 struct warp_matrices {

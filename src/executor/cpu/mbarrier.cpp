@@ -12,7 +12,8 @@
 namespace antiphase::cpu_detail {
 namespace {
 
-// The 64 bits of the word are ours to lay out: kernels treat them as opaque. Bit 63 tells a barrier from poisoned memory.
+// The 64 bits of the word are ours to lay out: kernels treat them as opaque. Bit 63 tells a barrier from
+// poisoned memory.
 struct fields {
   std::uint32_t parties;  // 20 bits
   std::uint32_t missing;  // 20 bits: arrivals still to come in this phase
@@ -29,21 +30,27 @@ fields unpack(std::uint64_t word) {
           static_cast<unsigned>(word >> 62 & 1)};
 }
 std::uint64_t pack(const fields& f) {
-  return f.parties | std::uint64_t{f.missing} << 20 | (static_cast<std::uint64_t>(f.bytes) & mask22) << 40 | std::uint64_t{f.parity} << 62;
+  return f.parties | std::uint64_t{f.missing} << 20 | (static_cast<std::uint64_t>(f.bytes) & mask22) << 40 |
+         std::uint64_t{f.parity} << 62;
 }
 bool initialised(std::uint64_t word) { return word >> 63 == 0 && (word & mask20) != 0; }
 
-void require_place(const thread_state& self, const machine::block_view& block, const std::uint64_t* word, place where) {
-  if (reinterpret_cast<std::uintptr_t>(word) % 8 != 0) fail(self, fault::barrier_misuse, where, "an mbarrier is not aligned to 8 bytes");
+void require_place(const thread_state& self, const machine::block_view& block, const std::uint64_t* word,
+                   place where) {
+  if (reinterpret_cast<std::uintptr_t>(word) % 8 != 0)
+    fail(self, fault::barrier_misuse, where, "an mbarrier is not aligned to 8 bytes");
   const auto* at = reinterpret_cast<const unsigned char*>(word);
   if (at < block.shared || at + sizeof *word > block.shared + block.shared_bytes)
-    fail(self, fault::barrier_misuse, where,
-         fmt::format("an mbarrier does not lie in the block's {} bytes of shared memory", block.shared_bytes));
+    fail(
+        self, fault::barrier_misuse, where,
+        fmt::format("an mbarrier does not lie in the block's {} bytes of shared memory", block.shared_bytes));
 }
-void require_barrier(thread_state& self, const machine::block_view& block, const std::uint64_t* word, place where) {
+void require_barrier(thread_state& self, const machine::block_view& block, const std::uint64_t* word,
+                     place where) {
   require_place(self, block, word, where);
   if (observer* watch = self.owner->watch()) watch->mbarrier_touched(self, word, where);
-  if (!initialised(*word)) fail(self, fault::barrier_misuse, where, "an mbarrier is used before it is initialised");
+  if (!initialised(*word))
+    fail(self, fault::barrier_misuse, where, "an mbarrier is used before it is initialised");
 }
 
 // True if the phase ended.
@@ -63,7 +70,8 @@ bool mbarrier_ended(std::uint64_t word, unsigned parity) { return unpack(word).p
 
 std::string describe_mbarrier(const std::uint64_t* word) {
   const fields f = unpack(*word);
-  return fmt::format("an mbarrier with {} of {} arrivals and {} bytes missing", f.missing, f.parties, f.bytes);
+  return fmt::format("an mbarrier with {} of {} arrivals and {} bytes missing", f.missing, f.parties,
+                     f.bytes);
 }
 
 void phase_ended(block_state& block, worker& owner, const std::uint64_t* word) {
@@ -86,8 +94,9 @@ void arrive_with_copies(block_state& block, worker& owner, const bulk_load_state
 }
 // Arrivals at the mbarrier that copies under way will make.
 std::uint32_t arrivals_to_come(const block_state& block, const std::uint64_t* word) {
-  return static_cast<std::uint32_t>(std::count_if(block.loads.begin(), block.loads.end(),
-                                                  [&](const bulk_load_state& l) { return l.copies_of != nullptr && l.word == word; }));
+  return static_cast<std::uint32_t>(
+      std::count_if(block.loads.begin(), block.loads.end(),
+                    [&](const bulk_load_state& l) { return l.copies_of != nullptr && l.word == word; }));
 }
 }  // namespace
 
@@ -124,7 +133,8 @@ void issue_to(thread_state& self, block_state& block, bulk_load_state load, plac
   const auto* at = static_cast<const unsigned char*>(load.to);
   if (at < block.shared || at + load.bytes > block.shared + block.shared_bytes)
     fail(self, fault::bad_copy, where,
-         fmt::format("a {} of {} bytes does not lie in the block's {} bytes of shared memory", what, load.bytes, block.shared_bytes));
+         fmt::format("a {} of {} bytes does not lie in the block's {} bytes of shared memory", what,
+                     load.bytes, block.shared_bytes));
   if (observer* watch = self.owner->watch()) watch->bulk_load_issued(self, load, where);
   if (self.owner->lands_now())
     land(block, *self.owner, load);
@@ -148,11 +158,14 @@ void issue(thread_state& self, const bulk_load_state& load, unsigned ranks, plac
   if (ranks == 0) return issue_in(*self.home, 0);
   const auto blocks = self.home->cluster->blocks;
   if (ranks >> blocks.size() != 0)
-    fail(self, fault::bad_copy, where, fmt::format("a load for the ranks {:#x} of a cluster of {} blocks", ranks, blocks.size()));
+    fail(self, fault::bad_copy, where,
+         fmt::format("a load for the ranks {:#x} of a cluster of {} blocks", ranks, blocks.size()));
   for (std::size_t rank = 0; rank < blocks.size(); ++rank) {
     if ((ranks >> rank & 1u) == 0) continue;
     block_state& theirs = *blocks[rank];
-    if (theirs.running == 0) fail(self, fault::bad_copy, where, fmt::format("a load for block {} of the cluster, which has ended", rank));
+    if (theirs.running == 0)
+      fail(self, fault::bad_copy, where,
+           fmt::format("a load for block {} of the cluster, which has ended", rank));
     issue_in(theirs, theirs.shared - self.home->shared);
   }
 }
@@ -167,7 +180,8 @@ void mbarrier_init(std::uint64_t* word, int parties, place where) {
   thread_state& self = called_from(__builtin_return_address(0));
   require_place(self, *self.block, word, where);
   if (parties <= 0 || parties > byte_limit)
-    fail(self, fault::barrier_misuse, where, fmt::format("an mbarrier of {} parties: expected 1 to {}", parties, byte_limit));
+    fail(self, fault::barrier_misuse, where,
+         fmt::format("an mbarrier of {} parties: expected 1 to {}", parties, byte_limit));
   if (observer* watch = self.owner->watch()) watch->mbarrier_initialised(self, word, where);
   self.home->clock_of(word) = {.word = word};
   *word = pack({static_cast<std::uint32_t>(parties), static_cast<std::uint32_t>(parties), 0, 0});
@@ -184,17 +198,20 @@ fields with_bytes(const thread_state& self, fields f, int bytes, place where) {
 }
 
 // `count` parties arrive at an mbarrier of this block.
-void arrive_at(thread_state& self, block_state& block, std::uint64_t* word, int count, int bytes_expected, place where) {
+void arrive_at(thread_state& self, block_state& block, std::uint64_t* word, int count, int bytes_expected,
+               place where) {
   require_barrier(self, block, word, where);
   fields f = unpack(*word);
   if (f.missing == 0)
     fail(self, fault::barrier_misuse, where,
-         fmt::format("one arrival more than the mbarrier's {} parties in a phase whose bytes have not landed", f.parties));
+         fmt::format("one arrival more than the mbarrier's {} parties in a phase whose bytes have not landed",
+                     f.parties));
   const std::uint32_t to_come = arrivals_to_come(block, word);
   if (count < 1 || static_cast<std::uint32_t>(count) + to_come > f.missing)
     fail(self, fault::barrier_misuse, where,
-         fmt::format("{} arrivals at an mbarrier that misses {} in this phase{}", count, f.missing,
-                     to_come == 0 ? "" : fmt::format(", of which asynchronous copies under way make {}", to_come)));
+         fmt::format(
+             "{} arrivals at an mbarrier that misses {} in this phase{}", count, f.missing,
+             to_come == 0 ? "" : fmt::format(", of which asynchronous copies under way make {}", to_come)));
   f = with_bytes(self, f, bytes_expected, where);
   f.missing -= static_cast<std::uint32_t>(count);
   mbarrier_clock& time = block.clock_of(word);
@@ -218,7 +235,8 @@ void mbarrier_arrive_remote(std::uint64_t* word, int rank, place where) {
   const std::ptrdiff_t away = to_shared_of(word, rank, where);
   self.code = __builtin_return_address(0);
   block_state& theirs = *self.home->cluster->blocks[static_cast<std::size_t>(rank)];
-  arrive_at(self, theirs, reinterpret_cast<std::uint64_t*>(reinterpret_cast<unsigned char*>(word) + away), 1, 0, where);
+  arrive_at(self, theirs, reinterpret_cast<std::uint64_t*>(reinterpret_cast<unsigned char*>(word) + away), 1,
+            0, where);
 }
 void mbarrier_copies_arrive(std::uint64_t* word, copies_arrive how, place where) {
   thread_state& self = called_from(__builtin_return_address(0));
@@ -227,12 +245,14 @@ void mbarrier_copies_arrive(std::uint64_t* word, copies_arrive how, place where)
   fields f = unpack(*word);
   if (how == copies_arrive::beside) {
     if (f.missing == byte_limit)
-      fail(self, fault::barrier_misuse, where, fmt::format("an mbarrier counts {} arrivals at most", byte_limit));
+      fail(self, fault::barrier_misuse, where,
+           fmt::format("an mbarrier counts {} arrivals at most", byte_limit));
     ++f.missing;
     *word = pack(f);
   } else if (const std::uint32_t to_come = arrivals_to_come(block, word); f.missing <= to_come) {
     fail(self, fault::barrier_misuse, where,
-         fmt::format("one arrival more than the mbarrier's {} parties in a phase that has not ended", f.parties));
+         fmt::format("one arrival more than the mbarrier's {} parties in a phase that has not ended",
+                     f.parties));
   }
   self.time.instructions(1);
   bulk_load_state arrival{.to = nullptr,
@@ -252,7 +272,8 @@ void mbarrier_copies_arrive(std::uint64_t* word, copies_arrive how, place where)
 void mbarrier_expect(std::uint64_t* word, int bytes, place where) {
   thread_state& self = called_from(__builtin_return_address(0));
   require_barrier(self, *self.block, word, where);
-  if (bytes < 0) fail(self, fault::barrier_misuse, where, fmt::format("an mbarrier is to expect {} bytes", bytes));
+  if (bytes < 0)
+    fail(self, fault::barrier_misuse, where, fmt::format("an mbarrier is to expect {} bytes", bytes));
   *word = pack(with_bytes(self, unpack(*word), bytes, where));
 }
 
@@ -282,9 +303,11 @@ void mbarrier_wait(std::uint64_t* word, unsigned parity, place where) {
 
 namespace {
 void load_in_bulk(thread_state& self, const bulk_load_state& load, unsigned ranks, place where) {
-  if (reinterpret_cast<std::uintptr_t>(load.to) % 16 != 0 || reinterpret_cast<std::uintptr_t>(load.from) % 16 != 0 || load.bytes % 16 != 0)
+  if (reinterpret_cast<std::uintptr_t>(load.to) % 16 != 0 ||
+      reinterpret_cast<std::uintptr_t>(load.from) % 16 != 0 || load.bytes % 16 != 0)
     fail(self, fault::bad_copy, where,
-         fmt::format("a bulk load of {} bytes: its addresses and its size must be multiples of 16", load.bytes));
+         fmt::format("a bulk load of {} bytes: its addresses and its size must be multiples of 16",
+                     load.bytes));
   issue(self, load, ranks, where);
 }
 }  // namespace
@@ -293,7 +316,8 @@ void bulk_load(void* to, const void* from, std::uint32_t bytes, std::uint64_t* w
   thread_state& self = called_from(__builtin_return_address(0));
   load_in_bulk(self, {.to = to, .from = from, .bytes = bytes, .word = word}, 0, where);
 }
-void bulk_load_multicast(void* to, const void* from, std::uint32_t bytes, std::uint64_t* word, unsigned ranks, place where) {
+void bulk_load_multicast(void* to, const void* from, std::uint32_t bytes, std::uint64_t* word, unsigned ranks,
+                         place where) {
   thread_state& self = called_from(__builtin_return_address(0));
   if (ranks == 0) fail(self, fault::bad_copy, where, "a bulk load for no block of the cluster");
   load_in_bulk(self, {.to = to, .from = from, .bytes = bytes, .word = word}, ranks, where);

@@ -20,8 +20,8 @@ struct bulk_store_state;
 // A launch that failed, in parts; what() says it in a sentence.
 enum class fault { divergent_barrier, deadlock, never_waited_for, barrier_misuse, bad_copy, gave_up };
 struct kernel_fault : device_error {
-  kernel_fault(const std::string& sentence, fault k, std::string kernel_name, std::string sentence_part, extent3 b, int t, place p,
-               const void* c)
+  kernel_fault(const std::string& sentence, fault k, std::string kernel_name, std::string sentence_part,
+               extent3 b, int t, place p, const void* c)
       : device_error(sentence),
         kind(k),
         kernel(std::move(kernel_name)),
@@ -39,7 +39,8 @@ struct kernel_fault : device_error {
   const void* code;  // behind the call of the verb; null: not known
 };
 
-// Called on the worker's OS thread, at the moment the thing happens; launches that are observed have one worker.
+// Called on the worker's OS thread, at the moment the thing happens; launches that are observed have one
+// worker.
 class observer {
  public:
   observer() = default;
@@ -47,7 +48,8 @@ class observer {
   observer& operator=(const observer&) = delete;
   virtual ~observer() = default;
 
-  virtual unsigned char* shared_memory(std::size_t bytes) = 0;  // for the blocks of a launch; `bytes` covers all of them
+  // for the blocks of a launch; `bytes` covers all of them
+  virtual unsigned char* shared_memory(std::size_t bytes) = 0;
   virtual void launch_begins(const launch_state& launch, stream on) = 0;
   virtual void launch_ends() = 0;
   virtual bool enough() { return false; }  // whether no more blocks of the launch need to begin
@@ -74,11 +76,14 @@ class observer {
   virtual void copies_waited(thread_state& t, int groups_left) = 0;
 
   virtual void mbarrier_initialised(thread_state& t, const std::uint64_t* word, place where) = 0;
-  virtual void mbarrier_touched(thread_state& t, const std::uint64_t* word, place where) = 0;  // before any other use of it
+  // before any other use of it
+  virtual void mbarrier_touched(thread_state& t, const std::uint64_t* word, place where) = 0;
   virtual void mbarrier_arrived(thread_state& t, const std::uint64_t* word) = 0;
   virtual void mbarrier_phase_ended(block_state& block, const std::uint64_t* word) = 0;
-  virtual void mbarrier_waited(thread_state& t, const std::uint64_t* word) = 0;  // has seen the end of the phase before the present one
-  // An arrival there is to follow when the thread's asynchronous copies so far have landed; a number for those copies. It has followed.
+  // has seen the end of the phase before the present one
+  virtual void mbarrier_waited(thread_state& t, const std::uint64_t* word) = 0;
+  // An arrival there is to follow when the thread's asynchronous copies so far have landed; a number for
+  // those copies. It has followed.
   virtual std::uint32_t copies_tracked(thread_state& t, const std::uint64_t* word) = 0;
   virtual void copies_arrived(thread_state& t, const std::uint64_t* word, std::uint32_t tracked) = 0;
   virtual void bulk_load_issued(thread_state& t, const bulk_load_state& load, place where) = 0;
@@ -89,11 +94,13 @@ class observer {
   virtual void mbarrier_fence(thread_state& t) = 0;
 
   // An atomic operation that is about to be performed.
-  virtual void atomic_begins(thread_state& t, const void* at, const machine::atomic_step& step, std::uint64_t expected, place where) = 0;
+  virtual void atomic_begins(thread_state& t, const void* at, const machine::atomic_step& step,
+                             std::uint64_t expected, place where) = 0;
 
   virtual void read_by_verb(thread_state& t, const void* from, std::size_t bytes) = 0;
   // Tensor Core operations of all lanes of a warp, and what of shared memory they read.
-  virtual void matrix_issued(std::span<thread_state* const> warp, std::span<const std::span<const unsigned char>> reads, place where) = 0;
+  virtual void matrix_issued(std::span<thread_state* const> warp,
+                             std::span<const std::span<const unsigned char>> reads, place where) = 0;
   virtual void matrices_committed(std::span<thread_state* const> warp) = 0;
   virtual void matrices_waited(std::span<thread_state* const> warp, int groups_left) = 0;
 };

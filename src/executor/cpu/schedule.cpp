@@ -64,10 +64,12 @@ scheduler::scheduler(const cpu_options& options, unsigned worker, std::size_t th
     priority_.resize(all);
     std::iota(priority_.begin(), priority_.end(), changes);
     for (std::size_t i = all; i > 1; --i) std::swap(priority_[i - 1], priority_[random.below(i)]);
-    // Where the length of the run is not known, all powers of two are as likely: step s is hit with probability 1/(20 s) or more.
+    // Where the length of the run is not known, all powers of two are as likely: step s is hit with
+    // probability 1/(20 s) or more.
     for (unsigned i = 0; i < changes; ++i) {
       const std::uint64_t octave = std::uint64_t{1} << random.below(20);
-      change_after_.push_back(options.expected_switches > 0 ? 1 + random.below(options.expected_switches) : octave + random.below(octave));
+      change_after_.push_back(options.expected_switches > 0 ? 1 + random.below(options.expected_switches)
+                                                            : octave + random.below(octave));
     }
     std::sort(change_after_.begin(), change_after_.end());
   }
@@ -114,7 +116,9 @@ std::size_t scheduler::in_line(const number_set& line, std::size_t n) {
 }
 
 // Where the candidates begin. Now and then it is another one's turn.
-std::size_t scheduler::start() const { return is_fair_turn() ? random_source(steps_).below(candidates_.size()) : 0; }
+std::size_t scheduler::start() const {
+  return is_fair_turn() ? random_source(steps_).below(candidates_.size()) : 0;
+}
 
 std::size_t scheduler::highest() {
   for (; changed_ < change_after_.size() && change_after_[changed_] <= steps_; ++changed_)
@@ -143,7 +147,8 @@ std::size_t scheduler::scripted(std::size_t thread) {
   const std::size_t n = candidates_.size(), from = start();
   std::size_t proposed = 0;
   if (order_ != schedule::script)
-    proposed = candidates_.has(thread) ? (place_in_line(candidates_, thread) + n - from) % n : n + place_in_line(vain_, thread);
+    proposed = candidates_.has(thread) ? (place_in_line(candidates_, thread) + n - from) % n
+                                       : n + place_in_line(vain_, thread);
   const std::size_t position = pin_registers(n + vain_.size(), n, proposed);
   if (position >= n) return in_line(vain_, position - n);
   thread = in_line(candidates_, (position + from) % n);
@@ -175,11 +180,13 @@ std::size_t scheduler::took(std::size_t thread) {
   return thread;
 }
 
-// In the order of a script: where somebody may get on, none first; where all poll in vain, a load first, so that 0 always leads on.
+// In the order of a script: where somebody may get on, none first; where all poll in vain, a load first, so
+// that 0 always leads on.
 std::size_t scheduler::landing_of(std::size_t loads, std::size_t drawn_load) {
   const bool none = drawn_load == loads;
   if (any_candidate()) {
-    const std::size_t chosen = pin_registers(loads + 1, landings_ == landing::mixed ? loads + 1 : 1, none ? 0 : drawn_load + 1);
+    const std::size_t chosen =
+        pin_registers(loads + 1, landings_ == landing::mixed ? loads + 1 : 1, none ? 0 : drawn_load + 1);
     return chosen == 0 ? loads : chosen - 1;
   }
   return pin_registers(loads + !vain_.empty(), loads, drawn_load);

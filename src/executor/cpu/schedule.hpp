@@ -18,7 +18,9 @@ class random_source {
     state_ ^= state_ >> 27;
     return static_cast<std::uint32_t>((state_ * 0x2545F4914F6CDD1Dull) >> 32);
   }
-  std::uint32_t below(std::size_t n) { return static_cast<std::uint32_t>((std::uint64_t{(*this)()} * n) >> 32); }
+  std::uint32_t below(std::size_t n) {
+    return static_cast<std::uint32_t>((std::uint64_t{(*this)()} * n) >> 32);
+  }
 
  private:
   std::uint64_t state_;
@@ -45,7 +47,8 @@ class number_set {
   void take_all(number_set& others);                                        // they are empty then
   template <class Do> void for_each(Do f) const {
     for (std::size_t w = 0; w < words_.size(); ++w)
-      for (std::uint64_t left = words_[w]; left != 0; left &= left - 1) f(w * 64 + static_cast<std::size_t>(std::countr_zero(left)));
+      for (std::uint64_t left = words_[w]; left != 0; left &= left - 1)
+        f(w * 64 + static_cast<std::size_t>(std::countr_zero(left)));
   }
 
  private:
@@ -53,18 +56,19 @@ class number_set {
   std::size_t count_ = 0;
 };
 
-// Why a thread no longer runs: it has done something, or it has looked for something in vain, or it lets others go first before it does
-// something.
+// Why a thread no longer runs: it has done something, or it has looked for something in vain, or it lets
+// others go first before it does something.
 enum class stop { has_done_something, polls, gives_way };
 
-// A thread's number is its block's slot times the threads of a block plus its index. A thread that polls is a candidate again when
-// another thread has done something since, or when all poll in vain.
+// A thread's number is its block's slot times the threads of a block plus its index. A thread that polls is a
+// candidate again when another thread has done something since, or when all poll in vain.
 class scheduler {
  public:
   scheduler() = default;
   scheduler(const cpu_options& options, unsigned worker, std::size_t threads, std::size_t resident);
 
-  // Plain random draws need none of the bookkeeping below: the worker draws from its own list and is as fast as can be.
+  // Plain random draws need none of the bookkeeping below: the worker draws from its own list and is as fast
+  // as can be.
   bool tracks() const { return tracks_; }
   bool draws() const { return order_ == schedule::random; }
   random_source random{1};
@@ -76,14 +80,17 @@ class scheduler {
   void stopped(std::size_t thread, stop why, bool progressed);  // the one taken last
   void memory_changed() { candidates_.take_all(vain_); }
 
-  // Threads. A random schedule says whom the worker has drawn; the others choose. First they make sure that there are candidates.
+  // Threads. A random schedule says whom the worker has drawn; the others choose. First they make sure that
+  // there are candidates.
   bool any_candidate() const { return !candidates_.empty(); }
   bool all_in_vain() const { return candidates_.empty() && !vain_.empty(); }
   std::size_t take();
   std::size_t took(std::size_t thread);
 
   // Landings. Loads in flight may land where they have to (only pollers can run) or where that is mixed.
-  bool may_land() const { return landings_ == landing::mixed || candidates_.size() + vain_.size() == polling_.size(); }
+  bool may_land() const {
+    return landings_ == landing::mixed || candidates_.size() + vain_.size() == polling_.size();
+  }
   bool lands_now() { return pin_registers(2, 2, random() & 1) != 0; }
   std::size_t landing_of(std::size_t loads);                          // which one lands now; loads: none
   std::size_t landing_of(std::size_t loads, std::size_t drawn_load);  // the same, where the worker has drawn
@@ -105,8 +112,8 @@ class scheduler {
   landing landings_ = landing::late;
   bool tracks_ = false;
   schedule_script* script_ = nullptr;
-  // The order in which a script counts threads: who has been passed over goes to the end of the line. So one deviation has a thread, or
-  // many, wait for as long as others can run, and a bug needs few.
+  // The order in which a script counts threads: who has been passed over goes to the end of the line. So one
+  // deviation has a thread, or many, wait for as long as others can run, and a bug needs few.
   std::vector<std::uint64_t> place_, sorted_;
   std::uint32_t skips_ = 0;
   number_set candidates_, vain_;  // vain: polled, and nothing has happened since

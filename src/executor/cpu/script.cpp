@@ -40,11 +40,13 @@ struct shortening {
   schedule_script& script;
   const scripted_run& run;
   unsigned limit, runs = 0;
-  schedule_script best;  // the last that failed: only tried with fewer deviations, so it is the one with fewest
+  // the last that failed: only tried with fewer deviations, so it is the one with fewest
+  schedule_script best;
 
   shortening(schedule_script& s, const scripted_run& r, unsigned most) : script(s), run(r), limit(most) {}
 
-  // What was taken differs from the choices where these were too large or too many; it has no deviation that they lack.
+  // What was taken differs from the choices where these were too large or too many; it has no deviation that
+  // they lack.
   bool fails(script_choices choices) {
     ++runs;
     script.choices = std::move(choices);
@@ -92,7 +94,8 @@ struct shortening {
     }
   }
 
-  // One large deviation instead of several small ones: threads that were passed over a few at a time, all at once.
+  // One large deviation instead of several small ones: threads that were passed over a few at a time, all at
+  // once.
   bool merge() {
     auto at = deviations();
     if (at.size() < 2) return false;
@@ -133,7 +136,8 @@ script_choices from_text(std::string_view text) {
       if (text[at] != ',') refuse(at, "a comma");
       ++at;
     }
-    const std::uint32_t decision = number(text, at, static_cast<std::uint32_t>(choices.size()), most_decisions - 1);
+    const std::uint32_t decision =
+        number(text, at, static_cast<std::uint32_t>(choices.size()), most_decisions - 1);
     if (at == text.size() || text[at] != ':') refuse(at, "a colon");
     ++at;
     choices.resize(decision);
@@ -151,7 +155,9 @@ exploration explore(schedule_script& script, const scripted_run& run, std::uint6
     script_choices next = taken(script);
     if (!std::equal(script.choices.begin(), script.choices.end(), next.begin(),
                     next.begin() + static_cast<std::ptrdiff_t>(std::min(next.size(), script.choices.size()))))
-      throw bad_request("explore: a run did not follow its script; are all its launches on the executor that has the script?");
+      throw bad_request(
+          "explore: a run did not follow its script; are all its launches on the executor that has the "
+          "script?");
     while (!next.empty() && next.back() + 1 >= script.taken[next.size() - 1].candidates) next.pop_back();
     if (next.empty()) {
       result.complete = true;

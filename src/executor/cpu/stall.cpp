@@ -36,11 +36,13 @@ std::string waits_for(const thread_state& t) {
       const whole_warp_meeting& m = t.home->whole[static_cast<std::size_t>(t.index / 32)];
       return fmt::format("waiting for all lanes of the warp, which {} takes, in {}", m.what, text(t.where));
     }
-    case condition::at_warpgroup: return fmt::format("waiting for other warps of the warpgroup in {}", text(t.where));
+    case condition::at_warpgroup:
+      return fmt::format("waiting for other warps of the warpgroup in {}", text(t.where));
     case condition::at_mbarrier:
-      return fmt::format("waiting for parity {} of {} in {}", t.parity, describe_mbarrier(static_cast<const std::uint64_t*>(t.key)),
-                         text(t.where));
-    case condition::polling: return is_placed(t) ? fmt::format("polling in {}", text(t.where)) : "polling in a loop of its own";
+      return fmt::format("waiting for parity {} of {} in {}", t.parity,
+                         describe_mbarrier(static_cast<const std::uint64_t*>(t.key)), text(t.where));
+    case condition::polling:
+      return is_placed(t) ? fmt::format("polling in {}", text(t.where)) : "polling in a loop of its own";
     case condition::finished: return "finished";
     default: return "ready to run";
   }
@@ -56,11 +58,13 @@ std::string text(place where) {
 
 bool same(place a, place b) {
   if (a.line() != b.line() || a.column() != b.column()) return false;
-  return a.file_name() == b.file_name() || std::strcmp(a.file_name(), b.file_name()) == 0;  // within a file of the compiler's one string
+  // within a file of the compiler's one string
+  return a.file_name() == b.file_name() || std::strcmp(a.file_name(), b.file_name()) == 0;
 }
 
 std::exception_ptr worker::stall() const {
-  const thread_state* first = nullptr;  // that has not finished; best of all one of which the text does not say where it polls
+  // that has not finished; best of all one of which the text does not say where it polls
+  const thread_state* first = nullptr;
   std::string out = fmt::format("kernel {} cannot go on", launch_->what.name);
   for (const auto& block : blocks_) {
     if (block->running == 0) continue;
@@ -70,19 +74,22 @@ std::exception_ptr worker::stall() const {
       auto at = std::find_if(groups.begin(), groups.end(), [&](const auto& g) { return g.first == what; });
       if (at == groups.end()) at = groups.insert(groups.end(), {what, {}});
       at->second.push_back(t->index);
-      const bool is_better = first == nullptr || (t->now == condition::polling && !is_placed(*t) && is_placed(*first));
+      const bool is_better =
+          first == nullptr || (t->now == condition::polling && !is_placed(*t) && is_placed(*first));
       if (t->now != condition::finished && is_better) first = t.get();
     }
     out += fmt::format("; block ({}, {}, {}):", block->index.x, block->index.y, block->index.z);
     const char* separator = "";
     for (const auto& [what, threads] : groups) {
-      out += fmt::format("{} {} {} {}", separator, threads.size() == 1 ? "thread" : "threads", ranges(threads), what);
+      out += fmt::format("{} {} {} {}", separator, threads.size() == 1 ? "thread" : "threads",
+                         ranges(threads), what);
       separator = ",";
     }
   }
-  return std::make_exception_ptr(kernel_fault(out, fault::deadlock, launch_->what.name, "nobody can go on:" + out.substr(out.find(';') + 1),
-                                              first ? first->home->index : extent3{0, 0, 0}, first ? first->index : -1,
-                                              first ? first->where : place{}, first ? first->code : nullptr));
+  return std::make_exception_ptr(kernel_fault(
+      out, fault::deadlock, launch_->what.name, "nobody can go on:" + out.substr(out.find(';') + 1),
+      first ? first->home->index : extent3{0, 0, 0}, first ? first->index : -1,
+      first ? first->where : place{}, first ? first->code : nullptr));
 }
 
 }  // namespace antiphase::cpu_detail

@@ -22,7 +22,9 @@ struct record {
 };
 static_assert(sizeof(record) <= sizeof(tensor_map) && std::is_trivially_copyable_v<record>);
 
-std::uint32_t row_bytes(const tensor_layout& t) { return t.box[0] * static_cast<std::uint32_t>(t.element_bytes); }
+std::uint32_t row_bytes(const tensor_layout& t) {
+  return t.box[0] * static_cast<std::uint32_t>(t.element_bytes);
+}
 std::uint32_t rows(const tensor_layout& t) {
   std::uint32_t count = 1;
   for (int d = 1; d < t.dimensions; ++d) count *= t.box[d];
@@ -43,9 +45,12 @@ row_part part_of(const tensor_box& b, std::uint32_t row) {
     at += index * static_cast<std::int64_t>(t.stride[d]);
   }
   const std::int64_t low = std::max<std::int64_t>(b.first.index[0], 0);
-  const std::int64_t high = std::min(b.first.index[0] + std::int64_t{t.box[0]}, static_cast<std::int64_t>(t.extent[0]));
+  const std::int64_t high =
+      std::min(b.first.index[0] + std::int64_t{t.box[0]}, static_cast<std::int64_t>(t.extent[0]));
   if (low >= high) return {nullptr, 0, 0};
-  const auto bytes = [&](std::int64_t elements) { return static_cast<std::uint32_t>(elements * t.element_bytes); };
+  const auto bytes = [&](std::int64_t elements) {
+    return static_cast<std::uint32_t>(elements * t.element_bytes);
+  };
   return {at + low * t.element_bytes, bytes(low - b.first.index[0]), bytes(high - low)};
 }
 
@@ -68,7 +73,8 @@ std::vector<std::span<const unsigned char>> parts_of(const tensor_box& b) {
 }
 // f(where the piece lies in shared memory, where it lies in the box as rows), for each piece of 16 bytes.
 template <class F> void each_piece(const tensor_layout& t, std::uint32_t in_shared, F f) {
-  for (std::uint32_t piece = 0; piece < rows(t) * row_bytes(t); piece += 16) f(swizzled(in_shared + piece, t.pattern), piece);
+  for (std::uint32_t piece = 0; piece < rows(t) * row_bytes(t); piece += 16)
+    f(swizzled(in_shared + piece, t.pattern), piece);
 }
 }  // namespace
 
@@ -86,15 +92,18 @@ void land_box(const block_state& block, const bulk_load_state& load) {
   const std::uint32_t bytes = row_bytes(b.of);
   std::vector<unsigned char> box(std::size_t{rows(b.of)} * bytes);
   for (std::uint32_t row = 0; row < rows(b.of); ++row)
-    if (const row_part p = part_of(b, row); p.bytes > 0) std::memcpy(box.data() + std::size_t{row} * bytes + p.skipped, p.at, p.bytes);
-  each_piece(b.of, static_cast<std::uint32_t>(static_cast<unsigned char*>(load.to) - block.shared),
-             [&](std::uint32_t at, std::uint32_t piece) { std::memcpy(block.shared + at, box.data() + piece, 16); });
+    if (const row_part p = part_of(b, row); p.bytes > 0)
+      std::memcpy(box.data() + std::size_t{row} * bytes + p.skipped, p.at, p.bytes);
+  each_piece(
+      b.of, static_cast<std::uint32_t>(static_cast<unsigned char*>(load.to) - block.shared),
+      [&](std::uint32_t at, std::uint32_t piece) { std::memcpy(block.shared + at, box.data() + piece, 16); });
 }
 
 std::vector<unsigned char> rows_of_box(const block_state& block, const bulk_store_state& store) {
   std::vector<unsigned char> box(store.bytes);
-  each_piece(store.box->of, static_cast<std::uint32_t>(store.from - block.shared),
-             [&](std::uint32_t at, std::uint32_t piece) { std::memcpy(box.data() + piece, block.shared + at, 16); });
+  each_piece(
+      store.box->of, static_cast<std::uint32_t>(store.from - block.shared),
+      [&](std::uint32_t at, std::uint32_t piece) { std::memcpy(box.data() + piece, block.shared + at, 16); });
   return box;
 }
 void write_box(const bulk_store_state& store) {
@@ -115,39 +124,47 @@ static_assert(sizeof(tensor_place::index) == tensor_dimensions * sizeof(int));
 namespace {
 
 // The box that a copy names, or the failure of the launch.
-std::shared_ptr<const tensor_box> box_of(const thread_state& self, const tensor_map& map, tensor_place first, int dimensions,
-                                         const void* in_shared, const char* what, const char* direction, place where) {
+std::shared_ptr<const tensor_box> box_of(const thread_state& self, const tensor_map& map, tensor_place first,
+                                         int dimensions, const void* in_shared, const char* what,
+                                         const char* direction, place where) {
   record r;
   std::memcpy(static_cast<void*>(&r), &map, sizeof r);
-  if (r.mark != mark) fail(self, fault::bad_copy, where, fmt::format("a {} takes a map that this executor has not encoded", what));
+  if (r.mark != mark)
+    fail(self, fault::bad_copy, where,
+         fmt::format("a {} takes a map that this executor has not encoded", what));
   const tensor_layout& t = r.tensor;
   if (t.dimensions != dimensions)
-    fail(self, fault::bad_copy, where, fmt::format("a {} by {} indices of a tensor of {} dimensions", what, dimensions, t.dimensions));
+    fail(self, fault::bad_copy, where,
+         fmt::format("a {} by {} indices of a tensor of {} dimensions", what, dimensions, t.dimensions));
   const std::uint32_t alignment = std::max(128u, t.pattern == swizzle::none ? 0u : period_of(t.pattern));
   if (const auto at = static_cast<const unsigned char*>(in_shared) - self.block->shared; at % alignment != 0)
     fail(self, fault::bad_copy, where,
-         fmt::format("a {} {} byte {} of shared memory: expected a multiple of {} with rows of {} bytes swizzled", what, direction, at,
-                     alignment, width_of(t.pattern)));
+         fmt::format(
+             "a {} {} byte {} of shared memory: expected a multiple of {} with rows of {} bytes swizzled",
+             what, direction, at, alignment, width_of(t.pattern)));
   if (const std::int64_t at = std::int64_t{first.index[0]} * t.element_bytes; at % 16 != 0)
     fail(self, fault::bad_copy, where,
-         fmt::format("a {} from index {} on, {} bytes into a row: the engine takes multiples of 16 bytes", what, first.index[0], at));
+         fmt::format("a {} from index {} on, {} bytes into a row: the engine takes multiples of 16 bytes",
+                     what, first.index[0], at));
   return std::make_shared<const tensor_box>(tensor_box{t, first});
 }
 std::uint32_t bytes_of(const tensor_box& b) { return rows(b.of) * row_bytes(b.of); }
 
-void load_box(thread_state& self, void* to, const tensor_map& map, tensor_place first, int dimensions, std::uint64_t* word, unsigned ranks,
-              place where) {
+void load_box(thread_state& self, void* to, const tensor_map& map, tensor_place first, int dimensions,
+              std::uint64_t* word, unsigned ranks, place where) {
   const auto box = box_of(self, map, first, dimensions, to, "tensor load", "to", where);
-  issue(self, {.to = to, .from = box->of.data, .bytes = bytes_of(*box), .word = word, .box = box}, ranks, where);
+  issue(self, {.to = to, .from = box->of.data, .bytes = bytes_of(*box), .word = word, .box = box}, ranks,
+        where);
 }
 
 }  // namespace
 
-void tensor_load(void* to, const tensor_map& map, tensor_place first, int dimensions, std::uint64_t* word, place where) {
+void tensor_load(void* to, const tensor_map& map, tensor_place first, int dimensions, std::uint64_t* word,
+                 place where) {
   load_box(called_from(__builtin_return_address(0)), to, map, first, dimensions, word, 0, where);
 }
-void tensor_load_multicast(void* to, const tensor_map& map, tensor_place first, int dimensions, std::uint64_t* word, unsigned ranks,
-                           place where) {
+void tensor_load_multicast(void* to, const tensor_map& map, tensor_place first, int dimensions,
+                           std::uint64_t* word, unsigned ranks, place where) {
   thread_state& self = called_from(__builtin_return_address(0));
   if (ranks == 0) fail(self, fault::bad_copy, where, "a tensor load for no block of the cluster");
   load_box(self, to, map, first, dimensions, word, ranks, where);
@@ -158,17 +175,24 @@ void tensor_store(const tensor_map& map, const void* from, tensor_place first, i
   const tensor_layout& t = box->of;
   for (int d = 0; d < dimensions; ++d)
     if (first.index[d] < 0)
-      fail(
-          self, fault::bad_copy, where,
-          fmt::format("a tensor store from index {} on in dimension {}: the engine takes no negative index of a store", first.index[d], d));
+      fail(self, fault::bad_copy, where,
+           fmt::format("a tensor store from index {} on in dimension {}: the engine takes no negative index "
+                       "of a store",
+                       first.index[d], d));
   const std::uint64_t size = static_cast<std::uint64_t>(t.element_bytes), row = t.extent[0] * size,
                       begin = static_cast<std::uint64_t>(first.index[0]) * size;
   if (begin < row && row < begin + row_bytes(t) && row % 16 != 0)
     fail(self, fault::bad_copy, where,
-         fmt::format("a tensor store across the end of a row of {} bytes: the engine writes whole pieces of 16, expected a box that ends "
+         fmt::format("a tensor store across the end of a row of {} bytes: the engine writes whole pieces of "
+                     "16, expected a box that ends "
                      "before, or such rows",
                      row));
-  issue(self, bulk_store_state{.to = nullptr, .from = static_cast<const unsigned char*>(from), .bytes = bytes_of(*box), .box = box}, where);
+  issue(self,
+        bulk_store_state{.to = nullptr,
+                         .from = static_cast<const unsigned char*>(from),
+                         .bytes = bytes_of(*box),
+                         .box = box},
+        where);
 }
 
 }  // namespace antiphase::machine

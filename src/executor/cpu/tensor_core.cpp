@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// One step of Hopper's Tensor Core, as measured on an H200: the 16 products and the sum so far are aligned to the largest of their
-// exponents (a product's is the sum of its factors', a subnormal factor counting as -14; zeros have none), cut off behind 25 fraction bits,
-// added exactly, and the result is cut off to FP32.
+// One step of Hopper's Tensor Core, as measured on an H200: the 16 products and the sum so far are aligned to
+// the largest of their exponents (a product's is the sum of its factors', a subnormal factor counting as -14;
+// zeros have none), cut off behind 25 fraction bits, added exactly, and the result is cut off to FP32.
 #include "tensor_core.hpp"
 
 #include <algorithm>
@@ -21,7 +21,9 @@ int significand_of(std::uint16_t bits) {
   const int magnitude = (bits & 0x3FF) | ((bits & 0x7C00) != 0 ? 0x400 : 0);
   return (bits & 0x8000) != 0 ? -magnitude : magnitude;
 }
-int exponent_of(std::uint16_t bits) { return (bits & 0x7FFF) == 0 ? no_exponent : std::max(bits >> 10 & 31, 1) - 15; }
+int exponent_of(std::uint16_t bits) {
+  return (bits & 0x7FFF) == 0 ? no_exponent : std::max(bits >> 10 & 31, 1) - 15;
+}
 bool is_finite(std::uint16_t bits) { return (bits & 0x7C00) != 0x7C00; }
 
 float with_infinities(const std::uint16_t* a, const std::uint16_t* b, int stride, float c) {
@@ -44,37 +46,46 @@ template <int Width> struct panel {  // of B
 #define VECTORISED
 #define FUSED
 #endif
-template <int Width> [[gnu::always_inline]] inline void sum_products(const int (&significand)[depth], const int (&exponent)[depth],
-                                                                     const panel<Width>& b, int* __restrict top, int* __restrict sum) {
+template <int Width>
+[[gnu::always_inline]] inline void sum_products(const int (&significand)[depth], const int (&exponent)[depth],
+                                                const panel<Width>& b, int* __restrict top,
+                                                int* __restrict sum) {
   for (int k = 0; k < depth; ++k)
     for (int j = 0; j < Width; ++j) top[j] = std::max(top[j], exponent[k] + b.exponent[k][j]);
   for (int k = 0; k < depth; ++k)
     for (int j = 0; j < Width; ++j) {
       const int product = significand[k] * b.significand[k][j];  // of 2^-20; below 2^22
       const int shift = std::min(top[j] - exponent[k] - b.exponent[k][j], 31);
-      const int cut = static_cast<int>(static_cast<unsigned>(std::abs(product)) << (fraction_bits - 20) >> shift);
+      const int cut =
+          static_cast<int>(static_cast<unsigned>(std::abs(product)) << (fraction_bits - 20) >> shift);
       sum[j] += product < 0 ? -cut : cut;  // 16 of them stay below 2^31
     }
 }
-VECTORISED void sum_panel(const int (&significand)[depth], const int (&exponent)[depth], const panel<32>& b, int* top, int* sum) {
+VECTORISED void sum_panel(const int (&significand)[depth], const int (&exponent)[depth], const panel<32>& b,
+                          int* top, int* sum) {
   sum_products(significand, exponent, b, top, sum);
 }
-VECTORISED void sum_panel(const int (&significand)[depth], const int (&exponent)[depth], const panel<8>& b, int* top, int* sum) {
+VECTORISED void sum_panel(const int (&significand)[depth], const int (&exponent)[depth], const panel<8>& b,
+                          int* top, int* sum) {
   sum_products(significand, exponent, b, top, sum);
 }
 
 float finish(float c, int top, int products) {
   const auto bits = std::bit_cast<std::uint32_t>(c);
-  const std::uint64_t exponent = bits >> 23 & 0xFF, significand = (bits & 0x7FFFFF) | (exponent > 0 ? 0x800000u : 0u);
+  const std::uint64_t exponent = bits >> 23 & 0xFF,
+                      significand = (bits & 0x7FFFFF) | (exponent > 0 ? 0x800000u : 0u);
   const int shift = std::min(top - (std::max(static_cast<int>(exponent), 1) - 127), 63);
   const auto cut = static_cast<std::int64_t>(significand << (fraction_bits - 23) >> std::max(shift, 0));
   const std::int64_t total = products + (c < 0 ? -cut : cut);
   constexpr std::uint64_t kept = ~((std::uint64_t{1} << 29) - 1);  // 24 bits of a double's significand
-  const double toward_zero = std::bit_cast<double>(std::bit_cast<std::uint64_t>(static_cast<double>(total)) & kept);
-  return static_cast<float>(toward_zero * std::bit_cast<double>(static_cast<std::uint64_t>(top - fraction_bits + 1023) << 52));
+  const double toward_zero =
+      std::bit_cast<double>(std::bit_cast<std::uint64_t>(static_cast<double>(total)) & kept);
+  return static_cast<float>(
+      toward_zero * std::bit_cast<double>(static_cast<std::uint64_t>(top - fraction_bits + 1023) << 52));
 }
 
-template <int Width> void multiply_panel(const std::uint16_t* a, const std::uint16_t* b, int rows, int columns, float* sum) {
+template <int Width>
+void multiply_panel(const std::uint16_t* a, const std::uint16_t* b, int rows, int columns, float* sum) {
   panel<Width> of_b;
   std::fill(std::begin(of_b.finite), std::end(of_b.finite), true);
   for (int k = 0; k < depth; ++k)
@@ -102,7 +113,8 @@ template <int Width> void multiply_panel(const std::uint16_t* a, const std::uint
   }
 }
 
-template <int Width> void multiply_plain(const std::uint16_t* a, const std::uint16_t* b, int rows, int columns, float* sum) {
+template <int Width>
+void multiply_plain(const std::uint16_t* a, const std::uint16_t* b, int rows, int columns, float* sum) {
   float of_b[depth][Width];
   for (int k = 0; k < depth; ++k)
     for (int j = 0; j < Width; ++j) of_b[k][j] = to_float(f16{b[k * columns + j]});
@@ -113,10 +125,12 @@ template <int Width> void multiply_plain(const std::uint16_t* a, const std::uint
     }
 }
 
-// tf32 ---------------------------------------------------------------------------------------------------------------------------------
-// As measured on an H200, too: 8 products, which a zero sum so far leaves alone. Nothing is aligned to less than 2^-133, and a sum of 2^128
-// or more is infinite.
-constexpr int tf32_depth = 8, tf32_ignored = 13, tf32_least_exponent = -133;  // ignored: bits of an FP32 number
+// tf32
+// -----------------------------------------------------------------------------------------------------------
+// As measured on an H200, too: 8 products, which a zero sum so far leaves alone. Nothing is aligned to less
+// than 2^-133, and a sum of 2^128 or more is infinite.
+// ignored: bits of an FP32 number
+constexpr int tf32_depth = 8, tf32_ignored = 13, tf32_least_exponent = -133;
 
 // value = significand * 2^(exponent - 10)
 struct tf32_line {
@@ -143,7 +157,8 @@ float tf32_plain(const std::uint32_t* a, const std::uint32_t* b, float c) {
 float tf32_finish(std::int64_t sum, int exponent) {
   const auto power = [](int n) { return std::bit_cast<double>(static_cast<std::uint64_t>(n + 1023) << 52); };
   const double exact = static_cast<double>(sum) * power(exponent);
-  if (std::abs(exact) < 0x1p-126) return static_cast<float>(static_cast<double>(static_cast<std::int64_t>(exact * 0x1p149)) * 0x1p-149);
+  if (std::abs(exact) < 0x1p-126)
+    return static_cast<float>(static_cast<double>(static_cast<std::int64_t>(exact * 0x1p149)) * 0x1p-149);
   constexpr std::uint64_t kept = ~((std::uint64_t{1} << 29) - 1);  // 24 bits of a double's significand
   return static_cast<float>(std::bit_cast<double>(std::bit_cast<std::uint64_t>(exact) & kept));
 }
@@ -160,7 +175,8 @@ float tf32_step(const tf32_line& a, const tf32_line& b, float c) {
     return value < 0 ? -(-value >> std::min(shift, 63)) : value >> std::min(shift, 63);
   };
   const std::int64_t significand = (of_c & 0x7FFFFF) | ((of_c >> 23 & 0xFF) != 0 ? 0x800000u : 0u);
-  std::int64_t sum = c == 0 ? 0 : cut((c < 0 ? -significand : significand) << (fraction_bits - 23), top - c_exponent);
+  std::int64_t sum =
+      c == 0 ? 0 : cut((c < 0 ? -significand : significand) << (fraction_bits - 23), top - c_exponent);
   for (int k = 0; k < tf32_depth; ++k)
     if (product[k] != 0) sum += cut(std::int64_t{product[k]} << (fraction_bits - 20), top - exponent[k]);
   return tf32_finish(sum, top - fraction_bits);
@@ -169,16 +185,19 @@ float tf32_step(const tf32_line& a, const tf32_line& b, float c) {
 }  // namespace
 
 // An instruction each where the processor has one, else a call.
-FUSED void multiply_step_f64(const double (&a)[16][4], const double (&b)[4][8], double (&__restrict sum)[16][8]) {
+FUSED void multiply_step_f64(const double (&a)[16][4], const double (&b)[4][8],
+                             double (&__restrict sum)[16][8]) {
   for (int i = 0; i < 16; ++i)
     for (int k = 0; k < 4; ++k)
       for (int j = 0; j < 8; ++j) sum[i][j] = __builtin_fma(a[i][k], b[k][j], sum[i][j]);
 }
 
-void multiply_step_tf32(std::span<const std::uint32_t> a, std::span<const std::uint32_t> b, int rows, int columns, std::span<float> sum,
-                        tensor_sums how) {
+void multiply_step_tf32(std::span<const std::uint32_t> a, std::span<const std::uint32_t> b, int rows,
+                        int columns, std::span<float> sum, tensor_sums how) {
   const auto size = [](int one, int other) { return static_cast<std::size_t>(one * other); };
-  const std::uint32_t *from_a = a.first(size(rows, tf32_depth)).data(), *const from_b = b.first(size(columns, tf32_depth)).data();
+  const std::uint32_t *from_a = a.first(size(rows, tf32_depth)).data(), *const from_b =
+                                                                            b.first(size(columns, tf32_depth))
+                                                                                .data();
   float* to = sum.first(size(rows, columns)).data();
   std::vector<tf32_line> of_b;
   for (int j = 0; j < columns; ++j) of_b.emplace_back(from_b + j * tf32_depth);
@@ -194,14 +213,18 @@ void multiply_step_tf32(std::span<const std::uint32_t> a, std::span<const std::u
   }
 }
 
-void multiply_step(std::span<const std::uint16_t> a, std::span<const std::uint16_t> b, int rows, int columns, std::span<float> sum,
-                   tensor_sums how) {
-  // All that is accessed, looked at once where the standard library checks itself: builds with sanitizers, which leave the loops alone.
+void multiply_step(std::span<const std::uint16_t> a, std::span<const std::uint16_t> b, int rows, int columns,
+                   std::span<float> sum, tensor_sums how) {
+  // All that is accessed, looked at once where the standard library checks itself: builds with sanitizers,
+  // which leave the loops alone.
   const auto size = [](int one, int other) { return static_cast<std::size_t>(one * other); };
-  const std::uint16_t *const from_a = a.first(size(rows, depth)).data(), *const from_b = b.first(size(depth, columns)).data();
+  const std::uint16_t *const from_a = a.first(size(rows, depth)).data(), *const from_b =
+                                                                             b.first(size(depth, columns))
+                                                                                 .data();
   float* const to = sum.first(size(rows, columns)).data();
   const bool plain = how == tensor_sums::plain;
-  const auto wide = plain ? multiply_plain<32> : multiply_panel<32>, narrow = plain ? multiply_plain<8> : multiply_panel<8>;
+  const auto wide = plain ? multiply_plain<32> : multiply_panel<32>,
+             narrow = plain ? multiply_plain<8> : multiply_panel<8>;
   int j = 0;
   for (; j + 32 <= columns; j += 32) wide(from_a, from_b + j, rows, columns, to + j);
   for (; j < columns; j += 8) narrow(from_a, from_b + j, rows, columns, to + j);

@@ -34,7 +34,9 @@ std::size_t shared_stride(std::size_t bytes) {
 }
 
 std::int64_t now() {
-  return std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::steady_clock::now().time_since_epoch()).count();
+  return std::chrono::duration_cast<std::chrono::nanoseconds>(
+             std::chrono::steady_clock::now().time_since_epoch())
+      .count();
 }
 
 void reset(meeting& m) {
@@ -66,34 +68,37 @@ thread_state& here() {
 void fail(const thread_state& self, fault kind, place where, const std::string& what) {
   const extent3& b = self.block->index;
   const std::string kernel = self.owner->launch().what.name;
-  throw kernel_fault(fmt::format("kernel {}, block ({}, {}, {}), thread {}: {} ({})", kernel, b.x, b.y, b.z, self.index, what, text(where)),
+  throw kernel_fault(fmt::format("kernel {}, block ({}, {}, {}), thread {}: {} ({})", kernel, b.x, b.y, b.z,
+                                 self.index, what, text(where)),
                      kind, kernel, what, b, self.index, where, self.code);
 }
 
 bool way_out::goes_past(place barrier) const {
   const bool to_the_end = behind == ~0u;
-  return to_the_end || (barrier.line() >= from && barrier.line() < behind && std::strcmp(barrier.file_name(), where.file_name()) == 0);
+  return to_the_end || (barrier.line() >= from && barrier.line() < behind &&
+                        std::strcmp(barrier.file_name(), where.file_name()) == 0);
 }
 void gone_past(const thread_state& waiting, int thread, const way_out& by, place barrier) {
-  fail(
-      waiting, fault::divergent_barrier, barrier,
-      fmt::format("divergent block barrier: thread {} has gone past it without it, and ended at {}. All threads of the block that have not "
-                  "returned come to it, or none",
-                  thread, text(by.where)));
+  fail(waiting, fault::divergent_barrier, barrier,
+       fmt::format("divergent block barrier: thread {} has gone past it without it, and ended at {}. All "
+                   "threads of the block that have not "
+                   "returned come to it, or none",
+                   thread, text(by.where)));
 }
 
 void require_none_past(const thread_state& self, unsigned lanes, place where, const char* who) {
   for (const lanes_gone& g : self.home->past[static_cast<std::size_t>(self.index / 32)])
     if ((g.lanes & lanes) != 0 && g.by.goes_past(where))
-      fail(
-          self, fault::divergent_barrier, where,
-          fmt::format("divergent warp operation: lanes {:#010x} of warp {} have gone past it without it, and ended at {}. {} that have not "
-                      "returned come to it",
-                      g.lanes & lanes, self.index / 32, text(g.by.where), who));
+      fail(self, fault::divergent_barrier, where,
+           fmt::format("divergent warp operation: lanes {:#010x} of warp {} have gone past it without it, "
+                       "and ended at {}. {} that have not "
+                       "returned come to it",
+                       g.lanes & lanes, self.index / 32, text(g.by.where), who));
 }
 
 bool load_history::waits(const void* code, const void* at, std::uint64_t value) {
-  const auto same = std::find_if(seen_.begin(), seen_.end(), [&](const load& l) { return l.code == code && l.at == at; });
+  const auto same =
+      std::find_if(seen_.begin(), seen_.end(), [&](const load& l) { return l.code == code && l.at == at; });
   if (same == seen_.end()) {
     if (seen_.size() == most) seen_.clear();
     seen_.push_back({code, at, value});
@@ -150,21 +155,24 @@ void worker::prepare(int resident) {
         t.block = &block;
         t.home = &block;
         t.owner = this;
-        t.number = static_cast<std::size_t>(b) * static_cast<std::size_t>(threads) + static_cast<std::size_t>(i);
+        t.number =
+            static_cast<std::size_t>(b) * static_cast<std::size_t>(threads) + static_cast<std::size_t>(i);
         const auto stack = stacks_.stack(t.number);
         t.self.bottom = static_cast<const unsigned char*>(stack.sp) - stack.size;
         t.self.size = stack.size;
-        t.self.context = boost::context::fiber(std::allocator_arg, borrowed_stack{stack}, [this, &t](boost::context::fiber&& from) {
-          switch_.arrived(t.self, std::move(from));
-          switch_.leaves_for_good([&] { enter_fiber(t); });
-          return boost::context::fiber{};
-        });
+        t.self.context = boost::context::fiber(std::allocator_arg, borrowed_stack{stack},
+                                               [this, &t](boost::context::fiber&& from) {
+                                                 switch_.arrived(t.self, std::move(from));
+                                                 switch_.leaves_for_good([&] { enter_fiber(t); });
+                                                 return boost::context::fiber{};
+                                               });
       }
     }
   }
   const std::size_t stride = shared_stride(launch_->what.shared_bytes);
 #if ANTIPHASE_ASAN
-  __asan_unpoison_memory_region(shared_storage_.data(), shared_storage_.size());  // what the launch before had poisoned
+  // what the launch before had poisoned
+  __asan_unpoison_memory_region(shared_storage_.data(), shared_storage_.size());
 #endif
   const std::size_t bytes = stride * static_cast<std::size_t>(resident) + shared_alignment;
   unsigned char* storage = nullptr;
@@ -175,7 +183,8 @@ void worker::prepare(int resident) {
     storage = shared_storage_.data();
   }
   const auto start = reinterpret_cast<std::uintptr_t>(storage);
-  unsigned char* base = storage + ((start + shared_alignment - 1) / shared_alignment * shared_alignment - start);
+  unsigned char* base =
+      storage + ((start + shared_alignment - 1) / shared_alignment * shared_alignment - start);
   for (auto& block : blocks_) {
     block->shared = base;
     block->shared_bytes = launch_->what.shared_bytes;
@@ -232,7 +241,8 @@ bool worker::begin_cluster(cluster_state& cluster) {
 }
 
 void worker::begin_block(block_state& block, std::uint64_t index) {
-  block.index = {static_cast<unsigned>(index % launch_->grid.x), static_cast<unsigned>(index / launch_->grid.x % launch_->grid.y),
+  block.index = {static_cast<unsigned>(index % launch_->grid.x),
+                 static_cast<unsigned>(index / launch_->grid.x % launch_->grid.y),
                  static_cast<unsigned>(index / launch_->grid.x / launch_->grid.y)};
   block.grid = launch_->grid;
   block.running = block.threads;
@@ -241,7 +251,8 @@ void worker::begin_block(block_state& block, std::uint64_t index) {
 #endif
   std::memset(block.shared, poison, block.shared_bytes);
 #if ANTIPHASE_ASAN
-  __asan_poison_memory_region(block.shared + block.shared_bytes, shared_stride(block.shared_bytes) - block.shared_bytes - 1);
+  __asan_poison_memory_region(block.shared + block.shared_bytes,
+                              shared_stride(block.shared_bytes) - block.shared_bytes - 1);
 #endif
   reset(block.barrier);
   block.gone.clear();
@@ -284,9 +295,11 @@ void worker::finish_thread(thread_state& self) {
   bulk_store_queue& stores = self.stores;
   if (watch() != nullptr) watch()->thread_ends(self, self.where);
   if (!stores.open.empty() || stores.read < stores.groups.size())
-    fail(self, fault::never_waited_for, place::current(), "the thread ended before its bulk stores had read shared memory");
+    fail(self, fault::never_waited_for, place::current(),
+         "the thread ended before its bulk stores had read shared memory");
   if (!block.matrices[static_cast<std::size_t>(self.index / 32)].operations.empty())
-    fail(self, fault::never_waited_for, place::current(), "the thread ended with Tensor Core operations in flight");
+    fail(self, fault::never_waited_for, place::current(),
+         "the thread ended with Tensor Core operations in flight");
   for (auto& group : stores.groups)
     for (auto& store : group) finish(store);
   stores = {};
@@ -296,14 +309,16 @@ void worker::finish_thread(thread_state& self) {
   --cluster.running;
   if (!self.cluster_arrived || self.cluster_phase != cluster.phase) arrive(cluster);
   block.lanes[static_cast<std::size_t>(self.index / 32)] &= ~(1u << self.index % 32);
-  if (const whole_warp_meeting& m = block.whole[static_cast<std::size_t>(self.index / 32)]; !m.waiting.empty())
+  if (const whole_warp_meeting& m = block.whole[static_cast<std::size_t>(self.index / 32)];
+      !m.waiting.empty())
     lanes_missing(*m.waiting.front(), m.what, m.where);
   note_way_out(self);
   if (block.running > 1 && self.leaves.behind > 0) {
     if (block.barrier.arrived > 0 && self.leaves.goes_past(block.barrier.where))
       gone_past(*block.barrier.waiting.front(), self.index, self.leaves, block.barrier.where);
     const auto same_way = [&](const auto& g) { return g.second.behind == self.leaves.behind; };
-    if (std::none_of(block.gone.begin(), block.gone.end(), same_way)) block.gone.emplace_back(self.index, self.leaves);
+    if (std::none_of(block.gone.begin(), block.gone.end(), same_way))
+      block.gone.emplace_back(self.index, self.leaves);
   }
   if (--block.running > 0) return no_longer_missing(self);
   require_alike(block);
@@ -311,15 +326,16 @@ void worker::finish_thread(thread_state& self) {
     watch()->block_ends(block);  // which reports loads in flight, by what was waited for
   else if (!block.loads.empty())
     fail(self, fault::never_waited_for, place::current(),
-         fmt::format("the block ended with {} {} in flight", block.loads.size(),
-                     block.loads.front().copies_of == nullptr ? "bulk loads" : "arrivals of asynchronous copies"));
+         fmt::format(
+             "the block ended with {} {} in flight", block.loads.size(),
+             block.loads.front().copies_of == nullptr ? "bulk loads" : "arrivals of asynchronous copies"));
   block.loads.clear();
   if (--cluster.unfinished == 0) begin_cluster(cluster);
 }
 
-// A thread that has ended takes part in nothing any more: the barrier of its block and the operations of its warp wait for the others only,
-// who may all have come. A named barrier counts warps, so that one which has ended is missed there, as a lane is by a Tensor Core
-// operation, which takes the whole warp.
+// A thread that has ended takes part in nothing any more: the barrier of its block and the operations of its
+// warp wait for the others only, who may all have come. A named barrier counts warps, so that one which has
+// ended is missed there, as a lane is by a Tensor Core operation, which takes the whole warp.
 void worker::no_longer_missing(const thread_state& self) {
   block_state& block = *self.home;
   if (block.barrier.arrived == block.running) complete(block.barrier);
@@ -335,14 +351,16 @@ void worker::no_longer_missing(const thread_state& self) {
   }
 }
 
-// Whoever of its warp waits at what takes this lane too, and which it has gone past, is told now; those who come later will be.
+// Whoever of its warp waits at what takes this lane too, and which it has gone past, is told now; those who
+// come later will be.
 void worker::note_way_out(const thread_state& self) {
   block_state& block = *self.home;
   const auto warp = static_cast<std::size_t>(self.index / 32);
   if (block.lanes[warp] == 0 || self.leaves.behind == 0) return;
   const unsigned lane = 1u << self.index % 32;
   auto& past = block.past[warp];
-  const auto same_way = std::ranges::find_if(past, [&](const lanes_gone& g) { return g.by.behind == self.leaves.behind; });
+  const auto same_way =
+      std::ranges::find_if(past, [&](const lanes_gone& g) { return g.by.behind == self.leaves.behind; });
   if (same_way == past.end())
     past.push_back({lane, self.leaves});
   else
@@ -350,7 +368,8 @@ void worker::note_way_out(const thread_state& self) {
   for (const auto& m : block.warp[warp])
     if (m->arrived != 0) require_none_past(*m->waiting.front(), m->mask & lane, m->where, named_by_mask);
   for (const auto& m : block.named)
-    if (m.incomplete > 0 && m.warps[warp].aligned) require_none_past(*m.warps[warp].coming.front(), lane, m.warps[warp].where, all_of_warp);
+    if (m.incomplete > 0 && m.warps[warp].aligned)
+      require_none_past(*m.warps[warp].coming.front(), lane, m.warps[warp].where, all_of_warp);
 }
 
 void worker::make_ready(thread_state& t) {
@@ -406,7 +425,8 @@ void worker::come(block_state& block, named_barrier& m, std::size_t warp) {
 }
 void worker::end_if_complete(const block_state& block, named_barrier& m) {
   bool ends = m.whole;
-  for (std::size_t warp = 0; ends && warp < block.lanes.size(); ++warp) ends = block.lanes[warp] == 0 || (m.counted >> warp & 1u) != 0;
+  for (std::size_t warp = 0; ends && warp < block.lanes.size(); ++warp)
+    ends = block.lanes[warp] == 0 || (m.counted >> warp & 1u) != 0;
   if (m.arrived > 0 && (ends || m.arrived == m.expected)) complete_named(m);
 }
 void worker::let_go(meeting& m) {
@@ -476,7 +496,9 @@ void worker::land_load(std::size_t which) {
 thread_state* worker::pick() {
   if (!schedule_.tracks()) return draw();
   if (last_ != nullptr) {
-    const stop why = last_->now == condition::polling ? stop::polls : gave_way_ && !wrote_ ? stop::gives_way : stop::has_done_something;
+    const stop why = last_->now == condition::polling ? stop::polls
+                     : gave_way_ && !wrote_           ? stop::gives_way
+                                                      : stop::has_done_something;
     schedule_.stopped(last_->number, why, progressed_);
   }
   progressed_ = gave_way_ = wrote_ = false;
@@ -495,10 +517,12 @@ bool worker::gives_up() {
   if (idle_rounds_++ == 0) idle_since_ = now();
   const bool alone = launch_->options.workers == 1;
   if (!alone && idle_rounds_ % 64 == 0) std::this_thread::yield();  // what is polled for may need this core
-  return idle_rounds_ > idle_limit && (alone || (idle_rounds_ % 1024 == 0 && now() - idle_since_ > idle_nanoseconds));
+  return idle_rounds_ > idle_limit &&
+         (alone || (idle_rounds_ % 1024 == 0 && now() - idle_since_ > idle_nanoseconds));
 }
 
-// Bulk loads that wait to land do so when nobody else can run (the latest moment that is legal), or earlier where landings are mixed.
+// Bulk loads that wait to land do so when nobody else can run (the latest moment that is legal), or earlier
+// where landings are mixed.
 thread_state* worker::draw() {
   const auto land_one = [&] {
     if (const std::size_t n = loads(); n > 0) land_load(schedule_.landing_of(n, schedule_.random.below(n)));
@@ -564,7 +588,8 @@ void worker::suspend(thread_state& self, condition why, place where) {
 // Goes on with whoever is to run next; with the scheduler itself if nobody can.
 void worker::switch_from(fiber& from) {
   // Another worker may have failed already when this one starts: then there is nobody to go to.
-  thread_state* next = launch_->failed.load(std::memory_order_relaxed) || launch_->is_interrupted() ? nullptr : pick();
+  thread_state* next =
+      launch_->failed.load(std::memory_order_relaxed) || launch_->is_interrupted() ? nullptr : pick();
   if (next == nullptr) {
     machine::current = nullptr;
     if (watch() != nullptr) watch()->runs(nullptr);
@@ -600,7 +625,8 @@ void worker::abandon(thread_state& self, std::exception_ptr why) {
 
 void worker::run(launch_state& launch, unsigned index, int resident) {
   launch_ = &launch;
-  schedule_ = scheduler(launch.options, index, static_cast<std::size_t>(launch.what.threads), static_cast<std::size_t>(resident));
+  schedule_ = scheduler(launch.options, index, static_cast<std::size_t>(launch.what.threads),
+                        static_cast<std::size_t>(resident));
   counts = {};
   failure_ = nullptr;
   idle_rounds_ = 0;
@@ -621,7 +647,8 @@ void worker::run(launch_state& launch, unsigned index, int resident) {
   if (!stalled && !failure_) return;
   const bool first = !launch.failed.exchange(true);
   if (!failure_ && launch.is_interrupted())
-    failure_ = std::make_exception_ptr(interrupted(fmt::format("kernel {} was interrupted", launch.what.name)));
+    failure_ =
+        std::make_exception_ptr(interrupted(fmt::format("kernel {} was interrupted", launch.what.name)));
   const std::exception_ptr report = failure_ ? failure_ : stall();
   for (auto& block : blocks_) block->running = 0;
   discard();

@@ -74,7 +74,8 @@ struct bulk_store_state {
   std::int64_t lands = 0;  // by the clock
 };
 struct bulk_store_queue {
-  std::vector<std::vector<bulk_store_state>> groups;  // closed, oldest first; read[i] says whether group i has been read
+  // closed, oldest first; read[i] says whether group i has been read
+  std::vector<std::vector<bulk_store_state>> groups;
   std::vector<bulk_store_state> open;
   std::size_t read = 0;  // groups[0, read) have been read
 };
@@ -96,11 +97,13 @@ enum class condition {
 // What a thread's loads have brought since it last did anything else: to tell a loop that waits from work.
 class load_history {
  public:
-  // Whether the thread has come to wait: many loads in a row have brought, at their places, what they had brought there before.
+  // Whether the thread has come to wait: many loads in a row have brought, at their places, what they had
+  // brought there before.
   bool waits(const void* code, const void* at, std::uint64_t value);
   // Whether the load just told brought something new to a thread that had waited.
   bool goes_on();
-  bool is_waiting() const { return in_vain_ > 0; }  // or about to: the last load brought what it had brought before
+  // or about to: the last load brought what it had brought before
+  bool is_waiting() const { return in_vain_ > 0; }
   void something_else() {
     seen_.clear();
     in_vain_ = 0;
@@ -119,8 +122,8 @@ class load_history {
   bool waited_ = false;  // since something was new
 };
 
-// Which block barriers a thread has gone past that ends: those in lines [from, behind) of the file. A thread that leaves early, before it
-// comes to them, has gone past none.
+// Which block barriers a thread has gone past that ends: those in lines [from, behind) of the file. A thread
+// that leaves early, before it comes to them, has gone past none.
 struct way_out {
   place where{};
   unsigned from = 0, behind = 0;
@@ -151,8 +154,9 @@ struct thread_state : machine::thread_view {
   unsigned cluster_phase = 0;                         // in which it arrived last
   bool registers_fenced = false;                      // there has been a wgmma_fence
   std::vector<used_registers> used;                   // since the last one
-  const void* code = nullptr;                         // where the kernel called the machine last: behind the call
-  void* watched = nullptr;                            // the observer's
+  // where the kernel called the machine last: behind the call
+  const void* code = nullptr;
+  void* watched = nullptr;  // the observer's
   load_history loads;
   way_out leaves{};  // on which it is about to end
   struct register_setting {
@@ -177,7 +181,8 @@ struct meeting {
 // A barrier that counts warps: one has come when all of its lanes have that have not ended.
 struct named_barrier : meeting {
   struct of_warp {
-    unsigned lanes = 0, staying = 0;    // that have come, while others are missing; those of them that wait for other warps too
+    // that have come, while others are missing; those of them that wait for other warps too
+    unsigned lanes = 0, staying = 0;
     std::vector<thread_state*> coming;  // these lanes
     bool aligned = false;               // one of them says that all lanes of the warp come to the same place
     place where{};
@@ -188,7 +193,8 @@ struct named_barrier : meeting {
   bool whole = false;         // all warps of the block that have not ended are to come
 };
 
-// Lanes with one mask that exchange values. Two sets of values alternate: who comes to the next exchange has read the one before.
+// Lanes with one mask that exchange values. Two sets of values alternate: who comes to the next exchange has
+// read the one before.
 struct warp_meeting {
   unsigned mask = 0;
   unsigned arrived = 0;
@@ -228,8 +234,9 @@ struct block_state : machine::block_view {
   std::vector<std::unique_ptr<thread_state>> thread;
   int running = 0;
   meeting barrier;
-  std::vector<std::pair<int, way_out>> gone;  // threads that have gone past barriers and ended: one for each way
-  machine::vote_count votes{};                // of the last block barrier
+  // threads that have gone past barriers and ended: one for each way
+  std::vector<std::pair<int, way_out>> gone;
+  machine::vote_count votes{};  // of the last block barrier
   named_barrier named[16];
   std::vector<std::vector<std::unique_ptr<warp_meeting>>> warp;
   std::vector<unsigned> lanes;                // of each warp, that have not ended
@@ -271,9 +278,12 @@ struct launch_state {
   std::atomic<std::uint64_t> next_block{0};
   std::atomic<bool> failed{false};
   observer* watch = nullptr;
-  std::span<const std::uint64_t> chosen = {};  // the blocks that run, if not all do; of kernels without clusters
-  const int* interrupt_flag = nullptr;         // of the thread that launches
-  bool is_interrupted() const { return interrupt_flag != nullptr && __atomic_load_n(interrupt_flag, __ATOMIC_RELAXED) != 0; }
+  // the blocks that run, if not all do; of kernels without clusters
+  std::span<const std::uint64_t> chosen = {};
+  const int* interrupt_flag = nullptr;  // of the thread that launches
+  bool is_interrupted() const {
+    return interrupt_flag != nullptr && __atomic_load_n(interrupt_flag, __ATOMIC_RELAXED) != 0;
+  }
   std::uint64_t blocks() const { return chosen.empty() ? grid.count() : chosen.size(); }
 };
 
@@ -306,14 +316,15 @@ class worker {
     idle_rounds_ = 0;
     progressed_ = moved_ = true;
   }
-  // A load of what other threads may write, at the place self.code, has brought `value`. A thread that waits in a loop of its own, without
-  // poll(), lets others go first.
+  // A load of what other threads may write, at the place self.code, has brought `value`. A thread that waits
+  // in a loop of its own, without poll(), lets others go first.
   void loaded(thread_state& self, const void* at, std::uint64_t value, place where);
-  // The thread could go on, but another may go first: before an atomic operation of a kernel that is watched. Whether it has written since
-  // it was taken last, its watcher notes.
+  // The thread could go on, but another may go first: before an atomic operation of a kernel that is watched.
+  // Whether it has written since it was taken last, its watcher notes.
   void give_way(thread_state& self);
   void note_write() { wrote_ = true; }
-  // Ends the launch from within a fiber that must not be unwound (the compiler takes the checker's hooks for functions that do not throw).
+  // Ends the launch from within a fiber that must not be unwound (the compiler takes the checker's hooks for
+  // functions that do not throw).
   void abandon(thread_state& self, std::exception_ptr why);
 
  private:
@@ -346,9 +357,11 @@ class worker {
   std::vector<thread_state*> ready_, polling_;
   std::uint64_t idle_rounds_ = 0;
   std::uint64_t picks_ = 0;
-  thread_state* last_ = nullptr;  // what the scheduler has to be told about: who ran, with what success, and ready_ from known_ on
+  // what the scheduler has to be told about: who ran, with what success, and ready_ from known_ on
+  thread_state* last_ = nullptr;
   bool progressed_ = false, gave_way_ = false, wrote_ = false;
-  bool moved_ = false;  // a thread has done something else but poll, since those that poll were let go on last
+  // a thread has done something else but poll, since those that poll were let go on last
+  bool moved_ = false;
   std::size_t known_ = 0;
   std::int64_t idle_since_ = 0;
   switching switch_;
@@ -373,8 +386,10 @@ thread_state& here();
 void meet_block(thread_state& self, bool yes, place where);
 // What takes the whole warp is called by a part of it: lanes of self's warp have ended, or pass it by.
 [[noreturn]] void lanes_missing(const thread_state& self, const char* what, place where);
-// None of these lanes of self's warp has gone past this place and ended, where self waits or comes to. `who` is to come there.
-constexpr const char *named_by_mask = "All lanes that its mask names and", *all_of_warp = "All lanes of the warp";
+// None of these lanes of self's warp has gone past this place and ended, where self waits or comes to. `who`
+// is to come there.
+constexpr const char *named_by_mask = "All lanes that its mask names and",
+                     *all_of_warp = "All lanes of the warp";
 void require_none_past(const thread_state& self, unsigned lanes, place where, const char* who);
 // The threads of the block have ended: what the warps of a warpgroup have to do alike, they have done.
 void require_alike(block_state& block);

@@ -29,8 +29,8 @@ namespace {
 template <class... Args> void check(cudaError_t result, fmt::format_string<Args...> call, Args&&... args) {
   if (result == cudaSuccess) return;
   cudaGetLastError();  // an error that is not sticky must not show up at somebody else's next call
-  const std::string text = fmt::format("{} failed: {} ({})", fmt::format(call, std::forward<Args>(args)...), cudaGetErrorString(result),
-                                       cudaGetErrorName(result));
+  const std::string text = fmt::format("{} failed: {} ({})", fmt::format(call, std::forward<Args>(args)...),
+                                       cudaGetErrorString(result), cudaGetErrorName(result));
   if (result == cudaErrorMemoryAllocation) throw out_of_memory(text);
   throw device_error(text);
 }
@@ -52,11 +52,13 @@ class current_device {
   int device_, before_ = 0;
 };
 
-// While some stream of the thread is captured, the runtime refuses what might have to wait for the device, making a memory pool among it.
-// A scope that says it is not part of the capture.
+// While some stream of the thread is captured, the runtime refuses what might have to wait for the device,
+// making a memory pool among it. A scope that says it is not part of the capture.
 class beside_capture {
  public:
-  beside_capture() { check(cudaThreadExchangeStreamCaptureMode(&mode_), "cudaThreadExchangeStreamCaptureMode"); }
+  beside_capture() {
+    check(cudaThreadExchangeStreamCaptureMode(&mode_), "cudaThreadExchangeStreamCaptureMode");
+  }
   beside_capture(const beside_capture&) = delete;
   beside_capture& operator=(const beside_capture&) = delete;
   ~beside_capture() { cudaThreadExchangeStreamCaptureMode(&mode_); }
@@ -78,11 +80,14 @@ class event {
   cudaEvent_t event_ = nullptr;
 };
 
-// Holds a stream back until it is opened: what is queued meanwhile then runs without waiting for the host, whose launches take longer than
-// short kernels do. It opens by itself after a while, because what is queued may wait for the stream (the first launch of a kernel does).
+// Holds a stream back until it is opened: what is queued meanwhile then runs without waiting for the host,
+// whose launches take longer than short kernels do. It opens by itself after a while, because what is queued
+// may wait for the stream (the first launch of a kernel does).
 class gate {
  public:
-  explicit gate(cudaStream_t on) : on_{on} { check(cudaLaunchHostFunc(on, wait, &open_), "cudaLaunchHostFunc"); }
+  explicit gate(cudaStream_t on) : on_{on} {
+    check(cudaLaunchHostFunc(on, wait, &open_), "cudaLaunchHostFunc");
+  }
   gate(const gate&) = delete;
   gate& operator=(const gate&) = delete;
   ~gate() {
@@ -98,14 +103,16 @@ class gate {
 
   static void CUDART_CB wait(void* flag) {
     const auto end = std::chrono::steady_clock::now() + longest;
-    while (!static_cast<std::atomic<bool>*>(flag)->load(std::memory_order_acquire) && std::chrono::steady_clock::now() < end)
+    while (!static_cast<std::atomic<bool>*>(flag)->load(std::memory_order_acquire) &&
+           std::chrono::steady_clock::now() < end)
       std::this_thread::yield();
   }
 };
 
 int attribute(cudaDeviceAttr which, int device) {
   int value = 0;
-  check(cudaDeviceGetAttribute(&value, which, device), "cudaDeviceGetAttribute({}) of device {}", static_cast<int>(which), device);
+  check(cudaDeviceGetAttribute(&value, which, device), "cudaDeviceGetAttribute({}) of device {}",
+        static_cast<int>(which), device);
   return value;
 }
 
@@ -127,18 +134,22 @@ device_limits describe(int device) {
           .shared_reserved = bytes(cudaDevAttrReservedSharedMemoryPerBlock)};
 }
 
-// A function of the driver, which is not linked: a program must start where there is no driver. Null if the driver does not have it.
+// A function of the driver, which is not linked: a program must start where there is no driver. Null if the
+// driver does not have it.
 template <class Function> Function of_driver(const char* name, unsigned version) {
   void* function = nullptr;
   cudaDriverEntryPointQueryResult found{};
-  check(cudaGetDriverEntryPointByVersion(name, &function, version, cudaEnableDefault, &found), "asking the driver for {}", name);
+  check(cudaGetDriverEntryPointByVersion(name, &function, version, cudaEnableDefault, &found),
+        "asking the driver for {}", name);
   return found == cudaDriverEntryPointSuccess ? reinterpret_cast<Function>(function) : nullptr;
 }
 
 decltype(&cuTensorMapEncodeTiled) find_tensor_map_encoder() {
   const auto function = of_driver<decltype(&cuTensorMapEncodeTiled)>("cuTensorMapEncodeTiled", 12000);
   if (function == nullptr)
-    throw not_supported("the NVIDIA driver has no cuTensorMapEncodeTiled: tensor copies need a driver for CUDA 12.0 or newer");
+    throw not_supported(
+        "the NVIDIA driver has no cuTensorMapEncodeTiled: tensor copies need a driver for CUDA 12.0 or "
+        "newer");
   return function;
 }
 decltype(&cuTensorMapEncodeTiled) tensor_map_encoder() {
@@ -197,10 +208,12 @@ class cuda_executor final : public executor {
     const auto devices = cuda_devices(&why);
     if (devices.empty()) throw not_supported("cannot run on a GPU: " + why);
     if (options.device < 0 || options.device >= static_cast<int>(devices.size()))
-      throw not_supported(fmt::format("there is no CUDA device {}: expected 0 to {}", options.device, devices.size() - 1));
+      throw not_supported(
+          fmt::format("there is no CUDA device {}: expected 0 to {}", options.device, devices.size() - 1));
     limits_ = devices[static_cast<std::size_t>(options.device)];
     if (limits_.major * 10 + limits_.minor < 75)
-      throw not_supported(fmt::format("{} has compute capability {}: expected 7.5 or newer", limits_.name, compute_capability(limits_)));
+      throw not_supported(fmt::format("{} has compute capability {}: expected 7.5 or newer", limits_.name,
+                                      compute_capability(limits_)));
     if (options.shared_limit > 0) {
       limits_.shared_opt_in = std::min(limits_.shared_opt_in, options.shared_limit);
       limits_.shared_per_block = std::min(limits_.shared_per_block, options.shared_limit);
@@ -268,7 +281,8 @@ class cuda_executor final : public executor {
       check(cudaStreamIsCapturing(on, &capture), "asking whether the stream is being captured");
       if (capture != cudaStreamCaptureStatusNone)
         throw not_supported(
-            fmt::format("{} bytes of working memory cannot be allocated while the stream is captured: make the same call once "
+            fmt::format("{} bytes of working memory cannot be allocated while the stream is captured: make "
+                        "the same call once "
                         "before the capture",
                         size));
       void* memory = allocate(size);
@@ -281,7 +295,8 @@ class cuda_executor final : public executor {
   void* borrow(std::size_t bytes, stream on) const override {
     const current_device use(device_);
     std::call_once(pool_made_.get(), [&] { make_pool(); });
-    if (const auto capture = graph_memory::capture_of(on)) return lent_to(*capture, std::max<std::size_t>(bytes, 1));
+    if (const auto capture = graph_memory::capture_of(on))
+      return lent_to(*capture, std::max<std::size_t>(bytes, 1));
     return borrow_from_pool(bytes, on);
   }
   void give_back(void* memory, stream on) const noexcept override {
@@ -297,15 +312,18 @@ class cuda_executor final : public executor {
   void trim() const {
     const current_device use(device_);
     free_released();
-    if (pool_.load() != nullptr) check(cudaMemPoolTrimTo(pool_, 0), "giving back what a memory pool keeps on {}", limits_.name);
+    if (pool_.load() != nullptr)
+      check(cudaMemPoolTrimTo(pool_, 0), "giving back what a memory pool keeps on {}", limits_.name);
   }
 
-  // An encoded layout holds nothing but the layout, and encoding takes as long as choosing a kernel: 64 of a thread's are kept.
+  // An encoded layout holds nothing but the layout, and encoding takes as long as choosing a kernel: 64 of a
+  // thread's are kept.
   tensor_map encode(const tensor_layout& t) const override {
     static thread_local memo<4 + 3 * tensor_dimensions, tensor_map, 64> known;
     std::array<std::uint64_t, 4 + 3 * tensor_dimensions> key{
         reinterpret_cast<std::uintptr_t>(t.data), static_cast<std::uint64_t>(t.element_bytes),
-        static_cast<std::uint64_t>(t.dimensions) << 8 | static_cast<std::uint64_t>(t.pattern), static_cast<std::uint64_t>(device_)};
+        static_cast<std::uint64_t>(t.dimensions) << 8 | static_cast<std::uint64_t>(t.pattern),
+        static_cast<std::uint64_t>(device_)};
     for (std::size_t d = 0; d < tensor_dimensions; ++d) {
       key[4 + 3 * d] = t.extent[d];
       key[5 + 3 * d] = t.stride[d];
@@ -320,18 +338,22 @@ class cuda_executor final : public executor {
     kernel_usage u{.registers = a.numRegs, .spilled_bytes = a.localSizeBytes, .shared_bytes = k.shared_bytes};
     if (!refusal(limits_, k)) {
       const std::size_t dynamic = prepare(k);
-      check(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&u.blocks_per_multiprocessor, k.entry, k.threads, dynamic),
+      check(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&u.blocks_per_multiprocessor, k.entry, k.threads,
+                                                          dynamic),
             "reading the occupancy of kernel {}", k.name);
       u.blocks_on_device = u.blocks_per_multiprocessor * limits_.multiprocessors;
-      if (k.cluster > 1) {  // some multiprocessors may be left over: a cluster does not reach beyond a group of them
-        const launch_configuration how(k, {.x = static_cast<unsigned>(k.cluster)}, dynamic, nullptr, overlaps(k));
+      // some multiprocessors may be left over: a cluster does not reach beyond a group of them
+      if (k.cluster > 1) {
+        const launch_configuration how(k, {.x = static_cast<unsigned>(k.cluster)}, dynamic, nullptr,
+                                       overlaps(k));
         int clusters = 0;
-        check(cudaOccupancyMaxActiveClusters(&clusters, k.entry, &how.config), "reading the occupancy of kernel {} in clusters of {}",
-              k.name, k.cluster);
+        check(cudaOccupancyMaxActiveClusters(&clusters, k.entry, &how.config),
+              "reading the occupancy of kernel {} in clusters of {}", k.name, k.cluster);
         u.blocks_on_device = clusters * k.cluster;
       }
     }
-    u.occupancy = static_cast<double>(u.blocks_per_multiprocessor * k.threads) / limits_.threads_per_multiprocessor;
+    u.occupancy =
+        static_cast<double>(u.blocks_per_multiprocessor * k.threads) / limits_.threads_per_multiprocessor;
     return u;
   }
 
@@ -341,14 +363,16 @@ class cuda_executor final : public executor {
     if (const auto why = misfit(k, grid)) throw bad_request(*why);
     if (grid.count() == 0) return {};
     if (grid.y > 65535 || grid.z > 65535)
-      throw bad_request(fmt::format("kernel {}: a grid of {} x {} x {} blocks: at most 65535 in y and z", k.name, grid.x, grid.y, grid.z));
+      throw bad_request(fmt::format("kernel {}: a grid of {} x {} x {} blocks: at most 65535 in y and z",
+                                    k.name, grid.x, grid.y, grid.z));
     const current_device use(device_);
     const std::size_t dynamic = prepare(k);
     const launch_configuration how(k, grid, dynamic, on, overlaps(k));
     void* arguments[] = {const_cast<void*>(params)};
-    check(cudaLaunchKernelExC(&how.config, k.entry, arguments),
-          "launching kernel {} ({} x {} x {} blocks of {} threads, {} bytes of shared memory, clusters of {})", k.name, grid.x, grid.y,
-          grid.z, k.threads, k.shared_bytes, k.cluster);
+    check(
+        cudaLaunchKernelExC(&how.config, k.entry, arguments),
+        "launching kernel {} ({} x {} x {} blocks of {} threads, {} bytes of shared memory, clusters of {})",
+        k.name, grid.x, grid.y, grid.z, k.threads, k.shared_bytes, k.cluster);
     return {};
   }
 
@@ -357,8 +381,8 @@ class cuda_executor final : public executor {
     if (k.entry == nullptr) throw bad_request(fmt::format("kernel {} was not compiled for CUDA", k.name));
     return k.entry;
   }
-  // Whether the kernel may begin before the one before it has ended: if the device can do that and the code waits. Code for GPUs before 9.0
-  // does not, and newer ones run it where they find no other.
+  // Whether the kernel may begin before the one before it has ended: if the device can do that and the code
+  // waits. Code for GPUs before 9.0 does not, and newer ones run it where they find no other.
   bool overlaps(const kernel& k) const {
     if (!k.overlaps_previous || !features_of(limits_).dependent_launch) return false;
     static thread_local memo<2, bool, 64> known;
@@ -381,10 +405,12 @@ class cuda_executor final : public executor {
     }
     CUtensorMap map{};
     const CUresult result = tensor_map_encoder()(
-        &map, data_type(t.element_bytes), static_cast<cuuint32_t>(t.dimensions), const_cast<void*>(t.data), extents, strides, box, steps,
-        CU_TENSOR_MAP_INTERLEAVE_NONE, swizzle_mode(t.pattern), CU_TENSOR_MAP_L2_PROMOTION_L2_256B, CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE);
+        &map, data_type(t.element_bytes), static_cast<cuuint32_t>(t.dimensions), const_cast<void*>(t.data),
+        extents, strides, box, steps, CU_TENSOR_MAP_INTERLEAVE_NONE, swizzle_mode(t.pattern),
+        CU_TENSOR_MAP_L2_PROMOTION_L2_256B, CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE);
     if (result != CUDA_SUCCESS)
-      throw device_error(fmt::format("cuTensorMapEncodeTiled of {} dimensions failed: error {}", t.dimensions, static_cast<int>(result)));
+      throw device_error(fmt::format("cuTensorMapEncodeTiled of {} dimensions failed: error {}", t.dimensions,
+                                     static_cast<int>(result)));
     tensor_map made;
     static_assert(sizeof map == sizeof made && alignof(CUtensorMap) <= alignof(tensor_map));
     std::memcpy(&made, &map, sizeof map);
@@ -402,29 +428,34 @@ class cuda_executor final : public executor {
   void* borrow_from_pool(std::size_t bytes, stream on) const {
     for (void* const freed : graph_memory::released(device_)) cudaFreeAsync(freed, on);
     void* memory = nullptr;
-    const auto attempt = [&] { return cudaMallocFromPoolAsync(&memory, std::max<std::size_t>(bytes, 1), pool_, on); };
+    const auto attempt = [&] {
+      return cudaMallocFromPoolAsync(&memory, std::max<std::size_t>(bytes, 1), pool_, on);
+    };
     check(once_more_if_full(attempt), "borrowing {} bytes on {}", bytes, limits_.name);
     return memory;
   }
-  // Memory of a captured call: what the graph has already, or more, which is allocated in a stream that is never captured.
+  // Memory of a captured call: what the graph has already, or more, which is allocated in a stream that is
+  // never captured.
   void* lent_to(const graph_memory::capture& by, std::size_t bytes) const {
     if (void* const memory = graph_memory::held(by, bytes)) return memory;
     const beside_capture not_recorded;
     std::call_once(beside_graphs_made_.get(), [&] {
-      check(cudaStreamCreateWithFlags(&beside_graphs_, cudaStreamNonBlocking), "making a stream on {}", limits_.name);
+      check(cudaStreamCreateWithFlags(&beside_graphs_, cudaStreamNonBlocking), "making a stream on {}",
+            limits_.name);
     });
     void* const memory = borrow_from_pool(bytes, beside_graphs_);
     const cudaError_t there = cudaStreamSynchronize(beside_graphs_);
     if (there != cudaSuccess) cudaFreeAsync(memory, beside_graphs_);
     check(there, "waiting for {} bytes on {}", bytes, limits_.name);
-    check(graph_memory::hold(by, memory, bytes, device_), "giving {} bytes on {} to a graph", bytes, limits_.name);
+    check(graph_memory::hold(by, memory, bytes, device_), "giving {} bytes on {} to a graph", bytes,
+          limits_.name);
     return memory;
   }
   void free_released() const {
     for (void* const memory : graph_memory::released(device_)) cudaFree(memory);
   }
-  // A pool of our own: the device's default one returns its memory at every synchronisation, and the next call would wait for more. This
-  // one keeps a tenth of the device's memory, and what is in use.
+  // A pool of our own: the device's default one returns its memory at every synchronisation, and the next
+  // call would wait for more. This one keeps a tenth of the device's memory, and what is in use.
   void make_pool() const {
     const beside_capture not_recorded;
     cudaMemPoolProps properties{};
@@ -436,10 +467,11 @@ class cuda_executor final : public executor {
     check(cudaMemPoolCreate(&made, &properties), "making a memory pool on {}", limits_.name);
     pool_ = made;
     cuuint64_t keep = total / 10;
-    check(cudaMemPoolSetAttribute(made, cudaMemPoolAttrReleaseThreshold, &keep), "setting up a memory pool on {}", limits_.name);
+    check(cudaMemPoolSetAttribute(made, cudaMemPoolAttrReleaseThreshold, &keep),
+          "setting up a memory pool on {}", limits_.name);
   }
-  // The dynamic shared memory of a launch. The kernel is allowed to have more than 48 KiB, or clusters beyond the portable, after asking;
-  // once is enough.
+  // The dynamic shared memory of a launch. The kernel is allowed to have more than 48 KiB, or clusters beyond
+  // the portable, after asking; once is enough.
   std::size_t prepare(const kernel& k) const {
     const std::size_t dynamic = k.shared == shared_kind::dynamic ? k.shared_bytes : 0;
     if (k.cluster <= portable_cluster && dynamic <= limits_.shared_per_block) return dynamic;
@@ -465,13 +497,16 @@ class cuda_executor final : public executor {
       check(cudaFuncSetAttribute(k.entry, cudaFuncAttributeNonPortableClusterSizeAllowed, 1),
             "asking for clusters of {} blocks for kernel {}", k.cluster, k.name);
     if (k.shared == shared_kind::dynamic && k.shared_bytes > limits_.shared_per_block)
-      check(cudaFuncSetAttribute(k.entry, cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(k.shared_bytes)),
+      check(cudaFuncSetAttribute(k.entry, cudaFuncAttributeMaxDynamicSharedMemorySize,
+                                 static_cast<int>(k.shared_bytes)),
             "asking for {} bytes of shared memory for kernel {}", k.shared_bytes, k.name);
   }
-  void move(void* to, const void* from, std::size_t bytes, cudaMemcpyKind kind, stream on, const char* direction) const {
+  void move(void* to, const void* from, std::size_t bytes, cudaMemcpyKind kind, stream on,
+            const char* direction) const {
     if (bytes == 0) return;
     const current_device use(device_);
-    check(cudaMemcpyAsync(to, from, bytes, kind, on), "copying {} bytes {} {}", bytes, direction, limits_.name);
+    check(cudaMemcpyAsync(to, from, bytes, kind, on), "copying {} bytes {} {}", bytes, direction,
+          limits_.name);
   }
 
   int device_;
@@ -513,11 +548,14 @@ int cuda_device_count() {
 }
 
 int current_cuda_device() {
-  // The driver knows what another copy of the runtime in the process has made current; before a thread's first context nobody has.
-  static const auto ask = cuda_device_count() > 0 ? of_driver<decltype(&cuCtxGetDevice)>("cuCtxGetDevice", 2000) : nullptr;
+  // The driver knows what another copy of the runtime in the process has made current; before a thread's
+  // first context nobody has.
+  static const auto ask =
+      cuda_device_count() > 0 ? of_driver<decltype(&cuCtxGetDevice)>("cuCtxGetDevice", 2000) : nullptr;
   CUdevice current = 0;
   if (ask != nullptr && ask(&current) == CUDA_SUCCESS) return current;
-  if (std::string why; cuda_devices(&why).empty()) throw not_supported("there is no current CUDA device: " + why);
+  if (std::string why; cuda_devices(&why).empty())
+    throw not_supported("there is no current CUDA device: " + why);
   int device = 0;
   check(cudaGetDevice(&device), "cudaGetDevice");
   return device;
@@ -527,6 +565,8 @@ void trim_pool(const executor& of) {
   if (const auto* const one = dynamic_cast<const cuda_executor*>(&of)) one->trim();
 }
 
-std::shared_ptr<const executor> make_cuda_executor(const cuda_options& options) { return std::make_shared<const cuda_executor>(options); }
+std::shared_ptr<const executor> make_cuda_executor(const cuda_options& options) {
+  return std::make_shared<const cuda_executor>(options);
+}
 
 }  // namespace antiphase

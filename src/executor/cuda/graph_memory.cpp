@@ -44,9 +44,11 @@ std::optional<capture> capture_of(cudaStream_t on) {
   cudaStreamCaptureStatus status = cudaStreamCaptureStatusNone;
   capture found{.on = on, .id = 0, .graph = nullptr};
 #if CUDART_VERSION >= 13000
-  const cudaError_t result = cudaStreamGetCaptureInfo(on, &status, &found.id, &found.graph, nullptr, nullptr, nullptr);
+  const cudaError_t result =
+      cudaStreamGetCaptureInfo(on, &status, &found.id, &found.graph, nullptr, nullptr, nullptr);
 #else
-  const cudaError_t result = cudaStreamGetCaptureInfo_v2(on, &status, &found.id, &found.graph, nullptr, nullptr);
+  const cudaError_t result =
+      cudaStreamGetCaptureInfo_v2(on, &status, &found.id, &found.graph, nullptr, nullptr);
 #endif
   if (result != cudaSuccess) cudaGetLastError();  // what is queued next fails in the same way, and says so
   if (result != cudaSuccess || status != cudaStreamCaptureStatusActive) return std::nullopt;

@@ -7,13 +7,16 @@
 #include <optional>
 #include <vector>
 
-// Allocations that the capture records would be nodes of memory, and a graph with such nodes can be neither a child of another graph nor
-// instantiated twice. XLA makes each captured product a child graph. So a CUDA user object holds a block of memory, which CUDA keeps for
-// the graph, its copies and all that is instantiated from them. When the last of them has gone, and what they have launched is done, the
-// block is released: whoever works on the device next frees it, since the destructor of a user object may not call CUDA.
+// Allocations that the capture records would be nodes of memory, and a graph with such nodes can be neither a
+// child of another graph nor instantiated twice. XLA makes each captured product a child graph. So a CUDA
+// user object holds a block of memory, which CUDA keeps for the graph, its copies and all that is
+// instantiated from them. When the last of them has gone, and what they have launched is done, the block is
+// released: whoever works on the device next frees it, since the destructor of a user object may not call
+// CUDA.
 namespace antiphase::graph_memory {
 
-// The graph that a stream is being captured into. Work of one stream in one capture comes one after the other, and shares memory.
+// The graph that a stream is being captured into. Work of one stream in one capture comes one after the
+// other, and shares memory.
 struct capture {
   cudaStream_t on;
   unsigned long long id;

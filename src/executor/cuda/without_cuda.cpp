@@ -7,7 +7,8 @@
 
 namespace antiphase {
 namespace {
-constexpr const char* reason = "this build of antiphase has no GPU part (it was configured without a CUDA toolkit)";
+constexpr const char* reason =
+    "this build of antiphase has no GPU part (it was configured without a CUDA toolkit)";
 }
 
 std::vector<device_limits> cuda_devices(std::string* why_none) {

@@ -14,26 +14,31 @@
 namespace antiphase::gemms {
 inline namespace AP_TARGET {
 
-// plan --------------------------------------------------------------------------------------------------------------------------
+// plan
+// -----------------------------------------------------------------------------------------------------------
 //   load, multiply ... | add up the lanes | add up the warps, if several have an output | store
-// A small product takes as long as one thread's instructions in a row, of which most run for the first time and have to be fetched. So this
-// kernel has few: an output belongs to some lanes of a warp, or to whole warps, which read their elements straight from memory, eight of
-// each operand before the first is used, and add up by shuffles. Elements come one by one wherever they lie, and each output reads both of
-// its lines. What the caches then bring more than once is little while C is small.
-// Lane n of an output has k = n, n + lanes, n + 2 lanes ... Neighbouring lanes of a warp take neighbours in memory, along k or along lines;
-// which lane of an output has which k, and the order of additions, are the same in both cases. Where C is not so small, lanes have a square
-// of outputs together, so that each element that they load is used twice.
-// Across: many lanes of an output, and an operand whose neighbours in memory are lines. A warp that had a single line of it would use 4 of
-// every 32 bytes that it asks for. So a warp has eight lines side by side and four lanes of each, in a block that is large enough for that;
-// before they add up, sums change places through shared memory, to where they would be in the other kernel, whose bits these are.
+// A small product takes as long as one thread's instructions in a row, of which most run for the first time
+// and have to be fetched. So this kernel has few: an output belongs to some lanes of a warp, or to whole
+// warps, which read their elements straight from memory, eight of each operand before the first is used, and
+// add up by shuffles. Elements come one by one wherever they lie, and each output reads both of its lines.
+// What the caches then bring more than once is little while C is small. Lane n of an output has k = n, n +
+// lanes, n + 2 lanes ... Neighbouring lanes of a warp take neighbours in memory, along k or along lines;
+// which lane of an output has which k, and the order of additions, are the same in both cases. Where C is not
+// so small, lanes have a square of outputs together, so that each element that they load is used twice.
+// Across: many lanes of an output, and an operand whose neighbours in memory are lines. A warp that had a
+// single line of it would use 4 of every 32 bytes that it asks for. So a warp has eight lines side by side
+// and four lanes of each, in a block that is large enough for that; before they add up, sums change places
+// through shared memory, to where they would be in the other kernel, whose bits these are.
 template <int Square, bool Finishes, bool Across> struct dots_by_lanes : dots_outputs<Finishes> {
   static constexpr int threads = dots_threads_of_lanes(Across);
   static constexpr shared_kind shared = shared_kind::fixed;
   static constexpr bool overlaps_previous = true;
   using params = dots_problem;
-  static constexpr int at_once = dots_lanes_step / Square;  // elements of each line that a lane loads before it multiplies
+  // elements of each line that a lane loads before it multiplies
+  static constexpr int at_once = dots_lanes_step / Square;
   struct nothing {};
-  struct places {  // of the sums of threads that change theirs, padded so that lines do not meet in the same banks
+  // of the sums of threads that change theirs, padded so that lines do not meet in the same banks
+  struct places {
     static constexpr int pad = 2;
     double value[Square * Square][threads + threads / dots_least_across * pad];
   };
@@ -52,10 +57,13 @@ template <int Square, bool Finishes, bool Across> struct dots_by_lanes : dots_ou
   // Where a thread is in its block.
   struct seat {
     int line, k, apart;  // line of the long operand, first k; from a lane to the one with the next k
-    AP_DEV static seat along_k(const params& p) { return {thread_index() >> p.slot_bits, thread_index() & ((1 << p.slot_bits) - 1), 1}; }
+    AP_DEV static seat along_k(const params& p) {
+      return {thread_index() >> p.slot_bits, thread_index() & ((1 << p.slot_bits) - 1), 1};
+    }
     // So many lines side by side in a warp, and all lanes of theirs in warps that follow one another.
     AP_DEV static seat across_k(const params& p, int line_bits) {
-      const int lane = thread_index() % warp_size, warp = thread_index() / warp_size, k_bits = warp_bits - line_bits;
+      const int lane = thread_index() % warp_size, warp = thread_index() / warp_size,
+                k_bits = warp_bits - line_bits;
       const int warp_bits_of_line = p.slot_bits - k_bits, group = warp >> warp_bits_of_line;
       return {(group << line_bits) + (lane & ((1 << line_bits) - 1)),
               ((warp & ((1 << warp_bits_of_line) - 1)) << k_bits) + (lane >> line_bits), 1 << line_bits};
@@ -78,12 +86,14 @@ template <int Square, bool Finishes, bool Across> struct dots_by_lanes : dots_ou
       }
     }
   };
-  // The lines of an operand that a lane reads, from its first value of k on. Those behind the end are the last one.
+  // The lines of an operand that a lane reads, from its first value of k on. Those behind the end are the
+  // last one.
   struct lane_lines {
     std::int64_t from[Square];  // elements, from those of the member
     const char* at[Square];
     std::int64_t apart;  // bytes, from a value of k to the lane's next one
-    AP_DEV lane_lines(const line_operand& o, std::int64_t member, std::int64_t first, int line_apart, int k, int slot_bits)
+    AP_DEV lane_lines(const line_operand& o, std::int64_t member, std::int64_t first, int line_apart, int k,
+                      int slot_bits)
         : apart(4 * o.k_stride << slot_bits) {
       AP_UNROLL
       for (int n = 0; n < Square; ++n) {
@@ -120,7 +130,8 @@ template <int Square, bool Finishes, bool Across> struct dots_by_lanes : dots_ou
         AP_UNROLL
         for (int i = 0; i < Square; ++i) {
           AP_UNROLL
-          for (int j = 0; j < Square; ++j) sum.value[i][j] = multiply_add(double{a[e][i]}, double{b[e][j]}, sum.value[i][j]);
+          for (int j = 0; j < Square; ++j)
+            sum.value[i][j] = multiply_add(double{a[e][i]}, double{b[e][j]}, sum.value[i][j]);
         }
       }
     }
@@ -146,7 +157,8 @@ template <int Square, bool Finishes, bool Across> struct dots_by_lanes : dots_ou
   }
 
   // From where the sums are to where they add up.
-  AP_DEV static void change_places(const params& p, storage& s, const seat& from, const seat& to, sums& sum) requires Across {
+  AP_DEV static void change_places(const params& p, storage& s, const seat& from, const seat& to,
+                                   sums& sum) requires Across {
     const auto place = [&](const seat& at) { return at.line * ((1 << p.slot_bits) + places::pad) + at.k; };
     AP_UNROLL
     for (int i = 0; i < Square; ++i) {
@@ -161,19 +173,21 @@ template <int Square, bool Finishes, bool Across> struct dots_by_lanes : dots_ou
     }
   }
 
-  // What a thread knows before it waits for earlier work. The first access to each part of the parameters takes long, so all of them that
-  // it needs are read here, too.
+  // What a thread knows before it waits for earlier work. The first access to each part of the parameters
+  // takes long, so all of them that it needs are read here, too.
   struct work {
     std::int64_t member, first, j;  // line of the block's first outputs
     std::int64_t i;                 // the thread's first output, where it adds up
     int lines, left;                // from line to line of the thread's; values of k
     lane_lines of_long, of_short;
-    std::int64_t from_c, by_i, by_j;  // elements, from the member's C to the first output, and to the next ones
-    float* c;                         // of the first output
+    // elements, from the member's C to the first output, and to the next ones
+    std::int64_t from_c, by_i, by_j;
+    float* c;  // of the first output
     scaling of_c;
     bool by_pointers;
 
-    AP_DEV work(const params& p, const seat& loads, const seat& adds) : work(p, loads, adds, dots_place(p, block_index().x)) {}
+    AP_DEV work(const params& p, const seat& loads, const seat& adds)
+        : work(p, loads, adds, dots_place(p, block_index().x)) {}
     AP_DEV work(const params& p, const seat& loads, const seat& adds, const dots_place& at)
         : member(at.member),
           first(std::int64_t{at.tile} * (threads >> p.slot_bits) * Square),
@@ -189,11 +203,14 @@ template <int Square, bool Finishes, bool Across> struct dots_by_lanes : dots_ou
           c(p.c + member * p.batch_stride + from_c),
           of_c{p.end.alpha, p.end.beta},
           by_pointers(p.c_member != nullptr) {
-      auto all = static_cast<std::uint64_t>(of_long.apart ^ of_short.apart ^ by_i ^ by_j ^ left ^ int{by_pointers}) ^
-                 reinterpret_cast<std::uintptr_t>(c) ^ bit_cast<std::uint32_t>(of_c.alpha) ^ bit_cast<std::uint32_t>(of_c.beta);
+      auto all =
+          static_cast<std::uint64_t>(of_long.apart ^ of_short.apart ^ by_i ^ by_j ^ left ^ int{by_pointers}) ^
+          reinterpret_cast<std::uintptr_t>(c) ^ bit_cast<std::uint32_t>(of_c.alpha) ^
+          bit_cast<std::uint32_t>(of_c.beta);
       AP_UNROLL
       for (int n = 0; n < Square; ++n)
-        all ^= reinterpret_cast<std::uintptr_t>(of_long.at[n]) ^ reinterpret_cast<std::uintptr_t>(of_short.at[n]);
+        all ^= reinterpret_cast<std::uintptr_t>(of_long.at[n]) ^
+               reinterpret_cast<std::uintptr_t>(of_short.at[n]);
       compute_first(static_cast<std::uint32_t>(all));
     }
     // Behind the wait: earlier work may have written the arrays of pointers.
@@ -207,13 +224,16 @@ template <int Square, bool Finishes, bool Across> struct dots_by_lanes : dots_ou
   };
 
  public:
-  // kernel ----------------------------------------------------------------------------------------------------------------------
+  // kernel
+  // ---------------------------------------------------------------------------------------------------------
   AP_DEV void operator()(const params& p) const {
     const int lanes = 1 << p.slot_bits;
     const seat loads = seat::mine(p), t = Across ? seat::along_k(p) : loads;
     work w(p, loads, t);
     const bool adds_up = t.k == 0;
-    const auto is_mine = [&](int n, int m) { return adds_up && w.i + n * w.lines < p.of_long.lines && w.j + m < p.of_short.lines; };
+    const auto is_mine = [&](int n, int m) {
+      return adds_up && w.i + n * w.lines < p.of_long.lines && w.j + m < p.of_short.lines;
+    };
     wait_for_previous_grid();
     start_next_grid();
     w.find_members(p);

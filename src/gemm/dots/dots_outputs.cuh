@@ -21,7 +21,8 @@ template <bool Finishes> struct dots_outputs {
     float* const c = p.c_member != nullptr ? p.c_member[member] : p.c + member * p.batch_stride;
     return c + i * p.long_stride + j * p.short_stride;
   }
-  AP_DEV static void store_at(const dots_problem& p, std::int64_t member, std::int64_t i, std::int64_t j, double sum) {
+  AP_DEV static void store_at(const dots_problem& p, std::int64_t member, std::int64_t i, std::int64_t j,
+                              double sum) {
     float* const to = place_at(p, member, i, j);
     if constexpr (Finishes)
       *to = finished(p.end, static_cast<float>(sum), i, j, member, to);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A matrix times a vector: all there is to do is to read the matrix, and this kernel does nothing else for long (sm_75).
+// A matrix times a vector: all there is to do is to read the matrix, and this kernel does nothing else for
+// long (sm_75).
 #pragma once
 #include <antiphase/device/barrier.cuh>
 #include <antiphase/device/global.cuh>
@@ -14,17 +15,21 @@
 namespace antiphase::gemms {
 inline namespace AP_TARGET {
 
-// plan --------------------------------------------------------------------------------------------------------------------------
+// plan
+// -----------------------------------------------------------------------------------------------------------
 //   load packs of 16 bytes, multiply ... | add up the lanes of a warp | add up the warps of a line | store
-// Memory is busy if enough loads are in flight, and if no multiprocessor waits for others to end. So a thread asks for all packs of a turn
-// before it uses the first, and blocks are small and many: what a block does besides is short, for it comes once for a few lines.
+// Memory is busy if enough loads are in flight, and if no multiprocessor waits for others to end. So a thread
+// asks for all packs of a turn before it uses the first, and blocks are small and many: what a block does
+// besides is short, for it comes once for a few lines.
 //
-// A line belongs to `slots` threads, of which each has every slots-th group of four k, in order. The 32 slots of a warp add up in pairs,
-// warps one after another. That order is the same in all kernels, and so are the bits, whatever the lines of a thread and of a block.
+// A line belongs to `slots` threads, of which each has every slots-th group of four k, in order. The 32 slots
+// of a warp add up in pairs, warps one after another. That order is the same in all kernels, and so are the
+// bits, whatever the lines of a thread and of a block.
 //
-// Along k, a thread has one line or two, and its neighbours have neighbouring k. With one, more threads have room on a multiprocessor.
-// Across k, it has four lines side by side, and its neighbours have more of them. Large blocks are best, so that pieces of memory are long.
-// Sums meet in shared memory, a slot's behind the other.
+// Along k, a thread has one line or two, and its neighbours have neighbouring k. With one, more threads have
+// room on a multiprocessor. Across k, it has four lines side by side, and its neighbours have more of them.
+// Large blocks are best, so that pieces of memory are long. Sums meet in shared memory, a slot's behind the
+// other.
 //
 // Rows: lines of a thread.
 template <bool Across, int Rows, bool Finishes> struct dots_vector : dots_outputs<Finishes> {
@@ -71,9 +76,10 @@ template <bool Across, int Rows, bool Finishes> struct dots_vector : dots_output
     double value[rows] = {};
   };
 
-  // load, multiply --------------------------------------------------------------------------------------------------------------
-  // Where a thread reads its lines of the long operand: along k a pointer for each, across k one for all. Lines behind the end are the last
-  // one along k; across k they are not read.
+  // load, multiply
+  // ---------------------------------------------------------------------------------------------------------
+  // Where a thread reads its lines of the long operand: along k a pointer for each, across k one for all.
+  // Lines behind the end are the last one along k; across k they are not read.
   struct lines_here {
     const float* at[Across ? 1 : rows];
     std::int64_t k_stride, line_stride;
@@ -83,7 +89,8 @@ template <bool Across, int Rows, bool Finishes> struct dots_vector : dots_output
       const std::int64_t left = o.lines - first;
       there = left < rows ? left > 0 ? static_cast<int>(left) : 0 : rows;
       AP_UNROLL
-      for (int i = 0; i < (Across ? 1 : rows); ++i) at[i] = data + (i < left ? first + i : o.lines - 1) * line_stride + k * k_stride;
+      for (int i = 0; i < (Across ? 1 : rows); ++i)
+        at[i] = data + (i < left ? first + i : o.lines - 1) * line_stride + k * k_stride;
     }
     // Lines along k are side by side there if they are read in one access.
     template <bool Wide> AP_DEV std::int64_t apart_in_k() const { return Wide && !Across ? 1 : k_stride; }
@@ -92,11 +99,13 @@ template <bool Across, int Rows, bool Finishes> struct dots_vector : dots_output
       for (const float*& from : at) from += k * apart_in_k<Wide>();
     }
     // x[e][i] across k, x[i][e] along: line i at `k` further, and e more.
-    template <bool Wide, int Outer, int Inner> AP_DEV void load(float (&x)[Outer][Inner], std::int64_t k, int left) const {
+    template <bool Wide, int Outer, int Inner>
+    AP_DEV void load(float (&x)[Outer][Inner], std::int64_t k, int left) const {
       AP_UNROLL
       for (int n = 0; n < Outer; ++n) {
         if constexpr (Across)
-          load_neighbours<Wide>(x[n], in_global_memory(at[0] + (k + n) * k_stride), line_stride, n < left ? there : 0);
+          load_neighbours<Wide>(x[n], in_global_memory(at[0] + (k + n) * k_stride), line_stride,
+                                n < left ? there : 0);
         else
           load_neighbours<Wide>(x[n], in_global_memory(at[n] + k * apart_in_k<Wide>()), k_stride, left);
       }
@@ -114,11 +123,15 @@ template <bool Across, int Rows, bool Finishes> struct dots_vector : dots_output
     }
   }
   // Values of k that are there of a group, of those left.
-  AP_DEV static int of_group(std::int64_t left) { return left >= step ? step : left > 0 ? static_cast<int>(left) : 0; }
-  // Along k: as much at once as registers hold. Slots: how many, where all is read in packs; then the places of all loads are constants
-  // away from the first ones, and no load waits for its own to be worked out; else 0.
+  AP_DEV static int of_group(std::int64_t left) {
+    return left >= step ? step : left > 0 ? static_cast<int>(left) : 0;
+  }
+  // Along k: as much at once as registers hold. Slots: how many, where all is read in packs; then the places
+  // of all loads are constants away from the first ones, and no load waits for its own to be worked out; else
+  // 0.
   template <bool Wide, bool WideShort, int Slots>
-  AP_DEV static sums compute_at_once(const params& p, lines_here of_long, const float* of_short, std::int64_t left) {
+  AP_DEV static sums compute_at_once(const params& p, lines_here of_long, const float* of_short,
+                                     std::int64_t left) {
     constexpr int at_once = Wide ? 4 : 2;  // groups of k
     const std::int64_t apart = Slots > 0 ? step * Slots : std::int64_t{step} << p.slot_bits,
                        short_stride = WideShort ? 1 : p.of_short.k_stride;
@@ -128,23 +141,28 @@ template <bool Across, int Rows, bool Finishes> struct dots_vector : dots_output
       AP_UNROLL
       for (int n = 0; n < at_once; ++n) of_long.template load<Wide>(x[n], n * apart, left_of(n));
       AP_UNROLL
-      for (int n = 0; n < at_once; ++n) {  // of the vector, which the caches have, one by one: registers are for what takes long
+      // of the vector, which the caches have, one by one: registers are for what takes long
+      for (int n = 0; n < at_once; ++n) {
         float y[step];
-        load_neighbours<WideShort>(y, in_global_memory(of_short + n * apart * short_stride), short_stride, left_of(n));
+        load_neighbours<WideShort>(y, in_global_memory(of_short + n * apart * short_stride), short_stride,
+                                   left_of(n));
         multiply(x[n], y, sum);
       }
       of_long.template go_on<Wide>(at_once * apart);
       of_short += at_once * apart * short_stride;
     };
     AP_ROLLED
-    for (; left >= (at_once - 1) * apart + step; left -= at_once * apart) multiply_groups([](int) { return step; });
+    for (; left >= (at_once - 1) * apart + step; left -= at_once * apart)
+      multiply_groups([](int) { return step; });
     if (left > 0) multiply_groups([&](int n) { return of_group(left - n * apart); });
     return sum;
   }
   // Across k: each group while the next one is on its way.
   template <bool Wide, bool WideShort>
-  AP_DEV static sums compute_by_turns(const params& p, lines_here of_long, const float* of_short, std::int64_t left) {
-    const std::int64_t apart = std::int64_t{step} << p.slot_bits, short_stride = WideShort ? 1 : p.of_short.k_stride;
+  AP_DEV static sums compute_by_turns(const params& p, lines_here of_long, const float* of_short,
+                                      std::int64_t left) {
+    const std::int64_t apart = std::int64_t{step} << p.slot_bits,
+                       short_stride = WideShort ? 1 : p.of_short.k_stride;
     sums sum;
     if (Wide && of_long.there == 0) return sum;  // of packs, all lines are there or none
     if (Wide) of_long.there = rows;
@@ -174,8 +192,10 @@ template <bool Across, int Rows, bool Finishes> struct dots_vector : dots_output
     }
     return sum;
   }
-  AP_DEV static sums compute(const params& p, const typename stores::member_data& of, std::int64_t line, const seat& t) {
-    const bool wide = p.of_long.along_k != Across && is_wide(p.of_long, of.of_long, Across ? p.of_long.lines : p.k);
+  AP_DEV static sums compute(const params& p, const typename stores::member_data& of, std::int64_t line,
+                             const seat& t) {
+    const bool wide =
+        p.of_long.along_k != Across && is_wide(p.of_long, of.of_long, Across ? p.of_long.lines : p.k);
     const bool wide_short = p.of_short.along_k && is_wide(p.of_short, of.of_short, p.k);
     const lines_here of_long(p.of_long, of.of_long, line, t.slot * step);
     const float* const of_short = of.of_short + t.slot * step * p.of_short.k_stride;
@@ -196,7 +216,8 @@ template <bool Across, int Rows, bool Finishes> struct dots_vector : dots_output
     }
   }
 
-  // add up ----------------------------------------------------------------------------------------------------------------------
+  // add up
+  // ---------------------------------------------------------------------------------------------------------
   AP_DEV static double add_up_lanes(double x) {
     AP_UNROLL
     for (int by = warp_size / 2; by > 0; by /= 2) x += shuffle(x, lane_index() ^ by);
@@ -227,12 +248,15 @@ template <bool Across, int Rows, bool Finishes> struct dots_vector : dots_output
       s.sum[(t.line + i) * apart + t.slot] = sum.value[i];
     }
     block_barrier();
-    // A warp adds up 32 slots after the other, of which there are as many in any division: all at once, for each takes long.
-    const int lane = lane_index(), warp = warp_index(), warps_here = 1 << (p.thread_bits - warp_bits), bits = p.slot_bits - warp_bits;
+    // A warp adds up 32 slots after the other, of which there are as many in any division: all at once, for
+    // each takes long.
+    const int lane = lane_index(), warp = warp_index(), warps_here = 1 << (p.thread_bits - warp_bits),
+              bits = p.slot_bits - warp_bits;
     double all[rows];
     AP_UNROLL
     for (int n = 0; n < rows; ++n) {
-      const int unit = n * warps_here + warp, at = (unit >> bits) * apart + (unit & ((1 << bits) - 1)) * warp_size + lane;
+      const int unit = n * warps_here + warp,
+                at = (unit >> bits) * apart + (unit & ((1 << bits) - 1)) * warp_size + lane;
       all[n] = add_up_lanes(s.sum[at]);
     }
     AP_UNROLL
@@ -250,7 +274,8 @@ template <bool Across, int Rows, bool Finishes> struct dots_vector : dots_output
   }
 
  public:
-  // kernel ----------------------------------------------------------------------------------------------------------------------
+  // kernel
+  // ---------------------------------------------------------------------------------------------------------
   AP_DEV void operator()(const params& p) const {
     storage& s = antiphase::shared<storage, shared>();
     const dots_place at(p, block_index().x);
@@ -262,7 +287,8 @@ template <bool Across, int Rows, bool Finishes> struct dots_vector : dots_output
     leave(p, s.part, t, compute(p, of, top + t.line, t));
     const int output = thread_index();
     const std::int64_t line = top + output;
-    if (output < lines_of_block(p) && line < p.of_long.lines) stores::store_at(p, member, line, 0, total_of(p, s.part, output));
+    if (output < lines_of_block(p) && line < p.of_long.lines)
+      stores::store_at(p, member, line, 0, total_of(p, s.part, output));
   }
 };
 

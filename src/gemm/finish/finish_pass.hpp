@@ -9,7 +9,8 @@
 
 namespace antiphase::gemms {
 
-constexpr extent2 finish_tile{8, 128};  // outputs of a block: of the index with the larger stride, of the other one
+// outputs of a block: of the index with the larger stride, of the other one
+constexpr extent2 finish_tile{8, 128};
 
 struct finish_problem {
   members<float> c;

@@ -20,7 +20,8 @@ tiles tiles_of(const matrix_view<float>& c) {
 }
 tiles tiles_of(const problem& p) { return tiles_of(turned(p) ? transposed(p.c) : p.c); }
 
-launch_counts launch(const context& where, const problem& p, const batch& of, ending end, bool multiplied, stream on) {
+launch_counts launch(const context& where, const problem& p, const batch& of, ending end, bool multiplied,
+                     stream on) {
   matrix_view<float> c = p.c;
   if (turned(p)) c = transposed(c), end = transposed(end);
   const tiles all = tiles_of(c);
@@ -33,7 +34,8 @@ launch_counts launch(const context& where, const problem& p, const batch& of, en
                                  .tiles_down = static_cast<std::uint32_t>(all.down),
                                  .tiles_across = static_cast<std::uint32_t>(all.across)};
   const extent3 grid{static_cast<unsigned>(finish_blocks(p, of)), 1, 1};
-  return where.runs_on().launch(instances_of<finish_instance>(where.kind()).front().code, grid, &arguments, on);
+  return where.runs_on().launch(instances_of<finish_instance>(where.kind()).front().code, grid, &arguments,
+                                on);
 }
 
 }  // namespace
@@ -49,7 +51,8 @@ bool finish_tiles_fit(const problem& p, const batch& of) {
   return all.down <= most && all.across <= most / all.down && all.down * all.across <= most / of.count;
 }
 
-launch_counts finish_product(const context& where, const problem& p, const batch& of, const epilogue& e, stream on) {
+launch_counts finish_product(const context& where, const problem& p, const batch& of, const epilogue& e,
+                             stream on) {
   ending end = ending_of(p, e);
   end.alpha = 1;
   if (e.residual.data == nullptr) end.beta = 0;

@@ -25,7 +25,8 @@ struct group_cost {
 };
 group_cost group_cost_of(const stream_policy& how, const problem& p, const device_limits& device);
 // Of a launch with so many members and tiles: all of them together, and the longest tile of any.
-double group_seconds(double shares, const group_cost& longest, double tiles, std::size_t members, const device_limits& device);
+double group_seconds(double shares, const group_cost& longest, double tiles, std::size_t members,
+                     const device_limits& device);
 
 struct group_plan {
   const group_instance* with = nullptr;
@@ -33,11 +34,16 @@ struct group_plan {
   std::uint32_t tiles = 0;
   extent3 grid = {};
 
-  std::size_t workspace() const { return members.size() > group_inline ? members.size() * sizeof(group_member) : 0; }
-  std::size_t launches() const { return 1 + (workspace() > 0 ? (members.size() + group_inline - 1) / group_inline : 0); }
+  std::size_t workspace() const {
+    return members.size() > group_inline ? members.size() * sizeof(group_member) : 0;
+  }
+  std::size_t launches() const {
+    return 1 + (workspace() > 0 ? (members.size() + group_inline - 1) / group_inline : 0);
+  }
 };
 // Of products that groups() lets through. Throws not_supported if there are too many tiles.
-group_plan plan_group(const context& where, const group_instance& with, std::span<const problem* const> products);
+group_plan plan_group(const context& where, const group_instance& with,
+                      std::span<const problem* const> products);
 launch_counts run(const context& where, const group_plan& plan, std::span<std::byte> workspace, stream on);
 
 }  // namespace antiphase::gemms

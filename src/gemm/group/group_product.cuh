@@ -11,8 +11,8 @@
 namespace antiphase::gemms {
 inline namespace AP_TARGET {
 
-// Every tile is computed as stream_product computes it alone, with the same bits. What it reads of its problem lies in shared memory, where
-// the block puts it when it comes to a tile of another member.
+// Every tile is computed as stream_product computes it alone, with the same bits. What it reads of its
+// problem lies in shared memory, where the block puts it when it comes to a tile of another member.
 template <stream_policy P> struct group_product {
   static_assert(P.by == stream_loader::copiers && !P.shares && !P.finishes);
   using product = stream_product<P>;
@@ -20,10 +20,12 @@ template <stream_policy P> struct group_product {
   static constexpr shared_kind shared = shared_kind::dynamic;
   static constexpr bool overlaps_previous = true;
 
-  // params ----------------------------------------------------------------------------------------------------------------------
+  // params
+  // ---------------------------------------------------------------------------------------------------------
   using params = group_problem;
 
-  // storage ---------------------------------------------------------------------------------------------------------------------
+  // storage
+  // ---------------------------------------------------------------------------------------------------------
   // Who loads is ahead of who computes, so each knows the tile's member by itself.
   struct storage {
     typename product::storage of_tile;
@@ -40,7 +42,9 @@ template <stream_policy P> struct group_product {
     }
     return low;
   }
-  AP_DEV static std::uint32_t tiles_along(int lines, int of_tile) { return static_cast<std::uint32_t>((lines + of_tile - 1) / of_tile); }
+  AP_DEV static std::uint32_t tiles_along(int lines, int of_tile) {
+    return static_cast<std::uint32_t>((lines + of_tile - 1) / of_tile);
+  }
   AP_DEV static line_operand operand(const float* data, int lines, int apart, bool along_k, bool wide) {
     return {data, nullptr, lines, along_k ? apart : 1, along_k ? 1 : apart, 0, along_k, wide ? 4 : 1};
   }
@@ -49,16 +53,19 @@ template <stream_policy P> struct group_product {
     p.of_long = operand(m.of_long, m.long_lines, m.long_apart, m.long_along_k, m.long_wide);
     p.of_short = operand(m.of_short, m.short_lines, m.short_apart, m.short_along_k, m.short_wide);
     p.c = m.c, p.c_member = nullptr;
-    p.long_stride = m.c_along_short ? m.c_apart : 1, p.short_stride = m.c_along_short ? 1 : m.c_apart, p.batch_stride = 0;
+    p.long_stride = m.c_along_short ? m.c_apart : 1, p.short_stride = m.c_along_short ? 1 : m.c_apart,
+    p.batch_stride = 0;
     p.packs = m.packs;
     p.k = p.k_of_part = m.k;
-    p.tiles_along_long = divider(tiles_along(m.long_lines, P.tile.m)), p.tiles_along_short = divider(tiles_along(m.short_lines, P.tile.n));
+    p.tiles_along_long = divider(tiles_along(m.long_lines, P.tile.m)),
+    p.tiles_along_short = divider(tiles_along(m.short_lines, P.tile.n));
     p.parts = 1;
     p.end.alpha = m.alpha, p.end.beta = m.beta;
   }
 
  public:
-  // kernel ----------------------------------------------------------------------------------------------------------------------
+  // kernel
+  // ---------------------------------------------------------------------------------------------------------
   AP_DEV void operator()(const params& p) const {
     storage& s = antiphase::shared<storage, shared>();
     if (thread_index() == 0) s.of_tile.ring.init();
@@ -80,8 +87,10 @@ template <stream_policy P> struct group_product {
   }
 
  private:
-  // The tiles of this block, for so many warps from the first one on, which keep the problem of the tile's member in `here`.
-  template <int First, int Warps> AP_DEV static void each_tile(const params& p, stream_problem& here, auto use) {
+  // The tiles of this block, for so many warps from the first one on, which keep the problem of the tile's
+  // member in `here`.
+  template <int First, int Warps>
+  AP_DEV static void each_tile(const params& p, stream_problem& here, auto use) {
     using role = part_of_block<1 + (First > 0), Warps * warp_size>;
     const group_member* const all = p.table != nullptr ? p.table : p.member;
     int last = -1;
@@ -99,7 +108,9 @@ template <stream_policy P> struct group_product {
     }
   }
 };
-template <stream_policy P> group_instance group_instance_of(const char* name) { return {P, kernel_of<group_product<P>>(name)}; }
+template <stream_policy P> group_instance group_instance_of(const char* name) {
+  return {P, kernel_of<group_product<P>>(name)};
+}
 
 struct group_table {
   static constexpr int threads = 128;

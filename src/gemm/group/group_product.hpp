@@ -8,8 +8,9 @@
 
 namespace antiphase::gemms {
 
-// One product of the group, as a stream_problem without copy engine, cluster, parts and epilogue. Small, since members travel as arguments:
-// in each matrix elements lie side by side along one index, and along the other one as far apart as `apart` says, in floats.
+// One product of the group, as a stream_problem without copy engine, cluster, parts and epilogue. Small,
+// since members travel as arguments: in each matrix elements lie side by side along one index, and along the
+// other one as far apart as `apart` says, in floats.
 struct group_member {
   const float* of_long;
   const float* of_short;
@@ -18,13 +19,15 @@ struct group_member {
   std::int32_t long_lines, short_lines, k;
   std::uint32_t first;  // of its tiles, among those of the group
   float alpha, beta;
-  // Lines side by side along k? Copies of 16 bytes? C's neighbours along lines of the short operand? How it is stored.
+  // Lines side by side along k? Copies of 16 bytes? C's neighbours along lines of the short operand? How it
+  // is stored.
   bool long_along_k : 1, short_along_k : 1, long_wide : 1, short_wide : 1, c_along_short : 1;
   stream_packs packs;
 };
 static_assert(sizeof(group_member) <= 64);
 
-// Members of a small group go with the launch; those of a larger one lie in the workspace, where launches of group_table bring them.
+// Members of a small group go with the launch; those of a larger one lie in the workspace, where launches of
+// group_table bring them.
 constexpr int group_inline = 63;
 struct group_problem {
   const group_member* table;  // null: `member`

@@ -9,11 +9,16 @@ inline namespace AP_TARGET {
 
 std::vector<group_instance> group_kernels() {
   using enum stream_loader;
-  return {group_instance_of<stream_policy{{32, 32}, {2, 2}, 1, 4, 4, false, copiers, false, 2}>("gemm.group-32x32"),
-          group_instance_of<stream_policy{{64, 64}, {2, 2}, 1, 4, 2, false, copiers, false, 2}>("gemm.group-64x64"),
-          group_instance_of<stream_policy{{128, 16}, {4, 1}, 1, 4, 2, false, copiers, false, 4}>("gemm.group-128x16")};
+  return {group_instance_of<stream_policy{{32, 32}, {2, 2}, 1, 4, 4, false, copiers, false, 2}>(
+              "gemm.group-32x32"),
+          group_instance_of<stream_policy{{64, 64}, {2, 2}, 1, 4, 2, false, copiers, false, 2}>(
+              "gemm.group-64x64"),
+          group_instance_of<stream_policy{{128, 16}, {4, 1}, 1, 4, 2, false, copiers, false, 4}>(
+              "gemm.group-128x16")};
 }
-std::vector<group_table_instance> group_table_kernels() { return {{kernel_of<group_table>("gemm.group-table")}}; }
+std::vector<group_table_instance> group_table_kernels() {
+  return {{kernel_of<group_table>("gemm.group-table")}};
+}
 
 }  // namespace AP_TARGET
 }  // namespace antiphase::gemms

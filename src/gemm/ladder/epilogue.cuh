@@ -9,8 +9,10 @@
 namespace antiphase::gemms {
 inline namespace AP_TARGET {
 
-// Writes the outputs of one thread, as packets where C's rows are contiguous and aligned, one by one elsewhere.
-template <policy P> AP_DEV void store_tile(const problem& p, const accumulator<P>& from, std::int64_t top, std::int64_t left) {
+// Writes the outputs of one thread, as packets where C's rows are contiguous and aligned, one by one
+// elsewhere.
+template <policy P>
+AP_DEV void store_tile(const problem& p, const accumulator<P>& from, std::int64_t top, std::int64_t left) {
   using outputs = thread_outputs<P>;
   constexpr int width = P.read_width;  // outputs of a thread side by side
   const bool packets = width > 1 && p.c.column_stride == 1 && p.c.row_stride % width == 0 &&
@@ -33,7 +35,8 @@ template <policy P> AP_DEV void store_tile(const problem& p, const accumulator<P
       } else {
         AP_UNROLL
         for (int e = 0; e < width; ++e)
-          if (column + e < p.n()) c[e * p.c.column_stride] = blend(p, from.sum[i][j + e], c + e * p.c.column_stride);
+          if (column + e < p.n())
+            c[e * p.c.column_stride] = blend(p, from.sum[i][j + e], c + e * p.c.column_stride);
       }
     }
   }

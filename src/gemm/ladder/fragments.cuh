@@ -11,16 +11,19 @@
 namespace antiphase::gemms {
 inline namespace AP_TARGET {
 
-// Along one side of a region, `Across` threads share Count * Across outputs. A thread has either one block of them (Packet = 0) or packets
-// of `Packet` neighbours that repeat every Across * Packet outputs.
+// Along one side of a region, `Across` threads share Count * Across outputs. A thread has either one block of
+// them (Packet = 0) or packets of `Packet` neighbours that repeat every Across * Packet outputs.
 template <int Count, int Across, int Packet> struct thread_side {
   static constexpr int count = Count;
   AP_DEV static constexpr int first(int member) { return member * (Packet > 0 ? Packet : Count); }
-  AP_DEV static constexpr int offset(int i) { return Packet > 0 ? i / Packet * (Across * Packet) + i % Packet : i; }
+  AP_DEV static constexpr int offset(int i) {
+    return Packet > 0 ? i / Packet * (Across * Packet) + i % Packet : i;
+  }
 };
-// Where a thread stands among the threads of its region. Over a whole tile: row by row. In a warp: lane bit 0 counts columns, bit 1 rows,
-// the others whatever is left. The hardware serves the two quarters of a half-warp together in a 16-byte read from shared memory if every
-// lane reads the same address as the lane whose number differs in bit 0 (so for A), or in bit 1 (so for B), and one after the other if not.
+// Where a thread stands among the threads of its region. Over a whole tile: row by row. In a warp: lane bit 0
+// counts columns, bit 1 rows, the others whatever is left. The hardware serves the two quarters of a
+// half-warp together in a 16-byte read from shared memory if every lane reads the same address as the lane
+// whose number differs in bit 0 (so for A), or in bit 1 (so for B), and one after the other if not.
 template <policy P> AP_DEV constexpr extent2 place_in_region(int member) {
   constexpr extent2 across = threads_of(P);
   if (P.warp == extent2{0, 0} || across.m < 2 || across.n < 2) return {member / across.n, member % across.n};
@@ -46,7 +49,8 @@ template <policy P> struct thread_outputs {
   }
 };
 
-// The values of one operand that a thread multiplies next, of one k or, with two copies, of two: one is read while the other is used.
+// The values of one operand that a thread multiplies next, of one k or, with two copies, of two: one is read
+// while the other is used.
 template <policy P, class Tile, class Side> struct fragment {
   static constexpr int width = P.read_width;
   float value[P.fragments][Side::count];
@@ -61,8 +65,9 @@ template <policy P, class Tile, class Side> struct fragment {
   }
 };
 
-// The sums of a thread. With two fragments the multiplication lags one k behind the reads, also across the edge of a tile: the last values
-// of a tile are used in the first step of the next, and finish() uses the very last.
+// The sums of a thread. With two fragments the multiplication lags one k behind the reads, also across the
+// edge of a tile: the last values of a tile are used in the first step of the next, and finish() uses the
+// very last.
 template <policy P> struct accumulator {
   using rows = typename thread_outputs<P>::rows;
   using columns = typename thread_outputs<P>::columns;
@@ -92,11 +97,13 @@ template <policy P> struct accumulator {
     if constexpr (lag) multiply(P.unrolled() - 1);
   }
 
-  // The slices' sums added up in the order of the slices, for those threads that get true. `partial` may lie where the tiles were.
+  // The slices' sums added up in the order of the slices, for those threads that get true. `partial` may lie
+  // where the tiles were.
   AP_DEV bool gather(float* partial) {
     const int slice = thread_index() / P.slice_threads(), member = thread_index() % P.slice_threads();
     const auto at = [&](int from, int i, int j) -> float& {
-      return partial[((from - 1) * P.thread.m * P.thread.n + i * P.thread.n + j) * P.slice_threads() + member];
+      return partial[((from - 1) * P.thread.m * P.thread.n + i * P.thread.n + j) * P.slice_threads() +
+                     member];
     };
     block_barrier();
     if (slice > 0) {
@@ -119,8 +126,9 @@ template <policy P> struct accumulator {
   }
 
  private:
-  // There and back again along the shorter side: an operand then stays in the register file's operand cache from one multiply-add to the
-  // next, and most read only two registers. An FFMA that reads three takes more than one cycle to issue (docs/design/gemm.md).
+  // There and back again along the shorter side: an operand then stays in the register file's operand cache
+  // from one multiply-add to the next, and most read only two registers. An FFMA that reads three takes more
+  // than one cycle to issue (docs/design/gemm.md).
   AP_DEV void multiply(int k) {
     constexpr bool short_rows = P.thread.n < P.thread.m;
     constexpr int turns = short_rows ? P.thread.m : P.thread.n, length = short_rows ? P.thread.n : P.thread.m;

@@ -25,20 +25,24 @@ namespace antiphase::gemms {
 
 namespace {
 
-// Whether an operand has the layout that a variant of a kernel assumes: contiguous along one index, aligned if its copies are wide, its
-// tiles less than 4 GiB across.
-bool matches_layout(const operand_policy& how, extent2 tile, const float* data, std::int64_t outer_stride, std::int64_t k_stride) {
+// Whether an operand has the layout that a variant of a kernel assumes: contiguous along one index, aligned
+// if its copies are wide, its tiles less than 4 GiB across.
+bool matches_layout(const operand_policy& how, extent2 tile, const float* data, std::int64_t outer_stride,
+                    std::int64_t k_stride) {
   if (how.along == contiguous::neither) return true;
   const bool along_k = how.along == contiguous::k;
   const std::int64_t along = along_k ? k_stride : outer_stride, across = along_k ? outer_stride : k_stride;
-  const std::int64_t span_limit = (std::int64_t{1} << 30) / std::max(tile.m, tile.n) - 1;  // floats from run to run
+  // floats from run to run
+  const std::int64_t span_limit = (std::int64_t{1} << 30) / std::max(tile.m, tile.n) - 1;
   if (along != 1 || across < 0 || across > span_limit) return false;
-  return how.copy_width == 1 || (across % how.copy_width == 0 && reinterpret_cast<std::uintptr_t>(data) % 16 == 0);
+  return how.copy_width == 1 ||
+         (across % how.copy_width == 0 && reinterpret_cast<std::uintptr_t>(data) % 16 == 0);
 }
 
 // How much a variant assumes, then how many tiles it needs: the more of either, the faster it is.
 std::pair<int, int> rank(const policy& how) {
-  return {(how.a.along != contiguous::neither) + (how.b.along != contiguous::neither) + (how.a.copy_width > 1) + (how.b.copy_width > 1),
+  return {(how.a.along != contiguous::neither) + (how.b.along != contiguous::neither) +
+              (how.a.copy_width > 1) + (how.b.copy_width > 1),
           how.min_tiles};
 }
 
@@ -46,14 +50,18 @@ std::int64_t tiles_of(const policy& how, const problem& p) {
   return ceil_div<std::int64_t>(p.m(), how.tile.m) * ceil_div<std::int64_t>(p.n(), how.tile.n);
 }
 
-bool is_of(const instance& i, const step& how, parts run) { return i.how.run == run && std::strcmp(i.step, how.name) == 0; }
+bool is_of(const instance& i, const step& how, parts run) {
+  return i.how.run == run && std::strcmp(i.step, how.name) == 0;
+}
 
-// The number of slices that an output's sum is split into: that of the variant with the largest tiles of which C has enough. It depends on
-// the size of C alone, so that the bits do not depend on the operands' layout.
+// The number of slices that an output's sum is split into: that of the variant with the largest tiles of
+// which C has enough. It depends on the size of C alone, so that the bits do not depend on the operands'
+// layout.
 int slices_of(target where, const step& how, const problem& p, parts run) {
   std::pair<int, int> best{-1, 1};  // tiles that it takes, slices
   for (const instance& i : instances(where))
-    if (is_of(i, how, run) && tiles_of(i.how, p) >= i.how.min_tiles) best = std::max(best, {i.how.min_tiles, i.how.slices});
+    if (is_of(i, how, run) && tiles_of(i.how, p) >= i.how.min_tiles)
+      best = std::max(best, {i.how.min_tiles, i.how.slices});
   return best.second;
 }
 
@@ -86,8 +94,8 @@ plan plan_step(target where, const step& how, const problem& p, parts run) {
     if (best == nullptr || rank(candidate.how) > rank(best->how)) best = &candidate;
   }
   if (best == nullptr)
-    throw not_supported(
-        fmt::format("this build has no kernel for GEMM policy {} on {}", how.name, where == target::cuda ? "CUDA" : "the CPU"));
+    throw not_supported(fmt::format("this build has no kernel for GEMM policy {} on {}", how.name,
+                                    where == target::cuda ? "CUDA" : "the CPU"));
   return prepare(*best, p);
 }
 
@@ -104,13 +112,15 @@ const step& select_step(const executor& where, const problem& p) {
 plan prepare(const instance& variant, const problem& p) {
   problem arguments = without_idle_strides(p);
   if (p.alpha == 0) arguments.a.columns = arguments.b.rows = 0;  // A and B are not to be read
-  if (arguments.k() == 0) arguments.alpha = 0;                   // nothing to scale: alpha may be infinite or NaN
+  // nothing to scale: alpha may be infinite or NaN
+  if (arguments.k() == 0) arguments.alpha = 0;
 
   const auto tiles = tiles_of(variant.how, p);
   constexpr std::int64_t most = std::numeric_limits<int>::max();
   if (tiles > most)
     throw not_supported(
-        fmt::format("C is {} x {}: policy {} would need {} blocks, at most {} can be launched", p.m(), p.n(), variant.step, tiles, most));
+        fmt::format("C is {} x {}: policy {} would need {} blocks, at most {} can be launched", p.m(), p.n(),
+                    variant.step, tiles, most));
   const bool nothing = tiles == 0 || (arguments.k() == 0 && p.beta == 1);
   return {variant, {nothing ? 0u : static_cast<unsigned>(tiles), 1, 1}, arguments};
 }

@@ -30,9 +30,11 @@ template <policy P> void add_with_parts(std::vector<instance>& list, const char*
   add<only(P, parts::compute_only)>(list, step, name);
 }
 
-template <std::size_t I> struct kernel_name { static constexpr std::array<std::string_view, 2> parts{"gemm.", steps[I].name}; };
-// The steps with one kernel for any strides whose tiles are copied that way, with parts. naive has a kernel of its own; steps with variants
-// for how the operands lie have lists of their own.
+template <std::size_t I> struct kernel_name {
+  static constexpr std::array<std::string_view, 2> parts{"gemm.", steps[I].name};
+};
+// The steps with one kernel for any strides whose tiles are copied that way, with parts. naive has a kernel
+// of its own; steps with variants for how the operands lie have lists of their own.
 template <copy_kind Copy, std::size_t I> void add_step(std::vector<instance>& list) {
   if constexpr (is_general_step(steps[I]) && steps[I].how.copy == Copy)
     add_with_parts<steps[I].how>(list, steps[I].name, joined<kernel_name<I>>);

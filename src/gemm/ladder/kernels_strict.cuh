@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The last step of the ladder (sm_80): by the size of C, and by how the operands lie in memory. For large C, its variants for other strides
-// and alignments are those of the step before (kernels_vector.cuh), whose sums are the same.
+// The last step of the ladder (sm_80): by the size of C, and by how the operands lie in memory. For large C,
+// its variants for other strides and alignments are those of the step before (kernels_vector.cuh), whose sums
+// are the same.
 #include <antiphase/gemm/ladder.hpp>
 #include "src/gemm/ladder/tiled.cuh"
 

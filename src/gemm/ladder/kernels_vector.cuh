@@ -21,7 +21,8 @@ std::vector<instance> vector_kernels() {
   add<warp_tile_policy(outer, outer)>(list, "warp-tile", "gemm.warp-tile");
   add<warp_tile_policy(outer, k)>(list, "warp-tile", "gemm.warp-tile");
   add_with_parts<warp_tile_policy(neither, neither)>(list, "warp-tile", "gemm.warp-tile");
-  // The last step multiplies what its own kernels (kernels_strict.cuh) cannot take in the same way: these are the same kernels once more.
+  // The last step multiplies what its own kernels (kernels_strict.cuh) cannot take in the same way: these are
+  // the same kernels once more.
   add<warp_tile_policy(k, outer)>(list, "strict", "gemm.strict-unaligned");
   add<warp_tile_policy(k, k)>(list, "strict", "gemm.strict-unaligned");
   add<warp_tile_policy(outer, k)>(list, "strict", "gemm.strict-unaligned");

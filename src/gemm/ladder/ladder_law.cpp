@@ -10,16 +10,23 @@ namespace antiphase::gemms {
 namespace {
 
 // Fitted, as those of the pipeline's law, to the ladders at 1024^3 and 4096^3 on an H200.
-constexpr double copy_instructions = 11.1;       // of a warp, for each of its copies: addresses, bounds, the copy
-constexpr double staged_instructions = 17.1;     // the same where it goes through registers
-constexpr double transposing_instructions = 12;  // of a 16-byte copy that is transposed in registers, beside those of a copy
-constexpr double narrow_copy_clocks = 8.57;      // of shared memory for the 4-byte asynchronous copies of a warp, which go one by one
-constexpr double wide_copy_clocks = 4;           // 512 bytes
-constexpr double warp_multiplies = 684;          // multiply-adds per clock that mma.sync of FP16 reaches on Hopper, fed by ldmatrix
-constexpr double warp_multiply_share = 0.8;      // of the rate where it is the only instruction: assumed
-constexpr double naive_clocks = 3.47, naive_clocks_of_memory = 7.6;  // of both loads of a warp, from the L2 cache or from memory
-constexpr double unaligned_stores = 0.62e12;                         // bytes per second of C whose rows begin anywhere, on an H200
-constexpr double stores_exposed = 0.5;                               // of a wave's stores, where other blocks compute meanwhile
+// of a warp, for each of its copies: addresses, bounds, the copy
+constexpr double copy_instructions = 11.1;
+constexpr double staged_instructions = 17.1;  // the same where it goes through registers
+// of a 16-byte copy that is transposed in registers, beside those of a copy
+constexpr double transposing_instructions = 12;
+// of shared memory for the 4-byte asynchronous copies of a warp, which go one by one
+constexpr double narrow_copy_clocks = 8.57;
+constexpr double wide_copy_clocks = 4;  // 512 bytes
+// multiply-adds per clock that mma.sync of FP16 reaches on Hopper, fed by ldmatrix
+constexpr double warp_multiplies = 684;
+constexpr double warp_multiply_share = 0.8;  // of the rate where it is the only instruction: assumed
+// of both loads of a warp, from the L2 cache or from memory
+constexpr double naive_clocks = 3.47, naive_clocks_of_memory = 7.6;
+// bytes per second of C whose rows begin anywhere, on an H200
+constexpr double unaligned_stores = 0.62e12;
+// of a wave's stores, where other blocks compute meanwhile
+constexpr double stores_exposed = 0.5;
 
 double real(std::int64_t x) { return static_cast<double>(x); }
 double real(int x) { return x; }
@@ -28,9 +35,11 @@ double latency_of(const machine_profile& on, double bytes) {
   return bytes < on.cache_size.value ? on.cache_latency.value : on.memory_latency.value;
 }
 
-// Reads of a warp from shared memory for one k. What lies along k is read four values at a time where rows are not padded.
+// Reads of a warp from shared memory for one k. What lies along k is read four values at a time where rows
+// are not padded.
 double reads_per_k(const policy& p) {
-  const double of_a = p.a.order == layout::outer_major ? (p.a.padding == 0 ? 0.25 : 1) * p.thread.m : real(p.thread.m) / p.read_width;
+  const double of_a = p.a.order == layout::outer_major ? (p.a.padding == 0 ? 0.25 : 1) * p.thread.m
+                                                       : real(p.thread.m) / p.read_width;
   return of_a + real(p.thread.n) / p.read_width;
 }
 
@@ -42,12 +51,14 @@ std::size_t shared_bytes_of(const policy& p) {
   return sizeof(float) * static_cast<std::size_t>(p.stages * (floats(p.a, p.tile.m) + floats(p.b, p.tile.n)));
 }
 
-// Sums, what is read ahead, addresses; strides that are not known take more. The compiler keeps below what the policy's blocks leave.
+// Sums, what is read ahead, addresses; strides that are not known take more. The compiler keeps below what
+// the policy's blocks leave.
 int registers_of(const policy& p) {
   constexpr int most = 255, of_register_file = 65536;
   const bool general = p.a.along == contiguous::neither || p.b.along == contiguous::neither;
   const int sums = p.thread.m * p.thread.n;
-  const int wanted = sums + (sums == 1 ? 48 : 64) + (p.fragments > 1 ? 12 : 0) + (general && p.read_width > 1 ? 60 : 0);
+  const int wanted =
+      sums + (sums == 1 ? 48 : 64) + (p.fragments > 1 ? 12 : 0) + (general && p.read_width > 1 ? 60 : 0);
   return std::min({wanted, most, of_register_file / (p.threads() * std::max(1, p.blocks)) / 8 * 8});
 }
 
@@ -65,13 +76,15 @@ int resident_of(const machine_profile& on, int threads, std::size_t shared, int 
 
 // Rows of C that begin anywhere are stored an element at a time where threads hold several side by side.
 bool stores_singly(const product_size& p, int side_by_side) { return side_by_side > 1 && p.n % 4 != 0; }
-double stores_seconds(const machine_profile& on, const product_size& p, extent2 tile, int resident, bool singly) {
-  const double processors = std::max(1, on.limits.multiprocessors), bytes = sizeof(float) * real(p.m) * real(p.n) * (p.adds_c ? 2 : 1);
+double stores_seconds(const machine_profile& on, const product_size& p, extent2 tile, int resident,
+                      bool singly) {
+  const double processors = std::max(1, on.limits.multiprocessors),
+               bytes = sizeof(float) * real(p.m) * real(p.n) * (p.adds_c ? 2 : 1);
   if (singly) return bytes / (unaligned_stores * processors / 132) / resident;
   const std::int64_t tiles = ceil_div<std::int64_t>(p.m, tile.m) * ceil_div<std::int64_t>(p.n, tile.n);
   const double waves = std::ceil(real(tiles) / (processors * resident));
-  return (resident > 1 ? stores_exposed : 1) * waves * resident * sizeof(float) * tile.m * tile.n * (p.adds_c ? 2 : 1) /
-         (on.memory_bytes.value / processors);
+  return (resident > 1 ? stores_exposed : 1) * waves * resident * sizeof(float) * tile.m * tile.n *
+         (p.adds_c ? 2 : 1) / (on.memory_bytes.value / processors);
 }
 
 double operand_bytes(const product_size& p, std::size_t element) {
@@ -90,19 +103,22 @@ prediction times(const prediction& one, std::int64_t count) {
 }
 
 prediction predict_naive(const machine_profile& on, const product_size& p) {
-  const double clocks = operand_bytes(p, sizeof(float)) < on.cache_size.value ? naive_clocks : naive_clocks_of_memory;
+  const double clocks =
+      operand_bytes(p, sizeof(float)) < on.cache_size.value ? naive_clocks : naive_clocks_of_memory;
   prediction all;
   all.add(limit::launch, on.launch.value);
-  all.add(limit::memory, real(p.m) * real(p.n) / 32 * real(p.k) * clocks / (std::max(1, on.limits.multiprocessors) * on.clock.value));
+  all.add(limit::memory, real(p.m) * real(p.n) / 32 * real(p.k) * clocks /
+                             (std::max(1, on.limits.multiprocessors) * on.clock.value));
   return times(all, p.count);
 }
 
-prediction predict_tiles(const machine_profile& on, const pipeline_shape& shape, const product_size& p, extent2 tile, int tile_k,
-                         int wide) {
+prediction predict_tiles(const machine_profile& on, const pipeline_shape& shape, const product_size& p,
+                         extent2 tile, int tile_k, int wide) {
   if (shape.resident == 0) return does_not_fit();
   prediction all;
   const std::int64_t tiles = ceil_div<std::int64_t>(p.m, tile.m) * ceil_div<std::int64_t>(p.n, tile.n);
-  if (tiles > 0) all = blocks_seconds(on, shape.step, tiles, ceil_div<std::int64_t>(p.k, tile_k), shape.resident);
+  if (tiles > 0)
+    all = blocks_seconds(on, shape.step, tiles, ceil_div<std::int64_t>(p.k, tile_k), shape.resident);
   all.add(limit::launch, on.launch.value);
   all.add(limit::stores, stores_seconds(on, p, tile, shape.resident, stores_singly(p, wide)));
   return times(all, p.count);
@@ -112,7 +128,8 @@ prediction predict_tiles(const machine_profile& on, const pipeline_shape& shape,
 
 pipeline_shape shape_of(const machine_profile& on, const policy& p, double bytes) {
   pipeline_shape s;
-  const double warps = p.threads() / 32., a = p.tile.m * p.tile_k / 32., b = p.tile.n * p.tile_k / 32.;  // of 4 bytes for each thread
+  // of 4 bytes for each thread
+  const double warps = p.threads() / 32., a = p.tile.m * p.tile_k / 32., b = p.tile.n * p.tile_k / 32.;
   const auto copies = [](const operand_policy& o, double narrow) { return narrow / o.copy_width; };
   const double all_copies = copies(p.a, a) + copies(p.b, b);
   const double reads = warps * p.slice_k() * reads_per_k(p);
@@ -145,8 +162,12 @@ pipeline_shape shape_of(const machine_profile& on, const tensor_core_step& how, 
   constexpr int warpgroups_threads = 384, threads = 256, registers = 128;
   pipeline_shape s;
   const bool engine = how.by == feeding::engine;
-  const double processors = std::max(1, on.limits.multiprocessors), products = real(how.tile.m) * how.tile.n * how.tile_k;
-  s.step = {.threads = engine ? warpgroups_threads : threads, .stages = how.stages, .meets = !engine, .latency = latency_of(on, bytes)};
+  const double processors = std::max(1, on.limits.multiprocessors),
+               products = real(how.tile.m) * how.tile.n * how.tile_k;
+  s.step = {.threads = engine ? warpgroups_threads : threads,
+            .stages = how.stages,
+            .meets = !engine,
+            .latency = latency_of(on, bytes)};
   // At the clock that is left under power, told in clocks of the other; or of mma.sync at the full one.
   const double sustained = on.tensor_fp16.value / processors / on.clock.value;
   const double full = on.tensor_fp16.value / processors / on.clock_under_power.value;
@@ -158,7 +179,8 @@ pipeline_shape shape_of(const machine_profile& on, const tensor_core_step& how, 
 }
 
 // `element`: bytes of one of an operand; `multiplying`: seconds.
-static roof longest(const machine_profile& on, const product_size& p, std::size_t element, double multiplying) {
+static roof longest(const machine_profile& on, const product_size& p, std::size_t element,
+                    double multiplying) {
   const double operands = operand_bytes(p, element) * (p.shares ? 1 : real(p.count));
   const double bytes = operands + sizeof(float) * real(p.count) * real(p.m) * real(p.n) * (p.adds_c ? 2 : 1);
   const double moving = least_to_move(on, bytes);
@@ -173,15 +195,18 @@ static double at_full_clock(const machine_profile& on, const machine_figure& rat
 roof roof_of(const machine_profile& on, std::string_view policy, const product_size& p) {
   const bool split = policy.starts_with("split"), narrow = policy == "narrow";
   if (split || narrow)
-    return longest(on, p, sizeof(float), 3 * products_of(p) / at_full_clock(on, split ? on.tensor_fp16 : on.tensor_tf32));
+    return longest(on, p, sizeof(float),
+                   3 * products_of(p) / at_full_clock(on, split ? on.tensor_fp16 : on.tensor_tf32));
   // Operands become FP64 by instructions of their own, and sums FP32 again.
-  const double made = real(p.count) * real(p.m) * real(p.n) + operand_bytes(p, 1) * (p.shares ? 1 : real(p.count));
+  const double made =
+      real(p.count) * real(p.m) * real(p.n) + operand_bytes(p, 1) * (p.shares ? 1 : real(p.count));
   return longest(on, p, sizeof(float), (products_of(p) + made) / on.tensor_fp64.value);
 }
 roof roof_of(const machine_profile& on, const policy& how, const product_size& p) {
   constexpr double clocks_of_one = 4;  // from one multiply-add to the next that needs its result
   const double in_a_row = (p.m * p.n == 0 ? 0 : real(p.k)) / how.slices * clocks_of_one / on.clock.value;
-  const double all = products_of(p) / (on.multiply_adds.value * std::max(1, on.limits.multiprocessors) * on.clock.value);
+  const double all =
+      products_of(p) / (on.multiply_adds.value * std::max(1, on.limits.multiprocessors) * on.clock.value);
   return longest(on, p, sizeof(float), std::max(all, in_a_row));
 }
 roof roof_of(const machine_profile& on, const tensor_core_step&, const product_size& p) {
@@ -193,23 +218,28 @@ static prediction not_below(const roof& least, prediction by_law) {
 }
 
 prediction predict(const machine_profile& on, const policy& how, const product_size& p) {
-  return not_below(roof_of(on, how, p), how.tile_k == 1 ? predict_naive(on, p)
-                                                        : predict_tiles(on, shape_of(on, how, operand_bytes(p, sizeof(float))), p, how.tile,
-                                                                        how.tile_k, how.read_width));
+  return not_below(roof_of(on, how, p),
+                   how.tile_k == 1 ? predict_naive(on, p)
+                                   : predict_tiles(on, shape_of(on, how, operand_bytes(p, sizeof(float))), p,
+                                                   how.tile, how.tile_k, how.read_width));
 }
 prediction predict(const machine_profile& on, const tensor_core_step& how, const product_size& p) {
-  return not_below(roof_of(on, how, p), predict_tiles(on, shape_of(on, how, operand_bytes(p, 2)), p, how.tile, how.tile_k, 2));
+  return not_below(roof_of(on, how, p),
+                   predict_tiles(on, shape_of(on, how, operand_bytes(p, 2)), p, how.tile, how.tile_k, 2));
 }
 
-prediction explained(const machine_profile& on, std::string_view policy, const product_size& p, double seconds) {
+prediction explained(const machine_profile& on, std::string_view policy, const product_size& p,
+                     double seconds) {
   const double products = products_of(p);
   const double c = real(p.m) * real(p.n) * (p.adds_c ? 2 : 1);
-  const double moving = sizeof(float) * real(p.count) * (real(p.m) * real(p.k) + real(p.k) * real(p.n) + c) / on.memory_bytes.value;
+  const double moving = sizeof(float) * real(p.count) * (real(p.m) * real(p.k) + real(p.k) * real(p.n) + c) /
+                        on.memory_bytes.value;
   const bool split = policy.starts_with("split"), narrow = policy == "narrow";
   const double rate = split ? on.tensor_fp16.value : narrow ? on.tensor_tf32.value : on.tensor_fp64.value;
   const double multiplying = rate > 0 ? (split || narrow ? 3 : 1) * products / rate : 0;
   prediction all;
-  const double launch = std::min(on.launch.value, seconds), longer = std::min(std::max(moving, multiplying), seconds - launch);
+  const double launch = std::min(on.launch.value, seconds),
+               longer = std::min(std::max(moving, multiplying), seconds - launch);
   all.add(limit::launch, launch);
   all.add(moving > multiplying ? limit::memory : limit::arithmetic, longer);
   all.add(limit::waiting, seconds - launch - longer);

@@ -8,8 +8,8 @@
 namespace antiphase::gemms {
 inline namespace AP_TARGET {
 
-// plan: a warp computes 32 neighbouring columns of one row, a block a square of side x side. Every operand is read from global memory side
-// times.
+// plan: a warp computes 32 neighbouring columns of one row, a block a square of side x side. Every operand is
+// read from global memory side times.
 struct naive {
   static constexpr int side = 32;
   static constexpr int threads = side * side;

@@ -14,10 +14,13 @@
 namespace antiphase::gemms {
 inline namespace AP_TARGET {
 
-// plan --------------------------------------------------------------------------------------------------------------------------
-// A block computes one tile of C. All its threads load the tiles of A and B along K into a ring of slots and multiply from there:
+// plan
+// -----------------------------------------------------------------------------------------------------------
+// A block computes one tile of C. All its threads load the tiles of A and B along K into a ring of slots and
+// multiply from there:
 //   slot:  load | multiply | load | multiply ...      with S stages, the load runs S - 1 steps ahead
-// Tiles are numbered down groups of `tile_group` rows, so that concurrently running blocks share operands in the L2 cache.
+// Tiles are numbered down groups of `tile_group` rows, so that concurrently running blocks share operands in
+// the L2 cache.
 
 template <policy P> struct tiled {
   static_assert(valid(P));
@@ -25,10 +28,12 @@ template <policy P> struct tiled {
   static constexpr int blocks_wanted = P.blocks;
   static constexpr shared_kind shared = P.shared;
 
-  // params ----------------------------------------------------------------------------------------------------------------------
+  // params
+  // ---------------------------------------------------------------------------------------------------------
   using params = problem;
 
-  // storage ---------------------------------------------------------------------------------------------------------------------
+  // storage
+  // ---------------------------------------------------------------------------------------------------------
   struct storage {
     struct slot {
       tile_a<P> a;
@@ -40,7 +45,8 @@ template <policy P> struct tiled {
     };
   };
 
-  // kernel ----------------------------------------------------------------------------------------------------------------------
+  // kernel
+  // ---------------------------------------------------------------------------------------------------------
   AP_DEV void operator()(const params& p) const {
     no_recorder nothing;
     run(p, nothing);
@@ -48,7 +54,8 @@ template <policy P> struct tiled {
   // The same with a timeline: see channel/recorder.cuh.
   template <class Recorder> AP_DEV static void run(const params& p, Recorder& recorder) {
     storage& s = antiphase::shared<storage, P.shared>();
-    const grouped_tiles tiles{ceil_div<std::int64_t>(p.m(), P.tile.m), ceil_div<std::int64_t>(p.n(), P.tile.n), tile_group};
+    const grouped_tiles tiles{ceil_div<std::int64_t>(p.m(), P.tile.m),
+                              ceil_div<std::int64_t>(p.n(), P.tile.n), tile_group};
     const tile_position tile = tiles.at(block_index().x);
     const std::int64_t top = tile.row * P.tile.m, left = tile.column * P.tile.n;
     const int steps = static_cast<int>(ceil_div<std::int64_t>(p.k(), P.tile_k));
@@ -70,7 +77,8 @@ template <policy P> struct tiled {
     };
     // compute
     const auto compute = [&](int step, int slot) {
-      if (P.run == parts::load_only && step + 1 < steps) return;  // the last step keeps the loads from being optimised away
+      // the last step keeps the loads from being optimised away
+      if (P.run == parts::load_only && step + 1 < steps) return;
       sum.multiply(s.slots[slot].a, s.slots[slot].b);
     };
 

@@ -8,7 +8,9 @@
 namespace antiphase::gemms {
 inline namespace AP_TARGET {
 
-template <narrow_policy P> narrow_instance narrow_instance_of(const char* name) { return {P, kernel_of<narrow_product<P>>(name)}; }
+template <narrow_policy P> narrow_instance narrow_instance_of(const char* name) {
+  return {P, kernel_of<narrow_product<P>>(name)};
+}
 template <bool LongAlongK, int Halves> narrow_instance narrow_kept_of(const char* name) {
   constexpr narrow_policy how{.long_along_k = LongAlongK, .kept_halves = Halves};
   return {how, kernel_of<narrow_kept<how>>(name)};

@@ -8,9 +8,10 @@
 namespace antiphase::gemms {
 inline namespace AP_TARGET {
 
-// The first `Threads` of a block copy 32 k of `Lines` lines: pieces of 16 bytes, with zeros behind the operand's ends. A piece begins up to
-// three floats before its row; it is aligned, so these lie in memory that may be read. What does not change from stage to stage is found
-// out once for a tile: a copying warp has nobody to hide behind, so its instructions cost time.
+// The first `Threads` of a block copy 32 k of `Lines` lines: pieces of 16 bytes, with zeros behind the
+// operand's ends. A piece begins up to three floats before its row; it is aligned, so these lie in memory
+// that may be read. What does not change from stage to stage is found out once for a tile: a copying warp has
+// nobody to hide behind, so its instructions cost time.
 template <int Lines, int Threads> struct panel_copy {
   using panel = shifted_panel<Lines>;
   const line_operand* o;
@@ -47,23 +48,28 @@ template <int Lines, int Threads> struct panel_copy {
     if (o->along_k)
       copy_rows<Lines, narrow_step, panel::along_k_pitch>(to, k, o->line_stride, lines_left, k_left);
     else
-      copy_rows<narrow_step, Lines, panel::across_k_pitch>(to, k * o->k_stride, o->k_stride, k_left, lines_left);
+      copy_rows<narrow_step, Lines, panel::across_k_pitch>(to, k * o->k_stride, o->k_stride, k_left,
+                                                           lines_left);
   }
-  template <int Rows, int Columns, int Pitch>
-  AP_DEV void copy_rows(float* to, std::int64_t offset, std::int64_t stride, int rows_left, int columns_left) const {
+  template <int Rows, int Columns, int Pitch> AP_DEV void copy_rows(float* to, std::int64_t offset,
+                                                                    std::int64_t stride, int rows_left,
+                                                                    int columns_left) const {
     constexpr int at_once = Threads / (Columns / 4), count = Rows / at_once;
     const float* from = body + offset;
     const std::int64_t step = at_once * stride;
     float* const target = to + body_to;
     const int row = thread_index();
     const bool ends = row < Rows && end_at < Columns;
-    if (rows_left >= Rows && columns_left >= Columns + 4) {  // copies of 16 bytes each time, which are a third of the instructions
+    // copies of 16 bytes each time, which are a third of the instructions
+    if (rows_left >= Rows && columns_left >= Columns + 4) {
       AP_UNROLL
       for (int i = 0; i < count; ++i, from += step) copy_async<16>(target + i * at_once * Pitch, from, 16);
       if (ends) copy_async<16>(to + row * Pitch + Columns, end + offset, 16);
       return;
     }
-    const auto bytes_of = [&](int at) { return columns_left - at >= 4 ? 16 : columns_left > at ? 4 * (columns_left - at) : 0; };
+    const auto bytes_of = [&](int at) {
+      return columns_left - at >= 4 ? 16 : columns_left > at ? 4 * (columns_left - at) : 0;
+    };
     const int bytes = bytes_of(body_at), rows = bytes > 0 ? rows_left - body_row : 0;
     AP_UNROLL
     for (int i = 0; i < count; ++i, from += step) {
@@ -78,10 +84,11 @@ template <int Lines, int Threads> struct panel_copy {
   AP_DEV void copy_elements(float* to, std::int64_t k, int k_left) const {
     AP_ROLLED
     for (int n = thread_index(); n < Lines * narrow_step; n += Threads) {
-      const int line = o->along_k ? n / narrow_step : n % Lines, at = o->along_k ? n % narrow_step : n / Lines;
+      const int line = o->along_k ? n / narrow_step : n % Lines,
+                at = o->along_k ? n % narrow_step : n / Lines;
       const bool there = line < lines_left && at < k_left;
-      copy_async<4>(to + panel::place(o->along_k, line, at), there ? begin + line * o->line_stride + (k + at) * o->k_stride : data,
-                    there ? 4 : 0);
+      copy_async<4>(to + panel::place(o->along_k, line, at),
+                    there ? begin + line * o->line_stride + (k + at) * o->k_stride : data, there ? 4 : 0);
     }
   }
 };

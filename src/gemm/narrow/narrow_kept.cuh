@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// FP32-accurate products of few k and many lines by TF32 parts, of which the short operand stays in shared memory (wgmma, sm_90a).
+// FP32-accurate products of few k and many lines by TF32 parts, of which the short operand stays in shared
+// memory (wgmma, sm_90a).
 #pragma once
 #include <antiphase/core/channel.hpp>
 #include <antiphase/core/tile.hpp>
@@ -19,21 +20,32 @@
 namespace antiphase::gemms {
 inline namespace AP_TARGET {
 
-// plan --------------------------------------------------------------------------------------------------------------------------
-//   prepare a column of the short operand, once | slot: load | split, multiply (8 warps) | load ...     a stage of 32 k in FP32
-// A tile's products are those of narrow_product, in the same order, so an output has the same bits. What differs is who waits for what: of
-// a K of up to 64, both parts of 64 lines of the short operand fit into shared memory for good, and a block walks along the long one. So
-// nothing is left to do for a tile but to load, split and multiply its lines, and to store. Warpgroup 0 loads, and prepares the next column
-// while the other two still multiply with the last one. Each of those has 64 x 64 outputs of a tile, which the copy engine stores, and
-// reads if C is added, through shared memory: while the next tile is multiplied, whole rows at a time.
-template <narrow_policy P, template <class Channel, int Warps> class RingOf = plain_ring> struct narrow_kept : narrow_outputs {
+// plan
+// -----------------------------------------------------------------------------------------------------------
+//   prepare a column of the short operand, once | slot: load | split, multiply (8 warps) | load ...     a
+//                                                                                                       stage
+//                                                                                                       of 32
+//                                                                                                       k in
+//                                                                                                       FP32
+// A tile's products are those of narrow_product, in the same order, so an output has the same bits. What
+// differs is who waits for what: of a K of up to 64, both parts of 64 lines of the short operand fit into
+// shared memory for good, and a block walks along the long one. So nothing is left to do for a tile but to
+// load, split and multiply its lines, and to store. Warpgroup 0 loads, and prepares the next column while the
+// other two still multiply with the last one. Each of those has 64 x 64 outputs of a tile, which the copy
+// engine stores, and reads if C is added, through shared memory: while the next tile is multiplied, whole
+// rows at a time.
+template <narrow_policy P, template <class Channel, int Warps> class RingOf = plain_ring> struct narrow_kept
+    : narrow_outputs {
   static_assert(valid(P) && P.kept_halves > 0 && P.by == stream_loader::engine);
-  static constexpr int threads = 3 * warpgroup_size, preparing_warps = 4, preparing_threads = preparing_warps * warp_size;
-  static constexpr int halves = P.kept_halves, steps = (halves + 1) / 2, stages = P.stages(), columns_held = 2;
+  static constexpr int threads = 3 * warpgroup_size, preparing_warps = 4,
+                       preparing_threads = preparing_warps * warp_size;
+  static constexpr int halves = P.kept_halves, steps = (halves + 1) / 2, stages = P.stages(),
+                       columns_held = 2;
   static constexpr shared_kind shared = shared_kind::dynamic;
   static constexpr bool overlaps_previous = true;
 
-  // storage ---------------------------------------------------------------------------------------------------------------------
+  // storage
+  // ---------------------------------------------------------------------------------------------------------
   struct slot {
     alignas(1024) float a[narrow_tile.m * narrow_step];
   };
@@ -41,8 +53,8 @@ template <narrow_policy P, template <class Channel, int Warps> class RingOf = pl
     alignas(1024) float hi[steps][narrow_tile.n * narrow_step], lo[steps][narrow_tile.n * narrow_step];
   };
   static constexpr int of_step = narrow_tile.n * narrow_step * static_cast<int>(sizeof(float));
-  // A warpgroup's outputs on their way, or what they are added to: 64 rows of 32 floats, twice. Or, if the engine stores none, each warp's
-  // own.
+  // A warpgroup's outputs on their way, or what they are added to: 64 rows of 32 floats, twice. Or, if the
+  // engine stores none, each warp's own.
   union outputs {
     alignas(1024) float half[2][64 * narrow_step];
     rows_to_store<narrow_step, false> rows[4];
@@ -57,18 +69,23 @@ template <narrow_policy P, template <class Channel, int Warps> class RingOf = pl
     RingOf<ring_of_slots, threads / warp_size> ring;
     ring_of_columns prepared;
     channel<mbarrier, 2, antiphase::threads(1)> added[2];  // what C holds: by warpgroup
-    narrow_lines lines[columns_held];                      // of a column, and of the tile that is multiplied with it
-    std::int32_t special[2][2];  // by warpgroup and turn: how often a warp had outputs that the engine may not store
+    // of a column, and of the tile that is multiplied with it
+    narrow_lines lines[columns_held];
+    // by warpgroup and turn: how often a warp had outputs that the engine may not store
+    std::int32_t special[2][2];
   };
   using slot_cursor = cursor<stages>;
   using column_cursor = cursor<columns_held>;
 
  private:
-  static constexpr int preparing_barrier = 1, storing_barrier = 2;  // named; one more for the second warpgroup
+  // named; one more for the second warpgroup
+  static constexpr int preparing_barrier = 1, storing_barrier = 2;
 
-  // walk ------------------------------------------------------------------------------------------------------------------------
-  // The block's tiles: a few rows of tiles of one column, then as many of another one, which is as far away as there are blocks. So all
-  // blocks together move along the long operand, and rows of C are written whole within a short time, as memory wants it.
+  // walk
+  // ---------------------------------------------------------------------------------------------------------
+  // The block's tiles: a few rows of tiles of one column, then as many of another one, which is as far away
+  // as there are blocks. So all blocks together move along the long operand, and rows of C are written whole
+  // within a short time, as memory wants it.
   struct walk {
     std::uint32_t unit, row = 0, rows_left = 0;
     std::uint32_t column = 0, member = 0;
@@ -97,22 +114,27 @@ template <narrow_policy P, template <class Channel, int Warps> class RingOf = pl
     }
   };
   // Whether other lines of the short operand are needed.
-  AP_DEV static bool differ(const walk& a, const walk& b) { return a.column != b.column || a.member != b.member; }
+  AP_DEV static bool differ(const walk& a, const walk& b) {
+    return a.column != b.column || a.member != b.member;
+  }
 
-  // load ------------------------------------------------------------------------------------------------------------------------
+  // load
+  // ---------------------------------------------------------------------------------------------------------
   AP_DEV static void load(const params& p, storage& s, slot_cursor& to, const work& w) {
-    const int member = p.of.of_long.batch_stride > 0 ? static_cast<int>(w.batch) : 0;  // else all members have the same
+    // else all members have the same
+    const int member = p.of.of_long.batch_stride > 0 ? static_cast<int>(w.batch) : 0;
     AP_UNROLL
     for (int step = 0; step < steps; ++step, ++to) {
       s.ring.acquire(to);
       float* const a = s.slots[to.index].a;
-      load_narrow_panel<narrow_tile.m, P.long_along_k>(a, p.of.long_map, s.ring.barrier[full][to.index], static_cast<int>(w.top),
-                                                       step * narrow_step, member);
+      load_narrow_panel<narrow_tile.m, P.long_along_k>(a, p.of.long_map, s.ring.barrier[full][to.index],
+                                                       static_cast<int>(w.top), step * narrow_step, member);
       s.ring.commit(to, full, bytes{static_cast<int>(sizeof(slot))});
     }
   }
 
-  // prepare ---------------------------------------------------------------------------------------------------------------------
+  // prepare
+  // ---------------------------------------------------------------------------------------------------------
   // Two threads a line, each half of a step's k. They read it where it lies.
   AP_DEV static void prepare(const params& p, storage& s, column_cursor to, const work& w) {
     constexpr int mine = narrow_step / 2;
@@ -175,10 +197,11 @@ template <narrow_policy P, template <class Channel, int Warps> class RingOf = pl
     }
   }
 
-  // compute ---------------------------------------------------------------------------------------------------------------------
-  // Leaves the products of a tile in flight.
-  // hi: of the column's lines.
-  AP_DEV static void multiply(storage& s, slot_cursor& at, matrix_descriptor hi, const narrow_reader<P.long_along_k>& mine, row_pair& rows,
+  // compute
+  // ---------------------------------------------------------------------------------------------------------
+  // Leaves the products of a tile in flight. hi: of the column's lines.
+  AP_DEV static void multiply(storage& s, slot_cursor& at, matrix_descriptor hi,
+                              const narrow_reader<P.long_along_k>& mine, row_pair& rows,
                               narrow_fragment (&part)[halves], sums& main, sums& mixed) {
     AP_UNROLL
     for (int n = 0; n < halves; ++n) {  // of 16 k each
@@ -197,9 +220,10 @@ template <narrow_policy P, template <class Channel, int Warps> class RingOf = pl
     }
   }
 
-  // store, by the engine --------------------------------------------------------------------------------------------------------
-  // A warpgroup's way out. Of two tiles by turns, one's outputs are brought to memory while the next one's are put beside them, where, if C
-  // is added, its elements have arrived before.
+  // store, by the engine
+  // --------------------------------------------------------------------------------------------------------
+  // A warpgroup's way out. Of two tiles by turns, one's outputs are brought to memory while the next one's
+  // are put beside them, where, if C is added, its elements have arrived before.
   struct way_out {
     int group;
     bool first;                                           // the thread that gives orders
@@ -214,21 +238,24 @@ template <narrow_policy P, template <class Channel, int Warps> class RingOf = pl
   };
   AP_DEV static box_place box(const params& p, const work& w, const way_out& out, int half) {
     const int row = static_cast<int>(w.top) + out.group * 64, column = static_cast<int>(w.left);
-    return p.in_c == neighbours::along_short ? box_place{column + half * narrow_step, row} : box_place{row + half * narrow_step, column};
+    return p.in_c == neighbours::along_short ? box_place{column + half * narrow_step, row}
+                                             : box_place{row + half * narrow_step, column};
   }
-  // Of a tile whose place is free, since what was there before has been read. What lies outside of C becomes zero.
+  // Of a tile whose place is free, since what was there before has been read. What lies outside of C becomes
+  // zero.
   AP_DEV static void ask_for_c(const params& p, storage& s, const way_out& out, const work& w) {
     outputs& to = s.out[out.group][out.turn.index];
     AP_UNROLL
     for (int half = 0; half < 2; ++half) {
       const box_place at = box(p, w, out, half);
-      tensor_load(to.half[half], p.out_map, s.added[out.group].barrier[full][out.turn.index], at.x, at.y, static_cast<int>(w.batch));
+      tensor_load(to.half[half], p.out_map, s.added[out.group].barrier[full][out.turn.index], at.x, at.y,
+                  static_cast<int>(w.batch));
     }
     s.added[out.group].commit(out.turn, full, bytes{static_cast<int>(sizeof(outputs))});
   }
-  // Outputs into boxes: rows of 32 floats, in the engine's swizzle, along lines of the one operand or the other. All places follow from the
-  // lane's first one, as pieces of 16 bytes are crossed with what does not change from output to output.
-  // Calls use(first output, place of it) for all that lie side by side.
+  // Outputs into boxes: rows of 32 floats, in the engine's swizzle, along lines of the one operand or the
+  // other. All places follow from the lane's first one, as pieces of 16 bytes are crossed with what does not
+  // change from output to output. Calls use(first output, place of it) for all that lie side by side.
   template <neighbours In> AP_DEV static void each_place(outputs& to, const seat& t, auto use) {
     constexpr int of_half = 64 * narrow_step, eight_rows = 8 * narrow_step;
     const int top = t.top % 64;
@@ -250,8 +277,10 @@ template <narrow_policy P, template <class Channel, int Warps> class RingOf = pl
       }
     }
   }
-  // adds: to the elements of C that lie there. All of them are read before the first output is written, which would have to wait for it.
-  template <neighbours In> AP_DEV static void stage(const params& p, outputs& to, const seat& t, bool adds, sums& value) {
+  // adds: to the elements of C that lie there. All of them are read before the first output is written, which
+  // would have to wait for it.
+  template <neighbours In>
+  AP_DEV static void stage(const params& p, outputs& to, const seat& t, bool adds, sums& value) {
     constexpr int wide = In == neighbours::along_short ? 2 : 1;
     if (adds) {
       pack<float, wide> before[registers / wide];
@@ -276,8 +305,8 @@ template <narrow_policy P, template <class Channel, int Warps> class RingOf = pl
     else
       stage<neighbours::along_long>(p, to, t, adds, value);
   }
-  AP_DEV static void store_by_engine(const params& p, storage& s, const way_out& out, cursor<2> turn, const work& w, const seat& t,
-                                     sums& value) {
+  AP_DEV static void store_by_engine(const params& p, storage& s, const way_out& out, cursor<2> turn,
+                                     const work& w, const seat& t, sums& value) {
     outputs& boxes = s.out[out.group][turn.index];
     const bool adds = p.of.end.beta != 0;
     if (adds) s.added[out.group].wait(turn, full);
@@ -291,7 +320,8 @@ template <narrow_policy P, template <class Channel, int Warps> class RingOf = pl
     AP_UNROLL
     for (int half = 0; half < 2; ++half) {
       const box_place at = box(p, w, out, half);
-      if (at.x < width && at.y < height) tensor_store(p.out_map, boxes.half[half], at.x, at.y, static_cast<int>(w.batch));
+      if (at.x < width && at.y < height)
+        tensor_store(p.out_map, boxes.half[half], at.x, at.y, static_cast<int>(w.batch));
     }
     bulk_commit();
   }
@@ -310,7 +340,8 @@ template <narrow_policy P, template <class Channel, int Warps> class RingOf = pl
   }
 
  public:
-  // kernel ----------------------------------------------------------------------------------------------------------------------
+  // kernel
+  // ---------------------------------------------------------------------------------------------------------
   AP_DEV void operator()(const params& p) const {
     storage& s = antiphase::shared<storage, shared>();
     if (thread_index() == 0) {
@@ -335,8 +366,8 @@ template <narrow_policy P, template <class Channel, int Warps> class RingOf = pl
   }
 
  private:
-  AP_DEV static void store_each(const params& p, narrow_lines& lines, const work& w, const seat& t, row_pair& rows, bool ordinary,
-                                sums& value) {
+  AP_DEV static void store_each(const params& p, narrow_lines& lines, const work& w, const seat& t,
+                                row_pair& rows, bool ordinary, sums& value) {
     AP_UNROLL
     for (float& x : value) x += 0.f;  // a negative zero is no sum of anybody else
     if (!ordinary) rows.note(lines, t);
@@ -368,8 +399,8 @@ template <narrow_policy P, template <class Channel, int Warps> class RingOf = pl
       return next.goes_on();
     }
   };
-  // A tile is stored while the next one is multiplied. What the engine may not store is stored at once, for which the loop is left: the
-  // caches for instructions have no room for more than happens to every tile.
+  // A tile is stored while the next one is multiplied. What the engine may not store is stored at once, for
+  // which the loop is left: the caches for instructions have no room for more than happens to every tile.
   AP_DEV static void compute_and_store(const params& p, storage& s) {
     const seat t = seat::mine();
     const narrow_reader<P.long_along_k> mine(t.top);
@@ -378,7 +409,9 @@ template <narrow_policy P, template <class Channel, int Warps> class RingOf = pl
     narrow_fragment part[halves];
     work w = now.next.here(p), before = {};
     bool pending = false;
-    const auto store_before = [&] { store_by_engine(p, s, now.out, now.out.turn.before(), before, t, value); };
+    const auto store_before = [&] {
+      store_by_engine(p, s, now.out, now.out.turn.before(), before, t, value);
+    };
     AP_ROLLED
     for (bool goes_on = now.next.goes_on(); goes_on;) {
       bool ordinary = false;
@@ -414,7 +447,8 @@ template <narrow_policy P, template <class Channel, int Warps> class RingOf = pl
       if (pending) break;
       if (p.engine_stores && p.of.end.beta != 0) s.added[now.out.group].wait(now.out.turn, full);
       if (ordinary && !p.engine_stores && p.in_c != neighbours::none)
-        store_by_rows(p, s.out[now.out.group][now.out.turn.index].rows[t.top % 64 / 16], w, t, 0, fragments, value);
+        store_by_rows(p, s.out[now.out.group][now.out.turn.index].rows[t.top % 64 / 16], w, t, 0, fragments,
+                      value);
       else
         store_each(p, s.lines[now.column.index], w, t, rows, ordinary, value);
       goes_on = now.go_on(p, s);

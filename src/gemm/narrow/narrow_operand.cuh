@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Operands of TF32 parts: how a slot holds them in shared memory, and how they are read, split and multiplied (wgmma, sm_90a).
+// Operands of TF32 parts: how a slot holds them in shared memory, and how they are read, split and multiplied
+// (wgmma, sm_90a).
 #pragma once
 #include <antiphase/core/portable.hpp>
 #include <antiphase/device/matrix.cuh>
@@ -16,25 +17,30 @@ AP_DEV float tf32_cut(float x) { return bit_cast<float>(bit_cast<std::uint32_t>(
 
 // A row of 32 floats in the copy engine's swizzle.
 struct narrow_place {
-  AP_FN static constexpr int along_k(int line, int k) { return line * narrow_step + ((k / 4 ^ (line & 7)) * 4 | (k & 3)); }
+  AP_FN static constexpr int along_k(int line, int k) {
+    return line * narrow_step + ((k / 4 ^ (line & 7)) * 4 | (k & 3));
+  }
   AP_FN static constexpr int across_k(int line, int k) {
     return line / narrow_step * (narrow_step * narrow_step) + along_k(k, line % narrow_step);
   }
 };
 
-// A lane's elements of 16 k of the long operand, in the order of the registers of two wgmma: rows g and g + 8 of its warp's 16, and
-// k = q, q + 4 of 8.
+// A lane's elements of 16 k of the long operand, in the order of the registers of two wgmma: rows g and g + 8
+// of its warp's 16, and k = q, q + 4 of 8.
 using narrow_values = float[8];
 template <bool AlongK> struct narrow_reader;
-// Along k: ldmatrix brings pieces of four k as it would eight numbers of f16. A lane brings the address of one row's piece.
+// Along k: ldmatrix brings pieces of four k as it would eight numbers of f16. A lane brings the address of
+// one row's piece.
 template <> struct narrow_reader<true> {
   int start;  // floats from the beginning of the tile
-  AP_DEV explicit narrow_reader(int first) : start(narrow_place::along_k(first + lane_index() % 16, lane_index() / 16 * 4)) {}
+  AP_DEV explicit narrow_reader(int first)
+      : start(narrow_place::along_k(first + lane_index() % 16, lane_index() / 16 * 4)) {}
   AP_DEV void read(narrow_values& x, const float* tile, int k) const {
     AP_UNROLL
     for (int c = 0; c < 2; ++c) {
       std::uint32_t eight_k[4];
-      ldmatrix(eight_k, tile + (start ^ (k + 8 * c)));  // pieces of four k: bits 2 to 4, which hold line % 8 so far
+      // pieces of four k: bits 2 to 4, which hold line % 8 so far
+      ldmatrix(eight_k, tile + (start ^ (k + 8 * c)));
       AP_UNROLL
       for (int i = 0; i < 4; ++i) x[4 * c + i] = bit_cast<float>(eight_k[i]);
     }
@@ -42,7 +48,8 @@ template <> struct narrow_reader<true> {
 };
 template <> struct narrow_reader<false> {
   int start;
-  AP_DEV explicit narrow_reader(int first) : start(narrow_place::across_k(first + lane_index() / 4, lane_index() % 4)) {}
+  AP_DEV explicit narrow_reader(int first)
+      : start(narrow_place::across_k(first + lane_index() / 4, lane_index() % 4)) {}
   AP_DEV void read(narrow_values& x, const float* tile, int k) const {
     AP_UNROLL
     for (int i = 0; i < 8; ++i) {
@@ -51,17 +58,23 @@ template <> struct narrow_reader<false> {
     }
   }
 };
-// 32 k of `Lines` lines as threads copy them: row by row as they lie in memory, in pieces of 16 bytes that are aligned there. So a row
-// begins `shift` floats into its first piece, which is the same for every fourth row, and has a piece more than its elements fill.
+// 32 k of `Lines` lines as threads copy them: row by row as they lie in memory, in pieces of 16 bytes that
+// are aligned there. So a row begins `shift` floats into its first piece, which is the same for every fourth
+// row, and has a piece more than its elements fill.
 template <int Lines> struct shifted_panel {
   // Floats from row to row: reads of a fragment fall into all banks, but for what the shifts turn over.
   static constexpr int along_k_pitch = narrow_step + 4, across_k_pitch = Lines + 8;
-  static constexpr int size = Lines * along_k_pitch > narrow_step* across_k_pitch ? Lines* along_k_pitch : narrow_step* across_k_pitch;
+  static constexpr int size = Lines * along_k_pitch > narrow_step* across_k_pitch
+                                  ? Lines* along_k_pitch
+                                  : narrow_step* across_k_pitch;
   float data[size];
 
-  AP_FN static constexpr int place(bool along_k, int line, int k) { return along_k ? line * along_k_pitch + k : k * across_k_pitch + line; }
+  AP_FN static constexpr int place(bool along_k, int line, int k) {
+    return along_k ? line * along_k_pitch + k : k * across_k_pitch + line;
+  }
 };
-// Of an operand whose rows begin anywhere. Rows whose elements do not lie side by side are copied one by one, without a shift.
+// Of an operand whose rows begin anywhere. Rows whose elements do not lie side by side are copied one by one,
+// without a shift.
 struct row_shifts {
   std::uint32_t first, step;
   bool packed;
@@ -70,7 +83,9 @@ struct row_shifts {
         step(static_cast<std::uint32_t>(o.along_k ? o.line_stride : o.k_stride)),
         packed((o.along_k ? o.k_stride : o.line_stride) == 1) {}
   // Tiles and stages begin at multiples of four lines and k, so this holds for each of them.
-  AP_DEV int of(int row) const { return packed ? static_cast<int>((first + static_cast<std::uint32_t>(row) * step) % 4) : 0; }
+  AP_DEV int of(int row) const {
+    return packed ? static_cast<int>((first + static_cast<std::uint32_t>(row) * step) % 4) : 0;
+  }
 };
 struct shifted_reader {
   using panel = shifted_panel<narrow_tile.m>;
@@ -131,13 +146,15 @@ requires(P.by == stream_loader::copiers) struct narrow_slot<P> {
 };
 
 // 32 k of so many lines by the copy engine, which brings them as they lie, in its swizzle.
-template <int Lines, bool AlongK>
-AP_DEV void load_narrow_panel(float* to, const tensor_map& map, mbarrier& landed, int line, int k, int member) {
+template <int Lines, bool AlongK> AP_DEV void load_narrow_panel(float* to, const tensor_map& map,
+                                                                mbarrier& landed, int line, int k,
+                                                                int member) {
   if constexpr (AlongK) {
     tensor_load(to, map, landed, k, line, member);
   } else {
     AP_UNROLL
-    for (int i = 0; i < Lines; i += narrow_step) tensor_load(to + i * narrow_step, map, landed, line + i, k, member);
+    for (int i = 0; i < Lines; i += narrow_step)
+      tensor_load(to + i * narrow_step, map, landed, line + i, k, member);
   }
 }
 
@@ -151,7 +168,8 @@ AP_DEV void multiply_main(float (&sum)[32], const narrow_fragment& a, matrix_des
   AP_UNROLL
   for (int c = 0; c < 2; ++c) wgmma_tf32(sum, a.hi[c], further(hi, c * bytes_of_8_k), !(fresh && c == 0));
 }
-AP_DEV void multiply_mixed(float (&sum)[32], const narrow_fragment& a, matrix_descriptor hi, matrix_descriptor lo, bool fresh = false) {
+AP_DEV void multiply_mixed(float (&sum)[32], const narrow_fragment& a, matrix_descriptor hi,
+                           matrix_descriptor lo, bool fresh = false) {
   AP_UNROLL
   for (int c = 0; c < 2; ++c) wgmma_tf32(sum, a.lo[c], further(hi, c * bytes_of_8_k), !(fresh && c == 0));
   AP_UNROLL

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What kernels of TF32 parts know of their lines, and how their outputs are judged, stored and computed again (sm_90a).
+// What kernels of TF32 parts know of their lines, and how their outputs are judged, stored and computed again
+// (sm_90a).
 #pragma once
 #include <antiphase/core/portable.hpp>
 #include <antiphase/device/atomic.cuh>
@@ -24,14 +25,18 @@ struct narrow_lines {
   std::uint32_t least[count];    // as least_of
   std::int32_t nonzeros[count];  // more than sparse_nonzeros: or so
 };
-// Twice the bits without the sign, minus one: of elements that are not zero the least is the least, and zero is the largest.
+// Twice the bits without the sign, minus one: of elements that are not zero the least is the least, and zero
+// is the largest.
 AP_DEV std::uint32_t least_of(float x) { return 2 * bit_cast<std::uint32_t>(x) - 1; }
 AP_DEV float value_of_least(std::uint32_t least) { return bit_cast<float>((least >> 1) + 1); }
 constexpr std::uint32_t infinite = 0x7F800000;
-constexpr std::uint32_t no_least = 2 * infinite - 1;                 // of a line of zeros: its least is infinite
-constexpr std::uint32_t least_whole = 2 * ((127u - 112) << 23) - 1;  // of 2^-112: smaller elements lose bits of lo
+// of a line of zeros: its least is infinite
+constexpr std::uint32_t no_least = 2 * infinite - 1;
+// of 2^-112: smaller elements lose bits of lo
+constexpr std::uint32_t least_whole = 2 * ((127u - 112) << 23) - 1;
 
-// The outputs of a tile as its computing warps have them, eight of 16 x 64 each, and what the certificate needs to know of its lines.
+// The outputs of a tile as its computing warps have them, eight of 16 x 64 each, and what the certificate
+// needs to know of its lines.
 struct narrow_outputs {
   static constexpr int computing_warps = 8;
   using params = narrow_problem;
@@ -46,7 +51,8 @@ struct narrow_outputs {
   };
   AP_DEV static const float* first_of(const line_operand& o, const work& w) { return o.of_member(w.batch); }
 
-  // lines -----------------------------------------------------------------------------------------------------------------------
+  // lines
+  // ---------------------------------------------------------------------------------------------------------
   // What a thread finds out about its line.
   struct line_watch {
     std::uint32_t least = no_least;
@@ -66,7 +72,8 @@ struct narrow_outputs {
     lines.least[line] = watch.least < lines.least[line] ? watch.least : lines.least[line];
     lines.nonzeros[line] += watch.nonzeros;
   }
-  // Where a computing thread stands: its warp's first row of the tile, its number among the computing threads.
+  // Where a computing thread stands: its warp's first row of the tile, its number among the computing
+  // threads.
   struct seat {
     int top, g, q, member;
     AP_DEV static seat mine() {
@@ -78,7 +85,8 @@ struct narrow_outputs {
     line_watch row[2];
     bool counts;
     AP_DEV row_pair(const params& p, const work& w, const seat& t)
-        : row{line_watch(w.top + t.top + t.g < p.of.of_long.lines), line_watch(w.top + t.top + t.g + 8 < p.of.of_long.lines)},
+        : row{line_watch(w.top + t.top + t.g < p.of.of_long.lines),
+              line_watch(w.top + t.top + t.g + 8 < p.of.of_long.lines)},
           counts(true) {}
     AP_DEV void see(const narrow_values& x) {
       AP_UNROLL
@@ -99,7 +107,8 @@ struct narrow_outputs {
       for (int i = 0; i < 8; ++i) row[i % 2].nonzeros += x[i] != 0;
       counts = ballot(row[0].nonzeros <= sparse_nonzeros || row[1].nonzeros <= sparse_nonzeros) != 0;
     }
-    // Whether nothing need be noted of the warp's rows but how small a result may be. Of few k no lane alone has more than a few.
+    // Whether nothing need be noted of the warp's rows but how small a result may be. Of few k no lane alone
+    // has more than a few.
     AP_DEV bool ordinary() const {
       if (ballot(row[0].least < least_whole || row[1].least < least_whole) != 0) return false;
       if (!counts) return true;
@@ -126,9 +135,10 @@ struct narrow_outputs {
     }
   };
 
-  // store -----------------------------------------------------------------------------------------------------------------------
-  // A lane's outputs are fragments of 16 x 8, as wgmma leaves them: value[4 f + 2 h + e] is row g + 8 h of its warp and column
-  // 8 (first + f) + 2 q + e of the tile.
+  // store
+  // ---------------------------------------------------------------------------------------------------------
+  // A lane's outputs are fragments of 16 x 8, as wgmma leaves them: value[4 f + 2 h + e] is row g + 8 h of
+  // its warp and column 8 (first + f) + 2 q + e of the tile.
   static constexpr int fragments = narrow_tile.n / 8;
   struct verdict {  // by output, at bit 4 (first + f) + 2 h + e
     std::uint32_t again = 0, exact = 0;
@@ -137,7 +147,9 @@ struct narrow_outputs {
   AP_DEV static bool is_sparse(const narrow_lines& lines, int line) {
     return static_cast<std::uint32_t>(lines.nonzeros[line] - 1) < sparse_nonzeros;
   }
-  AP_DEV static bool is_special(const narrow_lines& lines, int line) { return is_sparse(lines, line) || lines.least[line] < least_whole; }
+  AP_DEV static bool is_special(const narrow_lines& lines, int line) {
+    return is_sparse(lines, line) || lines.least[line] < least_whole;
+  }
   // Whether any of the tile's columns, and of the warp's lines, needs a look at each output.
   AP_DEV static bool any_special_column(const narrow_lines& lines) {
     const int column = narrow_tile.m + lane_index();
@@ -163,32 +175,42 @@ struct narrow_outputs {
   // What lies outside of C needs no look.
   AP_DEV static void hide_outside(const params& p, const work& w, const seat& t, sums& value) {
     if (is_whole(p, w)) return;
-    const std::int64_t rows_left = p.of.of_long.lines - w.top - t.top - t.g, columns_left = p.of.of_short.lines - w.left - 2 * t.q;
+    const std::int64_t rows_left = p.of.of_long.lines - w.top - t.top - t.g,
+                       columns_left = p.of.of_short.lines - w.left - 2 * t.q;
     AP_UNROLL
     for (int i = 0; i < registers; ++i)
       if (i / 2 % 2 * 8 >= rows_left || i / 4 * 8 + i % 2 >= columns_left) value[i] = p.floor;
   }
   // No product of the lines' parts is so small that FP32 cuts it off.
-  AP_DEV static bool keeps_all(std::uint32_t a, std::uint32_t b) { return value_of_least(a) * value_of_least(b) >= 0x1p-102f; }
+  AP_DEV static bool keeps_all(std::uint32_t a, std::uint32_t b) {
+    return value_of_least(a) * value_of_least(b) >= 0x1p-102f;
+  }
   // Outputs that the certificate does not cover, and those of sparse lines.
-  AP_DEV static verdict judge(const params& p, const narrow_lines& lines, const work& w, float value, int row, int column) {
+  AP_DEV static verdict judge(const params& p, const narrow_lines& lines, const work& w, float value, int row,
+                              int column) {
     verdict v;
     if (w.top + row >= p.of.of_long.lines || w.left + column >= p.of.of_short.lines) return v;
     const int other = narrow_tile.m + column;
-    const bool finite = std::fabs(value) <= 0x1.fffffep127f, sparse = is_sparse(lines, row) || is_sparse(lines, other);
+    const bool finite = std::fabs(value) <= 0x1.fffffep127f,
+               sparse = is_sparse(lines, row) || is_sparse(lines, other);
     const std::uint32_t a = lines.least[row], b = lines.least[other];
-    const bool lost = a < least_whole || b < least_whole || (!(std::fabs(value) >= p.floor) && !keeps_all(a, b));
+    const bool lost =
+        a < least_whole || b < least_whole || (!(std::fabs(value) >= p.floor) && !keeps_all(a, b));
     v.exact = sparse;
     v.again = !finite || (!sparse && lost);
     return v;
   }
   AP_DEV static float* output_at(const params& p, const work& w, int row, int column) {
-    return p.of.c + w.batch * p.of.batch_stride + (w.top + row) * p.of.long_stride + (w.left + column) * p.of.short_stride;
+    return p.of.c + w.batch * p.of.batch_stride + (w.top + row) * p.of.long_stride +
+           (w.left + column) * p.of.short_stride;
   }
   AP_DEV static void store_one(const params& p, float* c, float sum) { *c = blend(p.of.end, sum, c); }
-  // A lane's outputs that are there, one by one. All of C is read before the first of it is written, so that the reads overlap.
+  // A lane's outputs that are there, one by one. All of C is read before the first of it is written, so that
+  // the reads overlap.
   AP_DEV static void store_singly(const params& p, float* c, const sums& value, auto there) {
-    const auto place = [&](int i) { return c + i / 2 % 2 * 8 * p.of.long_stride + (i / 4 * 8 + i % 2) * p.of.short_stride; };
+    const auto place = [&](int i) {
+      return c + i / 2 % 2 * 8 * p.of.long_stride + (i / 4 * 8 + i % 2) * p.of.short_stride;
+    };
     float before[registers] = {};
     if (p.of.end.beta != 0) {
       AP_UNROLL
@@ -199,17 +221,19 @@ struct narrow_outputs {
     for (int i = 0; i < registers; ++i)
       if (there(i)) *place(i) = blend(p.of.end, value[i], &before[i]);
   }
-  // Fragments from `first` on, of which there are so many, none of whose outputs needs a look: through shared memory, wherever rows of C
-  // begin.
-  template <class Rows>
-  AP_DEV static void store_by_rows(const params& p, Rows& through, const work& w, const seat& t, int first, int count, const sums& value) {
+  // Fragments from `first` on, of which there are so many, none of whose outputs needs a look: through shared
+  // memory, wherever rows of C begin.
+  template <class Rows> AP_DEV static void store_by_rows(const params& p, Rows& through, const work& w,
+                                                         const seat& t, int first, int count,
+                                                         const sums& value) {
     static_assert(Rows::columns % 8 == 0 && Rows::rows % 8 == 0);
     constexpr int of_some = Rows::columns / 8;  // fragments
     AP_UNROLL
     for (int some = 0; some < fragments; some += of_some) {
       if (some >= count) break;
       const std::int64_t column = w.left + 8 * (first + some);
-      const int there = 8 * (count - some), in_c = as_many(p.of.of_short.lines - column), columns_left = in_c < there ? in_c : there;
+      const int there = 8 * (count - some), in_c = as_many(p.of.of_short.lines - column),
+                columns_left = in_c < there ? in_c : there;
       AP_UNROLL
       for (int top = 0; top < 16; top += Rows::rows) {
         AP_UNROLL
@@ -222,8 +246,8 @@ struct narrow_outputs {
         }
         warp_sync();
         const std::int64_t row = w.top + t.top + top;
-        through.store(p.of, output_at(p, w, t.top + top, 8 * (first + some)), row, column, as_many(p.of.of_long.lines - row), columns_left,
-                      w.batch);
+        through.store(p.of, output_at(p, w, t.top + top, 8 * (first + some)), row, column,
+                      as_many(p.of.of_long.lines - row), columns_left, w.batch);
         warp_sync();
       }
     }
@@ -231,18 +255,22 @@ struct narrow_outputs {
   // Whether pairs of neighbours, as lanes have them, fill sectors of 32 bytes of C.
   AP_DEV static bool pairs_fill_sectors(const params& p, const work& w) {
     return p.of.packs != stream_packs::none && is_whole(p, w) &&
-           (reinterpret_cast<std::uintptr_t>(output_at(p, w, 0, 0)) | static_cast<std::uintptr_t>(4 * p.of.long_stride)) % 32 == 0;
+           (reinterpret_cast<std::uintptr_t>(output_at(p, w, 0, 0)) |
+            static_cast<std::uintptr_t>(4 * p.of.long_stride)) %
+                   32 ==
+               0;
   }
   // Fragments from `first` on, of which there are so many. Ordinary: no output needs a look.
-  AP_DEV static verdict store(const params& p, const narrow_lines& lines, const work& w, const seat& t, int first, int count, bool ordinary,
-                              const sums& value) {
+  AP_DEV static verdict store(const params& p, const narrow_lines& lines, const work& w, const seat& t,
+                              int first, int count, bool ordinary, const sums& value) {
     verdict all;
     const bool whole = is_whole(p, w);
     if (!ordinary) {
       AP_UNROLL
       for (int i = 0; i < registers; ++i) {
         if (i / 4 >= count) continue;
-        const verdict one = judge(p, lines, w, value[i], t.top + t.g + i / 2 % 2 * 8, 8 * (first + i / 4) + 2 * t.q + i % 2);
+        const verdict one =
+            judge(p, lines, w, value[i], t.top + t.g + i / 2 % 2 * 8, 8 * (first + i / 4) + 2 * t.q + i % 2);
         all.again |= one.again << i;
         all.exact |= one.exact << i;
       }
@@ -253,7 +281,8 @@ struct narrow_outputs {
     if (whole && ballot(unstored != 0) == 0 && pairs && count == fragments) {
       AP_UNROLL
       for (int h = 0; h < 2; ++h, c += 8 * p.of.long_stride) {
-        pack<float, 2> out[fragments] = {};  // what is in C, read before the first is written, as in store_singly()
+        // what is in C, read before the first is written, as in store_singly()
+        pack<float, 2> out[fragments] = {};
         if (p.of.end.beta != 0) {
           AP_UNROLL
           for (int f = 0; f < fragments; ++f) out[f] = load_pack<2>(c + 8 * f);
@@ -261,7 +290,8 @@ struct narrow_outputs {
         AP_UNROLL
         for (int f = 0; f < fragments; ++f) {
           AP_UNROLL
-          for (int e = 0; e < 2; ++e) out[f].element[e] = blend(p.of.end, value[4 * f + 2 * h + e], &out[f].element[e]);
+          for (int e = 0; e < 2; ++e)
+            out[f].element[e] = blend(p.of.end, value[4 * f + 2 * h + e], &out[f].element[e]);
           store_pack<2>(c + 8 * f, out[f]);
         }
       }
@@ -274,19 +304,24 @@ struct narrow_outputs {
     const std::int64_t rows_left = p.of.of_long.lines - w.top - t.top - t.g,
                        columns_left = p.of.of_short.lines - w.left - 8 * first - 2 * t.q;
     store_singly(p, c, value, [&](int i) {
-      return i / 4 < count && i / 2 % 2 * 8 < rows_left && i / 4 * 8 + i % 2 < columns_left && (unstored >> i & 1u) == 0;
+      return i / 4 < count && i / 2 % 2 * 8 < rows_left && i / 4 * 8 + i % 2 < columns_left &&
+             (unstored >> i & 1u) == 0;
     });
     return {all.again << 4 * first, all.exact << 4 * first};
   }
 
-  // store, what is not certified ------------------------------------------------------------------------------------------------
-  // The sums of a fragment in FP64, in the order of k. The warp reads its lines where they lie.
-  AP_DEV static void multiply_again(const params& p, const work& w, const seat& t, int fragment, double (&sum)[4]) {
+  // store, what is not certified
+  // ------------------------------------------------------------------------------------------------ The sums
+  // of a fragment in FP64, in the order of k. The warp reads its lines where they lie.
+  AP_DEV static void multiply_again(const params& p, const work& w, const seat& t, int fragment,
+                                    double (&sum)[4]) {
     constexpr int ahead = 8;
     const line_operand &a = p.of.of_long, &b = p.of.of_short;
     const std::int64_t row = w.top + t.top + t.g, column = w.left + 8 * fragment + t.g;
     const bool there[3] = {row < a.lines, row + 8 < a.lines, column < b.lines};
-    const float *const of_row = first_of(a, w) + row * a.line_stride, *const of_column = first_of(b, w) + column * b.line_stride;
+    const float *const of_row = first_of(a, w) + row * a.line_stride, *const of_column =
+                                                                          first_of(b, w) +
+                                                                          column * b.line_stride;
     AP_ROLLED
     for (std::int64_t first = 0; first < p.of.k; first += 4 * ahead) {
       float x[ahead][2], y[ahead];
@@ -350,14 +385,16 @@ struct narrow_outputs {
       if (k >= 0) sum.add(double{of_row[k * a.k_stride]} * of_column[k * b.k_stride]);
     return static_cast<float>(sum.value + sum.cut);
   }
-  // Whether the lane that has an output of the warp's rows has it in its bits. All lanes ask, each for any output.
+  // Whether the lane that has an output of the warp's rows has it in its bits. All lanes ask, each for any
+  // output.
   AP_DEV static bool is_in(std::uint32_t bits, int row, int column) {
     const std::uint32_t of_owner = shuffle(bits, row % 8 * 4 + column % 8 / 2);
     return (of_owner >> (column / 8 * 4 + row / 8 * 2 + column % 2) & 1u) != 0;
   }
-  // Computes the outputs of a warp's sparse rows, then of sparse columns, that are in the bits: lanes side by side have outputs side by
-  // side.
-  AP_DEV static void store_exact(const params& p, const narrow_lines& lines, const work& w, const seat& t, std::uint32_t bits) {
+  // Computes the outputs of a warp's sparse rows, then of sparse columns, that are in the bits: lanes side by
+  // side have outputs side by side.
+  AP_DEV static void store_exact(const params& p, const narrow_lines& lines, const work& w, const seat& t,
+                                 std::uint32_t bits) {
     int lane = lane_index();
     rematerialise(lane);  // otherwise values computed from it wait in local memory during the whole product
     const auto store = [&](bool wanted, int row, int column, const nonzeros& at) {
@@ -368,10 +405,11 @@ struct narrow_outputs {
       const std::uint32_t mine = t.g == row % 8 ? bits & 0x33333333u << 2 * (row / 8) : 0;
       if (!is_sparse(lines, t.top + row) || ballot(mine != 0) == 0) continue;
       const line_operand& a = p.of.of_long;
-      const nonzeros at = find_nonzeros(first_of(a, w) + (w.top + t.top + row) * a.line_stride, a.k_stride, static_cast<int>(p.of.k),
-                                        lines.nonzeros[t.top + row]);
+      const nonzeros at = find_nonzeros(first_of(a, w) + (w.top + t.top + row) * a.line_stride, a.k_stride,
+                                        static_cast<int>(p.of.k), lines.nonzeros[t.top + row]);
       AP_ROLLED
-      for (int left = 0; left < narrow_tile.n; left += warp_size) store(is_in(mine, row, left + lane), row, left + lane, at);
+      for (int left = 0; left < narrow_tile.n; left += warp_size)
+        store(is_in(mine, row, left + lane), row, left + lane, at);
       bits &= ~mine;
     }
     AP_ROLLED
@@ -379,14 +417,15 @@ struct narrow_outputs {
       const std::uint32_t mine = t.q == column % 8 / 2 ? bits & 5u << (4 * (column / 8) + column % 2) : 0;
       if (ballot(mine != 0) == 0) continue;
       const line_operand& b = p.of.of_short;
-      const nonzeros at = find_nonzeros(first_of(b, w) + (w.left + column) * b.line_stride, b.k_stride, static_cast<int>(p.of.k),
-                                        lines.nonzeros[narrow_tile.m + column]);
+      const nonzeros at = find_nonzeros(first_of(b, w) + (w.left + column) * b.line_stride, b.k_stride,
+                                        static_cast<int>(p.of.k), lines.nonzeros[narrow_tile.m + column]);
       const int row = lane % 16;
       store(is_in(mine, row, column) && lane < 16, row, column, at);
       bits &= ~mine;
     }
   }
-  AP_DEV static void store_rest(const params& p, const narrow_lines& lines, const work& w, const seat& t, verdict v) {
+  AP_DEV static void store_rest(const params& p, const narrow_lines& lines, const work& w, const seat& t,
+                                verdict v) {
     if (ballot((v.again | v.exact) != 0) == 0) return;
     std::uint32_t count = 0;
     AP_ROLLED
@@ -400,7 +439,8 @@ struct narrow_outputs {
         if ((v.again & bit) == 0) continue;
         if ((v.exact & bit) != 0 && sum[i] - sum[i] == 0) continue;
         v.exact &= ~bit;
-        store_one(p, output_at(p, w, t.top + t.g + i / 2 * 8, 8 * f + 2 * t.q + i % 2), static_cast<float>(sum[i]));
+        store_one(p, output_at(p, w, t.top + t.g + i / 2 * 8, 8 * f + 2 * t.q + i % 2),
+                  static_cast<float>(sum[i]));
         ++count;
       }
     }

@@ -10,8 +10,9 @@
 namespace antiphase::gemms {
 inline namespace AP_TARGET {
 
-// Tensor Cores take 11 bits of an element. The threads write the rest of each, `lo`, beside it, and, where the operand does not lie along
-// k as wgmma wants it, the elements once more. Who copies operands prepares them as well.
+// Tensor Cores take 11 bits of an element. The threads write the rest of each, `lo`, beside it, and, where
+// the operand does not lie along k as wgmma wants it, the elements once more. Who copies operands prepares
+// them as well.
 template <narrow_policy P> struct narrow_preparation {
   static constexpr bool by_engine = P.by == stream_loader::engine, turns = !by_engine || !P.short_along_k;
   static constexpr int warps = by_engine ? 3 : 4, threads = warps * warp_size;
@@ -32,7 +33,8 @@ template <narrow_policy P> struct narrow_preparation {
     reader() = default;
     AP_DEV reader(const line_operand& o, const float* data, const share_of_line& mine) : along_k(o.along_k) {
       const row_shifts shifts(o, data);
-      start = shifted_panel<narrow_tile.n>::place(along_k, mine.line, 4 * mine.first) + (along_k ? shifts.of(mine.line) : 0);
+      start = shifted_panel<narrow_tile.n>::place(along_k, mine.line, 4 * mine.first) +
+              (along_k ? shifts.of(mine.line) : 0);
       AP_UNROLL
       for (int k = 0; k < 4; ++k) shift[k] = along_k ? 0 : shifts.of(k);
     }
@@ -43,7 +45,8 @@ template <narrow_policy P> struct narrow_preparation {
     }
   };
   // `watch`: what the thread finds out about the line (narrow_outputs::line_watch).
-  template <int Pieces> AP_DEV static void prepare(slot& s, const share_of_line& mine, auto& watch, const reader& from = {}) {
+  template <int Pieces>
+  AP_DEV static void prepare(slot& s, const share_of_line& mine, auto& watch, const reader& from = {}) {
     const bool counts = ballot(watch.nonzeros <= sparse_nonzeros) != 0;
     pack<float, 4> x[Pieces];  // all reads come before the first write, which they would have to wait for
     AP_UNROLL
@@ -71,7 +74,8 @@ template <narrow_policy P> struct narrow_preparation {
     // Rare, so it takes as few instructions as it can.
     AP_ROLLED
     for (int n = 0; n < Pieces; ++n) {
-      const pack<float, 4> four = load_pack<4>(s.hi() + narrow_place::along_k(mine.line, 4 * (mine.first + n)));
+      const pack<float, 4> four =
+          load_pack<4>(s.hi() + narrow_place::along_k(mine.line, 4 * (mine.first + n)));
       AP_UNROLL
       for (const float value : four.element) watch.nonzeros += value != 0;
     }

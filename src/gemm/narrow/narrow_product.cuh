@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// FP32-accurate products on Tensor Cores in one launch: three products of TF32 parts, split on their way (wgmma, sm_90a).
+// FP32-accurate products on Tensor Cores in one launch: three products of TF32 parts, split on their way
+// (wgmma, sm_90a).
 #pragma once
 #include <antiphase/core/channel.hpp>
 #include <antiphase/core/tile.hpp>
@@ -23,39 +24,47 @@
 namespace antiphase::gemms {
 inline namespace AP_TARGET {
 
-// plan --------------------------------------------------------------------------------------------------------------------------
-// A kernel with warp specialisation. Warpgroups 1 and 2 compute, 64 x 64 outputs each. Of warpgroup 0, one thread loads and three warps
-// prepare the short operand:
+// plan
+// -----------------------------------------------------------------------------------------------------------
+// A kernel with warp specialisation. Warpgroups 1 and 2 compute, 64 x 64 outputs each. Of warpgroup 0, one
+// thread loads and three warps prepare the short operand:
 //   slot:  load | prepare (3 warps) | split, multiply (8 warps) | load ...     a stage of 32 k in FP32
-// An element is the sum of two TF32 numbers, hi and lo, but for its last bits: hi hi + (lo hi + hi lo). Of the long operand a computing
-// warp makes both in registers, 16 k at a time: hi is rounded, lo is the exact rest. Of the short operand Tensor Cores make hi themselves,
-// since they ignore the low 13 bits of what they find in shared memory; the preparing warps write lo beside it (narrow_prepare.cuh), and,
-// if the operand lies across k, hi too, for wgmma takes TF32 along k only.
-// hi hi of every 64 k goes into a fresh accumulator and is then added to the sum in FP32 registers (promotion), because Tensor Cores
-// truncate; the mixed products are so small that they need no such care.
+// An element is the sum of two TF32 numbers, hi and lo, but for its last bits: hi hi + (lo hi + hi lo). Of
+// the long operand a computing warp makes both in registers, 16 k at a time: hi is rounded, lo is the exact
+// rest. Of the short operand Tensor Cores make hi themselves, since they ignore the low 13 bits of what they
+// find in shared memory; the preparing warps write lo beside it (narrow_prepare.cuh), and, if the operand
+// lies across k, hi too, for wgmma takes TF32 along k only. hi hi of every 64 k goes into a fresh accumulator
+// and is then added to the sum in FP32 registers (promotion), because Tensor Cores truncate; the mixed
+// products are so small that they need no such care.
 //
-// Who prepares and who splits also finds out about the lines what the certificate needs (docs/accuracy.md): the least element that is not
-// zero, and whether there are more than four of them. What is not certified is computed again by the warp that has it, at once and alone.
+// Who prepares and who splits also finds out about the lines what the certificate needs (docs/accuracy.md):
+// the least element that is not zero, and whether there are more than four of them. What is not certified is
+// computed again by the warp that has it, at once and alone.
 //
-// Blocks walk over tiles; or, where there are few tiles, the blocks of a cluster share one, and so do parts, through the workspace. Sums
-// are added in the order of k.
+// Blocks walk over tiles; or, where there are few tiles, the blocks of a cluster share one, and so do parts,
+// through the workspace. Sums are added in the order of k.
 
-template <narrow_policy P, template <class Channel, int Warps> class RingOf = plain_ring> struct narrow_product : narrow_outputs {
+template <narrow_policy P, template <class Channel, int Warps> class RingOf = plain_ring>
+struct narrow_product : narrow_outputs {
   static_assert(valid(P));
   using preparation = narrow_preparation<P>;
   static constexpr bool by_engine = preparation::by_engine;
-  static constexpr int threads = 3 * warpgroup_size, computing_threads = 2 * warpgroup_size, stages = P.stages();
+  static constexpr int threads = 3 * warpgroup_size, computing_threads = 2 * warpgroup_size,
+                       stages = P.stages();
   static constexpr int preparing_warps = preparation::warps;
   // Whoever prepares an operand across k reads it element by element, which takes more registers.
   static constexpr bool by_elements = by_engine && preparation::turns;
-  static constexpr int preparing_registers = by_elements ? 88 : 72, computing_registers = by_elements ? 208 : 216;
+  static constexpr int preparing_registers = by_elements ? 88 : 72,
+                       computing_registers = by_elements ? 208 : 216;
   static constexpr shared_kind shared = shared_kind::dynamic;
   static constexpr residency blocks = residency::in_order;
   static constexpr bool overlaps_previous = true;
 
-  // storage ---------------------------------------------------------------------------------------------------------------------
+  // storage
+  // ---------------------------------------------------------------------------------------------------------
   using slot = narrow_slot<P>;
-  using ring_of_engine = channel<mbarrier, stages, antiphase::threads(1), warps(preparing_warps), warps(computing_warps)>;
+  using ring_of_engine =
+      channel<mbarrier, stages, antiphase::threads(1), warps(preparing_warps), warps(computing_warps)>;
   using ring_of_threads = channel<mbarrier, stages, warps(preparing_warps), warps(computing_warps)>;
   static constexpr int arrived = 0, prepared = by_engine ? 1 : 0;  // events; then free
   // Tiles whose lines are noted: the one that is stored, and those in the ring, of at least two slots each.
@@ -67,7 +76,8 @@ template <narrow_policy P, template <class Channel, int Warps> class RingOf = pl
     };
     RingOf<std::conditional_t<by_engine, ring_of_engine, ring_of_threads>, threads / warp_size> ring;
     narrow_lines lines[tiles_in_sight];
-    rows_to_store<narrow_step, false, by_engine ? 16 : 8> rows[computing_warps];  // as much as there is room for
+    // as much as there is room for
+    rows_to_store<narrow_step, false, by_engine ? 16 : 8> rows[computing_warps];
   };
   using slot_cursor = cursor<stages>;
   using tile_cursor = cursor<tiles_in_sight>;
@@ -87,7 +97,8 @@ template <narrow_policy P, template <class Channel, int Warps> class RingOf = pl
     std::uint32_t first, apart;
     int part;
     std::int64_t share;
-    AP_DEV explicit walk(const params& p) : first(block_index().x), apart(grid_extent().x), part(0), share(0) {
+    AP_DEV explicit walk(const params& p)
+        : first(block_index().x), apart(grid_extent().x), part(0), share(0) {
       if (blocks_of_tile(p) == 1) return;
       const auto cluster = static_cast<unsigned>(cluster_extent());
       part = static_cast<int>(first / cluster / p.of.tiles);
@@ -103,25 +114,31 @@ template <narrow_policy P, template <class Channel, int Warps> class RingOf = pl
     }
   };
 
-  // load, by the engine ---------------------------------------------------------------------------------------------------------
+  // load, by the engine
+  // ---------------------------------------------------------------------------------------------------------
   AP_DEV static void load(const params& p, storage& s) requires by_engine {
     slot_cursor at;
     walk(p).each(p, [&](std::uint32_t, const work& w) {
-      const int top = static_cast<int>(w.top), left = static_cast<int>(w.left), first = static_cast<int>(w.k), steps = w.steps();
-      const int of_long = p.of.of_long.batch_stride > 0 ? static_cast<int>(w.batch) : 0;  // else all members have the same
+      const int top = static_cast<int>(w.top), left = static_cast<int>(w.left), first = static_cast<int>(w.k),
+                steps = w.steps();
+      // else all members have the same
+      const int of_long = p.of.of_long.batch_stride > 0 ? static_cast<int>(w.batch) : 0;
       const int of_short = p.of.of_short.batch_stride > 0 ? static_cast<int>(w.batch) : 0;
       for (int step = 0; step < steps; ++step, ++at) {
         slot& to = s.slots[at.index];
         mbarrier& landed = s.ring.barrier[arrived][at.index];
         s.ring.acquire(at);
-        load_narrow_panel<narrow_tile.m, P.long_along_k>(to.a, p.of.long_map, landed, top, first + step * narrow_step, of_long);
-        load_narrow_panel<narrow_tile.n, P.short_along_k>(to.b, p.of.short_map, landed, left, first + step * narrow_step, of_short);
+        load_narrow_panel<narrow_tile.m, P.long_along_k>(to.a, p.of.long_map, landed, top,
+                                                         first + step * narrow_step, of_long);
+        load_narrow_panel<narrow_tile.n, P.short_along_k>(to.b, p.of.short_map, landed, left,
+                                                          first + step * narrow_step, of_short);
         s.ring.commit(at, arrived, bytes{static_cast<int>(sizeof to.a + sizeof to.b)});
       }
     });
   }
 
-  // prepare -----------------------------------------------------------------------------------------------------------------------
+  // prepare
+  // ---------------------------------------------------------------------------------------------------------
   // Two warps take the first pieces of each line, the third one the other pieces of all lines.
   AP_DEV static void prepare_all(const params& p, storage& s) requires by_engine {
     constexpr int first_pieces = 5, last_pieces = narrow_step / 4 - first_pieces;
@@ -131,7 +148,8 @@ template <narrow_policy P, template <class Channel, int Warps> class RingOf = pl
     slot_cursor at;
     tile_cursor tile;
     walk(p).each(p, [&](std::uint32_t, const work& w) {
-      line_watch watch(w.left + line < p.of.of_short.lines), watch_of_other(w.left + other < p.of.of_short.lines);
+      line_watch watch(w.left + line < p.of.of_short.lines),
+          watch_of_other(w.left + other < p.of.of_short.lines);
       narrow_lines& lines = s.lines[tile.index];
       const int steps = w.steps();
       for (int step = 0; step < steps; ++step, ++at) {
@@ -167,14 +185,16 @@ template <narrow_policy P, template <class Channel, int Warps> class RingOf = pl
     const walk mine(p);
     constexpr int pieces = narrow_step / 8;  // of each of the two threads that a line has
     const bool second_half = thread_index() >= narrow_tile.n;
-    const typename preparation::share_of_line my_share{thread_index() % narrow_tile.n, second_half ? pieces : 0};
+    const typename preparation::share_of_line my_share{thread_index() % narrow_tile.n,
+                                                       second_half ? pieces : 0};
     slot_cursor loads, at;
     tile_cursor tile;
     std::uint32_t next = mine.first;  // tile to copy from
     work there = mine.at(p, next < p.of.tiles ? next : 0);
     std::int64_t k = there.k;
     const auto panels_of = [&](const work& w) {
-      return panels{{p.of.of_long, first_of(p.of.of_long, w), w.top}, {p.of.of_short, first_of(p.of.of_short, w), w.left}};
+      return panels{{p.of.of_long, first_of(p.of.of_long, w), w.top},
+                    {p.of.of_short, first_of(p.of.of_short, w), w.left}};
     };
     panels from = panels_of(there);
     const auto copy = [&] {
@@ -217,14 +237,16 @@ template <narrow_policy P, template <class Channel, int Warps> class RingOf = pl
     copy_async_wait<0>();
   }
 
-  // compute ---------------------------------------------------------------------------------------------------------------------
+  // compute
+  // ---------------------------------------------------------------------------------------------------------
   AP_DEV static auto reader_of(const params& p, const work& w, const seat& t) {
     if constexpr (by_engine)
       return narrow_reader<P.long_along_k>(t.top);
     else
       return shifted_reader(t.top, p.of.of_long, first_of(p.of.of_long, w));
   }
-  // Of a chunk. Rare, so it reads the elements once more, and takes as few instructions as it can: there are few of them near the others.
+  // Of a chunk. Rare, so it reads the elements once more, and takes as few instructions as it can: there are
+  // few of them near the others.
   AP_DEV static void count(row_pair& rows, const slot& first, const slot& second, const auto& mine) {
     AP_ROLLED
     for (int n = 0; n < 4 && rows.counts; ++n) {
@@ -233,9 +255,10 @@ template <narrow_policy P, template <class Channel, int Warps> class RingOf = pl
       rows.count(x);
     }
   }
-  // A chunk is four fragments. Each is split while the one before is multiplied; the first of the next chunk, before the main product of
-  // this one is promoted.
-  AP_DEV static void compute(storage& s, slot_cursor& at, int chunks, const auto& mine, row_pair& rows, sums& sum) {
+  // A chunk is four fragments. Each is split while the one before is multiplied; the first of the next chunk,
+  // before the main product of this one is promoted.
+  AP_DEV static void compute(storage& s, slot_cursor& at, int chunks, const auto& mine, row_pair& rows,
+                             sums& sum) {
     if (chunks == 0) return;
     narrow_fragment part[4];  // of 16 k each
     sums main, mixed = {};
@@ -298,15 +321,18 @@ template <narrow_policy P, template <class Channel, int Warps> class RingOf = pl
     for (int i = 0; i < registers; ++i) sum[i] += mixed[i];
   }
 
-  // store, a tile that blocks of a cluster and parts share --------------------------------------------------------------------------
-  // A block adds up its share of the fragments, from `first` on. A part leaves its sums in the workspace, block by block, and behind them
-  // what it knows of the lines. Returns whether this is the last part, which adds them up; then `value` are the sums, and s.lines[1] tells
-  // of all of K.
-  AP_DEV static bool add_parts(const params& p, storage& s, const seat& t, std::uint32_t tile, int part, int first, int count,
-                               sums& value) {
+  // store, a tile that blocks of a cluster and parts share
+  // -------------------------------------------------------------------------- A block adds up its share of
+  // the fragments, from `first` on. A part leaves its sums in the workspace, block by block, and behind them
+  // what it knows of the lines. Returns whether this is the last part, which adds them up; then `value` are
+  // the sums, and s.lines[1] tells of all of K.
+  AP_DEV static bool add_parts(const params& p, storage& s, const seat& t, std::uint32_t tile, int part,
+                               int first, int count, sums& value) {
     const int cluster = cluster_extent(), rank = cluster_rank();
-    named_barrier_sync(computing_barrier, computing_threads);  // nobody needs the ring, and all lines are noted
-    if (const int n = t.member; n < narrow_lines::count) {     // by threads that take part in the cluster's barrier
+    // nobody needs the ring, and all lines are noted
+    named_barrier_sync(computing_barrier, computing_threads);
+    // by threads that take part in the cluster's barrier
+    if (const int n = t.member; n < narrow_lines::count) {
       s.lines[2].least[n] = s.lines[0].least[n];
       s.lines[2].nonzeros[n] = s.lines[0].nonzeros[n];
     }
@@ -362,16 +388,19 @@ template <narrow_policy P, template <class Channel, int Warps> class RingOf = pl
       float* const there = partial + std::int64_t{4} * count * computing_threads + n;
       if (last) {
         for (int other = 0; other < part; ++other)
-          add(bit_cast<std::uint32_t>(there[other * of_part]), static_cast<int>(there[other * of_part + narrow_lines::count]));
+          add(bit_cast<std::uint32_t>(there[other * of_part]),
+              static_cast<int>(there[other * of_part + narrow_lines::count]));
       } else {
         there[part * of_part] = bit_cast<float>(least);
-        there[part * of_part + narrow_lines::count] = static_cast<float>(nonzeros <= sparse_nonzeros ? nonzeros : sparse_nonzeros + 1);
+        there[part * of_part + narrow_lines::count] =
+            static_cast<float>(nonzeros <= sparse_nonzeros ? nonzeros : sparse_nonzeros + 1);
       }
       s.lines[1].least[n] = least;
       s.lines[1].nonzeros[n] = nonzeros;
     }
     AP_UNROLL
-    for (int i = 0; i < registers; ++i) value[i] = i / 4 < count ? value[i] + here[i] : p.floor;  // nothing to look at
+    // nothing to look at
+    for (int i = 0; i < registers; ++i) value[i] = i / 4 < count ? value[i] + here[i] : p.floor;
     if (!last) {
       AP_UNROLL
       for (int i = 0; i < registers; ++i)
@@ -387,7 +416,8 @@ template <narrow_policy P, template <class Channel, int Warps> class RingOf = pl
   }
 
  public:
-  // kernel ----------------------------------------------------------------------------------------------------------------------
+  // kernel
+  // ---------------------------------------------------------------------------------------------------------
   AP_DEV void operator()(const params& p) const {
     storage& s = antiphase::shared<storage, shared>();
     if (thread_index() == 0) {
@@ -419,7 +449,8 @@ template <narrow_policy P, template <class Channel, int Warps> class RingOf = pl
       const bool shares = blocks_of_tile(p) > 1;
       slot_cursor at;
       tile_cursor noted;
-      // Of a block with many short tiles one warpgroup begins later, so that it multiplies while the other one stores.
+      // Of a block with many short tiles one warpgroup begins later, so that it multiplies while the other
+      // one stores.
       bool in_turn = !shares && p.of.k <= narrow_chunk && mine.first + mine.apart < p.of.tiles;
       const bool second = t.top >= narrow_tile.m / 2;
       if (in_turn && second) named_barrier_sync(turn_barrier, computing_threads);
@@ -435,10 +466,12 @@ template <narrow_policy P, template <class Channel, int Warps> class RingOf = pl
         if (shares) {
           rows.note(s.lines[noted.index], t);
           if (w.chunks() == 0 && t.member < narrow_tile.n)  // nobody prepares anything
-            note(s.lines[noted.index], narrow_tile.m + t.member, line_watch(w.left + t.member < p.of.of_short.lines));
+            note(s.lines[noted.index], narrow_tile.m + t.member,
+                 line_watch(w.left + t.member < p.of.of_short.lines));
           count = fragments / cluster_extent();
           first = cluster_rank() * count;
-          if (!add_parts(p, s, t, tile, mine.part, first, count, sum)) return;  // from this tile, the only one
+          // from this tile, the only one
+          if (!add_parts(p, s, t, tile, mine.part, first, count, sum)) return;
           lines = &s.lines[1];
           ordinary = !any_special(*lines, t);
         }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Products of three TF32 products, whose operands are split on their way: what is asked, and the values that select a kernel.
+// Products of three TF32 products, whose operands are split on their way: what is asked, and the values that
+// select a kernel.
 #pragma once
 #include <antiphase/executor/kernel.hpp>
 #include <cstdint>
@@ -12,19 +13,22 @@ namespace antiphase::gemms {
 constexpr extent2 narrow_tile{128, 64};
 constexpr int narrow_step = 32, narrow_chunk = 64;  // k of a stage; k until the sum is promoted
 
-// Which operands lie along k in shared memory, where the copy engine brings each as it lies. Threads find out about that, and whoever keeps
-// the short operand: K is at most so many times 16 then, and lines of the short operand stay in shared memory.
+// Which operands lie along k in shared memory, where the copy engine brings each as it lies. Threads find out
+// about that, and whoever keeps the short operand: K is at most so many times 16 then, and lines of the short
+// operand stay in shared memory.
 struct narrow_policy {
   bool long_along_k = true, short_along_k = true;
   stream_loader by = stream_loader::engine;
   int kept_halves = 0;  // of a stage
 
   constexpr bool operator==(const narrow_policy&) const = default;
-  constexpr int stages() const { return kept_halves > 2 || !short_along_k ? 5 : 6; }  // a short operand across k is there twice more
+  // a short operand across k is there twice more
+  constexpr int stages() const { return kept_halves > 2 || !short_along_k ? 5 : 6; }
 };
 constexpr bool valid(const narrow_policy& p) {
-  return p.by == stream_loader::engine ? p.kept_halves == 0 || (p.short_along_k && p.kept_halves * narrow_step / 2 <= narrow_chunk)
-                                       : p.long_along_k && p.short_along_k && p.kept_halves == 0;
+  return p.by == stream_loader::engine
+             ? p.kept_halves == 0 || (p.short_along_k && p.kept_halves * narrow_step / 2 <= narrow_chunk)
+             : p.long_along_k && p.short_along_k && p.kept_halves == 0;
 }
 
 struct narrow_instance {
@@ -36,16 +40,19 @@ struct narrow_instance {
 enum class neighbours : unsigned char { none, along_short, along_long };
 
 struct narrow_problem {
-  stream_problem of;          // k_of_part: of each block that shares a tile, a multiple of narrow_chunk; partial: floats
-  float floor;                // what a result has to reach for certain
-  std::uint64_t* recomputed;  // null, or the count of outputs that were computed again for want of a certificate
+  // k_of_part: of each block that shares a tile, a multiple of narrow_chunk; partial: floats
+  stream_problem of;
+  float floor;  // what a result has to reach for certain
+  // null, or the count of outputs that were computed again for want of a certificate
+  std::uint64_t* recomputed;
   // Of a kept operand:
   neighbours in_c;
-  bool engine_stores;          // rows of C begin at multiples of 16 bytes, so that the copy engine takes them
-  tensor_map out_map;          // of C then, in boxes of 64 rows of 32 floats
-  std::uint32_t rows_of_band;  // of tiles, that a block takes of a column of them before it goes on to another one
-  divider bands;               // of a member
-  std::uint32_t units;         // bands of columns, of the whole batch
+  bool engine_stores;  // rows of C begin at multiples of 16 bytes, so that the copy engine takes them
+  tensor_map out_map;  // of C then, in boxes of 64 rows of 32 floats
+  // of tiles, that a block takes of a column of them before it goes on to another one
+  std::uint32_t rows_of_band;
+  divider bands;        // of a member
+  std::uint32_t units;  // bands of columns, of the whole batch
 };
 
 }  // namespace antiphase::gemms

@@ -29,7 +29,9 @@ arrangement arranged(std::int64_t rows, std::int64_t columns, std::int64_t count
   a.across = ceil_div<std::int64_t>(columns, short_tile(a.lane_bits, 1).n);
   a.stacked = count > 1 && rows < short_tile(a.lane_bits, 1).m;
   const std::int64_t all = a.stacked ? rows * count : rows, times = a.stacked ? 1 : count;
-  const auto down = [&](int rounds) { return ceil_div<std::int64_t>(all, short_tile(a.lane_bits, rounds).m); };
+  const auto down = [&](int rounds) {
+    return ceil_div<std::int64_t>(all, short_tile(a.lane_bits, rounds).m);
+  };
   while (a.steps < most_steps && down(2 * a.steps) * a.across >= enough / times + 1) a.steps *= 2;
   a.down = down(a.steps);
   a.blocks = a.down * a.across * times;
@@ -51,14 +53,16 @@ bool short_tiles_fit(const problem& p, const batch& of) {
   constexpr std::int64_t most = std::numeric_limits<std::int32_t>::max();
   if (p.m() > most || p.n() > most || of.count > most) return false;
   const auto [rows, columns] = turned(p) ? std::pair{p.n(), p.m()} : std::pair{p.m(), p.n()};
-  if (rows * of.count / short_rows > most * 32 || ceil_div<std::int64_t>(columns, short_columns) > most) return false;
+  if (rows * of.count / short_rows > most * 32 || ceil_div<std::int64_t>(columns, short_columns) > most)
+    return false;
   const arrangement a = arranged(p, of);
   return a.down <= most / a.across && a.blocks <= most;
 }
 
 double short_seconds(const laws& l, const product_shape& p, const device_limits& device) {
   const moved_bytes moved = bytes_of(p);
-  return 1e-6 * (l.few_k.start + us_before_moving(l, l.few_k.moving, moved) + us_to_move(l, l.few_k.moving, moved) / cards_of(l, device));
+  return 1e-6 * (l.few_k.start + us_before_moving(l, l.few_k.moving, moved) +
+                 us_to_move(l, l.few_k.moving, moved) / cards_of(l, device));
 }
 
 short_plan plan_short(target where, const problem& p, const batch& of, const epilogue& after) {

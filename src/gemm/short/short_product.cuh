@@ -14,12 +14,13 @@
 namespace antiphase::gemms {
 inline namespace AP_TARGET {
 
-// plan --------------------------------------------------------------------------------------------------------------------------
+// plan
+// -----------------------------------------------------------------------------------------------------------
 // A lane keeps its columns of B in registers and walks down its rows:
 //   load B | load rows of A | multiply | store
-// The rows of A for the next step are loaded before the present ones are multiplied. Small members of a batch are stacked: their rows count
-// on, and B is loaded for each row.
-// Products of FP32 are exact in FP64 and none overflows.
+// The rows of A for the next step are loaded before the present ones are multiplied. Small members of a batch
+// are stacked: their rows count on, and B is loaded for each row. Products of FP32 are exact in FP64 and none
+// overflows.
 template <bool Finishes> struct short_product {
   static constexpr int threads = short_warps * warp_size, blocks_wanted = 4;
   static constexpr bool overlaps_previous = true;
@@ -28,7 +29,8 @@ template <bool Finishes> struct short_product {
 
  private:
   static constexpr int rows = short_rows, columns = short_columns;
-  // A lane's outputs: row i of them is `below` rows of C below the first one, column j `beside` columns beside it.
+  // A lane's outputs: row i of them is `below` rows of C below the first one, column j `beside` columns
+  // beside it.
   struct work {
     std::int64_t member, row, column;  // its first output
     const float* a;                    // its first row of A, its first column of B, its first output
@@ -47,7 +49,8 @@ template <bool Finishes> struct short_product {
     }
   };
 
-  // load ------------------------------------------------------------------------------------------------------------------------
+  // load
+  // ---------------------------------------------------------------------------------------------------------
   AP_DEV static void load_line(const float* line, std::int64_t apart, int k, float (&to)[short_k]) {
     AP_UNROLL
     for (int n = 0; n < short_k; ++n) to[n] = n < k ? in_global_memory(line)[n * apart] : 0;
@@ -56,7 +59,8 @@ template <bool Finishes> struct short_product {
   AP_DEV static void load_b(const params& p, const work& w, float (&to)[columns][short_k]) {
     AP_UNROLL
     for (int j = 0; j < columns; ++j)
-      load_line(w.b + (j * w.beside < w.columns_left ? j * w.beside : 0) * p.b.column_stride, p.b.row_stride, p.k, to[j]);
+      load_line(w.b + (j * w.beside < w.columns_left ? j * w.beside : 0) * p.b.column_stride, p.b.row_stride,
+                p.k, to[j]);
   }
 
   // A lane's columns of B.
@@ -72,11 +76,15 @@ template <bool Finishes> struct short_product {
     }
   };
 
-  // multiply, store -------------------------------------------------------------------------------------------------------------
+  // multiply, store
+  // ---------------------------------------------------------------------------------------------------------
   // Rows from `first` on, of which the first outputs are at `to`.
-  template <int Rows> AP_DEV static void multiply(const params& p, const work& w, int first, float* const (&to)[Rows],
-                                                  const float (&a)[Rows][short_k], const lines_of_b& b) {
-    const auto is_there = [&](int i, int j) { return first + i * w.below < w.rows_left && j * w.beside < w.columns_left; };
+  template <int Rows> AP_DEV static void multiply(const params& p, const work& w, int first,
+                                                  float* const (&to)[Rows], const float (&a)[Rows][short_k],
+                                                  const lines_of_b& b) {
+    const auto is_there = [&](int i, int j) {
+      return first + i * w.below < w.rows_left && j * w.beside < w.columns_left;
+    };
     const std::int64_t beside = w.beside * p.c.column_stride;
     float before[Rows][columns] = {}, sum[Rows][columns];
     if (!Finishes && p.end.beta != 0) {
@@ -105,7 +113,8 @@ template <bool Finishes> struct short_product {
         if constexpr (!Finishes) sum[i][j] = blend(p.end, sum[i][j], &before[i][j]);
         if (!is_there(i, j)) continue;
         if constexpr (Finishes)
-          sum[i][j] = finished(p.end, sum[i][j], w.row + first + i * w.below, w.column + j * w.beside, w.member, to[i] + j * beside);
+          sum[i][j] = finished(p.end, sum[i][j], w.row + first + i * w.below, w.column + j * w.beside,
+                               w.member, to[i] + j * beside);
         in_global_memory(to[i])[j * beside] = sum[i][j];
       }
     }
@@ -118,15 +127,19 @@ template <bool Finishes> struct short_product {
     const auto load_a = [&](int first, float(&to)[rows][short_k]) {
       AP_UNROLL
       for (int i = 0; i < rows; ++i)
-        load_line(first + i * w.below < w.rows_left ? a[i] : w.a, p.a.column_stride, p.k, to[i]);  // behind the end: the first one
+        // behind the end: the first one
+        load_line(first + i * w.below < w.rows_left ? a[i] : w.a, p.a.column_stride, p.k, to[i]);
     };
     AP_UNROLL
-    for (int i = 0; i < rows; ++i) a[i] = w.a + i * w.below * p.a.row_stride, c[i] = w.c + i * w.below * p.c.row_stride;
+    for (int i = 0; i < rows; ++i)
+      a[i] = w.a + i * w.below * p.a.row_stride, c[i] = w.c + i * w.below * p.c.row_stride;
     load_b(p, w, of_b);
     load_a(0, now);
     const lines_of_b b(of_b);
-    const std::int64_t apart_in_a = rows * w.below * p.a.row_stride, apart_in_c = rows * w.below * p.c.row_stride;
-    const int apart = rows * w.below, of_walk = p.steps * apart, end = of_walk < w.rows_left ? of_walk : w.rows_left;
+    const std::int64_t apart_in_a = rows * w.below * p.a.row_stride,
+                       apart_in_c = rows * w.below * p.c.row_stride;
+    const int apart = rows * w.below, of_walk = p.steps * apart,
+              end = of_walk < w.rows_left ? of_walk : w.rows_left;
     AP_ROLLED
     for (int first = 0; first < end; first += apart) {
       AP_UNROLL
@@ -158,11 +171,15 @@ template <bool Finishes> struct short_product {
   }
 
  public:
-  // kernel ----------------------------------------------------------------------------------------------------------------------
+  // kernel
+  // ---------------------------------------------------------------------------------------------------------
   AP_DEV void operator()(const params& p) const {
-    const int warp = warp_index(), lane = lane_index(), lanes = 1 << p.lane_bits, below = warp_size >> p.lane_bits;
-    const std::uint32_t tile = block_index().x, row_of_tiles = p.tiles_across.quotient(tile), member = p.tiles_down.quotient(row_of_tiles);
-    const std::int64_t down = row_of_tiles - member * p.tiles_down.by(), across = tile - row_of_tiles * p.tiles_across.by();
+    const int warp = warp_index(), lane = lane_index(), lanes = 1 << p.lane_bits,
+              below = warp_size >> p.lane_bits;
+    const std::uint32_t tile = block_index().x, row_of_tiles = p.tiles_across.quotient(tile),
+                        member = p.tiles_down.quotient(row_of_tiles);
+    const std::int64_t down = row_of_tiles - member * p.tiles_down.by(),
+                       across = tile - row_of_tiles * p.tiles_across.by();
     const int of_warp = rows * p.steps * below;  // rows
     work w{.member = member,
            .row = down * (short_warps * of_warp) + warp * of_warp + (lane >> p.lane_bits),

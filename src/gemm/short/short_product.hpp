@@ -12,8 +12,9 @@ namespace antiphase::gemms {
 
 constexpr int short_k = 4;  // the longest K of such a product
 
-// A lane has 4 columns of C and walks down its rows, 2 at a time. Some lanes of a warp lie side by side, the others below: narrow results
-// keep all of them busy, too. Neighbouring lanes have neighbouring columns, so that they store neighbours wherever rows begin.
+// A lane has 4 columns of C and walks down its rows, 2 at a time. Some lanes of a warp lie side by side, the
+// others below: narrow results keep all of them busy, too. Neighbouring lanes have neighbouring columns, so
+// that they store neighbours wherever rows begin.
 constexpr int short_warps = 4, short_rows = 2, short_columns = 4;
 // Outputs of a block whose lanes take so many rounds.
 constexpr extent2 short_tile(int lane_bits, int rounds) {

@@ -6,10 +6,13 @@
 namespace antiphase::gemms {
 inline namespace AP_TARGET {
 
-template <product_policy P> product_instance split_instance_of(const char* name) { return {P, kernel_of<split_product<P>>(name)}; }
+template <product_policy P> product_instance split_instance_of(const char* name) {
+  return {P, kernel_of<split_product<P>>(name)};
+}
 
 std::vector<product_instance> split_kernels() {
-  return {split_instance_of<product_policy{}>("gemm.split"), split_instance_of<product_policy{.stages = 6, .cluster = 2}>("gemm.split-2"),
+  return {split_instance_of<product_policy{}>("gemm.split"),
+          split_instance_of<product_policy{.stages = 6, .cluster = 2}>("gemm.split-2"),
           split_instance_of<product_policy{.stages = 5, .cluster = 4}>("gemm.split-4"),
           split_instance_of<product_policy{.stages = 5, .cluster = 8}>("gemm.split-8")};
 }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The kernel of policy split-mma: products of split operands for devices without warpgroup operations (sm_80).
+// The kernel of policy split-mma: products of split operands for devices without warpgroup operations
+// (sm_80).
 #include <vector>
 #include "src/gemm/split/split_mma_product.cuh"
 

@@ -8,8 +8,12 @@ namespace antiphase::gemms {
 inline namespace AP_TARGET {
 
 AP_DEV bool is_finite(const split_line& line) { return line.tiny < 0x1p60f; }
-AP_DEV bool is_far(const split_line& line) { return line.exponent < -plain_exponent || line.exponent > plain_exponent; }
-AP_DEV bool is_sparse(const split_line& line) { return is_finite(line) && line.nonzeros > 0 && line.nonzeros <= sparse_nonzeros; }
+AP_DEV bool is_far(const split_line& line) {
+  return line.exponent < -plain_exponent || line.exponent > plain_exponent;
+}
+AP_DEV bool is_sparse(const split_line& line) {
+  return is_finite(line) && line.nonzeros > 0 && line.nonzeros <= sparse_nonzeros;
+}
 // Whether one of the lines is all zeros, so that sums are 0, whatever the scales.
 AP_DEV bool is_zero_output(const split_line& a, const split_line& b) {
   return is_finite(a) && is_finite(b) && (a.nonzeros == 0 || b.nonzeros == 0);

@@ -9,7 +9,8 @@
 namespace antiphase::gemms {
 inline namespace AP_TARGET {
 
-// Outputs that one lane computes at once: all is read before the first sum, and C before the first of it is written.
+// Outputs that one lane computes at once: all is read before the first sum, and C before the first of it is
+// written.
 template <int Count> struct exact_outputs {
   bool wanted[Count];
   std::int64_t row[Count], column[Count];
@@ -32,7 +33,9 @@ template <int Count> struct exact_outputs {
       exact_sum sum;
       AP_UNROLL
       for (int n = 0; n < sparse_nonzeros; ++n) sum.add(double{a[o][n]} * b[o][n]);
-      if (wanted[o]) result[o] = stored(p, static_cast<float>(sum.value + sum.cut), row[o], column[o], &p.c(row[o], column[o]));
+      if (wanted[o])
+        result[o] =
+            stored(p, static_cast<float>(sum.value + sum.cut), row[o], column[o], &p.c(row[o], column[o]));
     }
     AP_UNROLL
     for (int o = 0; o < Count; ++o)
@@ -55,12 +58,15 @@ struct known_line {
   AP_DEV unsigned all_sparse() const { return ballot(sparse); }
 };
 
-// Outputs of the tile at (top, left) in sparse rows of A or sparse columns of B. Those of lines with an infinity or NaN are not of these.
-// a, b: the rows of A and the columns of B, as the split pass has described them. `member`: of 256 threads, as in recompute.cuh.
-template <class Problem> AP_DEV void recompute_sparse(const Problem& p, std::int64_t top, std::int64_t left, const split_operand& a,
-                                                      const split_operand& b, int member) {
+// Outputs of the tile at (top, left) in sparse rows of A or sparse columns of B. Those of lines with an
+// infinity or NaN are not of these. a, b: the rows of A and the columns of B, as the split pass has described
+// them. `member`: of 256 threads, as in recompute.cuh.
+template <class Problem> AP_DEV void recompute_sparse(const Problem& p, std::int64_t top, std::int64_t left,
+                                                      const split_operand& a, const split_operand& b,
+                                                      int member) {
   using shape = recompute_shape;
-  constexpr int columns = shape::columns / warp_size, at_once = 2;  // of a lane; sparse lines of one round of loads
+  // of a lane; sparse lines of one round of loads
+  constexpr int columns = shape::columns / warp_size, at_once = 2;
   static_assert(shape::rows == warp_size);
   const int warp = member / warp_size, lane = member % warp_size;
   top += warp / 2 * shape::rows, left += warp % 2 * shape::columns;

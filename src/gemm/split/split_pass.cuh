@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Operands as Tensor Cores take them: scaled by line, split into two FP16 numbers, measured; both operands of a product in one launch.
+// Operands as Tensor Cores take them: scaled by line, split into two FP16 numbers, measured; both operands of
+// a product in one launch.
 #pragma once
 #include <antiphase/core/portable.hpp>
 #include <antiphase/device/atomic.cuh>
@@ -18,15 +19,18 @@
 namespace antiphase::gemms {
 inline namespace AP_TARGET {
 
-// plan --------------------------------------------------------------------------------------------------------------------------
-// What a thread has read stays in its registers while all threads of a line agree, on the largest element and, once they know the scale, on
-// how many are tiny and how large their sum is:
+// plan
+// -----------------------------------------------------------------------------------------------------------
+// What a thread has read stays in its registers while all threads of a line agree, on the largest element
+// and, once they know the scale, on how many are tiny and how large their sum is:
 //   load | find | agree | measure | gather | split, store
-// Whatever the strides, a thread holds pieces of eight neighbours along k, which fill half of the 64 bytes of a line's 16 k. Another lane
-// of the warp has the other half, so that stores fill sectors.
+// Whatever the strides, a thread holds pieces of eight neighbours along k, which fill half of the 64 bytes of
+// a line's 16 k. Another lane of the warp has the other half, so that stores fill sectors.
 //   along k       k_stride 1: neighbouring lanes have neighbouring pieces
-//   along lines   otherwise: lanes have four neighbouring lines, and eight neighbouring pieces of each; right for all strides, fast for
-//                 line_stride 1. Of more lines a load would bring more neighbours, but a store fewer, and stores are what waits
+//   along lines   otherwise: lanes have four neighbouring lines, and eight neighbouring pieces of each; right
+//                 for all strides, fast for
+//                 line_stride 1. Of more lines a load would bring more neighbours, but a store fewer, and
+//                 stores are what waits
 //                 (docs/notebook/gemm.md, "What the split pass waits for")
 // Maxima and sums are those of integers, so that they do not depend on the order.
 
@@ -47,26 +51,33 @@ template <split_policy P> struct split_pass {
   static constexpr int warps = threads / warp_size, warp_lines = 4,
                        strip_warps = P.strip / warp_lines;      // side by side along lines
   static constexpr int warp_step = 8 * warp_size / warp_lines;  // the k of a warp's pieces, along lines
-  static constexpr int most_lines = threads / P.least_threads, slots = most_lines > P.strip ? most_lines : P.strip;  // of a block, at most
-  static constexpr int most_blocks = P.clusters ? 16 : 1;                                                            // of a cluster
+  // of a block, at most
+  static constexpr int most_lines = threads / P.least_threads,
+                       slots = most_lines > P.strip ? most_lines : P.strip;
+  // of a cluster
+  static constexpr int most_blocks = P.clusters ? 16 : 1;
   static constexpr bool overlaps_previous = true;
 
-  // params ----------------------------------------------------------------------------------------------------------------------
+  // params
+  // ---------------------------------------------------------------------------------------------------------
   using params = split_arguments;
 
-  // storage ---------------------------------------------------------------------------------------------------------------------
+  // storage
+  // ---------------------------------------------------------------------------------------------------------
   struct storage {
     line_range range_of_warp[warps][16], range_of_block[P.strip], range[P.strip];
     line_sums<std::uint64_t> sums_of_warp[warps][16];
     // In the first block of a cluster:
     line_sums<std::uint64_t> sums_of_block[most_blocks][P.strip];
-    std::int32_t found[slots], sparse[slots][sparse_nonzeros];  // the k of sparse lines' nonzero elements, in any order
+    // the k of sparse lines' nonzero elements, in any order
+    std::int32_t found[slots], sparse[slots][sparse_nonzeros];
   };
 
  private:
   template <int N> using values = float[N][8];
 
-  // A thread's line and its pieces of it: at first, first + step ..., and again `chunk` further, `chunks` times.
+  // A thread's line and its pieces of it: at first, first + step ..., and again `chunk` further, `chunks`
+  // times.
   struct work {
     AP_DEV work(const operand_lines& source, const split_operand& result) : from(source), to(result) {}
     const operand_lines& from;
@@ -85,15 +96,18 @@ template <split_policy P> struct split_pass {
     AP_DEV int at(int c) const { return first + chunk * c; }
   };
   // `number`: of the cluster among those of the operand.
-  template <bool AlongK, int N> AP_DEV static work work_of(const params& p, bool second, std::int64_t number) {
-    const int thread = thread_index(), warp = warp_index(), lane = lane_index(), blocks = in_cluster::extent();
+  template <bool AlongK, int N>
+  AP_DEV static work work_of(const params& p, bool second, std::int64_t number) {
+    const int thread = thread_index(), warp = warp_index(), lane = lane_index(),
+              blocks = in_cluster::extent();
     work w{p.from[second], p.to[second]};
     w.along_k = AlongK;
     w.wide = w.clustered = false;
     w.rank = in_cluster::rank();
     w.k = static_cast<int>(w.from.k);
     if (AlongK) {
-      w.wide = reinterpret_cast<std::uintptr_t>(w.from.data) % 16 == 0 && (w.from.line_stride % 4 == 0 || w.from.lines == 1);
+      w.wide = reinterpret_cast<std::uintptr_t>(w.from.data) % 16 == 0 &&
+               (w.from.line_stride % 4 == 0 || w.from.lines == 1);
       w.k_stride = 1;
       w.slots = threads / p.line_threads;
       w.slot = thread / p.line_threads;
@@ -127,7 +141,8 @@ template <split_policy P> struct split_pass {
       if constexpr (P.clusters) return cluster_rank();
       return 0;
     }
-    // `telling`: has written for other blocks. A warp arrives as one: if its lanes do so apart, the others wait for ever.
+    // `telling`: has written for other blocks. A warp arrives as one: if its lanes do so apart, the others
+    // wait for ever.
     AP_DEV static void arrive(bool telling) {
       if constexpr (P.clusters) {
         warp_sync();
@@ -144,7 +159,8 @@ template <split_policy P> struct split_pass {
     }
   };
 
-  // load ------------------------------------------------------------------------------------------------------------------------
+  // load
+  // ---------------------------------------------------------------------------------------------------------
   // Zeros beyond the end.
   template <int N> AP_DEV static void load(values<N>& x, const work& w, int c) {
     const float* at = w.from.data + w.line * w.from.line_stride + std::int64_t{w.at(c)} * w.k_stride;
@@ -156,7 +172,8 @@ template <split_policy P> struct split_pass {
       AP_UNROLL
       for (int i = 0; inside && i < N; ++i, at += next) load_elements(x[i], at, 8, w.k_stride);
       AP_UNROLL
-      for (int i = 0; !inside && i < N; ++i, at += next) load_elements(x[i], at, left - i * w.step, w.k_stride);
+      for (int i = 0; !inside && i < N; ++i, at += next)
+        load_elements(x[i], at, left - i * w.step, w.k_stride);
       return;
     }
     AP_UNROLL
@@ -180,9 +197,11 @@ template <split_policy P> struct split_pass {
       if (e < left) x[e] = *at;
   }
 
-  // find, measure ---------------------------------------------------------------------------------------------------------------
+  // find, measure
+  // ---------------------------------------------------------------------------------------------------------
   template <int N> AP_DEV static void find(line_range& range, const values<N>& x) {
-    float largest = 0, nonzeros = 0;  // counts are floats: a comparison gives 1 or 0, and one addition is left
+    // counts are floats: a comparison gives 1 or 0, and one addition is left
+    float largest = 0, nonzeros = 0;
     AP_UNROLL
     for (int i = 0; i < N; ++i) {
       AP_UNROLL
@@ -194,7 +213,8 @@ template <split_policy P> struct split_pass {
     range.add({bit_cast<std::uint32_t>(largest), static_cast<std::uint32_t>(nonzeros)});
   }
   // Counts zeros as tiny.
-  template <int N, class T> AP_DEV static void measure(line_sums<T>& sums, const values<N>& x, const line_facts& by) {
+  template <int N, class T>
+  AP_DEV static void measure(line_sums<T>& sums, const values<N>& x, const line_facts& by) {
     float tiny = 0;
     AP_UNROLL
     for (int i = 0; i < N; ++i) {
@@ -204,13 +224,17 @@ template <split_policy P> struct split_pass {
         size = add_rounded_up(size, std::abs(x[i][e]), by.second);
         tiny += std::abs(x[i][e]) < by.not_tiny ? 1.f : 0.f;
       }
-      sums.size += bit_cast<std::uint32_t>(size) - bit_cast<std::uint32_t>(0x1p23f);  // the last place of 2^23 is 1
+      // the last place of 2^23 is 1
+      sums.size += bit_cast<std::uint32_t>(size) - bit_cast<std::uint32_t>(0x1p23f);
     }
     sums.tiny += static_cast<std::uint32_t>(tiny);
   }
-  // For sparse lines, which are rare: a thread that has read a nonzero element adds it to the list in the cluster's first block.
-  template <int N> AP_DEV static void list(storage& s, const values<N>& x, const work& w, const line_facts& by, int c) {
-    std::int32_t *found = in_cluster::map(w, &s.found[w.slot], 0), *sparse = in_cluster::map(w, &s.sparse[w.slot][0], 0);
+  // For sparse lines, which are rare: a thread that has read a nonzero element adds it to the list in the
+  // cluster's first block.
+  template <int N>
+  AP_DEV static void list(storage& s, const values<N>& x, const work& w, const line_facts& by, int c) {
+    std::int32_t *found = in_cluster::map(w, &s.found[w.slot], 0),
+                 *sparse = in_cluster::map(w, &s.sparse[w.slot][0], 0);
     AP_UNROLL
     for (int i = 0; i < N; ++i) {
       bool any = !by.finite;
@@ -231,7 +255,8 @@ template <split_policy P> struct split_pass {
       for (int e = 0; e < 8; ++e) rematerialise(x[i][e]);
     }
   }
-  // Rare as well: elements of a line that is not finite become zero; those of a line with two factors are multiplied by the first.
+  // Rare as well: elements of a line that is not finite become zero; those of a line with two factors are
+  // multiplied by the first.
   template <int N> AP_DEV static void prepare(values<N>& x, const line_facts& by) {
     if (by.finite && by.first == 1) return;
     AP_UNROLL
@@ -248,8 +273,10 @@ template <split_policy P> struct split_pass {
     }
   }
 
-  // agree, gather ---------------------------------------------------------------------------------------------------------------
-  template <class T, class Mine> AP_DEV static void tell_block(T (&of_warp)[warps][16], const work& w, Mine mine) {
+  // agree, gather
+  // ---------------------------------------------------------------------------------------------------------
+  template <class T, class Mine>
+  AP_DEV static void tell_block(T (&of_warp)[warps][16], const work& w, Mine mine) {
     const int warp = warp_index(), lane = lane_index(), first = w.along_k ? w.line_lanes / 2 : warp_size / 2,
               last = w.along_k ? 1 : warp_lines;
     for (int by = first; by >= last; by /= 2) mine.add(shuffle_down(mine, by));
@@ -278,7 +305,8 @@ template <split_policy P> struct split_pass {
     warp_sync();  // lanes leave it apart
     if (thread < P.strip) {
       line_range all;
-      for (int i = 0; i < in_cluster::extent(); ++i) all.add(*in_cluster::map(w, &s.range_of_block[thread], i));
+      for (int i = 0; i < in_cluster::extent(); ++i)
+        all.add(*in_cluster::map(w, &s.range_of_block[thread], i));
       s.range[thread] = all;
     }
     warp_sync();
@@ -290,11 +318,13 @@ template <split_policy P> struct split_pass {
     const int thread = thread_index();
     tell_block(s.sums_of_warp, w, mine);
     block_barrier();
-    if (w.clustered && thread < P.strip) *in_cluster::map(w, &s.sums_of_block[w.rank][thread], 0) = of_block(s.sums_of_warp, w, thread);
+    if (w.clustered && thread < P.strip)
+      *in_cluster::map(w, &s.sums_of_block[w.rank][thread], 0) = of_block(s.sums_of_warp, w, thread);
     if (w.clustered) in_cluster::arrive(thread < warp_size);
   }
 
-  // split, store ----------------------------------------------------------------------------------------------------------------
+  // split, store
+  // ---------------------------------------------------------------------------------------------------------
   AP_DEV static void split(std::uint32_t* to, const float (&x)[8], const line_facts& by) {
     pack<std::uint32_t, 4> hi, lo;
     AP_UNROLL
@@ -310,7 +340,8 @@ template <split_policy P> struct split_pass {
   }
   template <int N> AP_DEV static void split(const values<N>& x, const work& w, const line_facts& by, int c) {
     const int padded = ceil_div(w.k, 16) * 16, end = w.present() ? padded : 0;
-    auto* line = reinterpret_cast<std::uint32_t*>(w.to.parts) + w.line * padded;  // in words a line has as many as k
+    // in words a line has as many as k
+    auto* line = reinterpret_cast<std::uint32_t*>(w.to.parts) + w.line * padded;
     int k = w.at(c);
     rematerialise(k);
     AP_UNROLL
@@ -333,18 +364,22 @@ template <split_policy P> struct split_pass {
     for (int i = 0; i < sparse_nonzeros; ++i) {
       int before = i;
       if (i < by.nonzeros) before = 0;
-      for (int j = 0; i < by.nonzeros && j < by.nonzeros; ++j) before += s.sparse[slot][j] < s.sparse[slot][i];
+      for (int j = 0; i < by.nonzeros && j < by.nonzeros; ++j)
+        before += s.sparse[slot][j] < s.sparse[slot][i];
       w.to.sparse[line].k[before] = i < by.nonzeros ? s.sparse[slot][i] : -1;
     }
   }
   // Padding lines.
   AP_DEV static void pad(const work& w) {
     const std::int64_t line = w.from.lines + thread_index();
-    if (line < ceil_div<std::int64_t>(w.from.lines, split_tile) * split_tile) w.to.scale[line] = line_scale::padding;
+    if (line < ceil_div<std::int64_t>(w.from.lines, split_tile) * split_tile)
+      w.to.scale[line] = line_scale::padding;
   }
 
-  // kernel ----------------------------------------------------------------------------------------------------------------------
-  template <bool AlongK, int N, bool Resident> AP_DEV static void run(const params& p, bool second, std::int64_t number) {
+  // kernel
+  // ---------------------------------------------------------------------------------------------------------
+  template <bool AlongK, int N, bool Resident>
+  AP_DEV static void run(const params& p, bool second, std::int64_t number) {
     storage& s = antiphase::shared<storage, shared_kind::fixed>();
     const work w = work_of<AlongK, N>(p, second, number);
     const int chunks = Resident ? 1 : w.chunks;
@@ -375,8 +410,10 @@ template <split_policy P> struct split_pass {
     if (w.top == 0 && w.rank == 0) pad(w);
   }
 
-  // `depth`: the k that registers hold. Longer lines go through in chunks, of which only the last is not read twice.
-  template <bool AlongK> AP_DEV static void run(const params& p, bool second, std::int64_t number, int depth) {
+  // `depth`: the k that registers hold. Longer lines go through in chunks, of which only the last is not read
+  // twice.
+  template <bool AlongK>
+  AP_DEV static void run(const params& p, bool second, std::int64_t number, int depth) {
     if (p.from[second].k <= depth)
       run<AlongK, P.pieces, true>(p, second, number);
     else
@@ -386,7 +423,8 @@ template <split_policy P> struct split_pass {
  public:
   AP_DEV void operator()(const params& p) const {
     wait_for_previous_grid();
-    const std::uint64_t group = block_index().x / static_cast<unsigned>(in_cluster::extent()), of_second = group * p.share >> 32;
+    const std::uint64_t group = block_index().x / static_cast<unsigned>(in_cluster::extent()),
+                        of_second = group * p.share >> 32;
     const bool second = (group + 1) * p.share >> 32 > of_second;
     const auto number = static_cast<std::int64_t>(second ? of_second : group - of_second);
     if (p.from[second].k_stride == 1)

@@ -27,16 +27,21 @@ struct product_plan {
   std::int32_t rows, columns;
   int multiprocessors;
   std::vector<product_wave> waves;
-  std::byte *ready_a = nullptr, *ready_b = nullptr;  // parts that are there already, as ready_lines; null: the call makes them
-  ending after = {};                                 // of `what`
+  // parts that are there already, as ready_lines; null: the call makes them
+  std::byte *ready_a = nullptr, *ready_b = nullptr;
+  ending after = {};  // of `what`
 
   split_layout split_a() const { return {what.m(), k_piece}; }
   split_layout split_b() const { return {what.n(), k_piece}; }
-  // Of as many tiles as any launch has, or of the blocks that share its tiles, which are no more than there are multiprocessors.
+  // Of as many tiles as any launch has, or of the blocks that share its tiles, which are no more than there
+  // are multiprocessors.
   std::size_t lists() const {
-    return std::max(static_cast<std::size_t>(rows) * static_cast<std::size_t>(columns), static_cast<std::size_t>(multiprocessors));
+    return std::max(static_cast<std::size_t>(rows) * static_cast<std::size_t>(columns),
+                    static_cast<std::size_t>(multiprocessors));
   }
-  std::size_t count_bytes() const { return split_layout::padded(static_cast<std::int64_t>(lists() * sizeof(std::uint32_t))); }
+  std::size_t count_bytes() const {
+    return split_layout::padded(static_cast<std::int64_t>(lists() * sizeof(std::uint32_t)));
+  }
   std::size_t list_bytes() const {
     return split_layout::padded(static_cast<std::int64_t>(lists() * uncertain_limit * sizeof(std::uint16_t)));
   }
@@ -58,20 +63,25 @@ bool ends_in_product(const problem& p, const epilogue& after);
 struct parts_made {
   bool a = false, b = false;
 };
-double split_seconds(const laws& l, const product_shape& p, const device_limits& device, multiplier by, const parts_made& made = {});
+double split_seconds(const laws& l, const product_shape& p, const device_limits& device, multiplier by,
+                     const parts_made& made = {});
 
-// For a product that multiplies, on a device with such Tensor Cores. Throws not_supported if this build has no such kernel.
+// For a product that multiplies, on a device with such Tensor Cores. Throws not_supported if this build has
+// no such kernel.
 product_plan plan_product(const context& where, const problem& p, multiplier by = multiplier::split);
 // The same where `what` is already as product_plan has it.
-product_plan plan_product_of(const context& where, const problem& what, multiplier by, const ready_operands& ready, const ending& after);
-inline product_plan plan_product_of(const context& where, const problem& what, multiplier by, const ready_operands& ready = {}) {
+product_plan plan_product_of(const context& where, const problem& what, multiplier by,
+                             const ready_operands& ready, const ending& after);
+inline product_plan plan_product_of(const context& where, const problem& what, multiplier by,
+                                    const ready_operands& ready = {}) {
   return plan_product_of(where, what, by, ready, ending_of(what, {}));
 }
 const std::vector<product_instance>& product_instances(target where);  // for a plan of one's own
-launch_counts run(const context& where, const product_plan& plan, std::span<std::byte> workspace, std::uint64_t* recomputed, stream on);
+launch_counts run(const context& where, const product_plan& plan, std::span<std::byte> workspace,
+                  std::uint64_t* recomputed, stream on);
 
-// How long a product's multiplication is: whole rounds of blocks, how full a last one is (0: there is none), chunks of K of a block, and
-// how many of the multiprocessors have one.
+// How long a product's multiplication is: whole rounds of blocks, how full a last one is (0: there is none),
+// chunks of K of a block, and how many of the multiprocessors have one.
 struct product_rounds {
   double whole, left, chunks, busy;
 };

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// FP32-accurate products on Tensor Cores: three products of FP16 parts, promoted into FP32 registers (TMA and wgmma, sm_90a).
+// FP32-accurate products on Tensor Cores: three products of FP16 parts, promoted into FP32 registers (TMA and
+// wgmma, sm_90a).
 #pragma once
 #include <antiphase/core/channel.hpp>
 #include <antiphase/core/tile.hpp>
@@ -18,16 +19,19 @@
 namespace antiphase::gemms {
 inline namespace AP_TARGET {
 
-// plan --------------------------------------------------------------------------------------------------------------------------
-// A persistent kernel with warp specialisation: one block per multiprocessor walks over tiles of C. One thread of warpgroup 0 is the
-// producer, warpgroups 1 and 2 compute, 64 x 128 outputs each:
-//   slot:  load | multiply (8 warps) | load ...                    a stage of 32 k, hi and lo parts of both operands
-// Two stages make a chunk. Its main product hi hi goes into a fresh accumulator and is then added to the sum in FP32 registers (promotion),
-// because Tensor Cores truncate; the mixed products hi lo + lo hi, kept 2^11 times as large, are so small that they need no such care. The
-// promotion runs while the mixed products of the same chunk do, so stages are released one chunk late.
-// A second ring of two slots loads what the epilogue of a tile needs, while the tile before is still computed.
-// Where there are fewer tiles than multiprocessors, a cluster of blocks shares a tile (split-K): each block computes a part of K and then
-// adds up its share of the columns, which the others write into its shared memory.
+// plan
+// -----------------------------------------------------------------------------------------------------------
+// A persistent kernel with warp specialisation: one block per multiprocessor walks over tiles of C. One
+// thread of warpgroup 0 is the producer, warpgroups 1 and 2 compute, 64 x 128 outputs each:
+//   slot:  load | multiply (8 warps) | load ...                    a stage of 32 k, hi and lo parts of both
+//          operands
+// Two stages make a chunk. Its main product hi hi goes into a fresh accumulator and is then added to the sum
+// in FP32 registers (promotion), because Tensor Cores truncate; the mixed products hi lo + lo hi, kept 2^11
+// times as large, are so small that they need no such care. The promotion runs while the mixed products of
+// the same chunk do, so stages are released one chunk late. A second ring of two slots loads what the
+// epilogue of a tile needs, while the tile before is still computed. Where there are fewer tiles than
+// multiprocessors, a cluster of blocks shares a tile (split-K): each block computes a part of K and then adds
+// up its share of the columns, which the others write into its shared memory.
 enum split_event { full, empty };
 
 // How the parts of a block wait for each other. A parameter, so that tests can take one wait away.
@@ -39,17 +43,20 @@ template <product_policy P> struct product_waits {
 };
 
 template <product_policy P, class Waits = product_waits<P>> struct split_product {
-  static_assert(P.stages >= 4, "a chunk is let go while the next one is multiplied, so the ring needs room for both");
+  static_assert(P.stages >= 4,
+                "a chunk is let go while the next one is multiplied, so the ring needs room for both");
   static_assert(valid(P));
   static constexpr int threads = 3 * warpgroup_size, computing_warps = Waits::computing_warps;
   static constexpr shared_kind shared = shared_kind::dynamic;
   static constexpr int cluster = P.cluster;
   static constexpr bool overlaps_previous = true;
 
-  // params ----------------------------------------------------------------------------------------------------------------------
+  // params
+  // ---------------------------------------------------------------------------------------------------------
   using params = product_problem;
 
-  // storage ---------------------------------------------------------------------------------------------------------------------
+  // storage
+  // ---------------------------------------------------------------------------------------------------------
   using part = split_part;
   static constexpr int registers = sums_of_a_thread;
   using shared_by_cluster = shared_tile<P.cluster>;
@@ -65,7 +72,8 @@ template <product_policy P, class Waits = product_waits<P>> struct split_product
       slot slots[P.stages];
       recompute_storage<4> tail;  // when there is nothing more to load
     };
-    [[no_unique_address]] std::conditional_t<P.cluster == 1, no_exchange, exchange> parts;  // by block of the cluster
+    // by block of the cluster
+    [[no_unique_address]] std::conditional_t<P.cluster == 1, no_exchange, exchange> parts;
     tile_lines lines[2];
     typename Waits::ring ring;
     channel<mbarrier, 2, antiphase::threads(1), warps(computing_warps)> tiles;
@@ -75,8 +83,8 @@ template <product_policy P, class Waits = product_waits<P>> struct split_product
   using sums = split_sums;
 
  private:
-  // The block's tiles: the first and then one a grid further each time. Of a cluster of more than one block there is only the first, or a
-  // block could write over what another one still reads.
+  // The block's tiles: the first and then one a grid further each time. Of a cluster of more than one block
+  // there is only the first, or a block could write over what another one still reads.
   AP_DEV static std::int64_t first_tile(const params& p) { return p.first + block_index().x / P.cluster; }
   AP_DEV static std::int64_t tile_step() { return grid_extent().x / P.cluster; }
   AP_DEV static grouped_tiles tiles_of(const params& p) { return {p.rows, p.columns, tile_group}; }
@@ -85,12 +93,15 @@ template <product_policy P, class Waits = product_waits<P>> struct split_product
     return P.cluster == 1 ? tile - p.first : (tile - p.first) * P.cluster + cluster_rank();
   }
   // The block's part of K.
-  AP_DEV static int first_chunk(const params& p) { return P.cluster == 1 ? 0 : shared_by_cluster::first_chunk(cluster_rank(), p.chunks); }
+  AP_DEV static int first_chunk(const params& p) {
+    return P.cluster == 1 ? 0 : shared_by_cluster::first_chunk(cluster_rank(), p.chunks);
+  }
   AP_DEV static int end_chunk(const params& p) {
     return P.cluster == 1 ? p.chunks : shared_by_cluster::first_chunk(cluster_rank() + 1, p.chunks);
   }
 
-  // load ------------------------------------------------------------------------------------------------------------------------
+  // load
+  // ---------------------------------------------------------------------------------------------------------
   AP_DEV static void load(const params& p, storage& s) {
     const grouped_tiles work = tiles_of(p);
     slot_cursor at;
@@ -98,13 +109,16 @@ template <product_policy P, class Waits = product_waits<P>> struct split_product
     const int first_step = 2 * first_chunk(p), end_step = 2 * end_chunk(p);
     for (std::int64_t i = first_tile(p); i < p.end; i += tile_step(), ++tile) {
       const tile_position here = work.at(i);
-      const int top = static_cast<int>(here.row) * split_tile, left = static_cast<int>(here.column) * split_tile;
+      const int top = static_cast<int>(here.row) * split_tile,
+                left = static_cast<int>(here.column) * split_tile;
       tile_lines& lines = s.lines[tile.index];
       s.tiles.acquire(tile);
       lines.top = top;
       lines.left = left;
-      bulk_load(lines.row_scale, p.split_a.scale + top, sizeof lines.row_scale, s.tiles.barrier[full][tile.index]);
-      bulk_load(lines.column_scale, p.split_b.scale + left, sizeof lines.column_scale, s.tiles.barrier[full][tile.index]);
+      bulk_load(lines.row_scale, p.split_a.scale + top, sizeof lines.row_scale,
+                s.tiles.barrier[full][tile.index]);
+      bulk_load(lines.column_scale, p.split_b.scale + left, sizeof lines.column_scale,
+                s.tiles.barrier[full][tile.index]);
       s.tiles.commit(tile, full, bytes{sizeof lines.row_scale + sizeof lines.column_scale});
       for (int step = first_step; step < end_step; ++step, ++at) {
         auto& [a, b] = s.slots[at.index];
@@ -116,7 +130,8 @@ template <product_policy P, class Waits = product_waits<P>> struct split_product
     }
   }
 
-  // compute ---------------------------------------------------------------------------------------------------------------------
+  // compute
+  // ---------------------------------------------------------------------------------------------------------
   AP_DEV static void compute(storage& s, slot_cursor& at, int group, int chunks, sums& sum) {
     const auto a = [&](slot_cursor slot) { return s.slots[slot.index].a + 64 * group; };
     const auto b = [&](slot_cursor slot) -> const part& { return s.slots[slot.index].b; };
@@ -150,20 +165,23 @@ template <product_policy P, class Waits = product_waits<P>> struct split_product
     for (int i = 0; i < registers; ++i) sum[i] += mixed[i] * (1.f / (1 << lo_exponent));
   }
 
-  // Recomputes the uncertain outputs of all the block's tiles, at the end: the ring is empty then, and its memory free.
+  // Recomputes the uncertain outputs of all the block's tiles, at the end: the ring is empty then, and its
+  // memory free.
   AP_DEV static void recompute(const params& p, storage& s, int first_column) {
     named_barrier_sync(epilogue::barrier, epilogue::computing_threads);
     if (s.uncertain.any == 0) return;
     bool by_magnitude = true;
     for (std::int64_t i = first_tile(p); i < p.end; i += tile_step()) {
       const tile_position here = tiles_of(p).at(i);
-      epilogue::recompute(p, static_cast<int>(here.row) * split_tile, static_cast<int>(here.column) * split_tile + first_column,
-                          list_of(p, i), s.tail, by_magnitude);
+      epilogue::recompute(p, static_cast<int>(here.row) * split_tile,
+                          static_cast<int>(here.column) * split_tile + first_column, list_of(p, i), s.tail,
+                          by_magnitude);
     }
   }
 
  public:
-  // kernel ----------------------------------------------------------------------------------------------------------------------
+  // kernel
+  // ---------------------------------------------------------------------------------------------------------
   AP_DEV void operator()(const params& p) const {
     storage& s = antiphase::shared<storage, shared>();
     if (thread_index() == 0) {
@@ -184,7 +202,8 @@ template <product_policy P, class Waits = product_waits<P>> struct split_product
       if (thread_index() == 0) load(p, s);
     } else {
       request_registers<240>();
-      const int chunks = end_chunk(p) - first_chunk(p), first_column = P.cluster == 1 ? 0 : cluster_rank() * width;
+      const int chunks = end_chunk(p) - first_chunk(p),
+                first_column = P.cluster == 1 ? 0 : cluster_rank() * width;
       slot_cursor at;
       cursor<2> tile;
       cursor<uncertain_tally::turns> turn;

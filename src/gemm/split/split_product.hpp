@@ -14,8 +14,8 @@ namespace antiphase::gemms {
 //   split_mma   warps, fed by their own asynchronous copies (sm_80)
 enum class multiplier { split, split_mma };
 
-// A stage holds 32 k of both operands, hi and lo: 32 KiB. The blocks of a cluster share a tile (split-K): each takes a part of K, and the
-// parts are added in the order of the blocks.
+// A stage holds 32 k of both operands, hi and lo: 32 KiB. The blocks of a cluster share a tile (split-K):
+// each takes a part of K, and the parts are added in the order of the blocks.
 struct product_policy {
   int stages = 7;
   int cluster = 1;  // always 1 for split_mma
@@ -29,7 +29,8 @@ constexpr bool valid(const product_policy& p) {
   return p.stages >= 4 && (p.cluster == 1 || p.cluster == 2 || p.cluster == 4 || p.cluster == 8);
 }
 
-// A block with three slots fits a device with 99 KiB of shared memory for it (sm_86, sm_89); with four it does not.
+// A block with three slots fits a device with 99 KiB of shared memory for it (sm_86, sm_89); with four it
+// does not.
 constexpr product_policy split_mma_policy{.stages = 3, .by = multiplier::split_mma};
 
 struct product_instance {
@@ -37,8 +38,8 @@ struct product_instance {
   kernel code;
 };
 
-// How many outputs of a tile are uncertain, plus `sparse_thread` for each thread that has outputs in sparse lines: one word, so that one
-// atomic addition counts both.
+// How many outputs of a tile are uncertain, plus `sparse_thread` for each thread that has outputs in sparse
+// lines: one word, so that one atomic addition counts both.
 namespace uncertain_count {
 constexpr std::uint32_t sparse_thread = 1u << 20;  // more than a tile has outputs
 }
@@ -54,7 +55,8 @@ struct ended_problem : problem {
 };
 
 struct product_problem {
-  tensor_map tensor_a, tensor_b;   // for TMA: the parts of both operands, in boxes of 64 elements x split_tile lines
+  // for TMA: the parts of both operands, in boxes of 64 elements x split_tile lines
+  tensor_map tensor_a, tensor_b;
   split_operand split_a, split_b;  // A's rows and B's columns
   ended_problem what;
   std::int32_t rows, columns;  // of tiles

@@ -8,7 +8,9 @@ namespace antiphase::gemms {
 inline namespace AP_TARGET {
 
 template <stream_policy P> using ring_kernel = stream_product<P>;
-std::vector<stream_instance> stream_kernels() { return stream_instances_of<streams::kernels_by_engine, ring_kernel>(); }
+std::vector<stream_instance> stream_kernels() {
+  return stream_instances_of<streams::kernels_by_engine, ring_kernel>();
+}
 
 }  // namespace AP_TARGET
 }  // namespace antiphase::gemms

@@ -11,11 +11,13 @@
 namespace antiphase::gemms {
 inline namespace AP_TARGET {
 
-template <stream_policy P> using register_kernel =
-    std::conditional_t<P.by == stream_loader::kept, stream_kept<P>,
-                       std::conditional_t<P.by == stream_loader::direct, stream_direct<P>,
-                                          std::conditional_t<P.by == stream_loader::alone, stream_alone<P>, stream_product<P>>>>;
-std::vector<stream_instance> stream_lanes_kernels() { return stream_instances_of<streams::kernels_in_registers, register_kernel>(); }
+template <stream_policy P> using register_kernel = std::conditional_t<
+    P.by == stream_loader::kept, stream_kept<P>,
+    std::conditional_t<P.by == stream_loader::direct, stream_direct<P>,
+                       std::conditional_t<P.by == stream_loader::alone, stream_alone<P>, stream_product<P>>>>;
+std::vector<stream_instance> stream_lanes_kernels() {
+  return stream_instances_of<streams::kernels_in_registers, register_kernel>();
+}
 
 }  // namespace AP_TARGET
 }  // namespace antiphase::gemms

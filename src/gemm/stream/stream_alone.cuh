@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Streaming products of few k whose warps have a tile each, from memory to registers and back, without a barrier (sm_80).
+// Streaming products of few k whose warps have a tile each, from memory to registers and back, without a
+// barrier (sm_80).
 #pragma once
 #include <antiphase/core/tile.hpp>
 #include <antiphase/device/global.cuh>
@@ -13,20 +14,24 @@
 namespace antiphase::gemms {
 inline namespace AP_TARGET {
 
-// plan --------------------------------------------------------------------------------------------------------------------------
+// plan
+// -----------------------------------------------------------------------------------------------------------
 //   by 16 k: load, convert, multiply (FP64 Tensor Cores) | store
-// With few k there is nothing to divide: a warp has its tile and all k, and other warps work while it waits. What a product then takes is
-// what its warps issue, so there are no slots, no barriers and no choices for an element. The four warps of a block lie two by two, so that
-// each line is read twice, once from the multiprocessor's own cache. An output has the same sum in the same order as of any other stream
-// that does not divide K.
+// With few k there is nothing to divide: a warp has its tile and all k, and other warps work while it waits.
+// What a product then takes is what its warps issue, so there are no slots, no barriers and no choices for an
+// element. The four warps of a block lie two by two, so that each line is read twice, once from the
+// multiprocessor's own cache. An output has the same sum in the same order as of any other stream that does
+// not divide K.
 template <stream_policy P> struct stream_alone {
   static_assert(valid(P) && P.by == stream_loader::alone && P.stages == 1);
   using sums = stream_sums<P>;
-  static constexpr int warps_of_block = P.warps.m * P.warps.n, threads = warps_of_block * warp_size, blocks_wanted = P.blocks;
+  static constexpr int warps_of_block = P.warps.m * P.warps.n, threads = warps_of_block * warp_size,
+                       blocks_wanted = P.blocks;
   static constexpr bool overlaps_previous = true;
   using params = stream_problem;
 
-  // storage ---------------------------------------------------------------------------------------------------------------------
+  // storage
+  // ---------------------------------------------------------------------------------------------------------
   static constexpr int rows = sums::rows, columns = sums::columns;
   struct storage {
     staged_rows<P> c[warps_of_block];
@@ -39,9 +44,11 @@ template <stream_policy P> struct stream_alone {
     std::uint32_t member;
   };
 
-  // kernel ----------------------------------------------------------------------------------------------------------------------
+  // kernel
+  // ---------------------------------------------------------------------------------------------------------
   // For each way that operands lie there is code that knows it.
-  template <bool LongAlongK, bool ShortAlongK> AP_DEV static sums multiply(const params& p, const tile_place& at, int g, int q) {
+  template <bool LongAlongK, bool ShortAlongK>
+  AP_DEV static sums multiply(const params& p, const tile_place& at, int g, int q) {
     const int k = static_cast<int>(p.k);
     lane_rows<rows, LongAlongK> of_long;
     lane_rows<columns, ShortAlongK> of_short;
@@ -58,7 +65,8 @@ template <stream_policy P> struct stream_alone {
       of_long.read(a, k_left, q), of_short.read(b, k_left, q);
       of_long.move(p.of_long), of_short.move(p.of_short);
       AP_UNROLL
-      for (int i = 0; i < sums::down; ++i) multiply_half(a.x[2 * i], a.x[2 * i + 1], b.x, sum.value[i], k_left);
+      for (int i = 0; i < sums::down; ++i)
+        multiply_half(a.x[2 * i], a.x[2 * i + 1], b.x, sum.value[i], k_left);
     }
     return sum;
   }
@@ -76,11 +84,14 @@ template <stream_policy P> struct stream_alone {
       return;
     }
     const tile_place at{top, left, member};
-    const sums sum = p.of_long.along_k ? (p.of_short.along_k ? multiply<true, true>(p, at, g, q) : multiply<true, false>(p, at, g, q))
-                                       : (p.of_short.along_k ? multiply<false, true>(p, at, g, q) : multiply<false, false>(p, at, g, q));
+    const sums sum =
+        p.of_long.along_k
+            ? (p.of_short.along_k ? multiply<true, true>(p, at, g, q) : multiply<true, false>(p, at, g, q))
+            : (p.of_short.along_k ? multiply<false, true>(p, at, g, q) : multiply<false, false>(p, at, g, q));
 
     const int long_left = as_many(p.of_long.lines - top), short_left = as_many(p.of_short.lines - left);
-    float* const of_member = in_global_memory(p.c_member != nullptr ? p.c_member[member] : p.c + member * p.batch_stride);
+    float* const of_member =
+        in_global_memory(p.c_member != nullptr ? p.c_member[member] : p.c + member * p.batch_stride);
     float* const c = of_member + top * p.long_stride + left * p.short_stride;
     const bool packs = stores_packs<P>(p, of_member, short_left);
     AP_UNROLL

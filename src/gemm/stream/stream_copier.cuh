@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// How a warp of its own copies an operand of a streaming product to shared memory, wherever it lies (cp.async, sm_80).
+// How a warp of its own copies an operand of a streaming product to shared memory, wherever it lies
+// (cp.async, sm_80).
 #pragma once
 #include <antiphase/core/tile.hpp>
 #include <antiphase/device/copy_async.cuh>
@@ -17,15 +18,17 @@ struct copying_share {
   int index = 0, of = 1;
 };
 
-// Brings panels (stream_panel) of one operand: 32 k of a tile's lines, slab after slab. A panel holds rows of 32 floats: of one line, or
-// of 32 lines at one k. A lane copies 4, 8 or 16 bytes of a row, and neighbouring lanes the rest of it and of the rows that follow. What
-// does not change from slab to slab is found out once for a tile: a copying warp has nobody to hide behind, so its instructions are time.
-// FewestLines: of any panel of the kernel; rows across k are no longer than its tile is wide.
+// Brings panels (stream_panel) of one operand: 32 k of a tile's lines, slab after slab. A panel holds rows of
+// 32 floats: of one line, or of 32 lines at one k. A lane copies 4, 8 or 16 bytes of a row, and neighbouring
+// lanes the rest of it and of the rows that follow. What does not change from slab to slab is found out once
+// for a tile: a copying warp has nobody to hide behind, so its instructions are time. FewestLines: of any
+// panel of the kernel; rows across k are no longer than its tile is wide.
 template <int FewestLines> class panel_copier {
  public:
-  // The operand of a member that begins at `data`; a tile of `lines` lines from `first` on, of which so many are left; K in all.
-  AP_DEV panel_copier(const line_operand& o, const float* data, std::int64_t first, int lines_left, int lines, std::int64_t k,
-                      copying_share share)
+  // The operand of a member that begins at `data`; a tile of `lines` lines from `first` on, of which so many
+  // are left; K in all.
+  AP_DEV panel_copier(const line_operand& o, const float* data, std::int64_t first, int lines_left, int lines,
+                      std::int64_t k, copying_share share)
       : along_k_(o.along_k),
         lines_left_(lines_left < lines ? lines_left : lines),
         blocks_(o.along_k ? 1 : ceil_div(lines, stream_step)),
@@ -45,14 +48,16 @@ template <int FewestLines> class panel_copier {
     row_ = lane_index() >> lane_bits, column_ = (lane_index() & ((1 << lane_bits) - 1)) << float_bits;
     idle_ = row_ >= group;
     row_ += share.index * group;
-    const std::int64_t apart = o.along_k ? o.line_stride : o.k_stride, beside = o.along_k ? o.k_stride : o.line_stride;
+    const std::int64_t apart = o.along_k ? o.line_stride : o.k_stride,
+                       beside = o.along_k ? o.k_stride : o.line_stride;
     from_ = data + first * o.line_stride + column_ * beside + row_ * apart;
     const int rows_at_once = warp_size >> lane_bits;
     to_next_rows_ = (rows_at_once < group ? rows_at_once : group) * apart;
     to_next_group_ = share.of * group * apart;
     to_next_block_ = stream_step * beside;
   }
-  // The slab that begins at k: so many of its k belong to the tile's sums; the others become zero, as do lines behind the operand's end.
+  // The slab that begins at k: so many of its k belong to the tile's sums; the others become zero, as do
+  // lines behind the operand's end.
   AP_DEV void copy(float* panel, std::int64_t k, int k_left) const {
     if (idle_) return;
     if (bytes_ == 16)
@@ -95,12 +100,14 @@ template <int FewestLines> class panel_copier {
     }
     copy_rows<Bytes, rows_at_once(stream_step)>(to, at, rows_left);
   }
-  template <int Bytes, int AtOnce> AP_DEV void copy_rows(shared_place to, const float* at, int rows_left) const {
+  template <int Bytes, int AtOnce>
+  AP_DEV void copy_rows(shared_place to, const float* at, int rows_left) const {
     AP_UNROLL
     for (int n = 0; n < group; n += AtOnce) {
       std::int64_t step = to_next_rows_;
       rematerialise(step);  // else the compiler finds each row from the one before, and waits for it
-      copy_async_or_zero<Bytes>((to ^ n * 16u) + static_cast<std::uint32_t>(n * row_bytes), at + step * (n / AtOnce), n < rows_left);
+      copy_async_or_zero<Bytes>((to ^ n * 16u) + static_cast<std::uint32_t>(n * row_bytes),
+                                at + step * (n / AtOnce), n < rows_left);
     }
   }
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Streaming products that wait for latency: the warps of a block take 16 k each, straight from memory to registers (sm_80).
+// Streaming products that wait for latency: the warps of a block take 16 k each, straight from memory to
+// registers (sm_80).
 #pragma once
 #include <antiphase/core/tile.hpp>
 #include <antiphase/device/barrier.cuh>
@@ -16,12 +17,15 @@
 namespace antiphase::gemms {
 inline namespace AP_TARGET {
 
-// plan --------------------------------------------------------------------------------------------------------------------------
-//   load 16 k | by rounds: load the next 16 k, convert, multiply (FP64 Tensor Cores) | add up the warps' sums | store
-// A small product takes as long as what follows one after another: reading, a few products, adding up, storing. So a tile is small and
-// belongs to one block, whose warps have all of it and every eighth 16 k. There is one barrier, no ring and nothing to set up. An element
-// is read by each tile that needs it, which costs little while the caches hold the operands.
-// A lane takes the same k and lines as in any other stream, two in one read where they lie side by side.
+// plan
+// -----------------------------------------------------------------------------------------------------------
+//   load 16 k | by rounds: load the next 16 k, convert, multiply (FP64 Tensor Cores) | add up the warps' sums
+//   | store
+// A small product takes as long as what follows one after another: reading, a few products, adding up,
+// storing. So a tile is small and belongs to one block, whose warps have all of it and every eighth 16 k.
+// There is one barrier, no ring and nothing to set up. An element is read by each tile that needs it, which
+// costs little while the caches hold the operands. A lane takes the same k and lines as in any other stream,
+// two in one read where they lie side by side.
 template <stream_policy P> struct stream_direct {
   static_assert(valid(P) && P.by == stream_loader::direct);
   using sums = stream_sums<P>;
@@ -29,10 +33,12 @@ template <stream_policy P> struct stream_direct {
   static constexpr bool overlaps_previous = true;
   using params = stream_problem;
 
-  // storage ---------------------------------------------------------------------------------------------------------------------
+  // storage
+  // ---------------------------------------------------------------------------------------------------------
   static constexpr int rows = P.tile.m, columns = P.tile.n, outputs = rows * columns;
   static_assert(rows == sums::rows && columns == sums::columns);
-  // Sums stand in order along the operand along which C lies, with a gap behind each line that keeps banks apart.
+  // Sums stand in order along the operand along which C lies, with a gap behind each line that keeps banks
+  // apart.
   static constexpr int gap = 4, places = outputs + gap * (rows > columns ? rows : columns);
   struct storage {
     double sum[P.slabs][places];
@@ -46,15 +52,18 @@ template <stream_policy P> struct stream_direct {
   }
 
  public:
-  // kernel ----------------------------------------------------------------------------------------------------------------------
+  // kernel
+  // ---------------------------------------------------------------------------------------------------------
   AP_DEV void operator()(const params& p) const {
     storage& s = antiphase::shared<storage, shared_kind::fixed>();
     const int warp = warp_index(), lane = lane_index(), g = lane / 4, q = lane % 4;
     const tile_number tile = p.tile(block_index().x);
     const std::uint32_t member = tile.member;
-    const std::int64_t top = std::int64_t{tile.along_long} * rows, left = std::int64_t{tile.along_short} * columns;
+    const std::int64_t top = std::int64_t{tile.along_long} * rows,
+                       left = std::int64_t{tile.along_short} * columns;
     const bool along_short = p.short_stride == 1 || p.long_stride != 1;
-    const int of_row = along_short ? columns + gap : 1, of_column = along_short ? 1 : rows + gap;  // from place to place
+    // from place to place
+    const int of_row = along_short ? columns + gap : 1, of_column = along_short ? 1 : rows + gap;
     const std::int64_t first_k = direct_step * warp;
     lane_reader<rows> of_long;
     lane_reader<columns> of_short;
@@ -65,7 +74,8 @@ template <stream_policy P> struct stream_direct {
     lane_reads<rows> a;
     lane_reads<columns> b;
     const auto read = [&](std::int64_t there) {
-      if (there < direct_step) of_long.end_after(p.of_long, there, q), of_short.end_after(p.of_short, there, q);
+      if (there < direct_step)
+        of_long.end_after(p.of_long, there, q), of_short.end_after(p.of_short, there, q);
       of_long.read(a, p.of_long, there, g, q), of_short.read(b, p.of_short, there, g, q);
     };
     if (first_k < p.k) read(p.k - first_k);
@@ -74,12 +84,15 @@ template <stream_policy P> struct stream_direct {
     constexpr int outputs_of_thread = ceil_div(outputs, threads);
     float* c[outputs_of_thread];
     float before[outputs_of_thread] = {};
-    float* const of_member = in_global_memory(p.c_member != nullptr ? p.c_member[member] : p.c + member * p.batch_stride);
+    float* const of_member =
+        in_global_memory(p.c_member != nullptr ? p.c_member[member] : p.c + member * p.batch_stride);
     AP_UNROLL
     for (int n = 0; n < outputs_of_thread; ++n) {
       const cell_place at = output(along_short, n);
-      const bool there = top + at.row < p.of_long.lines && left + at.column < p.of_short.lines && at.row < rows && at.column < columns;
-      c[n] = there ? of_member + (top + at.row) * p.long_stride + (left + at.column) * p.short_stride : nullptr;
+      const bool there = top + at.row < p.of_long.lines && left + at.column < p.of_short.lines &&
+                         at.row < rows && at.column < columns;
+      c[n] =
+          there ? of_member + (top + at.row) * p.long_stride + (left + at.column) * p.short_stride : nullptr;
       if (!P.finishes && p.end.beta != 0 && there) before[n] = *c[n];
     }
 
@@ -94,16 +107,19 @@ template <stream_policy P> struct stream_direct {
         read(left_then);
       }
       AP_UNROLL
-      for (int i = 0; i < sums::down; ++i) multiply_half(now_a.x[2 * i], now_a.x[2 * i + 1], now_b.x, sum.value[i]);
+      for (int i = 0; i < sums::down; ++i)
+        multiply_half(now_a.x[2 * i], now_a.x[2 * i + 1], now_b.x, sum.value[i]);
     }
     AP_UNROLL
     for (int n = 0; n < sums::cells; ++n) {
       const typename sums::cell v = sum.at(n);
-      const int row = n / sums::across * 16 + 2 * g, column = n % sums::across * (8 * sums::two) + sums::wide * q;
+      const int row = n / sums::across * 16 + 2 * g,
+                column = n % sums::across * (8 * sums::two) + sums::wide * q;
       AP_UNROLL
       for (int i = 0; i < 2; ++i) {
         AP_UNROLL
-        for (int j = 0; j < sums::wide; ++j) s.sum[warp][(row + i) * of_row + (column + j) * of_column] = v.value[i][j];
+        for (int j = 0; j < sums::wide; ++j)
+          s.sum[warp][(row + i) * of_row + (column + j) * of_column] = v.value[i][j];
       }
     }
     block_barrier();

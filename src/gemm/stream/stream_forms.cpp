@@ -40,7 +40,9 @@ constexpr stream_form form_of(std::string_view name, std::size_t law) {
   throw "no kernel has this form";
 }
 constexpr auto forms = [] {
-  std::array<stream_form, std::size(ring_law::forms) + 2 + std::size(direct_law::forms) + std::size(alone_law::forms)> all{};
+  std::array<stream_form,
+             std::size(ring_law::forms) + 2 + std::size(direct_law::forms) + std::size(alone_law::forms)>
+      all{};
   std::size_t n = 0;
   const auto add = [&](auto& names) {
     for (std::size_t i = 0; i < std::size(names); ++i) all[n++] = form_of(names[i], i);
@@ -51,7 +53,8 @@ constexpr auto forms = [] {
   return all;
 }();
 
-// To whole numbers. std::ceil and std::floor are calls of functions where code for every x86-64 is wanted, and a choice needs hundreds.
+// To whole numbers. std::ceil and std::floor are calls of functions where code for every x86-64 is wanted,
+// and a choice needs hundreds.
 double down(double x) { return static_cast<double>(static_cast<std::int64_t>(x)); }
 double up(double x) { return down(x) < x ? down(x) + 1 : down(x); }
 
@@ -64,7 +67,9 @@ struct shape {
   int multiprocessors;
   double slower;  // than that card's FP64 Tensor Cores, by multiprocessor
 };
-double tiles_of(extent2 tile, const shape& s) { return up(s.long_one / tile.m) * up(s.short_one / tile.n) * s.batch; }
+double tiles_of(extent2 tile, const shape& s) {
+  return up(s.long_one / tile.m) * up(s.short_one / tile.n) * s.batch;
+}
 double places_of(const stream_form& f, const shape& s, int cluster) {
   return std::max(1., down(s.multiprocessors * f.resident * share_of_places(cluster) / cluster)) * cluster;
 }
@@ -80,13 +85,18 @@ double us_of_lanes(const laws& l, const stream_form& f, const shape& s) {
 double us_of_kept(const laws& l, const stream_form& f, const shape& s) {
   const kept_law& us = l.stream.kept;
   const auto whole = [](double x) { return static_cast<std::int64_t>(up(x)); };
-  const bool no_edges = (s.k == 16 || s.k == 32) && down(s.m / f.tile.m) * f.tile.m == s.m && down(s.n / f.tile.n) * f.tile.n == s.n;
+  const bool no_edges = (s.k == 16 || s.k == 32) && down(s.m / f.tile.m) * f.tile.m == s.m &&
+                        down(s.n / f.tile.n) * f.tile.n == s.n;
   const kept_walk& walk = no_edges ? us.whole : us.any;
-  const double deep = halves_of(s) - 1, adds = s.moved.read_of_c > 0, odd = s.moved.rows == row_start::anywhere;
+  const double deep = halves_of(s) - 1, adds = s.moved.read_of_c > 0,
+               odd = s.moved.rows == row_start::anywhere;
   const std::int64_t tiles_down = whole(s.m / f.tile.m), columns = whole(s.n / f.tile.n) * whole(s.batch),
-                     places = std::int64_t{s.multiprocessors} * kept_blocks(static_cast<int>(deep) + 1) * kept_warps,
+                     places = std::int64_t{s.multiprocessors} * kept_blocks(static_cast<int>(deep) + 1) *
+                              kept_warps,
                      rounds = std::min<std::int64_t>(kept_rounds(tiles_down, columns, places), tiles_down);
-  const double walks = static_cast<double>(ceil_div(tiles_down, rounds) * columns) / static_cast<double>(places), waves = up(walks);
+  const double walks =
+                   static_cast<double>(ceil_div(tiles_down, rounds) * columns) / static_cast<double>(places),
+               waves = up(walks);
   const double round = walk.round + walk.round_deep * deep + us.odd_round * odd + us.adding_round * adds +
                        std::min(1., walks) * (us.crowd + us.crowd_deep * deep) * s.slower;
   const double compute = (waves * static_cast<double>(rounds) - 1) * round + (waves - 1) * walk.wave;
@@ -97,33 +107,40 @@ double us_of_kept(const laws& l, const stream_form& f, const shape& s) {
 double us_of_direct(const laws& l, const stream_form& f, const shape& s) {
   const direct_law& us = l.stream.direct;
   const direct_times& of = us.of[f.law];
-  const double tiles = tiles_of(f.tile, s), rounds = up(up(s.k / direct_step) / f.slabs), waves = tiles / places_of(f, s, 1);
+  const double tiles = tiles_of(f.tile, s), rounds = up(up(s.k / direct_step) / f.slabs),
+               waves = tiles / places_of(f, s, 1);
   const double of_rounds = of.round * (1 + us.uneven * s.lies.either_uneven) * (rounds - 1);
-  const double block = tiles > s.multiprocessors ? of.block * us.beside + us.beside_round * of_rounds : of.block + of_rounds;
+  const double block =
+      tiles > s.multiprocessors ? of.block * us.beside + us.beside_round * of_rounds : of.block + of_rounds;
   const double in_turn = waves > 1 ? us.whole_waves * up(waves) + (1 - us.whole_waves) * waves : 1;
   const double work = block * (1 + (in_turn - 1) * us.further) * s.slower;
   const double move = us_moved(l, s.moved, 0) / s.cards;
-  return (s.moved.read_of_c > 0 ? us.adding : 0) + us.filling * filled(s.moved.stored, l.to_fill) + longer(work, move);
+  return (s.moved.read_of_c > 0 ? us.adding : 0) + us.filling * filled(s.moved.stored, l.to_fill) +
+         longer(work, move);
 }
-// Blocks of four warps that wait for latency, and more of them in waves. Where a multiprocessor has several, what they issue adds up, less
-// so among those that it has at once.
+// Blocks of four warps that wait for latency, and more of them in waves. Where a multiprocessor has several,
+// what they issue adds up, less so among those that it has at once.
 double us_of_alone(const laws& l, const stream_form& f, const shape& s) {
   const alone_law& us = l.stream.alone;
   const alone_times& of = us.of[f.law];
   const auto count = [&](std::int64_t rows, std::int64_t columns) {
     return up(s.m / static_cast<double>(rows)) * up(s.n / static_cast<double>(columns)) * s.batch;
   };
-  const double of_four = count(f.tile.m / 2, f.tile.n / 2) / 4 / s.multiprocessors, waves = count(f.tile.m, f.tile.n) / places_of(f, s, 1);
+  const double of_four = count(f.tile.m / 2, f.tile.n / 2) / 4 / s.multiprocessors,
+               waves = count(f.tile.m, f.tile.n) / places_of(f, s, 1);
   const double uneven = 1 + us.uneven * s.lies.either_uneven;
   const double block = of.block + of.round * (halves_of(s) - 1) * uneven;
-  const double tile = of.tile * (1 + (s.moved.rows == row_start::anywhere ? us.tile_odd : 0)) + of.step * up(s.k / 8) * uneven;
+  const double tile = of.tile * (1 + (s.moved.rows == row_start::anywhere ? us.tile_odd : 0)) +
+                      of.step * up(s.k / 8) * uneven;
   const double work = (block * (1 + std::max(up(waves) - 1, 0.) * us.further) +
-                       tile * (us.at_once * std::max(std::min<double>(of_four, f.resident) - 1, 0.) + std::max(of_four - f.resident, 0.))) *
+                       tile * (us.at_once * std::max(std::min<double>(of_four, f.resident) - 1, 0.) +
+                               std::max(of_four - f.resident, 0.))) *
                       s.slower;
   return us_before_moving(l, us.moving, s.moved) + longer(work, us_to_move(l, us.moving, s.moved) / s.cards);
 }
-// How many times as long as one block alone those take that have a share of all places: the fullest multiprocessor is waited for. two,
-// four: the same where it has all that a form with two, or four, lets it have.
+// How many times as long as one block alone those take that have a share of all places: the fullest
+// multiprocessor is waited for. two, four: the same where it has all that a form with two, or four, lets it
+// have.
 double times_beside(double share, int resident, double two, double four) {
   if (resident == 1) return 1;
   const double others = std::clamp<double>(up(share * resident), 1, resident) - 1;
@@ -131,25 +148,33 @@ double times_beside(double share, int resident, double two, double four) {
 }
 // Of blocks that walk over the tiles, `all` to a place.
 double crowded(const crowd_law& by, double all, int resident) {
-  const auto beside = [&](double share) { return (1 + by.load * share) * times_beside(share, resident, by.two, by.four); };
+  const auto beside = [&](double share) {
+    return (1 + by.load * share) * times_beside(share, resident, by.two, by.four);
+  };
   const double whole = down(all), left = all - whole;
   if (whole < 1) return beside(all);
   return beside(1) * (1 + by.further * (whole - 1)) + (left > 0 ? by.further * beside(left) : 0);
 }
 // By a ring. longer_step: how many times longer a step takes that copies by four bytes.
-double us_of_ring(const laws& l, const stream_form& f, const ring_times& of, const shape& s, const stream_division& d, double start,
-                  double longer_step) {
+double us_of_ring(const laws& l, const stream_form& f, const ring_times& of, const shape& s,
+                  const stream_division& d, double start, double longer_step) {
   const ring_law& us = l.stream.ring;
   const double all = tiles_of(f.tile, s) * d.cluster * d.parts / places_of(f, s, d.cluster);
-  const double rounds =
-      f.shares ? times_beside(all, f.resident, us.paired, us.paired) * (all <= 1 ? 1 : up(all)) : crowded(us.walking, all, f.resident);
+  const double rounds = f.shares
+                            ? times_beside(all, f.resident, us.paired, us.paired) * (all <= 1 ? 1 : up(all))
+                            : crowded(us.walking, all, f.resident);
   const double steps = up(up(up(s.k / stream_step) / (d.cluster * d.parts)) / f.slabs);
-  const double starts = f.shares ? rounds : crowded(us.starting, all, f.resident) * (steps == 1 ? us.single : 1);
+  const double starts =
+      f.shares ? rounds : crowded(us.starting, all, f.resident) * (steps == 1 ? us.single : 1);
   const double move = us_moved(l, s.moved, s.moved.all() / us.rate) / s.cards;
   // A block of eight slabs has so much in flight that its steps go at the pace of memory anyway.
   const double ring = starts * of.round + rounds * steps * of.step * longer_step * s.slower,
                moved = f.slabs == 8 ? std::max(ring, move) : longer(ring, move);
-  const double shared = d.cluster == 1 ? 0 : us.cluster * (1 + (d.cluster == 2 ? 0 : d.cluster == 4 ? 1 : 2) * us.doubled);
+  const double shared = d.cluster == 1 ? 0
+                                       : us.cluster * (1 + (d.cluster == 2   ? 0
+                                                            : d.cluster == 4 ? 1
+                                                                             : 2) *
+                                                               us.doubled);
   return start + moved * by_rows(s.moved.rows, 1, us.half_rows, us.odd_rows) + shared +
          (d.parts > 1 ? us.part + d.parts * us.each_part : 0);
 }
@@ -160,13 +185,18 @@ double us_of_rings(const laws& l, const stream_form& f, const shape& s, const st
   double all = 0;
   if (copied < 1) all += (1 - copied) * us_of_ring(l, f, us.engine[f.law], s, d, us.start, 1);
   if (copied > 0) {
-    const double by_four = (us.long_by_four * s.lies.long_uneven + us.short_by_four * s.lies.short_uneven) / copied;
+    const double by_four =
+        (us.long_by_four * s.lies.long_uneven + us.short_by_four * s.lies.short_uneven) / copied;
     all += copied * us_of_ring(l, f, us.copiers[f.law], s, d, us.copiers_start, 1 + by_four);
   }
-  all += s.moved.read_of_c / (us.read_rate * s.cards);  // a tile's C is read when its sums are there, so nothing hides that
-  // A row of a box that ends before the box does, as the last ones of a short operand across k do, the engine asks for in pieces.
-  if (s.engine && s.short_one > 1 && (f.tile.n < stream_step || down(s.short_one / stream_step) * stream_step < s.short_one))
-    all += s.lies.short_rows * us.part_of_row * std::min(2., tiles_of(f.tile, s) * d.cluster * d.parts / s.multiprocessors);
+  // a tile's C is read when its sums are there, so nothing hides that
+  all += s.moved.read_of_c / (us.read_rate * s.cards);
+  // A row of a box that ends before the box does, as the last ones of a short operand across k do, the engine
+  // asks for in pieces.
+  if (s.engine && s.short_one > 1 &&
+      (f.tile.n < stream_step || down(s.short_one / stream_step) * stream_step < s.short_one))
+    all += s.lies.short_rows * us.part_of_row *
+           std::min(2., tiles_of(f.tile, s) * d.cluster * d.parts / s.multiprocessors);
   return all;
 }
 // In the mean over layouts: the copy engine takes the operands in some of them.
@@ -205,23 +235,28 @@ int kept_rounds(std::int64_t tiles_down, std::int64_t columns, std::int64_t plac
   int best = 1;
   std::int64_t least = std::numeric_limits<std::int64_t>::max();
   for (int rounds = 1; rounds <= most; ++rounds) {
-    const std::int64_t waves = ceil_div(ceil_div<std::int64_t>(tiles_down, rounds) * columns, places), tiles = waves * (rounds + start);
+    const std::int64_t waves = ceil_div(ceil_div<std::int64_t>(tiles_down, rounds) * columns, places),
+                       tiles = waves * (rounds + start);
     if (tiles < least) best = rounds, least = tiles;
   }
   return best;
 }
 
-double stream_seconds(const laws& l, const product_shape& p, const device_limits& device, const stream_form& f, const stream_division& d) {
+double stream_seconds(const laws& l, const product_shape& p, const device_limits& device,
+                      const stream_form& f, const stream_division& d) {
   return seconds_of(l, f, shape_of(l, p, device), d);
 }
 
-void each_stream_division(const laws& l, const product_shape& p, const device_limits& device, unsigned available,
-                          const std::function<void(const stream_form&, const stream_division&, double)>& use) {
+void each_stream_division(
+    const laws& l, const product_shape& p, const device_limits& device, unsigned available,
+    const std::function<void(const stream_form&, const stream_division&, double)>& use) {
   constexpr int most_parts = 64;
   constexpr double least_k = 2 * stream_step;  // of a part
   const shape s = shape_of(l, p, device);
   const bool clusters = features_of(device).clusters;
-  const auto consider = [&](const stream_form& f, const stream_division& d) { use(f, d, seconds_of(l, f, s, d)); };
+  const auto consider = [&](const stream_form& f, const stream_division& d) {
+    use(f, d, seconds_of(l, f, s, d));
+  };
   for (const stream_form& f : forms) {
     if ((available >> (&f - forms.data()) & 1u) == 0) continue;
     consider(f, {f.slabs, 1, 1});
@@ -239,17 +274,19 @@ void each_stream_division(const laws& l, const product_shape& p, const device_li
   }
 }
 
-stream_division_choice choose_division(const product_shape& p, const device_limits& device, unsigned available) {
+stream_division_choice choose_division(const product_shape& p, const device_limits& device,
+                                       unsigned available) {
   constexpr double never = std::numeric_limits<double>::infinity();
   stream_division_choice best{.seconds = never, .next_seconds = never};
-  each_stream_division(laws_of(device), p, device, available, [&](const stream_form& f, const stream_division& d, double seconds) {
-    if (seconds < best.seconds) {
-      if (best.form != &f) best.next = best.form, best.next_seconds = best.seconds;
-      best.form = &f, best.how = d, best.seconds = seconds;
-    } else if (best.form != &f && seconds < best.next_seconds) {
-      best.next = &f, best.next_seconds = seconds;
-    }
-  });
+  each_stream_division(laws_of(device), p, device, available,
+                       [&](const stream_form& f, const stream_division& d, double seconds) {
+                         if (seconds < best.seconds) {
+                           if (best.form != &f) best.next = best.form, best.next_seconds = best.seconds;
+                           best.form = &f, best.how = d, best.seconds = seconds;
+                         } else if (best.form != &f && seconds < best.next_seconds) {
+                           best.next = &f, best.next_seconds = seconds;
+                         }
+                       });
   return best;
 }
 

@@ -16,7 +16,8 @@ std::vector<stream_instance> stream_instances_of(std::index_sequence<I...>) {
   return {stream_instance{Table[I].form, Table[I].how, kernel_of<Kernel<Table[I].how>>(Table[I].name)}...};
 }
 // Of all rows of the table, Kernel<row.how>.
-template <const auto& Table, template <stream_policy> class Kernel> std::vector<stream_instance> stream_instances_of() {
+template <const auto& Table, template <stream_policy> class Kernel>
+std::vector<stream_instance> stream_instances_of() {
   return stream_instances_of<Table, Kernel>(std::make_index_sequence<std::size(Table)>());
 }
 

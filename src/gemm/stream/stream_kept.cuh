@@ -16,22 +16,28 @@
 namespace antiphase::gemms {
 inline namespace AP_TARGET {
 
-// plan --------------------------------------------------------------------------------------------------------------------------
-//   load a warp's lines of the short operand, as FP64 | by rounds: load lines of the long one, multiply (FP64 Tensor Cores), store
-// A warp takes all k of 32 lines of the short operand to registers for good. In each round it reads 16 lines of the long one, those of the
-// next round ahead, and writes 16 x 32 outputs: in packs straight from registers or, where rows of C do not begin at multiples of 16 bytes,
-// through shared memory, so that neighbouring lanes still store neighbours. Warps have nothing to do with each other.
-// Where K is all that a warp can keep and no tile has an edge, a kernel that knows nothing else (whole) asks for all of a round by twos
-// before it uses any. An output has the same sum in the same order as of any other stream that does not divide K.
+// plan
+// -----------------------------------------------------------------------------------------------------------
+//   load a warp's lines of the short operand, as FP64 | by rounds: load lines of the long one, multiply (FP64
+//   Tensor Cores), store
+// A warp takes all k of 32 lines of the short operand to registers for good. In each round it reads 16 lines
+// of the long one, those of the next round ahead, and writes 16 x 32 outputs: in packs straight from
+// registers or, where rows of C do not begin at multiples of 16 bytes, through shared memory, so that
+// neighbouring lanes still store neighbours. Warps have nothing to do with each other. Where K is all that a
+// warp can keep and no tile has an edge, a kernel that knows nothing else (whole) asks for all of a round by
+// twos before it uses any. An output has the same sum in the same order as of any other stream that does not
+// divide K.
 template <stream_policy P> struct stream_kept {
   static_assert(valid(P) && P.by == stream_loader::kept);
   using sums = stream_sums<P>;
   static_assert(sums::rows == P.tile.m && sums::rows == 16 && sums::two == 2);
-  static constexpr int warps_of_block = kept_warps, threads = warps_of_block * warp_size, blocks_wanted = P.blocks;
+  static constexpr int warps_of_block = kept_warps, threads = warps_of_block * warp_size,
+                       blocks_wanted = P.blocks;
   static constexpr bool overlaps_previous = true;
   using params = stream_problem;
 
-  // storage ---------------------------------------------------------------------------------------------------------------------
+  // storage
+  // ---------------------------------------------------------------------------------------------------------
   static constexpr int rows = sums::rows, columns = sums::columns;
   struct storage {
     staged_rows<P> c[warps_of_block];
@@ -42,12 +48,14 @@ template <stream_policy P> struct stream_kept {
   using long_lines = lane_block<rows, P.stages>;
   using short_lines = lane_block<columns, P.stages>;
 
-  // read ------------------------------------------------------------------------------------------------------------------------
+  // read
+  // ---------------------------------------------------------------------------------------------------------
   // Lines of a warp, all k: asked for, and later taken.
   template <int Lines> struct reading_any {
     lane_block<Lines, P.stages> next;
     // Those from line `first` on, of `left` from `top` on.
-    AP_DEV void ask(const line_operand& o, const float* data, std::int64_t top, int first, int left, int k, int g, int q) {
+    AP_DEV void ask(const line_operand& o, const float* data, std::int64_t top, int first, int left, int k,
+                    int g, int q) {
       lane_source(o, data, top, k).read(next, first, left, g, q);
     }
     AP_DEV lane_block<Lines, P.stages> take(const line_operand&, int) const { return next; }
@@ -55,7 +63,9 @@ template <stream_policy P> struct stream_kept {
   template <int Lines> struct reading_whole {
     lane_reader<Lines, true> at;
     lane_reads<Lines> next[P.stages];
-    AP_DEV void begin(const line_operand& o, const float* data, std::int64_t top, int g, int q) { at.begin(o, data, top, 0, g, q); }
+    AP_DEV void begin(const line_operand& o, const float* data, std::int64_t top, int g, int q) {
+      at.begin(o, data, top, 0, g, q);
+    }
     // In order.
     AP_DEV void ask(const line_operand& o, const float*, std::int64_t, int first, int, int, int g, int q) {
       if (first > 0) at.move(Lines * o.line_stride);
@@ -83,7 +93,8 @@ template <stream_policy P> struct stream_kept {
   template <int Lines> using reading = std::conditional_t<P.whole, reading_whole<Lines>, reading_any<Lines>>;
 
  public:
-  // kernel ----------------------------------------------------------------------------------------------------------------------
+  // kernel
+  // ---------------------------------------------------------------------------------------------------------
   AP_DEV void operator()(const params& p) const {
     storage& s = antiphase::shared<storage, shared_kind::fixed>();
     const int warp = warp_index(), lane = lane_index(), g = lane / 4, q = lane % 4, k = static_cast<int>(p.k);
@@ -91,11 +102,21 @@ template <stream_policy P> struct stream_kept {
     const auto [member, along_long, along_short] = p.tile(tile);
     const int lines = p.rounds * rows;
     const std::int64_t top = std::int64_t{along_long} * lines, left = std::int64_t{along_short} * columns;
-    stream_work w{member, top, left, 0, k, nullptr, nullptr, as_many(p.of_long.lines - top), as_many(p.of_short.lines - left)};
-    const int lines_left = w.long_left < lines ? w.long_left : lines, columns_left = w.short_left < columns ? w.short_left : columns;
+    stream_work w{member,
+                  top,
+                  left,
+                  0,
+                  k,
+                  nullptr,
+                  nullptr,
+                  as_many(p.of_long.lines - top),
+                  as_many(p.of_short.lines - left)};
+    const int lines_left = w.long_left < lines ? w.long_left : lines,
+              columns_left = w.short_left < columns ? w.short_left : columns;
     reading<rows> of_long;
     reading<columns> of_short;
-    const auto find = [&](bool known) {  // operands: an address that stands in memory is known behind the wait
+    // operands: an address that stands in memory is known behind the wait
+    const auto find = [&](bool known) {
       if ((p.of_long.member == nullptr) == known) {
         w.of_long = p.of_long.of_member(w.member);
         if constexpr (P.whole) of_long.begin(p.of_long, w.of_long, w.top, g, q);
@@ -138,7 +159,8 @@ template <stream_policy P> struct stream_kept {
     AP_ROLLED
     for (int line = 0; line < lines_left; line += rows, c += rows * p.long_stride) {
       const long_lines a = of_long.take(p.of_long, q);
-      if (line + rows < lines_left) of_long.ask(p.of_long, w.of_long, w.top, line + rows, lines_left, k, g, q);
+      if (line + rows < lines_left)
+        of_long.ask(p.of_long, w.of_long, w.top, line + rows, lines_left, k, g, q);
       sums sum = {};
       AP_UNROLL
       for (int n = 0; n < P.stages; ++n) {

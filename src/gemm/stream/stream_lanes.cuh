@@ -12,19 +12,22 @@
 namespace antiphase::gemms {
 inline namespace AP_TARGET {
 
-// A lane's elements of `Halves` times 16 k of a warp's lines, in slots that are loaded and used by turns. Each line has an address of its
-// own, from which an element is as many strides of 32 bits away as its k says (lanes_reach): one instruction, whichever way the operand
-// lies. Lines and k behind the operand's end are read from its last ones, such k as zero.
+// A lane's elements of `Halves` times 16 k of a warp's lines, in slots that are loaded and used by turns.
+// Each line has an address of its own, from which an element is as many strides of 32 bits away as its k says
+// (lanes_reach): one instruction, whichever way the operand lies. Lines and k behind the operand's end are
+// read from its last ones, such k as zero.
 template <int Lines, int Two, int Halves> struct lane_lines {
   static constexpr int count = Lines / 8;
   const char* line[count];
   int apart;  // bytes from k to k
   float x[Halves][count][4];
 
-  // data: of the member. The warp has the lines from `first` of those from `top` on, of which the operand has `left`, and k from `first_k`
-  // on.
-  AP_DEV void place(const line_operand& o, const float* data, std::int64_t top, int left, int first, std::int64_t first_k, int g) {
-    const auto* const begin = reinterpret_cast<const char*>(data + top * o.line_stride + first_k * o.k_stride);
+  // data: of the member. The warp has the lines from `first` of those from `top` on, of which the operand has
+  // `left`, and k from `first_k` on.
+  AP_DEV void place(const line_operand& o, const float* data, std::int64_t top, int left, int first,
+                    std::int64_t first_k, int g) {
+    const auto* const begin =
+        reinterpret_cast<const char*>(data + top * o.line_stride + first_k * o.k_stride);
     const int between = static_cast<int>(4 * o.line_stride);
     apart = static_cast<int>(4 * o.k_stride);
     AP_UNROLL
@@ -40,19 +43,22 @@ template <int Lines, int Two, int Halves> struct lane_lines {
       const int here = at + k_of_lane(i, 0), there = here < k ? here : k - 1;
       AP_UNROLL
       for (int l = 0; l < count; ++l) {
-        const float read = *reinterpret_cast<const float*>(in_global_memory(line[l]) + std::int64_t{there} * apart);
+        const float read =
+            *reinterpret_cast<const float*>(in_global_memory(line[l]) + std::int64_t{there} * apart);
         x[slot][l][i] = here < k ? read : 0;
       }
     }
   }
 };
 
-// A lane's elements of all k, up to 16 times `Stages`, of so many lines; two in one read where they lie side by side.
+// A lane's elements of all k, up to 16 times `Stages`, of so many lines; two in one read where they lie side
+// by side.
 template <int Lines, int Stages> struct lane_block {
   static constexpr int count = Lines / 8;
   float x[Stages][count][4];
 };
-enum class neighbours : unsigned char { none, along_k, along_lines };  // which may be read two at a time: both exist, at 8 bytes
+// which may be read two at a time: both exist, at 8 bytes
+enum class neighbours : unsigned char { none, along_k, along_lines };
 struct lane_source {
   const char* base;
   int line_apart, k_apart;  // bytes
@@ -71,9 +77,11 @@ struct lane_source {
     if (o.line_stride == 1 && o.k_stride % 2 == 0 && o.lines % 2 == 0) pairs = neighbours::along_lines;
   }
   AP_DEV const float* at(int line, int where) const {
-    return reinterpret_cast<const float*>(in_global_memory(base) + std::int64_t{line} * line_apart + std::int64_t{where} * k_apart);
+    return reinterpret_cast<const float*>(in_global_memory(base) + std::int64_t{line} * line_apart +
+                                          std::int64_t{where} * k_apart);
   }
-  // Lines from `first` on, of which there are `left` from the source's first one on: the last one again behind the end, zeros behind K.
+  // Lines from `first` on, of which there are `left` from the source's first one on: the last one again
+  // behind the end, zeros behind K.
   template <neighbours Pairs, int Lines, int Stages>
   AP_DEV void read(lane_block<Lines, Stages>& to, int first, int left, int g, int q) const {
     AP_UNROLL
@@ -90,7 +98,8 @@ struct lane_source {
             if constexpr (Pairs == neighbours::along_k) {
               AP_UNROLL
               for (int e = 0; e < 2; ++e) {
-                const pack<float, 2> both = load_pack<2>(at(line + e < left ? line + e : left - 1, here < last ? here : last - 1));
+                const pack<float, 2> both =
+                    load_pack<2>(at(line + e < left ? line + e : left - 1, here < last ? here : last - 1));
                 v[e][0] = both.element[0], v[e][1] = both.element[1];
               }
             } else {
@@ -108,12 +117,14 @@ struct lane_source {
             }
           }
           AP_UNROLL
-          for (int e = 0; e < 2; ++e) to.x[n][l + e][i] = here < k ? v[e][0] : 0, to.x[n][l + e][i + 1] = here + 1 < k ? v[e][1] : 0;
+          for (int e = 0; e < 2; ++e)
+            to.x[n][l + e][i] = here < k ? v[e][0] : 0, to.x[n][l + e][i + 1] = here + 1 < k ? v[e][1] : 0;
         }
       }
     }
   }
-  template <int Lines, int Stages> AP_DEV void read(lane_block<Lines, Stages>& to, int first, int left, int g, int q) const {
+  template <int Lines, int Stages>
+  AP_DEV void read(lane_block<Lines, Stages>& to, int first, int left, int g, int q) const {
     if (pairs == neighbours::along_k)
       read<neighbours::along_k>(to, first, left, g, q);
     else if (pairs == neighbours::along_lines)
@@ -123,9 +134,11 @@ struct lane_source {
   }
 };
 
-// 16 k of two lines of the long operand, and of the lane's lines of the short one. Of the second eight of them there may be none.
-template <int Count> AP_DEV void multiply_half(const float (&a)[4], const float (&below)[4], const float (&b)[Count][4],
-                                               double (&sum)[Count][4], int k_left = 16) {
+// 16 k of two lines of the long operand, and of the lane's lines of the short one. Of the second eight of
+// them there may be none.
+template <int Count> AP_DEV void multiply_half(const float (&a)[4], const float (&below)[4],
+                                               const float (&b)[Count][4], double (&sum)[Count][4],
+                                               int k_left = 16) {
   AP_UNROLL
   for (int k = 0; k < 4; k += 2) {
     if (4 * k >= k_left) break;

@@ -9,11 +9,14 @@ inline namespace AP_TARGET {
 
 // One operand's share of a slab: 32 k of `Lines` lines.
 template <int Lines> struct stream_panel {
-  static constexpr int width = stream_step, held = Lines < width ? width : Lines;  // lines across k come by 32
+  // lines across k come by 32
+  static constexpr int width = stream_step, held = Lines < width ? width : Lines;
   alignas(1024) float data[held * width];
 
   // Row and column in the order in memory; rows of lines beyond the first 32 follow by 32.
-  AP_FN static constexpr int place(int row, int column) { return row * width + ((column / 4 ^ (row & 7)) * 4 | (column & 3)); }
+  AP_FN static constexpr int place(int row, int column) {
+    return row * width + ((column / 4 ^ (row & 7)) * 4 | (column & 3));
+  }
   AP_FN static constexpr int place_of(bool along_k, int line, int k) {
     return along_k ? place(line, k) : line / width * (width * width) + place(k, line % width);
   }
@@ -25,8 +28,8 @@ template <int Lines, int Two> struct panel_fragment {
   float x[count][4];
 
   AP_DEV static int line(int first, int l, int g) { return line_of_lane<Two>(first, l, g); }
-  // Where the lane's first element lies in a panel. All others lie a constant away, but for what the swizzle turns over: one operation
-  // each, whichever way the operand lies, and no table of places in registers.
+  // Where the lane's first element lies in a panel. All others lie a constant away, but for what the swizzle
+  // turns over: one operation each, whichever way the operand lies, and no table of places in registers.
   AP_DEV static int start(bool along_k, int first, int g, int q) {
     return stream_panel<stream_step>::place_of(along_k, line(first, 0, g), k_of_lane(0, q));
   }
@@ -52,7 +55,8 @@ template <int Lines, int Two> struct panel_fragment {
         AP_UNROLL
         for (int i = 0; i < 4; ++i) {
           const int turned = start ^ (i % 2 * 4 + block % 2 * 16);
-          const pack<float, Two> all = load_pack<Two>(from + turned + (16 * half + k_of_lane(i, 0)) * row + block / 2 * panel);
+          const pack<float, Two> all =
+              load_pack<Two>(from + turned + (16 * half + k_of_lane(i, 0)) * row + block / 2 * panel);
           AP_UNROLL
           for (int e = 0; e < Two; ++e) x[n + e][i] = all.element[e];
         }

@@ -17,22 +17,29 @@ namespace antiphase::gemms {
 // What the copy engine takes: rows in order, each as far from the one before as at least its length.
 bool engine_takes(const line_operand& o, std::int64_t k) {
   constexpr std::int64_t farthest = std::int64_t{1} << 37, most = std::int64_t{1} << 31;  // floats; indices
-  const std::int64_t in_row = o.along_k ? k : o.lines, rows = o.along_k ? o.lines : k, apart = o.along_k ? o.line_stride : o.k_stride;
-  return o.member == nullptr && o.width == 4 && in_row < most && rows < most && (rows == 1 || (apart >= in_row && apart < farthest)) &&
-         o.batch_stride >= 0 && o.batch_stride < farthest;
+  const std::int64_t in_row = o.along_k ? k : o.lines, rows = o.along_k ? o.lines : k,
+                     apart = o.along_k ? o.line_stride : o.k_stride;
+  return o.member == nullptr && o.width == 4 && in_row < most && rows < most &&
+         (rows == 1 || (apart >= in_row && apart < farthest)) && o.batch_stride >= 0 &&
+         o.batch_stride < farthest;
 }
-tensor_map encode(const context& where, const line_operand& o, std::int64_t k, std::int64_t batch, int lines) {
-  const auto in_row = static_cast<std::uint64_t>(o.along_k ? k : o.lines), rows = static_cast<std::uint64_t>(o.along_k ? o.lines : k);
-  const std::uint64_t least = ceil_div<std::uint64_t>(in_row, 4) * 16;  // bytes; of a stride that is never taken
-  const std::uint64_t apart = rows > 1 ? static_cast<std::uint64_t>(o.along_k ? o.line_stride : o.k_stride) * 4 : least;
+tensor_map encode(const context& where, const line_operand& o, std::int64_t k, std::int64_t batch,
+                  int lines) {
+  const auto in_row = static_cast<std::uint64_t>(o.along_k ? k : o.lines),
+             rows = static_cast<std::uint64_t>(o.along_k ? o.lines : k);
+  // bytes; of a stride that is never taken
+  const std::uint64_t least = ceil_div<std::uint64_t>(in_row, 4) * 16;
+  const std::uint64_t apart =
+      rows > 1 ? static_cast<std::uint64_t>(o.along_k ? o.line_stride : o.k_stride) * 4 : least;
   const std::uint64_t members = o.batch_stride > 0 ? static_cast<std::uint64_t>(batch) : 1;
-  return where.runs_on().encode({.data = o.data,
-                                 .element_bytes = sizeof(float),
-                                 .dimensions = 3,
-                                 .extent = {in_row, rows, members},
-                                 .stride = {sizeof(float), apart, members > 1 ? static_cast<std::uint64_t>(o.batch_stride) * 4 : apart},
-                                 .box = {stream_step, static_cast<std::uint32_t>(o.along_k ? lines : stream_step), 1},
-                                 .pattern = swizzle::bytes_128});
+  return where.runs_on().encode(
+      {.data = o.data,
+       .element_bytes = sizeof(float),
+       .dimensions = 3,
+       .extent = {in_row, rows, members},
+       .stride = {sizeof(float), apart, members > 1 ? static_cast<std::uint64_t>(o.batch_stride) * 4 : apart},
+       .box = {stream_step, static_cast<std::uint32_t>(o.along_k ? lines : stream_step), 1},
+       .pattern = swizzle::bytes_128});
 }
 
 namespace {
@@ -42,7 +49,9 @@ int outputs_of_share(const stream_policy& p, int cluster) {
   return static_cast<int>(ceil_div(p.tile.m * p.tile.n / of_cell, cluster)) * of_cell;
 }
 
-stream_packs packs_of(const stream_plan& plan) { return packs_of(plan.what, plan.of, plan.turned, plan.with->how.cell_width()); }
+stream_packs packs_of(const stream_plan& plan) {
+  return packs_of(plan.what, plan.of, plan.turned, plan.with->how.cell_width());
+}
 
 // What lanes can count in 32 bits: k, and bytes from line to line and from k to k.
 bool lanes_reach(const line_operand& o, std::int64_t k) {
@@ -50,19 +59,24 @@ bool lanes_reach(const line_operand& o, std::int64_t k) {
   return std::abs(o.line_stride) < far && std::abs(o.k_stride) < far && k < far;
 }
 // Whether tiles of so many lines have no edges, and every two floats side by side can be read at once.
-bool is_whole(const line_operand& o, std::int64_t lines) { return o.lines % lines == 0 && o.width >= 2 && o.member == nullptr; }
+bool is_whole(const line_operand& o, std::int64_t lines) {
+  return o.lines % lines == 0 && o.width >= 2 && o.member == nullptr;
+}
 // Whether elements lie side by side, along k or across.
 bool side_by_side(const line_operand& o, std::int64_t k) {
   return o.along_k ? o.k_stride == 1 || k == 1 : o.line_stride == 1 || o.lines == 1;
 }
 // Whether the kernel has room for so many k.
 bool holds(const stream_policy& how, std::int64_t k) {
-  return (how.by != stream_loader::kept || k <= most_kept_k(how)) && (how.by != stream_loader::alone || k <= most_alone_k);
+  return (how.by != stream_loader::kept || k <= most_kept_k(how)) &&
+         (how.by != stream_loader::alone || k <= most_alone_k);
 }
 bool can(const context& where, const stream_instance& with, const both_operands& o, std::int64_t k) {
   if (shortage_of(where.limits(), with.code) != shortage::none || !holds(with.how, k)) return false;
   switch (with.how.by) {
-    case stream_loader::engine: return features_of(where.limits()).sm_90a && engine_takes(o.long_one, k) && engine_takes(o.short_one, k);
+    case stream_loader::engine:
+      return features_of(where.limits()).sm_90a && engine_takes(o.long_one, k) &&
+             engine_takes(o.short_one, k);
     case stream_loader::copiers:
     case stream_loader::direct: return true;
     case stream_loader::alone:
@@ -70,15 +84,17 @@ bool can(const context& where, const stream_instance& with, const both_operands&
       break;
     case stream_loader::lanes: break;
     case stream_loader::kept:
-      if (with.how.whole &&
-          (k != most_kept_k(with.how) || !is_whole(o.long_one, with.how.tile.m) || !is_whole(o.short_one, with.how.tile.n)))
+      if (with.how.whole && (k != most_kept_k(with.how) || !is_whole(o.long_one, with.how.tile.m) ||
+                             !is_whole(o.short_one, with.how.tile.n)))
         return false;
   }
   return lanes_reach(o.long_one, k) && lanes_reach(o.short_one, k);
 }
 
-// Whether the copy engine would bring so many rows of 16 bytes, which take it as long as long ones do, that copying warps are faster.
-bool avoids_brief_rows(const stream_policy& how, const both_operands& o, std::int64_t k, std::int64_t members) {
+// Whether the copy engine would bring so many rows of 16 bytes, which take it as long as long ones do, that
+// copying warps are faster.
+bool avoids_brief_rows(const stream_policy& how, const both_operands& o, std::int64_t k,
+                       std::int64_t members) {
   constexpr std::int64_t brief = 4;  // floats
   const bool has_brief = !o.short_one.along_k && o.short_one.lines <= brief;
   return has_brief && k > most_brief_rows / (members * ceil_div<std::int64_t>(o.long_one.lines, how.tile.m));
@@ -86,14 +102,19 @@ bool avoids_brief_rows(const stream_policy& how, const both_operands& o, std::in
 
 }  // namespace
 
-const std::vector<stream_instance>& stream_instances(target where) { return instances_of<stream_instance>(where); }
+const std::vector<stream_instance>& stream_instances(target where) {
+  return instances_of<stream_instance>(where);
+}
 
 stream_packs packs_of(const problem& p, const batch& of, bool turned, int wide) {
   const bool one_line = (turned ? p.m() : p.n()) <= 1;
-  const std::int64_t of_long = turned ? p.c.column_stride : p.c.row_stride, of_short = turned ? p.c.row_stride : p.c.column_stride;
+  const std::int64_t of_long = turned ? p.c.column_stride : p.c.row_stride,
+                     of_short = turned ? p.c.row_stride : p.c.column_stride;
   const auto aligned = [&](std::int64_t apart, int count) {
-    const bool begins = of.by_pointers() ||
-                        (of.c_stride % count == 0 && reinterpret_cast<std::uintptr_t>(p.c.data) % (4u * static_cast<unsigned>(count)) == 0);
+    const bool begins =
+        of.by_pointers() ||
+        (of.c_stride % count == 0 &&
+         reinterpret_cast<std::uintptr_t>(p.c.data) % (4u * static_cast<unsigned>(count)) == 0);
     return begins && apart % count == 0;
   };
   if (of_short == 1 && !one_line && aligned(of_long, wide)) return stream_packs::along_short;
@@ -110,38 +131,45 @@ std::size_t stream_plan::workspace() const {
 }
 
 bool stream_tiles_fit(const problem& p, const batch& of) {
-  constexpr std::int64_t most_lines = std::numeric_limits<std::int32_t>::max() - 128, most_tiles = std::numeric_limits<std::int32_t>::max();
+  constexpr std::int64_t most_lines = std::numeric_limits<std::int32_t>::max() - 128,
+                         most_tiles = std::numeric_limits<std::int32_t>::max();
   if (p.m() > most_lines || p.n() > most_lines) return false;
   return ceil_div<std::int64_t>(p.m(), 8) * ceil_div<std::int64_t>(p.n(), 8) <= most_tiles / of.count;
 }
 
-// A plan has at most two rounds of blocks, 64 parts and a part for every 64 k; an output of a tile takes less than three doubles with the
-// tile's flag.
+// A plan has at most two rounds of blocks, 64 parts and a part for every 64 k; an output of a tile takes less
+// than three doubles with the tile's flag.
 std::size_t most_stream_workspace(std::int64_t m, std::int64_t n, std::int64_t k, std::int64_t batch) {
   static constexpr std::int64_t most = std::int64_t{24} << 20;
-  const auto whole = [](std::int64_t extent) { return extent < most ? ceil_div<std::int64_t>(extent, 64) * 64 : most; };
+  const auto whole = [](std::int64_t extent) {
+    return extent < most ? ceil_div<std::int64_t>(extent, 64) * 64 : most;
+  };
   const std::int64_t parts = std::min<std::int64_t>(k / (2 * stream_step), 64);
   if (parts < 2 || m == 0 || n == 0 || batch == 0) return 0;
   const std::int64_t outputs = std::min(whole(m) * whole(n), most) * std::min(batch, most);
   return static_cast<std::size_t>(std::min(most, std::min(outputs, most) * parts * 24));
 }
 
-bool can_stream(const context& where, const stream_instance& with, const problem& p, const batch& of, bool turned) {
+bool can_stream(const context& where, const stream_instance& with, const problem& p, const batch& of,
+                bool turned) {
   return can(where, with, operands_of(p, of, turned), p.k());
 }
 
-stream_plan plan_stream(const context& where, const problem& p, const batch& of, const epilogue& after, const stream_instance& with,
-                        bool turned, const stream_division& how, int rounds) {
+stream_plan plan_stream(const context& where, const problem& p, const batch& of, const epilogue& after,
+                        const stream_instance& with, bool turned, const stream_division& how, int rounds) {
   stream_plan plan{in_tiles(p, of, after, turned, with.how.tile), &with, how};
   if (with.how.by == stream_loader::kept) {
-    const std::int64_t places = std::int64_t{multiprocessors_of(where.limits())} * with.how.blocks * kept_warps;
+    const std::int64_t places =
+        std::int64_t{multiprocessors_of(where.limits())} * with.how.blocks * kept_warps;
     plan.rounds = rounds > 0 ? rounds : kept_rounds(plan.along_long, plan.along_short * of.count, places);
-    static_cast<tiled_plan&>(plan) = in_tiles(p, of, after, turned, {plan.rounds * with.how.tile.m, with.how.tile.n});
+    static_cast<tiled_plan&>(plan) =
+        in_tiles(p, of, after, turned, {plan.rounds * with.how.tile.m, with.how.tile.n});
     plan.grid.x = static_cast<unsigned>(ceil_div<std::int64_t>(plan.tiles, kept_warps));
     plan.k_of_part = p.k();
     return plan;
   }
-  const std::int64_t shares = std::int64_t{how.cluster} * how.parts, slabs = ceil_div<std::int64_t>(p.k(), stream_step);
+  const std::int64_t shares = std::int64_t{how.cluster} * how.parts,
+                     slabs = ceil_div<std::int64_t>(p.k(), stream_step);
   plan.k_of_part = std::max<std::int64_t>(1, ceil_div(slabs, shares)) * stream_step;
   const std::int64_t resident = std::int64_t{multiprocessors_of(where.limits())} * with.how.blocks;
   const bool walks = !with.how.shares && with.how.is_fed_by_ring();
@@ -170,12 +198,15 @@ bool has(const stream_instance& with, const stream_form& f) {
 }
 }  // namespace
 
-// A form is there if any operands will do for a kernel that has it: the choice must not depend on how they lie.
+// A form is there if any operands will do for a kernel that has it: the choice must not depend on how they
+// lie.
 stream_division_choice divide(const context& where, const problem& p, const batch& of, bool undivided) {
   const std::span<const stream_form> forms = stream_forms();
   unsigned available = 0;
   for (const stream_instance& with : stream_instances(where.kind())) {
-    if (with.how.by == stream_loader::engine || with.how.finishes || shortage_of(where.limits(), with.code) != shortage::none) continue;
+    if (with.how.by == stream_loader::engine || with.how.finishes ||
+        shortage_of(where.limits(), with.code) != shortage::none)
+      continue;
     for (std::size_t i = 0; i < forms.size(); ++i) {
       const stream_form& f = forms[i];
       const bool divides = f.slabs > 1 || f.shares;
@@ -185,23 +216,28 @@ stream_division_choice divide(const context& where, const problem& p, const batc
   return choose_division(shape_of(p, of), where.limits(), available);
 }
 
-// The form follows from the shape. Of the kernels that have it and know what is to be done, the best is the narrowest that is as wide as
-// the form's tile, and of those the one that the copy engine feeds, if it takes the operands. Where lanes cannot reach all elements, or
-// know no epilogues, a ring feeds a kernel as wide whose sums are the same.
-std::optional<stream_plan> plan_stream(const context& where, const problem& p, const batch& of, const epilogue& after,
-                                       const stream_division_choice& best) {
+// The form follows from the shape. Of the kernels that have it and know what is to be done, the best is the
+// narrowest that is as wide as the form's tile, and of those the one that the copy engine feeds, if it takes
+// the operands. Where lanes cannot reach all elements, or know no epilogues, a ring feeds a kernel as wide
+// whose sums are the same.
+std::optional<stream_plan> plan_stream(const context& where, const problem& p, const batch& of,
+                                       const epilogue& after, const stream_division_choice& best) {
   if (best.form == nullptr) return std::nullopt;
   const stream_instance* with = nullptr;
   const auto better = [&](const stream_instance& one, const stream_instance& other, const both_operands& o) {
     if (one.how.tile.n != other.how.tile.n) return one.how.tile.n < other.how.tile.n;
-    if (one.how.by == stream_loader::kept) return one.how.stages != other.how.stages ? one.how.stages < other.how.stages : one.how.whole;
-    const stream_loader first = avoids_brief_rows(one.how, o, p.k(), of.count) ? stream_loader::copiers : stream_loader::engine;
+    if (one.how.by == stream_loader::kept)
+      return one.how.stages != other.how.stages ? one.how.stages < other.how.stages : one.how.whole;
+    const stream_loader first =
+        avoids_brief_rows(one.how, o, p.k(), of.count) ? stream_loader::copiers : stream_loader::engine;
     return one.how.by == first && other.how.by != first;
   };
-  // Whether B is the long operand. What is kept are lines along which C lies, so that a warp writes whole rows of its tile.
+  // Whether B is the long operand. What is kept are lines along which C lies, so that a warp writes whole
+  // rows of its tile.
   const auto turned = [&](const stream_form& form) {
-    return form.feed == stream_feed::kept || form.feed == stream_feed::alone ? p.c.column_stride != 1 && p.c.row_stride == 1
-                                                                             : p.n() > p.m();
+    return form.feed == stream_feed::kept || form.feed == stream_feed::alone
+               ? p.c.column_stride != 1 && p.c.row_stride == 1
+               : p.n() > p.m();
   };
   const auto find = [&](const stream_form& form, auto will_do) {
     const both_operands operands = operands_of(p, of, turned(form));
@@ -228,45 +264,48 @@ tiled_plan in_tiles(const problem& p, const batch& of, const epilogue& after, bo
   return plan;
 }
 
-stream_problem arguments_of(const context& where, const tiled_plan& plan, extent2 tile, brought_by by, stream_packs packs, int cluster,
-                            int parts, std::span<std::byte> workspace) {
+stream_problem arguments_of(const context& where, const tiled_plan& plan, extent2 tile, brought_by by,
+                            stream_packs packs, int cluster, int parts, std::span<std::byte> workspace) {
   static std::atomic<std::uint64_t> calls = 0x616E'7469'0000'0000ull;
   const problem& p = plan.what;
   const both_operands o = operands_of(p, plan.of, plan.turned);
   // Of an operand that the engine cannot take, which others read then, there is none.
   const auto map_of = [&](const line_operand& one, stream_loader loader, int lines) {
-    return loader == stream_loader::engine && engine_takes(one, p.k()) ? encode(where, one, p.k(), plan.of.count, lines) : tensor_map{};
+    return loader == stream_loader::engine && engine_takes(one, p.k())
+               ? encode(where, one, p.k(), plan.of.count, lines)
+               : tensor_map{};
   };
   const ending end = ending_of(p, plan.after);
   const auto flags = static_cast<std::size_t>(plan.tiles * cluster * parts);
   auto* const arrived = reinterpret_cast<std::uint64_t*>(workspace.data());
-  return {.long_map = map_of(o.long_one, by.long_one, tile.m),
-          .short_map = map_of(o.short_one, by.short_one, tile.n),
-          .of_long = o.long_one,
-          .of_short = o.short_one,
-          .c = p.c.data,
-          .c_member = plan.of.c,
-          .long_stride = plan.turned ? p.c.column_stride : p.c.row_stride,
-          .short_stride = plan.turned ? p.c.row_stride : p.c.column_stride,
-          .batch_stride = plan.of.c_stride,
-          .packs = packs,
-          .rounds = 1,
-          .k = p.k(),
-          .k_of_part = plan.k_of_part,
-          .tiles_along_long = divider(static_cast<std::uint32_t>(std::max<std::int64_t>(plan.along_long, 1))),
-          .tiles_along_short = divider(static_cast<std::uint32_t>(std::max<std::int64_t>(plan.along_short, 1))),
-          .tiles = static_cast<std::uint32_t>(plan.tiles),
-          .parts = parts,
-          .call = parts > 1 ? ++calls : 0,
-          .partial = parts > 1 ? reinterpret_cast<double*>(arrived + flags) : nullptr,
-          .arrived = arrived,
-          .end = plan.turned ? transposed(end) : end};
+  return {
+      .long_map = map_of(o.long_one, by.long_one, tile.m),
+      .short_map = map_of(o.short_one, by.short_one, tile.n),
+      .of_long = o.long_one,
+      .of_short = o.short_one,
+      .c = p.c.data,
+      .c_member = plan.of.c,
+      .long_stride = plan.turned ? p.c.column_stride : p.c.row_stride,
+      .short_stride = plan.turned ? p.c.row_stride : p.c.column_stride,
+      .batch_stride = plan.of.c_stride,
+      .packs = packs,
+      .rounds = 1,
+      .k = p.k(),
+      .k_of_part = plan.k_of_part,
+      .tiles_along_long = divider(static_cast<std::uint32_t>(std::max<std::int64_t>(plan.along_long, 1))),
+      .tiles_along_short = divider(static_cast<std::uint32_t>(std::max<std::int64_t>(plan.along_short, 1))),
+      .tiles = static_cast<std::uint32_t>(plan.tiles),
+      .parts = parts,
+      .call = parts > 1 ? ++calls : 0,
+      .partial = parts > 1 ? reinterpret_cast<double*>(arrived + flags) : nullptr,
+      .arrived = arrived,
+      .end = plan.turned ? transposed(end) : end};
 }
 
 launch_counts run(const context& where, const stream_plan& plan, std::span<std::byte> workspace, stream on) {
   const stream_policy& with = plan.with->how;
-  stream_problem arguments =
-      arguments_of(where, plan, with.tile, {with.by, with.by}, packs_of(plan), plan.how.cluster, plan.how.parts, workspace);
+  stream_problem arguments = arguments_of(where, plan, with.tile, {with.by, with.by}, packs_of(plan),
+                                          plan.how.cluster, plan.how.parts, workspace);
   arguments.rounds = plan.rounds;
   kernel code = plan.with->code;
   code.cluster = plan.how.cluster;

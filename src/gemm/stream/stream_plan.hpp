@@ -39,9 +39,10 @@ tiled_plan in_tiles(const problem& p, const batch& of, const epilogue& after, bo
 struct brought_by {
   stream_loader long_one, short_one;
 };
-// What its kernel is handed. The workspace holds a flag for each block that shares a tile, then what its parts leave there.
-stream_problem arguments_of(const context& where, const tiled_plan& plan, extent2 tile, brought_by by, stream_packs packs, int cluster,
-                            int parts, std::span<std::byte> workspace);
+// What its kernel is handed. The workspace holds a flag for each block that shares a tile, then what its
+// parts leave there.
+stream_problem arguments_of(const context& where, const tiled_plan& plan, extent2 tile, brought_by by,
+                            stream_packs packs, int cluster, int parts, std::span<std::byte> workspace);
 
 struct stream_plan : tiled_plan {
   const stream_instance* with = nullptr;
@@ -58,17 +59,20 @@ bool stream_tiles_fit(const problem& p, const batch& of);
 // At least what any stream_plan of that shape takes, growing with M, N, K and the batch.
 std::size_t most_stream_workspace(std::int64_t m, std::int64_t n, std::int64_t k, std::int64_t batch);
 
-// Whether the kernel can run it: the copy engine asks for aligned operands, sm_90 and members of a batch at equal distances.
-bool can_stream(const context& where, const stream_instance& with, const problem& p, const batch& of, bool turned);
+// Whether the kernel can run it: the copy engine asks for aligned operands, sm_90 and members of a batch at
+// equal distances.
+bool can_stream(const context& where, const stream_instance& with, const problem& p, const batch& of,
+                bool turned);
 // With a kernel and a division. rounds: tiles of a warp's walk; 0: as many as the device calls for.
-stream_plan plan_stream(const context& where, const problem& p, const batch& of, const epilogue& after, const stream_instance& with,
-                        bool turned, const stream_division& how, int rounds = 0);
-// The fastest division, by prediction: with no form if no kernel of this build fits the device. `undivided`: of those that add up an output
-// in the order of k alone.
-stream_division_choice divide(const context& where, const problem& p, const batch& of = {}, bool undivided = false);
+stream_plan plan_stream(const context& where, const problem& p, const batch& of, const epilogue& after,
+                        const stream_instance& with, bool turned, const stream_division& how, int rounds = 0);
+// The fastest division, by prediction: with no form if no kernel of this build fits the device. `undivided`:
+// of those that add up an output in the order of k alone.
+stream_division_choice divide(const context& where, const problem& p, const batch& of = {},
+                              bool undivided = false);
 // With that division; nothing if it has no form.
-std::optional<stream_plan> plan_stream(const context& where, const problem& p, const batch& of, const epilogue& after,
-                                       const stream_division_choice& how);
+std::optional<stream_plan> plan_stream(const context& where, const problem& p, const batch& of,
+                                       const epilogue& after, const stream_division_choice& how);
 launch_counts run(const context& where, const stream_plan& plan, std::span<std::byte> workspace, stream on);
 
 }  // namespace antiphase::gemms

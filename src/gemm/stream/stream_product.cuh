@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Products that stream their operands through FP64 Tensor Cores: one launch, nothing to scale, split or certify (sm_80; TMA: sm_90).
+// Products that stream their operands through FP64 Tensor Cores: one launch, nothing to scale, split or
+// certify (sm_80; TMA: sm_90).
 #pragma once
 #include <antiphase/core/channel.hpp>
 #include <antiphase/core/tile.hpp>
@@ -22,20 +23,25 @@
 namespace antiphase::gemms {
 inline namespace AP_TARGET {
 
-// plan --------------------------------------------------------------------------------------------------------------------------
+// plan
+// -----------------------------------------------------------------------------------------------------------
 //   load slabs of 32 k | convert, multiply (FP64 Tensor Cores) | add the parts of k | store
-// Products of FP32 are exact in FP64 and none overflows, so elements need no scales and results no certificate. Where memory is what a
-// product waits for, conversion and FP64 Tensor Cores cost nothing.
-// The operand with more lines is the m side of the Tensor Cores, the other one their n side of 8 lines, so that a skinny operand wastes
-// little. Sums stay FP64 until they are stored, also those that warps, blocks of a cluster and parts through the workspace exchange.
+// Products of FP32 are exact in FP64 and none overflows, so elements need no scales and results no
+// certificate. Where memory is what a product waits for, conversion and FP64 Tensor Cores cost nothing. The
+// operand with more lines is the m side of the Tensor Cores, the other one their n side of 8 lines, so that a
+// skinny operand wastes little. Sums stay FP64 until they are stored, also those that warps, blocks of a
+// cluster and parts through the workspace exchange.
 //
-// Shared memory holds rows of 32 floats in the swizzle of the copy engine: a line's 32 k, or, of an operand whose lines lie side by side,
-// a k's 32 lines. A lane takes k = 2 q, 2 q + 1 of 8 and lines 2 g, 2 g + 1 of 16, whichever way they lie, with q = lane % 4 and
-// g = lane / 4: all reads are of 8 bytes and free of bank conflicts, and every sum has the same order of k.
+// Shared memory holds rows of 32 floats in the swizzle of the copy engine: a line's 32 k, or, of an operand
+// whose lines lie side by side, a k's 32 lines. A lane takes k = 2 q, 2 q + 1 of 8 and lines 2 g, 2 g + 1 of
+// 16, whichever way they lie, with q = lane % 4 and g = lane / 4: all reads are of 8 bytes and free of bank
+// conflicts, and every sum has the same order of k.
 
-template <stream_policy P, template <class Channel, int Warps> class RingOf = plain_ring> struct stream_product {
+template <stream_policy P, template <class Channel, int Warps> class RingOf = plain_ring>
+struct stream_product {
   static_assert(valid(P));
-  static constexpr bool by_engine = P.by == stream_loader::engine, by_lanes = P.by == stream_loader::lanes, shares = P.shares;
+  static constexpr bool by_engine = P.by == stream_loader::engine, by_lanes = P.by == stream_loader::lanes,
+                        shares = P.shares;
   static constexpr int computing_warps = P.computing_warps(), loading_warps = by_engine ? 1 : P.copying_warps,
                        threads = (computing_warps + loading_warps) * warp_size;
   static constexpr shared_kind shared = shared_kind::dynamic;
@@ -43,10 +49,12 @@ template <stream_policy P, template <class Channel, int Warps> class RingOf = pl
   static constexpr residency blocks = shares ? residency::in_order : residency::any;
   static constexpr bool overlaps_previous = true;
 
-  // params ----------------------------------------------------------------------------------------------------------------------
+  // params
+  // ---------------------------------------------------------------------------------------------------------
   using params = stream_problem;
 
-  // storage ---------------------------------------------------------------------------------------------------------------------
+  // storage
+  // ---------------------------------------------------------------------------------------------------------
   enum event { full, empty };
   using sums = stream_sums<P>;
   using cell = typename sums::cell;
@@ -69,33 +77,43 @@ template <stream_policy P, template <class Channel, int Warps> class RingOf = pl
     stage stages[P.stages];
   };
   // Of the engine one thread tells of bytes; copying lanes arrive when what each of them has copied is there.
-  using ring_of_loaders = channel<mbarrier, P.stages, antiphase::threads(by_engine ? 1 : loading_warps* warp_size), warps(computing_warps)>;
+  using ring_of_loaders =
+      channel<mbarrier, P.stages, antiphase::threads(by_engine ? 1 : loading_warps* warp_size),
+              warps(computing_warps)>;
   struct storage {
     union {
       [[no_unique_address]] std::conditional_t<by_lanes, nothing, ring_slots> slots;
       std::conditional_t<shares, exchange, nothing> parts;  // when there is nothing more to load
     };
-    [[no_unique_address]] std::conditional_t<by_lanes, nothing, RingOf<ring_of_loaders, threads / warp_size>> ring;
-    [[no_unique_address]] std::conditional_t<shares || by_lanes, nothing, staged_rows<P>[computing_warps]> staged;
+    [[no_unique_address]] std::conditional_t<by_lanes, nothing, RingOf<ring_of_loaders, threads / warp_size>>
+        ring;
+    [[no_unique_address]] std::conditional_t<shares || by_lanes, nothing, staged_rows<P>[computing_warps]>
+        staged;
   };
   using slot_cursor = cursor<P.stages>;
   template <stream_policy> friend struct group_product;  // computes such tiles of many products
 
  private:
   using work = stream_work;
-  AP_DEV static int steps_of(const work& w) { return static_cast<int>(ceil_div<std::int64_t>(w.k_end - w.k, stream_step * P.slabs)); }
+  AP_DEV static int steps_of(const work& w) {
+    return static_cast<int>(ceil_div<std::int64_t>(w.k_end - w.k, stream_step * P.slabs));
+  }
   // Remaining k, at most a slab's.
   AP_DEV static int k_left(const work& w, std::int64_t k) {
     const std::int64_t left = w.k_end - k;
     return left > stream_step ? stream_step : static_cast<int>(left > 0 ? left : 0);
   }
   // Of slab n of a step.
-  AP_DEV static std::int64_t k_of(const work& w, int step, int n) { return w.k + (std::int64_t{step} * P.slabs + n) * stream_step; }
+  AP_DEV static std::int64_t k_of(const work& w, int step, int n) {
+    return w.k + (std::int64_t{step} * P.slabs + n) * stream_step;
+  }
   AP_DEV static work work_at(const params& p, std::uint32_t tile, std::int64_t part) {
-    const std::uint32_t row = p.tiles_along_short.quotient(tile), column = tile - row * p.tiles_along_short.by();
+    const std::uint32_t row = p.tiles_along_short.quotient(tile),
+                        column = tile - row * p.tiles_along_short.by();
     const std::uint32_t member = p.tiles_along_long.quotient(row);
     const std::int64_t k = part * p.k_of_part, end = k + p.k_of_part;
-    const std::int64_t top = std::int64_t{row - member * p.tiles_along_long.by()} * P.tile.m, left = std::int64_t{column} * P.tile.n;
+    const std::int64_t top = std::int64_t{row - member * p.tiles_along_long.by()} * P.tile.m,
+                       left = std::int64_t{column} * P.tile.n;
     return {member,
             top,
             left,
@@ -106,7 +124,8 @@ template <stream_policy P, template <class Channel, int Warps> class RingOf = pl
             as_many(p.of_long.lines - top),
             as_many(p.of_short.lines - left)};
   }
-  // Where a member's operands begin: what is known from its number, and what stands in memory, which earlier work may write.
+  // Where a member's operands begin: what is known from its number, and what stands in memory, which earlier
+  // work may write.
   AP_DEV static void find_operands(const params& p, work& w, bool known) {
     if ((p.of_long.member == nullptr) == known) w.of_long = p.of_long.of_member(w.member);
     if ((p.of_short.member == nullptr) == known) w.of_short = p.of_short.of_member(w.member);
@@ -116,23 +135,29 @@ template <stream_policy P, template <class Channel, int Warps> class RingOf = pl
     w.of_short = p.of_short.of_member(w.member);
   }
 
-  // load, by the engine ---------------------------------------------------------------------------------------------------------
-  template <int Lines> AP_DEV static void load_panel(stream_panel<Lines>& to, const tensor_map& map, bool along_k, mbarrier& landed,
-                                                     std::int64_t first, std::int64_t k, std::int64_t batch) {
+  // load, by the engine
+  // ---------------------------------------------------------------------------------------------------------
+  template <int Lines> AP_DEV static void load_panel(stream_panel<Lines>& to, const tensor_map& map,
+                                                     bool along_k, mbarrier& landed, std::int64_t first,
+                                                     std::int64_t k, std::int64_t batch) {
     const int line = static_cast<int>(first), at = static_cast<int>(k), member = static_cast<int>(batch);
     if (along_k) {
       tensor_load(to.data, map, landed, at, line, member);
     } else {
       AP_UNROLL
-      for (int i = 0; i < to.held; i += stream_step) tensor_load(to.data + i * stream_step, map, landed, line + i, at, member);
+      for (int i = 0; i < to.held; i += stream_step)
+        tensor_load(to.data + i * stream_step, map, landed, line + i, at, member);
     }
   }
-  AP_DEV static int bytes_of(bool along_k, int lines) { return 4 * stream_step * (along_k || lines > stream_step ? lines : stream_step); }
+  AP_DEV static int bytes_of(bool along_k, int lines) {
+    return 4 * stream_step * (along_k || lines > stream_step ? lines : stream_step);
+  }
   AP_DEV static void load(const params& p, storage& s, slot_cursor& at, const work& w) requires by_engine {
     if (lane_index() != 0) return;
     const int bytes_of_slab = bytes_of(p.of_long.along_k, P.tile.m) + bytes_of(p.of_short.along_k, P.tile.n);
     const int steps = steps_of(w);
-    const std::int64_t of_long = p.of_long.batch_stride > 0 ? w.member : 0, of_short = p.of_short.batch_stride > 0 ? w.member : 0;
+    const std::int64_t of_long = p.of_long.batch_stride > 0 ? w.member : 0,
+                       of_short = p.of_short.batch_stride > 0 ? w.member : 0;
     for (int step = 0; step < steps; ++step, ++at) {
       mbarrier& landed = s.ring.barrier[full][at.index];
       s.ring.acquire(at);
@@ -150,18 +175,25 @@ template <stream_policy P, template <class Channel, int Warps> class RingOf = pl
     }
   }
 
-  // load, by copying warps ------------------------------------------------------------------------------------------------------
-  // Warps take slabs of their own, both operands or, in pairs, one each; of more warps than that, each takes rows of its own. Where tiles
-  // are long, one operand each would leave half of the warps with little to do.
-  AP_DEV static void load(const params& p, storage& s, slot_cursor& at, const work& w) requires(P.by == stream_loader::copiers) {
+  // load, by copying warps
+  // ------------------------------------------------------------------------------------------------------
+  // Warps take slabs of their own, both operands or, in pairs, one each; of more warps than that, each takes
+  // rows of its own. Where tiles are long, one operand each would leave half of the warps with little to do.
+  AP_DEV static void load(const params& p, storage& s, slot_cursor& at,
+                          const work& w) requires(P.by == stream_loader::copiers) {
     constexpr bool takes_both = loading_warps <= P.slabs || P.tile.m >= 4 * P.tile.n;
-    constexpr int takers = loading_warps / (takes_both ? 1 : 2), at_once = takers < P.slabs ? takers : P.slabs;
+    constexpr int takers = loading_warps / (takes_both ? 1 : 2),
+                  at_once = takers < P.slabs ? takers : P.slabs;
     static_assert(P.slabs % at_once == 0 && takers % at_once == 0 && (takes_both || loading_warps % 2 == 0));
     using copier = panel_copier<(P.tile.n < stream_step ? P.tile.n : stream_step)>;
     const int warp = warp_index() - computing_warps, taker = takes_both ? warp : warp / 2;
     const copying_share share{taker / at_once, takers / at_once};
-    const auto long_copier = [&] { return copier(p.of_long, w.of_long, w.top, w.long_left, P.tile.m, p.k, share); };
-    const auto short_copier = [&] { return copier(p.of_short, w.of_short, w.left, w.short_left, P.tile.n, p.k, share); };
+    const auto long_copier = [&] {
+      return copier(p.of_long, w.of_long, w.top, w.long_left, P.tile.m, p.k, share);
+    };
+    const auto short_copier = [&] {
+      return copier(p.of_short, w.of_short, w.left, w.short_left, P.tile.n, p.k, share);
+    };
     const auto each_slab = [&](auto copy) {
       const int steps = steps_of(w);
       AP_ROLLED
@@ -185,17 +217,25 @@ template <stream_policy P, template <class Channel, int Warps> class RingOf = pl
     } else {
       const bool takes_long = warp % 2 == 0;
       const copier one = takes_long ? long_copier() : short_copier();
-      each_slab([&](slab& to, std::int64_t k, int left) { one.copy(takes_long ? to.a.data : to.b.data, k, left); });
+      each_slab(
+          [&](slab& to, std::int64_t k, int left) { one.copy(takes_long ? to.a.data : to.b.data, k, left); });
     }
   }
 
-  // compute ---------------------------------------------------------------------------------------------------------------------
-  // Where a thread stands: its slab, its warp's first lines in the tile, its number among the threads of the slab.
+  // compute
+  // ---------------------------------------------------------------------------------------------------------
+  // Where a thread stands: its slab, its warp's first lines in the tile, its number among the threads of the
+  // slab.
   struct seat {
     int slab, top, left, g, q, lane;
     AP_DEV static seat mine() {
       const int warp = warp_index() % computing_warps, inside = warp % warps_of_slab, lane = lane_index();
-      return {warp / warps_of_slab, inside % P.warps.m * rows, inside / P.warps.m * columns, lane / 4, lane % 4, inside * warp_size + lane};
+      return {warp / warps_of_slab,
+              inside % P.warps.m * rows,
+              inside / P.warps.m * columns,
+              lane / 4,
+              lane % 4,
+              inside * warp_size + lane};
     }
   };
   using long_fragment = panel_fragment<16, 2>;
@@ -226,7 +266,8 @@ template <stream_policy P, template <class Channel, int Warps> class RingOf = pl
       }
     }
   }
-  AP_DEV static void compute(const params& p, storage& s, slot_cursor& at, const work& w, const seat& t, sums& sum) requires(!by_lanes) {
+  AP_DEV static void compute(const params& p, storage& s, slot_cursor& at, const work& w, const seat& t,
+                             sums& sum) requires(!by_lanes) {
     const starts first(p, t);
     const int steps = steps_of(w);
     for (int step = 0; step < steps; ++step, ++at) {
@@ -236,20 +277,25 @@ template <stream_policy P, template <class Channel, int Warps> class RingOf = pl
     }
   }
 
-  // read and compute, by lanes ---------------------------------------------------------------------------------------------------
+  // read and compute, by lanes
+  // ---------------------------------------------------------------------------------------------------
   struct lane_operands {
     long_lines a;
     short_lines b;
     AP_DEV void place(const params& p, const work& w, const seat& t, bool known) {
-      if ((p.of_long.member == nullptr) == known) a.place(p.of_long, w.of_long, w.top, w.long_left, t.top, w.k, t.g);
-      if ((p.of_short.member == nullptr) == known) b.place(p.of_short, w.of_short, w.left, w.short_left, t.left, w.k, t.g);
+      if ((p.of_long.member == nullptr) == known)
+        a.place(p.of_long, w.of_long, w.top, w.long_left, t.top, w.k, t.g);
+      if ((p.of_short.member == nullptr) == known)
+        b.place(p.of_short, w.of_short, w.left, w.short_left, t.left, w.k, t.g);
     }
     AP_DEV std::uint32_t digest() const {
       std::uint32_t all = 0;
       AP_UNROLL
-      for (int l = 0; l < long_lines::count; ++l) all ^= static_cast<std::uint32_t>(reinterpret_cast<std::uintptr_t>(a.line[l]));
+      for (int l = 0; l < long_lines::count; ++l)
+        all ^= static_cast<std::uint32_t>(reinterpret_cast<std::uintptr_t>(a.line[l]));
       AP_UNROLL
-      for (int l = 0; l < short_lines::count; ++l) all ^= static_cast<std::uint32_t>(reinterpret_cast<std::uintptr_t>(b.line[l]));
+      for (int l = 0; l < short_lines::count; ++l)
+        all ^= static_cast<std::uint32_t>(reinterpret_cast<std::uintptr_t>(b.line[l]));
       return all ^ static_cast<std::uint32_t>(a.apart ^ b.apart);
     }
     AP_DEV void load(int slot, int at, int k) {
@@ -262,7 +308,8 @@ template <stream_policy P, template <class Channel, int Warps> class RingOf = pl
     lane_operands o;
     find_operands(p, w, true);
     o.place(p, w, t, true);
-    const int k = as_many(w.k_end - w.k), first = t.slab * stream_step + k_of_lane(0, t.q);  // of all k, the lane's first one
+    // of all k, the lane's first one
+    const int k = as_many(w.k_end - w.k), first = t.slab * stream_step + k_of_lane(0, t.q);
     const int halves = 2 * ceil_div(k, stream_step * P.slabs);
     compute_first(o.digest() ^ static_cast<std::uint32_t>(first ^ halves));
     wait_for_previous_grid(p);
@@ -270,7 +317,9 @@ template <stream_policy P, template <class Channel, int Warps> class RingOf = pl
     find_operands(p, w, false);
     o.place(p, w, t, false);
     if (halves == 0) return;
-    const auto at = [&](int half) { return first + half / 2 * (stream_step * P.slabs) + half % 2 * (stream_step / 2); };
+    const auto at = [&](int half) {
+      return first + half / 2 * (stream_step * P.slabs) + half % 2 * (stream_step / 2);
+    };
     AP_UNROLL
     for (int n = 0; n < P.stages; ++n) o.load(n, at(n), k);
     AP_ROLLED
@@ -278,21 +327,25 @@ template <stream_policy P, template <class Channel, int Warps> class RingOf = pl
       AP_UNROLL
       for (int n = 0; n < P.stages; ++n) {
         AP_UNROLL
-        for (int i = 0; i < sums::down; ++i) multiply_half(o.a.x[n][2 * i], o.a.x[n][2 * i + 1], o.b.x[n], sum.value[i]);
+        for (int i = 0; i < sums::down; ++i)
+          multiply_half(o.a.x[n][2 * i], o.a.x[n][2 * i + 1], o.b.x[n], sum.value[i]);
         if (half + n + P.stages < halves) o.load(n, at(half + n + P.stages), k);
       }
     }
   }
 
-  // store, a tile that the block has computed alone ---------------------------------------------------------------------------------
+  // store, a tile that the block has computed alone
+  // ---------------------------------------------------------------------------------
   AP_DEV static void store_alone(const params& p, storage& s, const work& w, const seat& t, const sums& sum) {
     const out to(p, w, out::place_of(0, t.lane));
     if constexpr (!by_lanes)
-      if (P.finishes || to.packs == stream_packs::none) return store_staged(p, s.staged[t.lane / warp_size], w, t, sum);
+      if (P.finishes || to.packs == stream_packs::none)
+        return store_staged(p, s.staged[t.lane / warp_size], w, t, sum);
     to.template store<sums::down, sums::across>([&](int n) { return sum.at(n); });
   }
   // Sixteen of a warp's lines of the long operand at a time.
-  AP_DEV static void store_staged(const params& p, staged_rows<P>& staged, const work& w, const seat& t, const sums& sum) {
+  AP_DEV static void store_staged(const params& p, staged_rows<P>& staged, const work& w, const seat& t,
+                                  const sums& sum) {
     const std::int64_t left = w.left + t.left;
     float* c = out::member_of(p, w) + (w.top + t.top) * p.long_stride + left * p.short_stride;
     AP_UNROLL
@@ -304,13 +357,15 @@ template <stream_policy P, template <class Channel, int Warps> class RingOf = pl
       warp_sync();
     }
   }
-  // store, a tile that warps, blocks of a cluster and clusters share ---------------------------------------------------------------
+  // store, a tile that warps, blocks of a cluster and clusters share
+  // ---------------------------------------------------------------
   AP_DEV static void leave_sums(storage& s, const seat& t, const sums& sum) {
     AP_UNROLL
     for (int n = 0; n < sums::cells; ++n) {
       const cell v = sum.at(n);
       AP_UNROLL
-      for (int e = 0; e < outputs_of_cell; ++e) s.parts.sum[t.slab][n][e][t.lane] = v.value[e / sums::wide][e % sums::wide];
+      for (int e = 0; e < outputs_of_cell; ++e)
+        s.parts.sum[t.slab][n][e][t.lane] = v.value[e / sums::wide][e % sums::wide];
     }
   }
   // The sums of all slabs to the first one's, so that a cluster's blocks read one of each other.
@@ -326,8 +381,8 @@ template <stream_policy P, template <class Channel, int Warps> class RingOf = pl
       first[n] = sum;
     }
   }
-  // Values that come from other blocks take long to arrive: so many are asked for before the first one is added. What sums begin with is
-  // not a negative zero, so adding zeros behind the end changes none.
+  // Values that come from other blocks take long to arrive: so many are asked for before the first one is
+  // added. What sums begin with is not a negative zero, so adding zeros behind the end changes none.
   static constexpr int cells_at_once = 32 / outputs_of_cell;
   AP_DEV static cell cell_of(auto value) {
     cell v;
@@ -337,7 +392,8 @@ template <stream_policy P, template <class Channel, int Warps> class RingOf = pl
   }
   AP_DEV static void add(cell& to, const cell& more) {
     AP_UNROLL
-    for (int e = 0; e < outputs_of_cell; ++e) to.value[e / sums::wide][e % sums::wide] += more.value[e / sums::wide][e % sums::wide];
+    for (int e = 0; e < outputs_of_cell; ++e)
+      to.value[e / sums::wide][e % sums::wide] += more.value[e / sums::wide][e % sums::wide];
   }
   AP_DEV static void add_in_order(int count, cell& to, auto value) {
     const auto add_some = [&](auto ask) {
@@ -349,7 +405,8 @@ template <stream_policy P, template <class Channel, int Warps> class RingOf = pl
     };
     int first = 0;
     AP_ROLLED
-    for (; first + cells_at_once <= count; first += cells_at_once) add_some([&](int n, cell& next) { next = value(first + n); });
+    for (; first + cells_at_once <= count; first += cells_at_once)
+      add_some([&](int n, cell& next) { next = value(first + n); });
     if (first < count)
       add_some([&](int n, cell& next) {
         if (first + n < count) next = value(first + n);
@@ -357,7 +414,8 @@ template <stream_policy P, template <class Channel, int Warps> class RingOf = pl
   }
   AP_DEV static void store_shared(const params& p, storage& s, const work& w, std::uint32_t tile, int part) {
     const int cluster = cluster_extent(), rank = cluster_rank(), thread = thread_index();
-    const int share = (cells + cluster - 1) / cluster, first = rank * share, end = first + share < cells ? first + share : cells;
+    const int share = (cells + cluster - 1) / cluster, first = rank * share,
+              end = first + share < cells ? first + share : cells;
     const std::int64_t doubles = std::int64_t{share} * outputs_of_cell,  // of a part
         mine = (std::int64_t{tile} * cluster + rank) * p.parts;
     double* const partial = p.partial + mine * doubles;
@@ -374,10 +432,14 @@ template <stream_policy P, template <class Channel, int Warps> class RingOf = pl
       const int n = c / lanes_of_slab, lane = c % lanes_of_slab;
       cell v = {}, here = {};
       double* const there = partial + c - first;
-      if (last) add_in_order(part, v, [&](int other) { return cell_of([&](int e) { return there[other * doubles + e * share]; }); });
+      if (last)
+        add_in_order(part, v, [&](int other) {
+          return cell_of([&](int e) { return there[other * doubles + e * share]; });
+        });
       const auto sums_at = [&](const auto& from) { return cell_of([&](int e) { return from[e][lane]; }); };
       if (cluster > 1) {
-        add_in_order(cluster, here, [&](int block) { return sums_at(*map_shared(&s.parts.sum[0][n], block)); });
+        add_in_order(cluster, here,
+                     [&](int block) { return sums_at(*map_shared(&s.parts.sum[0][n], block)); });
       } else {
         AP_UNROLL
         for (int slab = 0; slab < P.slabs; ++slab) add(here, sums_at(s.parts.sum[slab][n]));
@@ -388,7 +450,8 @@ template <stream_policy P, template <class Channel, int Warps> class RingOf = pl
         out(p, w, at).template store<1, 1>([&](int) { return v; });
       } else {
         AP_UNROLL
-        for (int e = 0; e < outputs_of_cell; ++e) there[part * doubles + e * share] = v.value[e / sums::wide][e % sums::wide];
+        for (int e = 0; e < outputs_of_cell; ++e)
+          there[part * doubles + e * share] = v.value[e / sums::wide][e % sums::wide];
       }
     }
     if (!last) {
@@ -399,7 +462,8 @@ template <stream_policy P, template <class Channel, int Warps> class RingOf = pl
   }
 
  public:
-  // kernel ----------------------------------------------------------------------------------------------------------------------
+  // kernel
+  // ---------------------------------------------------------------------------------------------------------
   // What needs no memory of earlier work comes before the wait for it.
   AP_DEV void operator()(const params& p) const {
     storage& s = antiphase::shared<storage, shared>();

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Products that stream their operands through FP64 Tensor Cores: what is asked, and the values that select a kernel.
+// Products that stream their operands through FP64 Tensor Cores: what is asked, and the values that select a
+// kernel.
 #pragma once
 #include <antiphase/core/divider.hpp>
 #include <antiphase/core/tensor_map.hpp>
@@ -16,30 +17,39 @@ namespace antiphase::gemms {
 // Who brings the operands to shared memory:
 //   engine    the copy engine (TMA, sm_90), in boxes; operands at multiples of 16 bytes
 //   copiers   warps of their own, by asynchronous copies (cp.async, sm_80) of 16, 8 or 4 bytes
-//   lanes     nobody: each lane reads its elements into registers, 4 bytes at a time. The least latency, whichever way operands lie
-//   kept      the same, all of K at once: a warp keeps its lines of the short operand while it walks along the long one
+//   lanes     nobody: each lane reads its elements into registers, 4 bytes at a time. The least latency,
+//             whichever way operands lie
+//   kept      the same, all of K at once: a warp keeps its lines of the short operand while it walks along
+//             the long one
 //   direct    lanes, by two floats where they lie side by side; each warp of a block has a share of K
 //   alone     the same; each warp has lines of its own, and all of K
 enum class stream_loader : unsigned char { engine, copiers, lanes, kept, direct, alone };
 
-// A block computes a tile of C: the lines of the long operand times those of the short one. A stage holds `slabs` slabs of 32 k; each of
-// them has warps of its own, which keep sums of their own.
+// A block computes a tile of C: the lines of the long operand times those of the short one. A stage holds
+// `slabs` slabs of 32 k; each of them has warps of its own, which keep sums of their own.
 struct stream_policy {
   extent2 tile;   // lines of the long operand, lines of the short one
   extent2 warps;  // that share the tile
   int slabs = 1;
-  int stages = 4;  // of the ring; lanes: halves of a slab in registers, 1 or 2; kept: K is at most 16 times as much
+  // of the ring; lanes: halves of a slab in registers, 1 or 2; kept: K is at most 16 times as much
+  int stages = 4;
   int blocks = 1;  // per multiprocessor, that registers are left for
   bool shares =
-      false;  // a tile is shared by the blocks of a cluster, and by more of them through the workspace; else blocks walk over tiles
+      // a tile is shared by the blocks of a cluster, and by more of them through the workspace; else blocks
+      // walk over tiles
+      false;
   stream_loader by = stream_loader::engine;
-  bool finishes = false;  // knows epilogues. A variant of its own: as a branch, they would cost the others up to a fifth
+  // knows epilogues. A variant of its own: as a branch, they would cost the others up to a fifth
+  bool finishes = false;
 
   int copying_warps = 0;  // copiers
-  bool whole = false;     // kept: K is 16 times `stages`, tiles have no edges, and both operands can be read by two floats
+  // kept: K is 16 times `stages`, tiles have no edges, and both operands can be read by two floats
+  bool whole = false;
 
   constexpr bool operator==(const stream_policy&) const = default;
-  constexpr bool is_fed_by_ring() const { return by == stream_loader::engine || by == stream_loader::copiers; }
+  constexpr bool is_fed_by_ring() const {
+    return by == stream_loader::engine || by == stream_loader::copiers;
+  }
   constexpr int computing_warps() const { return warps.m * warps.n * slabs; }
   // Neighbouring lines of the short operand that a lane reads: of 8 columns, a lane has one at a time.
   constexpr int lines_of_lane() const { return tile.n / warps.n == 8 ? 1 : 2; }
@@ -54,13 +64,17 @@ constexpr int most_alone_k = 128;                                      // behind
 constexpr int kept_blocks(int stages) { return stages == 1 ? 4 : 3; }  // of a multiprocessor
 constexpr bool valid(const stream_policy& p) {
   const int rows = p.tile.m / p.warps.m, columns = p.tile.n / p.warps.n;
-  return p.tile.m % 16 == 0 && rows % 16 == 0 && rows * p.warps.m == p.tile.m && (columns == 8 || columns % 16 == 0) &&
-         columns * p.warps.n == p.tile.n && (p.slabs == 1 || p.shares || p.by == stream_loader::direct) && p.slabs >= 1 &&
-         (p.by >= stream_loader::lanes ? p.stages <= 2 : p.stages >= 2) && (p.by == stream_loader::copiers) == (p.copying_warps > 0);
+  return p.tile.m % 16 == 0 && rows % 16 == 0 && rows * p.warps.m == p.tile.m &&
+         (columns == 8 || columns % 16 == 0) && columns * p.warps.n == p.tile.n &&
+         (p.slabs == 1 || p.shares || p.by == stream_loader::direct) && p.slabs >= 1 &&
+         (p.by >= stream_loader::lanes ? p.stages <= 2 : p.stages >= 2) &&
+         (p.by == stream_loader::copiers) == (p.copying_warps > 0);
 }
 
 // Line l of a lane, of a warp's lines from `first` on: `Two` neighbours of each 8 times Two. g: lane / 4.
-template <int Two> AP_FN constexpr int line_of_lane(int first, int l, int g) { return first + l / Two * 8 * Two + Two * g + l % Two; }
+template <int Two> AP_FN constexpr int line_of_lane(int first, int l, int g) {
+  return first + l / Two * 8 * Two + Two * g + l % Two;
+}
 // Element i of the four that a lane has of 16 k. q: lane % 4.
 AP_FN constexpr int k_of_lane(int i, int q) { return 2 * q + i % 2 + i / 2 * 8; }
 
@@ -70,7 +84,8 @@ struct stream_instance {
   kernel code;
 };
 
-// How outputs are stored: in packs along lines of the short operand (as wide as a cell), in pairs along lines of either, or one by one.
+// How outputs are stored: in packs along lines of the short operand (as wide as a cell), in pairs along lines
+// of either, or one by one.
 enum class stream_packs : unsigned char { none, along_short, pairs_along_short, along_long };
 
 // Which of the tiles of a member one is, along the long operand and along the short one.
@@ -80,14 +95,17 @@ struct tile_number {
 
 // The product of the long operand and the short one, whichever of them is A.
 struct stream_problem {
-  tensor_map long_map, short_map;  // engine: boxes of 32 k and a tile's lines; or, across k, of 32 lines and 32 k
+  // engine: boxes of 32 k and a tile's lines; or, across k, of 32 lines and 32 k
+  tensor_map long_map, short_map;
   line_operand of_long, of_short;
   float* c;
-  float* const* c_member;                                // an array of pointers, as of operands
-  std::int64_t long_stride, short_stride, batch_stride;  // of C, from line to line of each operand, and from member to member
-  stream_packs packs;                                    // if the matrix begins at a multiple of 16 bytes
-  std::int32_t rounds;                                   // kept: tiles that a warp walks over along the long operand
-  std::int64_t k, k_of_part;                             // k_of_part: a multiple of stream_step
+  float* const* c_member;  // an array of pointers, as of operands
+  // of C, from line to line of each operand, and from member to member
+  std::int64_t long_stride, short_stride, batch_stride;
+  stream_packs packs;  // if the matrix begins at a multiple of 16 bytes
+  // kept: tiles that a warp walks over along the long operand
+  std::int32_t rounds;
+  std::int64_t k, k_of_part;  // k_of_part: a multiple of stream_step
   divider tiles_along_long, tiles_along_short;
   std::uint32_t tiles;     // of the whole batch
   std::int32_t parts;      // of K, of which each is taken by a cluster; their sums meet in the workspace

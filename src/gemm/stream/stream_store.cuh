@@ -16,11 +16,13 @@ struct cell_place {
   int row, column;
 };
 
-// A lane's sums of its warp's outputs, in cells of 2 neighbouring lines of the long operand times cell_width() of the short one.
+// A lane's sums of its warp's outputs, in cells of 2 neighbouring lines of the long operand times
+// cell_width() of the short one.
 template <stream_policy P> struct stream_sums {
   static constexpr int rows = P.tile.m / P.warps.m, columns = P.tile.n / P.warps.n;  // of a warp
   static constexpr int two = P.lines_of_lane(), wide = P.cell_width();
-  static constexpr int down = rows / 16, across = columns / (8 * two), cells = down * across, outputs_of_cell = 2 * wide;
+  static constexpr int down = rows / 16, across = columns / (8 * two), cells = down * across,
+                       outputs_of_cell = 2 * wide;
   static constexpr int outputs_of_row = across * wide;  // of a lane, in one of its two lines of sixteen
   double value[down][across * two][4];
 
@@ -37,7 +39,8 @@ template <stream_policy P> struct stream_sums {
     AP_UNROLL
     for (int i = 0; i < 2; ++i) {
       AP_UNROLL
-      for (int j = 0; j < wide; ++j) v.value[i][j] = value[n / across][n % across * two + j % two][2 * i + j / two];
+      for (int j = 0; j < wide; ++j)
+        v.value[i][j] = value[n / across][n % across * two + j % two][2 * i + j / two];
     }
     return v;
   }
@@ -72,21 +75,26 @@ template <stream_policy P> struct staged_rows : rows_to_store<P.tile.n / P.warps
   }
 };
 
-// Whether a warp can store its rows in packs straight from registers: shared memory would add its latency. of_member: where the member's C
-// begins.
-template <stream_policy P> AP_DEV bool stores_packs(const stream_problem& p, const float* of_member, int columns_left) {
+// Whether a warp can store its rows in packs straight from registers: shared memory would add its latency.
+// of_member: where the member's C begins.
+template <stream_policy P>
+AP_DEV bool stores_packs(const stream_problem& p, const float* of_member, int columns_left) {
   return !P.finishes && p.packs == stream_packs::along_short && columns_left % stream_sums<P>::wide == 0 &&
          (p.c_member == nullptr || reinterpret_cast<std::uintptr_t>(of_member) % 16 == 0);
 }
-// The warp's i-th sixteen lines so, of which there are so many rows (lines of the long operand) and columns from `c` on.
-template <stream_policy P> AP_DEV void store_lane_packs(const stream_problem& p, const stream_sums<P>& sum, int i, float* c, int rows_left,
-                                                        int columns_left, int g, int q) {
+// The warp's i-th sixteen lines so, of which there are so many rows (lines of the long operand) and columns
+// from `c` on.
+template <stream_policy P> AP_DEV void store_lane_packs(const stream_problem& p, const stream_sums<P>& sum,
+                                                        int i, float* c, int rows_left, int columns_left,
+                                                        int g, int q) {
   using sums = stream_sums<P>;
   AP_UNROLL
   for (int e = 0; e < 2; ++e) {
     float* const row = c + (2 * g + e) * p.long_stride + sums::wide * q;
     pack<float, sums::wide> before[sums::across] = {};
-    const auto there = [&](int n) { return 2 * g + e < rows_left && 8 * sums::two * n + sums::wide * q < columns_left; };
+    const auto there = [&](int n) {
+      return 2 * g + e < rows_left && 8 * sums::two * n + sums::wide * q < columns_left;
+    };
     if (p.end.beta != 0) {
       AP_UNROLL
       for (int n = 0; n < sums::across; ++n)
@@ -97,7 +105,8 @@ template <stream_policy P> AP_DEV void store_lane_packs(const stream_problem& p,
       const typename sums::cell v = sum.at(i * sums::across + n);
       pack<float, sums::wide> four;
       AP_UNROLL
-      for (int j = 0; j < sums::wide; ++j) four.element[j] = blend(p.end, static_cast<float>(v.value[e][j]), &before[n].element[j]);
+      for (int j = 0; j < sums::wide; ++j)
+        four.element[j] = blend(p.end, static_cast<float>(v.value[e][j]), &before[n].element[j]);
       if (there(n)) store_pack<sums::wide>(row + 8 * sums::two * n, four);
     }
   }
@@ -107,7 +116,8 @@ template <stream_policy P> struct stream_store {
   using params = stream_problem;
   using sums = stream_sums<P>;
   using cell = typename sums::cell;
-  static constexpr int wide = sums::wide, apart = 8 * sums::two;  // apart: columns from a lane's cell to its next one
+  // apart: columns from a lane's cell to its next one
+  static constexpr int wide = sums::wide, apart = 8 * sums::two;
 
   const params& p;
   const stream_work& w;
@@ -115,9 +125,11 @@ template <stream_policy P> struct stream_store {
   float* c;       // its first output
   stream_packs packs;
 
-  AP_DEV stream_store(const params& problem, const stream_work& work, cell_place first) : p(problem), w(work), at(first) {
+  AP_DEV stream_store(const params& problem, const stream_work& work, cell_place first)
+      : p(problem), w(work), at(first) {
     c = member_of(p, w);
-    const bool aligned = p.c_member == nullptr || reinterpret_cast<std::uintptr_t>(c) % 16 == 0;  // of the others the host knows it
+    // of the others the host knows it
+    const bool aligned = p.c_member == nullptr || reinterpret_cast<std::uintptr_t>(c) % 16 == 0;
     packs = is_whole(w) && aligned ? p.packs : stream_packs::none;
     c += (w.top + at.row) * p.long_stride + (w.left + at.column) * p.short_stride;
   }
@@ -127,8 +139,11 @@ template <stream_policy P> struct stream_store {
     return p.c_member != nullptr ? p.c_member[w.member] : p.c + w.member * p.batch_stride;
   }
   // Whether all lines of the tile exist.
-  AP_DEV static bool is_whole(const stream_work& w) { return w.long_left >= P.tile.m && w.short_left >= P.tile.n; }
-  // Of a lane's n-th cell. Its neighbours are 16 lines of the long operand and `apart` lines of the short one away.
+  AP_DEV static bool is_whole(const stream_work& w) {
+    return w.long_left >= P.tile.m && w.short_left >= P.tile.n;
+  }
+  // Of a lane's n-th cell. Its neighbours are 16 lines of the long operand and `apart` lines of the short one
+  // away.
   AP_DEV static cell_place place_of(int n, int lane) {
     const int warp = lane / warp_size, g = lane % warp_size / 4, q = lane % 4;
     return {warp % P.warps.m * sums::rows + n / sums::across * 16 + 2 * g,
@@ -147,10 +162,12 @@ template <stream_policy P> struct stream_store {
   template <int Wide> AP_DEV pack<float, Wide> blended(const pack<float, Wide>& before, auto value) const {
     pack<float, Wide> out;
     AP_UNROLL
-    for (int e = 0; e < Wide; ++e) out.element[e] = blend(p.end, static_cast<float>(value(e)), &before.element[e]);
+    for (int e = 0; e < Wide; ++e)
+      out.element[e] = blend(p.end, static_cast<float>(value(e)), &before.element[e]);
     return out;
   }
-  // `Count` packs, of which the n-th lies at place(n). All of C is read before the first is written, so that the reads overlap.
+  // `Count` packs, of which the n-th lies at place(n). All of C is read before the first is written, so that
+  // the reads overlap.
   template <int Wide, int Count> AP_DEV void store_packs(auto place, auto value) const {
     pack<float, Wide> before[Count] = {};
     if (p.end.beta != 0) {
@@ -158,7 +175,8 @@ template <stream_policy P> struct stream_store {
       for (int n = 0; n < Count; ++n) before[n] = load_pack<Wide>(place(n));
     }
     AP_UNROLL
-    for (int n = 0; n < Count; ++n) store_pack<Wide>(place(n), blended(before[n], [&](int e) { return value(n, e); }));
+    for (int n = 0; n < Count; ++n)
+      store_pack<Wide>(place(n), blended(before[n], [&](int e) { return value(n, e); }));
   }
   template <int Wide, int Down, int Across> AP_DEV void packs_along_short(auto nth) const {
     constexpr int of_row = wide / Wide;  // packs of a cell's row
@@ -169,8 +187,13 @@ template <stream_policy P> struct stream_store {
       for (int j = 0; j < Across; ++j) v[j] = nth(i * Across + j);
       float* const row = c + 16 * i * p.long_stride;
       store_packs<Wide, 2 * Across * of_row>(
-          [&](int n) { return row + n / (Across * of_row) * p.long_stride + n / of_row % Across * apart + n % of_row * Wide; },
-          [&](int n, int e) { return v[n / of_row % Across].value[n / (Across * of_row)][n % of_row * Wide + e]; });
+          [&](int n) {
+            return row + n / (Across * of_row) * p.long_stride + n / of_row % Across * apart +
+                   n % of_row * Wide;
+          },
+          [&](int n, int e) {
+            return v[n / of_row % Across].value[n / (Across * of_row)][n % of_row * Wide + e];
+          });
     }
   }
   template <int Down, int Across> AP_DEV void pairs_along_long(auto nth) const {

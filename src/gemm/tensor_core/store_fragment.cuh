@@ -8,10 +8,12 @@
 namespace antiphase::gemms {
 inline namespace AP_TARGET {
 
-// The 16 x 8 outputs of C from (row, column) on, of which each lane of a warp holds four as mma() leaves them: as pairs where they are
-// neighbours in memory and aligned.
-AP_DEV void store_fragment(const matrix_view<float>& c, std::int64_t row, std::int64_t column, const float* four) {
-  const bool pairs = c.column_stride == 1 && c.row_stride % 2 == 0 && reinterpret_cast<std::uintptr_t>(c.data) % 8 == 0;
+// The 16 x 8 outputs of C from (row, column) on, of which each lane of a warp holds four as mma() leaves
+// them: as pairs where they are neighbours in memory and aligned.
+AP_DEV void store_fragment(const matrix_view<float>& c, std::int64_t row, std::int64_t column,
+                           const float* four) {
+  const bool pairs =
+      c.column_stride == 1 && c.row_stride % 2 == 0 && reinterpret_cast<std::uintptr_t>(c.data) % 8 == 0;
   row += lane_index() / 4, column += lane_index() % 4 * 2;
   AP_UNROLL
   for (int half = 0; half < 2; ++half) {

@@ -14,12 +14,14 @@
 namespace antiphase::gemms {
 inline namespace AP_TARGET {
 
-// plan --------------------------------------------------------------------------------------------------------------------------
-// One block per multiprocessor walks over tiles of C. Of warpgroup 0 one thread loads, warpgroups 1 and 2 compute the upper and the lower
-// half of a tile:
+// plan
+// -----------------------------------------------------------------------------------------------------------
+// One block per multiprocessor walks over tiles of C. Of warpgroup 0 one thread loads, warpgroups 1 and 2
+// compute the upper and the lower half of a tile:
 //   slot:  load | multiply (8 warps) | load ...
-// The products of a slot still run when those of the next one are issued, so that the Tensor Cores never wait for a warp; a slot is let go
-// one step late, by a second cursor. The ring goes on from tile to tile: the next tile is loaded while this one is stored.
+// The products of a slot still run when those of the next one are issued, so that the Tensor Cores never wait
+// for a warp; a slot is let go one step late, by a second cursor. The ring goes on from tile to tile: the
+// next tile is loaded while this one is stored.
 
 // How the parts of a block wait for each other. A parameter, so that tests can take one wait away.
 template <warpgroup_policy P> struct warpgroup_waits {
@@ -35,10 +37,12 @@ template <warpgroup_policy P, class Waits = warpgroup_waits<P>> struct tensor_co
   static constexpr int depth = warpgroup_depth, panels = P.columns / 64;
   enum event { full, empty };
 
-  // params ----------------------------------------------------------------------------------------------------------------------
+  // params
+  // ---------------------------------------------------------------------------------------------------------
   using params = tensor_core_tensors;
 
-  // storage ---------------------------------------------------------------------------------------------------------------------
+  // storage
+  // ---------------------------------------------------------------------------------------------------------
   struct slot {
     alignas(1024) f16 a[128][depth];  // in rows of 128 bytes, swizzled
     f16 b[panels][depth][64];         // as in memory: 64 neighbouring columns in a row
@@ -54,15 +58,19 @@ template <warpgroup_policy P, class Waits = warpgroup_waits<P>> struct tensor_co
   AP_DEV static grouped_tiles tiles_of(const tensor_core_problem& p) {
     return {ceil_div<std::int64_t>(p.m(), 128), ceil_div<std::int64_t>(p.n(), P.columns), tile_group};
   }
-  AP_DEV static int steps_of(const tensor_core_problem& p) { return static_cast<int>(ceil_div<std::int64_t>(p.k(), depth)); }
+  AP_DEV static int steps_of(const tensor_core_problem& p) {
+    return static_cast<int>(ceil_div<std::int64_t>(p.k(), depth));
+  }
 
-  // load ------------------------------------------------------------------------------------------------------------------------
+  // load
+  // ---------------------------------------------------------------------------------------------------------
   AP_DEV static void load(const params& p, storage& s) {
     const grouped_tiles work = tiles_of(p.what);
     const int steps = steps_of(p.what);
     slot_cursor at;
     for (std::int64_t tile = block_index().x; tile < work.count(); tile += grid_extent().x) {
-      const int top = static_cast<int>(work.at(tile).row) * 128, left = static_cast<int>(work.at(tile).column) * P.columns;
+      const int top = static_cast<int>(work.at(tile).row) * 128,
+                left = static_cast<int>(work.at(tile).column) * P.columns;
       for (int step = 0; step < steps; ++step, ++at) {
         slot& to = s.slots[at.index];
         mbarrier& landed = s.ring.barrier[full][at.index];
@@ -75,7 +83,8 @@ template <warpgroup_policy P, class Waits = warpgroup_waits<P>> struct tensor_co
     }
   }
 
-  // compute ---------------------------------------------------------------------------------------------------------------------
+  // compute
+  // ---------------------------------------------------------------------------------------------------------
   AP_DEV static void multiply(sums& sum, const slot& s, int group) {
     constexpr auto pattern = swizzle::bytes_128;
     AP_UNROLL
@@ -99,7 +108,8 @@ template <warpgroup_policy P, class Waits = warpgroup_waits<P>> struct tensor_co
   }
 
  public:
-  // kernel ----------------------------------------------------------------------------------------------------------------------
+  // kernel
+  // ---------------------------------------------------------------------------------------------------------
   AP_DEV void operator()(const params& p) const {
     storage& s = antiphase::shared<storage, shared>();
     if (thread_index() == 0) {
@@ -118,9 +128,11 @@ template <warpgroup_policy P, class Waits = warpgroup_waits<P>> struct tensor_co
       for (std::int64_t tile = block_index().x; tile < work.count(); tile += grid_extent().x) {
         sums sum = {};
         compute(s, at, group, steps_of(p.what), sum);
-        const std::int64_t top = work.at(tile).row * 128 + 64 * group + warp % 4 * 16, left = work.at(tile).column * P.columns;
+        const std::int64_t top = work.at(tile).row * 128 + 64 * group + warp % 4 * 16,
+                           left = work.at(tile).column * P.columns;
         AP_UNROLL
-        for (int j = 0; j < P.columns / 8; ++j) store_fragment(p.what.c, top, left + 8 * j, sum + 4 * j);  // store
+        // store
+        for (int j = 0; j < P.columns / 8; ++j) store_fragment(p.what.c, top, left + 8 * j, sum + 4 * j);
       }
     }
   }

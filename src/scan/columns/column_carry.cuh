@@ -9,8 +9,9 @@
 namespace antiphase::scans {
 inline namespace AP_TARGET {
 
-// A sum of doubles and what its roundings have left out (Knuth's two-sum). A column may have millions of groups of tiles, one after the
-// other, which as many roundings would be too much for the bound of a sum (docs/accuracy.md).
+// A sum of doubles and what its roundings have left out (Knuth's two-sum). A column may have millions of
+// groups of tiles, one after the other, which as many roundings would be too much for the bound of a sum
+// (docs/accuracy.md).
 struct two_doubles {
   double high, low;
   two_doubles() = default;
@@ -37,7 +38,8 @@ template <> struct column_carry<sum, double> { using type = two_doubles; };
 template <class T> AP_DEV T with_bits_flipped(const T& x, std::uint64_t flip) {
   using word = std::conditional_t<
       sizeof(T) == 1, std::uint8_t,
-      std::conditional_t<sizeof(T) == 2, std::uint16_t, std::conditional_t<sizeof(T) == 4, std::uint32_t, std::uint64_t>>>;
+      std::conditional_t<sizeof(T) == 2, std::uint16_t,
+                         std::conditional_t<sizeof(T) == 4, std::uint32_t, std::uint64_t>>>;
   word bits;
   memcpy(&bits, &x, sizeof bits);
   bits = static_cast<word>(bits ^ static_cast<word>(flip));

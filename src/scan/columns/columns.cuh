@@ -13,13 +13,16 @@
 namespace antiphase::scans {
 inline namespace AP_TARGET {
 
-// plan --------------------------------------------------------------------------------------------------------------------------
-// A block has a tile of some rows of a strip of columns: thread (segment, column) keeps its rows in registers. Neighbouring threads have
-// neighbouring columns, so accesses are contiguous; a tile of whole rows goes through shared memory, where it is contiguous in memory.
-// The segments' totals are scanned in shared memory. Where a strip has several tiles, a block publishes the totals of its columns and looks
-// back, each segment at a group of eight tiles before its own; what lies before a group is published by the block of the last tile of the
-// group before. Blocks go through the first tiles of all strips, then the second ones, and wait for blocks of lower index only. Totals are
-// folded group after group, so results are the same bits in every run.
+// plan
+// -----------------------------------------------------------------------------------------------------------
+// A block has a tile of some rows of a strip of columns: thread (segment, column) keeps its rows in
+// registers. Neighbouring threads have neighbouring columns, so accesses are contiguous; a tile of whole rows
+// goes through shared memory, where it is contiguous in memory. The segments' totals are scanned in shared
+// memory. Where a strip has several tiles, a block publishes the totals of its columns and looks back, each
+// segment at a group of eight tiles before its own; what lies before a group is published by the block of the
+// last tile of the group before. Blocks go through the first tiles of all strips, then the second ones, and
+// wait for blocks of lower index only. Totals are folded group after group, so results are the same bits in
+// every run.
 template <class In, class Out, class Value, class Op> struct columns {
   static constexpr int threads = column_threads;
   static constexpr int blocks_wanted = 3;
@@ -28,10 +31,12 @@ template <class In, class Out, class Value, class Op> struct columns {
   static constexpr int group = column_group;
   using carry_type = typename column_carry<Op, Value>::type;
 
-  // params ----------------------------------------------------------------------------------------------------------------------
+  // params
+  // ---------------------------------------------------------------------------------------------------------
   using params = column_arguments;
 
-  // storage ---------------------------------------------------------------------------------------------------------------------
+  // storage
+  // ---------------------------------------------------------------------------------------------------------
   static constexpr int item_bytes = sizeof(In) > sizeof(Out) ? sizeof(In) : sizeof(Out);
   struct storage {
     std::uint64_t epoch;
@@ -41,7 +46,8 @@ template <class In, class Out, class Value, class Op> struct columns {
     shared_values<Value, threads> before;  // of a column
     bool knows[threads];
   };
-  static constexpr shared_kind shared = sizeof(storage) > fixed_shared_limit ? shared_kind::dynamic : shared_kind::fixed;
+  static constexpr shared_kind shared =
+      sizeof(storage) > fixed_shared_limit ? shared_kind::dynamic : shared_kind::fixed;
 
  private:
   AP_DEV static Value neutral() { return exact_identity<Op, Value>(); }
@@ -72,15 +78,20 @@ template <class In, class Out, class Value, class Op> struct columns {
     AP_DEV int row(int r) const { return segment * each + r; }
     AP_DEV bool has(int r) const { return active && row(r) < rows; }
     // In memory, of row `row` of the tile.
-    AP_DEV std::int64_t along(const params& p, int row) const { return reverse(p) ? p.length - 1 - first - row : first + row; }
+    AP_DEV std::int64_t along(const params& p, int row) const {
+      return reverse(p) ? p.length - 1 - first - row : first + row;
+    }
     // Of a tile of whole rows: where it begins, and a row within it.
     AP_DEV std::int64_t begin(const params& p) const {
       return (strip * p.length + (reverse(p) ? p.length - first - rows : first)) * p.inner;
     }
-    AP_DEV int staged(const params& p, int r) const { return (reverse(p) ? rows - 1 - row(r) : row(r)) * p.columns + column; }
+    AP_DEV int staged(const params& p, int r) const {
+      return (reverse(p) ? rows - 1 - row(r) : row(r)) * p.columns + column;
+    }
   };
 
-  // load, store -----------------------------------------------------------------------------------------------------------------
+  // load, store
+  // ---------------------------------------------------------------------------------------------------------
   AP_DEV static Value value_at(const params& p, const In& x) {
     return value_of<Op, Value>(flips_order<Op> ? with_bits_flipped(x, p.flip) : x, p.flip);
   }
@@ -101,7 +112,8 @@ template <class In, class Out, class Value, class Op> struct columns {
         if (const int at = r * threads + thread_index(); at < count) raw[r] = from[at];
       AP_UNROLL
       for (int r = 0; r < each; ++r)
-        if (const int at = r * threads + thread_index(); at < count) stage<pack<In, 1>>(s)[at].element[0] = raw[r];
+        if (const int at = r * threads + thread_index(); at < count)
+          stage<pack<In, 1>>(s)[at].element[0] = raw[r];
       block_barrier();
       AP_UNROLL
       for (int r = 0; r < each; ++r)
@@ -127,7 +139,8 @@ template <class In, class Out, class Value, class Op> struct columns {
       const int count = here.rows * p.columns;
       AP_UNROLL
       for (int r = 0; r < each; ++r)
-        if (const int at = r * threads + thread_index(); at < count) to[at] = stage<pack<Out, 1>>(s)[at].element[0];
+        if (const int at = r * threads + thread_index(); at < count)
+          to[at] = stage<pack<Out, 1>>(s)[at].element[0];
     } else {
       Out* const to = out + here.line + here.along(p, here.row(0)) * p.inner;
       const std::int64_t step = reverse(p) ? -p.inner : p.inner;
@@ -137,7 +150,8 @@ template <class In, class Out, class Value, class Op> struct columns {
     }
   }
 
-  // within the block --------------------------------------------------------------------------------------------------------------
+  // within the block
+  // ---------------------------------------------------------------------------------------------------------
   // Totals up to and with each segment of a column (Kogge and Stone); returns the buffer that they are in.
   AP_DEV static int scan_segments(const params& p, storage& s, const part& here, Value mine) {
     const int at = thread_index();
@@ -155,10 +169,11 @@ template <class In, class Out, class Value, class Op> struct columns {
     return now;
   }
 
-  // exchange ------------------------------------------------------------------------------------------------------------------------
+  // exchange
+  // ---------------------------------------------------------------------------------------------------------
   AP_DEV static std::uint64_t* prefix_states(const params& p) {
-    return p.states +
-           static_cast<std::uint64_t>(p.strips) * p.tiles * static_cast<std::uint64_t>(p.columns) * state_words_of(sizeof(Value));
+    return p.states + static_cast<std::uint64_t>(p.strips) * p.tiles * static_cast<std::uint64_t>(p.columns) *
+                          state_words_of(sizeof(Value));
   }
   AP_DEV static std::uint32_t total_number(const params& p, const part& here, std::uint32_t tile) {
     return (static_cast<std::uint32_t>(here.strip) * p.tiles + tile) * static_cast<std::uint32_t>(p.columns) +
@@ -167,11 +182,12 @@ template <class In, class Out, class Value, class Op> struct columns {
   // Of what lies before group `number`, 1 or more, of a strip.
   AP_DEV static std::uint32_t prefix_number(const params& p, const part& here, std::uint32_t number) {
     const std::uint32_t groups = (p.tiles + group - 1) / group - 1;
-    return (static_cast<std::uint32_t>(here.strip) * groups + number - 1) * static_cast<std::uint32_t>(p.columns) +
+    return (static_cast<std::uint32_t>(here.strip) * groups + number - 1) *
+               static_cast<std::uint32_t>(p.columns) +
            static_cast<std::uint32_t>(here.column);
   }
-  // Every thread waits for the totals of its group; the one that looks back furthest also for what lies before it. The others take that if
-  // it is there.
+  // Every thread waits for the totals of its group; the one that looks back furthest also for what lies
+  // before it. The others take that if it is there.
   AP_DEV static void read_group(const params& p, storage& s, const part& here, std::uint32_t tag) {
     const std::uint32_t last = here.tile / group, back = static_cast<std::uint32_t>(here.segment);
     if (!here.active || back > last) return;
@@ -188,11 +204,13 @@ template <class In, class Out, class Value, class Op> struct columns {
       AP_UNROLL
       for (int i = 0; i < group; ++i) {
         if (!got[i])
-          got[i] =
-              get_state<reading::branching>(p.states, total_number(p, here, first + static_cast<std::uint32_t>(i)), tag, total[i], true);
+          got[i] = get_state<reading::branching>(
+              p.states, total_number(p, here, first + static_cast<std::uint32_t>(i)), tag, total[i], true);
         all &= got[i];
       }
-      if (!knows) knows = get_state<reading::branching>(prefix_states(p), prefix_number(p, here, number), tag, before, true);
+      if (!knows)
+        knows = get_state<reading::branching>(prefix_states(p), prefix_number(p, here, number), tag, before,
+                                              true);
       return all && (knows || !furthest);
     });
     carry_type sum = static_cast<carry_type>(total[0]);
@@ -204,7 +222,8 @@ template <class In, class Out, class Value, class Op> struct columns {
     s.knows[thread_index()] = knows;
   }
   // What lies before the tile, by the first thread of a column; publishes what lies before the next group.
-  AP_DEV static Value join_groups(const params& p, storage& s, const part& here, std::uint32_t tag, const Value& mine) {
+  AP_DEV static Value join_groups(const params& p, storage& s, const part& here, std::uint32_t tag,
+                                  const Value& mine) {
     int back = 0;
     while (!s.knows[back * p.columns + here.column]) ++back;
     carry_type before = s.before_group[back * p.columns + here.column];
@@ -228,13 +247,15 @@ template <class In, class Out, class Value, class Op> struct columns {
   }
 
  public:
-  // kernel ----------------------------------------------------------------------------------------------------------------------
+  // kernel
+  // ---------------------------------------------------------------------------------------------------------
   AP_DEV void operator()(const params& p) const {
     storage& s = antiphase::shared<storage, shared>();
     const part here(p);
     const bool exchanges = p.tiles > 1;
     std::uint64_t epoch = 0;
-    if (exchanges && thread_index() == 0) epoch = load_relaxed(p.control + epoch_word);  // on its way while the elements are
+    // on its way while the elements are
+    if (exchanges && thread_index() == 0) epoch = load_relaxed(p.control + epoch_word);
     Value v[each];
     load(p, s, here, v);
     if (thread_index() == 0) s.epoch = epoch;

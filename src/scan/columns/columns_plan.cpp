@@ -15,13 +15,18 @@
 
 namespace antiphase::scans {
 
-std::span<const columns_instance> columns_instances(target where) { return instances_of<columns_instance>(where); }
+std::span<const columns_instance> columns_instances(target where) {
+  return instances_of<columns_instance>(where);
+}
 
 namespace {
 
 element value_of(const problem& p) { return value_type(unsigned_of(p.type), unsigned_of(result_type(p))); }
-column_shape shape_of(const problem& p) { return column_shape_of({p.outer, p.length, p.inner, p.direction}, size_of(value_of(p))); }
-// Of what is carried from group to group: sums of floats in two of the next wider type, or in two of their own.
+column_shape shape_of(const problem& p) {
+  return column_shape_of({p.outer, p.length, p.inner, p.direction}, size_of(value_of(p)));
+}
+// Of what is carried from group to group: sums of floats in two of the next wider type, or in two of their
+// own.
 std::size_t carry_bytes(const problem& p) {
   const element value = value_of(p);
   return is_floating(value) && p.operation == scan_operation::sum ? 2 * size_of(value) : size_of(value);
@@ -35,7 +40,8 @@ const columns_instance& find_instance(const request& r) {
   const problem& p = r.what;
   const scan_operation operation = p.operation == scan_operation::max ? scan_operation::min : p.operation;
   for (const columns_instance& i : columns_instances(r.where()))
-    if (i.in == unsigned_of(p.type) && i.out == unsigned_of(result_type(p)) && i.operation == operation) return i;
+    if (i.in == unsigned_of(p.type) && i.out == unsigned_of(result_type(p)) && i.operation == operation)
+      return i;
   throw not_supported(fmt::format("this build has no kernel of scan policy columns for {}", r.text()));
 }
 
@@ -52,9 +58,10 @@ misfit columns_suit(const step&, const request& r) {
 
 std::string columns_words(misfit why, const step&, const request& r) {
   const problem& p = r.what;
-  if (why == misfit::lines) return fmt::format("{} x {} lines: it scans along an axis that is not the last", p.outer, p.inner);
-  return fmt::format("{} x {} x {} elements are {} tiles: it takes at most 2^31 - 1 and as many totals", p.outer, p.length, p.inner,
-                     shape_of(p).blocks());
+  if (why == misfit::lines)
+    return fmt::format("{} x {} lines: it scans along an axis that is not the last", p.outer, p.inner);
+  return fmt::format("{} x {} x {} elements are {} tiles: it takes at most 2^31 - 1 and as many totals",
+                     p.outer, p.length, p.inner, shape_of(p).blocks());
 }
 
 std::size_t columns_workspace(const step&, const problem& p, const scan_keys* keys) {
@@ -67,7 +74,8 @@ plan plan_columns(const step& how, const request& r) {
   const columns_instance& i = find_instance(r);
   const column_shape s = shape_of(r.what);
   const std::size_t bytes = columns_workspace(how, r.what, nullptr);
-  const auto launches = [&i, s, bytes, &p = r.what](std::span<std::byte> workspace) -> std::vector<launchable> {
+  const auto launches = [&i, s, bytes,
+                         &p = r.what](std::span<std::byte> workspace) -> std::vector<launchable> {
     const tile_words words = bytes > 0 ? words_in(workspace) : tile_words{};
     const column_arguments all{.in = p.in,
                                .out = p.out,
@@ -91,7 +99,11 @@ plan plan_columns(const step& how, const request& r) {
     std::memcpy(l.arguments.data(), &all, sizeof all);
     return {l};
   };
-  return {.tile = std::int64_t{s.rows()} * s.columns, .tiles = s.blocks(), .workspace = bytes, .keeps_state = true, .launches = launches};
+  return {.tile = std::int64_t{s.rows()} * s.columns,
+          .tiles = s.blocks(),
+          .workspace = bytes,
+          .keeps_state = true,
+          .launches = launches};
 }
 
 }  // namespace antiphase::scans

@@ -21,8 +21,8 @@ struct columns_instance {
 };
 std::span<const columns_instance> columns_instances(target where);
 
-// The columns of the table (choose.hpp), of the step `columns`. The workspace is that of single_pass.hpp, its words as columns.cuh has
-// them.
+// The columns of the table (choose.hpp), of the step `columns`. The workspace is that of single_pass.hpp, its
+// words as columns.cuh has them.
 misfit columns_suit(const step& how, const request& r);
 std::string columns_words(misfit why, const step& how, const request& r);
 std::size_t columns_workspace(const step& how, const problem& p, const scan_keys* keys);

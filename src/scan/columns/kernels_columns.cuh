@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The kernels of the scan of columns: sums, products and minima, which are maxima too, and sums that are wider than the elements.
+// The kernels of the scan of columns: sums, products and minima, which are maxima too, and sums that are
+// wider than the elements.
 #include <cstdint>
 #include <vector>
 
@@ -9,8 +10,10 @@
 namespace antiphase::scans {
 inline namespace AP_TARGET {
 
-template <class Op, class Value, class In, class Out = In> void add_columns(std::vector<columns_instance>& list, scan_operation operation) {
-  list.push_back({element_of<In>, element_of<Out>, operation, kernel_of<columns<In, Out, Value, Op>>("scan.columns")});
+template <class Op, class Value, class In, class Out = In>
+void add_columns(std::vector<columns_instance>& list, scan_operation operation) {
+  list.push_back(
+      {element_of<In>, element_of<Out>, operation, kernel_of<columns<In, Out, Value, Op>>("scan.columns")});
 }
 template <class Value, class... T> void add_columns_of(std::vector<columns_instance>& list) {
   (add_columns<sum, Value, T>(list, scan_operation::sum), ...);
@@ -24,7 +27,9 @@ std::vector<columns_instance> columns_kernels() {
   add_columns_of<double, double>(list);
   add_columns_of<std::uint32_t, std::uint8_t, std::uint16_t, std::uint32_t>(list);
   add_columns_of<std::uint64_t, std::uint64_t>(list);
-  const auto add_wide = [&]<class Out, class... In>() { (add_columns<sum, Out, In, Out>(list, scan_operation::sum), ...); };
+  const auto add_wide = [&]<class Out, class... In>() {
+    (add_columns<sum, Out, In, Out>(list, scan_operation::sum), ...);
+  };
   add_wide.operator()<std::uint32_t, std::uint8_t, std::uint16_t>();
   add_wide.operator()<std::uint64_t, std::uint8_t, std::uint16_t, std::uint32_t>();
   add_wide.operator()<float, f16, bf16>();

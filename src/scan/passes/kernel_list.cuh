@@ -27,13 +27,14 @@ template <const auto& Steps, std::size_t I> struct scan_name {
 template <const auto& Steps, std::size_t I>
 constexpr names names_of_kernels{Steps[I].name, joined<totals_name<Steps, I>>, joined<scan_name<Steps, I>>};
 
-template <class T, class Op, policy P> void add(std::vector<instance>& list, const names& called, scan_operation operation) {
-  list.push_back(
-      {.step = called.step,
-       .type = element_of<T>,
-       .operation = operation,
-       .how = P,
-       .kernels = {kernel_of<tile_totals<T, Op, P>>(called.totals), kernel_of<tile_scan<T, Op, P>>(called.scan), P.tile(sizeof(T))}});
+template <class T, class Op, policy P>
+void add(std::vector<instance>& list, const names& called, scan_operation operation) {
+  list.push_back({.step = called.step,
+                  .type = element_of<T>,
+                  .operation = operation,
+                  .how = P,
+                  .kernels = {kernel_of<tile_totals<T, Op, P>>(called.totals),
+                              kernel_of<tile_scan<T, Op, P>>(called.scan), P.tile(sizeof(T))}});
 }
 
 constexpr names items_names{"items", "scan.items.totals", "scan.items"};

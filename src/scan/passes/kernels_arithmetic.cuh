@@ -13,8 +13,10 @@ template <class Op, class... T> void add_items(std::vector<instance>& list, scan
 
 std::vector<instance> arithmetic_kernels() {
   std::vector<instance> list;
-  add_items<sum, float, double, std::uint8_t, std::uint16_t, std::uint32_t, std::uint64_t>(list, scan_operation::sum);
-  add_items<product, float, double, std::uint8_t, std::uint16_t, std::uint32_t, std::uint64_t>(list, scan_operation::product);
+  add_items<sum, float, double, std::uint8_t, std::uint16_t, std::uint32_t, std::uint64_t>(
+      list, scan_operation::sum);
+  add_items<product, float, double, std::uint8_t, std::uint16_t, std::uint32_t, std::uint64_t>(
+      list, scan_operation::product);
   return list;
 }
 

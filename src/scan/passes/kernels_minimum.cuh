@@ -14,8 +14,8 @@ template <class... T> std::vector<instance> list_of_minima() {
 }
 
 std::vector<instance> minimum_kernels() {
-  return list_of_minima<float, double, std::int8_t, std::int16_t, std::int32_t, std::int64_t, std::uint8_t, std::uint16_t, std::uint32_t,
-                        std::uint64_t>();
+  return list_of_minima<float, double, std::int8_t, std::int16_t, std::int32_t, std::int64_t, std::uint8_t,
+                        std::uint16_t, std::uint32_t, std::uint64_t>();
 }
 
 }  // namespace AP_TARGET

@@ -20,8 +20,10 @@ bool takes_types(const problem& p) { return !is_half(p.type) && result_type(p) =
 
 const instance& find_instance(target where, const step& how, const problem& p) {
   for (const instance& i : instances(where))
-    if (std::string_view(i.step) == how.name && i.type == computed_as(p) && i.operation == p.operation) return i;
-  throw not_supported(fmt::format("this build has no kernel of scan policy {} for {}", how.name, description(p, nullptr)));
+    if (std::string_view(i.step) == how.name && i.type == computed_as(p) && i.operation == p.operation)
+      return i;
+  throw not_supported(
+      fmt::format("this build has no kernel of scan policy {} for {}", how.name, description(p, nullptr)));
 }
 
 template <class T> T from_bits(std::uint64_t bits) {
@@ -48,7 +50,8 @@ template <class F> auto with_arguments(const problem& p, F f) {
 
 bool has_passes(target where, const step& how, element type, scan_operation operation) {
   if (is_half(type) || (where == target::cuda && is_for_short_lines(how))) return false;
-  return has_all_types(how) || (operation == scan_operation::sum && size_of(type) >= 4 && unsigned_of(type) != element::u64);
+  return has_all_types(how) ||
+         (operation == scan_operation::sum && size_of(type) >= 4 && unsigned_of(type) != element::u64);
 }
 
 misfit passes_suit(const step& how, const request& r) {
@@ -60,14 +63,17 @@ misfit passes_suit(const step& how, const request& r) {
 
 std::string passes_words(misfit why, const step& how, const request& r) {
   if (why == misfit::types)
-    return fmt::format("{}: this build has such kernels of policies single-pass and single-pass-async only", r.text());
+    return fmt::format("{}: this build has such kernels of policies single-pass and single-pass-async only",
+                       r.text());
   const bool small = is_for_short_lines(how) && r.where() == target::cuda;
-  return fmt::format("{}: it is compiled for {}", r.text(), small ? "the CPU executor only" : "sums of f32, f64, i32 and u32 only");
+  return fmt::format("{}: it is compiled for {}", r.text(),
+                     small ? "the CPU executor only" : "sums of f32, f64, i32 and u32 only");
 }
 
 std::size_t passes_workspace(const step& how, const problem& p, const scan_keys*) {
   if (is_empty(p) || !takes_types(p)) return 0;
-  return with_element(p.type, [&]<class T>() { return workspace_bytes<T>(how.how.tile(sizeof(T)), lines_of(p)); });
+  return with_element(p.type,
+                      [&]<class T>() { return workspace_bytes<T>(how.how.tile(sizeof(T)), lines_of(p)); });
 }
 
 plan plan_passes(const step& how, const request& r) {
@@ -77,7 +83,8 @@ plan plan_passes(const step& how, const request& r) {
           .tiles = r.lines() * ceil_div<std::int64_t>(r.what.length, tile),
           .workspace = passes_workspace(how, r.what, nullptr),
           .launches = [&kernels = i.kernels, &p = r.what](std::span<std::byte> workspace) {
-            return with_arguments(p, [&](const auto& whole) { return passes(kernels, whole, workspace.data()); });
+            return with_arguments(
+                p, [&](const auto& whole) { return passes(kernels, whole, workspace.data()); });
           }};
 }
 
@@ -87,7 +94,8 @@ launchable prepare_tiles(target where, const step& how, const problem& p) {
   if (!takes_types(p) || !has_passes(where, how, p.type, p.operation))
     throw not_supported(fmt::format("scan policy {} has no tiles of {}", how.name, description(p, nullptr)));
   const instance& i = find_instance(where, how, p);
-  return with_arguments(p, [&](const auto& whole) { return launch_of(i.kernels.scan, i.kernels.tile, whole); });
+  return with_arguments(p,
+                        [&](const auto& whole) { return launch_of(i.kernels.scan, i.kernels.tile, whole); });
 }
 
 }  // namespace antiphase::scans

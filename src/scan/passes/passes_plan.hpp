@@ -12,7 +12,8 @@ namespace antiphase::scans {
 // Whether a step is compiled for a type and an operation: what the lists hold, without looking for it.
 bool has_passes(target where, const step& how, element type, scan_operation operation);
 
-// The columns of the table (choose.hpp). Keys make no difference to the workspace, since the steps have no segments.
+// The columns of the table (choose.hpp). Keys make no difference to the workspace, since the steps have no
+// segments.
 misfit passes_suit(const step& how, const request& r);
 std::string passes_words(misfit why, const step& how, const request& r);
 std::size_t passes_workspace(const step& how, const problem& p, const scan_keys* keys);

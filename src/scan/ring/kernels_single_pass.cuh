@@ -11,10 +11,13 @@
 namespace antiphase::scans {
 inline namespace AP_TARGET {
 
-template <std::size_t I> struct ring_name { static constexpr std::array<std::string_view, 2> parts{"scan.", steps[I].name}; };
+template <std::size_t I> struct ring_name {
+  static constexpr std::array<std::string_view, 2> parts{"scan.", steps[I].name};
+};
 template <std::size_t I> void add_short_ring(std::vector<single_pass_instance>& list) {
   if constexpr (is_short_ring(steps[I]))
-    add_ring<float, float, float, sum, lines_kind::one, steps[I].ring>(list, scan_operation::sum, steps[I].name, joined<ring_name<I>>);
+    add_ring<float, float, float, sum, lines_kind::one, steps[I].ring>(list, scan_operation::sum,
+                                                                       steps[I].name, joined<ring_name<I>>);
 }
 
 std::vector<single_pass_instance> single_pass_kernels() {

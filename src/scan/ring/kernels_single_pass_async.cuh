@@ -5,7 +5,9 @@
 namespace antiphase::scans {
 inline namespace AP_TARGET {
 
-std::vector<single_pass_instance> single_pass_async_kernels() { return kernels_of_one_line<tile_mover::threads>(); }
+std::vector<single_pass_instance> single_pass_async_kernels() {
+  return kernels_of_one_line<tile_mover::threads>();
+}
 
 }  // namespace AP_TARGET
 }  // namespace antiphase::scans

@@ -5,7 +5,9 @@
 namespace antiphase::scans {
 inline namespace AP_TARGET {
 
-std::vector<single_pass_instance> single_pass_async_wide_kernels() { return kernels_of_wide_sums<tile_mover::threads>(); }
+std::vector<single_pass_instance> single_pass_async_wide_kernels() {
+  return kernels_of_wide_sums<tile_mover::threads>();
+}
 
 }  // namespace AP_TARGET
 }  // namespace antiphase::scans

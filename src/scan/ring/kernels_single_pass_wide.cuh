@@ -5,7 +5,9 @@
 namespace antiphase::scans {
 inline namespace AP_TARGET {
 
-std::vector<single_pass_instance> single_pass_wide_kernels() { return kernels_of_wide_sums<tile_mover::copy_engine>(); }
+std::vector<single_pass_instance> single_pass_wide_kernels() {
+  return kernels_of_wide_sums<tile_mover::copy_engine>();
+}
 
 }  // namespace AP_TARGET
 }  // namespace antiphase::scans

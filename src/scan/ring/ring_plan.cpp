@@ -16,7 +16,9 @@
 
 namespace antiphase::scans {
 
-std::span<const single_pass_instance> single_pass_instances(target where) { return instances_of<single_pass_instance>(where); }
+std::span<const single_pass_instance> single_pass_instances(target where) {
+  return instances_of<single_pass_instance>(where);
+}
 
 namespace {
 
@@ -26,11 +28,13 @@ lines_kind over(const problem& p, const scan_keys* keys) {
   return keys != nullptr || (p.outer > 1 && p.length > 0) ? lines_kind::segments : lines_kind::one;
 }
 
-// Whether the algorithm has kernels of such types and lines. Those of segments have no sums that are wider than the elements.
+// Whether the algorithm has kernels of such types and lines. Those of segments have no sums that are wider
+// than the elements.
 bool takes_types(const step& how, const problem& p, const scan_keys* keys) {
   const element in = unsigned_of(p.type), out = unsigned_of(result_type(p));
   const bool one_line = over(p, keys) == lines_kind::one;
-  if (is_short_ring(how)) return one_line && in == element::f32 && out == in && p.operation == scan_operation::sum;
+  if (is_short_ring(how))
+    return one_line && in == element::f32 && out == in && p.operation == scan_operation::sum;
   return one_line || in == out;
 }
 
@@ -47,14 +51,16 @@ shape shape_of(const step& how, const problem& p, const scan_keys* keys) {
   const element value = value_type(in, out);
   return {ring, value, ring.tile_of(size_of(in), size_of(out)), total_bytes(value, over(p, keys))};
 }
-std::int64_t tiles_of(const shape& s, const problem& p) { return ceil_div<std::int64_t>(elements_of(p), s.tile); }
+std::int64_t tiles_of(const shape& s, const problem& p) {
+  return ceil_div<std::int64_t>(elements_of(p), s.tile);
+}
 
 const single_pass_instance& find_instance(const step& how, const request& r) {
   const problem& p = r.what;
   const scan_operation operation = p.operation == scan_operation::max ? scan_operation::min : p.operation;
   for (const single_pass_instance& i : single_pass_instances(r.where()))
-    if (i.step == how.name && i.in == unsigned_of(p.type) && i.out == unsigned_of(result_type(p)) && i.operation == operation &&
-        i.over == over(p, r.keys))
+    if (i.step == how.name && i.in == unsigned_of(p.type) && i.out == unsigned_of(result_type(p)) &&
+        i.operation == operation && i.over == over(p, r.keys))
       return i;
   throw not_supported(fmt::format("this build has no kernel of scan policy {} for {}", how.name, r.text()));
 }
@@ -77,17 +83,21 @@ misfit ring_suits(const step& how, const request& r) {
   if (r.empty()) return misfit::none;
   if (r.what.inner != 1) return misfit::lines;
   if (!takes_types(how, r.what, r.keys)) return misfit::types;
-  if (!is_listed(how.ring.mover, r.where() == target::cuda, unsigned_of(r.what.type))) return misfit::not_compiled;
+  if (!is_listed(how.ring.mover, r.where() == target::cuda, unsigned_of(r.what.type)))
+    return misfit::not_compiled;
   const std::int64_t tiles = tiles_of(shape_of(how, r.what, r.keys), r.what);
   return tiles > std::numeric_limits<int>::max() ? misfit::length : misfit::none;
 }
 
 std::string ring_words(misfit why, const step& how, const request& r) {
   const problem& p = r.what;
-  if (why == misfit::lines) return fmt::format("{} x {} lines: those that it scans are contiguous", p.outer, p.inner);
-  if (why == misfit::types && is_short_ring(how)) return fmt::format("{}: it is compiled for sums of one line of f32 only", r.text());
+  if (why == misfit::lines)
+    return fmt::format("{} x {} lines: those that it scans are contiguous", p.outer, p.inner);
+  if (why == misfit::types && is_short_ring(how))
+    return fmt::format("{}: it is compiled for sums of one line of f32 only", r.text());
   if (why == misfit::length)
-    return fmt::format("{} elements are {} tiles: it takes at most 2^31 - 1", elements_of(p), tiles_of(shape_of(how, p, r.keys), p));
+    return fmt::format("{} elements are {} tiles: it takes at most 2^31 - 1", elements_of(p),
+                       tiles_of(shape_of(how, p, r.keys), p));
   return fmt::format("{}: this build has no such kernel", r.text());
 }
 
@@ -117,7 +127,8 @@ plan plan_ring(const step& how, const request& r) {
                                     .control = words.control,
                                     .states = words.states,
                                     .state_words = words.state_words};
-    const auto blocks = static_cast<unsigned>(std::min<std::int64_t>(tiles, std::max(1, r.on.limits().multiprocessors)));
+    const auto blocks =
+        static_cast<unsigned>(std::min<std::int64_t>(tiles, std::max(1, r.on.limits().multiprocessors)));
     launchable l{.code = i.code, .grid = {blocks, 1, 1}, .arguments = {}};
     l.arguments.resize(sizeof all);
     std::memcpy(l.arguments.data(), &all, sizeof all);

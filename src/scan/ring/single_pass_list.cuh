@@ -16,11 +16,13 @@ struct single_pass_names {
   const char *step, *one_line, *segments;
 };
 template <tile_mover M> constexpr single_pass_names names_by =
-    M == tile_mover::copy_engine ? single_pass_names{"single-pass", "scan.single-pass", "scan.single-pass.segments"}
-                                 : single_pass_names{"single-pass-async", "scan.single-pass-async", "scan.single-pass-async.segments"};
+    M == tile_mover::copy_engine
+        ? single_pass_names{"single-pass", "scan.single-pass", "scan.single-pass.segments"}
+        : single_pass_names{"single-pass-async", "scan.single-pass-async", "scan.single-pass-async.segments"};
 
 template <class In, class Out, class Value, class Op, lines_kind L, ring_policy Ring>
-void add_ring(std::vector<single_pass_instance>& list, scan_operation operation, const char* step, const char* called) {
+void add_ring(std::vector<single_pass_instance>& list, scan_operation operation, const char* step,
+              const char* called) {
   using kernel_here = single_pass<typed_elements<In, Out, Value, Op, L, Ring>>;
   static_assert(kernel_here::tile == Ring.tile_of(sizeof(In), sizeof(Out)));
   static_assert(element_of<Value> == value_type(element_of<In>, element_of<Out>));
@@ -38,12 +40,15 @@ void add_single_pass(std::vector<single_pass_instance>& list, scan_operation ope
   constexpr ring_policy ring = ring_for(sizeof(In), sizeof(Out), std::is_integral_v<In>, L, M);
   constexpr single_pass_names called = names_by<M>;
   if constexpr (is_listed(M, AP_ON_GPU != 0, element_of<In>))
-    add_ring<In, Out, Value, Op, L, ring>(list, operation, called.step, L == lines_kind::one ? called.one_line : called.segments);
+    add_ring<In, Out, Value, Op, L, ring>(list, operation, called.step,
+                                          L == lines_kind::one ? called.one_line : called.segments);
 }
 // What is computed with.
-template <class T> using computed_in = std::conditional_t<is_narrow<T>, std::conditional_t<std::is_integral_v<T>, std::uint32_t, float>, T>;
+template <class T> using computed_in =
+    std::conditional_t<is_narrow<T>, std::conditional_t<std::is_integral_v<T>, std::uint32_t, float>, T>;
 // Sum, product and minimum, which is the maximum too: see element_values.cuh.
-template <tile_mover M, lines_kind L, class... T> void add_operations(std::vector<single_pass_instance>& list) {
+template <tile_mover M, lines_kind L, class... T>
+void add_operations(std::vector<single_pass_instance>& list) {
   (add_single_pass<M, T, T, computed_in<T>, sum, L>(list, scan_operation::sum), ...);
   (add_single_pass<M, T, T, computed_in<T>, product, L>(list, scan_operation::product), ...);
   (add_single_pass<M, T, T, computed_in<T>, minimum, L>(list, scan_operation::min), ...);
@@ -52,10 +57,12 @@ template <tile_mover M, class In, class... Out> void add_wide_sums(std::vector<s
   (add_single_pass<M, In, Out, Out, sum, lines_kind::one>(list, scan_operation::sum), ...);
 }
 
-// One line, one line with sums that are wider than the elements, and several lines: rows, and segments by key and by head flags.
+// One line, one line with sums that are wider than the elements, and several lines: rows, and segments by key
+// and by head flags.
 template <tile_mover M> std::vector<single_pass_instance> kernels_of_one_line() {
   std::vector<single_pass_instance> list;
-  add_operations<M, lines_kind::one, float, double, std::uint8_t, std::uint16_t, std::uint32_t, std::uint64_t, f16, bf16>(list);
+  add_operations<M, lines_kind::one, float, double, std::uint8_t, std::uint16_t, std::uint32_t, std::uint64_t,
+                 f16, bf16>(list);
   return list;
 }
 template <tile_mover M> std::vector<single_pass_instance> kernels_of_wide_sums() {
@@ -70,7 +77,8 @@ template <tile_mover M> std::vector<single_pass_instance> kernels_of_wide_sums()
 }
 template <tile_mover M> std::vector<single_pass_instance> kernels_of_segments() {
   std::vector<single_pass_instance> list;
-  add_operations<M, lines_kind::segments, float, double, std::uint8_t, std::uint16_t, std::uint32_t, std::uint64_t, f16, bf16>(list);
+  add_operations<M, lines_kind::segments, float, double, std::uint8_t, std::uint16_t, std::uint32_t,
+                 std::uint64_t, f16, bf16>(list);
   return list;
 }
 

@@ -9,9 +9,11 @@
 namespace antiphase::scans {
 inline namespace AP_TARGET {
 
-template <class T, std::size_t... I> void add_waves(std::vector<wave_instance>& list, std::index_sequence<I...>) {
+template <class T, std::size_t... I>
+void add_waves(std::vector<wave_instance>& list, std::index_sequence<I...>) {
   const auto add = [&]<wave_policy P>() {
-    list.push_back({element_of<T>, scan_operation::sum, P, kernel_of<one_wave<T, sum, P>>("scan.one-wave"), one_wave<T, sum, P>::tile});
+    list.push_back({element_of<T>, scan_operation::sum, P, kernel_of<one_wave<T, sum, P>>("scan.one-wave"),
+                    one_wave<T, sum, P>::tile});
   };
   (add.template operator()<wave_choices[I].how>(), ...);
 }

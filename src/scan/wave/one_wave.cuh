@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The scan of short arrays: every tile in the registers of a block of its own, all of them at once, totals exchanged once.
+// The scan of short arrays: every tile in the registers of a block of its own, all of them at once, totals
+// exchanged once.
 #pragma once
 #include <antiphase/core/tile.hpp>
 #include <antiphase/device/barrier.cuh>
@@ -12,28 +13,43 @@
 namespace antiphase::scans {
 inline namespace AP_TARGET {
 
-// plan --------------------------------------------------------------------------------------------------------------------------
-// Block b has tile b, in scan order. Its warps load their rows, one barrier joins their totals, warp 0 publishes the tile's total. Every
-// warp then does its own look-back (look_back.cuh) while its rows' scans run, so that there is no second barrier. A block waits only for
-// blocks of lower index, which have started before it. The order in which totals are folded depends on the tile's number alone.
+// plan
+// -----------------------------------------------------------------------------------------------------------
+// Block b has tile b, in scan order. Its warps load their rows, one barrier joins their totals, warp 0
+// publishes the tile's total. Every warp then does its own look-back (look_back.cuh) while its rows' scans
+// run, so that there is no second barrier. A block waits only for blocks of lower index, which have started
+// before it. The order in which totals are folded depends on the tile's number alone.
 
 // Where a warp stands, for a recording twin: run() tells its argument `at_phase`.
-enum class wave_phase { begins, loading, loaded, has_total, has_totals, looks_back, has_prefix, scanned, stored };
+enum class wave_phase {
+  begins,
+  loading,
+  loaded,
+  has_total,
+  has_totals,
+  looks_back,
+  has_prefix,
+  scanned,
+  stored
+};
 
 template <scannable T, operator_on<T> Op, wave_policy P> struct one_wave {
   static_assert(valid(P) && sizeof(T) <= 8);
   static constexpr int threads = P.threads();
   static constexpr residency blocks = residency::in_order;
-  static constexpr bool overlaps_previous = P.tile_bytes() <= 16 << 10;  // where launching takes longer than scanning
-  static constexpr int chunk = 16 / sizeof(T);                           // elements of a lane in a row
+  // where launching takes longer than scanning
+  static constexpr bool overlaps_previous = P.tile_bytes() <= 16 << 10;
+  static constexpr int chunk = 16 / sizeof(T);  // elements of a lane in a row
   static constexpr int tile_chunks = P.warps * P.rows * warp_size;
   static constexpr int tile = tile_chunks * chunk;  // elements
   using total_type = computed_as<Op, T>;
 
-  // params ----------------------------------------------------------------------------------------------------------------------
+  // params
+  // ---------------------------------------------------------------------------------------------------------
   using params = one_wave_arguments;
 
-  // storage ---------------------------------------------------------------------------------------------------------------------
+  // storage
+  // ---------------------------------------------------------------------------------------------------------
   struct storage {
     std::uint64_t epoch;
     total_type warp_total[P.warps];
@@ -43,7 +59,8 @@ template <scannable T, operator_on<T> Op, wave_policy P> struct one_wave {
  private:
   AP_DEV static total_type neutral() { return exact_identity<Op, total_type>(); }
 
-  // The block's tile in memory, and the offsets of its chunks. A reverse scan takes tiles, chunks and elements from the other end.
+  // The block's tile in memory, and the offsets of its chunks. A reverse scan takes tiles, chunks and
+  // elements from the other end.
   struct part {
     std::int64_t first;
     int count, present;  // elements; chunks, the last of them perhaps not full
@@ -56,18 +73,22 @@ template <scannable T, operator_on<T> Op, wave_policy P> struct one_wave {
       count = static_cast<int>(tiles.length(at));
       present = (count + chunk - 1) / chunk;
     }
-    // From `first` to the first element of a lane's chunk in a row; outside of 0 ... count - 1 where there is no such chunk.
+    // From `first` to the first element of a lane's chunk in a row; outside of 0 ... count - 1 where there is
+    // no such chunk.
     AP_DEV int offset(int warp, int row) const {
       const int number = (warp * P.rows + row) * warp_size + lane_index();
       return (reverse ? present - 1 - number : number) * chunk;
     }
     AP_DEV bool holds(int at) const { return at >= 0 && at + chunk <= count; }  // all of the chunk
   };
-  AP_DEV static bool is_aligned(const void* array) { return reinterpret_cast<std::uintptr_t>(array) % 16 == 0; }
+  AP_DEV static bool is_aligned(const void* array) {
+    return reinterpret_cast<std::uintptr_t>(array) % 16 == 0;
+  }
 
-  // load ------------------------------------------------------------------------------------------------------------------------
-  // Loads a lane's chunks in scan order; missing elements become neutral. A whole tile has no branch per row, so that all loads are in
-  // flight at once.
+  // load
+  // ---------------------------------------------------------------------------------------------------------
+  // Loads a lane's chunks in scan order; missing elements become neutral. A whole tile has no branch per row,
+  // so that all loads are in flight at once.
   AP_DEV static void load(const params& p, const part& here, int warp, elements (&v)[P.rows]) {
     const T* from = static_cast<const T*>(p.in) + here.first;
     const bool aligned = is_aligned(p.in);
@@ -85,15 +106,18 @@ template <scannable T, operator_on<T> Op, wave_policy P> struct one_wave {
   }
   AP_DEV static elements load_some(const T* from, const part& here, int at, bool aligned) {
     if (aligned && here.holds(at)) return load_aligned_chunk<chunk>(from + at);
-    return chunk_of<T, chunk>([&](int e) { return at >= 0 && at + e < here.count ? from[at + e] : static_cast<T>(neutral()); });
+    return chunk_of<T, chunk>(
+        [&](int e) { return at >= 0 && at + e < here.count ? from[at + e] : static_cast<T>(neutral()); });
   }
 
-  // exchange --------------------------------------------------------------------------------------------------------------------
+  // exchange
+  // ---------------------------------------------------------------------------------------------------------
   // The total of the warp's rows, in lane 0.
   AP_DEV static total_type warp_total(const total_type (&total)[P.rows]) {
     total_type all = any_order<Op, total_type> ? total[0] : warp_fold(total[0], Op{});
     AP_UNROLL
-    for (int r = 1; r < P.rows; ++r) all = Op{}(all, any_order<Op, total_type> ? total[r] : warp_fold(total[r], Op{}));
+    for (int r = 1; r < P.rows; ++r)
+      all = Op{}(all, any_order<Op, total_type> ? total[r] : warp_fold(total[r], Op{}));
     return any_order<Op, total_type> ? warp_fold(all, Op{}) : all;
   }
   AP_DEV static total_type fold_warps(const storage& s, int warps) {
@@ -103,16 +127,19 @@ template <scannable T, operator_on<T> Op, wave_policy P> struct one_wave {
       if (w < warps) total = Op{}(total, s.warp_total[w]);
     return total;
   }
-  // The prefix of the tile, for every lane. The last tile's block ends the epoch: all blocks have published, so they have read it.
+  // The prefix of the tile, for every lane. The last tile's block ends the epoch: all blocks have published,
+  // so they have read it.
   AP_DEV static total_type fetch_prefix(const params& p, std::uint64_t epoch, std::uint32_t number) {
     look_back<total_type, Op, tagged_words, batches_at_once> earlier{p.states, tag_of(epoch)};
     const total_type before = shuffle(earlier.prefix_of(number), 0);
-    if (number == p.tiles - 1 && thread_index() == 0) end_epoch<total_type>(p.control, p.states, p.state_words, epoch, p.tiles);
+    if (number == p.tiles - 1 && thread_index() == 0)
+      end_epoch<total_type>(p.control, p.states, p.state_words, epoch, p.tiles);
     return before;
   }
   static constexpr int batches_at_once = 4;  // 128 tiles
 
-  // scan, store -----------------------------------------------------------------------------------------------------------------
+  // scan, store
+  // ---------------------------------------------------------------------------------------------------------
   AP_DEV static void store(const params& p, const part& here, int warp, const elements (&v)[P.rows]) {
     T* to = static_cast<T*>(p.out) + here.first;
     const bool aligned = is_aligned(p.out);
@@ -122,7 +149,8 @@ template <scannable T, operator_on<T> Op, wave_policy P> struct one_wave {
         store_aligned_chunk<chunk>(to + here.offset(warp, r), here.reverse ? reversed<T, chunk>(v[r]) : v[r]);
     } else {
       AP_UNROLL
-      for (int r = 0; r < P.rows; ++r) store_some(to, here, here.offset(warp, r), aligned, here.reverse ? reversed<T, chunk>(v[r]) : v[r]);
+      for (int r = 0; r < P.rows; ++r)
+        store_some(to, here, here.offset(warp, r), aligned, here.reverse ? reversed<T, chunk>(v[r]) : v[r]);
     }
   }
   AP_DEV static void store_some(T* to, const part& here, int at, bool aligned, const elements& v) {
@@ -133,7 +161,8 @@ template <scannable T, operator_on<T> Op, wave_policy P> struct one_wave {
   }
 
  public:
-  // kernel ----------------------------------------------------------------------------------------------------------------------
+  // kernel
+  // ---------------------------------------------------------------------------------------------------------
   AP_DEV void operator()(const params& p) const {
     run(p, [](wave_phase) {});
   }
@@ -147,7 +176,8 @@ template <scannable T, operator_on<T> Op, wave_policy P> struct one_wave {
     const std::uint32_t number = block_index().x;
     const bool exchanges = p.tiles > 1;
     std::uint64_t epoch = 0;
-    if (exchanges && thread_index() == 0) epoch = load_relaxed(p.control + epoch_word);  // on its way while the elements are
+    // on its way while the elements are
+    if (exchanges && thread_index() == 0) epoch = load_relaxed(p.control + epoch_word);
 
     const part here(p);
     elements v[P.rows];

@@ -43,9 +43,12 @@ misfit wave_suits(const step&, const request& r) {
 
 std::string wave_words(misfit why, const step&, const request& r) {
   const problem& p = r.what;
-  if (why == misfit::lines) return fmt::format("{} x {} lines: it scans one contiguous line", p.outer, p.inner);
-  if (why == misfit::types) return fmt::format("{}: it is compiled for sums of the elements' own type, but f16 and bf16", r.text());
-  return fmt::format("{} elements of {} are {} bytes: it scans at most {}", p.length, name(p.type), bytes_of(p), most_bytes_of_wave);
+  if (why == misfit::lines)
+    return fmt::format("{} x {} lines: it scans one contiguous line", p.outer, p.inner);
+  if (why == misfit::types)
+    return fmt::format("{}: it is compiled for sums of the elements' own type, but f16 and bf16", r.text());
+  return fmt::format("{} elements of {} are {} bytes: it scans at most {}", p.length, name(p.type),
+                     bytes_of(p), most_bytes_of_wave);
 }
 
 std::size_t wave_workspace(const step&, const problem& p, const scan_keys*) {
@@ -57,10 +60,12 @@ std::size_t most_wave_workspace(const step&, const problem&, const scan_keys* ke
 }
 
 std::size_t one_wave_workspace(const wave_instance& with, const problem& p) {
-  return single_pass_bytes(size_of(p.type), static_cast<std::uint64_t>(ceil_div<std::int64_t>(p.length, with.tile)));
+  return single_pass_bytes(size_of(p.type),
+                           static_cast<std::uint64_t>(ceil_div<std::int64_t>(p.length, with.tile)));
 }
 
-launchable prepare_one_wave(const wave_instance& with, const problem& p, std::uint64_t initial, std::span<std::byte> workspace) {
+launchable prepare_one_wave(const wave_instance& with, const problem& p, std::uint64_t initial,
+                            std::span<std::byte> workspace) {
   const auto tiles = static_cast<std::uint32_t>(ceil_div<std::int64_t>(p.length, with.tile));
   const tile_words words = tiles > 1 ? words_in(workspace) : tile_words{};
   const one_wave_arguments all{.in = p.in,

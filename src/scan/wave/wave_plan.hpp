@@ -32,9 +32,10 @@ std::size_t wave_workspace(const step& how, const problem& p, const scan_keys* k
 std::size_t most_wave_workspace(const step& how, const problem& p, const scan_keys* keys);  // of any problem
 plan plan_wave(const step& how, const request& r);
 
-// A certain kernel, whatever it is for: its working memory for a problem with elements, and its launch. `initial`: the bytes of the element
-// that an exclusive scan starts from.
+// A certain kernel, whatever it is for: its working memory for a problem with elements, and its launch.
+// `initial`: the bytes of the element that an exclusive scan starts from.
 std::size_t one_wave_workspace(const wave_instance& with, const problem& p);
-launchable prepare_one_wave(const wave_instance& with, const problem& p, std::uint64_t initial, std::span<std::byte> workspace);
+launchable prepare_one_wave(const wave_instance& with, const problem& p, std::uint64_t initial,
+                            std::span<std::byte> workspace);
 
 }  // namespace antiphase::scans

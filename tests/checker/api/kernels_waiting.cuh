@@ -29,7 +29,9 @@ template <loop_of L, setting S> struct waits {
       }
       __atomic_store_n(last, 0, __ATOMIC_RELEASE);
     } else if constexpr (L == loop_of::compare_exchanges) {
-      for (std::uint32_t free = 0; !__atomic_compare_exchange_n(last, &free, 1, false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE);) free = 0;
+      for (std::uint32_t free = 0;
+           !__atomic_compare_exchange_n(last, &free, 1, false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE);)
+        free = 0;
       __atomic_store_n(last, 0, __ATOMIC_RELEASE);
     } else if constexpr (L == loop_of::plain_loads) {
       while (*last != 0) asm volatile("" ::: "memory");
@@ -64,7 +66,8 @@ template <setting S> kernel waiting_kernel(loop_of l) {
     case loop_of::volatile_loads: return kernel_of<waits<loop_of::volatile_loads, S>>("volatile loads");
     case loop_of::updates: return kernel_of<waits<loop_of::updates, S>>("updates");
     case loop_of::exchanges: return kernel_of<waits<loop_of::exchanges, S>>("exchanges");
-    case loop_of::compare_exchanges: return kernel_of<waits<loop_of::compare_exchanges, S>>("compare-exchanges");
+    case loop_of::compare_exchanges:
+      return kernel_of<waits<loop_of::compare_exchanges, S>>("compare-exchanges");
     case loop_of::plain_loads: return kernel_of<waits<loop_of::plain_loads, S>>("plain loads");
     case loop_of::plain_bytes: return kernel_of<waits<loop_of::plain_bytes, S>>("plain bytes");
     case loop_of::votes: return kernel_of<waits<loop_of::votes, S>>("votes");

@@ -36,7 +36,8 @@ TEST(calls, of_the_later_side_are_named_up_to_the_kernel) {
   const finding& f = report.findings.front();
   EXPECT_THAT(text_of({f.access.at}), testing::ElementsAre("// line of the access"));
   EXPECT_THAT(text_of(f.access.callers),
-              testing::ElementsAre("// line of the first call", "// line of the second call", "// line of the third call"))
+              testing::ElementsAre("// line of the first call", "// line of the second call",
+                                   "// line of the third call"))
       << to_text(report);
   // Of the earlier side those are known that the compiler has taken in.
   ASSERT_TRUE(f.earlier.has_value());

@@ -35,7 +35,8 @@ TEST(exhaustive, finds_what_one_order_shows) {
   EXPECT_EQ(f.kind, finding_kind::race);
   EXPECT_LT(f.times, static_cast<std::uint64_t>(report.runs));
   EXPECT_EQ(f.first.order, schedule::script);
-  EXPECT_EQ(f.first.script, "1:1") << "thread 1 first, once thread 0 has come to its ticket; then as it comes";
+  EXPECT_EQ(f.first.script, "1:1")
+      << "thread 1 first, once thread 0 has come to its ticket; then as it comes";
 
   const check_report again = check(broken, {.replay = f.first});
   EXPECT_EQ(again.runs, 1);
@@ -45,7 +46,8 @@ TEST(exhaustive, finds_what_one_order_shows) {
 
 TEST(exhaustive, does_not_depend_on_the_seed) {
   const auto broken = ticket_program(publishing::relaxed_by_thread_1);
-  const check_report one = check(broken, {.seed = 1, .exhaustive = 1000}), other = check(broken, {.seed = 99, .exhaustive = 1000});
+  const check_report one = check(broken, {.seed = 1, .exhaustive = 1000}),
+                     other = check(broken, {.seed = 99, .exhaustive = 1000});
   EXPECT_EQ(one.runs, other.runs);
   EXPECT_EQ(one.accesses, other.accesses);
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What `antiphase check` runs: every kernel that was compiled into the library is launched by the case that is said to launch it, and none
-// gives a finding.
+// What `antiphase check` runs: every kernel that was compiled into the library is launched by the case that
+// is said to launch it, and none gives a finding.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -18,14 +18,16 @@ void PrintTo(const checked_case& c, std::ostream* out) { *out << c.name; }
 namespace antiphase::test {
 namespace {
 
-// By which a launch tells which instance it is of: kernels of one type may have several names, several types one name.
+// By which a launch tells which instance it is of: kernels of one type may have several names, several types
+// one name.
 using launched = std::pair<std::string, void (*)(const void*)>;
 launched identity(const kernel& k) { return {k.name, k.body}; }
 
 // Does what another executor does, and keeps in mind what it launches.
 class recording_executor final : public forwarding_executor {
  public:
-  recording_executor(const executor& of, std::set<launched>& all, std::mutex& guard) : forwarding_executor(of), all_(all), guard_(guard) {}
+  recording_executor(const executor& of, std::set<launched>& all, std::mutex& guard)
+      : forwarding_executor(of), all_(all), guard_(guard) {}
 
   launch_counts launch(const kernel& k, extent3 grid, const void* params, stream on) const override {
     {
@@ -53,7 +55,10 @@ TEST_P(library_case, launches_its_kernels_and_has_no_finding) {
   options.shorten = false;
   options.limits = c.limits;
   const check_report report = check(
-      [&](const context& where) { c.program(context(std::make_shared<const recording_executor>(where.runs_on(), all, guard))); }, options);
+      [&](const context& where) {
+        c.program(context(std::make_shared<const recording_executor>(where.runs_on(), all, guard)));
+      },
+      options);
   EXPECT_TRUE(report.clean()) << to_text(report);
   EXPECT_GT(report.accesses, 1000u);
   for (const library_kernel& k : library_kernels())
@@ -73,13 +78,17 @@ TEST(library_kernels, have_a_case_each) {
   const std::vector<library_kernel> kernels = library_kernels();
   EXPECT_GT(kernels.size(), 250u);
   std::set<std::string> cases;
-  for (const checked_case& c : library_cases()) EXPECT_TRUE(cases.insert(c.name).second) << "two cases are called " << c.name;
-  for (const library_kernel& k : kernels) EXPECT_TRUE(cases.contains(k.by_case)) << described(k) << " has no case " << k.by_case;
+  for (const checked_case& c : library_cases())
+    EXPECT_TRUE(cases.insert(c.name).second) << "two cases are called " << c.name;
+  for (const library_kernel& k : kernels)
+    EXPECT_TRUE(cases.contains(k.by_case)) << described(k) << " has no case " << k.by_case;
 }
-// Of what is not checked there is nothing but the halves of kernels that are timed: a reason for more is to be thought about.
+// Of what is not checked there is nothing but the halves of kernels that are timed: a reason for more is to
+// be thought about.
 TEST(library_kernels, are_checked_but_those_that_only_compute) {
   for (const library_kernel& k : library_kernels())
-    EXPECT_EQ(!k.unchecked.empty(), k.variant.ends_with("computes only")) << described(k) << ": " << k.unchecked;
+    EXPECT_EQ(!k.unchecked.empty(), k.variant.ends_with("computes only"))
+        << described(k) << ": " << k.unchecked;
 }
 
 }  // namespace

@@ -16,7 +16,8 @@ using testing::HasSubstr;
 check_options parsed(const std::string& line) {
   std::vector<std::string> words;
   std::istringstream in(line);
-  for (std::string word; in >> word;) words.push_back(word.front() == '\'' ? word.substr(1, word.size() - 2) : word);
+  for (std::string word; in >> word;)
+    words.push_back(word.front() == '\'' ? word.substr(1, word.size() - 2) : word);
   std::vector<const char*> arguments;
   for (const std::string& word : words) arguments.push_back(word.c_str());
   return options_of(arguments);
@@ -33,7 +34,8 @@ std::string refusal(const std::string& line) {
 
 TEST(options, are_read) {
   const check_options o = parsed(
-      "--schedules 7 --seed 4294967295 --order starved,forward --landing early --resident 2,1 --workers 3 --exhaustive 9 --script "
+      "--schedules 7 --seed 4294967295 --order starved,forward --landing early --resident 2,1 --workers 3 "
+      "--exhaustive 9 --script "
       "12:3,40:1");
   EXPECT_EQ(o.schedules, 7);
   EXPECT_EQ(o.seed, 4294967295u);
@@ -58,7 +60,8 @@ TEST(options, are_refused_by_name) {
   EXPECT_THAT(refusal("--seed 4294967296"), HasSubstr("to 4294967295"));
   EXPECT_THAT(refusal("--seed 1x"), HasSubstr("'1x'"));
   EXPECT_THAT(refusal("--order random,fast"),
-              AllOf(HasSubstr("--order 'fast'"), HasSubstr("random, forward, reversed, starved, priority or script, or all")));
+              AllOf(HasSubstr("--order 'fast'"),
+                    HasSubstr("random, forward, reversed, starved, priority or script, or all")));
   EXPECT_THAT(refusal("--order random,"), HasSubstr("--order ''"));
   EXPECT_THAT(refusal("--landing soon"), HasSubstr("early, late or mixed"));
   EXPECT_THAT(refusal("--resident 1,0"), HasSubstr("--resident '0'"));
@@ -74,8 +77,8 @@ TEST(options, are_refused_by_name) {
 // What a report prints runs exactly that schedule again.
 TEST(options, replay_a_finding) {
   const auto broken = ticket_program(publishing::relaxed_by_thread_1);
-  for (const char* how :
-       {"--order reversed", "--order random --schedules 30", "--order starved,priority --schedules 30", "--exhaustive 100"})
+  for (const char* how : {"--order reversed", "--order random --schedules 30",
+                          "--order starved,priority --schedules 30", "--exhaustive 100"})
     for (const bool shorten : {false, true}) {
       check_options options = parsed(how);
       options.shorten = shorten;

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The example of a kernel of one's own: test_own_kernel.py PROGRAM FOLDER. What docs/checking.md shows is what the program prints."""
+"""The example of a kernel of one's own: test_own_kernel.py PROGRAM FOLDER. What docs/checking.md shows is
+what the program prints."""
 import pathlib
 import re
 import shlex
@@ -23,9 +24,14 @@ def line_of(text):
 
 
 def normalised(text):
-    """Without what depends on folders and on the compiler: which of a race's accesses comes first, and how many there are."""
+    """Without what depends on folders and on the compiler: which of a race's accesses comes first, and how
+    many there are."""
     text = re.sub(r"[^ \n]*(smooth\.cuh|check_smooth)", r"\1", text)
-    return re.sub(r"((?:byte|thread) )?\d+( accesses| times?)?", lambda match: f"{match[1] or ''}N{match[2] or ''}" if match[1] or match[2] else match[0], text)
+    return re.sub(
+        r"((?:byte|thread) )?\d+( accesses| times?)?",
+        lambda match: f"{match[1] or ''}N{match[2] or ''}" if match[1] or match[2] else match[0],
+        text,
+    )
 
 
 class OwnKernel(unittest.TestCase):
@@ -55,7 +61,10 @@ class OwnKernel(unittest.TestCase):
             self.assertEqual(shlex.split(re.search(r"replay +(.*)", again)[1]), [program, *arguments])
 
     def test_options(self):
-        for arguments, words in ((("right", "--schedules", "0"), "--schedules '0'"), (("right", "--seed"), "--seed has no value")):
+        for arguments, words in (
+            (("right", "--schedules", "0"), "--schedules '0'"),
+            (("right", "--seed"), "--seed has no value"),
+        ):
             code, said, message = run(*arguments)
             self.assertEqual((code, said), (2, ""))
             self.assertIn(words, message)

@@ -39,7 +39,8 @@ TEST(waiting, ends_when_another_thread_sets_what_is_waited_for) {
     const check_report report = checked_loop(l, setting::done);
     EXPECT_EQ(report.clean(), !is_plain(l)) << "loop " << static_cast<int>(l) << ":\n" << to_text(report);
     for (const finding& f : report.findings)
-      EXPECT_TRUE(f.kind == finding_kind::race || f.kind == finding_kind::overwritten_in_use) << to_text(report);
+      EXPECT_TRUE(f.kind == finding_kind::race || f.kind == finding_kind::overwritten_in_use)
+          << to_text(report);
   }
 }
 
@@ -51,10 +52,13 @@ TEST(waiting, that_never_ends_is_a_deadlock_in_the_line_of_the_loop) {
     const finding& f = report.findings.front();
     EXPECT_EQ(f.kind, finding_kind::deadlock);
     EXPECT_THAT(f.access.action,
-                testing::HasSubstr(l == loop_of::votes ? "threads 1-2 polling in " : "threads 0-2 polling in a loop of its own"));
+                testing::HasSubstr(l == loop_of::votes ? "threads 1-2 polling in "
+                                                       : "threads 0-2 polling in a loop of its own"));
     EXPECT_THAT(f.access.action, testing::HasSubstr("threads 3-63 finished"));
     EXPECT_THAT(f.access.at.file, testing::EndsWith("kernels_waiting.cuh"));
-    const char* loop = l == loop_of::compare_exchanges ? "for (std::uint32_t free" : l == loop_of::loads_of_many ? "for (int i" : "while (";
+    const char* loop = l == loop_of::compare_exchanges ? "for (std::uint32_t free"
+                       : l == loop_of::loads_of_many   ? "for (int i"
+                                                       : "while (";
     EXPECT_THAT(line_of(f.access.at), testing::HasSubstr(loop));
     EXPECT_EQ(f.times, static_cast<std::uint64_t>(schedules_of(l)));
   }

@@ -6,7 +6,17 @@
 
 namespace antiphase::test {
 
-enum class loop_of { loads, volatile_loads, updates, exchanges, compare_exchanges, loads_of_many, plain_loads, plain_bytes, votes };
+enum class loop_of {
+  loads,
+  volatile_loads,
+  updates,
+  exchanges,
+  compare_exchanges,
+  loads_of_many,
+  plain_loads,
+  plain_bytes,
+  votes
+};
 constexpr loop_of all_loops[] = {loop_of::loads,       loop_of::volatile_loads,    loop_of::updates,
                                  loop_of::exchanges,   loop_of::compare_exchanges, loop_of::loads_of_many,
                                  loop_of::plain_loads, loop_of::plain_bytes,       loop_of::votes};

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Arrivals with copies, boxes that are stored, reductions and multicast by the copy engine. PTX ISA: cp.async.mbarrier.arrive,
-// cp.async.bulk.tensor, cp.reduce.async.bulk, .multicast::cluster.
+// Arrivals with copies, boxes that are stored, reductions and multicast by the copy engine. PTX ISA:
+// cp.async.mbarrier.arrive, cp.async.bulk.tensor, cp.reduce.async.bulk, .multicast::cluster.
 #include <antiphase/device/atomic.cuh>
 #include <antiphase/device/barrier.cuh>
 #include <antiphase/device/bulk_reduce.cuh>
@@ -56,7 +56,8 @@ template <with_copies F> struct copied {
     else if constexpr (F != with_copies::arrives_first && F != with_copies::tracks_only)
       copy_async_arrive(s.landed);
     if constexpr (F == with_copies::two_arrivals) copy_async_arrive(s.landed);
-    if constexpr (F == with_copies::second_copy || F == with_copies::second_left) copy_async<4>(&s.second[t], &p.in[t], 4);
+    if constexpr (F == with_copies::second_copy || F == with_copies::second_left)
+      copy_async<4>(&s.second[t], &p.in[t], 4);
     if constexpr (F == with_copies::second_copy || F == with_copies::also_waits) copy_async_commit();
     if constexpr (F == with_copies::also_waits || F == with_copies::group_before) {
       copy_async_wait<0>();
@@ -108,7 +109,8 @@ inline bool is_in_the_corner(const std::vector<std::uint32_t>& out) {
   for (int y = 0; y < 16; ++y)
     for (int x = 0; x < 16; ++x) {
       const bool inside = x >= box_x && y >= box_y;
-      if (out[static_cast<std::size_t>(16 * y + x)] != (inside ? input(8 * (y - box_y) + x - box_x) : 0)) return false;
+      if (out[static_cast<std::size_t>(16 * y + x)] != (inside ? input(8 * (y - box_y) + x - box_x) : 0))
+        return false;
     }
   return true;
 }
@@ -138,7 +140,8 @@ template <reduced F> struct sums {
       bulk_reduce<bulk_update::add>(p.out, s.word, sizeof s.word);
     bulk_commit();
     if constexpr (F == reduced::never_waited) return;
-    if constexpr (F == reduced::read_too_early) p.out[128 + block_index().x] = load_relaxed(&p.out[3]) + *p.out;
+    if constexpr (F == reduced::read_too_early)
+      p.out[128 + block_index().x] = load_relaxed(&p.out[3]) + *p.out;
     if constexpr (F != reduced::overwritten) bulk_wait_read<0>();
     s.word[9] = 0;
     bulk_wait<0>();
@@ -151,7 +154,15 @@ inline bool is_sum_of_blocks(const std::vector<std::uint32_t>& out) {
 }
 
 // The first block of a cluster loads for both, twice into the same memory.
-enum class cast { whole, one_does_not_wait, for_one, before_the_barrier, not_released, unexpected, too_many_ranks };
+enum class cast {
+  whole,
+  one_does_not_wait,
+  for_one,
+  before_the_barrier,
+  not_released,
+  unexpected,
+  too_many_ranks
+};
 template <cast F> struct both_loaded {
   using params = letter::params;
   struct storage {
@@ -194,55 +205,72 @@ std::vector<mutant> copies() {
       right<copied<with_copies::arrives>>("copies-arrive", {.right = is_reversed}),
       right<copied<with_copies::tracks>>("copies-tracked", {.right = is_reversed}),
       right<copied<with_copies::also_waits>>("copies-also-waited-for", {.right = is_reversed}),
-      wrong<copied<with_copies::arrives_first>>("copies-behind-the-arrival", "arrives before it copies", read_before_landing,
+      wrong<copied<with_copies::arrives_first>>("copies-behind-the-arrival", "arrives before it copies",
+                                                read_before_landing,
                                                 "copy_async_wait by the thread that copies"),
-      wrong<copied<with_copies::second_copy>>("copies-behind-the-arrival-in-its-group", "copies more into the group that it arrived with",
-                                              read_before_landing, "copy_async_wait by the thread that copies"),
-      wrong<copied<with_copies::second_left>>("copies-behind-the-arrival-left", "waits for the copies before the arrival only",
+      wrong<copied<with_copies::second_copy>>(
+          "copies-behind-the-arrival-in-its-group", "copies more into the group that it arrived with",
+          read_before_landing, "copy_async_wait by the thread that copies"),
+      wrong<copied<with_copies::second_left>>("copies-behind-the-arrival-left",
+                                              "waits for the copies before the arrival only",
                                               never_waited_for, "copy_async_wait for its group"),
-      wrong<copied<with_copies::group_before>>("copies-of-the-group-before", "waits for the group before the copy", read_before_landing,
+      wrong<copied<with_copies::group_before>>("copies-of-the-group-before",
+                                               "waits for the group before the copy", read_before_landing,
                                                "copy_async_wait by the thread that copies"),
-      wrong<copied<with_copies::plain_arrival>>("copies-plain-arrival", "arrives without its copies", read_before_landing,
+      wrong<copied<with_copies::plain_arrival>>("copies-plain-arrival", "arrives without its copies",
+                                                read_before_landing,
                                                 "copy_async_wait by the thread that copies"),
-      wrong<copied<with_copies::tracks_only>>("copies-tracked-only", "lets the mbarrier wait, and nobody arrives", deadlock,
-                                              "of 64 arrivals"),
-      wrong<copied<with_copies::plain_write>>("copies-tell-of-no-write", "takes an arrival with copies for one that tells of writes", race,
-                                              "a block barrier, or"),
-      wrong<copied<with_copies::two_arrivals>>("copies-arrive-twice", "twice as many arrivals as parties", barrier_misuse,
-                                               "one arrival more"),
-      wrong<copied<with_copies::nobody_waits>>("copies-arrive-unwaited", "nobody waits for the mbarrier", never_waited_for, phase,
-                                               {.in_every_schedule = true}),
+      wrong<copied<with_copies::tracks_only>>(
+          "copies-tracked-only", "lets the mbarrier wait, and nobody arrives", deadlock, "of 64 arrivals"),
+      wrong<copied<with_copies::plain_write>>("copies-tell-of-no-write",
+                                              "takes an arrival with copies for one that tells of writes",
+                                              race, "a block barrier, or"),
+      wrong<copied<with_copies::two_arrivals>>("copies-arrive-twice", "twice as many arrivals as parties",
+                                               barrier_misuse, "one arrival more"),
+      wrong<copied<with_copies::nobody_waits>>("copies-arrive-unwaited", "nobody waits for the mbarrier",
+                                               never_waited_for, phase, {.in_every_schedule = true}),
       right<stored_box<box_stored::whole>>("box-stored", {.right = is_in_the_corner}),
-      wrong<stored_box<box_stored::unfenced>>("box-unfenced", "no proxy fence before the store", missing_proxy_fence, "fence_async by",
+      wrong<stored_box<box_stored::unfenced>>("box-unfenced", "no proxy fence before the store",
+                                              missing_proxy_fence, "fence_async by",
                                               {.in_every_schedule = true}),
-      wrong<stored_box<box_stored::overwritten>>("box-overwritten", "writes to the source of a store in flight", overwritten_in_use,
-                                                 "bulk_wait_read", {.in_every_schedule = true}),
-      wrong<stored_box<box_stored::never_waited>>("box-never-waited", "ends with the store in flight", never_waited_for, "bulk_wait before",
+      wrong<stored_box<box_stored::overwritten>>(
+          "box-overwritten", "writes to the source of a store in flight", overwritten_in_use,
+          "bulk_wait_read", {.in_every_schedule = true}),
+      wrong<stored_box<box_stored::never_waited>>("box-never-waited", "ends with the store in flight",
+                                                  never_waited_for, "bulk_wait before",
                                                   {.in_every_schedule = true}),
-      wrong<stored_box<box_stored::unaligned>>("box-unaligned", "a box at byte 16", bad_copy, "a multiple of 128",
-                                               {.in_every_schedule = true}),
+      wrong<stored_box<box_stored::unaligned>>("box-unaligned", "a box at byte 16", bad_copy,
+                                               "a multiple of 128", {.in_every_schedule = true}),
       right<sums<reduced::whole>>("reduction", {.blocks = 3, .right = is_sum_of_blocks}),
-      wrong<sums<reduced::stored>>("reduction-stored", "stores where it has to add", overwritten_in_use, "bulk_wait by", {.blocks = 2}),
-      wrong<sums<reduced::unfenced>>("reduction-unfenced", "no proxy fence before the reduction", missing_proxy_fence, "fence_async by",
+      wrong<sums<reduced::stored>>("reduction-stored", "stores where it has to add", overwritten_in_use,
+                                   "bulk_wait by", {.blocks = 2}),
+      wrong<sums<reduced::unfenced>>("reduction-unfenced", "no proxy fence before the reduction",
+                                     missing_proxy_fence, "fence_async by",
                                      {.blocks = 2, .in_every_schedule = true}),
-      wrong<sums<reduced::overwritten>>("reduction-overwritten", "writes to the source of a reduction in flight", overwritten_in_use,
+      wrong<sums<reduced::overwritten>>("reduction-overwritten",
+                                        "writes to the source of a reduction in flight", overwritten_in_use,
                                         "bulk_wait_read", {.blocks = 2, .in_every_schedule = true}),
-      wrong<sums<reduced::read_too_early>>("reduction-read-too-early", "reads a sum that is on its way", read_before_landing, "bulk_wait",
-                                           {.in_every_schedule = true}),
-      wrong<sums<reduced::never_waited>>("reduction-never-waited", "ends with the reduction in flight", never_waited_for,
-                                         "bulk_wait before", {.in_every_schedule = true}),
+      wrong<sums<reduced::read_too_early>>("reduction-read-too-early", "reads a sum that is on its way",
+                                           read_before_landing, "bulk_wait", {.in_every_schedule = true}),
+      wrong<sums<reduced::never_waited>>("reduction-never-waited", "ends with the reduction in flight",
+                                         never_waited_for, "bulk_wait before", {.in_every_schedule = true}),
       right<both_loaded<cast::whole>>("multicast", {.blocks = 2, .right = is_loaded_twice}),
-      wrong<both_loaded<cast::one_does_not_wait>>("multicast-one-does-not-wait", "the other block does not wait", read_before_landing,
-                                                  phase, {.blocks = 2}),
-      wrong<both_loaded<cast::for_one>>("multicast-for-one", "loads for one block only", deadlock, "128 bytes missing", {.blocks = 2}),
-      wrong<both_loaded<cast::before_the_barrier>>("multicast-before-the-barrier", "loads into a block that may not have begun", race,
+      wrong<both_loaded<cast::one_does_not_wait>>("multicast-one-does-not-wait",
+                                                  "the other block does not wait", read_before_landing, phase,
+                                                  {.blocks = 2}),
+      wrong<both_loaded<cast::for_one>>("multicast-for-one", "loads for one block only", deadlock,
+                                        "128 bytes missing", {.blocks = 2}),
+      wrong<both_loaded<cast::before_the_barrier>>("multicast-before-the-barrier",
+                                                   "loads into a block that may not have begun", race,
                                                    "a cluster barrier, or", {.blocks = 2}),
-      wrong<both_loaded<cast::not_released>>("multicast-not-released", "loads again while the other block reads", overwritten_in_use, "",
-                                             {.blocks = 2}),
-      wrong<both_loaded<cast::unexpected>>("multicast-unexpected", "the other block expects no bytes", read_before_landing, phase,
-                                           {.blocks = 2}),
-      wrong<both_loaded<cast::too_many_ranks>>("multicast-too-many-ranks", "names a block that the cluster does not have", bad_copy,
-                                               "a cluster of 2 blocks", {.blocks = 2, .in_every_schedule = true}),
+      wrong<both_loaded<cast::not_released>>("multicast-not-released",
+                                             "loads again while the other block reads", overwritten_in_use,
+                                             "", {.blocks = 2}),
+      wrong<both_loaded<cast::unexpected>>("multicast-unexpected", "the other block expects no bytes",
+                                           read_before_landing, phase, {.blocks = 2}),
+      wrong<both_loaded<cast::too_many_ranks>>(
+          "multicast-too-many-ranks", "names a block that the cluster does not have", bad_copy,
+          "a cluster of 2 blocks", {.blocks = 2, .in_every_schedule = true}),
   };
 }
 

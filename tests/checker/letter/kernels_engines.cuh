@@ -65,7 +65,8 @@ template <fence_of F> struct stored {
   }
 };
 
-// Loads what this block has written to global memory. One that is not waited for may land in a block that has ended.
+// Loads what this block has written to global memory. One that is not waited for may land in a block that has
+// ended.
 template <fence_of F, bool Waits> struct loaded {
   using params = letter::params;
   struct storage {
@@ -90,7 +91,8 @@ template <fence_of F, bool Waits> struct loaded {
   }
 };
 
-// Bytes are expected before the arrival, which counts for two parties; each block tells the other by its mbarrier that a word is there.
+// Bytes are expected before the arrival, which counts for two parties; each block tells the other by its
+// mbarrier that a word is there.
 enum class arrival { whole, expects_too_much, one_for_two, before_the_write, three_for_two };
 template <arrival F> struct arrivals {
   using params = letter::params;
@@ -155,28 +157,35 @@ std::vector<mutant> engines() {
   using enum finding_kind;
   return {
       right<neighbour<true>>("cluster-arrive", {.blocks = 2}),
-      wrong<neighbour<false>>("cluster-arrive-silent", "arrives without release", race, "a cluster barrier, or", {.blocks = 2}),
+      wrong<neighbour<false>>("cluster-arrive-silent", "arrives without release", race,
+                              "a cluster barrier, or", {.blocks = 2}),
       right<stored<fence_of::shared>>("store-fence-shared"),
       right<stored<fence_of::all>>("store-fence-all"),
-      wrong<stored<fence_of::mbarriers>>("store-fence-mbarriers", "a fence for barriers alone", missing_proxy_fence, "fence_async by",
-                                         {.in_every_schedule = true}),
-      wrong<stored<fence_of::global>>("store-fence-global", "a fence for global memory alone", missing_proxy_fence, "fence_async by",
-                                      {.in_every_schedule = true}),
+      wrong<stored<fence_of::mbarriers>>("store-fence-mbarriers", "a fence for barriers alone",
+                                         missing_proxy_fence, "fence_async by", {.in_every_schedule = true}),
+      wrong<stored<fence_of::global>>("store-fence-global", "a fence for global memory alone",
+                                      missing_proxy_fence, "fence_async by", {.in_every_schedule = true}),
       right<loaded<fence_of::global, true>>("load-fence-global"),
       right<loaded<fence_of::all, true>>("load-fence-all"),
-      wrong<loaded<fence_of::shared, true>>("load-fence-shared", "a fence for shared memory alone", missing_proxy_fence,
-                                            "fence_async_global by", {.in_every_schedule = true}),
-      wrong<loaded<fence_of::global, false>>("load-in-flight-at-the-end", "nobody waits for the copy", never_waited_for,
-                                             "a wait for the end of the mbarrier's phase", {.in_every_schedule = true}),
+      wrong<loaded<fence_of::shared, true>>("load-fence-shared", "a fence for shared memory alone",
+                                            missing_proxy_fence, "fence_async_global by",
+                                            {.in_every_schedule = true}),
+      wrong<loaded<fence_of::global, false>>("load-in-flight-at-the-end", "nobody waits for the copy",
+                                             never_waited_for, "a wait for the end of the mbarrier's phase",
+                                             {.in_every_schedule = true}),
       in_tail(right<behind_storage<0>>("tail")),
-      in_tail(wrong<behind_storage<1>>("tail-too-far", "one word behind the tail", outside_memory, "", {.in_every_schedule = true})),
+      in_tail(wrong<behind_storage<1>>("tail-too-far", "one word behind the tail", outside_memory, "",
+                                       {.in_every_schedule = true})),
       right<arrivals<arrival::whole>>("arrivals", {.blocks = 2, .right = is_sum}),
-      wrong<arrivals<arrival::expects_too_much>>("expect-too-much", "expects twice the bytes", deadlock, "128 bytes missing",
-                                                 {.blocks = 2}),
-      wrong<arrivals<arrival::one_for_two>>("arrive-one-for-two", "one party arrives for two", deadlock, "1 of 2 arrivals", {.blocks = 2}),
-      wrong<arrivals<arrival::three_for_two>>("arrive-three-for-two", "three arrivals at an mbarrier of two", barrier_misuse,
-                                              "3 arrivals at an mbarrier that misses 2", {.blocks = 2, .in_every_schedule = true}),
-      wrong<arrivals<arrival::before_the_write>>("arrive-before-the-write", "tells the other block before it writes", race,
+      wrong<arrivals<arrival::expects_too_much>>("expect-too-much", "expects twice the bytes", deadlock,
+                                                 "128 bytes missing", {.blocks = 2}),
+      wrong<arrivals<arrival::one_for_two>>("arrive-one-for-two", "one party arrives for two", deadlock,
+                                            "1 of 2 arrivals", {.blocks = 2}),
+      wrong<arrivals<arrival::three_for_two>>("arrive-three-for-two", "three arrivals at an mbarrier of two",
+                                              barrier_misuse, "3 arrivals at an mbarrier that misses 2",
+                                              {.blocks = 2, .in_every_schedule = true}),
+      wrong<arrivals<arrival::before_the_write>>("arrive-before-the-write",
+                                                 "tells the other block before it writes", race,
                                                  "a cluster barrier, or", {.blocks = 2}),
   };
 }

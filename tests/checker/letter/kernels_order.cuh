@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Order by warp syncs, volatile accesses, release and acquire patterns, and fences. PTX ISA: memory consistency model.
+// Order by warp syncs, volatile accesses, release and acquire patterns, and fences. PTX ISA: memory
+// consistency model.
 #include <antiphase/device/atomic.cuh>
 #include <antiphase/device/atomic_update.cuh>
 #include <antiphase/device/barrier.cuh>
@@ -40,7 +41,8 @@ template <fault F> struct arms : plain {
   }
 };
 
-// ld.volatile, st.volatile: relaxed operations of system scope. They order nothing, and do not race with each other.
+// ld.volatile, st.volatile: relaxed operations of system scope. They order nothing, and do not race with each
+// other.
 enum class flagged { fenced, not_fenced, read_plainly };
 template <flagged F> struct by_volatile : two_warps {
   AP_DEV void operator()(const params& p) const {
@@ -70,7 +72,8 @@ struct counted_by_volatile : two_warps {
   }
 };
 
-// A release, then a relaxed write of the same thread to the same place: a release pattern. A relaxed write of another thread ends it.
+// A release, then a relaxed write of the same thread to the same place: a release pattern. A relaxed write of
+// another thread ends it.
 template <fault F> struct release_then_relaxed : two_warps {
   AP_DEV void operator()(const params& p) const {
     const int t = thread_index();
@@ -124,8 +127,8 @@ template <fault F> struct release_for_a_warpgroup : plain {
   }
 };
 
-// All threads write and fence, one tells the others by a relaxed operation: right for fences of sequential consistency, which are in one
-// order. Those that only acquire and release order what their own thread does.
+// All threads write and fence, one tells the others by a relaxed operation: right for fences of sequential
+// consistency, which are in one order. Those that only acquire and release order what their own thread does.
 template <fault F> struct fence_by_all : two_warps {
   struct storage {
     std::uint32_t before;
@@ -150,7 +153,8 @@ template <fault F> struct fence_by_all : two_warps {
   }
 };
 
-// atomics ------------------------------------------------------------------------------------------------------------------------------
+// atomics
+// -----------------------------------------------------------------------------------------------------------
 // An update in two steps loses those that come in between.
 template <fault F> struct updates : two_warps {
   AP_DEV void operator()(const params& p) const {
@@ -237,38 +241,50 @@ std::vector<mutant> order() {
   using enum finding_kind;
   return {
       right<arms<fault::none>>("sync-in-both-arms"),
-      wrong<arms<fault::there>>("sync-in-both-arms-of-halves", "the arms meet among themselves", race, between_threads),
+      wrong<arms<fault::there>>("sync-in-both-arms-of-halves", "the arms meet among themselves", race,
+                                between_threads),
       right<by_volatile<flagged::fenced>>("volatile-flag", {.right = same_numbers}),
-      wrong<by_volatile<flagged::not_fenced>>("volatile-flag-not-fenced", "a volatile flag orders nothing", race, between_threads),
-      wrong<by_volatile<flagged::read_plainly>>("volatile-flag-read-plainly", "one side is not volatile", race, between_threads),
+      wrong<by_volatile<flagged::not_fenced>>("volatile-flag-not-fenced", "a volatile flag orders nothing",
+                                              race, between_threads),
+      wrong<by_volatile<flagged::read_plainly>>("volatile-flag-read-plainly", "one side is not volatile",
+                                                race, between_threads),
       right<counted_by_volatile>("volatile-count"),
       right<release_then_relaxed<fault::none>>("release-then-relaxed", {.right = same_numbers}),
-      wrong<release_then_relaxed<fault::there>>("release-then-anothers-relaxed", "another thread's relaxed write ends the release", race,
+      wrong<release_then_relaxed<fault::there>>("release-then-anothers-relaxed",
+                                                "another thread's relaxed write ends the release", race,
                                                 between_threads),
       right<relaxed_then_acquire<fault::none>>("relaxed-then-acquire", {.right = same_numbers}),
-      wrong<relaxed_then_acquire<fault::there>>("relaxed-then-acquire-elsewhere", "acquires at another place", race, between_threads),
+      wrong<relaxed_then_acquire<fault::there>>("relaxed-then-acquire-elsewhere", "acquires at another place",
+                                                race, between_threads),
       right<release_for_a_warpgroup<fault::none>>("release-for-a-warpgroup", {.blocks = 2}),
-      wrong<release_for_a_warpgroup<fault::there>>("release-without-the-warpgroup", "nobody waits for the warpgroup", race, between_blocks,
+      wrong<release_for_a_warpgroup<fault::there>>("release-without-the-warpgroup",
+                                                   "nobody waits for the warpgroup", race, between_blocks,
                                                    {.blocks = 2}),
       right<fence_by_all<fault::none>>("fence-by-all", {.blocks = 2}),
-      wrong<fence_by_all<fault::there>>("fence-by-all-not-sc", "the fences are in no order", race, between_blocks, {.blocks = 2}),
+      wrong<fence_by_all<fault::there>>("fence-by-all-not-sc", "the fences are in no order", race,
+                                        between_blocks, {.blocks = 2}),
       right<updates<fault::none>>("updates", {.right = is_64}),
-      wrong<updates<fault::there>>("lost-updates", "reads and writes in two steps", wrong_result, "wrong numbers", {.right = is_64}),
+      wrong<updates<fault::there>>("lost-updates", "reads and writes in two steps", wrong_result,
+                                   "wrong numbers", {.right = is_64}),
       right<volatile_updates<fault::none>>("volatile-updates", {.right = is_64}),
-      wrong<volatile_updates<fault::there>>("lost-volatile-updates", "reads and writes in two steps", wrong_result, "wrong numbers",
-                                            {.right = is_64}),
+      wrong<volatile_updates<fault::there>>("lost-volatile-updates", "reads and writes in two steps",
+                                            wrong_result, "wrong numbers", {.right = is_64}),
       right<check_then_act<fault::none>>("check-and-act", {.right = is_1}),
-      wrong<check_then_act<fault::there>>("check-then-act", "another checks before this one acts", wrong_result, "wrong numbers",
-                                          {.right = is_1}),
+      wrong<check_then_act<fault::there>>("check-then-act", "another checks before this one acts",
+                                          wrong_result, "wrong numbers", {.right = is_1}),
       right<locked<lock::whole>>("lock"),
-      wrong<locked<lock::test_and_set_apart>>("lock-test-and-set-apart", "two threads find the lock open", race, between_threads),
-      wrong<locked<lock::taken_without_acquire>>("lock-without-acquire", "takes the lock by a relaxed operation", race, between_threads),
-      wrong<locked<lock::given_back_relaxed>>("lock-without-release", "gives the lock back by a relaxed operation", race, between_threads),
+      wrong<locked<lock::test_and_set_apart>>("lock-test-and-set-apart", "two threads find the lock open",
+                                              race, between_threads),
+      wrong<locked<lock::taken_without_acquire>>(
+          "lock-without-acquire", "takes the lock by a relaxed operation", race, between_threads),
+      wrong<locked<lock::given_back_relaxed>>(
+          "lock-without-release", "gives the lock back by a relaxed operation", race, between_threads),
       right<joined_blocks<scope::device>>("updates-of-blocks", {.blocks = 3}),
-      wrong<joined_blocks<scope::block>>("updates-of-block-scope", "blocks update at block scope", race, "block scope does not reach",
-                                         {.blocks = 3}),
+      wrong<joined_blocks<scope::block>>("updates-of-block-scope", "blocks update at block scope", race,
+                                         "block scope does not reach", {.blocks = 3}),
       right<counted<fault::none>>("counting-barrier"),
-      wrong<counted<fault::there>>("vote-for-barrier", "takes a warp's vote for a barrier", race, between_threads),
+      wrong<counted<fault::there>>("vote-for-barrier", "takes a warp's vote for a barrier", race,
+                                   between_threads),
   };
 }
 

@@ -14,8 +14,8 @@ namespace {
 
 void run(const context& where, const mutant& m) {
   test::word_buffers on(where, words, flags, input);
-  const tensor_map map =
-      where.runs_on().encode({.data = on.out.data(), .element_bytes = 4, .extent = {16, 16}, .stride = {0, 64}, .box = {8, 8}});
+  const tensor_map map = where.runs_on().encode(
+      {.data = on.out.data(), .element_bytes = 4, .extent = {16, 16}, .stride = {0, 64}, .box = {8, 8}});
   const params p{map, on.in.data(), on.out.data(), on.flag.data()};
   where.runs_on().launch(m.code, {m.how.blocks, 1, 1}, &p, nullptr);
   if (m.how.right != nullptr && !m.how.right(on.out.to_host())) throw device_error("wrong numbers");
@@ -30,11 +30,14 @@ TEST_P(letter, is_followed) {
 TEST_P(letter, is_followed_in_every_schedule_where_that_is_possible) {
   const mutant& m = GetParam();
   if (!m.how.in_every_schedule) return;
-  const check_report report = check([&](const context& where) { run(where, m); }, {.schedules = schedules, .workers = 1, .shorten = false});
-  const auto found = std::ranges::find_if(report.findings, [&](const finding& f) { return test::is_the_one(m.found, f); });
+  const check_report report = check([&](const context& where) { run(where, m); },
+                                    {.schedules = schedules, .workers = 1, .shorten = false});
+  const auto found =
+      std::ranges::find_if(report.findings, [&](const finding& f) { return test::is_the_one(m.found, f); });
   ASSERT_NE(found, report.findings.end());
   EXPECT_GE(found->times, static_cast<std::uint64_t>(schedules));
-  EXPECT_THAT(found->access.at.file, testing::AnyOf(testing::EndsWith("kernels_engines.cuh"), testing::EndsWith("kernels_copies.cuh")));
+  EXPECT_THAT(found->access.at.file, testing::AnyOf(testing::EndsWith("kernels_engines.cuh"),
+                                                    testing::EndsWith("kernels_copies.cuh")));
 }
 
 std::vector<mutant> all() {

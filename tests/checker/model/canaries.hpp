@@ -12,8 +12,8 @@ struct canary_params {
   std::uint64_t number;  // 3, which the compiler does not know
 };
 
-// Two threads of a block. One touches the block's memory in the canary's way, the other reads or writes the last byte of it: with a
-// barrier between the two, or without.
+// Two threads of a block. One touches the block's memory in the canary's way, the other reads or writes the
+// last byte of it: with a barrier between the two, or without.
 struct canary {
   const char* name;
   int line;  // of the access

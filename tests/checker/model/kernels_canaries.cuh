@@ -85,7 +85,9 @@ AP_WRITES(write_zeros_small, 8, as<small>(m) = {})
 AP_WRITES(write_zeros_large, 192, as<large>(m) = {})
 AP_WRITES(write_new, 192, new (m) large{})
 AP_WRITES(write_construct, 8, std::construct_at(&as<small>(m), small{1, 2, 3}))
-AP_WRITES(write_array, 32, as<std::array<uint32_t, 8>>(m) = std::array<uint32_t, 8>{1, 2, 3, 4, 5, 6, 7, static_cast<uint32_t>(n)})
+AP_WRITES(write_array, 32,
+          as<std::array<uint32_t, 8>>(m) = std::array<uint32_t, 8>{1, 2, 3, 4, 5, 6, 7,
+                                                                   static_cast<uint32_t>(n)})
 AP_WRITES(write_loop, 64, for (uint32_t i = 0; i < 16; ++i) as<uint32_t>(m + 4 * i) = i)
 AP_WRITES(write_loop_of_zeros, 64, for (int i = 0; i < 16; ++i) as<uint32_t>(m + 4 * i) = 0)
 AP_WRITES(write_copy_loop, 64, for (int i = 0; i < 64; ++i) m[i] = m[i + 128])
@@ -214,11 +216,14 @@ constexpr int behind_all = __COUNTER__;
  };
 
  template <int... I> std::vector<canary> list(std::integer_sequence<int, I...>) {
-   return {canary{access<before_all + 1 + I>::name, access<before_all + 1 + I>::line, access<before_all + 1 + I>::writes,
+   return {canary{access<before_all + 1 + I>::name, access<before_all + 1 + I>::line,
+                  access<before_all + 1 + I>::writes,
                   kernel_of<canary_kernel<access<before_all + 1 + I>, false>>("racing"),
                   kernel_of<canary_kernel<access<before_all + 1 + I>, true>>("ordered")}...};
  }
- std::vector<canary> canaries() { return list(std::make_integer_sequence<int, behind_all - before_all - 1>()); }
+ std::vector<canary> canaries() {
+   return list(std::make_integer_sequence<int, behind_all - before_all - 1>());
+ }
 
  // What atomic operations return and leave behind, for a test to compare with their definition.
  struct atomic_values {
@@ -258,7 +263,8 @@ constexpr int behind_all = __COUNTER__;
      return 1;
    }
  };
- // A race that only some schedules show: thread 0 runs into thread 1's write if it sees the flag, which nothing orders.
+ // A race that only some schedules show: thread 0 runs into thread 1's write if it sees the flag, which
+ // nothing orders.
  struct sometimes {
    using params = canary_params;
    struct storage {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the checker's model must say, worked out naively: every step of a run is a node, and of each node all nodes before it are known.
+// What the checker's model must say, worked out naively: every step of a run is a node, and of each node all
+// nodes before it are known.
 #pragma once
 #include <algorithm>
 #include <antiphase/core/scope.hpp>
@@ -41,15 +42,19 @@ class oracle {
   void landed(int n) { before_.back().set(static_cast<std::size_t>(n)); }
   void drop() { before_.pop_back(); }
   int newest() const { return static_cast<int>(before_.size()) - 1; }
-  bool ordered(int a, int b) const { return before_[static_cast<std::size_t>(b)].test(static_cast<std::size_t>(a)); }
+  bool ordered(int a, int b) const {
+    return before_[static_cast<std::size_t>(b)].test(static_cast<std::size_t>(a));
+  }
   void proxy_fence(int n) { fences_.push_back(n); }
   void cluster_of(int block, int cluster) { clusters_.emplace_back(block, cluster); }
 
   // Accesses so far that a new one conflicts with.
   enum class fault { none, unordered, unfenced };
   fault judge(const touch& earlier, const touch& now) const {
-    if (earlier.end <= now.start || now.end <= earlier.start || !(earlier.writes || now.writes)) return fault::none;
-    if (!ordered(earlier.node, now.node)) return reach_each_other(earlier, now) ? fault::none : fault::unordered;
+    if (earlier.end <= now.start || now.end <= earlier.start || !(earlier.writes || now.writes))
+      return fault::none;
+    if (!ordered(earlier.node, now.node))
+      return reach_each_other(earlier, now) ? fault::none : fault::unordered;
     if (now.actor != by::engine || earlier.actor == by::engine || !earlier.writes) return fault::none;
     for (int f : fences_)
       if (ordered(earlier.node, f) && ordered(f, now.node)) return fault::none;
@@ -58,24 +63,29 @@ class oracle {
   std::vector<std::pair<int, fault>> conflicts(const touch& now) const {
     std::vector<std::pair<int, fault>> all;
     for (const touch& t : touches_)
-      if (const fault f = judge(t, now); f != fault::none && !observed(t, now) && !is_replaced(t, now)) all.emplace_back(t.node, f);
+      if (const fault f = judge(t, now); f != fault::none && !observed(t, now) && !is_replaced(t, now))
+        all.emplace_back(t.node, f);
     return all;
   }
-  // What only writes comes behind an atomic write if it comes behind an update that has read that, or what came after it; and so behind
-  // what that write's block had done there before, in as wide a scope.
+  // What only writes comes behind an atomic write if it comes behind an update that has read that, or what
+  // came after it; and so behind what that write's block had done there before, in as wide a scope.
   bool observed(const touch& earlier, const touch& now) const {
     if (!now.writes || now.updates) return false;
     const auto same_place = [](const touch& a, const touch& b) { return a.start < b.end && b.start < a.end; };
-    const auto last = std::find_if(touches_.rbegin(), touches_.rend(), [&](const touch& t) { return t.writes && same_place(t, now); });
+    const auto last = std::find_if(touches_.rbegin(), touches_.rend(),
+                                   [&](const touch& t) { return t.writes && same_place(t, now); });
     if (last == touches_.rend() || !last->updates || !ordered(last->node, now.node)) return false;
     return std::any_of(touches_.begin(), touches_.end(), [&](const touch& t) {
-      const bool behind = earlier.block == t.block && earlier.reach >= t.reach && ordered(earlier.node, t.node);
-      return t.writes && t.reach != scope{} && same_place(t, earlier) && reach_each_other(*last, t) && (t.node == earlier.node || behind);
+      const bool behind =
+          earlier.block == t.block && earlier.reach >= t.reach && ordered(earlier.node, t.node);
+      return t.writes && t.reach != scope{} && same_place(t, earlier) && reach_each_other(*last, t) &&
+             (t.node == earlier.node || behind);
     });
   }
   void remember(const touch& t) {
     for (const touch& earlier : touches_)
-      if (t.reach == scope{} && judge(earlier, t) != fault::none && observed(earlier, t)) replaced_.emplace_back(earlier, t);
+      if (t.reach == scope{} && judge(earlier, t) != fault::none && observed(earlier, t))
+        replaced_.emplace_back(earlier, t);
     touches_.push_back(t);
   }
 
@@ -83,21 +93,26 @@ class oracle {
     if (a == scope{} || b == scope{}) return false;
     if (block_a == block_b) return true;
     if (a >= scope::device && b >= scope::device) return true;
-    return a >= scope::cluster && b >= scope::cluster && cluster(block_a) != 0 && cluster(block_a) == cluster(block_b);
+    return a >= scope::cluster && b >= scope::cluster && cluster(block_a) != 0 &&
+           cluster(block_a) == cluster(block_b);
   }
   int launch_first_block = 1;
 
  private:
-  // What comes behind an ordinary write that came behind an earlier one so, has nothing to do with that one, in the bytes it replaced.
+  // What comes behind an ordinary write that came behind an earlier one so, has nothing to do with that one,
+  // in the bytes it replaced.
   bool is_replaced(const touch& earlier, const touch& now) const {
     for (std::size_t byte = std::max(earlier.start, now.start); byte < std::min(earlier.end, now.end); ++byte)
       if (std::none_of(replaced_.begin(), replaced_.end(), [&](const auto& r) {
-            return r.first.node == earlier.node && ordered(r.second.node, now.node) && r.second.start <= byte && byte < r.second.end;
+            return r.first.node == earlier.node && ordered(r.second.node, now.node) &&
+                   r.second.start <= byte && byte < r.second.end;
           }))
         return false;
     return true;
   }
-  bool reach_each_other(const touch& a, const touch& b) const { return reach_each_other(a.reach, a.block, b.reach, b.block); }
+  bool reach_each_other(const touch& a, const touch& b) const {
+    return reach_each_other(a.reach, a.block, b.reach, b.block);
+  }
   int cluster(int block) const {
     for (auto [b, c] : clusters_)
       if (b == block) return c;
@@ -107,7 +122,8 @@ class oracle {
   std::vector<nodes> before_;
   std::vector<int> fences_;
   std::vector<touch> touches_;
-  std::vector<std::pair<touch, touch>> replaced_;  // an earlier write, and the one that came behind it by what it observed
+  // an earlier write, and the one that came behind it by what it observed
+  std::vector<std::pair<touch, touch>> replaced_;
   std::vector<std::pair<int, int>> clusters_;
 };
 

@@ -39,7 +39,9 @@ inline const void* code_of(int step) {
   return program_text + step;
 }
 
-inline stream stream_number(std::uintptr_t n) { return reinterpret_cast<stream>(n); }  // NOLINT: never followed
+inline stream stream_number(std::uintptr_t n) {
+  return reinterpret_cast<stream>(n);
+}  // NOLINT: never followed
 
 // A thread of the run, and what it does at a step.
 class actor_thread {
@@ -49,9 +51,15 @@ class actor_thread {
 
   void read(int step, const void* p, std::size_t bytes = 4) { access(step, p, bytes, access_kind::read); }
   void write(int step, const void* p, std::size_t bytes = 4) { access(step, p, bytes, access_kind::write); }
-  void load(int step, const void* p, order how, scope reach) { atomic(step, p, atomic_kind::load, how, reach); }
-  void store(int step, const void* p, order how, scope reach) { atomic(step, p, atomic_kind::store, how, reach); }
-  void update(int step, const void* p, order how, scope reach) { atomic(step, p, atomic_kind::update, how, reach); }
+  void load(int step, const void* p, order how, scope reach) {
+    atomic(step, p, atomic_kind::load, how, reach);
+  }
+  void store(int step, const void* p, order how, scope reach) {
+    atomic(step, p, atomic_kind::store, how, reach);
+  }
+  void update(int step, const void* p, order how, scope reach) {
+    atomic(step, p, atomic_kind::update, how, reach);
+  }
   void fence(order how, scope reach) {
     m_->set_current(t_);
     machine::next_scope = reach;
@@ -78,8 +86,12 @@ class actor_thread {
     m_->async.issue_store(*t_, {&range, 1}, from, bytes, place(step));
     m_->async.commit_stores(*t_);
   }
-  void wait_read(int groups_left = 0) { m_->async.wait_stores(*t_, groups_left, checker_detail::stores::read); }
-  void wait_written(int groups_left = 0) { m_->async.wait_stores(*t_, groups_left, checker_detail::stores::written); }
+  void wait_read(int groups_left = 0) {
+    m_->async.wait_stores(*t_, groups_left, checker_detail::stores::read);
+  }
+  void wait_written(int groups_left = 0) {
+    m_->async.wait_stores(*t_, groups_left, checker_detail::stores::written);
+  }
 
   void multiply(int step, const void* operand, std::size_t bytes = 16) {
     const std::span range(static_cast<const unsigned char*>(operand), bytes);
@@ -110,7 +122,8 @@ struct scene {
   model m;
   unsigned char* g;
 
-  explicit scene(std::size_t global_bytes = 256) : g(static_cast<unsigned char*>(m.memory.allocate(global_bytes))) {
+  explicit scene(std::size_t global_bytes = 256)
+      : g(static_cast<unsigned char*>(m.memory.allocate(global_bytes))) {
     m.host_access(g, global_bytes, access_kind::write, nullptr, "copy to the device");
     m.begin_launch("synthetic", nullptr, 0, nullptr);
   }
@@ -150,10 +163,13 @@ struct scene {
     seen_list all;
     const auto zero = m.places.number_of_code(code_of(0));
     for (const auto& f : m.findings.all())
-      all.push_back({f.what.kind, f.has_earlier ? static_cast<int>(f.earlier - zero) : 0, static_cast<int>(f.at - zero)});
+      all.push_back({f.what.kind, f.has_earlier ? static_cast<int>(f.earlier - zero) : 0,
+                     static_cast<int>(f.at - zero)});
     return all;
   }
-  std::string missing() { return m.findings.all().empty() ? std::string() : m.findings.all().front().what.missing; }
+  std::string missing() {
+    return m.findings.all().empty() ? std::string() : m.findings.all().front().what.missing;
+  }
 
  private:
   unsigned made_ = 0;

@@ -26,13 +26,15 @@ namespace {
 using testing::IsEmpty;
 
 std::vector<std::uint64_t> run(const context& where, const kernel& k) {
-  device_array<std::uint64_t> out(where, std::span<const std::uint64_t>(std::vector<std::uint64_t>(2 * atomic_results)));
+  device_array<std::uint64_t> out(
+      where, std::span<const std::uint64_t>(std::vector<std::uint64_t>(2 * atomic_results)));
   const canary_params params{out.data(), 3};
   where.runs_on().launch(k, {}, &params, nullptr);
   return out.to_host();
 }
 check_report check_one(const kernel& k, schedule order) {
-  return check([&](const context& where) { run(where, k); }, {.schedules = 1, .orders = {order}, .workers = 1, .shorten = false});
+  return check([&](const context& where) { run(where, k); },
+               {.schedules = 1, .orders = {order}, .workers = 1, .shorten = false});
 }
 
 TEST(Canaries, AreAllFoundAtTheirLine) {
@@ -46,7 +48,8 @@ TEST(Canaries, AreAllFoundAtTheirLine) {
         EXPECT_EQ(f.kind, came_first == c.writes ? finding_kind::race : finding_kind::overwritten_in_use);
         ASSERT_TRUE(f.earlier.has_value());
         const finding_side& side = came_first ? *f.earlier : f.access;
-        if ((std::string_view(c.name).starts_with("write_std_") || c.name == std::string_view("atomic_add_float")) &&
+        if ((std::string_view(c.name).starts_with("write_std_") ||
+             c.name == std::string_view("atomic_add_float")) &&
             side.at.file.starts_with("/usr/include/"))
           continue;  // a function of the standard library that was not inlined: its caller is not known
         EXPECT_THAT(side.at.file, testing::EndsWith("kernels_canaries.cuh"));
@@ -67,7 +70,8 @@ TEST(Canaries, BehindABarrierAreSilent) {
 TEST(Canaries, AtomicOperationsOfTheHooksDoWhatTheyAreDefinedToDo) {
   std::vector<std::uint64_t> found;
   const check_report report =
-      check([&](const context& where) { found = run(where, checked::atomic_values_kernel()); }, {.schedules = 1, .workers = 1});
+      check([&](const context& where) { found = run(where, checked::atomic_values_kernel()); },
+            {.schedules = 1, .workers = 1});
   EXPECT_THAT(report.findings, IsEmpty());
   EXPECT_EQ(found[1], 0xf4f5f6f7u);
   EXPECT_EQ(found, run(context(make_cpu_executor()), cpu::atomic_values_kernel()));

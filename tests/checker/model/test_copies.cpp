@@ -127,7 +127,8 @@ TEST_F(Copies, TheirSourceMustNotBeWrittenWhileTheyAreInFlight) {
 }
 
 TEST_F(Copies, ZeroFillReadsLessThanItWrites) {
-  s.m.async.issue_copy(*t, slot, s.g + 252, 16, 4, s.m.places.number_of_code(code_of(1)));  // 252 + 16 lies outside
+  // 252 + 16 lies outside
+  s.m.async.issue_copy(*t, slot, s.g + 252, 16, 4, s.m.places.number_of_code(code_of(1)));
   EXPECT_THAT(s.found(), IsEmpty());
   t.read(2, slot + 12);
   EXPECT_THAT(s.found(), ElementsAre(seen{read_before_landing, 1, 2}));
@@ -141,7 +142,7 @@ TEST_F(Copies, LeftInFlightAreReported) {
 }
 
 // mbarriers and bulk loads
-// -----------------------------------------------------------------------------------------------------------------
+// -----------------------------------------------------------------------------------------------------------
 
 struct with_mbarrier : one_block {
   unsigned char* word = s.shared(0);
@@ -324,8 +325,16 @@ TEST_F(Stores, LeftUnreadAreReported) {
 }
 
 TEST(ProxyFences, MayStandWithTheWriterOrWithTheIssuer) {
-  enum fenced { by_writer, by_writer_too_early, by_writer_too_late, by_issuer, by_issuer_too_early, by_nobody };
-  for (const fenced how : {by_writer, by_writer_too_early, by_writer_too_late, by_issuer, by_issuer_too_early, by_nobody}) {
+  enum fenced {
+    by_writer,
+    by_writer_too_early,
+    by_writer_too_late,
+    by_issuer,
+    by_issuer_too_early,
+    by_nobody
+  };
+  for (const fenced how :
+       {by_writer, by_writer_too_early, by_writer_too_late, by_issuer, by_issuer_too_early, by_nobody}) {
     scene s;
     block_model& b = s.block();
     actor_thread writer = s.thread(b, 40), issuer = s.thread(b, 0);
@@ -343,7 +352,8 @@ TEST(ProxyFences, MayStandWithTheWriterOrWithTheIssuer) {
   }
 }
 
-TEST(ProxyFences, ArePassedOnWithWhatTheyFollow) {  // writer, barrier, fence by a third, release and acquire, issuer
+// writer, barrier, fence by a third, release and acquire, issuer
+TEST(ProxyFences, ArePassedOnWithWhatTheyFollow) {
   scene s;
   block_model& b = s.block();
   s.thread(b, 40).write(1, s.shared(0), 16);
@@ -386,7 +396,7 @@ TEST(ProxyFences, CountForCopiesThatHaveBeenWaitedFor) {
 }
 
 // Tensor Core operations
-// ---------------------------------------------------------------------------------------------------------------------
+// -----------------------------------------------------------------------------------------------------------
 
 struct with_operand : one_block {
   with_operand() {

@@ -26,9 +26,13 @@ std::vector<float> numbers(std::int64_t count) {
 
 program square_product(std::int64_t size, const char* step) {
   return [size, step, input = numbers(size * size)](const context& where) {
-    const device_array<float> a(where, std::span<const float>(input)), b(where, std::span<const float>(input));
+    const device_array<float> a(where, std::span<const float>(input)),
+        b(where, std::span<const float>(input));
     device_array<float> c(where, input.size());
-    gemm(where, {.a = row_major(a.data(), size, size), .b = row_major(b.data(), size, size), .c = row_major(c.data(), size, size)},
+    gemm(where,
+         {.a = row_major(a.data(), size, size),
+          .b = row_major(b.data(), size, size),
+          .c = row_major(c.data(), size, size)},
          {.policy = step});
   };
 }

@@ -53,7 +53,8 @@ TEST_F(Barriers, AWritersReadersComeFirst) {
   EXPECT_THAT(s.missing(), HasSubstr("the slot has not been released"));
 }
 
-// A thread that has ended takes part in no barrier: the others are ordered, and it is not ordered before them.
+// A thread that has ended takes part in no barrier: the others are ordered, and it is not ordered before
+// them.
 TEST_F(Barriers, OfThoseLeftOrderThem) {
   for (unsigned place = 2; place < 20; place += 2) {
     s.block_barrier_without(b, second);
@@ -151,7 +152,8 @@ TEST_F(Barriers, OrderIsTransitiveThroughThreeAndTwoMeans) {
   EXPECT_THAT(s.found(), ElementsAre(seen{race, 4, 5}));
 }
 
-// blocks and clusters -------------------------------------------------------------------------------------------------------------------
+// blocks and clusters
+// -----------------------------------------------------------------------------------------------------------
 
 TEST(Blocks, AreUnorderedThoughOneEndedBeforeTheOtherBegan) {
   scene s;
@@ -223,7 +225,8 @@ TEST(Clusters, AnArrivalAtAnotherBlocksMbarrierOrders) {
   }
 }
 
-// release and acquire -------------------------------------------------------------------------------------------------------------------
+// release and acquire
+// -----------------------------------------------------------------------------------------------------------
 
 TEST_F(Flags, ReleaseAndAcquireOrder) {
   for (const scope reach : all_scopes) {
@@ -430,7 +433,8 @@ TEST_F(Flags, SetUpByAnOrdinaryWriteAndReleasedAreAcquired) {  // the acquire co
   EXPECT_THAT(s.found(), IsEmpty());
 }
 
-// launches --------------------------------------------------------------------------------------------------------------------------------
+// launches
+// -----------------------------------------------------------------------------------------------------------
 
 TEST(Launches, OfOneStreamAreOrdered) {
   scene s;

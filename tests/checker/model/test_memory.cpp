@@ -32,7 +32,8 @@ TEST(BytesOfAll, WidthsAndPlacesConflictIfTheyShareAByte) {
         block_model& b = s.block();
         s.thread(b, 0).write(1, s.g + start, width);
         s.thread(b, 33).read(2, s.g + at, other_width);
-        ASSERT_EQ(s.found(), shares ? (seen_list{{race, 1, 2}}) : seen_list{}) << width << " and " << other_width << " at " << at;
+        ASSERT_EQ(s.found(), shares ? (seen_list{{race, 1, 2}}) : seen_list{})
+            << width << " and " << other_width << " at " << at;
       }
 }
 
@@ -64,8 +65,8 @@ TEST_F(Bytes, KeepTheReadersOfTheWordThatIsSplit) {
   t.write(5, s.g + 3, 1);
   s.meet({t, other, s.thread(b, 40)});
   t.write(6, s.g + 2, 1);
-  EXPECT_THAT(s.found(), ElementsAre(seen{overwritten_in_use, 1, 5}, seen{overwritten_in_use, 2, 5}, seen{overwritten_in_use, 3, 5},
-                                     seen{overwritten_in_use, 3, 6}));
+  EXPECT_THAT(s.found(), ElementsAre(seen{overwritten_in_use, 1, 5}, seen{overwritten_in_use, 2, 5},
+                                     seen{overwritten_in_use, 3, 5}, seen{overwritten_in_use, 3, 6}));
 }
 
 TEST_F(Bytes, AreInitialisedOneByOne) {
@@ -90,7 +91,7 @@ TEST(Uninitialised, IsTheSharedMemoryOfEveryNewBlockAndFreshGlobalMemory) {
 }
 
 // readers
-// -----------------------------------------------------------------------------------------------------------------------------------
+// -----------------------------------------------------------------------------------------------------------
 
 // 1,024 threads read; all but one are ordered before the write.
 TEST(Readers, AreAllRemembered) {
@@ -107,7 +108,8 @@ TEST(Readers, AreAllRemembered) {
     ASSERT_EQ(s.found().size(), left_out < 1024 ? 1u : 0u) << left_out;
     if (left_out == 1024) continue;
     EXPECT_EQ(s.found().front().kind, overwritten_in_use);
-    EXPECT_EQ(s.m.findings.all().front().what.earlier->thread / 32, static_cast<int>(left_out / 32));  // places are kept by warp
+    // places are kept by warp
+    EXPECT_EQ(s.m.findings.all().front().what.earlier->thread / 32, static_cast<int>(left_out / 32));
   }
 }
 
@@ -126,7 +128,9 @@ TEST(Readers, AtDifferentTimesAreAllRemembered) {
     actor_thread writer = s.thread(b, left_out == 0 ? 1 : 0);
     s.m.clocks.acquire(*writer, arrivals);
     writer.write(2000, s.g);
-    EXPECT_EQ(s.found(), left_out < 96 ? (seen_list{{overwritten_in_use, 1 + static_cast<int>(left_out), 2000}}) : seen_list{});
+    EXPECT_EQ(s.found(), left_out < 96
+                             ? (seen_list{{overwritten_in_use, 1 + static_cast<int>(left_out), 2000}})
+                             : seen_list{});
   }
 }
 
@@ -134,7 +138,8 @@ TEST(Readers, AtDifferentTimesAreAllRemembered) {
   __tsan_read4(p);
   asm volatile("");  // it returns to here
 }
-// Whichever lanes of whichever warps read a word in one line, in whatever order: by the compiler's calls, which have quick ways.
+// Whichever lanes of whichever warps read a word in one line, in whatever order: by the compiler's calls,
+// which have quick ways.
 TEST(Readers, InAnyPatternAreAllRemembered) {
   std::mt19937 draw(1);
   const auto number = [&](std::size_t below) { return draw() % below; };
@@ -142,10 +147,12 @@ TEST(Readers, InAnyPatternAreAllRemembered) {
     scene s;
     s.m.memory.set(s.g, 4, checker_detail::cell_state::written);
     block_model& b = s.block(256);
-    const std::uint32_t few_lanes = static_cast<std::uint32_t>(draw() & draw() & draw()) | 1u << number(32), few_warps = draw() & 0xFFu;
+    const std::uint32_t few_lanes = static_cast<std::uint32_t>(draw() & draw() & draw()) | 1u << number(32),
+                        few_warps = draw() & 0xFFu;
     std::vector<std::size_t> readers;
     for (std::size_t i = 0; i < 255; ++i)
-      if ((few_lanes >> i % 32 & 1) != 0 && (few_warps >> i / 32 & 1) != 0 && number(8) != 0) readers.push_back(i);
+      if ((few_lanes >> i % 32 & 1) != 0 && (few_warps >> i / 32 & 1) != 0 && number(8) != 0)
+        readers.push_back(i);
     if (number(2) != 0) readers.push_back(number(255));
     std::ranges::sort(readers);
     readers.erase(std::unique(readers.begin(), readers.end()), readers.end());
@@ -166,14 +173,17 @@ TEST(Readers, InAnyPatternAreAllRemembered) {
   }
 }
 
-// Many blocks read the same word and end. The table is purged again and again, and nobody who matters is lost.
+// Many blocks read the same word and end. The table is purged again and again, and nobody who matters is
+// lost.
 TEST(Readers, SurviveManyBlocksThatEnd) {
-  for (const int matters : {-1, 0, 1}) {  // whose read is not ordered before the write: a block's that ended, nobody's, a live one's
+  // whose read is not ordered before the write: a block's that ended, nobody's, a live one's
+  for (const int matters : {-1, 0, 1}) {
     scene s;
     block_model &live = s.block(32), &writer = s.block(32);
     s.thread(live, 9).read(1, s.g);
     for (int i = 0; i < 300; ++i) {
-      block_model& passing = *s.m.begin_block({static_cast<unsigned>(10 + i)}, 32, s.shared(5), scene::shared_each);
+      block_model& passing =
+          *s.m.begin_block({static_cast<unsigned>(10 + i)}, 32, s.shared(5), scene::shared_each);
       actor_thread t = s.thread(passing, static_cast<std::size_t>(i % 32));
       t.read(2, s.g);
       if (matters != -1 || i != 150) t.store(3, s.g + 64, order::release, scope::device);
@@ -185,7 +195,9 @@ TEST(Readers, SurviveManyBlocksThatEnd) {
       s.thread(writer, 0).load(6, s.g + 64, order::acquire, scope::device);
     }
     s.thread(writer, 0).write(7, s.g);
-    EXPECT_EQ(s.found(), matters == 0 ? seen_list{} : (seen_list{{overwritten_in_use, matters == 1 ? 1 : 2, 7}})) << matters;
+    EXPECT_EQ(s.found(),
+              matters == 0 ? seen_list{} : (seen_list{{overwritten_in_use, matters == 1 ? 1 : 2, 7}}))
+        << matters;
   }
 }
 
@@ -193,7 +205,8 @@ TEST(Readers, SurviveManyBlocksThatEnd) {
 TEST(Readers, OfEndedBlocksStandForTheirKindOnly) {
   scene s;
   for (int i = 0; i < 100; ++i) {
-    block_model& passing = *s.m.begin_block({static_cast<unsigned>(10 + i)}, 32, s.shared(5), scene::shared_each);
+    block_model& passing =
+        *s.m.begin_block({static_cast<unsigned>(10 + i)}, 32, s.shared(5), scene::shared_each);
     if (i == 50)
       s.thread(passing, 3).read(1, s.g);
     else
@@ -205,7 +218,7 @@ TEST(Readers, OfEndedBlocksStandForTheirKindOnly) {
 }
 
 // bounds
-// ------------------------------------------------------------------------------------------------------------------------------------
+// -----------------------------------------------------------------------------------------------------------
 
 TEST_F(Bounds, OfSharedMemoryAreExact) {
   unsigned char *start = s.shared(0), *end = start + scene::shared_each;
@@ -215,7 +228,8 @@ TEST_F(Bounds, OfSharedMemoryAreExact) {
   t.write(3, end, 1);
   t.read(4, end - 3, 4);
   t.write(5, start - 1, 1);
-  EXPECT_THAT(s.found(), ElementsAre(seen{outside_memory, 0, 3}, seen{outside_memory, 0, 4}, seen{outside_memory, 0, 5}));
+  EXPECT_THAT(s.found(), ElementsAre(seen{outside_memory, 0, 3}, seen{outside_memory, 0, 4},
+                                     seen{outside_memory, 0, 5}));
 }
 
 TEST_F(Bounds, OfAnotherBlocksSharedMemoryAreNotOurs) {
@@ -236,8 +250,11 @@ TEST(BoundsOfAll, GlobalAllocationsAreExact) {
     s.thread(b, 0).read(3, p - 1, 1);
     s.thread(b, 0).write(4, p + bytes, 1);
     s.thread(b, 0).read(5, p + bytes - 1, 2);
-    ASSERT_THAT(s.found(), ElementsAre(seen{outside_memory, 0, 3}, seen{outside_memory, 0, 4}, seen{outside_memory, 0, 5})) << bytes;
-    EXPECT_THAT(s.m.findings.all()[1].what.memory, HasSubstr("0 bytes behind the end of " + std::to_string(bytes)));
+    ASSERT_THAT(s.found(), ElementsAre(seen{outside_memory, 0, 3}, seen{outside_memory, 0, 4},
+                                       seen{outside_memory, 0, 5}))
+        << bytes;
+    EXPECT_THAT(s.m.findings.all()[1].what.memory,
+                HasSubstr("0 bytes behind the end of " + std::to_string(bytes)));
   }
 }
 

@@ -15,7 +15,8 @@ using testing::IsEmpty;
 
 stream stream_number(std::uintptr_t n) { return reinterpret_cast<stream>(n); }  // NOLINT: never followed
 
-// launches ----------------------------------------------------------------------------------------------------------------------------
+// launches
+// -----------------------------------------------------------------------------------------------------------
 
 struct LaunchOrder : testing::Test {
   launch_order order;
@@ -72,7 +73,8 @@ TEST_F(LaunchOrder, MayOverlapTheOneBeforeOnTheirStream) {
   EXPECT_FALSE(order.overlapped(1));
 }
 
-// order -------------------------------------------------------------------------------------------------------------------------------
+// order
+// -----------------------------------------------------------------------------------------------------------
 
 // Two threads of a block, in different warps.
 struct Clocks : testing::Test {
@@ -81,7 +83,9 @@ struct Clocks : testing::Test {
   block_model& block = *clocks.begin_block({.index = {}, .threads = 64, .highest = 1024, .actors = {}});
   thread_model &one = block.threads[0], &other = block.threads[33];
   Clocks() { launches.begin(nullptr, block.number, overlap::no); }
-  bool knows(const thread_model& t, const thread_model& of, stamp time) const { return clocks.knows(t, of.block, of.as_actor(), time); }
+  bool knows(const thread_model& t, const thread_model& of, stamp time) const {
+    return clocks.knows(t, of.block, of.as_actor(), time);
+  }
 };
 
 TEST_F(Clocks, AReleaseAndAnAcquireOrderWhatCameBeforeTheRelease) {
@@ -134,15 +138,19 @@ TEST_F(Clocks, AnMbarrierPassesOnWhatArrivedInItsPhase) {
   EXPECT_TRUE(knows(other, one, before));
 }
 
-// history -----------------------------------------------------------------------------------------------------------------------------
+// history
+// -----------------------------------------------------------------------------------------------------------
 
 struct History : Clocks {
   shadow memory;
   host_memory host;
   std::vector<finding_kind> found;
-  access_history history{memory, clocks, launches, host, [this](const accessor&, const conflict& c) { found.push_back(c.kind); }};
+  access_history history{memory, clocks, launches, host,
+                         [this](const accessor&, const conflict& c) { found.push_back(c.kind); }};
   void* word = memory.allocate(16);
-  void access(thread_model& t, access_kind kind, void* p) { history.visit({.thread = t, .kind = kind, .place = 1, .bytes = 4}, p, 4); }
+  void access(thread_model& t, access_kind kind, void* p) {
+    history.visit({.thread = t, .kind = kind, .place = 1, .bytes = 4}, p, 4);
+  }
 };
 
 TEST_F(History, JudgesByTheClocksAlone) {
@@ -173,7 +181,8 @@ TEST_F(History, LeavesTheHostsMemoryToWhoeverAllowsIt) {
   EXPECT_EQ(found.size(), 2u);
 }
 
-// findings ----------------------------------------------------------------------------------------------------------------------------
+// findings
+// -----------------------------------------------------------------------------------------------------------
 
 struct Findings : Clocks {
   shadow memory;
@@ -181,7 +190,12 @@ struct Findings : Clocks {
   finding_list findings{clocks, launches, barriers, memory};
   // Overwrites what thread `other` still reads, at such a place.
   run_finding* overwrite(place_number at) {
-    const reader by{.block = other.block, .unit = other.warp, .kind = warp_reads, .time = *other.time, .lanes = other.lane, .place = 7};
+    const reader by{.block = other.block,
+                    .unit = other.warp,
+                    .kind = warp_reads,
+                    .time = *other.time,
+                    .lanes = other.lane,
+                    .place = 7};
     return findings.report({.thread = one, .kind = access_kind::write, .place = at, .bytes = 4},
                            {.kind = finding_kind::overwritten_in_use, .offset = 8, .read = &by});
   }
@@ -199,11 +213,14 @@ TEST_F(Findings, AreOneForEachPairOfPlaces) {
 }
 
 TEST_F(Findings, NameASlotOnlyWhereThereMayBeOne) {
-  EXPECT_EQ(overwrite(1)->what.missing, "a barrier between their reading and this: the slot has not been released");
+  EXPECT_EQ(overwrite(1)->what.missing,
+            "a barrier between their reading and this: the slot has not been released");
   memory.shared_by_variables = true;
-  EXPECT_EQ(overwrite(2)->what.missing, "a __syncthreads() between the two: this is written before all threads have read what was there");
+  EXPECT_EQ(overwrite(2)->what.missing,
+            "a __syncthreads() between the two: this is written before all threads have read what was there");
   barriers.init(one, memory.shared() + 64);
-  EXPECT_EQ(overwrite(3)->what.missing, "a barrier between their reading and this: the slot has not been released");
+  EXPECT_EQ(overwrite(3)->what.missing,
+            "a barrier between their reading and this: the slot has not been released");
 }
 
 TEST(Places, HaveOneNumberEach) {

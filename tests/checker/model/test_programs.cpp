@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Random programs, told to the model and to an oracle that knows for every step all steps before it: both find the same first conflict.
+// Random programs, told to the model and to an oracle that knows for every step all steps before it: both
+// find the same first conflict.
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
@@ -19,8 +20,8 @@ struct step {
   bool careful;  // left out if it conflicts with an earlier one
 
   friend std::ostream& operator<<(std::ostream& to, const step& s) {
-    return to << "{" << s.verb % 32 << ", " << s.who % 12 << ", " << s.what << ", " << s.where << ", " << s.size << ", " << s.careful
-              << "}";
+    return to << "{" << s.verb % 32 << ", " << s.who % 12 << ", " << s.what << ", " << s.where << ", "
+              << s.size << ", " << s.careful << "}";
   }
 };
 
@@ -43,8 +44,9 @@ using touch = oracle::touch;
 constexpr std::size_t blocks = 3, agents = 4;
 constexpr std::array<std::size_t, agents> agent_index{0, 1, 32, 40};
 constexpr int block_threads = 64;
-constexpr std::size_t flag_place = 32, word_place = 48, shared_used = 56;  // in each memory, behind data; the mbarrier is in shared memory
-constexpr std::size_t far_away = 1 << 16;                                  // between memories, for the oracle
+// in each memory, behind data; the mbarrier is in shared memory
+constexpr std::size_t flag_place = 32, word_place = 48, shared_used = 56;
+constexpr std::size_t far_away = 1 << 16;  // between memories, for the oracle
 
 struct head {  // of a release
   int node;
@@ -60,7 +62,8 @@ struct agent {
   std::vector<std::vector<int>> copies{1}, stores{1}, multiplications{1};  // groups; the last is open
   std::vector<std::pair<int, scope>> releasing;
   std::vector<std::pair<head, scope>> seen_relaxed;
-  std::map<std::size_t, std::vector<head>> released;                // at a location: what a relaxed write there goes on with
+  // at a location: what a relaxed write there goes on with
+  std::map<std::size_t, std::vector<head>> released;
   std::map<std::size_t, std::vector<std::pair<head, scope>>> read;  // what an acquire there goes on with
 };
 struct resident {
@@ -139,7 +142,8 @@ class program {
   int conflicts_ = 0;
 };
 
-template <class Do> bool program::act(const step& s, int node, const std::vector<touch>& touches, Do perform_it) {
+template <class Do>
+bool program::act(const step& s, int node, const std::vector<touch>& touches, Do perform_it) {
   std::vector<std::pair<int, fault>> conflicts;
   for (const touch& t : touches)
     for (const auto& c : o_.conflicts(t)) conflicts.push_back(c);
@@ -150,7 +154,8 @@ template <class Do> bool program::act(const step& s, int node, const std::vector
   for (const touch& t : touches) o_.remember(t);
   perform_it();
   seen_list found = s_.found();
-  std::erase_if(found, [](const seen& f) { return f.kind == finding_kind::never_waited_for; });  // of blocks that have ended
+  // of blocks that have ended
+  std::erase_if(found, [](const seen& f) { return f.kind == finding_kind::never_waited_for; });
   if (conflicts.empty()) {
     RC_ASSERT(found == seen_list{});
     return true;
@@ -158,14 +163,16 @@ template <class Do> bool program::act(const step& s, int node, const std::vector
   ++conflicts_;
   goes_on_ = false;
   RC_ASSERT(!found.empty());
-  const bool unordered = std::any_of(conflicts.begin(), conflicts.end(), [](auto& c) { return c.second == fault::unordered; });
+  const bool unordered =
+      std::any_of(conflicts.begin(), conflicts.end(), [](auto& c) { return c.second == fault::unordered; });
   bool found_unordered = false;
   for (const seen& f : found) {
     RC_ASSERT(f.step == node);
     found_unordered |= f.kind != finding_kind::missing_proxy_fence;
     // Of the lanes of a warp that read at one time, the last one's place is kept; writes are kept one by one.
     if (f.kind == finding_kind::race || f.kind == finding_kind::read_before_landing)
-      RC_ASSERT(std::any_of(conflicts.begin(), conflicts.end(), [&](auto& c) { return c.first == f.earlier; }));
+      RC_ASSERT(
+          std::any_of(conflicts.begin(), conflicts.end(), [&](auto& c) { return c.first == f.earlier; }));
   }
   RC_ASSERT(found_unordered == unordered);
   return true;
@@ -220,7 +227,8 @@ bool program::perform(const step& s) {
   return goes_on_;
 }
 
-// launches and blocks -------------------------------------------------------------------------------------------------------------------
+// launches and blocks
+// -----------------------------------------------------------------------------------------------------------
 
 void program::begin_launch(stream on) {
   const int start = o_.add({0});
@@ -252,7 +260,8 @@ void program::begin_block(resident& r, int cluster, int after) {
   r = {};
   r.base = far_away * bases_++;
   r.cluster = cluster;
-  r.b = s_.m.begin_block({}, block_threads, physical(r), scene::shared_each, static_cast<std::uint32_t>(cluster));
+  r.b = s_.m.begin_block({}, block_threads, physical(r), scene::shared_each,
+                         static_cast<std::uint32_t>(cluster));
   r.number = static_cast<int>(r.b->number);
   o_.cluster_of(r.number, cluster);
   const int node = o_.add({after});
@@ -267,7 +276,8 @@ void program::begin_block(resident& r, int cluster, int after) {
   for (agent& a : r.a) a.last = fenced;
 }
 
-// accesses of threads ---------------------------------------------------------------------------------------------------------------------
+// accesses of threads
+// -----------------------------------------------------------------------------------------------------------
 
 void program::read_or_write(const step& s) {
   const bool writes = s.what / 4 % 2 == 0;
@@ -310,7 +320,8 @@ void program::atomic(const step& s) {
     for (const auto& [h, read_reach] : a.read[m.oracle_at])
       if (o_.reach_each_other(h.reach, h.block, std::min(read_reach, reach), r.number)) o_.follow(h.node);
   std::vector<touch> touches;
-  touches.push_back({node, m.oracle_at, m.oracle_at + 4, writes, reach, r.number, oracle::by::thread, reads && writes});
+  touches.push_back(
+      {node, m.oracle_at, m.oracle_at + 4, writes, reach, r.number, oracle::by::thread, reads && writes});
   actor_thread t = thread_of(s);
   by_thread(s, node, touches, [&] {
     if (reads && writes)
@@ -326,12 +337,14 @@ void program::atomic(const step& s) {
       }
     if (!writes) return;
     flag_write w{false, reads, {}};
-    for (const head& h : a.released[m.oracle_at]) w.heads.push_back({h.node, std::min(h.reach, reach), r.number});
+    for (const head& h : a.released[m.oracle_at])
+      w.heads.push_back({h.node, std::min(h.reach, reach), r.number});
     if (how == order::release || how == order::both) {
       w.heads.push_back({node, reach, r.number});
       a.released[m.oracle_at].push_back(w.heads.back());
     }
-    for (const auto& [fence_node, fence_reach] : a.releasing) w.heads.push_back({fence_node, std::min(fence_reach, reach), r.number});
+    for (const auto& [fence_node, fence_reach] : a.releasing)
+      w.heads.push_back({fence_node, std::min(fence_reach, reach), r.number});
     flags_[m.oracle_at].push_back(w);
   });
 }
@@ -343,13 +356,15 @@ void program::fence(const step& s) {
   const int node = o_.add({a.last});
   if (how != order::release)
     for (const auto& [h, read_reach] : a.seen_relaxed)
-      if (o_.reach_each_other(h.reach, h.block, std::min(read_reach, reach), block_of(s).number)) o_.follow(h.node);
+      if (o_.reach_each_other(h.reach, h.block, std::min(read_reach, reach), block_of(s).number))
+        o_.follow(h.node);
   if (how != order::acquire) a.releasing.emplace_back(node, reach);
   thread_of(s).fence(how, reach);
   a.last = node;
 }
 
-// barriers --------------------------------------------------------------------------------------------------------------------------------
+// barriers
+// -----------------------------------------------------------------------------------------------------------
 
 void program::meet(const step& s) {
   resident& r = block_of(s);
@@ -410,16 +425,18 @@ void program::meet(const step& s) {
 }
 
 // asynchronous actors
-// -----------------------------------------------------------------------------------------------------------------------
+// -----------------------------------------------------------------------------------------------------------
 
 void program::copy(const step& s) {
   resident& r = block_of(s);
   const std::size_t bytes = 4 * (1 + s.size % 2);
   const memory from = global(s.what % 24), to = shared(r, s.where % 24);
   const int node = o_.add({agent_of(s).last});
-  const std::vector<touch> touches{{node, from.oracle_at, from.oracle_at + bytes, false, {}, r.number, oracle::by::copy},
-                                   {node, to.oracle_at, to.oracle_at + bytes, true, {}, r.number, oracle::by::copy}};
-  if (act(s, node, touches, [&] { thread_of(s).copy(node, to.at, from.at, bytes); })) agent_of(s).copies.back().push_back(node);
+  const std::vector<touch> touches{
+      {node, from.oracle_at, from.oracle_at + bytes, false, {}, r.number, oracle::by::copy},
+      {node, to.oracle_at, to.oracle_at + bytes, true, {}, r.number, oracle::by::copy}};
+  if (act(s, node, touches, [&] { thread_of(s).copy(node, to.at, from.at, bytes); }))
+    agent_of(s).copies.back().push_back(node);
 }
 
 void program::wait(const step& s, std::vector<std::vector<int>>& groups, void (actor_thread::*how)(int)) {
@@ -446,9 +463,11 @@ void program::bulk(const step& s) {
     case 0:
     case 1: {
       const int node = o_.add({a.last});
-      const std::vector<touch> touches{engine(node, shared(r, word_place), 8, false), engine(node, in_global, bytes, false),
+      const std::vector<touch> touches{engine(node, shared(r, word_place), 8, false),
+                                       engine(node, in_global, bytes, false),
                                        engine(node, in_shared, bytes, true)};
-      if (act(s, node, touches, [&] { t.load_bulk(node, in_shared.at, in_global.at, word, bytes); })) r.loads.push_back(node);
+      if (act(s, node, touches, [&] { t.load_bulk(node, in_shared.at, in_global.at, word, bytes); }))
+        r.loads.push_back(node);
       break;
     }
     case 2:
@@ -476,7 +495,8 @@ void program::bulk(const step& s) {
     case 6: {
       const int node = o_.add({a.last});
       const auto store = [&] { t.store_bulk(node, in_global.at, in_shared.at, bytes); };
-      if (!act(s, node, {engine(node, in_shared, bytes, false), engine(node, in_global, bytes, true)}, store)) break;
+      if (!act(s, node, {engine(node, in_shared, bytes, false), engine(node, in_global, bytes, true)}, store))
+        break;
       a.stores.back().push_back(node);
       a.stores.emplace_back();
       break;
@@ -488,7 +508,9 @@ void program::bulk(const step& s) {
         break;
       }
       const int node = o_.add({a.last});
-      if (!act(s, node, {engine(node, in_shared, bytes, false)}, [&] { t.multiply(node, in_shared.at, bytes); })) break;
+      if (!act(s, node, {engine(node, in_shared, bytes, false)},
+               [&] { t.multiply(node, in_shared.at, bytes); }))
+        break;
       for (std::size_t i = 0; i < agents; ++i) {
         r.a[i].multiplications.back().push_back(node);
         r.a[i].multiplications.emplace_back();
@@ -500,7 +522,8 @@ void program::bulk(const step& s) {
 }
 
 RC_GTEST_PROP(Programs, TheModelAndTheOracleFindTheSameFirstConflict, ()) {
-  const auto all = *rc::gen::container<std::vector<std::vector<step>>>(20, rc::gen::resize(400, rc::gen::arbitrary<std::vector<step>>()));
+  const auto all = *rc::gen::container<std::vector<std::vector<step>>>(
+      20, rc::gen::resize(400, rc::gen::arbitrary<std::vector<step>>()));
   for (const auto& steps : all) {
     program p;
     std::size_t done = 0;

@@ -53,7 +53,8 @@ TEST(Replay, SeedsGiveOrdersOfTheirOwnAndTheSameSeedTheSame) {
 TEST(Replay, ThatRunShowsTheFindingAndTheOrdinaryOrderDoesNot) {
   EXPECT_TRUE(check(sometimes, {.schedules = 1, .orders = {schedule::forward}, .workers = 1}).clean());
   for (const bool shorten : {false, true}) {
-    const check_report report = check(sometimes, {.schedules = 30, .orders = {schedule::random}, .workers = 1, .shorten = shorten});
+    const check_report report =
+        check(sometimes, {.schedules = 30, .orders = {schedule::random}, .workers = 1, .shorten = shorten});
     ASSERT_THAT(report.findings, SizeIs(1));
     const finding& f = report.findings[0];
     EXPECT_EQ(f.first.order == schedule::script, shorten) << to_text(report);

@@ -11,8 +11,10 @@
 namespace antiphase::mutants {
 inline namespace AP_TARGET {
 
-// copies --------------------------------------------------------------------------------------------------------------------------
-// Every thread brings four numbers of each of two groups into shared memory; all threads use them. Nothing to do with rings.
+// copies
+// -----------------------------------------------------------------------------------------------------------
+// Every thread brings four numbers of each of two groups into shared memory; all threads use them. Nothing to
+// do with rings.
 enum class copies {
   none,
   no_wait,
@@ -42,7 +44,8 @@ template <copies F> struct copying {
       const int at = g * group + 4 * t;
       const int left = F == copies::past_the_end ? 4 : p.size - at;
       const int bytes = F == copies::too_many_bytes ? 20 : left >= 4 ? 16 : left > 0 ? left * 4 : 0;
-      const std::uint32_t* from = F == copies::source_overwritten && g == 0 ? p.out + at : p.in + (bytes > 0 ? at : 0);
+      const std::uint32_t* from =
+          F == copies::source_overwritten && g == 0 ? p.out + at : p.in + (bytes > 0 ? at : 0);
       copy_async<16>(&s.word[g][4 * t + (F == copies::misaligned ? 1 : 0)], from, bytes);
       if constexpr (F != copies::no_commit) copy_async_commit();
     }
@@ -61,17 +64,20 @@ template <copies F> struct copying {
     }
   }
 };
-template <copies F> mutant made(const char* name, const char* broken = nullptr, finding_kind by = {}, const char* says = "") {
-  return {.name = name,
-          .broken = broken,
-          .found = {by, says},
-          .code = kernel_of<copying<F>>(name),
-          .how = {.family = "asynchronous copies", .blocks = 1, .numbers_per_thread = 8, .expected = [](int i) {
-                    return input(size_of(1, 8) - 1 - i);
-                  }}};
+template <copies F>
+mutant made(const char* name, const char* broken = nullptr, finding_kind by = {}, const char* says = "") {
+  return {
+      .name = name,
+      .broken = broken,
+      .found = {by, says},
+      .code = kernel_of<copying<F>>(name),
+      .how = {.family = "asynchronous copies", .blocks = 1, .numbers_per_thread = 8, .expected = [](int i) {
+                return input(size_of(1, 8) - 1 - i);
+              }}};
 }
 
-// rings ---------------------------------------------------------------------------------------------------------------------------
+// rings
+// -----------------------------------------------------------------------------------------------------------
 using test::broken;
 
 // Wrong ways to take the slots of a ring of N.
@@ -105,12 +111,14 @@ mutant copied(const char* name, const char* what = nullptr, finding_kind by = {}
           .how = {.family = "ring of asynchronous copies", .by = program::ring}};
 }
 
-// products ------------------------------------------------------------------------------------------------------------------------
+// products
+// -----------------------------------------------------------------------------------------------------------
 using gemm_test::fault;
 using gemm_test::ring_of;
 
-template <ring_of Ring, int N, fault F>
-mutant product(const char* name, const char* what = nullptr, finding_kind by = {}, const char* says = "", program how = program::product) {
+template <ring_of Ring, int N, fault F> mutant product(const char* name, const char* what = nullptr,
+                                                       finding_kind by = {}, const char* says = "",
+                                                       program how = program::product) {
   return {.name = name,
           .broken = what,
           .found = {by, says},
@@ -118,17 +126,23 @@ mutant product(const char* name, const char* what = nullptr, finding_kind by = {
           .how = {.family = "products", .by = how}};
 }
 
-// scans ---------------------------------------------------------------------------------------------------------------------------
+// scans
+// -----------------------------------------------------------------------------------------------------------
 // A scan of tests/scan/mutants.cuh, by what it calls its fault.
-mutant scan(const char* name, std::string_view fault, const char* what = nullptr, finding_kind by = {}, const char* says = "") {
+mutant scan(const char* name, std::string_view fault, const char* what = nullptr, finding_kind by = {},
+            const char* says = "") {
   for (const scan_test::pass_mutant& m : scan_test::mutants())
     if (m.name == fault)
       return {.name = name,
               .broken = what,
               .found = {by, says},
               .code = m.code,
-              .how = {.family = "Kogge-Stone scans", .by = program::scan, .totals = m.how.totals, .tile = m.how.tile}};
-  return {.name = name, .broken = "not found in tests/scan/mutants.cuh", .how = {.family = "Kogge-Stone scans"}};
+              .how = {.family = "Kogge-Stone scans",
+                      .by = program::scan,
+                      .totals = m.how.totals,
+                      .tile = m.how.tile}};
+  return {
+      .name = name, .broken = "not found in tests/scan/mutants.cuh", .how = {.family = "Kogge-Stone scans"}};
 }
 
 std::vector<mutant> asynchronous() {
@@ -136,104 +150,137 @@ std::vector<mutant> asynchronous() {
   constexpr const char* no_barrier = "a block barrier, or another barrier that both take part in";
   constexpr const char* not_released = "the slot has not been released";
   constexpr const char* own_wait = "copy_async_wait that leaves fewer groups in flight";
-  constexpr const char* wait_and_barrier = "copy_async_wait by the thread that copies, and a barrier after it";
-  constexpr ring_of with_copies = ring_of::copies, with_registers = ring_of::registers, textbook = ring_of::textbook;
+  constexpr const char* wait_and_barrier =
+      "copy_async_wait by the thread that copies, and a barrier after it";
+  constexpr ring_of with_copies = ring_of::copies, with_registers = ring_of::registers,
+                    textbook = ring_of::textbook;
   return {
       made<copies::none>("copies"),
-      made<copies::no_wait>("copies-no-wait", "nobody waits for the copies", read_before_landing, wait_and_barrier),
-      made<copies::one_group_short>("copies-one-group-short", "waits for one group too few", read_before_landing, wait_and_barrier),
-      made<copies::no_commit>("copies-no-commit", "the copies belong to no group: there is nothing to wait for", read_before_landing,
-                              wait_and_barrier),
-      made<copies::no_barrier>("copies-no-barrier", "every thread waits for its own copies only", read_before_landing, wait_and_barrier),
-      made<copies::barrier_before_wait>("copies-barrier-before-wait", "the barrier comes before the wait", read_before_landing,
-                                        wait_and_barrier),
-      made<copies::never_waited>("copies-never-waited", "the kernel ends with copies in flight", never_waited_for, "copy_async_wait"),
-      made<copies::misaligned>("copies-misaligned", "16 bytes to an address that is a multiple of 4", bad_copy, "not aligned to 16 bytes"),
-      made<copies::too_many_bytes>("copies-too-many-bytes", "takes 20 bytes for a copy of 16", bad_copy, "expected 0 to 16"),
-      made<copies::past_the_end>("copies-past-the-end", "copies whole packets past the end of the input", outside_memory,
-                                 "bytes behind the end"),
-      made<copies::source_overwritten>("copies-source-overwritten", "writes to the source of a copy in flight", overwritten_in_use,
+      made<copies::no_wait>("copies-no-wait", "nobody waits for the copies", read_before_landing,
+                            wait_and_barrier),
+      made<copies::one_group_short>("copies-one-group-short", "waits for one group too few",
+                                    read_before_landing, wait_and_barrier),
+      made<copies::no_commit>("copies-no-commit",
+                              "the copies belong to no group: there is nothing to wait for",
+                              read_before_landing, wait_and_barrier),
+      made<copies::no_barrier>("copies-no-barrier", "every thread waits for its own copies only",
+                               read_before_landing, wait_and_barrier),
+      made<copies::barrier_before_wait>("copies-barrier-before-wait", "the barrier comes before the wait",
+                                        read_before_landing, wait_and_barrier),
+      made<copies::never_waited>("copies-never-waited", "the kernel ends with copies in flight",
+                                 never_waited_for, "copy_async_wait"),
+      made<copies::misaligned>("copies-misaligned", "16 bytes to an address that is a multiple of 4",
+                               bad_copy, "not aligned to 16 bytes"),
+      made<copies::too_many_bytes>("copies-too-many-bytes", "takes 20 bytes for a copy of 16", bad_copy,
+                                   "expected 0 to 16"),
+      made<copies::past_the_end>("copies-past-the-end", "copies whole packets past the end of the input",
+                                 outside_memory, "bytes behind the end"),
+      made<copies::source_overwritten>("copies-source-overwritten",
+                                       "writes to the source of a copy in flight", overwritten_in_use,
                                        own_wait),
-      made<copies::slot_written>("copies-slot-written", "writes where a copy has yet to land", overwritten_in_use, own_wait),
+      made<copies::slot_written>("copies-slot-written", "writes where a copy has yet to land",
+                                 overwritten_in_use, own_wait),
 
       staged<3, broken::nothing>("staged"),
       staged<1, broken::nothing>("staged-one-stage"),
       staged<3, broken::no_barrier>("staged-no-wait", "no barrier before a slot is used", race, no_barrier),
-      staged<1, broken::no_barrier>("staged-one-stage-no-wait", "one stage: no barrier before the slot is used", race, no_barrier),
-      staged<1, broken::no_release>("staged-no-release", "one stage: the slot is stored to while others use it", overwritten_in_use,
-                                    not_released),
-      staged<3, broken::no_commit>("staged-no-commit", "what was loaded is never stored", uninitialised, "a write before it"),
-      staged<3, broken::next_slot>("staged-next-slot", "stores one slot too far along", overwritten_in_use, not_released),
-      staged<2, broken::nothing, one_too_few<2>>("staged-one-stage-too-few", "one slot for two stages", overwritten_in_use, not_released),
-      staged<3, broken::nothing, never_advanced>("staged-slot-not-advanced", "all steps use the first slot", overwritten_in_use,
-                                                 not_released),
-      staged<3, broken::nothing, used_too_early<3>>("staged-used-too-early", "uses the next slot instead of this one", wrong_result, ""),
+      staged<1, broken::no_barrier>("staged-one-stage-no-wait",
+                                    "one stage: no barrier before the slot is used", race, no_barrier),
+      staged<1, broken::no_release>("staged-no-release",
+                                    "one stage: the slot is stored to while others use it",
+                                    overwritten_in_use, not_released),
+      staged<3, broken::no_commit>("staged-no-commit", "what was loaded is never stored", uninitialised,
+                                   "a write before it"),
+      staged<3, broken::next_slot>("staged-next-slot", "stores one slot too far along", overwritten_in_use,
+                                   not_released),
+      staged<2, broken::nothing, one_too_few<2>>("staged-one-stage-too-few", "one slot for two stages",
+                                                 overwritten_in_use, not_released),
+      staged<3, broken::nothing, never_advanced>("staged-slot-not-advanced", "all steps use the first slot",
+                                                 overwritten_in_use, not_released),
+      staged<3, broken::nothing, used_too_early<3>>(
+          "staged-used-too-early", "uses the next slot instead of this one", wrong_result, ""),
 
       copied<3, broken::nothing>("async"),
       copied<1, broken::nothing>("async-one-stage"),
-      copied<3, broken::no_wait>("async-no-wait", "no wait for the copies; the barrier is there", read_before_landing, wait_and_barrier),
-      copied<3, broken::one_group_short>("async-one-group-short", "leaves one group too many in flight", read_before_landing,
-                                         wait_and_barrier),
-      copied<1, broken::one_group_short>("async-one-stage-group-short", "one stage: leaves a group in flight", read_before_landing,
-                                         wait_and_barrier),
-      copied<3, broken::no_commit>("async-no-commit", "copies belong to no group", read_before_landing, wait_and_barrier),
-      copied<3, broken::no_barrier>("async-no-barrier", "waits for its own copies only", read_before_landing, wait_and_barrier),
-      copied<3, broken::wait_after_barrier>("async-wait-after-barrier", "the barrier comes before the wait", read_before_landing,
-                                            wait_and_barrier),
-      copied<1, broken::no_release>("async-no-release", "one stage: copies into the slot that others use", overwritten_in_use,
-                                    not_released),
-      copied<3, broken::nothing, one_too_few<3>>("async-one-stage-too-few", "two slots for three stages", overwritten_in_use, ""),
-      copied<3, broken::nothing, never_advanced>("async-slot-not-advanced", "all steps use the first slot", overwritten_in_use, ""),
-      copied<3, broken::nothing, used_too_early<3>>("async-used-too-early", "uses the next slot instead of this one", read_before_landing,
-                                                    wait_and_barrier),
+      copied<3, broken::no_wait>("async-no-wait", "no wait for the copies; the barrier is there",
+                                 read_before_landing, wait_and_barrier),
+      copied<3, broken::one_group_short>("async-one-group-short", "leaves one group too many in flight",
+                                         read_before_landing, wait_and_barrier),
+      copied<1, broken::one_group_short>("async-one-stage-group-short", "one stage: leaves a group in flight",
+                                         read_before_landing, wait_and_barrier),
+      copied<3, broken::no_commit>("async-no-commit", "copies belong to no group", read_before_landing,
+                                   wait_and_barrier),
+      copied<3, broken::no_barrier>("async-no-barrier", "waits for its own copies only", read_before_landing,
+                                    wait_and_barrier),
+      copied<3, broken::wait_after_barrier>("async-wait-after-barrier", "the barrier comes before the wait",
+                                            read_before_landing, wait_and_barrier),
+      copied<1, broken::no_release>("async-no-release", "one stage: copies into the slot that others use",
+                                    overwritten_in_use, not_released),
+      copied<3, broken::nothing, one_too_few<3>>("async-one-stage-too-few", "two slots for three stages",
+                                                 overwritten_in_use, ""),
+      copied<3, broken::nothing, never_advanced>("async-slot-not-advanced", "all steps use the first slot",
+                                                 overwritten_in_use, ""),
+      copied<3, broken::nothing, used_too_early<3>>("async-used-too-early",
+                                                    "uses the next slot instead of this one",
+                                                    read_before_landing, wait_and_barrier),
 
       product<with_copies, 3, fault::nothing>("product"),
       product<with_registers, 2, fault::nothing>("product-registers"),
       product<textbook, 2, fault::nothing>("product-textbook"),
       product<textbook, 2, fault::no_barrier_after_compute>("product-textbook-two-tiles", nullptr, {}, "",
-                                                            program::product_of_two_tiles),  // the missing barrier orders nothing here
-      product<textbook, 2, fault::no_barrier_after_compute>("product-textbook-no-second-barrier", "no barrier after the computation",
+                                                            // the missing barrier orders nothing here
+                                                            program::product_of_two_tiles),
+      product<textbook, 2, fault::no_barrier_after_compute>("product-textbook-no-second-barrier",
+                                                            "no barrier after the computation",
                                                             overwritten_in_use, not_released),
-      product<textbook, 2, fault::as_printed>("product-as-printed", "the texts' asynchronous kernel: no second barrier", overwritten_in_use,
-                                              not_released),
-      product<textbook, 2, fault::as_printed>("product-as-printed-two-tiles",
-                                              "the same where K is two tiles, and the numbers come out right", overwritten_in_use,
-                                              not_released, program::product_of_two_tiles),
-      product<with_copies, 2, fault::no_wait>("product-no-wait", "no wait for the copies", read_before_landing, wait_and_barrier),
-      product<with_copies, 3, fault::one_group_short>("product-one-group-short", "waits for one group too few", read_before_landing,
-                                                      wait_and_barrier),
-      product<with_copies, 3, fault::no_barrier>("product-no-barrier", "waits for its own copies only", read_before_landing,
-                                                 wait_and_barrier),
-      product<with_copies, 3, fault::no_commit>("product-no-commit", "copies belong to no group", read_before_landing, wait_and_barrier),
-      product<with_copies, 1, fault::no_barrier_after_compute>(
-          "product-one-stage-no-release", "one stage: no barrier after the computation", overwritten_in_use, not_released),
-      product<with_registers, 2, fault::no_barrier>("product-registers-no-barrier", "no barrier before the tiles are used", race,
-                                                    no_barrier),
-      product<with_copies, 3, fault::one_step_short>("product-one-step-short", "leaves out the tile of K that is not full", wrong_result,
-                                                     ""),
-      product<with_copies, 3, fault::one_element_far>("product-k-too-far", "takes one element too many along K", outside_memory,
-                                                      "bytes behind the end"),
-      product<with_copies, 3, fault::one_row_far>("product-row-too-far", "reads one row of A too many", outside_memory,
-                                                  "bytes behind the end"),
-      product<with_copies, 3, fault::one_column_far>("product-column-too-far", "reads one column of B too many", outside_memory,
-                                                     "bytes behind the end"),
-      product<with_copies, 3, fault::one_row_stored_far>("product-row-stored-too-far", "stores one row of C too many", outside_memory,
+      product<textbook, 2, fault::as_printed>("product-as-printed",
+                                              "the texts' asynchronous kernel: no second barrier",
+                                              overwritten_in_use, not_released),
+      product<textbook, 2, fault::as_printed>(
+          "product-as-printed-two-tiles", "the same where K is two tiles, and the numbers come out right",
+          overwritten_in_use, not_released, program::product_of_two_tiles),
+      product<with_copies, 2, fault::no_wait>("product-no-wait", "no wait for the copies",
+                                              read_before_landing, wait_and_barrier),
+      product<with_copies, 3, fault::one_group_short>(
+          "product-one-group-short", "waits for one group too few", read_before_landing, wait_and_barrier),
+      product<with_copies, 3, fault::no_barrier>("product-no-barrier", "waits for its own copies only",
+                                                 read_before_landing, wait_and_barrier),
+      product<with_copies, 3, fault::no_commit>("product-no-commit", "copies belong to no group",
+                                                read_before_landing, wait_and_barrier),
+      product<with_copies, 1, fault::no_barrier_after_compute>("product-one-stage-no-release",
+                                                               "one stage: no barrier after the computation",
+                                                               overwritten_in_use, not_released),
+      product<with_registers, 2, fault::no_barrier>("product-registers-no-barrier",
+                                                    "no barrier before the tiles are used", race, no_barrier),
+      product<with_copies, 3, fault::one_step_short>(
+          "product-one-step-short", "leaves out the tile of K that is not full", wrong_result, ""),
+      product<with_copies, 3, fault::one_element_far>(
+          "product-k-too-far", "takes one element too many along K", outside_memory, "bytes behind the end"),
+      product<with_copies, 3, fault::one_row_far>("product-row-too-far", "reads one row of A too many",
+                                                  outside_memory, "bytes behind the end"),
+      product<with_copies, 3, fault::one_column_far>(
+          "product-column-too-far", "reads one column of B too many", outside_memory, "bytes behind the end"),
+      product<with_copies, 3, fault::one_row_stored_far>("product-row-stored-too-far",
+                                                         "stores one row of C too many", outside_memory,
                                                          "bytes behind the end"),
-      product<with_copies, 3, fault::no_zero_fill>("product-no-zero-fill", "leaves what is past the end of K as it was", uninitialised,
-                                                   "a write before it"),
+      product<with_copies, 3, fault::no_zero_fill>("product-no-zero-fill",
+                                                   "leaves what is past the end of K as it was",
+                                                   uninitialised, "a write before it"),
 
       scan("scan", "none"),
-      scan("scan-no-barrier-after-reading", "one buffer, no barrier between reading and writing", "one buffer: writes while others read",
-           overwritten_in_use, not_released),
-      scan("scan-no-barrier-after-writing", "one buffer, no barrier after writing", "one buffer: reads while others write", race,
+      scan("scan-no-barrier-after-reading", "one buffer, no barrier between reading and writing",
+           "one buffer: writes while others read", overwritten_in_use, not_released),
+      scan("scan-no-barrier-after-writing", "one buffer, no barrier after writing",
+           "one buffer: reads while others write", race, no_barrier),
+      scan("scan-no-barrier", "two buffers, no barrier", "two buffers without the barrier of a step", race,
            no_barrier),
-      scan("scan-no-barrier", "two buffers, no barrier", "two buffers without the barrier of a step", race, no_barrier),
-      scan("scan-other-buffer", "the result comes from the other buffer", "takes the result from the other buffer", wrong_result, ""),
-      scan("scan-threads-do-not-copy", "threads below the stride do not copy", "threads below the stride leave the other buffer as it was",
-           uninitialised, "a write before it"),
+      scan("scan-other-buffer", "the result comes from the other buffer",
+           "takes the result from the other buffer", wrong_result, ""),
+      scan("scan-threads-do-not-copy", "threads below the stride do not copy",
+           "threads below the stride leave the other buffer as it was", uninitialised, "a write before it"),
       scan("scan-one-step-too-few", "one step too few", "one step too few", wrong_result, ""),
-      scan("scan-end-too-far", "the last tile ends an element late", "the last tile takes an element past the end", outside_memory,
-           "bytes behind the end"),
+      scan("scan-end-too-far", "the last tile ends an element late",
+           "the last tile takes an element past the end", outside_memory, "bytes behind the end"),
   };
 }
 

@@ -8,7 +8,8 @@
 namespace antiphase::mutants {
 inline namespace AP_TARGET {
 
-// flags ---------------------------------------------------------------------------------------------------------------------------
+// flags
+// -----------------------------------------------------------------------------------------------------------
 // Block 0 hands its numbers to block 1 through global memory and a flag.
 enum class handing {
   none,
@@ -33,7 +34,8 @@ template <handing F> struct handing_over : on_numbers {
                                  F == handing::no_fence_after_flag || F == handing::fence_of_block_scope;
   AP_DEV static void set(std::uint32_t* flag) {
     if constexpr (fences) {
-      if constexpr (F != handing::no_fence_before_flag) fence<F == handing::fence_of_block_scope ? scope::block : scope::device>();
+      if constexpr (F != handing::no_fence_before_flag)
+        fence<F == handing::fence_of_block_scope ? scope::block : scope::device>();
       store_relaxed(flag, 1);
     } else if constexpr (F == handing::relaxed_flag) {
       store_relaxed(flag, 1);
@@ -48,7 +50,10 @@ template <handing F> struct handing_over : on_numbers {
       poll([&] { return load_relaxed(flag) != 0; });
       if constexpr (fences && F != handing::no_fence_after_flag) device_fence();
     } else {
-      poll([&] { return load_acquire < F == handing::acquire_of_block_scope ? scope::block : scope::device > (flag) != 0; });
+      poll([&] {
+        return load_acquire < F == handing::acquire_of_block_scope ? scope::block
+                                                                   : scope::device > (flag) != 0;
+      });
     }
   }
   AP_DEV void operator()(const params& p) const {
@@ -68,7 +73,8 @@ template <handing F> struct handing_over : on_numbers {
     }
   }
 };
-template <handing F> mutant made(const char* name, const char* broken = nullptr, finding_kind by = {}, const char* says = "") {
+template <handing F>
+mutant made(const char* name, const char* broken = nullptr, finding_kind by = {}, const char* says = "") {
   return {.name = name,
           .broken = broken,
           .found = {by, says},
@@ -110,7 +116,8 @@ template <gathering F> struct all_blocks_meet : on_numbers {
     store(p, at, mixed(other, 4));
   }
 };
-template <gathering F> mutant made(const char* name, const char* broken = nullptr, finding_kind by = {}, const char* says = "") {
+template <gathering F>
+mutant made(const char* name, const char* broken = nullptr, finding_kind by = {}, const char* says = "") {
   return {.name = name,
           .broken = broken,
           .found = {by, says},
@@ -150,7 +157,8 @@ template <ticket F> struct last_block : on_numbers {
     p.out[0] = sum;
   }
 };
-template <ticket F> mutant made(const char* name, const char* broken = nullptr, finding_kind by = {}, const char* says = "") {
+template <ticket F>
+mutant made(const char* name, const char* broken = nullptr, finding_kind by = {}, const char* says = "") {
   return {.name = name,
           .broken = broken,
           .found = {by, says},
@@ -163,18 +171,22 @@ template <ticket F> mutant made(const char* name, const char* broken = nullptr, 
                   }}};
 }
 
-// launches ------------------------------------------------------------------------------------------------------------------------
+// launches
+// -----------------------------------------------------------------------------------------------------------
 struct adding_one : on_numbers {
   AP_DEV void operator()(const params& p) const {
     if (place() < p.size) p.out[place()] = p.in[place()] + 1;
   }
 };
-mutant launched(program how, const char* name, const char* broken = nullptr, finding_kind by = {}, const char* says = "") {
+mutant launched(program how, const char* name, const char* broken = nullptr, finding_kind by = {},
+                const char* says = "") {
   return {.name = name,
           .broken = broken,
           .found = {by, says},
           .code = kernel_of<adding_one>(name),
-          .how = {.family = "launches and memory", .by = how, .blocks = 2, .expected = [](int i) { return input(i) + 1; }}};
+          .how = {.family = "launches and memory", .by = how, .blocks = 2, .expected = [](int i) {
+                    return input(i) + 1;
+                  }}};
 }
 
 std::vector<mutant> blocks_and_launches() {
@@ -183,52 +195,72 @@ std::vector<mutant> blocks_and_launches() {
   return {
       made<handing::none>("flag"),
       made<handing::relaxed_with_fences>("flag-with-fences"),
-      made<handing::release_of_block_scope>("flag-release-of-block-scope", "a release at block scope, for another block", race,
+      made<handing::release_of_block_scope>("flag-release-of-block-scope",
+                                            "a release at block scope, for another block", race,
                                             "block scope does not reach another block"),
-      made<handing::acquire_of_block_scope>("flag-acquire-of-block-scope", "an acquire at block scope, from another block", race,
+      made<handing::acquire_of_block_scope>("flag-acquire-of-block-scope",
+                                            "an acquire at block scope, from another block", race,
                                             "block scope does not reach another block"),
-      made<handing::flag_before_value>("flag-before-value", "sets the flag before it writes the values", race, between_blocks),
+      made<handing::flag_before_value>("flag-before-value", "sets the flag before it writes the values", race,
+                                       between_blocks),
       made<handing::relaxed_flag>("flag-relaxed", "sets the flag without a release", race, between_blocks),
       made<handing::relaxed_poll>("flag-relaxed-poll", "polls without an acquire", race, between_blocks),
-      made<handing::no_fence_before_flag>("flag-no-fence-before", "a relaxed flag with no fence before it", race, between_blocks),
-      made<handing::no_fence_after_flag>("flag-no-fence-after", "a relaxed poll with no fence behind it", race, between_blocks),
-      made<handing::fence_of_block_scope>("flag-fence-of-block-scope", "the fence before the flag has block scope", race, between_blocks),
+      made<handing::no_fence_before_flag>("flag-no-fence-before", "a relaxed flag with no fence before it",
+                                          race, between_blocks),
+      made<handing::no_fence_after_flag>("flag-no-fence-after", "a relaxed poll with no fence behind it",
+                                         race, between_blocks),
+      made<handing::fence_of_block_scope>("flag-fence-of-block-scope",
+                                          "the fence before the flag has block scope", race, between_blocks),
       made<handing::plain_flag>("flag-plain", "sets the flag with a plain store", race, between_blocks),
-      made<handing::no_barrier_before_flag>("flag-no-barrier-before", "one thread sets the flag while others still write", race,
+      made<handing::no_barrier_before_flag>("flag-no-barrier-before",
+                                            "one thread sets the flag while others still write", race,
                                             between_blocks),
-      made<handing::no_barrier_after_flag>("flag-no-barrier-after", "one thread polls, the others do not wait for it", race,
-                                           between_blocks),
-      made<handing::nobody_sets_flag>("flag-nobody-sets", "polls for a flag that nobody sets", deadlock, "polling"),
-      made<handing::each_waits_for_the_other>("flag-circle", "two blocks wait for each other", deadlock, "polling"),
+      made<handing::no_barrier_after_flag>(
+          "flag-no-barrier-after", "one thread polls, the others do not wait for it", race, between_blocks),
+      made<handing::nobody_sets_flag>("flag-nobody-sets", "polls for a flag that nobody sets", deadlock,
+                                      "polling"),
+      made<handing::each_waits_for_the_other>("flag-circle", "two blocks wait for each other", deadlock,
+                                              "polling"),
 
       made<gathering::none>("gathering"),
       made<gathering::own_loop>("gathering-own-loop"),
-      made<gathering::one_too_few>("gathering-one-too-few", "goes on when one block has yet to come", race, between_blocks),
-      made<gathering::one_too_many>("gathering-one-too-many", "waits for more blocks than there are", deadlock, "polling"),
-      made<gathering::own_loop_one_too_many>("gathering-own-loop-one-too-many", "does so in a loop of its own", deadlock, "polling"),
-      made<gathering::not_together>("gathering-not-together", "does not say that its blocks must be resident together", deadlock,
+      made<gathering::one_too_few>("gathering-one-too-few", "goes on when one block has yet to come", race,
+                                   between_blocks),
+      made<gathering::one_too_many>("gathering-one-too-many", "waits for more blocks than there are",
+                                    deadlock, "polling"),
+      made<gathering::own_loop_one_too_many>("gathering-own-loop-one-too-many",
+                                             "does so in a loop of its own", deadlock, "polling"),
+      made<gathering::not_together>("gathering-not-together",
+                                    "does not say that its blocks must be resident together", deadlock,
                                     "polling"),
 
       made<ticket::none>("last-block"),
-      made<ticket::no_fence_before>("last-block-no-fence-before", "takes a ticket with no fence behind its numbers", race, between_blocks),
-      made<ticket::no_fence_after>("last-block-no-fence-after", "no fence between the ticket and the others' numbers", race,
+      made<ticket::no_fence_before>("last-block-no-fence-before",
+                                    "takes a ticket with no fence behind its numbers", race, between_blocks),
+      made<ticket::no_fence_after>("last-block-no-fence-after",
+                                   "no fence between the ticket and the others' numbers", race,
                                    between_blocks),
       made<ticket::of_block_scope>("last-block-block-scope", "fences and tickets of block scope", race, ""),
-      made<ticket::not_atomic>("last-block-not-atomic", "counts tickets with a plain addition", race, between_blocks),
-      made<ticket::no_barrier_before>("last-block-no-barrier", "one thread takes the ticket while others still write", race,
+      made<ticket::not_atomic>("last-block-not-atomic", "counts tickets with a plain addition", race,
+                               between_blocks),
+      made<ticket::no_barrier_before>("last-block-no-barrier",
+                                      "one thread takes the ticket while others still write", race,
                                       between_blocks),
 
       launched(program::numbers, "launch"),
       launched(program::two_streams, "launch-two-streams"),
-      launched(program::two_streams_unordered, "launch-two-streams-unordered", "two launches on two streams, nobody waits in between", race,
+      launched(program::two_streams_unordered, "launch-two-streams-unordered",
+               "two launches on two streams, nobody waits in between", race,
                "the launches are on different streams"),
-      launched(program::read_back_unordered, "launch-read-back", "the host copies the output on another stream, without waiting", race,
+      launched(program::read_back_unordered, "launch-read-back",
+               "the host copies the output on another stream, without waiting", race,
                "the launches are on different streams"),
-      launched(program::host_pointer, "launch-host-pointer", "the input lies in memory of the host", outside_memory, "host memory"),
-      launched(program::input_given_back, "launch-input-given-back", "the input has been deallocated", outside_memory,
-               "the memory has been given back"),
-      launched(program::output_too_small, "launch-output-too-small", "the output has room for one number too few", outside_memory,
-               "global memory, 0 bytes behind"),
+      launched(program::host_pointer, "launch-host-pointer", "the input lies in memory of the host",
+               outside_memory, "host memory"),
+      launched(program::input_given_back, "launch-input-given-back", "the input has been deallocated",
+               outside_memory, "the memory has been given back"),
+      launched(program::output_too_small, "launch-output-too-small",
+               "the output has room for one number too few", outside_memory, "global memory, 0 bytes behind"),
   };
 }
 

@@ -13,7 +13,8 @@
 namespace antiphase::mutants {
 inline namespace AP_TARGET {
 
-// unified -------------------------------------------------------------------------------------------------------------------------
+// unified
+// -----------------------------------------------------------------------------------------------------------
 // The unified form over a channel of mbarriers: all threads load, with ordinary stores, and all threads use.
 enum class uni {
   none,
@@ -71,7 +72,8 @@ template <int N, uni F> struct unified {
     p.out[t] = sum;
   }
 };
-template <int N, uni F> mutant made(const char* name, const char* broken = nullptr, finding_kind by = {}, const char* says = "") {
+template <int N, uni F>
+mutant made(const char* name, const char* broken = nullptr, finding_kind by = {}, const char* says = "") {
   return {.name = name,
           .broken = broken,
           .found = {by, says},
@@ -79,10 +81,12 @@ template <int N, uni F> mutant made(const char* name, const char* broken = nullp
           .how = {.family = "mbarriers, all threads in both roles", .by = program::ring}};
 }
 
-// roles ---------------------------------------------------------------------------------------------------------------------------
+// roles
+// -----------------------------------------------------------------------------------------------------------
 using test::slip;
 
-template <int N, slip F> mutant roles(const char* name, const char* broken = nullptr, finding_kind by = {}, const char* says = "") {
+template <int N, slip F>
+mutant roles(const char* name, const char* broken = nullptr, finding_kind by = {}, const char* says = "") {
   return {.name = name,
           .broken = broken,
           .found = {by, says},
@@ -90,7 +94,8 @@ template <int N, slip F> mutant roles(const char* name, const char* broken = nul
           .how = {.family = "bulk loads, warps in roles", .by = program::ring}};
 }
 
-// bulk copies ---------------------------------------------------------------------------------------------------------------------
+// bulk copies
+// -----------------------------------------------------------------------------------------------------------
 // examples/bulk_copy.cuh again, with a fault.
 using examples::bulk_copy_policy;
 using examples::store_by;
@@ -130,9 +135,9 @@ template <bulk_copy_policy P, bulk F> struct broken_bulk_copy {
   using params = examples::bulk_copy_params;
   static constexpr int full = 0, computed = 1;
   static constexpr int computing = P.warps + (F == bulk::parties_too_many) - (F == bulk::parties_too_few);
-  using ring_type =
-      std::conditional_t<in_place, channel<mbarrier, P.stages, antiphase::threads(1), warps(computing), antiphase::threads(1)>,
-                         channel<mbarrier, P.stages, antiphase::threads(1), warps(computing)>>;
+  using ring_type = std::conditional_t<
+      in_place, channel<mbarrier, P.stages, antiphase::threads(1), warps(computing), antiphase::threads(1)>,
+      channel<mbarrier, P.stages, antiphase::threads(1), warps(computing)>>;
   struct storage {
     alignas(128) float tile[P.stages][P.tile];
     ring_type ring;
@@ -150,16 +155,21 @@ template <bulk_copy_policy P, bulk F> struct broken_bulk_copy {
   AP_DEV static place start(bool other_round) { return {0, other_round ? 1u : 0u}; }
 
   AP_DEV static void load(storage& s, const params& p) {
-    const place end = each_tile(p, start(false), F == bulk::loader_advances_twice ? 2 : 1, [&](place at, std::int64_t first, int length) {
-      float* slot = s.tile[at.index];
-      const int whole = (length + (F == bulk::packet_too_far ? 3 : 0)) / 4 * 4, size = whole * static_cast<int>(sizeof(float));
-      constexpr int wrong = F == bulk::bytes_too_few ? -16 : F == bulk::bytes_too_many ? 16 : 0;
-      if constexpr (F != bulk::no_acquire) s.ring.acquire(at);
-      if (size > 0)
-        bulk_load(slot + (F == bulk::misaligned ? 1 : 0), p.from + first, static_cast<std::uint32_t>(size), s.ring.barrier[full][at.index]);
-      for (int i = whole; i < length + (F == bulk::tail_loaded_too_far && length < P.tile ? 1 : 0); ++i) slot[i] = p.from[first + i];
-      if constexpr (F != bulk::no_full_commit) s.ring.commit(at, full, bytes{size + wrong});
-    });
+    const place end = each_tile(
+        p, start(false), F == bulk::loader_advances_twice ? 2 : 1,
+        [&](place at, std::int64_t first, int length) {
+          float* slot = s.tile[at.index];
+          const int whole = (length + (F == bulk::packet_too_far ? 3 : 0)) / 4 * 4,
+                    size = whole * static_cast<int>(sizeof(float));
+          constexpr int wrong = F == bulk::bytes_too_few ? -16 : F == bulk::bytes_too_many ? 16 : 0;
+          if constexpr (F != bulk::no_acquire) s.ring.acquire(at);
+          if (size > 0)
+            bulk_load(slot + (F == bulk::misaligned ? 1 : 0), p.from + first,
+                      static_cast<std::uint32_t>(size), s.ring.barrier[full][at.index]);
+          for (int i = whole; i < length + (F == bulk::tail_loaded_too_far && length < P.tile ? 1 : 0); ++i)
+            slot[i] = p.from[first + i];
+          if constexpr (F != bulk::no_full_commit) s.ring.commit(at, full, bytes{size + wrong});
+        });
     s.ring.finish(end);
   }
   AP_DEV static void compute(storage& s, const params& p, int thread) {
@@ -187,7 +197,8 @@ template <bulk_copy_policy P, bulk F> struct broken_bulk_copy {
                 for (int i = whole; i < length; ++i) p.to[first + i] = slot[i];
                 if constexpr (F != bulk::no_store_commit) bulk_commit();
                 const bool last = first + P.tile * grid_extent().x >= p.size;
-                if (F != bulk::no_wait_read && !(F == bulk::never_waited && last)) bulk_wait_read<F == bulk::wait_read_short ? 1 : 0>();
+                if (F != bulk::no_wait_read && !(F == bulk::never_waited && last))
+                  bulk_wait_read<F == bulk::wait_read_short ? 1 : 0>();
                 if constexpr (F != bulk::no_release) s.ring.release(at);
               });
     if constexpr (F != bulk::never_waited) bulk_wait<0>();
@@ -217,7 +228,8 @@ mutant copied(const char* name, const char* broken = nullptr, finding_kind by = 
           .broken = broken,
           .found = {by, says},
           .code = kernel_of<broken_bulk_copy<P, F>>(name),
-          .how = {.family = P == with_storer ? "bulk copies, one warp stores" : "bulk copies, computing warps store",
+          .how = {.family = P == with_storer ? "bulk copies, one warp stores"
+                                             : "bulk copies, computing warps store",
                   .by = program::bulk_copy,
                   .blocks = 2}};
 }
@@ -231,92 +243,125 @@ std::vector<mutant> bulk_copies() {
   return {
       made<3, uni::none>("unified"),
       made<1, uni::none>("unified-one-stage"),
-      made<3, uni::no_acquire>("unified-no-acquire", "stores to a slot that others may still use", overwritten_in_use, not_released),
+      made<3, uni::no_acquire>("unified-no-acquire", "stores to a slot that others may still use",
+                               overwritten_in_use, not_released),
       made<3, uni::no_wait>("unified-no-wait", "uses a slot without waiting for it", race, no_barrier),
       made<3, uni::no_commit>("unified-no-commit", "nobody says that a slot is full", deadlock, waits),
       made<3, uni::no_release>("unified-no-release", "nobody gives a slot back", deadlock, waits),
       made<3, uni::other_parity>("unified-other-parity", "waits for the phase before", race, no_barrier),
-      made<3, uni::one_party_too_few>("unified-party-too-few", "a slot counts as full one arrival too early", race, no_barrier),
-      made<3, uni::one_party_too_many>("unified-party-too-many", "the barrier waits for one arrival that nobody makes", deadlock, waits),
-      made<3, uni::release_before_use>("unified-release-before-use", "gives a slot back before it uses it", overwritten_in_use,
-                                       not_released),
-      made<3, uni::not_initialised>("unified-not-initialised", "nobody initialises the barriers", barrier_misuse,
-                                    "before it is initialised"),
-      made<3, uni::no_barrier_after_init>("unified-no-barrier-after-init", "uses the barriers before the others know them", race,
-                                          no_barrier),
-      made<3, uni::one_stage_too_few>("unified-one-stage-too-few", "two slots for three stages", overwritten_in_use, not_released),
-      made<3, uni::slot_not_advanced>("unified-slot-not-advanced", "all steps use the first slot", overwritten_in_use, not_released),
+      made<3, uni::one_party_too_few>("unified-party-too-few", "a slot counts as full one arrival too early",
+                                      race, no_barrier),
+      made<3, uni::one_party_too_many>(
+          "unified-party-too-many", "the barrier waits for one arrival that nobody makes", deadlock, waits),
+      made<3, uni::release_before_use>("unified-release-before-use", "gives a slot back before it uses it",
+                                       overwritten_in_use, not_released),
+      made<3, uni::not_initialised>("unified-not-initialised", "nobody initialises the barriers",
+                                    barrier_misuse, "before it is initialised"),
+      made<3, uni::no_barrier_after_init>("unified-no-barrier-after-init",
+                                          "uses the barriers before the others know them", race, no_barrier),
+      made<3, uni::one_stage_too_few>("unified-one-stage-too-few", "two slots for three stages",
+                                      overwritten_in_use, not_released),
+      made<3, uni::slot_not_advanced>("unified-slot-not-advanced", "all steps use the first slot",
+                                      overwritten_in_use, not_released),
 
       roles<3, slip::nothing>("ring"),
       roles<1, slip::nothing>("ring-one-stage"),
-      roles<3, slip::loader_takes_without_acquire>("ring-no-acquire", "loads into slots that are still used", overwritten_in_use, phase),
-      roles<3, slip::loader_starts_in_the_other_round>("ring-loader-in-other-round", "the loader waits for a round that never was",
-                                                       deadlock, waits),
-      roles<3, slip::computer_does_not_wait>("ring-no-wait", "uses a slot without waiting for the load", read_before_landing, phase),
-      roles<3, slip::computer_starts_in_the_other_round>("ring-computer-in-other-round", "waits for the phase before", read_before_landing,
-                                                         phase),
-      roles<3, slip::release_before_compute>("ring-release-before-use", "gives a slot back before it uses it", overwritten_in_use,
-                                             not_released),
-      roles<3, slip::release_without_the_warp>("ring-warp-does-not-meet", "lane 0 gives the slot back for lanes that still use it",
+      roles<3, slip::loader_takes_without_acquire>("ring-no-acquire", "loads into slots that are still used",
+                                                   overwritten_in_use, phase),
+      roles<3, slip::loader_starts_in_the_other_round>(
+          "ring-loader-in-other-round", "the loader waits for a round that never was", deadlock, waits),
+      roles<3, slip::computer_does_not_wait>("ring-no-wait", "uses a slot without waiting for the load",
+                                             read_before_landing, phase),
+      roles<3, slip::computer_starts_in_the_other_round>(
+          "ring-computer-in-other-round", "waits for the phase before", read_before_landing, phase),
+      roles<3, slip::release_before_compute>("ring-release-before-use", "gives a slot back before it uses it",
+                                             overwritten_in_use, not_released),
+      roles<3, slip::release_without_the_warp>("ring-warp-does-not-meet",
+                                               "lane 0 gives the slot back for lanes that still use it",
                                                overwritten_in_use, not_released),
       roles<3, slip::release_forgotten>("ring-no-release", "nobody gives a slot back", deadlock, waits),
-      roles<3, slip::commit_before_acquire>("ring-commit-before-acquire", "arrives before it owns the slot", barrier_misuse,
-                                            "one arrival more"),
-      roles<3, slip::bytes_too_few>("ring-bytes-too-few", "announces 16 bytes too few", deadlock, "-16 bytes missing"),
-      roles<3, slip::bytes_too_many>("ring-bytes-too-many", "announces 16 bytes too many", deadlock, "16 bytes missing"),
+      roles<3, slip::commit_before_acquire>("ring-commit-before-acquire", "arrives before it owns the slot",
+                                            barrier_misuse, "one arrival more"),
+      roles<3, slip::bytes_too_few>("ring-bytes-too-few", "announces 16 bytes too few", deadlock,
+                                    "-16 bytes missing"),
+      roles<3, slip::bytes_too_many>("ring-bytes-too-many", "announces 16 bytes too many", deadlock,
+                                     "16 bytes missing"),
 
       copied<without_storer, bulk::none>("bulk"),
-      copied<without_storer, bulk::no_acquire>("bulk-no-acquire", "loads into slots that nobody has given back", overwritten_in_use, phase),
-      copied<without_storer, bulk::no_full_commit>("bulk-no-commit", "the loader never commits", deadlock, waits),
-      copied<without_storer, bulk::no_full_wait>("bulk-no-wait", "uses a slot without waiting for the load", read_before_landing, phase),
-      copied<without_storer, bulk::no_computed_commit>("bulk-no-release", "nobody gives a slot back", deadlock, waits),
-      copied<without_storer, bulk::loader_advances_twice>("bulk-loader-advances-twice", "the loader skips every other slot", deadlock,
-                                                          waits),
-      copied<without_storer, bulk::computer_in_other_round>("bulk-computer-in-other-round", "waits for the phase before",
-                                                            read_before_landing, phase),
-      copied<without_storer, bulk::warps_do_not_meet>("bulk-warps-do-not-meet", "lane 0 gives the slot back for lanes that still use it",
-                                                      overwritten_in_use, not_released),
-      copied<without_storer, bulk::parties_too_few>("bulk-party-too-few", "one computing warp is not counted", overwritten_in_use,
-                                                    not_released),
-      copied<without_storer, bulk::parties_too_many>("bulk-party-too-many", "one computing warp too many is counted", deadlock, waits),
-      copied<without_storer, bulk::bytes_too_few>("bulk-bytes-too-few", "announces 16 bytes too few", deadlock, "-16 bytes missing"),
-      copied<without_storer, bulk::bytes_too_many>("bulk-bytes-too-many", "announces 16 bytes too many", deadlock, "16 bytes missing"),
-      copied<without_storer, bulk::no_fence_init>("bulk-no-fence-init", "barriers handed to the copy engine without a fence",
+      copied<without_storer, bulk::no_acquire>(
+          "bulk-no-acquire", "loads into slots that nobody has given back", overwritten_in_use, phase),
+      copied<without_storer, bulk::no_full_commit>("bulk-no-commit", "the loader never commits", deadlock,
+                                                   waits),
+      copied<without_storer, bulk::no_full_wait>("bulk-no-wait", "uses a slot without waiting for the load",
+                                                 read_before_landing, phase),
+      copied<without_storer, bulk::no_computed_commit>("bulk-no-release", "nobody gives a slot back",
+                                                       deadlock, waits),
+      copied<without_storer, bulk::loader_advances_twice>(
+          "bulk-loader-advances-twice", "the loader skips every other slot", deadlock, waits),
+      copied<without_storer, bulk::computer_in_other_round>(
+          "bulk-computer-in-other-round", "waits for the phase before", read_before_landing, phase),
+      copied<without_storer, bulk::warps_do_not_meet>(
+          "bulk-warps-do-not-meet", "lane 0 gives the slot back for lanes that still use it",
+          overwritten_in_use, not_released),
+      copied<without_storer, bulk::parties_too_few>("bulk-party-too-few", "one computing warp is not counted",
+                                                    overwritten_in_use, not_released),
+      copied<without_storer, bulk::parties_too_many>(
+          "bulk-party-too-many", "one computing warp too many is counted", deadlock, waits),
+      copied<without_storer, bulk::bytes_too_few>("bulk-bytes-too-few", "announces 16 bytes too few",
+                                                  deadlock, "-16 bytes missing"),
+      copied<without_storer, bulk::bytes_too_many>("bulk-bytes-too-many", "announces 16 bytes too many",
+                                                   deadlock, "16 bytes missing"),
+      copied<without_storer, bulk::no_fence_init>("bulk-no-fence-init",
+                                                  "barriers handed to the copy engine without a fence",
                                                   missing_proxy_fence, "fence_async"),
-      copied<without_storer, bulk::no_barrier_after_init>("bulk-no-barrier-after-init", "uses the barriers before the others know them",
-                                                          race, no_barrier),
-      copied<without_storer, bulk::tail_loaded_too_far>("bulk-tail-loaded-too-far", "loads one number past the end", outside_memory,
+      copied<without_storer, bulk::no_barrier_after_init>(
+          "bulk-no-barrier-after-init", "uses the barriers before the others know them", race, no_barrier),
+      copied<without_storer, bulk::tail_loaded_too_far>("bulk-tail-loaded-too-far",
+                                                        "loads one number past the end", outside_memory,
                                                         "bytes behind the end"),
-      copied<without_storer, bulk::tail_stored_too_far>("bulk-tail-stored-too-far", "stores one number past the end", outside_memory,
+      copied<without_storer, bulk::tail_stored_too_far>("bulk-tail-stored-too-far",
+                                                        "stores one number past the end", outside_memory,
                                                         "bytes behind the end"),
-      copied<without_storer, bulk::packet_too_far>("bulk-packet-too-far", "rounds the size of the last load up", outside_memory,
+      copied<without_storer, bulk::packet_too_far>("bulk-packet-too-far",
+                                                   "rounds the size of the last load up", outside_memory,
                                                    "bytes behind the end"),
-      copied<without_storer, bulk::misaligned>("bulk-misaligned", "loads to an address that is no multiple of 16", bad_copy,
-                                               "multiples of 16"),
+      copied<without_storer, bulk::misaligned>(
+          "bulk-misaligned", "loads to an address that is no multiple of 16", bad_copy, "multiples of 16"),
 
       copied<with_storer, bulk::none>("bulk-store"),
-      copied<with_storer, bulk::no_acquire>("bulk-store-no-acquire", "loads into slots that are still stored from", overwritten_in_use, ""),
-      copied<with_storer, bulk::no_full_wait>("bulk-store-no-load-wait", "computes in a slot without waiting for the load",
+      copied<with_storer, bulk::no_acquire>(
+          "bulk-store-no-acquire", "loads into slots that are still stored from", overwritten_in_use, ""),
+      copied<with_storer, bulk::no_full_wait>("bulk-store-no-load-wait",
+                                              "computes in a slot without waiting for the load",
                                               read_before_landing, phase),
-      copied<with_storer, bulk::no_computed_wait>("bulk-store-no-wait", "stores before the results are there", read_before_landing, phase),
-      copied<with_storer, bulk::no_computed_commit>("bulk-store-no-commit", "the computing warps never commit", deadlock, waits),
-      copied<with_storer, bulk::no_release>("bulk-store-no-release", "the storing warp gives no slot back", deadlock, waits),
-      copied<with_storer, bulk::storer_in_other_round>("bulk-store-in-other-round", "the storing warp waits for the phase before",
+      copied<with_storer, bulk::no_computed_wait>("bulk-store-no-wait", "stores before the results are there",
+                                                  read_before_landing, phase),
+      copied<with_storer, bulk::no_computed_commit>("bulk-store-no-commit",
+                                                    "the computing warps never commit", deadlock, waits),
+      copied<with_storer, bulk::no_release>("bulk-store-no-release", "the storing warp gives no slot back",
+                                            deadlock, waits),
+      copied<with_storer, bulk::storer_in_other_round>("bulk-store-in-other-round",
+                                                       "the storing warp waits for the phase before",
                                                        read_before_landing, phase),
-      copied<with_storer, bulk::storer_does_not_advance>("bulk-store-slot-not-advanced", "the storing warp stays at its first slot",
-                                                         deadlock, waits),
-      copied<with_storer, bulk::warps_do_not_meet>("bulk-store-warps-do-not-meet", "lane 0 commits for lanes that still compute", race,
-                                                   no_barrier),
-      copied<with_storer, bulk::no_fence_async>("bulk-store-no-fence", "results handed to the copy engine without a fence",
+      copied<with_storer, bulk::storer_does_not_advance>(
+          "bulk-store-slot-not-advanced", "the storing warp stays at its first slot", deadlock, waits),
+      copied<with_storer, bulk::warps_do_not_meet>(
+          "bulk-store-warps-do-not-meet", "lane 0 commits for lanes that still compute", race, no_barrier),
+      copied<with_storer, bulk::no_fence_async>("bulk-store-no-fence",
+                                                "results handed to the copy engine without a fence",
                                                 missing_proxy_fence, "fence_async"),
-      copied<with_storer, bulk::no_wait_read>("bulk-store-no-wait-read", "gives the slot back while it is being stored from",
+      copied<with_storer, bulk::no_wait_read>("bulk-store-no-wait-read",
+                                              "gives the slot back while it is being stored from",
                                               overwritten_in_use, "bulk_wait_read"),
-      copied<with_storer, bulk::wait_read_short>("bulk-store-wait-read-short", "waits for one group of stores too few", overwritten_in_use,
+      copied<with_storer, bulk::wait_read_short>("bulk-store-wait-read-short",
+                                                 "waits for one group of stores too few", overwritten_in_use,
                                                  "bulk_wait_read"),
-      copied<with_storer, bulk::no_store_commit>("bulk-store-no-group", "stores belong to no group: there is nothing to wait for",
+      copied<with_storer, bulk::no_store_commit>("bulk-store-no-group",
+                                                 "stores belong to no group: there is nothing to wait for",
                                                  overwritten_in_use, "bulk_wait_read"),
-      copied<with_storer, bulk::never_waited>("bulk-store-never-waited", "ends before its last store has read the slot", never_waited_for,
-                                              "bulk_commit and bulk_wait"),
+      copied<with_storer, bulk::never_waited>("bulk-store-never-waited",
+                                              "ends before its last store has read the slot",
+                                              never_waited_for, "bulk_commit and bulk_wait"),
   };
 }
 

@@ -9,8 +9,10 @@
 namespace antiphase::mutants {
 inline namespace AP_TARGET {
 
-// exchange ----------------------------------------------------------------------------------------------------------------------
-// Threads pass values through shared memory, three times: every thread writes its own and reads its partner's.
+// exchange
+// -----------------------------------------------------------------------------------------------------------
+// Threads pass values through shared memory, three times: every thread writes its own and reads its
+// partner's.
 enum class exchange {
   none,
   no_barrier_after_write,
@@ -29,7 +31,8 @@ enum class exchange {
   named_number,
 };
 // Threads past the end of the numbers return before the first barrier.
-template <exchange F> constexpr bool returns = F == exchange::threads_return || F == exchange::returns_after_write;
+template <exchange F> constexpr bool returns =
+    F == exchange::threads_return || F == exchange::returns_after_write;
 template <exchange F> struct exchanging : on_numbers {
   struct storage {
     std::uint32_t word[threads];
@@ -71,7 +74,8 @@ template <exchange F> struct exchanging : on_numbers {
     for (int turn = 0; turn < 3; ++turn) {
       s.word[t] = mine;
       if constexpr (F != exchange::no_barrier_after_write) meet();
-      const std::uint32_t other = F == exchange::threads_return && partner >= p.size ? 0 : s.word[threads - 1 - t];
+      const std::uint32_t other =
+          F == exchange::threads_return && partner >= p.size ? 0 : s.word[threads - 1 - t];
       if constexpr (F != exchange::no_barrier_after_read) block_barrier();
       mine = mixed(mine, other);
     }
@@ -84,14 +88,16 @@ template <exchange F> struct exchanging : on_numbers {
     store(p, place(), mine);
   }
 };
-template <exchange F> mutant made(const char* name, const char* broken = nullptr, finding_kind by = {}, const char* says = "") {
+template <exchange F>
+mutant made(const char* name, const char* broken = nullptr, finding_kind by = {}, const char* says = "") {
   return {.name = name,
           .broken = broken,
           .found = {by, says},
           .code = kernel_of<exchanging<F>>(name),
           .how = {.family = "block barriers", .blocks = 2, .expected = [](int i) {
                     const int partner = i / threads * threads + threads - 1 - i % threads;
-                    std::uint32_t mine = input_or_zero(i, size_of(2)), other = input_or_zero(partner, size_of(2));
+                    std::uint32_t mine = input_or_zero(i, size_of(2)),
+                                  other = input_or_zero(partner, size_of(2));
                     for (int turn = 0; turn < 3; ++turn) {
                       const std::uint32_t before = mine;
                       mine = mixed(mine, other);
@@ -101,7 +107,8 @@ template <exchange F> mutant made(const char* name, const char* broken = nullptr
                   }}};
 }
 
-// warps -------------------------------------------------------------------------------------------------------------------------
+// warps
+// -----------------------------------------------------------------------------------------------------------
 // The same between neighbouring lanes, with warp syncs.
 enum class lanes {
   none,
@@ -159,14 +166,16 @@ template <lanes F> struct neighbours : on_numbers {
     store(p, place(), mine);
   }
 };
-template <lanes F> mutant made(const char* name, const char* broken = nullptr, finding_kind by = {}, const char* says = "") {
+template <lanes F>
+mutant made(const char* name, const char* broken = nullptr, finding_kind by = {}, const char* says = "") {
   return {.name = name,
           .broken = broken,
           .found = {by, says},
           .code = kernel_of<neighbours<F>>(name),
           .how = {.family = "warps", .blocks = 2, .expected = [](int i) {
                     const bool alone = is_left_alone<F>(i ^ 1);
-                    std::uint32_t mine = input_or_zero(i, size_of(2)), other = alone ? 0 : input_or_zero(i ^ 1, size_of(2));
+                    std::uint32_t mine = input_or_zero(i, size_of(2)),
+                                  other = alone ? 0 : input_or_zero(i ^ 1, size_of(2));
                     for (int turn = 0; turn < 3 && !is_left_alone<F>(i); ++turn) {
                       const std::uint32_t before = mine;
                       mine = mixed(mine, other);
@@ -176,9 +185,19 @@ template <lanes F> mutant made(const char* name, const char* broken = nullptr, f
                   }}};
 }
 
-// roles -------------------------------------------------------------------------------------------------------------------------
-// The first warp writes, the second reads; named barriers say when a word is there (1) and when it has been used (2).
-enum class role { none, full_before_write, empty_before_read, no_wait_for_full, no_wait_for_empty, full_not_arrived, same_barrier };
+// roles
+// -----------------------------------------------------------------------------------------------------------
+// The first warp writes, the second reads; named barriers say when a word is there (1) and when it has been
+// used (2).
+enum class role {
+  none,
+  full_before_write,
+  empty_before_read,
+  no_wait_for_full,
+  no_wait_for_empty,
+  full_not_arrived,
+  same_barrier
+};
 template <role F> struct two_roles : on_numbers {
   struct storage {
     std::uint32_t word[32];
@@ -194,7 +213,8 @@ template <role F> struct two_roles : on_numbers {
           if (unit > 0) named_barrier_sync(empty, threads);
         if constexpr (F == role::full_before_write) named_barrier_arrive(full, threads);
         s.word[lane] = load(p, at + lane);
-        if constexpr (F != role::full_before_write && F != role::full_not_arrived) named_barrier_arrive(full, threads);
+        if constexpr (F != role::full_before_write && F != role::full_not_arrived)
+          named_barrier_arrive(full, threads);
       } else {
         if constexpr (F != role::no_wait_for_full) named_barrier_sync(full, threads);
         if constexpr (F == role::empty_before_read)
@@ -207,7 +227,8 @@ template <role F> struct two_roles : on_numbers {
     }
   }
 };
-template <role F> mutant made(const char* name, const char* broken = nullptr, finding_kind by = {}, const char* says = "") {
+template <role F>
+mutant made(const char* name, const char* broken = nullptr, finding_kind by = {}, const char* says = "") {
   return {.name = name,
           .broken = broken,
           .found = {by, says},
@@ -218,7 +239,8 @@ template <role F> mutant made(const char* name, const char* broken = nullptr, fi
                   }}};
 }
 
-// bounds ------------------------------------------------------------------------------------------------------------------------
+// bounds
+// -----------------------------------------------------------------------------------------------------------
 // Each number with its neighbours, through shared memory with a halo.
 enum class bound {
   none,
@@ -242,8 +264,10 @@ template <bound F> struct stencil : on_numbers {
       s.word[t + 1] = at <= p.size ? p.in[at] : 0;
     else
       s.word[t + 1] = load(p, at);
-    if (t == 0 && F != bound::halo_not_zeroed) s.word[0] = F == bound::read_before_first ? p.in[at - 1] : load(p, at - 1);
-    if (t == threads - 1) s.word[threads + 1 + (F == bound::shared_write_too_far && p.size > 0)] = load(p, at + 1);
+    if (t == 0 && F != bound::halo_not_zeroed)
+      s.word[0] = F == bound::read_before_first ? p.in[at - 1] : load(p, at - 1);
+    if (t == threads - 1)
+      s.word[threads + 1 + (F == bound::shared_write_too_far && p.size > 0)] = load(p, at + 1);
     block_barrier();
     const std::uint32_t left = s.word[t], right = s.word[t + (F == bound::shared_read_too_far ? 3 : 2)];
     if constexpr (F == bound::result_in_place) {
@@ -258,7 +282,8 @@ template <bound F> struct stencil : on_numbers {
     }
   }
 };
-template <bound F> mutant made(const char* name, const char* broken = nullptr, finding_kind by = {}, const char* says = "") {
+template <bound F>
+mutant made(const char* name, const char* broken = nullptr, finding_kind by = {}, const char* says = "") {
   return {.name = name,
           .broken = broken,
           .found = {by, says},
@@ -268,9 +293,16 @@ template <bound F> mutant made(const char* name, const char* broken = nullptr, f
                   }}};
 }
 
-// trees -------------------------------------------------------------------------------------------------------------------------
+// trees
+// -----------------------------------------------------------------------------------------------------------
 // The sum of a block, by halves; every thread gets it.
-enum class tree { none, no_barrier_between_steps, last_warp_without_sync, no_barrier_before_result, no_barrier_after_result };
+enum class tree {
+  none,
+  no_barrier_between_steps,
+  last_warp_without_sync,
+  no_barrier_before_result,
+  no_barrier_after_result
+};
 template <tree F> struct summing : on_numbers {
   struct storage {
     std::uint32_t word[threads];
@@ -292,23 +324,27 @@ template <tree F> struct summing : on_numbers {
   }
   AP_DEV void operator()(const params& p) const {
     storage& s = shared<storage, shared_kind::fixed>();
-    const std::uint32_t once = sum(s, load(p, place())), twice = sum(s, once + static_cast<std::uint32_t>(thread_index()));
+    const std::uint32_t once = sum(s, load(p, place())),
+                        twice = sum(s, once + static_cast<std::uint32_t>(thread_index()));
     store(p, place(), twice);
   }
 };
-template <tree F> mutant made(const char* name, const char* broken = nullptr, finding_kind by = {}, const char* says = "") {
+template <tree F>
+mutant made(const char* name, const char* broken = nullptr, finding_kind by = {}, const char* says = "") {
   return {.name = name,
           .broken = broken,
           .found = {by, says},
           .code = kernel_of<summing<F>>(name),
           .how = {.family = "sums by halves", .blocks = 2, .expected = [](int i) {
                     std::uint32_t sum = 0;
-                    for (int t = 0; t < threads; ++t) sum += input_or_zero(i / threads * threads + t, size_of(2));
+                    for (int t = 0; t < threads; ++t)
+                      sum += input_or_zero(i / threads * threads + t, size_of(2));
                     return sum * threads + threads * (threads - 1) / 2;
                   }}};
 }
 
-// counters ------------------------------------------------------------------------------------------------------------------------
+// counters
+// -----------------------------------------------------------------------------------------------------------
 // A histogram in shared memory: every thread gets the count of its bin.
 enum class count { none, not_atomic, not_zeroed, no_barrier_after_zeroing, no_barrier_after_counting };
 template <count F> struct counting : on_numbers {
@@ -329,7 +365,8 @@ template <count F> struct counting : on_numbers {
     store(p, place(), mine);
   }
 };
-template <count F> mutant made(const char* name, const char* broken = nullptr, finding_kind by = {}, const char* says = "") {
+template <count F>
+mutant made(const char* name, const char* broken = nullptr, finding_kind by = {}, const char* says = "") {
   return {.name = name,
           .broken = broken,
           .found = {by, says},
@@ -337,7 +374,8 @@ template <count F> mutant made(const char* name, const char* broken = nullptr, f
           .how = {.family = "counters", .blocks = 2, .expected = [](int i) {
                     std::uint32_t same = 0;
                     for (int t = 0; t < threads; ++t)
-                      same += (input_or_zero(i / threads * threads + t, size_of(2)) >> 4) % 8 == (input(i) >> 4) % 8;
+                      same += (input_or_zero(i / threads * threads + t, size_of(2)) >> 4) % 8 ==
+                              (input(i) >> 4) % 8;
                     return same;
                   }}};
 }
@@ -348,81 +386,112 @@ std::vector<mutant> threads_of_a_block() {
   constexpr const char* not_released = "the slot has not been released";
   return {
       made<exchange::none>("exchange"),
-      made<exchange::no_barrier_after_write>("exchange-no-barrier-after-write", "reads its partner's word with no barrier in between", race,
+      made<exchange::no_barrier_after_write>("exchange-no-barrier-after-write",
+                                             "reads its partner's word with no barrier in between", race,
                                              no_barrier),
-      made<exchange::no_barrier_after_read>("exchange-no-barrier-after-read", "writes its word again while the partner may read it",
+      made<exchange::no_barrier_after_read>("exchange-no-barrier-after-read",
+                                            "writes its word again while the partner may read it",
                                             overwritten_in_use, not_released),
-      made<exchange::warp_sync_for_barrier>("exchange-warp-sync", "warps meet where the block has to", race, no_barrier),
-      made<exchange::shuffle_for_barrier>("exchange-shuffle", "a shuffle where the block has to meet", race, no_barrier),
-      made<exchange::barrier_in_branch>("exchange-barrier-in-branch", "one warp skips a barrier and comes to the next", divergent_barrier,
-                                        "other threads of the block are at the one"),
-      made<exchange::two_barriers>("exchange-two-barriers", "the two warps meet at different barriers", divergent_barrier,
-                                   "other threads of the block are at the one"),
-      made<exchange::threads_return>("exchange-threads-return"),
-      made<exchange::returns_after_write>("exchange-returns-after-write", "threads write a word, which others read, and return", race,
+      made<exchange::warp_sync_for_barrier>("exchange-warp-sync", "warps meet where the block has to", race,
+                                            no_barrier),
+      made<exchange::shuffle_for_barrier>("exchange-shuffle", "a shuffle where the block has to meet", race,
                                           no_barrier),
-      made<exchange::two_kinds_of_barriers>("exchange-two-kinds-of-barriers",
-                                            "one warp waits at the barrier of the block, the other at a named one for both", deadlock,
-                                            "at the block barrier"),
-      made<exchange::named_too_few>("exchange-named-too-few", "a named barrier for 32 of the 64 threads", race, no_barrier),
-      made<exchange::named_too_many>("exchange-named-too-many", "a named barrier for 96 threads, there are 64", deadlock,
+      made<exchange::barrier_in_branch>("exchange-barrier-in-branch",
+                                        "one warp skips a barrier and comes to the next", divergent_barrier,
+                                        "other threads of the block are at the one"),
+      made<exchange::two_barriers>("exchange-two-barriers", "the two warps meet at different barriers",
+                                   divergent_barrier, "other threads of the block are at the one"),
+      made<exchange::threads_return>("exchange-threads-return"),
+      made<exchange::returns_after_write>("exchange-returns-after-write",
+                                          "threads write a word, which others read, and return", race,
+                                          no_barrier),
+      made<exchange::two_kinds_of_barriers>(
+          "exchange-two-kinds-of-barriers",
+          "one warp waits at the barrier of the block, the other at a named one for both", deadlock,
+          "at the block barrier"),
+      made<exchange::named_too_few>("exchange-named-too-few", "a named barrier for 32 of the 64 threads",
+                                    race, no_barrier),
+      made<exchange::named_too_many>("exchange-named-too-many",
+                                     "a named barrier for 96 threads, there are 64", deadlock,
                                      "at a named barrier"),
-      made<exchange::named_not_warps>("exchange-named-48", "a named barrier for 48 threads", barrier_misuse, "not a multiple of 32"),
-      made<exchange::named_different_counts>("exchange-named-counts", "warps that expect different numbers at one named barrier",
+      made<exchange::named_not_warps>("exchange-named-48", "a named barrier for 48 threads", barrier_misuse,
+                                      "not a multiple of 32"),
+      made<exchange::named_different_counts>("exchange-named-counts",
+                                             "warps that expect different numbers at one named barrier",
                                              barrier_misuse, "threads expected here"),
-      made<exchange::named_number>("exchange-named-16", "named barrier 16: there are 15", barrier_misuse, "expected 1 to 15"),
+      made<exchange::named_number>("exchange-named-16", "named barrier 16: there are 15", barrier_misuse,
+                                   "expected 1 to 15"),
 
       made<lanes::none>("lanes"),
-      made<lanes::no_sync_after_write>("lanes-no-sync-after-write", "reads its neighbour's word without a warp sync", race, no_barrier),
-      made<lanes::no_sync_after_read>("lanes-no-sync-after-read", "writes again while the neighbour may read", overwritten_in_use,
-                                      not_released),
+      made<lanes::no_sync_after_write>("lanes-no-sync-after-write",
+                                       "reads its neighbour's word without a warp sync", race, no_barrier),
+      made<lanes::no_sync_after_read>("lanes-no-sync-after-read", "writes again while the neighbour may read",
+                                      overwritten_in_use, not_released),
       made<lanes::shuffle_for_sync>("lanes-shuffle", "takes a shuffle for a memory fence", race, no_barrier),
       made<lanes::ballot_for_sync>("lanes-ballot", "takes a vote for a memory fence", race, no_barrier),
       made<lanes::half_a_mask>("lanes-half-a-mask", "even and odd lanes meet apart", race, no_barrier),
-      made<lanes::sync_in_branch>("lanes-sync-in-branch", "half of the lanes skip a warp sync and come to the next", race, no_barrier),
-      made<lanes::shuffle_in_branch>("lanes-shuffle-in-branch", "half of the lanes skip a shuffle and come to a sync", divergent_barrier,
+      made<lanes::sync_in_branch>("lanes-sync-in-branch",
+                                  "half of the lanes skip a warp sync and come to the next", race,
+                                  no_barrier),
+      made<lanes::shuffle_in_branch>("lanes-shuffle-in-branch",
+                                     "half of the lanes skip a shuffle and come to a sync", divergent_barrier,
                                      "other lanes of the warp are at the one"),
       made<lanes::lanes_return>("lanes-return"),
-      made<lanes::returns_after_write>("lanes-return-after-write", "lanes write a word, which others read, and return", race, no_barrier),
+      made<lanes::returns_after_write>("lanes-return-after-write",
+                                       "lanes write a word, which others read, and return", race, no_barrier),
 
       made<role::none>("roles"),
-      made<role::full_before_write>("roles-full-before-write", "says that the words are there before it writes them", race, no_barrier),
-      made<role::empty_before_read>("roles-empty-before-read", "gives the words back before it reads them", overwritten_in_use,
-                                    not_released),
+      made<role::full_before_write>("roles-full-before-write",
+                                    "says that the words are there before it writes them", race, no_barrier),
+      made<role::empty_before_read>("roles-empty-before-read", "gives the words back before it reads them",
+                                    overwritten_in_use, not_released),
       made<role::no_wait_for_full>("roles-no-wait-for-full", "does not wait for the words", race, no_barrier),
-      made<role::no_wait_for_empty>("roles-no-wait-for-empty", "does not wait for the words to be given back", overwritten_in_use,
-                                    not_released),
-      made<role::full_not_arrived>("roles-full-not-arrived", "never says that the words are there", deadlock, "at a named barrier"),
-      made<role::same_barrier>("roles-same-barrier", "one named barrier for both events", deadlock, "at a named barrier"),
+      made<role::no_wait_for_empty>("roles-no-wait-for-empty", "does not wait for the words to be given back",
+                                    overwritten_in_use, not_released),
+      made<role::full_not_arrived>("roles-full-not-arrived", "never says that the words are there", deadlock,
+                                   "at a named barrier"),
+      made<role::same_barrier>("roles-same-barrier", "one named barrier for both events", deadlock,
+                               "at a named barrier"),
 
       made<bound::none>("stencil"),
-      made<bound::halo_not_zeroed>("stencil-halo-not-zeroed", "nobody writes the first word of the halo", uninitialised,
-                                   "a write before it"),
-      made<bound::shared_write_too_far>("stencil-shared-write-too-far", "writes one word past the end of the shared array", outside_memory,
+      made<bound::halo_not_zeroed>("stencil-halo-not-zeroed", "nobody writes the first word of the halo",
+                                   uninitialised, "a write before it"),
+      made<bound::shared_write_too_far>("stencil-shared-write-too-far",
+                                        "writes one word past the end of the shared array", outside_memory,
                                         "shared memory, 0 bytes behind its end"),
-      made<bound::shared_read_too_far>("stencil-shared-read-too-far", "reads one word past the end of the shared array", outside_memory,
+      made<bound::shared_read_too_far>("stencil-shared-read-too-far",
+                                       "reads one word past the end of the shared array", outside_memory,
                                        "shared memory, 0 bytes behind its end"),
-      made<bound::read_too_far>("stencil-read-too-far", "reads one number past the end of the input", outside_memory,
-                                "global memory, 0 bytes behind"),
-      made<bound::read_before_first>("stencil-read-before-first", "reads the number before the first", outside_memory, "nobody allocated"),
-      made<bound::write_too_far>("stencil-write-too-far", "writes one number past the end of the output", outside_memory,
-                                 "global memory, 0 bytes behind"),
-      made<bound::write_far_away>("stencil-write-far-away", "writes far outside the output", outside_memory, ""),
-      made<bound::result_in_place>("stencil-in-place", "writes its result where neighbours still read", overwritten_in_use, not_released),
+      made<bound::read_too_far>("stencil-read-too-far", "reads one number past the end of the input",
+                                outside_memory, "global memory, 0 bytes behind"),
+      made<bound::read_before_first>("stencil-read-before-first", "reads the number before the first",
+                                     outside_memory, "nobody allocated"),
+      made<bound::write_too_far>("stencil-write-too-far", "writes one number past the end of the output",
+                                 outside_memory, "global memory, 0 bytes behind"),
+      made<bound::write_far_away>("stencil-write-far-away", "writes far outside the output", outside_memory,
+                                  ""),
+      made<bound::result_in_place>("stencil-in-place", "writes its result where neighbours still read",
+                                   overwritten_in_use, not_released),
 
       made<tree::none>("sum"),
-      made<tree::no_barrier_between_steps>("sum-no-barrier", "no barrier between the steps", race, no_barrier),
-      made<tree::last_warp_without_sync>("sum-last-warp", "no barrier once a single warp is left", race, no_barrier),
-      made<tree::no_barrier_before_result>("sum-no-barrier-before-result", "reads the sum before the last step's barrier", race,
+      made<tree::no_barrier_between_steps>("sum-no-barrier", "no barrier between the steps", race,
                                            no_barrier),
-      made<tree::no_barrier_after_result>("sum-no-barrier-after-result", "the next sum begins while this one is read", overwritten_in_use,
+      made<tree::last_warp_without_sync>("sum-last-warp", "no barrier once a single warp is left", race,
+                                         no_barrier),
+      made<tree::no_barrier_before_result>("sum-no-barrier-before-result",
+                                           "reads the sum before the last step's barrier", race, no_barrier),
+      made<tree::no_barrier_after_result>("sum-no-barrier-after-result",
+                                          "the next sum begins while this one is read", overwritten_in_use,
                                           not_released),
 
       made<count::none>("histogram"),
       made<count::not_atomic>("histogram-not-atomic", "counts with a plain addition", race, no_barrier),
-      made<count::not_zeroed>("histogram-not-zeroed", "counts in memory that nobody has zeroed", uninitialised, "a write before it"),
-      made<count::no_barrier_after_zeroing>("histogram-no-barrier-after-zeroing", "counts while others zero", race, no_barrier),
-      made<count::no_barrier_after_counting>("histogram-no-barrier-after-counting", "reads counts while others count", race, no_barrier),
+      made<count::not_zeroed>("histogram-not-zeroed", "counts in memory that nobody has zeroed",
+                              uninitialised, "a write before it"),
+      made<count::no_barrier_after_zeroing>("histogram-no-barrier-after-zeroing", "counts while others zero",
+                                            race, no_barrier),
+      made<count::no_barrier_after_counting>("histogram-no-barrier-after-counting",
+                                             "reads counts while others count", race, no_barrier),
   };
 }
 

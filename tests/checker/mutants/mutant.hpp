@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The mutants that the checker, compute-sanitizer and a look at the numbers are compared by, and how each is run.
+// The mutants that the checker, compute-sanitizer and a look at the numbers are compared by, and how each is
+// run.
 #pragma once
 #include <antiphase/core/portable.hpp>
 #include <cstdint>
@@ -27,8 +28,8 @@ enum class program {
 };
 // These make no sense on a GPU, or need streams that only the checker can do without.
 constexpr bool needs_checker(program p) {
-  return p == program::two_streams || p == program::two_streams_unordered || p == program::read_back_unordered ||
-         p == program::host_pointer;
+  return p == program::two_streams || p == program::two_streams_unordered ||
+         p == program::read_back_unordered || p == program::host_pointer;
 }
 
 struct use {

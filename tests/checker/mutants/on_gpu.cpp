@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Runs one mutant on a GPU, by name: for scripts/who_finds_what.py, which runs it under compute-sanitizer too.
+// Runs one mutant on a GPU, by name: for scripts/who_finds_what.py, which runs it under compute-sanitizer
+// too.
 #include <fmt/format.h>
 
 #include <antiphase/context.hpp>
@@ -16,7 +17,8 @@ std::vector<mutant> all();
 namespace {
 
 constexpr const char* usage =
-    "mutants_on_gpu --list      a line each: name, family, what is broken (empty: nothing), gpu or checker only\n"
+    "mutants_on_gpu --list      a line each: name, family, what is broken (empty: nothing), gpu or checker "
+    "only\n"
     "mutants_on_gpu --toolkit   the version of CUDA it was built with\n"
     "mutants_on_gpu --run NAME  exit status 0: right numbers, 1: wrong ones, 2: it failed, 64: usage\n";
 

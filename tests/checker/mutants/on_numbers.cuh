@@ -8,7 +8,8 @@
 namespace antiphase::mutants {
 inline namespace AP_TARGET {
 
-// A kernel on numbers whose blocks have `threads` threads. An index past the end of the numbers stands for a number that is zero.
+// A kernel on numbers whose blocks have `threads` threads. An index past the end of the numbers stands for a
+// number that is zero.
 struct on_numbers {
   using params = numbers;
   static constexpr int threads = mutants::threads;

@@ -23,7 +23,8 @@ std::string shown(const scan_test::brackets& x) { return fmt::format("{}:{}", x.
 template <class T> std::string compared(const std::vector<T>& out, auto expected) {
   for (std::size_t i = 0; i < out.size(); ++i) {
     const T right = expected(static_cast<int>(i));
-    if (!(out[i] == right)) return fmt::format("number {} is {}, expected {}", i, shown(out[i]), shown(right));
+    if (!(out[i] == right))
+      return fmt::format("number {} is {}, expected {}", i, shown(out[i]), shown(right));
   }
   return {};
 }
@@ -35,7 +36,8 @@ template <class T> std::vector<T> filled(int size, auto value) {
 template <class T> device_array<T> on_device(const context& where, const std::vector<T>& host) {
   return device_array<T>(where, std::span<const T>(host));
 }
-template <class P> void launch(const context& where, const kernel& k, int blocks, const P& params, stream on = nullptr) {
+template <class P>
+void launch(const context& where, const kernel& k, int blocks, const P& params, stream on = nullptr) {
   where.runs_on().launch(k, {static_cast<unsigned>(blocks), 1, 1}, &params, on);
 }
 
@@ -43,7 +45,8 @@ std::string run_numbers(const context& where, const mutant& m) {
   const int size = size_of(m.how.blocks, m.how.numbers_per_thread);
   const std::vector<std::uint32_t> host = filled<std::uint32_t>(size, input);
   auto in = on_device(where, host), flag = on_device(where, std::vector<std::uint32_t>(4));
-  auto out = device_array<std::uint32_t>(where, static_cast<std::size_t>(size - (m.how.by == program::output_too_small)));
+  auto out = device_array<std::uint32_t>(
+      where, static_cast<std::size_t>(size - (m.how.by == program::output_too_small)));
   numbers p{in.data(), out.data(), flag.data(), size};
   if (m.how.by == program::host_pointer) p.in = host.data();
   if (m.how.by == program::input_given_back) {
@@ -75,14 +78,16 @@ std::string run_streams(const context& where, const mutant& m) {
 }
 
 std::string run_ring(const context& where, const mutant& m) {
-  const auto in = on_device(where, filled<std::uint32_t>(test::all_units * test::ring_threads, test::ring_input));
+  const auto in =
+      on_device(where, filled<std::uint32_t>(test::all_units * test::ring_threads, test::ring_input));
   device_array<std::uint32_t> out(where, test::ring_threads);
   launch(where, m.code, 1, test::ring_params{in.data(), out.data()});
   where.runs_on().synchronize(nullptr);
   return compared(out.to_host(), [](int t) { return test::expected_of_ring(t, test::all_units); });
 }
 
-// Five tiles for each of two blocks; the last has 35 numbers, three more than whole packets, and ends where the memory does.
+// Five tiles for each of two blocks; the last has 35 numbers, three more than whole packets, and ends where
+// the memory does.
 std::string run_bulk_copy(const context& where, const mutant& m) {
   constexpr int size = 9 * 64 + 35;
   const auto value = [](int i) { return static_cast<float>(i * 7919 % 1'000'003); };
@@ -93,18 +98,21 @@ std::string run_bulk_copy(const context& where, const mutant& m) {
   return compared(to.to_host(), [&](int i) { return examples::transformed(value(i), i); });
 }
 
-// Integers: exact. A is densely packed by rows and B by columns, so that the last element along K is the last of the memory.
+// Integers: exact. A is densely packed by rows and B by columns, so that the last element along K is the last
+// of the memory.
 std::string run_product(const context& where, const mutant& m) {
   using gemm_test::mutant_side;
   constexpr int rows = 2 * mutant_side - 1, columns = mutant_side + 2;
-  const int k = m.how.by == program::product ? 4 * gemm_test::mutant_tile_k + 3 : 2 * gemm_test::mutant_tile_k;
+  const int k =
+      m.how.by == program::product ? 4 * gemm_test::mutant_tile_k + 3 : 2 * gemm_test::mutant_tile_k;
   const auto a = [=](int i, int j) { return static_cast<float>((i * 31 + j * 17) % 23 - 11); };
   const auto b = [=](int i, int j) { return static_cast<float>((i * 13 + j * 29) % 19 - 9); };
   const auto in_a = on_device(where, filled<float>(rows * k, [&](int i) { return a(i / k, i % k); }));
   const auto in_b = on_device(where, filled<float>(k * columns, [&](int i) { return b(i % k, i / k); }));
   device_array<float> out(where, static_cast<std::size_t>(rows * columns));
-  const gemms::problem p{
-      .a = row_major(in_a.data(), rows, k), .b = column_major(in_b.data(), k, columns), .c = row_major(out.data(), rows, columns)};
+  const gemms::problem p{.a = row_major(in_a.data(), rows, k),
+                         .b = column_major(in_b.data(), k, columns),
+                         .c = row_major(out.data(), rows, columns)};
   launch(where, m.code, ceil_div(rows, mutant_side) * ceil_div(columns, mutant_side), p);
   where.runs_on().synchronize(nullptr);
   return compared(out.to_host(), [&](int at) {
@@ -117,18 +125,25 @@ std::string run_product(const context& where, const mutant& m) {
 std::string run_scan(const context& where, const mutant& m) {
   using scan_test::brackets;
   const int size = 3 * m.how.tile + 17;
-  const std::vector<brackets> host = filled<brackets>(size, [](int i) { return scan_test::element_at<brackets>(i); });
+  const std::vector<brackets> host =
+      filled<brackets>(size, [](int i) { return scan_test::element_at<brackets>(i); });
   const auto in = on_device(where, host);
   device_array<brackets> out(where, in.size());
-  const scans::arguments<brackets> all{
-      .in = in.data(), .out = out.data(), .totals = nullptr, .over = {1, size, 1}, .kind = scan_kind::inclusive, .initial = {0, 0}};
+  const scans::arguments<brackets> all{.in = in.data(),
+                                       .out = out.data(),
+                                       .totals = nullptr,
+                                       .over = {1, size, 1},
+                                       .kind = scan_kind::inclusive,
+                                       .initial = {0, 0}};
   const scans::kernel_pair kernels{m.how.totals, m.code, m.how.tile};
   device_array<std::byte> workspace(where, scans::workspace_bytes<brackets>(m.how.tile, all.over));
   for (const scans::launchable& l : scans::passes(kernels, all, workspace.data()))
     where.runs_on().launch(l.code, l.grid, l.arguments.data(), nullptr);
   where.runs_on().synchronize(nullptr);
   brackets running{0, 0};
-  return compared(out.to_host(), [&](int i) { return running = scan_test::concatenated{}(running, host[static_cast<std::size_t>(i)]); });
+  return compared(out.to_host(), [&](int i) {
+    return running = scan_test::concatenated{}(running, host[static_cast<std::size_t>(i)]);
+  });
 }
 
 }  // namespace

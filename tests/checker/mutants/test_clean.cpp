@@ -23,16 +23,21 @@ void expect_clean(const std::function<std::string(const context&)>& program) {
   EXPECT_GT(report.accesses, 0u);
 }
 
-// products --------------------------------------------------------------------------------------------------------------------------
+// products
+// -----------------------------------------------------------------------------------------------------------
 
-// A matrix on the device whose lines are `stride` long; what lies between them must not be used. Integers: exact.
+// A matrix on the device whose lines are `stride` long; what lies between them must not be used. Integers:
+// exact.
 struct placed {
   bool by_rows;
   std::int64_t rows, columns, stride;
   std::int64_t at(std::int64_t i, std::int64_t j) const { return by_rows ? i * stride + j : j * stride + i; }
-  static float value(std::int64_t i, std::int64_t j) { return static_cast<float>((i * 31 + j * 17) % 23 - 11); }
+  static float value(std::int64_t i, std::int64_t j) {
+    return static_cast<float>((i * 31 + j * 17) % 23 - 11);
+  }
   device_array<float> on(const context& where) const {
-    std::vector<float> host(static_cast<std::size_t>((by_rows ? rows : columns) * stride), std::numeric_limits<float>::quiet_NaN());
+    std::vector<float> host(static_cast<std::size_t>((by_rows ? rows : columns) * stride),
+                            std::numeric_limits<float>::quiet_NaN());
     for (std::int64_t i = 0; i < rows; ++i)
       for (std::int64_t j = 0; j < columns; ++j) host[static_cast<std::size_t>(at(i, j))] = value(i, j);
     return {where, std::span<const float>(host)};
@@ -47,20 +52,22 @@ struct product {
   int padding;  // between lines, beyond a multiple of 4
   float alpha, beta;
 };
-constexpr product products[] = {{"nn", true, true, 0, 1, 0},   {"tn", false, true, 0, 1.5f, -0.5f},   {"nt", true, false, 0, 1, 1},
-                                {"tt", false, false, 4, 2, 0}, {"nn_unaligned", true, true, 3, 1, 2}, {"only_beta", true, true, 3, 0, 2}};
+constexpr product products[] = {{"nn", true, true, 0, 1, 0},           {"tn", false, true, 0, 1.5f, -0.5f},
+                                {"nt", true, false, 0, 1, 1},          {"tt", false, false, 4, 2, 0},
+                                {"nn_unaligned", true, true, 3, 1, 2}, {"only_beta", true, true, 3, 0, 2}};
 
 class clean_product : public testing::TestWithParam<std::tuple<std::size_t, std::size_t>> {};
 TEST_P(clean_product, has_no_finding) {
   const gemms::step& step = gemms::steps[std::get<0>(GetParam())];
   const product& p = products[std::get<1>(GetParam())];
   const bool large = step.how.tile.m > 32;
-  const std::int64_t m = large ? 131 : 45, n = 29, k = large ? 51 : 69;  // several tiles, the last of each kind not full
+  // several tiles, the last of each kind not full
+  const std::int64_t m = large ? 131 : 45, n = 29, k = large ? 51 : 69;
   const auto stride = [&](bool by_rows, std::int64_t rows, std::int64_t columns) {
     return ((by_rows ? columns : rows) + 3) / 4 * 4 + p.padding;
   };
-  const placed a{p.a_by_rows, m, k, stride(p.a_by_rows, m, k)}, b{p.b_by_rows, k, n, stride(p.b_by_rows, k, n)},
-      c{true, m, n, stride(true, m, n)};
+  const placed a{p.a_by_rows, m, k, stride(p.a_by_rows, m, k)},
+      b{p.b_by_rows, k, n, stride(p.b_by_rows, k, n)}, c{true, m, n, stride(true, m, n)};
   std::vector<float> right;
   for (std::int64_t i = 0; i < m; ++i)
     for (std::int64_t j = 0; j < n; ++j) {
@@ -71,12 +78,19 @@ TEST_P(clean_product, has_no_finding) {
   expect_clean([&](const context& where) -> std::string {
     const auto in_a = a.on(where), in_b = b.on(where);
     auto out = c.on(where);
-    gemm(where, {.a = a.view(in_a.data()), .b = b.view(in_b.data()), .c = c.view(out.data()), .alpha = p.alpha, .beta = p.beta},
+    gemm(where,
+         {.a = a.view(in_a.data()),
+          .b = b.view(in_b.data()),
+          .c = c.view(out.data()),
+          .alpha = p.alpha,
+          .beta = p.beta},
          {.policy = step.name});
     const std::vector<float> result = out.to_host();
     for (std::int64_t i = 0; i < m; ++i)
       for (std::int64_t j = 0; j < n; ++j)
-        if (const float is = result[static_cast<std::size_t>(c.at(i, j))], must = right[static_cast<std::size_t>(i * n + j)]; is != must)
+        if (const float is = result[static_cast<std::size_t>(c.at(i, j))],
+            must = right[static_cast<std::size_t>(i * n + j)];
+            is != must)
           return fmt::format("C({}, {}) is {}, expected {}", i, j, is, must);
     return {};
   });
@@ -90,12 +104,15 @@ INSTANTIATE_TEST_SUITE_P(all, clean_product,
                          testing::Combine(testing::Range<std::size_t>(0, std::size(gemms::steps)),
                                           testing::Range<std::size_t>(0, std::size(products))),
                          [](const auto& i) {
-                           return plain(gemms::steps[std::get<0>(i.param)].name) + "_" + products[std::get<1>(i.param)].name;
+                           return plain(gemms::steps[std::get<0>(i.param)].name) + "_" +
+                                  products[std::get<1>(i.param)].name;
                          });
 
-// scans -----------------------------------------------------------------------------------------------------------------------------
+// scans
+// -----------------------------------------------------------------------------------------------------------
 
-// Three lines of more than two tiles, every kind and direction. Values are small integers: exact in every type.
+// Three lines of more than two tiles, every kind and direction. Values are small integers: exact in every
+// type.
 template <class T> void expect_clean_scan(const char* policy, scan_operation operation, std::int64_t length) {
   const scans::step* const how = policy == std::string_view("auto") ? nullptr : &scans::find_step(policy);
   if (how != nullptr && !scans::is_compiled(target::cpu, *how, element_of<T>, operation)) return;
@@ -104,30 +121,37 @@ template <class T> void expect_clean_scan(const char* policy, scan_operation ope
     scans::problem p{.type = element_of<T>, .operation = operation, .kind = kind, .length = length};
     p.direction = exclusive ? scan_direction::reverse : scan_direction::forward;
     const bool contiguous = how != nullptr && scans::is_single_pass(*how);  // takes no others
-    const bool one_line = contiguous && policy != std::string_view("single-pass") && policy != std::string_view("single-pass-async");
+    const bool one_line = contiguous && policy != std::string_view("single-pass") &&
+                          policy != std::string_view("single-pass-async");
     p.outer = exclusive || one_line ? 1 : 3;
     p.inner = exclusive && !contiguous ? 2 : 1;
     std::vector<T> host(static_cast<std::size_t>(p.outer * length * p.inner));
     for (std::size_t i = 0; i < host.size(); ++i) host[i] = static_cast<T>(i * 7919 % 5);
     const auto joined = [&](T x, T y) {
-      return operation == scan_operation::sum ? static_cast<T>(x + y) : operation == scan_operation::min ? std::min(x, y) : std::max(x, y);
+      return operation == scan_operation::sum   ? static_cast<T>(x + y)
+             : operation == scan_operation::min ? std::min(x, y)
+                                                : std::max(x, y);
     };
     const bool has_infinity = std::numeric_limits<T>::has_infinity;
     const T lowest = has_infinity ? -std::numeric_limits<T>::infinity() : std::numeric_limits<T>::lowest();
     const T highest = has_infinity ? std::numeric_limits<T>::infinity() : std::numeric_limits<T>::max();
-    const T identity = operation == scan_operation::sum ? T{} : operation == scan_operation::min ? highest : lowest;
+    const T identity = operation == scan_operation::sum   ? T{}
+                       : operation == scan_operation::min ? highest
+                                                          : lowest;
     std::vector<T> right(host.size());
     for (std::int64_t line = 0; line < p.outer * p.inner; ++line) {
       T running = identity;
       for (std::int64_t i = 0; i < length; ++i) {
         const std::int64_t along = exclusive ? length - 1 - i : i;
-        const auto at = static_cast<std::size_t>((line / p.inner * length + along) * p.inner + line % p.inner);
+        const auto at =
+            static_cast<std::size_t>((line / p.inner * length + along) * p.inner + line % p.inner);
         const T after = joined(running, host[at]);
         right[at] = exclusive ? running : after;
         running = after;
       }
     }
-    SCOPED_TRACE(fmt::format("{}, operation {}, kind {}", name(p.type), static_cast<int>(operation), static_cast<int>(kind)));
+    SCOPED_TRACE(fmt::format("{}, operation {}, kind {}", name(p.type), static_cast<int>(operation),
+                             static_cast<int>(kind)));
     expect_clean([&](const context& where) -> std::string {
       const device_array<T> in(where, std::span<const T>(host));
       device_array<T> out(where, host.size());
@@ -137,7 +161,8 @@ template <class T> void expect_clean_scan(const char* policy, scan_operation ope
       scan(where, here, {.policy = policy});
       const std::vector<T> result = out.to_host();
       for (std::size_t i = 0; i < result.size(); ++i)
-        if (result[i] != right[i]) return fmt::format("element {} is {}, expected {}", i, result[i], right[i]);
+        if (result[i] != right[i])
+          return fmt::format("element {} is {}, expected {}", i, result[i], right[i]);
       return {};
     });
   }
@@ -160,7 +185,8 @@ TEST(clean_scans, of_small_types_and_other_operations_have_no_finding) {
   expect_clean_scan<double>("auto", scan_operation::min, 4100);
 }
 
-// the example -------------------------------------------------------------------------------------------------------------------------
+// the example
+// -----------------------------------------------------------------------------------------------------------
 
 class clean_bulk_copy : public testing::TestWithParam<std::size_t> {};
 TEST_P(clean_bulk_copy, has_no_finding) {
@@ -176,12 +202,14 @@ TEST_P(clean_bulk_copy, has_no_finding) {
     const std::vector<float> result = to.to_host();
     for (std::int64_t i = 0; i < size; ++i)
       if (const auto at = static_cast<std::size_t>(i); result[at] != examples::transformed(host[at], i))
-        return fmt::format("element {} is {}, expected {}", i, result[at], examples::transformed(host[at], i));
+        return fmt::format("element {} is {}, expected {}", i, result[at],
+                           examples::transformed(host[at], i));
     return {};
   });
 }
-INSTANTIATE_TEST_SUITE_P(all, clean_bulk_copy, testing::Range<std::size_t>(0, 10),
-                         [](const auto& i) { return plain(test::checked::bulk_copies()[i.param].what.name); });
+INSTANTIATE_TEST_SUITE_P(all, clean_bulk_copy, testing::Range<std::size_t>(0, 10), [](const auto& i) {
+  return plain(test::checked::bulk_copies()[i.param].what.name);
+});
 
 }  // namespace
 }  // namespace antiphase::mutants

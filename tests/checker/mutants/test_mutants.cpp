@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Every mutant is found by the checker, by the kind and the words its list names; what is not broken is never reported. And what is stored
-// of the checker for the table of who finds what is what it finds.
+// Every mutant is found by the checker, by the kind and the words its list names; what is not broken is never
+// reported. And what is stored of the checker for the table of who finds what is what it finds.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -26,14 +26,15 @@ using test::is_the_one;
 
 constexpr int schedules = 20;
 check_report check_mutant(const mutant& m) {
-  return checked_run([&](const context& where) { return run(where, m); }, m.broken == nullptr ? clean_schedules() : schedules);
+  return checked_run([&](const context& where) { return run(where, m); },
+                     m.broken == nullptr ? clean_schedules() : schedules);
 }
 json to_json(const mutant& m, const check_report& report) {
   std::vector<std::string> kinds;
   for (const finding& f : report.findings)
     if (std::find(kinds.begin(), kinds.end(), name(f.kind)) == kinds.end()) kinds.emplace_back(name(f.kind));
-  const bool as_told =
-      std::any_of(report.findings.begin(), report.findings.end(), [&](const finding& f) { return is_the_one(m.found, f); });
+  const bool as_told = std::any_of(report.findings.begin(), report.findings.end(),
+                                   [&](const finding& f) { return is_the_one(m.found, f); });
   return {{"name", m.name},
           {"family", m.how.family},
           {"broken", m.broken == nullptr ? "" : m.broken},
@@ -46,7 +47,8 @@ const json& stored() {
   return all;
 }
 json stored_of(const mutant& m) {
-  const auto found = std::find_if(stored().begin(), stored().end(), [&](const json& one) { return one["name"] == m.name; });
+  const auto found =
+      std::find_if(stored().begin(), stored().end(), [&](const json& one) { return one["name"] == m.name; });
   return found == stored().end() ? json() : *found;
 }
 
@@ -62,14 +64,17 @@ TEST_P(mutants, are_found) {
     return;
   }
   EXPECT_LT(took, 20);
-  const auto found = std::find_if(report.findings.begin(), report.findings.end(), [&](const finding& f) { return is_the_one(m.found, f); });
-  ASSERT_TRUE(found != report.findings.end()) << m.broken << ": expected " << name(m.found.finding) << " (" << m.found.says << ") among\n"
-                                              << to_text(report);
+  const auto found = std::find_if(report.findings.begin(), report.findings.end(),
+                                  [&](const finding& f) { return is_the_one(m.found, f); });
+  ASSERT_TRUE(found != report.findings.end())
+      << m.broken << ": expected " << name(m.found.finding) << " (" << m.found.says << ") among\n"
+      << to_text(report);
   if (m.found.finding == finding_kind::deadlock || m.found.finding == finding_kind::wrong_result ||
       m.how.by == program::read_back_unordered)
     return;  // no place
   using testing::HasSubstr;
-  EXPECT_THAT(found->access.at.file, testing::AnyOf(HasSubstr("tests/"), HasSubstr("src/gemm/"), HasSubstr("antiphase/scan/")));
+  EXPECT_THAT(found->access.at.file,
+              testing::AnyOf(HasSubstr("tests/"), HasSubstr("src/gemm/"), HasSubstr("antiphase/scan/")));
   EXPECT_GT(found->access.at.line, 0);
 }
 INSTANTIATE_TEST_SUITE_P(all, mutants, testing::ValuesIn(checked::all()), test::name_of<use>);
@@ -89,8 +94,10 @@ TEST(list_of_mutants, has_sixty_and_a_right_one_per_family) {
 // For scripts/who_finds_what.py: what the checker says about each.
 void write_json(const char* path) {
   std::string lines;
-  for (const mutant& m : checked::all()) lines += (lines.empty() ? "  " : ",\n  ") + to_json(m, check_mutant(m)).dump();
-  std::ofstream(path) << "{\"schema\": 1, \"schedules\": " << schedules << ", \"mutants\": [\n" << lines << "\n]}\n";
+  for (const mutant& m : checked::all())
+    lines += (lines.empty() ? "  " : ",\n  ") + to_json(m, check_mutant(m)).dump();
+  std::ofstream(path) << "{\"schema\": 1, \"schedules\": " << schedules << ", \"mutants\": [\n"
+                      << lines << "\n]}\n";
 }
 
 }  // namespace

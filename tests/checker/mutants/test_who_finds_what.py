@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""who_finds_what.py with made-up programs: what is run and stopped, what counts as found, what the table says, what --check finds."""
+"""who_finds_what.py with made-up programs: what is run and stopped, what counts as found, what the table
+says, what --check finds."""
 import json
 import os
 import pathlib
@@ -39,10 +40,33 @@ case $tool-$2 in
 esac
 """
 SMI = "#!/bin/sh\necho 'Some GPU, 1.2.3'\n"
-MUTANTS = [{"name": "fine", "family": "some family", "broken": "", "by": None, "kinds": [], "gpu": True},
-           {"name": "broken", "family": "some family", "broken": "no wait", "by": "race", "kinds": ["race", "wrong result"], "gpu": True},
-           {"name": "stuck", "family": "another family", "broken": "no release", "by": "deadlock", "kinds": ["deadlock"], "gpu": True},
-           {"name": "streams", "family": "another family", "broken": "two streams", "by": "wrong result", "kinds": ["wrong result"], "gpu": False}]
+MUTANTS = [
+    {"name": "fine", "family": "some family", "broken": "", "by": None, "kinds": [], "gpu": True},
+    {
+        "name": "broken",
+        "family": "some family",
+        "broken": "no wait",
+        "by": "race",
+        "kinds": ["race", "wrong result"],
+        "gpu": True,
+    },
+    {
+        "name": "stuck",
+        "family": "another family",
+        "broken": "no release",
+        "by": "deadlock",
+        "kinds": ["deadlock"],
+        "gpu": True,
+    },
+    {
+        "name": "streams",
+        "family": "another family",
+        "broken": "two streams",
+        "by": "wrong result",
+        "kinds": ["wrong result"],
+        "gpu": False,
+    },
+]
 
 
 class WhoFindsWhat(unittest.TestCase):
@@ -55,13 +79,27 @@ class WhoFindsWhat(unittest.TestCase):
         self.executable("bin/nvidia-smi", SMI)
         program = self.root / "tests/checker/plain/programs/sum.cu"
         program.parent.mkdir(parents=True)
-        program.write_text("// SPDX\n// A sum; broken:\n// no barrier.\n// FOUND SOMEWHERE: wrong result\nx = y;  // FOUND: race or deadlock\n")
+        program.write_text(
+            "// SPDX\n// A sum; broken:\n// no barrier.\n// FOUND SOMEWHERE: wrong result\nx = y;  // FOUND: race or deadlock\n"
+        )
         corpus = self.root / "tests/checker/corpus/outcome.json"
         corpus.parent.mkdir(parents=True)
-        corpus.write_text(json.dumps({"a.cu": {"findings": ["race at a.cu:1", "race at a.cu:2", "deadlock"]}, "b.cu": {"findings": ["race at b.cu:3"]}, "c.cu": {}}))
+        corpus.write_text(
+            json.dumps(
+                {
+                    "a.cu": {"findings": ["race at a.cu:1", "race at a.cu:2", "deadlock"]},
+                    "b.cu": {"findings": ["race at b.cu:3"]},
+                    "c.cu": {},
+                }
+            )
+        )
         document = self.root / "docs/who_finds_what.md"
         document.parent.mkdir()
-        document.write_text("".join(f"<!-- {name}:begin -->\n<!-- {name}:end -->\n" for name in ("mutants", "programs", "corpus")))
+        document.write_text(
+            "".join(
+                f"<!-- {name}:begin -->\n<!-- {name}:end -->\n" for name in ("mutants", "programs", "corpus")
+            )
+        )
 
     def executable(self, name, text):
         path = self.root / name
@@ -71,8 +109,12 @@ class WhoFindsWhat(unittest.TestCase):
         return path
 
     def run_script(self, *words, code=0):
-        done = subprocess.run([sys.executable, SCRIPTS / "who_finds_what.py", "--root", self.root, *words], capture_output=True, text=True,
-                              env={**os.environ, "PATH": f"{self.root / 'bin'}:{os.environ['PATH']}"})
+        done = subprocess.run(
+            [sys.executable, SCRIPTS / "who_finds_what.py", "--root", self.root, *words],
+            capture_output=True,
+            text=True,
+            env={**os.environ, "PATH": f"{self.root / 'bin'}:{os.environ['PATH']}"},
+        )
         self.assertEqual(done.returncode, code, done.stdout + done.stderr)
         return done.stdout + done.stderr
 
@@ -84,7 +126,9 @@ class WhoFindsWhat(unittest.TestCase):
 
     def on_gpu(self, *words, code=0):
         out = self.root / "gpu.json"
-        said = self.run_script("gpu", str(self.program), str(out), "--limit", "1.5", "-j", "4", *words, code=code)
+        said = self.run_script(
+            "gpu", str(self.program), str(out), "--limit", "1.5", "-j", "4", *words, code=code
+        )
         return (json.loads(out.read_text()) if out.exists() else None), said
 
     def document(self):
@@ -104,13 +148,32 @@ class WhoFindsWhat(unittest.TestCase):
         started = time.monotonic()
         file, _ = self.on_gpu()
         self.assertLess(time.monotonic() - started, 30)
-        self.assertEqual((file["schema"], file["device"], file["driver"], file["toolkit"], file["sanitizer"]),
-                         (1, "Some GPU", "1.2.3", "13.0", "2025.3.1"))
-        results = {name: {tool: said["result"] for tool, said in tools.items()} for name, tools in file["mutants"].items()}
-        self.assertEqual(results, {
-            "fine": {"plain": "right", "racecheck": "nothing", "synccheck": "nothing", "memcheck": "nothing"},
-            "broken": {"plain": "wrong", "racecheck": "found", "synccheck": "nothing", "memcheck": "failed"},
-            "stuck": {"plain": "hangs", "racecheck": "hangs", "synccheck": "hangs", "memcheck": "hangs"}})
+        self.assertEqual(
+            (file["schema"], file["device"], file["driver"], file["toolkit"], file["sanitizer"]),
+            (1, "Some GPU", "1.2.3", "13.0", "2025.3.1"),
+        )
+        results = {
+            name: {tool: said["result"] for tool, said in tools.items()}
+            for name, tools in file["mutants"].items()
+        }
+        self.assertEqual(
+            results,
+            {
+                "fine": {
+                    "plain": "right",
+                    "racecheck": "nothing",
+                    "synccheck": "nothing",
+                    "memcheck": "nothing",
+                },
+                "broken": {
+                    "plain": "wrong",
+                    "racecheck": "found",
+                    "synccheck": "nothing",
+                    "memcheck": "failed",
+                },
+                "stuck": {"plain": "hangs", "racecheck": "hangs", "synccheck": "hangs", "memcheck": "hangs"},
+            },
+        )
         self.assertIn("Race reported", file["mutants"]["broken"]["racecheck"]["said"])
         self.assertIn("number 3", file["mutants"]["broken"]["plain"]["said"])
 
@@ -132,12 +195,16 @@ class WhoFindsWhat(unittest.TestCase):
         file, _ = self.on_gpu()
         self.store(gpu=file)
         self.make_table()
-        self.assertEqual(self.row("broken"), ["`broken` no wait", "race", "**found**", "–", "failed", "**wrong**"])
+        self.assertEqual(
+            self.row("broken"), ["`broken` no wait", "race", "**found**", "–", "failed", "**wrong**"]
+        )
         self.assertEqual(self.row("stuck")[1:], ["deadlock", "hangs", "hangs", "hangs", "hangs"])
         self.assertEqual(self.row("fine"), ["`fine` *nothing is broken*", "–", "–", "–", "–", "–"])
         self.assertEqual(self.row("streams")[2:], ["", "", "", ""])
         text = self.document()
-        self.assertIn("Of 3 broken kernels the checker finds 3, within 20 schedules each, 1 of them only because", text)
+        self.assertIn(
+            "Of 3 broken kernels the checker finds 3, within 20 schedules each, 1 of them only because", text
+        )
         self.assertIn("2 of the broken ones were run on one Some GPU", text)
         self.assertIn("racecheck finds 1, synccheck 0", text)
         self.run_script("table", "--check")
@@ -172,11 +239,20 @@ class WhoFindsWhat(unittest.TestCase):
     def test_programs_and_public_ones_stand_in_tables_too(self):
         self.make_table()
         self.assertIn("1 programs, each right and broken.", self.document())
-        self.assertIn("| [`sum`](../tests/checker/plain/programs/sum.cu) | A sum; broken: no barrier. | wrong result; race or deadlock (line 5) |\n", self.document())
-        self.assertIn("Of 3 public programs:\n\n| finding | public programs |\n| --- | --: |\n| race | 2 |\n| deadlock | 1 |\n", self.document())
+        self.assertIn(
+            "| [`sum`](../tests/checker/plain/programs/sum.cu) | A sum; broken: no barrier. | wrong result; race or deadlock (line 5) |\n",
+            self.document(),
+        )
+        self.assertIn(
+            "Of 3 public programs:\n\n| finding | public programs |\n| --- | --: |\n| race | 2 |\n| deadlock | 1 |\n",
+            self.document(),
+        )
         program = self.root / "tests/checker/plain/programs/other.cu"
         program.write_text("// SPDX\n// A sum without a mark.\nint x;\n")
-        self.assertIn("other.cu: expected a comment that says what is broken, and a mark", self.run_script("table", code=1))
+        self.assertIn(
+            "other.cu: expected a comment that says what is broken, and a mark",
+            self.run_script("table", code=1),
+        )
 
     def test_a_result_of_another_schema_is_refused(self):
         self.make_table()
@@ -184,9 +260,11 @@ class WhoFindsWhat(unittest.TestCase):
         self.assertIn("gpu.json: schema 2: expected 1", self.run_script("table", code=1))
 
     def test_what_the_checker_finds_is_stored(self):
-        program = self.executable("test_mutants", "#!/bin/sh\necho '{\"schema\": 1}' > \"$2\"\n")
+        program = self.executable("test_mutants", '#!/bin/sh\necho \'{"schema": 1}\' > "$2"\n')
         self.run_script("checker", str(program))
-        self.assertEqual((self.root / "tests/checker/mutants/results/checker.json").read_text(), '{"schema": 1}\n')
+        self.assertEqual(
+            (self.root / "tests/checker/mutants/results/checker.json").read_text(), '{"schema": 1}\n'
+        )
 
 
 if __name__ == "__main__":

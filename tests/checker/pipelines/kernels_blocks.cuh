@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Threads, warps and blocks: scans, look-back, semaphores, named barriers, asynchronous copies, mbarriers of threads.
+// Threads, warps and blocks: scans, look-back, semaphores, named barriers, asynchronous copies, mbarriers of
+// threads.
 #include <antiphase/device/atomic.cuh>
 #include <antiphase/device/atomic_update.cuh>
 #include <antiphase/device/barrier.cuh>
@@ -392,7 +393,8 @@ template <int F> struct copies_arrive : of_threads<64> {
         if constexpr (F == 5) {
           if (lane == 0) s.empty[i % 2].arrive();
         }
-        for (int j = lane; j < 128; j += 32) p.out[i * 128 + static_cast<unsigned>(j)] = s.tile[i % 2][127 - j];
+        for (int j = lane; j < 128; j += 32)
+          p.out[i * 128 + static_cast<unsigned>(j)] = s.tile[i % 2][127 - j];
         if constexpr (F != 5) s.empty[i % 2].arrive(by_warp{});
       }
     }
@@ -833,26 +835,32 @@ std::vector<mutant> blocks() {
                          {"a relaxed wait", race},
                          {"no barrier before the next one's turn", race},
                          {"a relaxed hand-over", race}});
-  add_family<grid_barrier>(
-      list, "grid-barrier", {.blocks = 3},
-      {{"threads have not come", race}, {"no fence", race}, {"threads go on", race}, {"one block too few", overwritten_in_use}});
-  add_family<scheduler>(
-      list, "scheduler", {.blocks = 2},
-      {{"the tile is read at once", race}, {"the next tile comes too early", overwritten_in_use}, {"the counter is not atomic", race}});
+  add_family<grid_barrier>(list, "grid-barrier", {.blocks = 3},
+                           {{"threads have not come", race},
+                            {"no fence", race},
+                            {"threads go on", race},
+                            {"one block too few", overwritten_in_use}});
+  add_family<scheduler>(list, "scheduler", {.blocks = 2},
+                        {{"the tile is read at once", race},
+                         {"the next tile comes too early", overwritten_in_use},
+                         {"the counter is not atomic", race}});
   add_family<histogram>(list, "histogram", {.blocks = 2},
                         {{"bins are not cleared yet", race},
                          {"bins are not complete", race},
                          {"counts are not atomic", race},
                          {"totals are not atomic", race}});
   add_family<lanes_exchange>(list, "lanes-exchange", {},
-                             {{"read at once", race}, {"overwritten at once", overwritten_in_use}, {"a vote in place of a sync", race}});
+                             {{"read at once", race},
+                              {"overwritten at once", overwritten_in_use},
+                              {"a vote in place of a sync", race}});
   add_family<multistage>(list, "multistage", {},
                          {{"a group too many in flight", read_before_landing},
                           {"no barrier", read_before_landing},
                           {"loads into the wrong stage", read_before_landing},
                           {"no empty groups at the end", read_before_landing},
                           {"no barrier behind the last wait", read_before_landing}});
-  add_family<prefetched>(list, "prefetched", {}, {{"read at once", race}, {"overwritten at once", overwritten_in_use}});
+  add_family<prefetched>(list, "prefetched", {},
+                         {{"read at once", race}, {"overwritten at once", overwritten_in_use}});
   add_family<named_ring>(list, "named-ring", {},
                          {{"a warp too many", deadlock},
                           {"nobody waits for empty", overwritten_in_use},
@@ -887,46 +895,62 @@ std::vector<mutant> blocks() {
                           {"before a barrier", deadlock},
                           {"without lanes that return", divergent_barrier},
                           {"without lanes that have returned", divergent_barrier}});
-  add_family<broadcast>(list, "broadcast", {}, {{"in a branch", deadlock}, {"in both arms", divergent_barrier}});
+  add_family<broadcast>(list, "broadcast", {},
+                        {{"in a branch", deadlock}, {"in both arms", divergent_barrier}});
   add_family<registers_move>(list, "registers-move", {},
                              {{"one lane", divergent_barrier},
                               {"one warp", barrier_misuse},
                               {"different numbers", barrier_misuse},
                               {"three warps take", barrier_misuse}});
-  add_family<overlapping>(list, "overlapping", {.launches = 3}, {{"nobody waits", race}, {"written before the wait", race}});
-  add_family<locked>(list, "locked", {.blocks = 3}, {{"test and set apart", race}, {"acquires nothing", race}, {"releases nothing", race}});
+  add_family<overlapping>(list, "overlapping", {.launches = 3},
+                          {{"nobody waits", race}, {"written before the wait", race}});
+  add_family<locked>(list, "locked", {.blocks = 3},
+                     {{"test and set apart", race}, {"acquires nothing", race}, {"releases nothing", race}});
   add_family<queue>(list, "queue", {.blocks = 2},
                     {{"nobody waits for empty", overwritten_in_use},
                      {"full before all have written", race},
                      {"one lane waits", race},
                      {"empty by a relaxed count", overwritten_in_use}});
-  add_family<packed_look_back>(list, "packed-look-back",
-                               {.blocks = 4,
-                                .right =
-                                    [](const std::vector<word>& out) {
-                                      word sum = 0;
-                                      for (int i = 0; i < 128; ++i)
-                                        if (out[static_cast<std::size_t>(i)] != (sum += input(i) & 0xFFFF)) return false;
-                                      return true;
-                                    }},
-                               {{"two words", wrong_result}, {"an ordinary store", race}, {"one lane knows", wrong_result}});
+  add_family<packed_look_back>(
+      list, "packed-look-back",
+      {.blocks = 4,
+       .right =
+           [](const std::vector<word>& out) {
+             word sum = 0;
+             for (int i = 0; i < 128; ++i)
+               if (out[static_cast<std::size_t>(i)] != (sum += input(i) & 0xFFFF)) return false;
+             return true;
+           }},
+      {{"two words", wrong_result}, {"an ordinary store", race}, {"one lane knows", wrong_result}});
   add_family<own_copies>(list, "own-copies", {},
                          {{"one thread waits", read_before_landing},
                           {"the barrier before the wait", read_before_landing},
                           {"a sync of the warp", read_before_landing}});
   add_family<pairs_of_warps>(list, "pairs-of-warps", {},
-                             {{"one barrier for both pairs", race}, {"a warp too few", race}, {"overwritten at once", overwritten_in_use}});
+                             {{"one barrier for both pairs", race},
+                              {"a warp too few", race},
+                              {"overwritten at once", overwritten_in_use}});
   add_family<lanes_of_mask>(list, "lanes-of-mask", {},
-                            {{"two masks", race}, {"a lane outside of the mask", race}, {"a mask with lanes that do not come", deadlock}});
+                            {{"two masks", race},
+                             {"a lane outside of the mask", race},
+                             {"a mask with lanes that do not come", deadlock}});
   add_family<leaders_arrive>(list, "leaders-arrive", {},
-                             {{"full without a sync", race}, {"empty without a sync", overwritten_in_use}, {"the leader waits", race}});
+                             {{"full without a sync", race},
+                              {"empty without a sync", overwritten_in_use},
+                              {"the leader waits", race}});
   add_family<converged>(list, "converged", {},
-                        {{"cleared late", race}, {"looked at early", race}, {"cleared early", overwritten_in_use}, {"not atomic", race}});
-  add_family<second_life>(list, "second-life", {},
-                          {{"used before it is initialised", barrier_misuse}, {"initialised while others wait", race}});
-  add_family<stream_k>(
-      list, "stream-k", {.blocks = 3},
-      {{"told before all have written", race}, {"a relaxed count", race}, {"one thread waits", race}, {"a wait of block scope", race}});
+                        {{"cleared late", race},
+                         {"looked at early", race},
+                         {"cleared early", overwritten_in_use},
+                         {"not atomic", race}});
+  add_family<second_life>(
+      list, "second-life", {},
+      {{"used before it is initialised", barrier_misuse}, {"initialised while others wait", race}});
+  add_family<stream_k>(list, "stream-k", {.blocks = 3},
+                       {{"told before all have written", race},
+                        {"a relaxed count", race},
+                        {"one thread waits", race},
+                        {"a wait of block scope", race}});
   return list;
 }
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The copy engine, clusters and Tensor Cores of warpgroups: rings with roles, multicast, reductions, epilogues.
+// The copy engine, clusters and Tensor Cores of warpgroups: rings with roles, multicast, reductions,
+// epilogues.
 #include <antiphase/core/channel.hpp>
 #include <antiphase/device/atomic.cuh>
 #include <antiphase/device/barrier.cuh>
@@ -229,13 +230,15 @@ template <int F> struct multicast_ring : of_threads<64> {
       for (unsigned i = 0; i < 5; ++i) {
         if constexpr (F != 4) wait_remote(s.empty[i % 2], (i / 2 & 1) ^ 1);
         s.full[i % 2].arrive(bytes{F == 1 ? 128 : 256});
-        bulk_load_multicast(s.tile[i % 2] + 32 * rank, p.in + 64 * i + 32 * static_cast<unsigned>(rank), 128, s.full[i % 2], 3);
+        bulk_load_multicast(s.tile[i % 2] + 32 * rank, p.in + 64 * i + 32 * static_cast<unsigned>(rank), 128,
+                            s.full[i % 2], 3);
       }
     } else if (warp == 1) {
       for (unsigned i = 0; i < 5; ++i) {
         s.full[i % 2].wait(i / 2 & 1);
         if (F == 6 && lane < 2) arrive_remote(s.empty[i % 2], lane);
-        for (int j = lane; j < 64; j += 32) p.out[rank * 512 + static_cast<int>(i) * 64 + j] = s.tile[i % 2][63 - j];
+        for (int j = lane; j < 64; j += 32)
+          p.out[rank * 512 + static_cast<int>(i) * 64 + j] = s.tile[i % 2][63 - j];
         warp_sync();
         if (F != 6 && lane < 2) arrive_remote(s.empty[i % 2], lane);
       }
@@ -377,7 +380,8 @@ template <int F> struct product : of_threads<128> {
   AP_DEV void operator()(const params& p) const {
     storage& s = antiphase::shared<storage, shared_kind::fixed>();
     const int t = thread_index();
-    for (int i = t; i < operand_words; i += threads) s.a[i] = p.in[i] & 0x3BFF3BFFu, s.b[i] = p.in[512 + i] & 0x3BFF3BFFu;
+    for (int i = t; i < operand_words; i += threads)
+      s.a[i] = p.in[i] & 0x3BFF3BFFu, s.b[i] = p.in[512 + i] & 0x3BFF3BFFu;
     if constexpr (F != 1) fence_async();
     if constexpr (F != 2) block_barrier();
     float sum[32] = {};
@@ -549,7 +553,8 @@ template <int F> struct in_operands_place : of_threads<128> {
   AP_DEV void operator()(const params& p) const {
     storage& s = antiphase::shared<storage, shared_kind::fixed>();
     const int t = thread_index();
-    for (int i = t; i < operand_words; i += threads) s.a[i] = p.in[i] & 0x3BFF3BFFu, s.b[i] = p.in[512 + i] & 0x3BFF3BFFu;
+    for (int i = t; i < operand_words; i += threads)
+      s.a[i] = p.in[i] & 0x3BFF3BFFu, s.b[i] = p.in[512 + i] & 0x3BFF3BFFu;
     fence_async();
     block_barrier();
     float sum[32] = {};
@@ -569,7 +574,8 @@ template <int F> struct in_operands_place : of_threads<128> {
   }
 };
 
-// A block tells its neighbour's mbarrier that a word is there. Who has been told by all of the neighbour may end.
+// A block tells its neighbour's mbarrier that a word is there. Who has been told by all of the neighbour may
+// end.
 template <int F> struct told_remotely : of_threads<32> {
   static constexpr int faults = 3, cluster = 2;
   struct storage {
@@ -618,7 +624,8 @@ template <int F> struct begun_silently : of_threads<32> {
   }
 };
 
-// mbarriers are announced to the cluster by their fence and arrivals that release nothing (PTX ISA, fence.mbarrier_init).
+// mbarriers are announced to the cluster by their fence and arrivals that release nothing (PTX ISA,
+// fence.mbarrier_init).
 template <int F> struct announced : of_threads<32> {
   static constexpr int faults = 3, cluster = 2;
   struct storage {
@@ -679,7 +686,9 @@ std::vector<mutant> engines() {
                               {"never committed", never_waited_for},
                               {"never waited for", never_waited_for}});
   add_family<store_ring>(list, "store-ring", {},
-                         {{"a group too many", overwritten_in_use}, {"lanes do not wait", overwritten_in_use}, {"stored at once", race}});
+                         {{"a group too many", overwritten_in_use},
+                          {"lanes do not wait", overwritten_in_use},
+                          {"stored at once", race}});
   add_family<three_events>(list, "three-events", {},
                            {{"no proxy fence", missing_proxy_fence},
                             {"released before it is read", overwritten_in_use},
@@ -741,21 +750,28 @@ std::vector<mutant> engines() {
                           {"no sync before the load", race},
                           {"one thread waits", read_before_landing}});
   add_family<reused>(list, "reused", {},
-                     {{"no proxy fence", missing_proxy_fence}, {"no barrier", overwritten_in_use}, {"a phase of its own", deadlock}});
+                     {{"no proxy fence", missing_proxy_fence},
+                      {"no barrier", overwritten_in_use},
+                      {"a phase of its own", deadlock}});
   add_family<handed_over>(list, "handed-over", {.blocks = 2},
                           {{"told at once", read_before_landing},
                            {"waits until it is read", read_before_landing},
                            {"waits for all but one", read_before_landing},
                            {"a relaxed flag", read_before_landing},
                            {"one lane waits", read_before_landing}});
-  add_family<in_operands_place>(list, "in-operands-place", {},
-                                {{"its own product may read", overwritten_in_use}, {"touched, and no fence", barrier_misuse}});
-  add_family<told_remotely>(list, "told-remotely", {.blocks = 2},
-                            {{"one lane arrives", race}, {"the other has not begun", outside_memory}, {"nobody waits", race}});
-  add_family<begun_silently>(list, "begun-silently", {.blocks = 2},
-                             {{"no barrier before it", outside_memory}, {"arrives silently behind it", race}});
+  add_family<in_operands_place>(
+      list, "in-operands-place", {},
+      {{"its own product may read", overwritten_in_use}, {"touched, and no fence", barrier_misuse}});
+  add_family<told_remotely>(
+      list, "told-remotely", {.blocks = 2},
+      {{"one lane arrives", race}, {"the other has not begun", outside_memory}, {"nobody waits", race}});
+  add_family<begun_silently>(
+      list, "begun-silently", {.blocks = 2},
+      {{"no barrier before it", outside_memory}, {"arrives silently behind it", race}});
   add_family<announced>(list, "announced", {.blocks = 2},
-                        {{"without their fence", race}, {"initialised behind the arrival", race}, {"more than mbarriers", race}});
+                        {{"without their fence", race},
+                         {"initialised behind the arrival", race},
+                         {"more than mbarriers", race}});
   return list;
 }
 

@@ -14,7 +14,8 @@ namespace {
 void run(const context& where, const mutant& m) {
   test::word_buffers on(where, words, flags, input);
   const auto map_of = [&](const void* data) {
-    return where.runs_on().encode({.data = data, .element_bytes = 4, .extent = {32, 32}, .stride = {0, 128}, .box = {8, 8}});
+    return where.runs_on().encode(
+        {.data = data, .element_bytes = 4, .extent = {32, 32}, .stride = {0, 128}, .box = {8, 8}});
   };
   const params p{map_of(on.in.data()), map_of(on.out.data()), on.in.data(), on.out.data(), on.flag.data()};
   for (int i = 0; i < m.how.launches; ++i) where.runs_on().launch(m.code, {m.how.blocks, 1, 1}, &p, nullptr);

@@ -4,8 +4,9 @@
 
     run_programs.py TOOL FOLDER [NAME ...]
 
-As it is, a program is clean. Broken, one of the findings is of the kind and in the line that a comment in it says:
-// FOUND: race, or // FOUND: race or overwritten in use. What has no place is marked // FOUND SOMEWHERE: wrong result. Exit status: 0 all are so, 1 not.
+As it is, a program is clean. Broken, one of the findings is of the kind and in the line that a comment in it
+says: // FOUND: race, or // FOUND: race or overwritten in use. What has no place is marked // FOUND SOMEWHERE:
+wrong result. Exit status: 0 all are so, 1 not.
 """
 import concurrent.futures
 import json
@@ -27,14 +28,25 @@ def check(tool, program, *options):
 
 
 def told(findings):
-    return "; ".join(f"{f['kind']} in line {f['access']['at']['line']} ({f['access']['action']}, {f['memory']})" for f in findings) if isinstance(findings, list) else findings
+    return (
+        "; ".join(
+            f"{f['kind']} in line {f['access']['at']['line']} ({f['access']['action']}, {f['memory']})"
+            for f in findings
+        )
+        if isinstance(findings, list)
+        else findings
+    )
 
 
 def faults_of(tool, program):
     status, findings = check(tool, program)
     if status != 0:
         yield f"{program.name} as it is: exit code {status}: {told(findings)}"
-    marks = [(number, match.group(1).split(" or ")) for number, line in enumerate(program.read_text().splitlines(), 1) if (match := MARK.search(line))]
+    marks = [
+        (number, match.group(1).split(" or "))
+        for number, line in enumerate(program.read_text().splitlines(), 1)
+        if (match := MARK.search(line))
+    ]
     status, findings = check(tool, program, "-D", "BROKEN")
     if status != 5:
         yield f"{program.name} broken: exit code {status}: {told(findings)}"
@@ -42,7 +54,13 @@ def faults_of(tool, program):
     lines = program.read_text().splitlines()
     for number, kinds in marks:
         somewhere = "FOUND SOMEWHERE" in lines[number - 1]
-        if not any(f["kind"] in kinds and (somewhere or f["access"]["at"]["line"] == number and f["access"]["at"]["file"] == program.name) for f in findings):
+        if not any(
+            f["kind"] in kinds
+            and (
+                somewhere or f["access"]["at"]["line"] == number and f["access"]["at"]["file"] == program.name
+            )
+            for f in findings
+        ):
             yield f"{program.name} broken: expected {' or '.join(kinds)} in line {number}: {told(findings)}"
 
 
@@ -50,7 +68,9 @@ def main():
     tool, folder, names = sys.argv[1], pathlib.Path(sys.argv[2]), sys.argv[3:]
     programs = sorted(folder.glob("*.cu")) if not names else [folder / f"{name}.cu" for name in names]
     with concurrent.futures.ThreadPoolExecutor(2) as pool:
-        faults = [fault for faults in pool.map(lambda p: list(faults_of(tool, p)), programs) for fault in faults]
+        faults = [
+            fault for faults in pool.map(lambda p: list(faults_of(tool, p)), programs) for fault in faults
+        ]
     for fault in faults:
         print(fault)
     print(f"{len(programs)} programs, {len(faults)} faults")

@@ -5,7 +5,8 @@ import sys
 import unittest
 
 os.environ["ANTIPHASE_TOOL"] = sys.argv.pop(1)
-sys.path.insert(0, sys.argv.pop(1))  # the folder of the one module that is tested, whether or not the package around it is built
+# the folder of the one module that is tested, whether or not the package around it is built
+sys.path.insert(0, sys.argv.pop(1))
 
 try:
     import numpy as np  # noqa: E402
@@ -30,12 +31,26 @@ int main() { return undeclared; }
 class Checking(unittest.TestCase):
     def sums(self, barrier, to, expected=None):
         x = (np.arange(45, dtype=np.int32) * 7) % 11
-        return check(SOURCE.replace("undeclared", "0"), "sums<int>", 2, 32, [x, to, np.int32(45)], expected=expected or {}, shared_bytes=128,
-                     schedules=3, options=[f"-DBARRIER={barrier}"]), x
+        return (
+            check(
+                SOURCE.replace("undeclared", "0"),
+                "sums<int>",
+                2,
+                32,
+                [x, to, np.int32(45)],
+                expected=expected or {},
+                shared_bytes=128,
+                schedules=3,
+                options=[f"-DBARRIER={barrier}"],
+            ),
+            x,
+        )
 
     def test_right(self):
         x = (np.arange(45, dtype=np.int32) * 7) % 11
-        report, _ = self.sums("__syncthreads()", np.zeros(2, np.int32), {1: np.array([x[:32].sum(), x[32:].sum()])})
+        report, _ = self.sums(
+            "__syncthreads()", np.zeros(2, np.int32), {1: np.array([x[:32].sum(), x[32:].sum()])}
+        )
         self.assertTrue(report.clean, report)
         self.assertGreater(report.accesses, 100)
 
@@ -54,7 +69,11 @@ class Checking(unittest.TestCase):
     def test_refusals(self):
         with self.assertRaisesRegex(ValueError, "kernel.cu:10:.*undeclared"):
             check(SOURCE.replace("int main()", "int f()"), "sums<int>", 1, 32, [])
-        for arguments, said in (((0, 32, []), "grid = 0"), ((1, 32, ["x"]), "argument 0 is a str"), ((1, 32, [np.zeros(2, complex)]), "complex128")):
+        for arguments, said in (
+            ((0, 32, []), "grid = 0"),
+            ((1, 32, ["x"]), "argument 0 is a str"),
+            ((1, 32, [np.zeros(2, complex)]), "complex128"),
+        ):
             with self.subTest(said), self.assertRaisesRegex((ValueError, TypeError), said):
                 check(SOURCE, "sums<int>", *arguments)
         with self.assertRaisesRegex(ValueError, "has 3 elements"):

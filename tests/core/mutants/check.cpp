@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// A small selection of the core's tests, quick to compile, run against mutants of the core. Prints every check that fails. With ONLY
-// defined as the name of one it is the only one; the others are templates that nothing asks for, and cost nothing.
+// A small selection of the core's tests, quick to compile, run against mutants of the core. Prints every
+// check that fails. With ONLY defined as the name of one it is the only one; the others are templates that
+// nothing asks for, and cost nothing.
 //
 // Exit status: 0 all checks passed, 1 one failed.
 #include <cstdio>
@@ -26,7 +27,8 @@ const report check = [](const std::string& what, verdict expected, const outcome
 template <class = void> void cursors() {
   antiphase::cursor<3> at;
   for (int i = 0; i < 12; ++i, ++at)
-    if (at.index != i % 3 || at.parity != static_cast<unsigned>(i / 3 % 2)) throw failure("step " + std::to_string(i));
+    if (at.index != i % 3 || at.parity != static_cast<unsigned>(i / 3 % 2))
+      throw failure("step " + std::to_string(i));
 }
 template <class = void> void chains() {
   for_stages(up_to<3>{}, []<int N>() { expect_chain_fine<N, 1, 2>(check, effort::selection); });
@@ -41,18 +43,22 @@ template <class = void> void moved_values() {
       for (int steps = 0; steps <= 2 * N + 3; ++steps) {
         std::vector<int> expected(static_cast<std::size_t>(steps + N + 1));
         std::iota(expected.begin(), expected.end(), 1);
-        if (moved<N>(when, {steps, N + 1}) != expected) throw failure("stages " + std::to_string(N) + ", steps " + std::to_string(steps));
+        if (moved<N>(when, {steps, N + 1}) != expected)
+          throw failure("stages " + std::to_string(N) + ", steps " + std::to_string(steps));
       }
   });
 }
 template <class = void> void threads_over_parity_barriers() {
-  for_stages(up_to<3>{}, []<int N>() { expect_threads_fine<over_parity_barriers<N, 2>, 2>(check, effort::selection); });
+  for_stages(up_to<3>{},
+             []<int N>() { expect_threads_fine<over_parity_barriers<N, 2>, 2>(check, effort::selection); });
 }
 template <class = void> void threads_over_staged_registers() {
-  for_stages(up_to<3>{}, []<int N>() { expect_threads_fine<over_staged_registers<N, 2>, 2>(check, effort::selection); });
+  for_stages(up_to<3>{},
+             []<int N>() { expect_threads_fine<over_staged_registers<N, 2>, 2>(check, effort::selection); });
 }
 template <class = void> void threads_over_copy_groups() {
-  for_stages(up_to<4>{}, []<int N>() { expect_threads_fine<over_copy_groups<N, 2>, 2>(check, effort::selection); });
+  for_stages(up_to<4>{},
+             []<int N>() { expect_threads_fine<over_copy_groups<N, 2>, 2>(check, effort::selection); });
 }
 
 int failed = 0;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The variants of the last step, each by itself: which one is chosen, and that each adds up in the order it promises.
+// The variants of the last step, each by itself: which one is chosen, and that each adds up in the order it
+// promises.
 #include "tests/gemm/support.hpp"
 
 namespace antiphase::gemm_test {
@@ -28,11 +29,13 @@ class gemm_variants : public on_device {
           for (const major by_b : {major::row, major::column}) {
             const product p = edged(variant.how, by_a, by_b, packets);
             matrix a(where, p.a, p.place_a), b(where, p.b, p.place_b), c(where, p.c, p.place_c);
-            const gemms::problem request{.a = a.view(), .b = b.view(), .c = c.view(), .alpha = p.alpha, .beta = p.beta};
+            const gemms::problem request{
+                .a = a.view(), .b = b.view(), .c = c.view(), .alpha = p.alpha, .beta = p.beta};
             if (!gemms::takes(variant, request)) continue;
-            SCOPED_TRACE(testing::Message() << variant.code.name << ", tile " << variant.how.tile.m << " x " << variant.how.tile.n
-                                            << ", A by " << (by_a == major::row ? "rows" : "columns") << ", B by "
-                                            << (by_b == major::row ? "rows" : "columns"));
+            SCOPED_TRACE(testing::Message()
+                         << variant.code.name << ", tile " << variant.how.tile.m << " x "
+                         << variant.how.tile.n << ", A by " << (by_a == major::row ? "rows" : "columns")
+                         << ", B by " << (by_b == major::row ? "rows" : "columns"));
             const gemms::plan plan = gemms::prepare(variant, request);
             where.runs_on().launch(plan.what.code, plan.grid, &plan.arguments, nullptr);
             where.runs_on().synchronize(nullptr);
@@ -45,14 +48,16 @@ class gemm_variants : public on_device {
   }
 };
 
-// Aligned: each of 4 layouts in 3 sizes, the unaligned kernels of 2 sizes in the layouts they are for, and any layout by the 3 general
-// ones.
+// Aligned: each of 4 layouts in 3 sizes, the unaligned kernels of 2 sizes in the layouts they are for, and
+// any layout by the 3 general ones.
 TEST_P(gemm_variants, add_up_in_their_order) { EXPECT_EQ(run_each(true), 4 * 3 + 2 * 3 + 3 * 4); }
-// Rows that do not start at multiples of 16 bytes: only operands that are contiguous along k, both of them, and the general ones.
+// Rows that do not start at multiples of 16 bytes: only operands that are contiguous along k, both of them,
+// and the general ones.
 TEST_P(gemm_variants, take_what_is_not_aligned) { EXPECT_EQ(run_each(false), 2 + 3 * 4); }
 AP_ON_BOTH_DEVICES(gemm_variants);
 
-// The choice ------------------------------------------------------------------------------------------------------------------------
+// The choice
+// -----------------------------------------------------------------------------------------------------------
 gemms::policy chosen(std::int64_t m, std::int64_t n, placing place_a) {
   alignas(16) static float data[4];
   const gemms::problem p{.a = {data, m, 64, place_a.row_stride, place_a.column_stride},
@@ -71,9 +76,11 @@ TEST(gemm_choices, follow_the_size_of_c) {
 }
 // The order of the additions does not depend on anything else.
 TEST(gemm_choices, of_slices_follow_nothing_but_the_size_of_c) {
-  for (const auto& [m, n, slices] : {std::array{4096, 4096, 1}, {1280, 2304, 2}, {1024, 1024, 2}, {1, 8448, 2}, {512, 512, 8}, {1, 1, 8}})
+  for (const auto& [m, n, slices] :
+       {std::array{4096, 4096, 1}, {1280, 2304, 2}, {1024, 1024, 2}, {1, 8448, 2}, {512, 512, 8}, {1, 1, 8}})
     for (const placing& a : {placing{64, 1}, {66, 1}, {1, 4096}, {1, 4098}, {128, 2}, {-64, 1}})
-      EXPECT_EQ(chosen(m, n, a).slices, slices) << m << " x " << n << ", strides " << a.row_stride << " and " << a.column_stride;
+      EXPECT_EQ(chosen(m, n, a).slices, slices)
+          << m << " x " << n << ", strides " << a.row_stride << " and " << a.column_stride;
 }
 TEST(gemm_choices, follow_how_the_operands_lie) {
   EXPECT_EQ(chosen(4096, 4096, {64, 1}).a.transposed(), true);
@@ -84,7 +91,8 @@ TEST(gemm_choices, follow_how_the_operands_lie) {
   EXPECT_EQ(chosen(4096, 4096, {128, 2}).a.along, gemms::contiguous::neither);
 }
 
-// The lists are made from the steps: whole, only loading, only computing, in this order, and called after the step.
+// The lists are made from the steps: whole, only loading, only computing, in this order, and called after the
+// step.
 TEST(gemm_lists, have_every_general_step_with_its_parts) {
   using enum gemms::parts;
   int general = 0;

@@ -24,7 +24,8 @@ template <int N> void add_copies(std::vector<mutant<>>& all) {
   using enum fault;
   constexpr ring_of copies = ring_of::copies;
   all.push_back(made<copies, N, nothing>("copies without a fault", right, right));
-  all.push_back(made<copies, N, no_wait>("no wait for copies", right, sometimes_wrong));  // copies that land at once need none
+  // copies that land at once need none
+  all.push_back(made<copies, N, no_wait>("no wait for copies", right, sometimes_wrong));
   all.push_back(made<copies, N, one_group_short>("a wait one group short", right, sometimes_wrong));
   all.push_back(made<copies, N, no_commit>("no commit", right, sometimes_wrong));
   all.push_back(made<copies, N, no_barrier>("copies without a barrier", sometimes_wrong, sometimes_wrong));
@@ -36,8 +37,10 @@ template <int N> void add_registers(std::vector<mutant<>>& all) {
   using enum outcome;
   using enum fault;
   all.push_back(made<ring_of::registers, N, nothing>("registers without a fault", right, right));
-  all.push_back(made<ring_of::registers, N, no_barrier>("registers without a barrier", sometimes_wrong, sometimes_wrong));
-  all.push_back(made<ring_of::registers, N, one_step_short>("registers, one step short", sometimes_wrong, sometimes_wrong));
+  all.push_back(made<ring_of::registers, N, no_barrier>("registers without a barrier", sometimes_wrong,
+                                                        sometimes_wrong));
+  all.push_back(made<ring_of::registers, N, one_step_short>("registers, one step short", sometimes_wrong,
+                                                            sometimes_wrong));
 }
 
 std::vector<mutant<>> mutants() {
@@ -50,12 +53,13 @@ std::vector<mutant<>> mutants() {
   add_copies<4>(all);
   add_registers<1>(all);
   add_registers<2>(all);
-  all.push_back(made<ring_of::copies, 1, no_barrier_after_compute>("no barrier after compute", sometimes_wrong, sometimes_wrong));
-  all.push_back(
-      made<ring_of::registers, 1, no_barrier_after_compute>("registers, no barrier after compute", sometimes_wrong, sometimes_wrong));
+  all.push_back(made<ring_of::copies, 1, no_barrier_after_compute>("no barrier after compute",
+                                                                   sometimes_wrong, sometimes_wrong));
+  all.push_back(made<ring_of::registers, 1, no_barrier_after_compute>("registers, no barrier after compute",
+                                                                      sometimes_wrong, sometimes_wrong));
   all.push_back(made<ring_of::textbook, 2, nothing>("the textbooks' order", right, right));
-  all.push_back(
-      made<ring_of::textbook, 2, no_barrier_after_compute>("the textbooks' order, no barrier after compute", sometimes_wrong, right));
+  all.push_back(made<ring_of::textbook, 2, no_barrier_after_compute>(
+      "the textbooks' order, no barrier after compute", sometimes_wrong, right));
   return all;
 }
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Products that differ from a right one in one thing: a wait, a barrier, a commit, the last tile, the zeros past the end.
+// Products that differ from a right one in one thing: a wait, a barrier, a commit, the last tile, the zeros
+// past the end.
 #pragma once
 #include <type_traits>
 #include "src/gemm/ladder/tiled.cuh"
@@ -32,7 +33,8 @@ template <int N, fault F> struct broken_copies {
     if constexpr (F != fault::no_commit) copy_async_commit();
   }
   AP_DEV void wait(cursor<N>) {
-    if constexpr (F != fault::no_wait) copy_async_wait<(N > 2 ? N - 2 : 0) + (F == fault::one_group_short ? 1 : 0)>();
+    if constexpr (F != fault::no_wait)
+      copy_async_wait<(N > 2 ? N - 2 : 0) + (F == fault::one_group_short ? 1 : 0)>();
     if constexpr (F != fault::no_barrier) block_barrier();
   }
   AP_DEV void release(cursor<N>) {
@@ -51,8 +53,8 @@ template <int N, fault F, class Store> struct broken_staging {
     if constexpr (N == 1 && F != fault::no_barrier_after_compute) block_barrier();
   }
 };
-// The asynchronous loop as textbooks have it, two slots: load the next tile, wait for this one, compute; then a barrier, because the next
-// turn loads into the slot that has just been used.
+// The asynchronous loop as textbooks have it, two slots: load the next tile, wait for this one, compute; then
+// a barrier, because the next turn loads into the slot that has just been used.
 template <fault F> struct textbook_loop {
   AP_DEV static void run(int steps, auto load, auto compute) {
     load(0, 0);
@@ -88,7 +90,8 @@ template <ring_of Ring, int N, fault F> struct broken_product {
     using gemms::tile_loader<P, Tile>::tile_loader;
     AP_DEV void load(int step, Tile& to) {
       if constexpr (F == fault::no_zero_fill) {
-        const bool inside = this->outer_left > 0 && this->k_extent - step * Tile::k - this->k > 0;  // each thread has one element of a tile
+        // each thread has one element of a tile
+        const bool inside = this->outer_left > 0 && this->k_extent - step * Tile::k - this->k > 0;
         if (inside) gemms::tile_loader<P, Tile>::load(step, to);
       } else {
         gemms::tile_loader<P, Tile>::load(step, to);
@@ -98,10 +101,13 @@ template <ring_of Ring, int N, fault F> struct broken_product {
   AP_DEV void operator()(const params& p) const {
     storage& s = antiphase::shared<storage, shared_kind::fixed>();
     const std::int64_t across = ceil_div<std::int64_t>(p.n(), mutant_side);
-    const std::int64_t top = block_index().x / across * mutant_side, left = block_index().x % across * mutant_side;
+    const std::int64_t top = block_index().x / across * mutant_side,
+                       left = block_index().x % across * mutant_side;
     const std::int64_t k = p.k() + (F == fault::one_element_far ? 1 : 0);
-    const int steps = static_cast<int>(F == fault::one_step_short ? p.k() / mutant_tile_k : ceil_div<std::int64_t>(k, mutant_tile_k));
-    const std::int64_t m = p.m() + (F == fault::one_row_far ? 1 : 0), n = p.n() + (F == fault::one_column_far ? 1 : 0);
+    const int steps = static_cast<int>(F == fault::one_step_short ? p.k() / mutant_tile_k
+                                                                  : ceil_div<std::int64_t>(k, mutant_tile_k));
+    const std::int64_t m = p.m() + (F == fault::one_row_far ? 1 : 0),
+                       n = p.n() + (F == fault::one_column_far ? 1 : 0);
     loader<gemms::tile_a<P>> a({p.a.data, p.a.row_stride, p.a.column_stride, m, k}, top);
     loader<gemms::tile_b<P>> b({p.b.data, p.b.column_stride, p.b.row_stride, n, k}, left);
     gemms::accumulator<P> sum;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Broken products give wrong numbers on the CPU executor, under the landing of copies that shows their fault; right ones never do.
+// Broken products give wrong numbers on the CPU executor, under the landing of copies that shows their fault;
+// right ones never do.
 #include <antiphase/core/tile.hpp>
 
 #include "tests/gemm/mutants/kernels.hpp"
@@ -17,7 +18,8 @@ constexpr unsigned seeds = 12;
 // Five tiles along K, the last one with 3 elements; NaN follows the rows of A and B.
 product long_product() {
   const std::int64_t k = 4 * mutant_tile_k + 3;
-  product p = product_of(random_integers(2 * mutant_side - 1, k, 51), random_integers(k, mutant_side + 2, 52));
+  product p =
+      product_of(random_integers(2 * mutant_side - 1, k, 51), random_integers(k, mutant_side + 2, 52));
   p.place_a = placed_in_packets(major::row, p.a);
   p.place_b = placed_in_packets(major::column, p.b);
   return p;
@@ -26,7 +28,9 @@ bool is_right(const test::mutant<>& m, landing copies, unsigned seed, const prod
   const context where(make_cpu_executor({.seed = seed, .copies = copies, .workers = 1}));
   matrix a(where, p.a, p.place_a), b(where, p.b, p.place_b), c(where, p.c, p.place_c);
   const gemms::problem request{.a = a.view(), .b = b.view(), .c = c.view()};
-  const auto tiles = [](std::int64_t extent) { return static_cast<unsigned>(ceil_div<std::int64_t>(extent, mutant_side)); };
+  const auto tiles = [](std::int64_t extent) {
+    return static_cast<unsigned>(ceil_div<std::int64_t>(extent, mutant_side));
+  };
   where.runs_on().launch(m.code, {tiles(p.c.rows) * tiles(p.c.columns), 1, 1}, &request, nullptr);
   return static_cast<bool>(same(c.read(), right));
 }
@@ -35,7 +39,8 @@ TEST(gemm_mutants, show_wrong_numbers) {
   const dense right = expected(p);
   int broken = 0, whole = 0;
   for (const test::mutant<>& m : cpu::mutants()) {
-    test::expect_outcomes(m, seeds, [&](landing copies, unsigned seed) { return is_right(m, copies, seed, p, right); });
+    test::expect_outcomes(m, seeds,
+                          [&](landing copies, unsigned seed) { return is_right(m, copies, seed, p, right); });
     ++(m.broken == nullptr ? whole : broken);
   }
   EXPECT_EQ(whole, 7);

@@ -6,7 +6,8 @@
 
 namespace antiphase::gemm_test::AP_TARGET {
 
-template <class F> launch_counts with(const context& where, const gemm_problem& p, const F& finish, const gemm_options& options) {
+template <class F> launch_counts with(const context& where, const gemm_problem& p, const F& finish,
+                                      const gemm_options& options) {
   return gemm(where, p, finish, options);
 }
 own_calls calls() { return {&with<gemm_test::by_place>, &with<gemm_test::by_table>}; }
@@ -23,7 +24,8 @@ struct too_large {
   AP_FN float operator()(float value, std::int64_t, std::int64_t) const { return value; }
 };
 static_assert(finishes_results<gemm_test::by_place> && finishes_results<gemm_test::by_table>);
-static_assert(!finishes_results<not_of_places> && !finishes_results<not_a_number> && !finishes_results<too_large>);
+static_assert(!finishes_results<not_of_places> && !finishes_results<not_a_number> &&
+              !finishes_results<too_large>);
 static_assert(!finishes_results<gemm_options> && !finishes_results<float>);
 
 }  // namespace antiphase::gemm_test::AP_TARGET

@@ -7,7 +7,8 @@
 
 namespace antiphase::gemm_test {
 
-// Of small integers all of these are exact, so that it does not matter who fuses a multiplication and an addition.
+// Of small integers all of these are exact, so that it does not matter who fuses a multiplication and an
+// addition.
 struct by_place {
   float factor;
   AP_FN float operator()(float value, std::int64_t row, std::int64_t column) const {
@@ -24,8 +25,10 @@ struct by_table {
 };
 
 struct own_calls {
-  launch_counts (*by_place)(const context&, const gemm_problem&, const gemm_test::by_place&, const gemm_options&);
-  launch_counts (*by_table)(const context&, const gemm_problem&, const gemm_test::by_table&, const gemm_options&);
+  launch_counts (*by_place)(const context&, const gemm_problem&, const gemm_test::by_place&,
+                            const gemm_options&);
+  launch_counts (*by_table)(const context&, const gemm_problem&, const gemm_test::by_table&,
+                            const gemm_options&);
 };
 // A GPU's, or the CPU executor's.
 namespace cpu {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Functions of a user's own, applied to the results of products: every element once, with its own place, and nothing else.
+// Functions of a user's own, applied to the results of products: every element once, with its own place, and
+// nothing else.
 #include "tests/gemm/own/own_functions.hpp"
 #include "tests/gemm/support.hpp"
 
@@ -19,7 +20,8 @@ class own_epilogues : public on_device {
   // C after the call, of small integers.
   void expect_right(const product& p, const gemm_options& options = {}) {
     const context where = any();
-    matrix a(where, p.a, p.place_a), b(where, p.b, p.place_b), c(where, p.c, p.place_c), plain(where, p.c, p.place_c);
+    matrix a(where, p.a, p.place_a), b(where, p.b, p.place_b), c(where, p.c, p.place_c),
+        plain(where, p.c, p.place_c);
     gemm_problem what{.a = a.view(), .b = b.view(), .c = plain.view(), .alpha = p.alpha, .beta = p.beta};
     gemm(where, what, options);
     what.c = c.view();
@@ -27,12 +29,14 @@ class own_epilogues : public on_device {
     calls().by_place(where, what, finish, options);
     where.runs_on().synchronize(nullptr);
     const dense before = plain.read();
-    EXPECT_TRUE(same(c.read(), made(p.c.rows, p.c.columns, [&](auto i, auto j) { return finish(before(i, j), i, j); })));
+    EXPECT_TRUE(same(
+        c.read(), made(p.c.rows, p.c.columns, [&](auto i, auto j) { return finish(before(i, j), i, j); })));
   }
 };
 AP_ON_BOTH_DEVICES(own_epilogues);
 
-product integers(std::int64_t m, std::int64_t n, std::int64_t k, unsigned seed, float alpha = 1, float beta = 0) {
+product integers(std::int64_t m, std::int64_t n, std::int64_t k, unsigned seed, float alpha = 1,
+                 float beta = 0) {
   product p = product_of(random_integers(m, k, seed), random_integers(k, n, seed + 1), alpha, beta);
   p.c = random_integers(m, n, seed + 2);
   return p;
@@ -56,12 +60,14 @@ TEST_P(own_epilogues, of_any_shape) {
   }
   expect_right(integers(40, 50, 0, 1, 1, 3));  // nothing to multiply: beta C
   expect_right(integers(40, 50, 6, 1, 0, 1));  // the same
-  for (const char* policy : {"split", "narrow", "tiled"}) expect_right(integers(150, 70, 40, 9, 1, 1), {.policy = policy});
+  for (const char* policy : {"split", "narrow", "tiled"})
+    expect_right(integers(150, 70, 40, 9, 1, 1), {.policy = policy});
 }
 
 TEST_P(own_epilogues, of_any_layout) {
   product p = integers(37, 150, 20, 5, 1, 1);
-  for (const placing how : {placing{1, 41}, placing{160, 1, 3}, placing{3, 200}, placing{400, 2}, placing{-155, 1}, placing{1, -39}}) {
+  for (const placing how : {placing{1, 41}, placing{160, 1, 3}, placing{3, 200}, placing{400, 2},
+                            placing{-155, 1}, placing{1, -39}}) {
     SCOPED_TRACE(testing::Message() << how.row_stride << " and " << how.column_stride);
     p.place_c = how;
     expect_right(p);
@@ -73,13 +79,15 @@ TEST_P(own_epilogues, behind_the_epilogue_of_the_library) {
   const context where = any();
   const dense bias = random_integers(1, 61, 4);
   const device_array<float> bias_there(where, bias.value);
-  expect_right(integers(45, 61, 33, 7), {.epilogue = {.function = activation::relu, .column_bias = bias_there.data()}});
+  expect_right(integers(45, 61, 33, 7),
+               {.epilogue = {.function = activation::relu, .column_bias = bias_there.data()}});
 }
 
 TEST_P(own_epilogues, of_batches) {
   const context where = any();
   const std::int64_t m = 19, n = 131, k = 12, count = 5;
-  const dense a = random_integers(count * m, k, 1), b = random_integers(count * k, n, 2), zero = filled(count * m, n, 0);
+  const dense a = random_integers(count * m, k, 1), b = random_integers(count * k, n, 2),
+              zero = filled(count * m, n, 0);
   const dense rows = random_integers(1, m, 3), members = random_integers(1, count, 4);
   const device_array<float> of_row(where, rows.value), of_member(where, members.value);
   matrix on_a(where, a, placed(major::row, a)), on_b(where, b, placed(major::row, b));
@@ -98,7 +106,8 @@ TEST_P(own_epilogues, of_batches) {
     std::vector<const float*> of_a, of_b;
     std::vector<float*> of_c;
     for (std::int64_t i = 0; i < count; ++i)
-      of_a.push_back(p.a.data + i * m * k), of_b.push_back(p.b.data + i * k * n), of_c.push_back(p.c.data + i * m * n);
+      of_a.push_back(p.a.data + i * m * k), of_b.push_back(p.b.data + i * k * n),
+          of_c.push_back(p.c.data + i * m * n);
     const device_array<const float*> array_a(where, of_a), array_b(where, of_b);
     const device_array<float*> array_c(where, of_c);
     if (by_pointers) of = {.count = count, .a = array_a.data(), .b = array_b.data(), .c = array_c.data()};

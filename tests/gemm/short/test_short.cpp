@@ -25,7 +25,15 @@ dense by_double(const product& p) {
 }
 
 TEST_P(gemm_short, shapes_and_layouts) {
-  in_all_layouts({{1, 1, 1}, {5, 3, 2}, {129, 127, 3}, {37, 300, 4}, {2100, 2, 4}, {260, 131, 4}, {64, 128, 4}, {70, 9, 3}}, varied_product,
+  in_all_layouts({{1, 1, 1},
+                  {5, 3, 2},
+                  {129, 127, 3},
+                  {37, 300, 4},
+                  {2100, 2, 4},
+                  {260, 131, 4},
+                  {64, 128, 4},
+                  {70, 9, 3}},
+                 varied_product,
                  [&](const product& p) { EXPECT_TRUE(same(computed_short(p), by_double(p))); });
 }
 TEST_P(gemm_short, general_strides) {
@@ -54,7 +62,11 @@ TEST_P(gemm_short, is_chosen_for_many_tiny_products) {
   const context where = any();
   std::vector<float> memory(100);
   const auto chosen = [&](const context& there, std::int64_t k, const gemm_options& how = {}) {
-    return explain(there, {.a = {memory.data(), 3, k, k, 1}, .b = {memory.data(), k, 2, 2, 1}, .c = {memory.data() + 90, 3, 2, 2, 1}}, how);
+    return explain(there,
+                   {.a = {memory.data(), 3, k, k, 1},
+                    .b = {memory.data(), k, 2, 2, 1},
+                    .c = {memory.data() + 90, 3, 2, 2, 1}},
+                   how);
   };
   const gemm_options many{.batch = {.count = 100'000, .a_stride = 12, .b_stride = 8, .c_stride = 6}};
   EXPECT_EQ(chosen(where, 3, many).kernel, "short");

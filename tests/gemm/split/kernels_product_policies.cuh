@@ -6,7 +6,9 @@
 namespace antiphase::gemms {
 inline namespace AP_TARGET {
 
-template <product_policy P> product_instance product_of_policy(const char* name) { return {P, kernel_of<split_product<P>>(name)}; }
+template <product_policy P> product_instance product_of_policy(const char* name) {
+  return {P, kernel_of<split_product<P>>(name)};
+}
 
 std::vector<product_instance> product_policies() {
   return {product_of_policy<product_policy{.stages = 4}>("gemm.split.stages-4"),

@@ -26,8 +26,8 @@ template <warp_slip F> struct broken_copies : async_copies<split_mma_policy.stag
   }
 };
 
-template <warp_slip F>
-test::mutant<> warp_mutant(const char* name, const char* broken = nullptr, finding_kind by = {}, const char* says = "") {
+template <warp_slip F> test::mutant<> warp_mutant(const char* name, const char* broken = nullptr,
+                                                  finding_kind by = {}, const char* says = "") {
   return {name, broken, {by, says}, kernel_of<split_mma_product<split_mma_policy, broken_copies<F>>>(name)};
 }
 
@@ -35,10 +35,13 @@ std::vector<test::mutant<>> split_mma_mutants() {
   using enum finding_kind;
   return {
       warp_mutant<warp_slip::none>("whole"),
-      warp_mutant<warp_slip::no_wait>("no_wait", "multiplies without waiting for its copies", read_before_landing, "copy_async_wait"),
-      warp_mutant<warp_slip::short_wait>("short_wait", "waits for one group of copies too few", read_before_landing, "copy_async_wait"),
-      warp_mutant<warp_slip::no_meeting>("no_meeting", "waits for its own copies only, not for the other threads", overwritten_in_use,
-                                         "a barrier between their reading and this"),
+      warp_mutant<warp_slip::no_wait>("no_wait", "multiplies without waiting for its copies",
+                                      read_before_landing, "copy_async_wait"),
+      warp_mutant<warp_slip::short_wait>("short_wait", "waits for one group of copies too few",
+                                         read_before_landing, "copy_async_wait"),
+      warp_mutant<warp_slip::no_meeting>("no_meeting",
+                                         "waits for its own copies only, not for the other threads",
+                                         overwritten_in_use, "a barrier between their reading and this"),
   };
 }
 

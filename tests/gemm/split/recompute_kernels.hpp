@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The kernels of kernels_recompute.cuh, for each target: a function of split/recompute.cuh or recompute_sparse.cuh on every tile of a
-// problem.
+// The kernels of kernels_recompute.cuh, for each target: a function of split/recompute.cuh or
+// recompute_sparse.cuh on every tile of a problem.
 #pragma once
 #include <antiphase/executor/kernel.hpp>
 #include <antiphase/gemm/problem.hpp>
@@ -11,9 +11,10 @@ namespace antiphase::gemms {
 
 struct recompute_params {
   problem p;
-  const int* count;              // of each tile, row by row; list only
-  const std::uint16_t* outputs;  // uncertain_limit of each, as recompute_list takes them; in global memory, as those of a product
-  split_operand a, b;            // sparse only
+  const int* count;  // of each tile, row by row; list only
+  // uncertain_limit of each, as recompute_list takes them; in global memory, as those of a product
+  const std::uint16_t* outputs;
+  split_operand a, b;  // sparse only
 };
 struct recompute_kernels {
   kernel list, tile, sparse;

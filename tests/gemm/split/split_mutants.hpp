@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The kernels of kernels_split_mutants.cuh and kernels_split_mma_mutants.cuh: products of split operands with one fault each.
+// The kernels of kernels_split_mutants.cuh and kernels_split_mma_mutants.cuh: products of split operands with
+// one fault each.
 #pragma once
 #include "src/gemm/split/split_product.hpp"
 

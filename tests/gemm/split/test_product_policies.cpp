@@ -17,10 +17,12 @@ class product_policies : public on_device {
   }
 };
 
-// By the library's plan, or by it with another kernel. Some outputs are uncertain, and a line has few nonzeros.
+// By the library's plan, or by it with another kernel. Some outputs are uncertain, and a line has few
+// nonzeros.
 dense product_with(const context& where, const product& p, const gemms::product_instance* with) {
   matrix a(where, p.a, p.place_a), b(where, p.b, p.place_b), c(where, p.c, p.place_c);
-  gemms::product_plan plan = gemms::plan_product(where, {.a = a.view(), .b = b.view(), .c = c.view(), .alpha = p.alpha, .beta = p.beta});
+  gemms::product_plan plan = gemms::plan_product(
+      where, {.a = a.view(), .b = b.view(), .c = c.view(), .alpha = p.alpha, .beta = p.beta});
   EXPECT_EQ(plan.waves.size(), 1u);
   EXPECT_EQ(plan.waves.front().with.how.cluster, 1) << "clusters sum up K in another order";
   if (with != nullptr) plan.waves.front().with = *with;
@@ -35,8 +37,9 @@ TEST_P(product_policies, give_the_same_bits) {
   if (!is_cuda()) {
     device_limits device = simulated_device();
     device.multiprocessors = 2;  // a block has two tiles or three
-    contexts = {context(make_cpu_executor({.seed = 3, .copies = landing::mixed, .workers = 1, .limits = device})),
-                context(make_cpu_executor({.seed = 9, .copies = landing::late, .workers = 2, .limits = device}))};
+    contexts = {
+        context(make_cpu_executor({.seed = 3, .copies = landing::mixed, .workers = 1, .limits = device})),
+        context(make_cpu_executor({.seed = 9, .copies = landing::late, .workers = 2, .limits = device}))};
   }
   for (const context& where : contexts)
     for (const std::int64_t k : {30, 64, 129, 389}) {

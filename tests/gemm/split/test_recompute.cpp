@@ -48,7 +48,8 @@ TEST_P(recompute, takes_any_strides) {
   for (const major by_a : {major::row, major::column})
     for (const major by_b : {major::row, major::column})
       for (const int kind : {0, 1, 2, 3}) {
-        SCOPED_TRACE(testing::Message() << (by_a == major::row ? "N" : "T") << (by_b == major::row ? "N" : "T") << ", kind " << kind);
+        SCOPED_TRACE(testing::Message() << (by_a == major::row ? "N" : "T")
+                                        << (by_b == major::row ? "N" : "T") << ", kind " << kind);
         const auto place = [&](major by, const dense& d) {
           if (kind == 0) return placed_in_packets(by, d);
           return placed(by, d, kind == 1 ? 0 : 2 * kind + 1, kind);
@@ -59,8 +60,13 @@ TEST_P(recompute, takes_any_strides) {
   expect_right(laid_out(product_of(a, b), {-44, 1}, {1, -42}, 0), {5, 60});
 }
 TEST_P(recompute, takes_any_sizes) {
-  for (const auto& [m, n, k] :
-       {std::array{1, 1, 1}, {129, 257, 17}, {130, 70, 3}, {40, 128, 0}, {128, 128, 48}, {3, 5, 1000}, {129, 33, 263}}) {
+  for (const auto& [m, n, k] : {std::array{1, 1, 1},
+                                {129, 257, 17},
+                                {130, 70, 3},
+                                {40, 128, 0},
+                                {128, 128, 48},
+                                {3, 5, 1000},
+                                {129, 33, 263}}) {
     SCOPED_TRACE(testing::Message() << m << " x " << n << " x " << k);
     expect_right(product_of(scattered_reals(m, k, 3, 10), scattered_reals(k, n, 4, 10)), {1, 16});
   }
@@ -97,7 +103,8 @@ TEST_P(recompute, has_the_values_of_ieee) {
 }
 // Lists of every number of lanes to an output.
 constexpr int lengths[] = {3, 7, 12, 30, 60, 100, 300};
-// Whether the lines are read where they lie or by way of shared memory is a matter of the layout, the bits are not.
+// Whether the lines are read where they lie or by way of shared memory is a matter of the layout, the bits
+// are not.
 TEST_P(recompute, does_not_depend_on_the_layout) {
   product p = product_of(scattered_reals(50, 301, 18, 12), scattered_reals(301, 60, 19, 12));
   for (std::int64_t k = 0; k < 150; ++k) {  // what cancels shows the order of its sum
@@ -131,7 +138,8 @@ TEST_P(recompute, does_not_depend_on_the_order_of_a_list) {
 
 // Lines of 0 to 5 nonzeros among dense ones, in A, in B and in both.
 TEST_P(recompute, finds_lines_of_few) {
-  for (const auto& [m, n, k] : {std::array{37, 140, 20}, {130, 65, 200}, {1, 1, 3}, {33, 34, 0}, {65, 66, 4}}) {
+  for (const auto& [m, n, k] :
+       {std::array{37, 140, 20}, {130, 65, 200}, {1, 1, 3}, {33, 34, 0}, {65, 66, 4}}) {
     SCOPED_TRACE(testing::Message() << m << " x " << n << " x " << k);
     product p = product_of(scattered_reals(m, k, 13, 20), scattered_reals(k, n, 14, 20));
     for (std::int64_t i = 0; i < m; ++i)
@@ -142,7 +150,8 @@ TEST_P(recompute, finds_lines_of_few) {
         if (j % 7 > 3 && (l * 11 + j * 3) % k >= j % 6) p.b(l, j) = 0;
     if (k > 4) p.a(4, 2) = infinity, p.b(3, 5) = nan;
     expect_sparse(p);
-    p.place_a = placed(major::column, p.a, 1, 3), p.place_b = placed(major::column, p.b, 2, 1), p.place_c = placed(major::column, p.c, 3);
+    p.place_a = placed(major::column, p.a, 1, 3), p.place_b = placed(major::column, p.b, 2, 1),
+    p.place_c = placed(major::column, p.c, 3);
     expect_sparse(p);
   }
 }
@@ -153,8 +162,10 @@ TEST_P(recompute, multiplies_permutations_exactly) {
   const dense values = scattered_reals(size, size, 15, 100);
   dense rows{size, size}, columns{size, size};
   for (std::int64_t i = 0; i < size; ++i)
-    for (std::int64_t j = 0; j < size; ++j) rows(i, j) = values((i * 50 + 7) % size, j), columns(j, (i * 50 + 7) % size) = values(j, i);
-  for (const auto& [p, right] : {std::pair{product_of(turned, values), rows}, {product_of(values, turned), columns}}) {
+    for (std::int64_t j = 0; j < size; ++j)
+      rows(i, j) = values((i * 50 + 7) % size, j), columns(j, (i * 50 + 7) % size) = values(j, i);
+  for (const auto& [p, right] :
+       {std::pair{product_of(turned, values), rows}, {product_of(values, turned), columns}}) {
     recompute_run run(p);
     run.sparse();
     EXPECT_TRUE(same(run(any(), kernels().sparse), right)) << "few";
@@ -175,7 +186,8 @@ TEST_P(recompute, adds_four_products_as_if_with_twice_the_digits) {
   run.sparse();
   const dense out = run(any(), kernels().sparse);
   for (std::int64_t i = 0; i < 9; ++i)
-    for (std::int64_t j = 0; j < 140; ++j) EXPECT_EQ(out(i, j), 3 * p.b(i % 3, j) + 0.5f * p.b(6, j)) << i << ' ' << j;
+    for (std::int64_t j = 0; j < 140; ++j)
+      EXPECT_EQ(out(i, j), 3 * p.b(i % 3, j) + 0.5f * p.b(6, j)) << i << ' ' << j;
 }
 
 // The GPU's FP64 products are the CPU executor's, bit for bit.
@@ -185,7 +197,8 @@ TEST(recompute_Cuda, has_the_bits_of_the_cpu_executor) {
   if (cuda_devices(&why).empty()) GTEST_SKIP() << "no GPU to test on: " << why;
   const context here(make_cpu_executor()), there(make_cuda_executor());
   const auto on_cpu = gemms::cpu::kernels_of_recompute(), on_gpu = gemms::cuda::kernels_of_recompute();
-  const product p = product_of(scattered_reals(200, 333, 16, 15), scattered_reals(333, 150, 17, 15), -1.25f, 0.5f);
+  const product p =
+      product_of(scattered_reals(200, 333, 16, 15), scattered_reals(333, 150, 17, 15), -1.25f, 0.5f);
   recompute_run run(p);
   EXPECT_TRUE(same_bits(run(there, on_gpu.tile), run(here, on_cpu.tile)));
   for (const int count : lengths) {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Precision fp32: products of split operands keep their contract for every input, and are the same bits in every run.
+// Precision fp32: products of split operands keep their contract for every input, and are the same bits in
+// every run.
 #include <random>
 
 #include "tests/gemm/contract.hpp"
@@ -19,11 +20,13 @@ class gemm_split : public on_device_with<split_on> {
     on_device_with::SetUp();
     // What differs between the two there is what they access, not what they compute.
     const std::string name = testing::UnitTest::GetInstance()->current_test_info()->name();
-    if (sanitized && policy() == "split-mma" && !name.starts_with("shapes_and_layouts") && !name.starts_with("general_strides"))
+    if (sanitized && policy() == "split-mma" && !name.starts_with("shapes_and_layouts") &&
+        !name.starts_with("general_strides"))
       GTEST_SKIP() << "under AddressSanitizer by the other policy";
     if (IsSkipped() || !is_cuda()) return;
     const device_limits device = any().limits();
-    if (policy() == "split" ? device.major != 9 : device.major < 8) GTEST_SKIP() << device.name << " is not for policy " << policy();
+    if (policy() == "split" ? device.major != 9 : device.major < 8)
+      GTEST_SKIP() << device.name << " is not for policy " << policy();
   }
   std::string_view device() const override { return GetParam().device; }
   std::string_view policy() const { return GetParam().policy; }
@@ -33,9 +36,12 @@ class gemm_split : public on_device_with<split_on> {
   bool shares_tiles() const { return policy() == "split" && any().limits().multiprocessors > 8; }
 };
 
-// shapes and layouts ----------------------------------------------------------------------------------------------------------------
+// shapes and layouts
+// -----------------------------------------------------------------------------------------------------------
 TEST_P(gemm_split, shapes_and_layouts) {
-  const auto plain = [](int m, int n, int k, unsigned seed) { return product_of(reals(m, k, seed), reals(k, n, seed + 1)); };
+  const auto plain = [](int m, int n, int k, unsigned seed) {
+    return product_of(reals(m, k, seed), reals(k, n, seed + 1));
+  };
   in_all_layouts({{1, 1, 1}, {5, 3, 17}, {129, 127, 65}, {37, 300, 131}, {260, 131, 200}}, plain,
                  [&](const product& p) { AP_EXPECT_KEPT(split(p), p); });
 }
@@ -44,9 +50,11 @@ TEST_P(gemm_split, general_strides) {
   AP_EXPECT_KEPT(split(p), p);
 }
 TEST_P(gemm_split, outputs_written_backwards) {
-  written_backwards(product_of(reals(140, 90, 1), reals(90, 150, 2)), [&](const product& p) { AP_EXPECT_KEPT(split(p), p); });
+  written_backwards(product_of(reals(140, 90, 1), reals(90, 150, 2)),
+                    [&](const product& p) { AP_EXPECT_KEPT(split(p), p); });
 }
-// Rows of C that begin at any of the eight floats of a sector, all at the same one or each at another: whole tiles and those at the edges.
+// Rows of C that begin at any of the eight floats of a sector, all at the same one or each at another: whole
+// tiles and those at the edges.
 TEST_P(gemm_split, rows_begin_anywhere_in_a_sector) {
   product p = product_of(reals(140, 65, 1), reals(65, 264, 2));
   const dense expected = split(p);
@@ -55,7 +63,8 @@ TEST_P(gemm_split, rows_begin_anywhere_in_a_sector) {
     for (const int padding : {0, 1, 3, 4}) {
       if (sanitized && (offset + padding) % 3 != 0) continue;
       p.place_c = placed(major::row, p.c, padding, offset);
-      EXPECT_TRUE(same_bits(split(p), expected)) << offset << " floats off, rows " << 264 + padding << " apart";
+      EXPECT_TRUE(same_bits(split(p), expected))
+          << offset << " floats off, rows " << 264 + padding << " apart";
     }
 }
 TEST_P(gemm_split, rows_that_are_updated_begin_anywhere_in_a_sector) {
@@ -101,12 +110,15 @@ TEST_P(gemm_split, beta_of_0_leaves_c_unread) {
 }
 TEST_P(gemm_split, k_in_pieces) {
   if (sanitized) GTEST_SKIP() << "minutes of it under AddressSanitizer, for one more turn of a loop";
-  if (!is_cuda() && policy() == "split-mma") GTEST_SKIP() << "half a minute of it, for a loop on the host that both policies share";
+  if (!is_cuda() && policy() == "split-mma")
+    GTEST_SKIP() << "half a minute of it, for a loop on the host that both policies share";
   product p = product_of(reals(3, 65536 + 100, 1), reals(65536 + 100, 2, 2), 1.25f, 0.5f);
   AP_EXPECT_KEPT(split(p), p);
-  const gemm_choice choice = explain(
-      any(), {.a = {p.a.value.data(), 3, 65636, 65636, 1}, .b = {p.b.value.data(), 65636, 2, 2, 1}, .c = {p.c.value.data(), 3, 2, 2, 1}},
-      {.policy = policy()});
+  const gemm_choice choice = explain(any(),
+                                     {.a = {p.a.value.data(), 3, 65636, 65636, 1},
+                                      .b = {p.b.value.data(), 65636, 2, 2, 1},
+                                      .c = {p.c.value.data(), 3, 2, 2, 1}},
+                                     {.policy = policy()});
   EXPECT_EQ(choice.kernel, policy());
   EXPECT_THAT(choice.why, testing::Contains(testing::HasSubstr("pieces of 65536")));
 }
@@ -118,13 +130,15 @@ TEST_P(gemm_split, nothing_to_multiply) {
   EXPECT_TRUE(same(split(p), expected(p)));
 }
 
-// exact where users expect it ------------------------------------------------------------------------------------------------------
+// exact where users expect it
+// ------------------------------------------------------------------------------------------------------
 TEST_P(gemm_split, identity_and_permutations_are_exact) {
   const std::int64_t n = 135;
   const dense identity = made(n, n, [](auto i, auto j) { return i == j; });
   const dense permutation = made(n, n, [&](auto i, auto j) { return (i * 7 + 3) % n == j ? -2.5 : 0; });
   for (const dense& left : {identity, permutation}) {
-    product p = product_of(left, scaled(reals(n, n, 8), [](auto i, auto j) { return (i * 31 + j * 17) % 100 - 50; }));
+    product p =
+        product_of(left, scaled(reals(n, n, 8), [](auto i, auto j) { return (i * 31 + j * 17) % 100 - 50; }));
     EXPECT_TRUE(same(split(p), expected(p)));
     std::swap(p.a, p.b);
     EXPECT_TRUE(same(split(p), expected(p)));
@@ -149,7 +163,8 @@ TEST_P(gemm_split, integers_of_eleven_bits_are_exact) {
   EXPECT_TRUE(same(split(p), expected(p)));
 }
 
-// what cannot be certified -----------------------------------------------------------------------------------------------------------
+// what cannot be certified
+// -----------------------------------------------------------------------------------------------------------
 TEST_P(gemm_split, graded_lines_that_meet) {
   const auto down = [](auto, auto k) { return 60 - k; };
   const auto up = [](auto k, auto) { return k - 60; };
@@ -167,11 +182,12 @@ TEST_P(gemm_split, sums_that_cancel) {
     for (std::int64_t k = 0; k < 200; k += 2) p.a(i, k + 1) = -p.a(i, k);
   for (std::int64_t j = 0; j < 33; ++j)
     for (std::int64_t k = 0; k < 200; k += 2) p.b(k + 1, j) = p.b(k, j);
-  p.a = scaled(p.a, [](auto, auto k) { return k % 8 < 2 ? -32 : 0; });  // some tiny elements, or there would be nothing to certify
+  // some tiny elements, or there would be nothing to certify
+  p.a = scaled(p.a, [](auto, auto k) { return k % 8 < 2 ? -32 : 0; });
   AP_EXPECT_KEPT(split(p), p);
 }
-// Row i of A cancels on the columns of B below some number, so that an exact number of outputs of a tile is uncertain: as many as there are
-// notes for, one more, and a few.
+// Row i of A cancels on the columns of B below some number, so that an exact number of outputs of a tile is
+// uncertain: as many as there are notes for, one more, and a few.
 TEST_P(gemm_split, as_many_uncertain_outputs_as_there_is_room_for) {
   for (const std::int64_t uncertain : {1, 16, 17, 511, 512, 513, 1000}) {
     const std::int64_t m = 128, n = 128, k = 70;
@@ -191,14 +207,18 @@ TEST_P(gemm_split, as_many_uncertain_outputs_as_there_is_room_for) {
     AP_EXPECT_KEPT(split(p), p);
   }
 }
-// Rows of 1, -1 and next to nothing, whose sums cancel on all columns, while |A||B| is large. Of the columns some are so small where they
-// meet these that nothing certifies their outputs: they are computed again, by a list or with all of the tile. The two elements lie in
-// different steps of K, which are looked at one after the other; and C is read in none of the products, or in all.
+// Rows of 1, -1 and next to nothing, whose sums cancel on all columns, while |A||B| is large. Of the columns
+// some are so small where they meet these that nothing certifies their outputs: they are computed again, by a
+// list or with all of the tile. The two elements lie in different steps of K, which are looked at one after
+// the other; and C is read in none of the products, or in all.
 TEST_P(gemm_split, outputs_are_certified_by_their_magnitudes) {
   const std::int64_t m = 130, n = 140, k = 530;
   for (const float beta : {0.f, 1.f})
-    for (const auto& [rows, small, first, second] :
-         {std::array{130, 0, 0, 1}, {130, 3, 33, 500}, {60, 0, 500, 529}, {129, 1, 96, 97}, {20, 12, 64, 65}}) {
+    for (const auto& [rows, small, first, second] : {std::array{130, 0, 0, 1},
+                                                     {130, 3, 33, 500},
+                                                     {60, 0, 500, 529},
+                                                     {129, 1, 96, 97},
+                                                     {20, 12, 64, 65}}) {
       product p = product_of(reals(m, k, 3), reals(k, n, 4), 1, beta);
       for (std::int64_t i = 0; i < rows; ++i) {
         for (std::int64_t at = 0; at < k; ++at) p.a(i, at) *= 0x1p-40f;
@@ -209,13 +229,15 @@ TEST_P(gemm_split, outputs_are_certified_by_their_magnitudes) {
         p.b(first, j) = p.b(second, j) = j % 50 < small ? 0x1p-36f : 0.75f;
       }
       if (beta == 0) p.c = filled(m, n, nan);
-      SCOPED_TRACE(testing::Message() << rows << " rows, " << small << " of 50 columns are small, beta " << beta);
+      SCOPED_TRACE(testing::Message()
+                   << rows << " rows, " << small << " of 50 columns are small, beta " << beta);
       device_array<std::uint64_t> recomputed(any(), std::vector<std::uint64_t>{0});
       AP_EXPECT_KEPT(computed(any(), policy(), p, recomputed.data()), p);
       std::int64_t expected = 0;  // tile by tile: those of 128 or fewer are a list at once
       for (std::int64_t top = 0; top < m; top += 128)
         for (std::int64_t left = 0; left < n; left += 128) {
-          const std::int64_t down = std::clamp<std::int64_t>(rows - top, 0, 128), across = std::min<std::int64_t>(n - left, 128);
+          const std::int64_t down = std::clamp<std::int64_t>(rows - top, 0, 128),
+                             across = std::min<std::int64_t>(n - left, 128);
           std::int64_t failing = 0;
           for (std::int64_t j = left; j < left + across; ++j) failing += j % 50 < small;
           expected += beta == 0 && down * across > 128 ? down * failing : down * across;
@@ -239,7 +261,8 @@ TEST_P(gemm_split, infinities_among_outputs_that_cancel) {
 // Their sums are 0 whatever their scale, and nobody computes them again.
 TEST_P(gemm_split, lines_of_zeros) {
   for (const float beta : {0.f, 0.5f}) {
-    product p = product_of(scaled(reals(150, 90, 1), [](auto, auto k) { return k % 9 == 0 ? -35 : 0; }), reals(90, 140, 2), 1.5f, beta);
+    product p = product_of(scaled(reals(150, 90, 1), [](auto, auto k) { return k % 9 == 0 ? -35 : 0; }),
+                           reals(90, 140, 2), 1.5f, beta);
     for (std::int64_t i = 0; i < 150; i += 7)
       for (std::int64_t k = 0; k < 90; ++k) p.a(i, k) = k % 2 == 0 ? 0.f : -0.f;
     for (std::int64_t j = 3; j < 140; j += 11)
@@ -275,19 +298,24 @@ TEST_P(gemm_split, ends_of_the_range) {
 }
 TEST_P(gemm_split, both_sides_of_tiny) {
   for (const int below : {26, 27, 28, 29, 40}) {
-    const product p = product_of(scaled(reals(40, 64, 1), [&](auto i, auto k) { return k == i ? 0 : -below; }),
-                                 scaled(reals(64, 40, 2), [&](auto k, auto j) { return k == j + 1 ? 0 : -below; }));
+    const product p =
+        product_of(scaled(reals(40, 64, 1), [&](auto i, auto k) { return k == i ? 0 : -below; }),
+                   scaled(reals(64, 40, 2), [&](auto k, auto j) { return k == j + 1 ? 0 : -below; }));
     SCOPED_TRACE(below);
     AP_EXPECT_KEPT(split(p), p);
   }
 }
 
-// Where the certificate decides: what it lets pass keeps the promise by a little, and what it does not let pass would break it.
+// Where the certificate decides: what it lets pass keeps the promise by a little, and what it does not let
+// pass would break it.
 TEST_P(gemm_split, both_sides_of_the_certificate) { expect_kept_at_the_certificate(any(), policy()); }
 
-// the same bits ----------------------------------------------------------------------------------------------------------------------
+// the same bits
+// -----------------------------------------------------------------------------------------------------------
 TEST_P(gemm_split, every_schedule_gives_the_same_bits) {
-  product p = product_of(scaled(reals(150, 200, 1), [](auto i, auto k) { return i % 7 == 0 ? -(k % 50) : 0; }), reals(200, 137, 2), 1, 1);
+  product p =
+      product_of(scaled(reals(150, 200, 1), [](auto i, auto k) { return i % 7 == 0 ? -(k % 50) : 0; }),
+                 reals(200, 137, 2), 1, 1);
   const dense first = split(p);
   for (const context& where : several()) EXPECT_TRUE(same_bits(split(where, p), first));
 }
@@ -318,17 +346,20 @@ TEST_P(gemm_split, tiles_that_blocks_share) {
   }
 }
 
-// Three tiles more than persistent blocks take in whole rounds: clusters share those, in a launch of their own.
+// Three tiles more than persistent blocks take in whole rounds: clusters share those, in a launch of their
+// own.
 TEST_P(gemm_split, tiles_left_over_are_shared) {
   if (policy() != "split") GTEST_SKIP() << "only blocks of warpgroups share tiles";
-  if (sanitized) GTEST_SKIP() << "a minute of it under AddressSanitizer, for kernels that other tests run there";
+  if (sanitized)
+    GTEST_SKIP() << "a minute of it under AddressSanitizer, for kernels that other tests run there";
   device_limits device = simulated_device();
   device.multiprocessors = 8;
   const context where = is_cuda() ? any() : context(make_cpu_executor({.limits = device}));
   const std::int64_t tiles = where.limits().multiprocessors + 3, m = tiles * 128 - 37, n = 70, k = 1300;
   product p = product_of(reals(m, k, 1), reals(k, n, 2), 1.5f, 0.5f);
   for (std::int64_t i = 0; i < m; i += 50) p.a(i, i % k) = 0x1p-60f;  // uncertain here and there
-  for (std::int64_t l = 0; l < k; ++l) p.a(m - 3, l) = l == 7;        // and a line of few nonzeros in the last tile
+  // and a line of few nonzeros in the last tile
+  for (std::int64_t l = 0; l < k; ++l) p.a(m - 3, l) = l == 7;
   const dense c = split(where, p);
   AP_EXPECT_KEPT(c, p);
   // The first tiles have the bits that they have where no others are left over.
@@ -343,7 +374,10 @@ TEST_P(gemm_split, tiles_left_over_are_shared) {
   EXPECT_TRUE(same_bits(split(where, alone), first));
   const auto why = [&](std::int64_t rows, std::int64_t depth) {
     float in = 0, out = 0;
-    return explain(where, {.a = {&in, rows, depth, depth, 1}, .b = {&in, depth, n, n, 1}, .c = {&out, rows, n, n, 1}}, {.policy = "split"})
+    return explain(
+               where,
+               {.a = {&in, rows, depth, depth, 1}, .b = {&in, depth, n, n, 1}, .c = {&out, rows, n, n, 1}},
+               {.policy = "split"})
         .why;
   };
   const auto says_so = testing::Contains(testing::HasSubstr("3 tiles are left over"));
@@ -352,7 +386,8 @@ TEST_P(gemm_split, tiles_left_over_are_shared) {
   EXPECT_THAT(why((tiles - 3) * 128, k), testing::Not(testing::Contains(testing::HasSubstr("left over"))));
 }
 
-// workspace --------------------------------------------------------------------------------------------------------------------------
+// workspace
+// -----------------------------------------------------------------------------------------------------------
 TEST_P(gemm_split, takes_a_workspace) {
   const context where = any();
   const product p = product_of(reals(130, 70, 5), reals(70, 45, 6));
@@ -372,7 +407,8 @@ TEST_P(gemm_split, takes_a_workspace) {
     }
     return std::string("nothing");
   };
-  EXPECT_THAT(refused({memory.data(), bytes - 1}), testing::HasSubstr("this product needs " + std::to_string(bytes)));
+  EXPECT_THAT(refused({memory.data(), bytes - 1}),
+              testing::HasSubstr("this product needs " + std::to_string(bytes)));
   EXPECT_THAT(refused({memory.data() + 16, bytes}), testing::HasSubstr("multiple of 256"));
 }
 TEST_P(gemm_split, workspace_grows_with_the_problem) {
@@ -382,7 +418,9 @@ TEST_P(gemm_split, workspace_grows_with_the_problem) {
   float one = 0;
   const auto bytes = [&](std::int64_t m, std::int64_t n, std::int64_t k) {
     float other = 0;
-    return gemm_workspace(where, {.a = {&one, m, k, k, 1}, .b = {&one, k, n, n, 1}, .c = {&other, m, n, n, 1}}, {.policy = policy()});
+    return gemm_workspace(where,
+                          {.a = {&one, m, k, k, 1}, .b = {&one, k, n, n, 1}, .c = {&other, m, n, n, 1}},
+                          {.policy = policy()});
   };
   const auto expect_growth = [&](auto bytes_of, std::int64_t end) {
     for (std::int64_t i = 1, last = 0; i < end; ++i) {
@@ -397,7 +435,8 @@ TEST_P(gemm_split, workspace_grows_with_the_problem) {
   expect_growth([&](std::int64_t k) { return bytes(300, 100, k); }, 3000);
 }
 
-// many -------------------------------------------------------------------------------------------------------------------------------
+// many
+// -----------------------------------------------------------------------------------------------------------
 TEST_P(gemm_split, random_products) {
   const int cases = is_cuda() ? 2000 : sanitized ? 15 : 60;
   std::mt19937 generator(20261120);
@@ -408,21 +447,32 @@ TEST_P(gemm_split, random_products) {
     const int m = 1 + upto(170), n = 1 + upto(170), k = 1 + upto(upto(4) == 0 ? 900 : 150);
     const float alpha = upto(2) ? 1.f : -1.25f, beta = upto(2) ? 0.f : 0.75f;
     const int spread = upto(3) == 0 ? 80 : 1;
-    product p = product_of(scaled(reals(m, k, random()), [&](auto r, auto c) { return (r * 7 + c * 13) % spread; }),
-                           scaled(reals(k, n, random()), [&](auto r, auto c) { return -((r * 11 + c * 3) % spread); }), alpha, beta);
-    const auto place = [&](const dense& d) { return placed(upto(2) ? major::row : major::column, d, upto(5), upto(4)); };
+    product p = product_of(
+        scaled(reals(m, k, random()), [&](auto r, auto c) { return (r * 7 + c * 13) % spread; }),
+        scaled(reals(k, n, random()), [&](auto r, auto c) { return -((r * 11 + c * 3) % spread); }), alpha,
+        beta);
+    const auto place = [&](const dense& d) {
+      return placed(upto(2) ? major::row : major::column, d, upto(5), upto(4));
+    };
     p.place_a = place(p.a), p.place_b = place(p.b), p.place_c = place(p.c);
-    SCOPED_TRACE(testing::Message() << "case " << i << ": " << m << " x " << n << " x " << k << ", spread " << spread);
+    SCOPED_TRACE(testing::Message() << "case " << i << ": " << m << " x " << n << " x " << k << ", spread "
+                                    << spread);
     AP_EXPECT_KEPT(split(where, p), p);
   }
 }
 
-const auto names = [](const auto& info) { return std::string(info.param.policy) == "split" ? "wgmma" : "mma"; };
-INSTANTIATE_TEST_SUITE_P(Cpu, gemm_split, testing::Values(split_on{"cpu", "split"}, split_on{"cpu", "split-mma"}), names);
-INSTANTIATE_TEST_SUITE_P(Cuda, gemm_split, testing::Values(split_on{"cuda", "split"}, split_on{"cuda", "split-mma"}), names);
+const auto names = [](const auto& info) {
+  return std::string(info.param.policy) == "split" ? "wgmma" : "mma";
+};
+INSTANTIATE_TEST_SUITE_P(Cpu, gemm_split,
+                         testing::Values(split_on{"cpu", "split"}, split_on{"cpu", "split-mma"}), names);
+INSTANTIATE_TEST_SUITE_P(Cuda, gemm_split,
+                         testing::Values(split_on{"cuda", "split"}, split_on{"cuda", "split-mma"}), names);
 
-// what multiplies ----------------------------------------------------------------------------------------------------------------------
-// The same products in the same order, promoted after the same number of them: the same bits, where no blocks share a tile.
+// what multiplies
+// -----------------------------------------------------------------------------------------------------------
+// The same products in the same order, promoted after the same number of them: the same bits, where no blocks
+// share a tile.
 class gemm_split_kinds : public on_device {};
 TEST_P(gemm_split_kinds, give_the_same_bits) {
   device_limits device = simulated_device();
@@ -434,21 +484,27 @@ TEST_P(gemm_split_kinds, give_the_same_bits) {
     if (more > 0 && m < 100) continue;
     if (sanitized && k > 100) continue;
     product p = product_of(reals(m + more, k, 1), reals(k, n + more, 2), 1.5f, 0.5f);
-    EXPECT_TRUE(same_bits(computed(where, "split-mma", p), computed(where, "split", p))) << m << " x " << n << " x " << k;
+    EXPECT_TRUE(same_bits(computed(where, "split-mma", p), computed(where, "split", p)))
+        << m << " x " << n << " x " << k;
     p.a(3, 0) = p.b(2, 1) = 0x1p-60f;  // certificates, and some outputs computed again
     for (std::int64_t l = 0; l < k; ++l) p.a(4, l) = l % 2 == 0 ? p.a(3, l) : -p.a(4, l - 1);
-    EXPECT_TRUE(same_bits(computed(where, "split-mma", p), computed(where, "split", p))) << m << " x " << n << " x " << k;
+    EXPECT_TRUE(same_bits(computed(where, "split-mma", p), computed(where, "split", p)))
+        << m << " x " << n << " x " << k;
   }
 }
 AP_ON_BOTH_DEVICES(gemm_split_kinds);
 
-// which one is chosen ------------------------------------------------------------------------------------------------------------------
+// which one is chosen
+// -----------------------------------------------------------------------------------------------------------
 gemm_choice chosen_on(int major, int minor, std::size_t shared, std::string_view policy = "auto") {
   device_limits device = simulated_device();
   device.major = major, device.minor = minor, device.shared_opt_in = shared;
   alignas(16) static float x[600 * 1000] = {}, y[600 * 600] = {};
   const context where(make_cpu_executor({.limits = device}));
-  return explain(where, {.a = row_major<const float>(x, 600, 1000), .b = row_major<const float>(x, 1000, 600), .c = row_major(y, 600, 600)},
+  return explain(where,
+                 {.a = row_major<const float>(x, 600, 1000),
+                  .b = row_major<const float>(x, 1000, 600),
+                  .c = row_major(y, 600, 600)},
                  {.policy = policy});
 }
 TEST(gemm_split_choice, is_by_the_device) {
@@ -456,13 +512,16 @@ TEST(gemm_split_choice, is_by_the_device) {
   const gemm_choice on_ampere = chosen_on(8, 6, 99 * kib);
   EXPECT_EQ(on_ampere.kernel, "split-mma");
   EXPECT_EQ(on_ampere.stages, 3);
-  EXPECT_THAT(on_ampere.refused, testing::Contains(testing::AllOf(testing::StartsWith("split: "), testing::HasSubstr("9.0"))));
+  EXPECT_THAT(on_ampere.refused,
+              testing::Contains(testing::AllOf(testing::StartsWith("split: "), testing::HasSubstr("9.0"))));
   EXPECT_EQ(chosen_on(8, 9, 99 * kib).kernel, "split-mma");
   EXPECT_EQ(chosen_on(9, 0, 99 * kib, "split-mma").kernel, "split-mma");
   EXPECT_EQ(chosen_on(9, 0, 227 * kib, "split-mma").kernel, "split-mma");
   const gemm_choice on_turing = chosen_on(7, 5, 64 * kib), unknown = chosen_on(12, 0, 99 * kib);
-  EXPECT_THAT(on_turing.refused, testing::Contains(testing::AllOf(testing::StartsWith("split-mma: "), testing::HasSubstr("8.0 or above"))));
-  EXPECT_THAT(unknown.refused, testing::Contains(testing::AllOf(testing::StartsWith("split-mma: "), testing::HasSubstr("if asked for"))));
+  EXPECT_THAT(on_turing.refused, testing::Contains(testing::AllOf(testing::StartsWith("split-mma: "),
+                                                                  testing::HasSubstr("8.0 or above"))));
+  EXPECT_THAT(unknown.refused, testing::Contains(testing::AllOf(testing::StartsWith("split-mma: "),
+                                                                testing::HasSubstr("if asked for"))));
   EXPECT_FALSE(unknown.kernel.starts_with("split"));
   EXPECT_EQ(chosen_on(12, 0, 99 * kib, "split-mma").kernel, "split-mma");
   EXPECT_THROW(chosen_on(8, 0, 163 * kib, "split"), not_supported);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Products of split operands, and of few values of k, under the checker: no finding, whatever the epilogue and the tail have to do.
+// Products of split operands, and of few values of k, under the checker: no finding, whatever the epilogue
+// and the tail have to do.
 #include <antiphase/checker.hpp>
 
 #include "tests/gemm/contract.hpp"
@@ -30,7 +31,8 @@ void split_checked::expect_clean(const product& p, std::uint64_t recomputed, int
   EXPECT_TRUE(report.clean()) << to_text(report);
   EXPECT_GT(report.accesses, 10000u);
 }
-// Rows of 1, -1 and next to nothing cancel on columns that start with two equal elements: none of their outputs is certified.
+// Rows of 1, -1 and next to nothing cancel on columns that start with two equal elements: none of their
+// outputs is certified.
 product cancelling(std::int64_t rows, product p) {
   for (std::int64_t i = 0; i < rows; ++i) {
     for (std::int64_t k = 0; k < p.a.columns; ++k) p.a(i, k) *= 0x1p-40f;
@@ -53,11 +55,14 @@ TEST_P(split_checked, tiny_elements) {
   for (std::int64_t k = 1; k < 70; k += 7) p.a(k % 35, k) *= 0x1p-40f;
   expect_clean(p);
 }
-TEST_P(split_checked, some_uncertain_outputs) { expect_clean(cancelling(3, real_product(19, 23, 39, 1, 0.5f)), 3 * 23); }
+TEST_P(split_checked, some_uncertain_outputs) {
+  expect_clean(cancelling(3, real_product(19, 23, 39, 1, 0.5f)), 3 * 23);
+}
 TEST_P(split_checked, more_uncertain_outputs_than_there_are_notes) {
   expect_clean(cancelling(33, real_product(35, 31, 39, 1, 1)), 33 * 31);
 }
-// Of more outputs than that, magnitudes are looked at, in steps of K that are not side by side: here until the last one.
+// Of more outputs than that, magnitudes are looked at, in steps of K that are not side by side: here until
+// the last one.
 TEST_P(split_checked, outputs_certified_by_their_magnitudes) {
   product p = cancelling(9, real_product(11, 131, 330));
   for (std::int64_t i = 0; i < 9; ++i) std::swap(p.a(i, 0), p.a(i, 300)), std::swap(p.a(i, 1), p.a(i, 301));
@@ -79,11 +84,17 @@ TEST_P(split_checked, infinities_and_nan) {
   p.b(9, 28) = -infinity;
   expect_clean(p, 2 * 29 + 29);
 }
-// The ring goes on from tile to tile, and around several times. Some tiles are whole, so that pairs of outputs are stored.
+// The ring goes on from tile to tile, and around several times. Some tiles are whole, so that pairs of
+// outputs are stored.
 TEST_P(split_checked, a_block_with_several_tiles) { expect_clean(real_product(128, 262, 235)); }
-TEST_P(split_checked, a_block_with_several_uncertain_tiles) { expect_clean(cancelling(2, real_product(9, 262, 235, 1, -1)), 2 * 262); }
-// So short that a warp may be at the next tile's counting before another has left the last one's: the ring does not hold it back.
-TEST_P(split_checked, uncertain_tiles_in_quick_succession) { expect_clean(cancelling(18, real_product(19, 390, 7, 1, -1)), 18 * 390); }
+TEST_P(split_checked, a_block_with_several_uncertain_tiles) {
+  expect_clean(cancelling(2, real_product(9, 262, 235, 1, -1)), 2 * 262);
+}
+// So short that a warp may be at the next tile's counting before another has left the last one's: the ring
+// does not hold it back.
+TEST_P(split_checked, uncertain_tiles_in_quick_succession) {
+  expect_clean(cancelling(18, real_product(19, 390, 7, 1, -1)), 18 * 390);
+}
 // As many blocks as tiles, or more: by warps each tile is one block's.
 TEST_P(split_checked, blocks_that_share_a_tile) { expect_clean(real_product(37, 101, 171, 1, 0.5f), 0, 2); }
 TEST_P(split_checked, blocks_that_share_an_uncertain_tile) {

@@ -20,8 +20,9 @@ void multiply(const context& where, const product_instance& with) {
   for (std::int64_t i = 0; i < k * n; ++i) b.push_back(b_at(i / n, i % n));
   const device_array<float> in_a(where, std::span<const float>(a)), in_b(where, std::span<const float>(b));
   device_array<float> out(where, m * n);
-  product_plan plan =
-      plan_product(where, {.a = row_major(in_a.data(), m, k), .b = row_major(in_b.data(), k, n), .c = row_major(out.data(), m, n)});
+  product_plan plan = plan_product(where, {.a = row_major(in_a.data(), m, k),
+                                           .b = row_major(in_b.data(), k, n),
+                                           .c = row_major(out.data(), m, n)});
   plan.waves.front().with = with;
   device_array<std::byte> workspace(where, plan.workspace());
   run(where, plan, {workspace.data(), workspace.size()}, nullptr, nullptr);
@@ -47,7 +48,8 @@ TEST_P(split_mutants, are_found) {
       },
       not_shared);
 }
-INSTANTIATE_TEST_SUITE_P(all, split_mutants, testing::ValuesIn(checked::split_mutants()), test::name_of<test::as_its_test_says>);
+INSTANTIATE_TEST_SUITE_P(all, split_mutants, testing::ValuesIn(checked::split_mutants()),
+                         test::name_of<test::as_its_test_says>);
 
 class split_mma_mutants : public testing::TestWithParam<test::mutant<>> {};
 TEST_P(split_mma_mutants, are_found) {
@@ -58,7 +60,8 @@ TEST_P(split_mma_mutants, are_found) {
       },
       not_shared);
 }
-INSTANTIATE_TEST_SUITE_P(all, split_mma_mutants, testing::ValuesIn(checked::split_mma_mutants()), test::name_of<test::as_its_test_says>);
+INSTANTIATE_TEST_SUITE_P(all, split_mma_mutants, testing::ValuesIn(checked::split_mma_mutants()),
+                         test::name_of<test::as_its_test_says>);
 
 }  // namespace
 }  // namespace antiphase::gemms

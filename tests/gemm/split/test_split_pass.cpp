@@ -19,7 +19,8 @@ std::vector<split_case> small_cases() {
     all.push_back({k, {21, apart, 0, 3}, {22, along_k, 8, 3}});
   }
   for (int offset = 0; offset < 4; ++offset)
-    for (int gap = 0; gap < 4; ++gap) all.push_back({84, {20, along_k, gap, offset}, {20, along_lines, gap, offset}});
+    for (int gap = 0; gap < 4; ++gap)
+      all.push_back({84, {20, along_k, gap, offset}, {20, along_lines, gap, offset}});
   all.push_back({48, {1, along_k, 1, 0}, {129, along_lines, 0, 0}});
   all.push_back({48, {0}, {3}});
   all.push_back({48, {3}, {0}});
@@ -50,12 +51,15 @@ void expect_same_in_all_clusters(const context& where) {
     for (const int cluster : {1, 2, 3, 8}) {
       if (cluster > 1 && !i.policy.clusters) continue;
       const auto plan = [&](auto... operands) { return plan_split(i, cluster, operands...); };
-      for (const int k : {100, 1000, 3000}) EXPECT_EQ(wrong_split(where, {k, {41, along_k}, {41, along_lines}}, plan), "");
+      for (const int k : {100, 1000, 3000})
+        EXPECT_EQ(wrong_split(where, {k, {41, along_k}, {41, along_lines}}, plan), "");
     }
 }
 
 TEST(split_pass, is_right_on_the_cpu_executor) { expect_right(context(make_cpu_executor())); }
-TEST(split_pass, gives_the_same_bits_in_clusters_of_any_size) { expect_same_in_all_clusters(context(make_cpu_executor())); }
+TEST(split_pass, gives_the_same_bits_in_clusters_of_any_size) {
+  expect_same_in_all_clusters(context(make_cpu_executor()));
+}
 
 TEST(split_pass, holds_lines_of_up_to_16384_in_registers) {
   for (std::int64_t k = 1; k <= 16384; k += k < 3100 ? 1 : 61)
@@ -69,7 +73,8 @@ TEST(split_pass, holds_lines_of_up_to_16384_in_registers) {
 TEST(split_pass, rejects_what_does_not_fit) {
   float x[64] = {};
   const operand_lines a{x, 4, 16, 16, 1}, deeper{x, 4, 15, 16, 1};
-  const split_operand to{nullptr, nullptr, nullptr, nullptr, 4, 16}, to_deeper{nullptr, nullptr, nullptr, nullptr, 4, 15};
+  const split_operand to{nullptr, nullptr, nullptr, nullptr, 4, 16},
+      to_deeper{nullptr, nullptr, nullptr, nullptr, 4, 15};
   EXPECT_NO_THROW(plan_split(target::cpu, a, a, to, to));
   EXPECT_THROW(plan_split(target::cpu, a, deeper, to, to_deeper), bad_request);
   EXPECT_THROW(plan_split(target::cpu, a, a, to, to_deeper), bad_request);
@@ -87,7 +92,8 @@ TEST(split_pass_Cuda, is_right) {
   for (const int k : {35, 70, 140, 300, 1003, 4096, 9001})
     for (const lies a : {along_k, along_lines})
       for (const lies b : {along_k, along_lines})
-        EXPECT_EQ(wrong_split(where, {k, {515, a, k % 2, 1}, {301, b, k % 3, 0}}, automatic(target::cuda)), "");
+        EXPECT_EQ(wrong_split(where, {k, {515, a, k % 2, 1}, {301, b, k % 3, 0}}, automatic(target::cuda)),
+                  "");
 }
 
 }  // namespace

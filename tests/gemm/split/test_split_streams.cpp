@@ -38,7 +38,9 @@ product product_with_everything(std::int64_t m, std::int64_t n, std::int64_t k, 
 struct on_the_device {
   explicit on_the_device(const context& where, const product& p)
       : a(where, p.a, p.place_a), b(where, p.b, p.place_b), c(where, p.c, p.place_c), how(p) {}
-  gemms::problem problem() { return {.a = a.view(), .b = b.view(), .c = c.view(), .alpha = how.alpha, .beta = how.beta}; }
+  gemms::problem problem() {
+    return {.a = a.view(), .b = b.view(), .c = c.view(), .alpha = how.alpha, .beta = how.beta};
+  }
   matrix a, b, c;
   const product& how;
 };
@@ -49,24 +51,28 @@ TEST_F(gemm_split_streams_Cuda, the_same_bits_in_100_runs_beside_other_work) {
   const own_stream here, elsewhere;
   const std::int64_t side = 700;
   device_array<float> other(where, std::vector<float>(3 * side * side, 1));
-  const auto square = [&](int i) { return matrix_view<float>{other.data() + i * side * side, side, side, side, 1}; };
+  const auto square = [&](int i) {
+    return matrix_view<float>{other.data() + i * side * side, side, side, side, 1};
+  };
   for (const auto& [m, n, k] : {std::array<std::int64_t, 3>{1900, 1700, 1003}, {260, 390, 2100}}) {
     const product p = product_with_everything(m, n, k, 0);
     const dense first = computed(where, "split", p);
     on_the_device memory(where, p);
     for (int run = 0; run < 100; ++run) {
       for (int i = 0; i <= run % 3; ++i)
-        gemm(where, {.a = square(0), .b = square(1), .c = square(2)}, {.policy = run % 2 ? "naive" : "strict", .on = elsewhere.get});
+        gemm(where, {.a = square(0), .b = square(1), .c = square(2)},
+             {.policy = run % 2 ? "naive" : "strict", .on = elsewhere.get});
       gemm(where, memory.problem(), {.policy = "split", .on = here.get});
       AP_CUDA_OK(cudaStreamSynchronize(here.get));
-      ASSERT_TRUE(same_bits(memory.c.read(), first)) << "run " << run << " of " << m << " x " << n << " x " << k;
+      ASSERT_TRUE(same_bits(memory.c.read(), first))
+          << "run " << run << " of " << m << " x " << n << " x " << k;
     }
     AP_CUDA_OK(cudaStreamSynchronize(elsewhere.get));
   }
 }
 
-// A captured call repeats itself with whatever its operands hold by then, without the host. By streams and narrow products also with
-// partial sums in the workspace.
+// A captured call repeats itself with whatever its operands hold by then, without the host. By streams and
+// narrow products also with partial sums in the workspace.
 void expect_replays(const context& where, bool own_workspace, std::string_view policy) {
   const own_stream on;
   for (const auto& [m, n, k] : {std::array<std::int64_t, 3>{500, 333, 517}, {130, 70, 65}, {130, 72, 4096}}) {
@@ -79,7 +85,9 @@ void expect_replays(const context& where, bool own_workspace, std::string_view p
     cudaGraphExec_t program = nullptr;
     AP_CUDA_OK(cudaStreamBeginCapture(on.get, cudaStreamCaptureModeGlobal));
     const gemm_options how{
-        .policy = policy, .on = on.get, .workspace = own_workspace ? std::span(workspace.data(), bytes) : std::span<std::byte>()};
+        .policy = policy,
+        .on = on.get,
+        .workspace = own_workspace ? std::span(workspace.data(), bytes) : std::span<std::byte>()};
     gemm(where, memory.problem(), how);
     AP_CUDA_OK(cudaStreamEndCapture(on.get, &graph));
     AP_CUDA_OK(cudaGraphInstantiate(&program, graph, 0));
@@ -88,7 +96,8 @@ void expect_replays(const context& where, bool own_workspace, std::string_view p
       AP_CUDA_OK(cudaGraphLaunch(program, on.get));
       AP_CUDA_OK(cudaStreamSynchronize(on.get));
       const dense now = memory.c.read();
-      EXPECT_TRUE(same_bits(now, computed(where, policy, p))) << "replay " << replay << ", " << m << " x " << n << " x " << k;
+      EXPECT_TRUE(same_bits(now, computed(where, policy, p)))
+          << "replay " << replay << ", " << m << " x " << n << " x " << k;
     }
     AP_CUDA_OK(cudaGraphExecDestroy(program));
     AP_CUDA_OK(cudaGraphDestroy(graph));
@@ -102,7 +111,8 @@ TEST_F(gemm_split_streams_Cuda, graphs_with_a_workspace) {
 }
 
 // A call that is captured as a graph of its own.
-cudaGraph_t captured(const context& where, on_the_device& memory, std::string_view policy, stream on, int calls = 1) {
+cudaGraph_t captured(const context& where, on_the_device& memory, std::string_view policy, stream on,
+                     int calls = 1) {
   cudaGraph_t graph = nullptr;
   EXPECT_EQ(cudaStreamBeginCapture(on, cudaStreamCaptureModeThreadLocal), cudaSuccess);
   for (int call = 0; call < calls; ++call) gemm(where, memory.problem(), {.policy = policy, .on = on});
@@ -116,7 +126,8 @@ std::size_t free_memory() {
   return free;
 }
 
-// XLA makes each product a child graph, and changes it when its operands have moved. Graphs with nodes of memory may not be children.
+// XLA makes each product a child graph, and changes it when its operands have moved. Graphs with nodes of
+// memory may not be children.
 TEST_F(gemm_split_streams_Cuda, graphs_within_others) {
   const context where = context::on("cuda");
   const own_stream on;
@@ -183,13 +194,15 @@ TEST_F(gemm_split_streams_Cuda, captured_calls_of_a_stream_share_memory) {
   const product p = product_with_everything(3000, 3000, 3000);
   on_the_device memory(where, p);
   gemm(where, memory.problem(), {.policy = "split", .on = on.get});
-  const std::size_t before = free_memory(), bytes = gemm_workspace(where, memory.problem(), {.policy = "split"});
+  const std::size_t before = free_memory(),
+                    bytes = gemm_workspace(where, memory.problem(), {.policy = "split"});
   const cudaGraph_t graph = captured(where, memory, "split", on.get, 40);
   EXPECT_LE(before, free_memory() + 4 * bytes);
   AP_CUDA_OK(cudaGraphDestroy(graph));
 }
 
-// Preparing is captured as well: a replay splits what the operand holds by then, without a new split of B in the call.
+// Preparing is captured as well: a replay splits what the operand holds by then, without a new split of B in
+// the call.
 TEST_F(gemm_split_streams_Cuda, graphs_that_prepare) {
   const context where = context::on("cuda");
   const own_stream on;
@@ -201,7 +214,8 @@ TEST_F(gemm_split_streams_Cuda, graphs_that_prepare) {
   cudaGraph_t graph = nullptr;
   cudaGraphExec_t program = nullptr;
   AP_CUDA_OK(cudaStreamBeginCapture(on.get, cudaStreamCaptureModeGlobal));
-  const prepared_operand ready = prepare(where, gemm_operand::b, of_b, {.on = on.get, .memory = {memory.data(), memory.size()}});
+  const prepared_operand ready =
+      prepare(where, gemm_operand::b, of_b, {.on = on.get, .memory = {memory.data(), memory.size()}});
   gemm_options how{.policy = "split", .on = on.get};
   how.prepared_b = &ready;
   gemm(where, {.a = a.view(), .b = of_b, .c = c.view(), .alpha = p.alpha}, how);

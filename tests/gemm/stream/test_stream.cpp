@@ -21,8 +21,8 @@ using gemms::stream_plan;
 class gemm_stream : public on_device {
  protected:
   // By that kernel. A failed test if anything but C is written.
-  dense multiply(const context& where, const product& p, const stream_instance& with, bool turned, const stream_division& how,
-                 int rounds = 0) const {
+  dense multiply(const context& where, const product& p, const stream_instance& with, bool turned,
+                 const stream_division& how, int rounds = 0) const {
     matrix a(where, p.a, p.place_a), b(where, p.b, p.place_b), c(where, p.c, p.place_c);
     const gemm_problem what{.a = a.view(), .b = b.view(), .c = c.view(), .alpha = p.alpha, .beta = p.beta};
     const stream_plan plan = gemms::plan_stream(where, what, {}, {}, with, turned, how, rounds);
@@ -47,7 +47,8 @@ void expect_kept(const dense& c, const product& p) {
 }
 // Rows that begin at multiples of so many floats and of no more, which are then copied at once.
 placing placed_at_multiples(major by, const dense& d, int floats) {
-  const std::int64_t in_row = by == major::row ? d.columns : d.rows, apart = (ceil_div<std::int64_t>(in_row, floats) | 1) * floats;
+  const std::int64_t in_row = by == major::row ? d.columns : d.rows,
+                     apart = (ceil_div<std::int64_t>(in_row, floats) | 1) * floats;
   return placed(by, d, apart - in_row, floats % 4);
 }
 // Ways to divide K that leave no part empty, for a kernel.
@@ -65,22 +66,30 @@ TEST_P(gemm_stream, every_kernel_divides_k_in_every_way) {
   unsigned seed = 1;
   ASSERT_FALSE(kernels().empty());
   for (const stream_instance& with : kernels())
-    for (const auto& [m, n, k] :
-         {std::array{33, 9, 45}, {131, 67, 291}, {34, 24, 1040}, {70, 5, 2}, {67, 39, 29}, {37, 70, 16}, {1, 1, 7}}) {
+    for (const auto& [m, n, k] : {std::array{33, 9, 45},
+                                  {131, 67, 291},
+                                  {34, 24, 1040},
+                                  {70, 5, 2},
+                                  {67, 39, 29},
+                                  {37, 70, 16},
+                                  {1, 1, 7}}) {
       if (sanitized && k > 300) continue;
       const product p = [&, m = m, n = n, k = k] {
-        product made = product_of(reals(m, k, seed, 9), reals(k, n, seed + 1, 5), seed % 4 == 3 ? -1.5f : 1, seed % 3 == 0 ? -0.75f : 0);
+        product made = product_of(reals(m, k, seed, 9), reals(k, n, seed + 1, 5), seed % 4 == 3 ? -1.5f : 1,
+                                  seed % 3 == 0 ? -0.75f : 0);
         made.place_a = placed_in_packets(seed % 2 ? major::row : major::column, made.a);
         made.place_b = placed_in_packets(seed / 2 % 2 ? major::row : major::column, made.b);
-        if (seed % 5 < 3) made.place_c = placed_in_packets(seed % 5 == 0 ? major::column : major::row, made.c);
+        if (seed % 5 < 3)
+          made.place_c = placed_in_packets(seed % 5 == 0 ? major::column : major::row, made.c);
         return made;
       }();
       ++seed;
       for (const bool turned : {false, true}) {
         if (!can(where, p, with, turned)) continue;
         for (const stream_division& how : divisions(with, k)) {
-          SCOPED_TRACE(testing::Message() << with.code.name << (turned ? " turned, " : ", ") << m << " x " << n << " x " << k
-                                          << ", cluster of " << how.cluster << ", " << how.parts << " parts");
+          SCOPED_TRACE(testing::Message()
+                       << with.code.name << (turned ? " turned, " : ", ") << m << " x " << n << " x " << k
+                       << ", cluster of " << how.cluster << ", " << how.parts << " parts");
           expect_kept(multiply(where, p, with, turned, how), p);
         }
       }
@@ -99,7 +108,8 @@ TEST_P(gemm_stream, general_and_negative_strides) {
   expect_right(p);
 }
 
-// The division is all that decides on the order of additions: kernels and layouts do not. Numbers that cancel to roundings of FP64.
+// The division is all that decides on the order of additions: kernels and layouts do not. Numbers that cancel
+// to roundings of FP64.
 TEST_P(gemm_stream, bits_follow_from_the_division_alone) {
   const context where = any();
   const auto nonzero = [](float x) { return x != 0; };
@@ -109,8 +119,13 @@ TEST_P(gemm_stream, bits_follow_from_the_division_alone) {
     bool direct = false;  // its slabs are of fewer k
     std::int64_t k = 260;
   };
-  for (const auto& [how, direct, k] :
-       {division{{1, 1, 1}}, {{1, 1, 1}, false, 100}, {{8, 1, 1}}, {{8, 1, 1}, true}, {{4, 2, 1}}, {{8, 1, 3}}, {{4, 2, 2}}}) {
+  for (const auto& [how, direct, k] : {division{{1, 1, 1}},
+                                       {{1, 1, 1}, false, 100},
+                                       {{8, 1, 1}},
+                                       {{8, 1, 1}, true},
+                                       {{4, 2, 1}},
+                                       {{8, 1, 3}},
+                                       {{4, 2, 2}}}) {
     product p = product_of_halves_that_cancel(m, n, k);
     std::vector<dense> results;
     std::set<gemms::stream_loader> loaders;
@@ -118,8 +133,11 @@ TEST_P(gemm_stream, bits_follow_from_the_division_alone) {
       if ((with.how.by == gemms::stream_loader::direct) != direct) continue;
       if (with.how.slabs != how.slabs || (how.cluster * how.parts > 1 && !with.how.shares)) continue;
       for (const major by_a : {major::row, major::column})
-        for (const auto& [by_b, floats] :
-             {std::pair{major::row, 4}, {major::row, 2}, {major::column, 4}, {major::column, 2}, {major::column, 1}}) {
+        for (const auto& [by_b, floats] : {std::pair{major::row, 4},
+                                           {major::row, 2},
+                                           {major::column, 4},
+                                           {major::column, 2},
+                                           {major::column, 1}}) {
           p.place_a = placed_at_multiples(by_a, p.a, floats);
           p.place_b = placed_at_multiples(by_b, p.b, floats);
           if (!can(where, p, with, false)) continue;
@@ -131,12 +149,14 @@ TEST_P(gemm_stream, bits_follow_from_the_division_alone) {
         }
     }
     ASSERT_GT(results.size(), 2u);
-    EXPECT_EQ(loaders.count(gemms::stream_loader::alone), how == stream_division{} && k <= gemms::most_alone_k ? 1u : 0u);
+    EXPECT_EQ(loaders.count(gemms::stream_loader::alone),
+              how == stream_division{} && k <= gemms::most_alone_k ? 1u : 0u);
     EXPECT_TRUE(std::ranges::any_of(results.front().value, nonzero)) << "nothing is left that could differ";
   }
 }
 
-// Two products that all but cancel, in one part of K or in two: FP64 loses nothing, FP32 would. The lines are rows of A, then columns of B.
+// Two products that all but cancel, in one part of K or in two: FP64 loses nothing, FP32 would. The lines are
+// rows of A, then columns of B.
 TEST_P(gemm_stream, lines_of_two_nonzeros_are_exact) {
   const context where = any();
   for (const std::int64_t k : {3, 13, 100, 300}) {
@@ -153,37 +173,48 @@ TEST_P(gemm_stream, lines_of_two_nonzeros_are_exact) {
     for (const stream_instance& with : kernels())
       for (const stream_division& how : divisions(with, k)) {
         if (!can(where, p, with, false)) continue;
-        SCOPED_TRACE(testing::Message() << with.code.name << ", K = " << k << ", cluster of " << how.cluster << ", " << how.parts
-                                        << " parts");
+        SCOPED_TRACE(testing::Message() << with.code.name << ", K = " << k << ", cluster of " << how.cluster
+                                        << ", " << how.parts << " parts");
         p.place_a = placed_in_packets(major::row, p.a), p.place_b = placed_in_packets(major::row, p.b);
-        turned.place_a = placed_in_packets(major::row, turned.a), turned.place_b = placed_in_packets(major::row, turned.b);
+        turned.place_a = placed_in_packets(major::row, turned.a),
+        turned.place_b = placed_in_packets(major::row, turned.b);
         expect_exact(multiply(where, p, with, false, how), false);
         expect_exact(multiply(where, turned, with, false, how), true);
       }
   }
 }
-// Each warp by itself: operands and C that begin anywhere, with gaps, in all layouts, tiles with and without edges, ends of K, and members.
+// Each warp by itself: operands and C that begin anywhere, with gaps, in all layouts, tiles with and without
+// edges, ends of K, and members.
 TEST_P(gemm_stream, alone_wherever_matrices_begin) {
   const context where = any();
   unsigned seed = 71;
   int run = 0;
   for (const stream_instance& with : kernels()) {
     if (with.how.by != gemms::stream_loader::alone || with.how.finishes) continue;
-    for (const auto& [m, n, k] :
-         {std::array{67, 131, 36}, {64, 128, 48}, {33, 66, 128}, {130, 3, 9}, {2, 70, 17}, {65, 64, 1}, {44, 84, 21}})
+    for (const auto& [m, n, k] : {std::array{67, 131, 36},
+                                  {64, 128, 48},
+                                  {33, 66, 128},
+                                  {130, 3, 9},
+                                  {2, 70, 17},
+                                  {65, 64, 1},
+                                  {44, 84, 21}})
       for (const major by_a : {major::row, major::column})
         for (const major by_b : {major::row, major::column})
           for (const int floats : {4, 2, 1}) {
-            product p = product_of(reals(m, k, seed, 9), reals(k, n, seed + 1, 5), -1.5f, seed % 3 == 0 ? -0.75f : 0);
+            product p =
+                product_of(reals(m, k, seed, 9), reals(k, n, seed + 1, 5), -1.5f, seed % 3 == 0 ? -0.75f : 0);
             ++seed;
-            p.place_a = placed_at_multiples(by_a, p.a, floats), p.place_b = placed_at_multiples(by_b, p.b, seed % 2 == 0 ? floats : 4);
-            p.place_c = placed_at_multiples(seed % 5 == 0 ? major::column : major::row, p.c, seed % 4 == 0 ? 1 : floats);
+            p.place_a = placed_at_multiples(by_a, p.a, floats),
+            p.place_b = placed_at_multiples(by_b, p.b, seed % 2 == 0 ? floats : 4);
+            p.place_c = placed_at_multiples(seed % 5 == 0 ? major::column : major::row, p.c,
+                                            seed % 4 == 0 ? 1 : floats);
             for (const bool turned : {false, true}) {
               ASSERT_TRUE(can(where, p, with, turned));
               ++run;
-              SCOPED_TRACE(testing::Message() << with.code.name << (turned ? " turned, " : ", ") << m << " x " << n << " x " << k
-                                              << ", A by " << (by_a == major::row ? "rows" : "columns") << ", B by "
-                                              << (by_b == major::row ? "rows" : "columns") << ", " << floats << " floats");
+              SCOPED_TRACE(testing::Message()
+                           << with.code.name << (turned ? " turned, " : ", ") << m << " x " << n << " x " << k
+                           << ", A by " << (by_a == major::row ? "rows" : "columns") << ", B by "
+                           << (by_b == major::row ? "rows" : "columns") << ", " << floats << " floats");
               expect_kept(multiply(where, p, with, turned, {1, 1, 1}), p);
             }
           }
@@ -211,8 +242,8 @@ TEST_P(gemm_stream, alone_leaves_general_strides_to_a_ring) {
     expect_kept(c.read(), p);
   }
 }
-// Where an operand stays in registers, every sum of up to 32 products, edges in both directions, and as many rounds as there are. Kernels
-// that know no edges are left what they can do.
+// Where an operand stays in registers, every sum of up to 32 products, edges in both directions, and as many
+// rounds as there are. Kernels that know no edges are left what they can do.
 TEST_P(gemm_stream, kept_operands_for_every_k) {
   const context where = any();
   unsigned seed = 31;
@@ -227,13 +258,14 @@ TEST_P(gemm_stream, kept_operands_for_every_k) {
     ASSERT_NE(of_any, kernels().end());
     for (std::int64_t k = whole ? most - 11 : 1; k <= most; k += sanitized && !whole ? 5 : 1)
       for (const major by_c : {major::row, major::column}) {
-        product p =
-            product_of(reals(m, whole ? most : k, seed, 9), reals(whole ? most : k, n, seed + 1, 5), -1.5f, seed % 3 == 0 ? -0.75f : 0);
+        product p = product_of(reals(m, whole ? most : k, seed, 9), reals(whole ? most : k, n, seed + 1, 5),
+                               -1.5f, seed % 3 == 0 ? -0.75f : 0);
         ++seed;
         for (std::int64_t i = 0; whole && i < m; i += 7)
           for (std::int64_t at = 3; at < most; ++at) p.a(i, at) = 0;
         p.place_a = placed_in_packets(seed % 2 ? major::row : major::column, p.a);
-        p.place_b = seed / 2 % 2 ? placed_in_packets(major::row, p.b) : placed(major::column, p.b, seed % 3, static_cast<int>(seed % 4));
+        p.place_b = seed / 2 % 2 ? placed_in_packets(major::row, p.b)
+                                 : placed(major::column, p.b, seed % 3, static_cast<int>(seed % 4));
         p.place_c = seed % 3 == 0 ? placed(by_c, p.c, 1, 1) : placed_in_packets(by_c, p.c);
         for (const bool turned : {false, true}) {
           if (whole && !can(where, p, with, turned)) continue;
@@ -256,20 +288,22 @@ TEST_P(gemm_stream, infinities_and_nan_follow_ieee) {
 TEST_P(gemm_stream, ends_of_the_range) {
   at_the_ends_of_the_range(130, [&](const product& p) { expect_kept(streamed(p), p); });
 }
-// Sums of parts stay in FP64: each of them may be larger than any FP32 number, or so small that FP32 would round it away.
+// Sums of parts stay in FP64: each of them may be larger than any FP32 number, or so small that FP32 would
+// round it away.
 TEST_P(gemm_stream, partial_sums_are_not_rounded) {
   const context where = any();
   const std::int64_t k = 1024;
   for (const float size : {0x1p120f, 0x1p-80f}) {
-    product p = product_of(made(40, k, [&](auto, auto at) { return at < k / 2 ? size : -size; }), made(k, 24, [&](auto at, auto) {
+    product p = product_of(made(40, k, [&](auto, auto at) { return at < k / 2 ? size : -size; }),
+                           made(k, 24, [&](auto at, auto) {
                              return at == k - 1 ? size * 0x1.8p-7f : size > 1 ? 0x1p7f : size;
                            }));
     p.place_a = placed_in_packets(major::row, p.a), p.place_b = placed_in_packets(major::row, p.b);
     for (const stream_instance& with : kernels())
       for (const stream_division& how : divisions(with, k)) {
         if (!can(where, p, with, false)) continue;
-        SCOPED_TRACE(testing::Message() << with.code.name << ", " << size << ", cluster of " << how.cluster << ", " << how.parts
-                                        << " parts");
+        SCOPED_TRACE(testing::Message() << with.code.name << ", " << size << ", cluster of " << how.cluster
+                                        << ", " << how.parts << " parts");
         expect_kept(multiply(where, p, with, false, how), p);
       }
   }
@@ -292,7 +326,8 @@ TEST_P(gemm_stream, every_schedule_gives_the_same_bits) {
   for (const stream_instance& with : kernels()) {
     const stream_division how{with.how.slabs, with.how.shares ? 2 : 1, with.how.shares ? 2 : 1};
     const dense first = multiply(where, p, with, false, how);
-    for (const context& there : several()) EXPECT_TRUE(same_bits(multiply(there, p, with, false, how), first)) << with.code.name;
+    for (const context& there : several())
+      EXPECT_TRUE(same_bits(multiply(there, p, with, false, how), first)) << with.code.name;
   }
 }
 
@@ -307,7 +342,8 @@ TEST(gemm_stream_forms, each_has_kernels) {
                                                                     : gemms::stream_loader::copiers;
     bool by_threads = false;
     for (const stream_instance& i : gemms::stream_instances(where.kind()))
-      by_threads |= i.how.slabs == f.slabs && i.how.shares == f.shares && i.how.tile.n >= f.tile.n && i.how.by == any_operands;
+      by_threads |= i.how.slabs == f.slabs && i.how.shares == f.shares && i.how.tile.n >= f.tile.n &&
+                    i.how.by == any_operands;
     EXPECT_TRUE(by_threads) << f.tile.m << " x " << f.tile.n << ", " << f.slabs << " slabs";
   }
 }
@@ -340,10 +376,12 @@ TEST(gemm_stream_forms, the_mean_layout_is_that_of_four) {
         EXPECT_EQ(is.brief, brief);
       }
 }
-// Four lines across k are rows of 16 bytes, for which the copy engine is slow: warps copy them, where there are many.
+// Four lines across k are rows of 16 bytes, for which the copy engine is slow: warps copy them, where there
+// are many.
 TEST(gemm_stream_forms, copiers_bring_many_rows_of_16_bytes) {
   const context where(make_cpu_executor({.limits = published_device("9.0")}));
-  const auto by = [&](std::int64_t m, std::int64_t n, std::int64_t k, const char* layout, std::int64_t count = 1) {
+  const auto by = [&](std::int64_t m, std::int64_t n, std::int64_t k, const char* layout,
+                      std::int64_t count = 1) {
     const gemm_problem p = laid_out(m, n, k, layout);
     const gemms::batch of{.count = count, .a_stride = m * k, .b_stride = k * n, .c_stride = m * n};
     const auto plan = gemms::plan_stream(where, p, of, {}, gemms::divide(where, p, of));
@@ -368,7 +406,9 @@ TEST(gemm_stream_forms, workspace_is_enough_and_grows) {
     for (const std::int64_t n : {1, 16, 33, 64, 300, 5000})
       for (const std::int64_t k : {1, 63, 128, 700, 4096, 70'000, 1'000'000}) {
         float* const data = reinterpret_cast<float*>(std::uintptr_t{1} << 40);
-        const gemm_problem p{.a = row_major<const float>(data, m, k), .b = row_major<const float>(data, k, n), .c = row_major(data, m, n)};
+        const gemm_problem p{.a = row_major<const float>(data, m, k),
+                             .b = row_major<const float>(data, k, n),
+                             .c = row_major(data, m, n)};
         const auto plan = gemms::plan_stream(where, p, {}, {}, gemms::divide(where, p));
         ASSERT_TRUE(plan.has_value());
         divided += plan->workspace() > 0;
@@ -384,17 +424,19 @@ TEST(gemm_stream_forms, workspace_is_enough_and_grows) {
   EXPECT_GT(divided, 10);
 }
 
-// 352 x 32 tiles of 16 x 32, as 5620 x 1007 has, are 5.3 for each of 2112 places: walks over five would leave 160 that begin when all
-// others have ended.
+// 352 x 32 tiles of 16 x 32, as 5620 x 1007 has, are 5.3 for each of 2112 places: walks over five would leave
+// 160 that begin when all others have ended.
 TEST(stream_walks, end_together) {
   EXPECT_EQ(gemms::kept_rounds(352, 32, 2112), 6);
   for (const std::int64_t down : {1, 2, 45, 352, 1000, 65'536})
     for (const std::int64_t columns : {1, 3, 32, 4096})
       for (const std::int64_t places : {1, 1584, 2112}) {
         const std::int64_t rounds = gemms::kept_rounds(down, columns, places);
-        SCOPED_TRACE(testing::Message() << down << " x " << columns << " tiles, " << places << " places: " << rounds);
+        SCOPED_TRACE(testing::Message()
+                     << down << " x " << columns << " tiles, " << places << " places: " << rounds);
         ASSERT_GE(rounds, 1);
-        // Shorter walks that need no more waves would end sooner, and so would longer ones if a wave less outweighed their length.
+        // Shorter walks that need no more waves would end sooner, and so would longer ones if a wave less
+        // outweighed their length.
         const auto waves = [&](std::int64_t r) { return ceil_div(ceil_div(down, r) * columns, places); };
         for (std::int64_t r = 1; r <= 16; ++r) {
           if (r < rounds) {

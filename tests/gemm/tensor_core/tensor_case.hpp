@@ -14,16 +14,20 @@ struct tensor_shape {
   int m, n, k;
 };
 // Odd sizes, edges on every side, K of less than a step and of nothing.
-inline const tensor_shape tensor_shapes[] = {{1, 1, 1}, {64, 64, 64}, {65, 63, 33}, {17, 130, 100}, {130, 70, 7}, {70, 40, 0}};
+inline const tensor_shape tensor_shapes[] = {{1, 1, 1},      {64, 64, 64}, {65, 63, 33},
+                                             {17, 130, 100}, {130, 70, 7}, {70, 40, 0}};
 
-inline float half_at(std::size_t i) { return to_float(to_f16(static_cast<float>((i * 2654435761u >> 7) % 2001) * 0.001f - 1)); }
+inline float half_at(std::size_t i) {
+  return to_float(to_f16(static_cast<float>((i * 2654435761u >> 7) % 2001) * 0.001f - 1));
+}
 
 // The padding of rows and what lies beyond them is NaN: a kernel that reads it shows.
 inline std::vector<f16> padded(int rows, int columns, int stride, std::size_t seed) {
   std::vector<f16> all(static_cast<std::size_t>(rows * stride + 8), f16{0x7E00});
   for (int i = 0; i < rows; ++i)
     for (int j = 0; j < columns; ++j)
-      all[static_cast<std::size_t>(i * stride + j)] = to_f16(half_at(seed + static_cast<std::size_t>(i * 1000 + j)));
+      all[static_cast<std::size_t>(i * stride + j)] =
+          to_f16(half_at(seed + static_cast<std::size_t>(i * 1000 + j)));
   return all;
 }
 
@@ -31,7 +35,8 @@ inline std::vector<f16> padded(int rows, int columns, int stride, std::size_t se
 struct half_operands {
   tensor_shape shape;
   int a_stride = (shape.k + 7) / 8 * 8 + 8, b_stride = (shape.n + 7) / 8 * 8 + 8, c_stride = shape.n + 3;
-  std::vector<f16> host_a = padded(shape.m, shape.k, a_stride, 11), host_b = padded(shape.k, shape.n, b_stride, 500'009);
+  std::vector<f16> host_a = padded(shape.m, shape.k, a_stride, 11),
+                   host_b = padded(shape.k, shape.n, b_stride, 500'009);
   device_array<f16> a, b;
 
   half_operands(const context& where, const tensor_shape& s)
@@ -65,9 +70,9 @@ inline std::string wrong_output(const context& where, const tensor_instance& ker
       const double expected = j < s.n ? sum : -77;
       const float got = out[static_cast<std::size_t>(i * c_stride + j)];
       if (!(std::abs(got - expected) <= size * 0x1p-22 * (1 + s.k / 16)))
-        return std::string(kernel.what.name) + ", " + std::to_string(s.m) + " x " + std::to_string(s.n) + " x " + std::to_string(s.k) +
-               ": (" + std::to_string(i) + ", " + std::to_string(j) + ") is " + std::to_string(got) + ", expected " +
-               std::to_string(expected);
+        return std::string(kernel.what.name) + ", " + std::to_string(s.m) + " x " + std::to_string(s.n) +
+               " x " + std::to_string(s.k) + ": (" + std::to_string(i) + ", " + std::to_string(j) + ") is " +
+               std::to_string(got) + ", expected " + std::to_string(expected);
     }
   return {};
 }

@@ -18,7 +18,8 @@ std::vector<tensor_instance> all(target where) {
 #if ANTIPHASE_HAS_CUDA
   if (where == target::cuda) instances = joined(cuda::tensor_instances(), cuda::tensor_tma_instances());
 #endif
-  for (const tensor_core_instance& i : tensor_core_instances(where)) instances.push_back({find_tensor_core_step(i.step), i.code});
+  for (const tensor_core_instance& i : tensor_core_instances(where))
+    instances.push_back({find_tensor_core_step(i.step), i.code});
   return instances;
 }
 
@@ -61,17 +62,21 @@ TEST(tensor_core, is_refused_with_a_reason) {
   };
   EXPECT_EQ(reason([](auto&) {}, "tensor-core-tma"), "nothing");
   const auto ampere = [](device_limits& d) { d.major = 8, d.minor = 6, d.shared_opt_in = 99 * 1024; };
-  EXPECT_THAT(reason(ampere, "tensor-core-tma"), testing::AllOf(testing::HasSubstr("9.0"), testing::HasSubstr("has 8.6")));
+  EXPECT_THAT(reason(ampere, "tensor-core-tma"),
+              testing::AllOf(testing::HasSubstr("9.0"), testing::HasSubstr("has 8.6")));
   EXPECT_EQ(reason(ampere, "tensor-core-4"), "nothing");
-  EXPECT_THAT(reason([](device_limits& d) { d.major = 7, d.minor = 5; }, "tensor-core-2"), testing::HasSubstr("8.0"));
-  EXPECT_THAT(reason([](device_limits& d) { d.shared_opt_in = 64 * 1024; }, "tensor-core-tma"), testing::HasSubstr("65536"));
+  EXPECT_THAT(reason([](device_limits& d) { d.major = 7, d.minor = 5; }, "tensor-core-2"),
+              testing::HasSubstr("8.0"));
+  EXPECT_THAT(reason([](device_limits& d) { d.shared_opt_in = 64 * 1024; }, "tensor-core-tma"),
+              testing::HasSubstr("65536"));
 }
 
 TEST(tensor_core, rejects_what_makes_no_sense) {
   const context where(make_cpu_executor());
   alignas(16) const f16 in[64] = {};
   float out[64] = {};
-  const tensor_core_problem good{row_major<const f16>(in, 4, 5, 8), row_major<const f16>(in, 5, 4, 8), row_major(out, 4, 4)};
+  const tensor_core_problem good{row_major<const f16>(in, 4, 5, 8), row_major<const f16>(in, 5, 4, 8),
+                                 row_major(out, 4, 4)};
   const tensor_core_step& step = find_tensor_core_step("tensor-core-2");
   EXPECT_NO_THROW(prepare(where.runs_on(), step, good));
   const auto said = [&](auto change) {
@@ -90,11 +95,15 @@ TEST(tensor_core, rejects_what_makes_no_sense) {
   EXPECT_THAT(said([](auto& p) { p.c.rows = 3; }), testing::HasSubstr("must agree"));
   EXPECT_THAT(said([](auto& p) { p.c.data = nullptr; }), testing::StartsWith("C is a null pointer"));
   EXPECT_THAT(said([](auto& p) { p.c.row_stride = 3; }), testing::HasSubstr("its elements would overlap"));
-  EXPECT_THAT(said([](auto& p) { p.c.row_stride = std::int64_t{1} << 62; }), testing::HasSubstr("less than 2^52 bytes"));
-  EXPECT_THAT(said([](auto& p) { p.a.row_stride = std::int64_t{1} << 62; }), testing::HasSubstr("less than 2^52 bytes"));
-  EXPECT_THAT(said([](auto& p) { p.c.data = reinterpret_cast<float*>(reinterpret_cast<char*>(p.c.data) + 2); }),
-              testing::HasSubstr("multiple of 4"));
-  EXPECT_THAT(said([&](auto& p) { p.c.data = reinterpret_cast<float*>(const_cast<f16*>(in)) + 14; }), testing::HasSubstr("overlaps A"));
+  EXPECT_THAT(said([](auto& p) { p.c.row_stride = std::int64_t{1} << 62; }),
+              testing::HasSubstr("less than 2^52 bytes"));
+  EXPECT_THAT(said([](auto& p) { p.a.row_stride = std::int64_t{1} << 62; }),
+              testing::HasSubstr("less than 2^52 bytes"));
+  EXPECT_THAT(
+      said([](auto& p) { p.c.data = reinterpret_cast<float*>(reinterpret_cast<char*>(p.c.data) + 2); }),
+      testing::HasSubstr("multiple of 4"));
+  EXPECT_THAT(said([&](auto& p) { p.c.data = reinterpret_cast<float*>(const_cast<f16*>(in)) + 14; }),
+              testing::HasSubstr("overlaps A"));
 }
 
 TEST(tensor_core_Cuda, is_right) {
@@ -107,7 +116,8 @@ TEST(tensor_core_Cuda, is_right) {
   for (const tensor_instance& k : all(target::cuda)) {
     if (k.how.by == feeding::engine && devices.front().major != 9) continue;
     for (const tensor_shape& s : tensor_shapes) EXPECT_EQ(wrong_output(where, k, s), "");
-    for (const tensor_shape& s : {tensor_shape{515, 301, 1003}, {2100, 1900, 333}}) EXPECT_EQ(wrong_output(where, k, s), "");
+    for (const tensor_shape& s : {tensor_shape{515, 301, 1003}, {2100, 1900, 333}})
+      EXPECT_EQ(wrong_output(where, k, s), "");
   }
 #else
   GTEST_SKIP() << "no GPU to test on: built without the GPU part";

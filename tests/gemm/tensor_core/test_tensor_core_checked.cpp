@@ -14,7 +14,8 @@ TEST(tensor_core_checked, has_no_findings) {
   for (const tensor_instance& k : joined(checked::tensor_instances(), checked::tensor_tma_instances())) {
     const auto report = check(
         [&](const context& where) {
-          if (const std::string wrong = wrong_output(where, k, {65, 63, 100}); !wrong.empty()) throw error(wrong);
+          if (const std::string wrong = wrong_output(where, k, {65, 63, 100}); !wrong.empty())
+            throw error(wrong);
         },
         options);
     EXPECT_TRUE(report.clean()) << k.what.name << "\n" << to_text(report);

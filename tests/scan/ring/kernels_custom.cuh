@@ -8,8 +8,9 @@
 namespace antiphase::scan_test {
 inline namespace AP_TARGET {
 
-template <class T, class Op>
-launch_counts scan_custom(const context& where, const void* from, void* to, const scans::lines& over, scan_kind kind, const void* initial) {
+template <class T, class Op> launch_counts scan_custom(const context& where, const void* from, void* to,
+                                                       const scans::lines& over, scan_kind kind,
+                                                       const void* initial) {
   const T* in = static_cast<const T*>(from);
   T* out = static_cast<T*>(to);
   const array_scan_options options{.outer = over.outer, .inner = over.inner, .direction = over.direction};

@@ -7,15 +7,17 @@
 namespace antiphase::scan_test {
 inline namespace AP_TARGET {
 
-template <class C> launch_counts scan_transformed(const context& where, const void* from, void* to, const scans::lines& over,
-                                                  scan_kind kind, const void* initial) {
+template <class C> launch_counts scan_transformed(const context& where, const void* from, void* to,
+                                                  const scans::lines& over, scan_kind kind,
+                                                  const void* initial) {
   const auto* in = static_cast<const typename C::in*>(from);
   auto* out = static_cast<typename C::out*>(to);
   const array_scan_options options{.outer = over.outer, .inner = over.inner, .direction = over.direction};
   const typename C::op op;
   const typename C::before before;
   const typename C::after after;
-  if (kind == scan_kind::inclusive) return transform_inclusive_scan(where, in, out, over.length, op, before, after, options);
+  if (kind == scan_kind::inclusive)
+    return transform_inclusive_scan(where, in, out, over.length, op, before, after, options);
   const auto& first = *static_cast<const typename C::scanned*>(initial);
   return transform_exclusive_scan(where, in, out, over.length, first, op, before, after, options);
 }

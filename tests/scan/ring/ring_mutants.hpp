@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The kernels of kernels_ring_mutants.cuh: the single-pass scan with one fault each, and how the checker must find it.
+// The kernels of kernels_ring_mutants.cuh: the single-pass scan with one fault each, and how the checker must
+// find it.
 #pragma once
 #include <antiphase/scan/detail/ring_policy.hpp>
 #include <cstdint>
@@ -11,7 +12,8 @@ namespace antiphase::scan_test {
 
 // Tiles of 512 floats, of which the small ring holds fewer than a block scans.
 constexpr scans::ring_policy small_ring{.warps = 2, .rows = 2, .stages = 3, .in_flight = 2};
-constexpr scans::ring_policy small_async_ring{.warps = 2, .rows = 2, .stages = 3, .in_flight = 2, .mover = scans::tile_mover::threads};
+constexpr scans::ring_policy small_async_ring{
+    .warps = 2, .rows = 2, .stages = 3, .in_flight = 2, .mover = scans::tile_mover::threads};
 
 struct ring_input {
   std::size_t offset = 0;  // of input and output, in elements: what the fault is about may need it

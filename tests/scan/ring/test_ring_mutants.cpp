@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Every fault of the single-pass scan is found, by the kind and the words its list names; without one nothing is, in many schedules.
+// Every fault of the single-pass scan is found, by the kind and the words its list names; without one nothing
+// is, in many schedules.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -29,7 +30,8 @@ void scan_twice(const context& where, const ring_mutant& with, std::int64_t leng
   device_array<std::uint64_t> workspace(where, std::vector<std::uint64_t>(words, 0));
   for (int launch = 0; launch < 2; ++launch) {
     std::vector<float> host(with.how.offset + n);
-    for (std::size_t i = 0; i < host.size(); ++i) host[i] = static_cast<float>((i * 7 + static_cast<std::size_t>(launch) * 3) % 11) - 4;
+    for (std::size_t i = 0; i < host.size(); ++i)
+      host[i] = static_cast<float>((i * 7 + static_cast<std::size_t>(launch) * 3) % 11) - 4;
     const device_array<float> in(where, std::span<const float>(host));
     device_array<float> out(where, std::vector<float>(with.how.out_offset + n, 0.5f));
     const scans::single_pass_arguments all{.in = in.data() + with.how.offset,
@@ -51,7 +53,8 @@ void scan_twice(const context& where, const ring_mutant& with, std::int64_t leng
     float sum = 0;
     for (std::size_t i = 0; i < n; ++i) {
       sum += host[with.how.offset + i];
-      if (!(result[with.how.out_offset + i] == sum)) throw device_error("element " + std::to_string(i) + " is wrong");
+      if (!(result[with.how.out_offset + i] == sum))
+        throw device_error("element " + std::to_string(i) + " is wrong");
     }
   }
 }
@@ -60,14 +63,18 @@ class ring_mutants : public testing::TestWithParam<ring_mutant> {};
 TEST_P(ring_mutants, are_found) {
   const ring_mutant& m = GetParam();
   test::expect_accused(
-      m, [&](const context& where) { scan_twice(where, m, m.how.tiles * tile + 37, 2); }, test::on_multiprocessors(2, 12), 60);
+      m, [&](const context& where) { scan_twice(where, m, m.how.tiles * tile + 37, 2); },
+      test::on_multiprocessors(2, 12), 60);
 }
-INSTANTIATE_TEST_SUITE_P(all, ring_mutants, testing::ValuesIn(checked::ring_mutants()), test::name_of<ring_input>);
+INSTANTIATE_TEST_SUITE_P(all, ring_mutants, testing::ValuesIn(checked::ring_mutants()),
+                         test::name_of<ring_input>);
 
-// The exchange of totals: blocks held up at random, in any order, few of them resident, more of them than tiles.
+// The exchange of totals: blocks held up at random, in any order, few of them resident, more of them than
+// tiles.
 void expect_clean_exchange(std::string_view kernel) {
   const std::vector<ring_mutant> all = checked::ring_mutants();
-  const ring_mutant whole = *std::find_if(all.begin(), all.end(), [&](const ring_mutant& m) { return m.code.name == kernel; });
+  const ring_mutant whole =
+      *std::find_if(all.begin(), all.end(), [&](const ring_mutant& m) { return m.code.name == kernel; });
   check_options options;
   options.schedules = 150;
   options.workers = 1;

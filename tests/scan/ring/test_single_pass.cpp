@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The single-pass scan: right at every edge of its tiles, the same bits whoever computes which tile, ready for the next launch.
+// The single-pass scan: right at every edge of its tiles, the same bits whoever computes which tile, ready
+// for the next launch.
 #include <gmock/gmock.h>
 
 #include <antiphase/core/error.hpp>
@@ -16,22 +17,25 @@ using testing::HasSubstr;
 class single_pass : public on_ring_device {
  protected:
   // Nothing where there is no kernel for T.
-  template <class T> std::vector<T> sums(const context& where, std::int64_t length, scan_kind kind = scan_kind::inclusive,
-                                         scan_direction direction = scan_direction::forward, bool in_place = false) const {
+  template <class T>
+  std::vector<T> sums(const context& where, std::int64_t length, scan_kind kind = scan_kind::inclusive,
+                      scan_direction direction = scan_direction::forward, bool in_place = false) const {
     if (!takes<T>()) return {};
-    return expect_scan_right<T>(where, {.kind = kind, .direction = direction, .length = length}, {0, 0, in_place}, policy());
+    return expect_scan_right<T>(where, {.kind = kind, .direction = direction, .length = length},
+                                {0, 0, in_place}, policy());
   }
   template <class T> void every_way(const context& where) const {
     for (const scan_kind kind : kinds)
-      for (const scan_direction direction : directions) sums<T>(where, 2 * ring_tile<T> + 17, kind, direction);
+      for (const scan_direction direction : directions)
+        sums<T>(where, 2 * ring_tile<T> + 17, kind, direction);
   }
 };
 AP_ON_BOTH_DEVICES_BY_BOTH_MOVERS(single_pass);
 
 TEST_P(single_pass, edges_of_tiles) {
   const context where = any();
-  for (const std::int64_t length : {std::int64_t{1}, std::int64_t{3}, std::int64_t{5}, ring_tile<float> - 1, ring_tile<float>,
-                                    ring_tile<float> + 1, 3 * ring_tile<float> + 4})
+  for (const std::int64_t length : {std::int64_t{1}, std::int64_t{3}, std::int64_t{5}, ring_tile<float> - 1,
+                                    ring_tile<float>, ring_tile<float> + 1, 3 * ring_tile<float> + 4})
     for (const scan_kind kind : kinds)
       for (const scan_direction direction : directions) sums<float>(where, length, kind, direction);
 }
@@ -48,7 +52,8 @@ TEST_P(single_pass, all_types) {
 
 TEST_P(single_pass, in_place) {
   sums<float>(any(), 2 * ring_tile<float> + 3, scan_kind::inclusive, scan_direction::forward, true);
-  sums<std::uint16_t>(any(), 2 * ring_tile<std::uint16_t> + 5, scan_kind::exclusive, scan_direction::reverse, true);
+  sums<std::uint16_t>(any(), 2 * ring_tile<std::uint16_t> + 5, scan_kind::exclusive, scan_direction::reverse,
+                      true);
 }
 
 // A ring of one slot loads a tile only after the one before has been stored.
@@ -58,43 +63,53 @@ TEST_P(short_rings, of_one_and_more_slots) {
   for (const context& where : several())
     for (const char* policy : {"single-pass-1", "single-pass-2", "single-pass-3"})
       for (const std::int64_t length : {ring_tile<float> + 7, 9 * ring_tile<float> - 3})
-        expect_scan_right<float>(where, {.kind = scan_kind::exclusive, .direction = scan_direction::reverse, .length = length}, {}, policy);
+        expect_scan_right<float>(
+            where, {.kind = scan_kind::exclusive, .direction = scan_direction::reverse, .length = length}, {},
+            policy);
 }
 
 // More tiles than the batches that are looked at together, so that the carry between batches is at work.
 TEST_P(single_pass, many_tiles) {
   const context where = any();
   sums<float>(where, (is_cuda() ? 1000 : 70) * ring_tile<float> + 1234);
-  sums<std::uint64_t>(where, (is_cuda() ? 700 : 40) * ring_tile<std::uint64_t> + 1, scan_kind::exclusive, scan_direction::reverse);
+  sums<std::uint64_t>(where, (is_cuda() ? 700 : 40) * ring_tile<std::uint64_t> + 1, scan_kind::exclusive,
+                      scan_direction::reverse);
 }
 
-// A large number, and in every batch of tiles one that is not quite half a unit of the sum's last place: a carry of FP32 would lose all of
-// them, more than the promise has room for. As one line, and as one segment by flags.
+// A large number, and in every batch of tiles one that is not quite half a unit of the sum's last place: a
+// carry of FP32 would lose all of them, more than the promise has room for. As one line, and as one segment
+// by flags.
 TEST_P(single_pass, small_sums_of_many_batches_are_not_lost) {
   if (test::sanitized) GTEST_SKIP() << "minutes of it under AddressSanitizer, for one more turn of a loop";
   constexpr std::int64_t batches = 86;
   const float first = 0x1p24f, small = 0x1.fffffep-1f;
   const context where = any();
   for (const scans::lines_kind over : {scans::lines_kind::one, scans::lines_kind::segments}) {
-    if (!is_cuda() && by_threads() != (over == scans::lines_kind::segments)) continue;  // seconds each, of the same code
-    const scans::tile_mover mover = by_threads() ? scans::tile_mover::threads : scans::tile_mover::copy_engine;
-    const std::int64_t batch = 32 * scans::ring_for(4, 4, false, over, mover).tile_of(4, 4), length = batches * batch + 5;
+    // seconds each, of the same code
+    if (!is_cuda() && by_threads() != (over == scans::lines_kind::segments)) continue;
+    const scans::tile_mover mover =
+        by_threads() ? scans::tile_mover::threads : scans::tile_mover::copy_engine;
+    const std::int64_t batch = 32 * scans::ring_for(4, 4, false, over, mover).tile_of(4, 4),
+                       length = batches * batch + 5;
     std::vector<float> host(static_cast<std::size_t>(length));
-    for (std::int64_t b = 0; b < batches; ++b) host[static_cast<std::size_t>(b * batch + b * 977 % batch)] = b == 0 ? first : small;
+    for (std::int64_t b = 0; b < batches; ++b)
+      host[static_cast<std::size_t>(b * batch + b * 977 % batch)] = b == 0 ? first : small;
     device_array<float> array(where, host);
     const scans::problem p{.type = element::f32, .in = array.data(), .out = array.data(), .length = length};
     if (over == scans::lines_kind::one) {
       scan(where, p, {.policy = policy()});
     } else {
       const device_array<std::uint8_t> heads(where, std::vector<std::uint8_t>(host.size()));
-      scan_by_key(where, p, {.data = heads.data(), .type = element::u8, .by = scans::segments_by::head_flags}, {.policy = policy()});
+      scan_by_key(where, p, {.data = heads.data(), .type = element::u8, .by = scans::segments_by::head_flags},
+                  {.policy = policy()});
       where.runs_on().synchronize(nullptr);
     }
     const std::vector<float> out = array.to_host();
     double exact = 0;
     for (std::size_t i = 0; i < out.size(); ++i) {
       exact += host[i];
-      ASSERT_LE(std::abs(out[i] - exact), 80 * 0x1p-24 * exact) << i << " of " << length << ", segments: " << static_cast<int>(over);
+      ASSERT_LE(std::abs(out[i] - exact), 80 * 0x1p-24 * exact)
+          << i << " of " << length << ", segments: " << static_cast<int>(over);
     }
   }
 }
@@ -106,8 +121,11 @@ TEST_P(single_pass, the_same_bits_whoever_scans_which_tile) {
     if (!is_cuda()) {
       device_limits limits = simulated_device();
       limits.multiprocessors = multiprocessors;
-      contexts.emplace_back(
-          make_cpu_executor({.seed = 5, .copies = landing::mixed, .workers = 1, .resident_blocks = multiprocessors, .limits = limits}));
+      contexts.emplace_back(make_cpu_executor({.seed = 5,
+                                               .copies = landing::mixed,
+                                               .workers = 1,
+                                               .resident_blocks = multiprocessors,
+                                               .limits = limits}));
     }
   const auto first = sums<float>(contexts[0], length);
   const int runs = is_cuda() ? 100 : 1;
@@ -138,7 +156,8 @@ TEST_P(single_pass, says_what_it_does_not_take) {
   device_array<float> array(where, 1024);
   const auto refusal = [&](const scans::problem& p) { return refusal_by(policy(), where, p); };
   float* const a = array.data();
-  EXPECT_THAT(refusal({.in = a, .out = a, .length = 16, .inner = 3}), AllOf(HasSubstr(policy()), HasSubstr("1 x 3 lines")));
+  EXPECT_THAT(refusal({.in = a, .out = a, .length = 16, .inner = 3}),
+              AllOf(HasSubstr(policy()), HasSubstr("1 x 3 lines")));
   EXPECT_EQ(refusal({.in = a, .out = a, .length = 0}), "");
 }
 
@@ -147,16 +166,20 @@ TEST(single_pass_step, needs_bulk_copies) {
   ampere.major = 8;
   ampere.name = "an older GPU";
   float array[64]{};
-  EXPECT_THAT(refusal_by("single-pass", context(make_cpu_executor({.limits = ampere})), {.in = array, .out = array, .length = 64}),
-              HasSubstr("it needs bulk copies (TMA) of compute capability 9.0 or above, an older GPU has 8.0"));
+  EXPECT_THAT(
+      refusal_by("single-pass", context(make_cpu_executor({.limits = ampere})),
+                 {.in = array, .out = array, .length = 64}),
+      HasSubstr("it needs bulk copies (TMA) of compute capability 9.0 or above, an older GPU has 8.0"));
 }
 
 TEST(single_pass_step, is_not_compiled_for_newer_gpus) {
   device_limits newer = simulated_device();
   newer.major = 10;
   float array[1]{};
-  EXPECT_THAT(refusal_by("single-pass", context(make_cpu_executor({.limits = newer})), {.in = array, .out = array, .length = 1}),
-              HasSubstr("it needs code compiled for sm_90a of compute capability 9.0 alone, CPU executor has 10.0"));
+  EXPECT_THAT(
+      refusal_by("single-pass", context(make_cpu_executor({.limits = newer})),
+                 {.in = array, .out = array, .length = 1}),
+      HasSubstr("it needs code compiled for sm_90a of compute capability 9.0 alone, CPU executor has 10.0"));
 }
 
 TEST(single_pass_step, by_threads_needs_asynchronous_copies_and_room) {
@@ -166,7 +189,8 @@ TEST(single_pass_step, by_threads_needs_asynchronous_copies_and_room) {
   const context where(make_cpu_executor({.limits = turing}));
   device_array<float> array(where, 64);
   EXPECT_THAT(refusal_by("single-pass-async", where, {.in = array.data(), .out = array.data(), .length = 64}),
-              HasSubstr("it needs asynchronous copies (cp.async) of compute capability 8.0 or above, a GPU of old has 7.0"));
+              HasSubstr("it needs asynchronous copies (cp.async) of compute capability 8.0 or above, a GPU "
+                        "of old has 7.0"));
   device_limits small = simulated_device();
   small.shared_opt_in = small.shared_per_block = 64 * 1024;
   EXPECT_THAT(refusal_by("single-pass-async", context(make_cpu_executor({.limits = small})),
@@ -182,7 +206,8 @@ TEST(single_pass_step, by_threads_is_what_gpus_without_bulk_copies_run) {
   };
   const float in[1]{};
   double out[1]{};
-  const scans::problem wide{.in = in, .out = out, .length = 1, .accumulate = element::f64};  // items has no such kernel
+  // items has no such kernel
+  const scans::problem wide{.in = in, .out = out, .length = 1, .accumulate = element::f64};
   EXPECT_EQ(chosen(9, wide), "single-pass");
   EXPECT_EQ(chosen(8, wide), "single-pass-async");
   EXPECT_EQ(chosen(10, wide), "single-pass-async");
@@ -197,9 +222,11 @@ TEST(single_pass_step, workspaces_are_enough_for_either_mover) {
     EXPECT_GE(bytes, before);
     before = bytes;
     for (const char* policy : {"single-pass", "single-pass-async"})
-      EXPECT_GE(bytes / 2, scans::workspace_bytes(scans::find_step(policy), rows)) << policy << ", " << length;
+      EXPECT_GE(bytes / 2, scans::workspace_bytes(scans::find_step(policy), rows))
+          << policy << ", " << length;
   }
-  const scans::problem doubles{.type = element::f64, .outer = 2, .length = 123'456'789};  // which the CPU executor has no kernel for
+  // which the CPU executor has no kernel for
+  const scans::problem doubles{.type = element::f64, .outer = 2, .length = 123'456'789};
   EXPECT_GT(scans::workspace_bytes(scans::find_step("single-pass-async"), doubles),
             scans::workspace_bytes(scans::find_step("single-pass"), doubles));
 }
@@ -208,7 +235,8 @@ TEST(single_pass_step, workspaces_are_enough_for_either_mover) {
 TEST(single_pass_step, movers_change_no_bit) {
   const context where = context::on("cpu");
   const scans::problem p{.length = 40 * ring_tile<float> + 1001};
-  EXPECT_EQ(expect_scan_right<float>(where, p, {}, "single-pass"), expect_scan_right<float>(where, p, {}, "single-pass-async"));
+  EXPECT_EQ(expect_scan_right<float>(where, p, {}, "single-pass"),
+            expect_scan_right<float>(where, p, {}, "single-pass-async"));
 }
 
 // A launch that failed may have left totals of its epoch behind: the next one starts with a clean workspace.

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The single-pass scan under the checker: every type of access, with copies that are aligned and that are not, in many schedules.
+// The single-pass scan under the checker: every type of access, with copies that are aligned and that are
+// not, in many schedules.
 #include <antiphase/checker.hpp>
 #include <antiphase/core/error.hpp>
 
@@ -19,45 +20,63 @@ template <class Program> void expect_clean(Program program, int schedules = 4) {
 }
 
 TEST(single_pass_checked, aligned) {
-  expect_clean([](const context& where) { expect_right<float>(where, {.length = 2 * ring_tile<float> + 37}); });
+  expect_clean(
+      [](const context& where) { expect_right<float>(where, {.length = 2 * ring_tile<float> + 37}); });
   expect_clean([](const context& where) {
-    expect_right<std::uint8_t>(where,
-                               {.kind = scan_kind::exclusive, .direction = scan_direction::reverse, .length = ring_tile<std::uint8_t> + 5});
+    expect_right<std::uint8_t>(where, {.kind = scan_kind::exclusive,
+                                       .direction = scan_direction::reverse,
+                                       .length = ring_tile<std::uint8_t> + 5});
   });
 }
-// Tiles moved by threads: whole ones and others, more than the ring has slots, at the same places as in memory and not.
+// Tiles moved by threads: whole ones and others, more than the ring has slots, at the same places as in
+// memory and not.
 TEST(single_pass_checked, by_threads) {
   constexpr const char* policy = "single-pass-async";
-  expect_clean([](const context& where) { expect_right<float>(where, {.length = 6 * ring_tile<float> + 37}, {}, policy); });
   expect_clean([](const context& where) {
-    expect_right<float>(where, {.direction = scan_direction::reverse, .length = 2 * ring_tile<float> + 5}, {1, 0, true}, policy);
+    expect_right<float>(where, {.length = 6 * ring_tile<float> + 37}, {}, policy);
   });
   expect_clean([](const context& where) {
-    expect_right<std::uint8_t>(where, {.operation = scan_operation::max, .length = ring_tile<std::uint8_t> + 3}, {3, 6, false}, policy);
+    expect_right<float>(where, {.direction = scan_direction::reverse, .length = 2 * ring_tile<float> + 5},
+                        {1, 0, true}, policy);
   });
-  expect_clean([](const context& where) { expect_right<float, double>(where, {.length = 2 * ring_tile<float, double> + 7}, {}, policy); });
-  expect_clean([](const context& where) { expect_right<float>(where, {.outer = 100, .length = 77}, {}, policy); });
+  expect_clean([](const context& where) {
+    expect_right<std::uint8_t>(where,
+                               {.operation = scan_operation::max, .length = ring_tile<std::uint8_t> + 3},
+                               {3, 6, false}, policy);
+  });
+  expect_clean([](const context& where) {
+    expect_right<float, double>(where, {.length = 2 * ring_tile<float, double> + 7}, {}, policy);
+  });
+  expect_clean(
+      [](const context& where) { expect_right<float>(where, {.outer = 100, .length = 77}, {}, policy); });
 }
 TEST(single_pass_checked, anywhere) {
   expect_clean([](const context& where) {
-    expect_right<std::int16_t>(where, {.operation = scan_operation::max, .length = 2 * ring_tile<std::int16_t> + 3}, {3, 6, false});
+    expect_right<std::int16_t>(
+        where, {.operation = scan_operation::max, .length = 2 * ring_tile<std::int16_t> + 3}, {3, 6, false});
   });
   expect_clean([](const context& where) {
-    expect_right<float>(where, {.direction = scan_direction::reverse, .length = 2 * ring_tile<float> + 5}, {1, 0, true});
+    expect_right<float>(where, {.direction = scan_direction::reverse, .length = 2 * ring_tile<float> + 5},
+                        {1, 0, true});
   });
   expect_clean([](const context& where) { expect_right<f16>(where, {.length = 21}, {5, 2, false}); });
 }
 
 TEST(single_pass_checked, wider_sums) {
   expect_clean([](const context& where) {
-    expect_right<std::int8_t, std::int32_t>(where, {.length = ring_tile<std::int8_t, std::int32_t> + 7}, {2, 1, false});
+    expect_right<std::int8_t, std::int32_t>(where, {.length = ring_tile<std::int8_t, std::int32_t> + 7},
+                                            {2, 1, false});
   });
-  expect_clean([](const context& where) { expect_right<float, double>(where, {.length = ring_tile<float, double> + 7}); });
+  expect_clean([](const context& where) {
+    expect_right<float, double>(where, {.length = ring_tile<float, double> + 7});
+  });
 }
 TEST(single_pass_checked, rows) {
   expect_clean([](const context& where) { expect_right<float>(where, {.outer = 100, .length = 77}); });
   expect_clean([](const context& where) {
-    expect_right<std::int64_t>(where, {.kind = scan_kind::exclusive, .direction = scan_direction::reverse, .outer = 3, .length = 1501});
+    expect_right<std::int64_t>(
+        where,
+        {.kind = scan_kind::exclusive, .direction = scan_direction::reverse, .outer = 3, .length = 1501});
   });
 }
 TEST(single_pass_checked, by_key) {
@@ -65,10 +84,12 @@ TEST(single_pass_checked, by_key) {
     expect_clean([by](const context& where) {
       const std::int64_t n = ring_tile<float> + 101;
       std::vector<std::uint8_t> keys;
-      for (std::int64_t i = 0; i < n; ++i) keys.push_back(static_cast<std::uint8_t>(hash(static_cast<std::uint64_t>(i)) % 3 == 0));
+      for (std::int64_t i = 0; i < n; ++i)
+        keys.push_back(static_cast<std::uint8_t>(hash(static_cast<std::uint64_t>(i)) % 3 == 0));
       const device_array<std::uint8_t> told(where, std::span<const std::uint8_t>(keys));
       device_array<float> array(where, std::vector<float>(static_cast<std::size_t>(n), 1));
-      scan_by_key(where, {.in = array.data(), .out = array.data(), .length = n}, {.data = told.data(), .type = element::u8, .by = by});
+      scan_by_key(where, {.in = array.data(), .out = array.data(), .length = n},
+                  {.data = told.data(), .type = element::u8, .by = by});
       float running = 0;
       const std::vector<float> out = array.to_host();
       for (std::size_t i = 0; i < out.size(); ++i) {

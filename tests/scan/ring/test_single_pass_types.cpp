@@ -9,17 +9,22 @@ namespace {
 class single_pass_types : public on_ring_device {
  protected:
   // Nothing where there is no kernel for T.
-  template <class T> std::vector<T> right(const context& where, const scans::problem& p, const placement& lies = {}) const {
+  template <class T>
+  std::vector<T> right(const context& where, const scans::problem& p, const placement& lies = {}) const {
     return takes<T>() ? expect_right<T>(where, p, lies, policy()) : std::vector<T>{};
   }
   // Input and output begin at any element of 16 bytes, each at another one or both at the same.
   template <class T> void everywhere(const context& where, std::size_t step) const {
     constexpr std::size_t places = 16 / sizeof(T);
     for (std::size_t i = 0; i < places; i += step)
-      right<T>(where, {.kind = kinds[i % 2], .direction = directions[i / 2 % 2], .length = ring_tile<T> + 3 + static_cast<std::int64_t>(i)},
+      right<T>(where,
+               {.kind = kinds[i % 2],
+                .direction = directions[i / 2 % 2],
+                .length = ring_tile<T> + 3 + static_cast<std::int64_t>(i)},
                {.in_offset = i, .out_offset = i % 3 == 0 ? i : (5 * i + 3) % places, .in_place = i % 4 == 2});
   }
-  template <class T> std::vector<T> scanned(const context& where, const std::vector<T>& host, scans::problem p) const {
+  template <class T>
+  std::vector<T> scanned(const context& where, const std::vector<T>& host, scans::problem p) const {
     guarded<T> array(where, host);
     p.type = element_of<T>;
     p.in = p.out = array.data();
@@ -43,10 +48,16 @@ TEST_P(single_pass_types, every_operation) {
     for (const scan_operation operation : operations)
       for (int i = 0; i < (is_cuda() ? 12 : 1); ++i) {
         ++turn;
-        const std::int64_t lengths[] = {ring_tile<T> + 37, 5, 2 * ring_tile<T> - 1, ring_tile<T>, 31, 3 * ring_tile<T> + 8, 1};
+        const std::int64_t lengths[] = {ring_tile<T> + 37,    5, 2 * ring_tile<T> - 1, ring_tile<T>, 31,
+                                        3 * ring_tile<T> + 8, 1};
         right<T>(where,
-                 {.operation = operation, .kind = kinds[turn % 2], .direction = directions[turn / 2 % 2], .length = lengths[turn % 7]},
-                 {.in_offset = turn % 5 == 0 ? turn % 17 : 0, .out_offset = turn % 5 < 2 ? turn % 13 : 0, .in_place = turn % 4 == 3});
+                 {.operation = operation,
+                  .kind = kinds[turn % 2],
+                  .direction = directions[turn / 2 % 2],
+                  .length = lengths[turn % 7]},
+                 {.in_offset = turn % 5 == 0 ? turn % 17 : 0,
+                  .out_offset = turn % 5 < 2 ? turn % 13 : 0,
+                  .in_place = turn % 4 == 3});
       }
   });
 }
@@ -60,7 +71,8 @@ TEST_P(single_pass_types, any_alignment) {
   // every length around the unit of the copy engine, with too little or nothing for it to copy
   for (std::int64_t length = 1; length <= 40; length += is_cuda() ? 1 : 6)
     right<std::uint8_t>(where, {.operation = scan_operation::max, .length = length},
-                        {.in_offset = static_cast<std::size_t>(length % 16), .out_offset = static_cast<std::size_t>(3 * length % 16)});
+                        {.in_offset = static_cast<std::size_t>(length % 16),
+                         .out_offset = static_cast<std::size_t>(3 * length % 16)});
 }
 
 // Results do not depend on where the arrays lie, to the bit.

@@ -34,15 +34,17 @@ template <class T> std::vector<unsigned char> raw_bytes(const std::vector<T>& of
   return bytes;
 }
 
-template <class In, class Out> testing::AssertionResult same_bytes(const std::vector<In>& found, const std::vector<Out>& expected) {
+template <class In, class Out>
+testing::AssertionResult same_bytes(const std::vector<In>& found, const std::vector<Out>& expected) {
   const std::vector<unsigned char> mine = raw_bytes(found), right = raw_bytes(expected);
   const auto at = std::mismatch(mine.begin(), mine.end(), right.begin(), right.end());
   if (at.first == mine.end() && at.second == right.end()) return testing::AssertionSuccess();
-  return testing::AssertionFailure() << "they differ from element " << (at.second - right.begin()) / std::ptrdiff_t{sizeof(Out)} << " on";
+  return testing::AssertionFailure() << "they differ from element "
+                                     << (at.second - right.begin()) / std::ptrdiff_t{sizeof(Out)} << " on";
 }
 
-template <class C>
-void expect_right(const context& where, const transform_scan& call, const scans::lines& over, scan_kind kind, const lying& lies) {
+template <class C> void expect_right(const context& where, const transform_scan& call,
+                                     const scans::lines& over, scan_kind kind, const lying& lies) {
   std::vector<typename C::in> host;
   std::vector<typename C::scanned> between;
   for (std::int64_t i = 0; i < over.count() * over.length; ++i) {
@@ -51,11 +53,12 @@ void expect_right(const context& where, const transform_scan& call, const scans:
   }
   const typename C::scanned initial = typename C::before{}(C::element(123456));
   std::vector<typename C::out> expected;
-  for (const auto& x : expected_scan(between, over, kind, initial, typename C::op{})) expected.push_back(typename C::after{}(x));
+  for (const auto& x : expected_scan(between, over, kind, initial, typename C::op{}))
+    expected.push_back(typename C::after{}(x));
 
   guarded<typename C::in> in(where, host, lies.in_offset);
-  const std::string what = std::to_string(static_cast<int>(call.which)) + ", " + testing::PrintToString(over) + ", kind " +
-                           std::to_string(static_cast<int>(kind));
+  const std::string what = std::to_string(static_cast<int>(call.which)) + ", " +
+                           testing::PrintToString(over) + ", kind " + std::to_string(static_cast<int>(kind));
   if (lies.in_place && sizeof(typename C::in) == sizeof(typename C::out)) {
     call.run(where, in.data(), in.data(), over, kind, &initial);
     where.runs_on().synchronize(nullptr);
@@ -84,9 +87,12 @@ class transformed_scans : public on_device {
     for (const transform_scan& call : calls()) {
       if (call.which == transform::squares) expect_right<sums_of_squares>(where, call, over, kind, lies);
       if (call.which == transform::brackets) expect_right<depths_of_brackets>(where, call, over, kind, lies);
-      if (call.which == transform::three_bytes) expect_right<maps_of_three_bytes>(where, call, over, kind, lies);
-      if (call.which == transform::distances) expect_right<largest_of_distances>(where, call, over, kind, lies);
-      if (call.which == transform::matrices) expect_right<products_of_matrices>(where, call, over, kind, lies);
+      if (call.which == transform::three_bytes)
+        expect_right<maps_of_three_bytes>(where, call, over, kind, lies);
+      if (call.which == transform::distances)
+        expect_right<largest_of_distances>(where, call, over, kind, lies);
+      if (call.which == transform::matrices)
+        expect_right<products_of_matrices>(where, call, over, kind, lies);
       ASSERT_FALSE(HasFailure());
     }
   }
@@ -99,7 +105,8 @@ TEST_P(transformed_scans, of_any_length) {
   for (const std::int64_t length : {0, 1, 3, 513, 4095, 4097, 9001, 40011}) {
     const scan_kind kind = turn % 2 == 0 ? scan_kind::inclusive : scan_kind::exclusive;
     const scan_direction direction = turn % 3 == 1 ? scan_direction::reverse : scan_direction::forward;
-    expect_all_right(contexts[turn % contexts.size()], {1, length, 1, direction}, kind, {turn % 5, turn % 4, turn % 2 == 0});
+    expect_all_right(contexts[turn % contexts.size()], {1, length, 1, direction}, kind,
+                     {turn % 5, turn % 4, turn % 2 == 0});
     ++turn;
   }
   expect_all_right(any(), {1, 3 * 16384 + 5, 1, scan_direction::reverse}, scan_kind::inclusive, {0, 0, true});
@@ -117,9 +124,11 @@ TEST_P(transformed_scans, along_every_axis) {
 TEST_P(transformed_scans, move_a_line_once) {
   if (is_cuda()) GTEST_SKIP() << "GPUs do not count";
   const context where = any();
-  device_array<matrix> from(where, std::vector<matrix>(20000, matrix{1, 1, 1, 1})), to(where, std::vector<matrix>(20000));
+  device_array<matrix> from(where, std::vector<matrix>(20000, matrix{1, 1, 1, 1})),
+      to(where, std::vector<matrix>(20000));
   for (const transform_scan& call : calls()) {
-    const launch_counts counts = call.run(where, from.data(), to.data(), {1, 20000, 1}, scan_kind::inclusive, nullptr);
+    const launch_counts counts =
+        call.run(where, from.data(), to.data(), {1, 20000, 1}, scan_kind::inclusive, nullptr);
     EXPECT_EQ(counts.copies > 0, call.which != transform::matrices) << static_cast<int>(call.which);
   }
 }

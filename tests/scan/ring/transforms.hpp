@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Scans with a function before and one behind: between types of 1 to 32 bytes, larger, smaller and equal ones.
+// Scans with a function before and one behind: between types of 1 to 32 bytes, larger, smaller and equal
+// ones.
 #pragma once
 #include <antiphase/context.hpp>
 #include <antiphase/scan/detail/arguments.hpp>
@@ -31,11 +32,14 @@ struct depths_of_brackets {
   using out = nullable;
   using op = concatenated;
   struct before {
-    AP_FN scanned operator()(const in& x) const { return {static_cast<std::uint32_t>(x % 5), static_cast<std::uint32_t>(x / 5 % 5)}; }
+    AP_FN scanned operator()(const in& x) const {
+      return {static_cast<std::uint32_t>(x % 5), static_cast<std::uint32_t>(x / 5 % 5)};
+    }
   };
   struct after {
     AP_FN out operator()(const scanned& x) const {
-      return {static_cast<unsigned char>(x.closing), static_cast<unsigned char>(x.opening), static_cast<unsigned char>(x.opening >> 8)};
+      return {static_cast<unsigned char>(x.closing), static_cast<unsigned char>(x.opening),
+              static_cast<unsigned char>(x.opening >> 8)};
     }
   };
   static in element(std::int64_t i) { return hash(static_cast<std::uint64_t>(i)); }
@@ -51,13 +55,14 @@ struct maps_of_three_bytes {
   };
   struct after {
     AP_FN out operator()(const scanned& x) const {
-      return {static_cast<unsigned char>(x.factor), static_cast<unsigned char>(x.offset), static_cast<unsigned char>(x.offset >> 8)};
+      return {static_cast<unsigned char>(x.factor), static_cast<unsigned char>(x.offset),
+              static_cast<unsigned char>(x.offset >> 8)};
     }
   };
   static in element(std::int64_t i) { return element_at<nullable>(i); }
 };
-// 4, 4 and 4 bytes: in place, though the types differ.
-// Not of negated ones: ptxas of CUDA 13.0 loses negations of integers that it folds into a maximum of three (VIMNMX3, sm_90).
+// 4, 4 and 4 bytes: in place, though the types differ. Not of negated ones: ptxas of CUDA 13.0 loses
+// negations of integers that it folds into a maximum of three (VIMNMX3, sm_90).
 struct largest_of_distances {
   using in = std::int32_t;
   using scanned = std::int32_t;
@@ -69,7 +74,9 @@ struct largest_of_distances {
   struct after {
     AP_FN out operator()(const scanned& x) const { return static_cast<out>(x) * 2; }
   };
-  static in element(std::int64_t i) { return static_cast<in>(hash(static_cast<std::uint64_t>(i)) % (1u << 20)) + static_cast<in>(i % 3); }
+  static in element(std::int64_t i) {
+    return static_cast<in>(hash(static_cast<std::uint64_t>(i)) % (1u << 20)) + static_cast<in>(i % 3);
+  }
 };
 // 4, 32 and 8 bytes: in several passes.
 struct products_of_matrices {
@@ -89,7 +96,8 @@ struct products_of_matrices {
 enum class transform { squares, brackets, three_bytes, distances, matrices };
 struct transform_scan {
   transform which;
-  launch_counts (*run)(const context& where, const void* in, void* out, const scans::lines& over, scan_kind kind, const void* initial);
+  launch_counts (*run)(const context& where, const void* in, void* out, const scans::lines& over,
+                       scan_kind kind, const void* initial);
 };
 
 }  // namespace antiphase::scan_test

@@ -6,8 +6,10 @@ namespace antiphase::tool {
 namespace {
 
 constexpr const char* examples =
-    "Without a GPU products and scans are verified on the CPU executor, not timed; what takes long is announced.\n\n"
-    "Every result is verified, and a wrong one gives exit code 5. On the CPU executor, which simulates a GPU, nothing is timed.\n"
+    "Without a GPU products and scans are verified on the CPU executor, not timed; what takes long is "
+    "announced.\n\n"
+    "Every result is verified, and a wrong one gives exit code 5. On the CPU executor, which simulates a "
+    "GPU, nothing is timed.\n"
     "\n"
     "Examples:\n"
     "  antiphase bench gemm --size 1024,4096\n"
@@ -17,7 +19,8 @@ constexpr const char* examples =
 }  // namespace
 
 void add_bench(arguments program) {
-  arguments command = program.add_subcommand("bench", "Measure speed and accuracy of the public calls beside cuBLAS, CUB and a copy");
+  arguments command = program.add_subcommand(
+      "bench", "Measure speed and accuracy of the public calls beside cuBLAS, CUB and a copy");
   command.require_subcommand();
   command.footer(examples);
   add_bench_gemm(command);
@@ -25,7 +28,9 @@ void add_bench(arguments program) {
 }
 
 void add_bench_options(arguments command, bench_options& options) {
-  command.add_option("--repeats", options.repeats, "Samples of each time (default 9)").check(integer_between(1, 1000)).type_name("N");
+  command.add_option("--repeats", options.repeats, "Samples of each time (default 9)")
+      .check(integer_between(1, 1000))
+      .type_name("N");
   add_measuring_options(command, options);
 }
 

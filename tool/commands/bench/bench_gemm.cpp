@@ -33,21 +33,27 @@ namespace {
 constexpr const char* explanation =
     "Without a GPU products are verified on the CPU executor, not timed; what takes long is announced. "
     "Lists (--suite, --random and others) of more than 10^10 multiply-adds need one.\n\n"
-    "All shapes x layouts x data, each with every precision; who is timed for one product is timed in one go, in random order.\n"
+    "All shapes x layouts x data, each with every precision; who is timed for one product is timed in one "
+    "go, in random order.\n"
     "\n"
     "Columns\n"
-    "  time, TFLOP/s  median (--protocol) of all launches of a call, those that prepare included, with the workspace handed in; "
+    "  time, TFLOP/s  median (--protocol) of all launches of a call, those that prepare included, with the "
+    "workspace handed in; "
     "allocating: the same with memory allocated in the order of the stream; "
     "host: what a call takes of the host's time, until its work has been queued\n"
-    "  cuBLAS         how many times as fast as cuBLAS in FP32 (pedantic math); roof: share of what the device can do, see below\n"
-    "  norm           error relative to FP64 in the Frobenius norm, over a sample: a row and a column of each 128, at least 64 of "
+    "  cuBLAS         how many times as fast as cuBLAS in FP32 (pedantic math); roof: share of what the "
+    "device can do, see below\n"
+    "  norm           error relative to FP64 in the Frobenius norm, over a sample: a row and a column of "
+    "each 128, at least 64 of "
     "either\n"
-    "  component      the largest error of an output in units of u |A||B|, u = 2^-24; allowed: what the kernel promises, see "
+    "  component      the largest error of an output in units of u |A||B|, u = 2^-24; allowed: what the "
+    "kernel promises, see "
     "antiphase gemm --explain; not counted is what denormal results may be off by besides\n"
     "  bias           the mean error in these units; negative: results are too small\n"
     "  recomputed     outputs that no certificate covered, so that they were computed again in FP64\n"
     "  verified       no error is above what is allowed, and all of C is finite\n"
-    "Roof of an H200: strict 65.3 TFLOP/s of FFMA; fp32 273, a third of the 818 that FP16 Tensor Cores sustain on random data.\n"
+    "Roof of an H200: strict 65.3 TFLOP/s of FFMA; fp32 273, a third of the 818 that FP16 Tensor Cores "
+    "sustain on random data.\n"
     "\n"
     "Examples:\n"
     "  antiphase bench gemm\n"
@@ -57,21 +63,28 @@ constexpr const char* explanation =
     "  antiphase bench gemm --data all --precision fp32 --json\n"
     "\n"
     "Lists\n"
-    "  --random, --suite, --map and --serving measure many products, each in half a second or less, in precision fp32 on normal data: "
+    "  --random, --suite, --map and --serving measure many products, each in half a second or less, in "
+    "precision fp32 on normal data: "
     "graphs of many "
     "runs "
-    "that take turns, ours, cublasSgemm in its default math and the first algorithm of cublasLt's heuristics, of which the faster counts. "
+    "that take turns, ours, cublasSgemm in its default math and the first algorithm of cublasLt's "
+    "heuristics, of which the faster counts. "
     "The "
-    "roof is the largest of the bytes at 4.2 TB/s, the operations at 273 TFLOP/s, and 2.2 us for a launch. Of each result a sample is "
+    "roof is the largest of the bytes at 4.2 TB/s, the operations at 273 TFLOP/s, and 2.2 us for a launch. "
+    "Of each result a sample is "
     "compared "
     "with FP64.\n"
-    "  antiphase bench gemm --random 1 200              extents log-uniform in 1...16384, 30 % of them odd, all layouts\n"
+    "  antiphase bench gemm --random 1 200              extents log-uniform in 1...16384, 30 % of them odd, "
+    "all layouts\n"
     "  antiphase bench gemm --random 1 50 --largest 512\n"
-    "  antiphase bench gemm --suite                     48 shapes of models, factorisations, graphs, ..., batches among them\n"
+    "  antiphase bench gemm --suite                     48 shapes of models, factorisations, graphs, ..., "
+    "batches among them\n"
     "  antiphase bench gemm --suite mine.json --policy split\n"
-    "  antiphase bench gemm --suite --prepared          what it saves to split B once for many calls (antiphase::prepare)\n"
+    "  antiphase bench gemm --suite --prepared          what it saves to split B once for many calls "
+    "(antiphase::prepare)\n"
     "  antiphase bench gemm --map 256 --json            for a map of M x N\n"
-    "  antiphase bench gemm --serving                   1 to 512 tokens; also with reproducible = batch_invariant, and what that costs";
+    "  antiphase bench gemm --serving                   1 to 512 tokens; also with reproducible = "
+    "batch_invariant, and what that costs";
 
 struct request : bench_options {
   std::vector<std::int64_t> sizes, m, n, k;
@@ -104,15 +117,18 @@ gemm_options options_of(precision with, std::string_view policy) {
   return options;
 }
 
-expected_time estimate_all(std::string_view policy, const context& where, const std::vector<subject>& subjects,
-                           const std::vector<precision>& precisions) {
-  const auto address = [](std::uintptr_t number) { return reinterpret_cast<float*>(number * 4096); };  // for what is not there yet
+expected_time estimate_all(std::string_view policy, const context& where,
+                           const std::vector<subject>& subjects, const std::vector<precision>& precisions) {
+  // for what is not there yet
+  const auto address = [](std::uintptr_t number) { return reinterpret_cast<float*>(number * 4096); };
   expected_time whole;
   for (const subject& s : subjects)
     for (const precision p : precisions)
-      whole += estimate(
-          where, {.a = s.a<const float>(address(1)), .b = s.b<const float>(address(2)), .c = row_major(address(3), s.size.m, s.size.n)},
-          options_of(p, policy));
+      whole += estimate(where,
+                        {.a = s.a<const float>(address(1)),
+                         .b = s.b<const float>(address(2)),
+                         .c = row_major(address(3), s.size.m, s.size.n)},
+                        options_of(p, policy));
   return whole;
 }
 
@@ -165,7 +181,8 @@ class bench {
                .time = {},
                .allocating = {},
                .code = {}};
-    if (!workspace_ || workspace_->size() < m.chosen.workspace) workspace_.emplace(where_, m.chosen.workspace);
+    if (!workspace_ || workspace_->size() < m.chosen.workspace)
+      workspace_.emplace(where_, m.chosen.workspace);
     recomputed_.copy_from(std::vector<std::uint64_t>{0});
     m.error = judge(
         [&](stream on) {
@@ -238,7 +255,8 @@ struct outcome {
   measured_rival cublas;
 
   double share(const measured& m) const {
-    return static_cast<double>(m.recomputed) / std::max(1., static_cast<double>(of.size.m) * static_cast<double>(of.size.n));
+    return static_cast<double>(m.recomputed) /
+           std::max(1., static_cast<double>(of.size.m) * static_cast<double>(of.size.n));
   }
   bool verified(const measured& m) const { return m.error.within(m.chosen.bound.units); }
 };
@@ -268,10 +286,12 @@ std::string table(const std::vector<outcome>& all, const context& where, bool ti
         append(row, time_cells(o.of.size, m.time));
         append(row, {o.cublas.who ? fmt::format("x{:.2f}", o.cublas.time.median_us / m.time.median_us) : "-",
                      most ? fmt::format("{:.0f} %", tflops(o.of.size, m.time.median_us) / *most * 100) : "-",
-                     m.allocating ? fmt::format("{:.1f}", m.allocating->median_us) : "-", fmt::format("{:.1f}", m.host.median_us)});
+                     m.allocating ? fmt::format("{:.1f}", m.allocating->median_us) : "-",
+                     fmt::format("{:.1f}", m.host.median_us)});
       }
       append(row, error_cells(m.error));
-      append(row, {fmt::format("{:.0f}", m.chosen.bound.units), fmt::format("{:.4g} %", o.share(m) * 100), o.verified(m) ? "yes" : "NO"});
+      append(row, {fmt::format("{:.0f}", m.chosen.bound.units), fmt::format("{:.4g} %", o.share(m) * 100),
+                   o.verified(m) ? "yes" : "NO"});
       rows.push_back(row);
     }
     if (!o.cublas.who) continue;
@@ -332,8 +352,9 @@ json record(const outcome& o, const measured& m, const context& where, protocol_
 
 std::vector<extents> shapes_of(const request& r, target where) {
   if (r.m.size() != r.n.size() || r.n.size() != r.k.size())
-    throw bad_request(fmt::format("--m, --n and --k are given {}, {} and {} times: expected each as often, once per product", r.m.size(),
-                                  r.n.size(), r.k.size()));
+    throw bad_request(fmt::format(
+        "--m, --n and --k are given {}, {} and {} times: expected each as often, once per product",
+        r.m.size(), r.n.size(), r.k.size()));
   std::vector<extents> shapes;
   for (const std::int64_t size : r.sizes) shapes.push_back({size, size, size});
   for (std::size_t i = 0; i < r.m.size(); ++i) shapes.push_back({r.m[i], r.n[i], r.k[i]});
@@ -358,9 +379,10 @@ void require_verified(const std::vector<outcome>& all) {
   for (const outcome& o : all)
     for (const measured& m : o.ours)
       if (!o.verified(m))
-        wrong +=
-            fmt::format("{}{} of {} {} {}", wrong.empty() ? "" : ", ", name(m.with), shape_text(o.of.size), o.of.layout, o.of.data->name);
-  if (!wrong.empty()) throw verification_failed(fmt::format("verification failed: the result of {} is wrong", wrong));
+        wrong += fmt::format("{}{} of {} {} {}", wrong.empty() ? "" : ", ", name(m.with),
+                             shape_text(o.of.size), o.of.layout, o.of.data->name);
+  if (!wrong.empty())
+    throw verification_failed(fmt::format("verification failed: the result of {} is wrong", wrong));
 }
 
 // What a list has no use for, if it is given.
@@ -375,17 +397,23 @@ void refuse_besides_a_list(const request& r, const std::string& list) {
                                                 {r.protocol != "rested", "--protocol"}};
   for (const auto& [is_given, option] : given)
     if (is_given)
-      throw bad_request(fmt::format("{} and {}: the list says what is measured and how, expected one of the two", list, option));
+      throw bad_request(fmt::format(
+          "{} and {}: the list says what is measured and how, expected one of the two", list, option));
 }
 
-template <class T> std::vector<T> given_or(std::vector<T> given, std::vector<T> usual) { return given.empty() ? usual : given; }
+template <class T> std::vector<T> given_or(std::vector<T> given, std::vector<T> usual) {
+  return given.empty() ? usual : given;
+}
 
 void run(const request& asked) {
   choice_of("--against", asked.against, {"cublas", "none"});
   gemms::find_policy(asked.policy);
   if (std::optional<product_list> list = list_of(asked.list)) {
     refuse_besides_a_list(asked, list->option);
-    return bench_products({.how = asked, .list = std::move(*list), .policy = asked.policy, .beside_cublas = asked.against == "cublas"});
+    return bench_products({.how = asked,
+                           .list = std::move(*list),
+                           .policy = asked.policy,
+                           .beside_cublas = asked.against == "cublas"});
   }
 
   request r = asked;
@@ -416,8 +444,10 @@ void run(const request& asked) {
     return records;
   };
   const auto text_of = [&] { return fmt::format("C = A B on {}\n\n{}", at.name, table(all, where, timed)); };
-  unfinished_results so_far(r.common, result_envelope("bench gemm", at), "records", subjects.size(), "products");
-  const progress_line line = warn_if_slow(r.common, "this", estimate_all(r.policy, where, subjects, precisions));
+  unfinished_results so_far(r.common, result_envelope("bench gemm", at), "records", subjects.size(),
+                            "products");
+  const progress_line line =
+      warn_if_slow(r.common, "this", estimate_all(r.policy, where, subjects, precisions));
   std::string why_no_cublas;
   for (const subject& s : subjects) {
     if (!all.empty()) so_far.show(all.size(), records_of, text_of);
@@ -454,14 +484,21 @@ void add_bench_gemm(arguments bench) {
   const auto many = [&](const char* option, auto& values, const char* text) {
     return command.add_option(option, values, text).several().type_name("NAMES");
   };
-  many("--size", r->sizes, "M, N and K at once; several, separated by commas").check(integer_from(0)).type_name("NUMBERS");
-  many("--m", r->m, "Rows of A and C; with --n and --k as often as there are products").check(integer_from(0)).type_name("NUMBERS");
+  many("--size", r->sizes, "M, N and K at once; several, separated by commas")
+      .check(integer_from(0))
+      .type_name("NUMBERS");
+  many("--m", r->m, "Rows of A and C; with --n and --k as often as there are products")
+      .check(integer_from(0))
+      .type_name("NUMBERS");
   many("--n", r->n, "Columns of B and C").check(integer_from(0)).type_name("NUMBERS");
   many("--k", r->k, "Columns of A, rows of B").check(integer_from(0)).type_name("NUMBERS");
   many("--layout", r->layouts, "Some of nn (default), nt, tn, tt: A and B row-major, n, or transposed, t");
-  many("--data", r->data, "What A and B are made of: all, or some by name (default normal; a wrong name lists them)");
+  many("--data", r->data,
+       "What A and B are made of: all, or some by name (default normal; a wrong name lists them)");
   many("--precision", r->precisions, "fp32, strict or both (default)");
-  command.add_option("--policy", r->policy, "Who computes products of precision fp32 (default auto: the fastest, by prediction)")
+  command
+      .add_option("--policy", r->policy,
+                  "Who computes products of precision fp32 (default auto: the fastest, by prediction)")
       .type_name("NAME");
   add_list_options(command, r->list);
   command.add_option("--against", r->against, "cublas (default) or none").type_name("NAME");

@@ -34,14 +34,16 @@ std::size_t workspace_of(const context& where, const product_list_request& r) {
     bytes = std::max(bytes, explain(where, imagined(p), in_batches(p, asked(r))).workspace);
     if (r.list.invariance == batch_invariance::measured)
       bytes = std::max(bytes, explain(where, imagined(p), in_batches(p, invariant)).workspace);
-    if (r.list.prepared) bytes = std::max(bytes, gemm_workspace(where, imagined(p), in_batches(p, asked(r))));  // others may run
+    // others may run
+    if (r.list.prepared) bytes = std::max(bytes, gemm_workspace(where, imagined(p), in_batches(p, asked(r))));
   }
   return bytes;
 }
 
 // The rivals that are there and right.
-std::vector<product_outcome::opponent> opponents(const common_options& common, product_memory& memory, const fast_cublas& cublas,
-                                                 const listed_product& p, const spot_check& check) {
+std::vector<product_outcome::opponent> opponents(const common_options& common, product_memory& memory,
+                                                 const fast_cublas& cublas, const listed_product& p,
+                                                 const spot_check& check) {
   std::vector<product_outcome::opponent> found;
   for (rival& one : cublas.of(memory.problem(p), p.count)) {
     std::string why_not = one.why_not;
@@ -67,16 +69,18 @@ std::vector<product_outcome::opponent> opponents(const common_options& common, p
 void require_little(const std::vector<listed_product>& products) {
   constexpr double most = 1e10;  // multiply-adds, a minute or two
   double sum = 0;
-  for (const listed_product& p : products) sum += static_cast<double>(p.of_c()) * static_cast<double>(p.size.k);
+  for (const listed_product& p : products)
+    sum += static_cast<double>(p.of_c()) * static_cast<double>(p.size.k);
   if (sum > most)
-    throw not_supported(fmt::format(
-        "{} products of {:.1e} multiply-adds in all are too many for the CPU executor: expected a GPU, or at most {:.0e}, as with "
-        "--random 1 20 --largest 256",
-        products.size(), sum, most));
+    throw not_supported(
+        fmt::format("{} products of {:.1e} multiply-adds in all are too many for the CPU executor: expected "
+                    "a GPU, or at most {:.0e}, as with "
+                    "--random 1 20 --largest 256",
+                    products.size(), sum, most));
 }
 
-void measure_one(const product_list_request& r, const context& where, product_memory& memory, const std::optional<fast_cublas>& cublas,
-                 product_outcome& o) {
+void measure_one(const product_list_request& r, const context& where, product_memory& memory,
+                 const std::optional<fast_cublas>& cublas, product_outcome& o) {
   const listed_product& p = o.of;
   const spot_check check(p, memory.values());
   const gemm_options usual = asked(r);
@@ -99,7 +103,8 @@ void measure_one(const product_list_request& r, const context& where, product_me
   if (cublas) o.rivals = opponents(r.how.common, memory, *cublas, p, check);
   std::vector<work> works = ours;
   for (const product_outcome::opponent& one : o.rivals) works.push_back(one.who.run);
-  if (ready) works.insert(works.end(), {memory.call(p, usual), work([&ready](stream on) { ready->renew(on); })});
+  if (ready)
+    works.insert(works.end(), {memory.call(p, usual), work([&ready](stream on) { ready->renew(on); })});
   const std::vector<timing> times = graph_times(where, works, {.samples = r.how.repeats});
   if (ready) o.unprepared->time = times[times.size() - 2], o.unprepared->preparing = times.back();
   o.time = times[0];
@@ -128,10 +133,14 @@ void bench_products(const product_list_request& r) {
   std::vector<product_outcome> all;
   const device_roof* const roof = timed ? roof_of(where.limits()) : nullptr;
   const auto records_of = [&] { return records_of_products(all, r.list.set, roof, timed); };
-  const auto text_of_all = [&] { return fmt::format("C = A B on {}, {}\n\n{}", at.name, r.list.set, text_of_products(all, roof, timed)); };
-  unfinished_results so_far(common, result_envelope("bench gemm", at), "records", r.list.products.size(), "products");
+  const auto text_of_all = [&] {
+    return fmt::format("C = A B on {}, {}\n\n{}", at.name, r.list.set, text_of_products(all, roof, timed));
+  };
+  unfinished_results so_far(common, result_envelope("bench gemm", at), "records", r.list.products.size(),
+                            "products");
   expected_time whole;
-  for (const listed_product& p : r.list.products) whole += estimate(where, memory.problem(p), memory.options(p, asked(r)));
+  for (const listed_product& p : r.list.products)
+    whole += estimate(where, memory.problem(p), memory.options(p, asked(r)));
   const progress_line line = warn_if_slow(common, "this", whole);
   for (const listed_product& p : r.list.products) {
     if (!all.empty()) so_far.show(all.size(), records_of, text_of_all);

@@ -53,7 +53,9 @@ std::optional<double> share_of_roof(const product_outcome& o, const timing& t, c
   if (!least) return std::nullopt;
   return least->us / t.median_us;
 }
-std::optional<double> share_of_roof(const product_outcome& o, const device_roof* roof) { return share_of_roof(o, o.time, roof); }
+std::optional<double> share_of_roof(const product_outcome& o, const device_roof* roof) {
+  return share_of_roof(o, o.time, roof);
+}
 std::optional<double> rivals_share_of_roof(const product_outcome& o, const device_roof* roof) {
   const auto* const rival = o.fastest_rival();
   return rival == nullptr ? std::nullopt : share_of_roof(o, rival->time, roof);
@@ -77,10 +79,17 @@ struct summary {
   std::optional<double> times_cublas, slower, of_roof, cublas_of_roof;
 };
 summary summary_of(const outcomes& of, const device_roof* roof) {
-  summary s{.products = of.size(), .times_cublas = mean(of, times_cublas), .slower = {}, .of_roof = {}, .cublas_of_roof = {}};
+  summary s{.products = of.size(),
+            .times_cublas = mean(of, times_cublas),
+            .slower = {},
+            .of_roof = {},
+            .cublas_of_roof = {}};
   if (s.times_cublas) {
-    const auto compared = static_cast<double>(std::ranges::count_if(of, [](const auto* o) { return times_cublas(*o).has_value(); }));
-    s.slower = static_cast<double>(std::ranges::count_if(of, [](const auto* o) { return times_cublas(*o).value_or(1) < 1; })) / compared;
+    const auto compared = static_cast<double>(
+        std::ranges::count_if(of, [](const auto* o) { return times_cublas(*o).has_value(); }));
+    s.slower = static_cast<double>(std::ranges::count_if(
+                   of, [](const auto* o) { return times_cublas(*o).value_or(1) < 1; })) /
+               compared;
   }
   s.of_roof = mean(of, [&](const product_outcome& o) { return share_of_roof(o, roof); });
   s.cublas_of_roof = mean(of, [&](const product_outcome& o) { return rivals_share_of_roof(o, roof); });
@@ -113,7 +122,8 @@ outcomes worst_of(const std::vector<product_outcome>& all) {
 }
 
 std::string shape_of(const listed_product& p) {
-  return fmt::format("{}{} {}{}", p.count == 1 ? "" : fmt::format("{} of ", p.count), shape_text(p.size), p.layout,
+  return fmt::format("{}{} {}{}", p.count == 1 ? "" : fmt::format("{} of ", p.count), shape_text(p.size),
+                     p.layout,
                      p.beta == 0   ? ""
                      : p.beta == 1 ? " + C"
                                    : fmt::format(" + {} C", p.beta));
@@ -173,8 +183,8 @@ std::string summary_text(const std::vector<product_outcome>& all, const device_r
   const outcomes worst = worst_of(all);
   if (!worst.empty()) text += "\nThe slowest beside cuBLAS\n";
   for (const product_outcome* o : worst)
-    text += fmt::format("  x{:.2f}  {}, by {}: {:.1f} us, cuBLAS {:.1f}\n", *times_cublas(*o), text_of(o->of), o->chosen.kernel,
-                        o->time.median_us, o->fastest_rival()->time.median_us);
+    text += fmt::format("  x{:.2f}  {}, by {}: {:.1f} us, cuBLAS {:.1f}\n", *times_cublas(*o), text_of(o->of),
+                        o->chosen.kernel, o->time.median_us, o->fastest_rival()->time.median_us);
   return text;
 }
 
@@ -211,8 +221,11 @@ void add_times(json& record, const product_outcome& o, const device_roof* roof) 
   record["tflops"] = static_cast<double>(o.of.count) * tflops(o.of.size, o.time.median_us);
   const auto least = roof_time_of(o.of, roof);
   if (!least) return;
-  record["roof"] = {
-      {"us", least->us}, {"by", least->by}, {"tflops", roof->fp32}, {"tb_per_s", roof->terabytes}, {"share", *share_of_roof(o, roof)}};
+  record["roof"] = {{"us", least->us},
+                    {"by", least->by},
+                    {"tflops", roof->fp32},
+                    {"tb_per_s", roof->terabytes},
+                    {"share", *share_of_roof(o, roof)}};
   set_if_known(record["roof"], "cublas_share", rivals_share_of_roof(o, roof));
 }
 
@@ -229,17 +242,20 @@ json record_of(const product_outcome& o, const std::string& set, const device_ro
               {"count", o.of.count},   {"beta", o.of.beta},         {"type", "f32"},
               {"layout", o.of.layout}, {"data", "normal"}};
   if (o.invariant)
-    record["batch_invariant"] = {
-        {"policy", o.invariant->chosen.kernel}, {"component", o.invariant->error.component}, {"allowed", o.invariant->chosen.bound.units}};
-  if (o.unprepared) record["prepared"] = {{"operand", "b"}, {"unprepared_policy", o.unprepared->chosen.kernel}};
+    record["batch_invariant"] = {{"policy", o.invariant->chosen.kernel},
+                                 {"component", o.invariant->error.component},
+                                 {"allowed", o.invariant->chosen.bound.units}};
+  if (o.unprepared)
+    record["prepared"] = {{"operand", "b"}, {"unprepared_policy", o.unprepared->chosen.kernel}};
   if (timed) add_times(record, o, roof);
   record["predicted_us"] = o.chosen.predicted * 1e6;
   record["error"] = of_both(&accuracy::norm, "relative Frobenius");
   record["component"] = of_both(&accuracy::component, "2^-24 |A||B|");
   record["component"]["allowed"] = o.chosen.bound.units;
   record["sample"] = o.sample;
-  record["recomputed"] = {{"outputs", o.recomputed},
-                          {"share", static_cast<double>(o.recomputed) / std::max(1., static_cast<double>(o.of.of_c()))}};
+  record["recomputed"] = {
+      {"outputs", o.recomputed},
+      {"share", static_cast<double>(o.recomputed) / std::max(1., static_cast<double>(o.of.of_c()))}};
   record["verified"] = o.verified();
   record["code"] = o.code;
   return record;
@@ -248,13 +264,17 @@ json record_of(const product_outcome& o, const std::string& set, const device_ro
 }  // namespace
 
 const product_outcome::opponent* product_outcome::fastest_rival() const {
-  const auto found = std::ranges::min_element(rivals, {}, [](const opponent& one) { return one.time.median_us; });
+  const auto found =
+      std::ranges::min_element(rivals, {}, [](const opponent& one) { return one.time.median_us; });
   return found == rivals.end() ? nullptr : &*found;
 }
 
-std::string text_of(const listed_product& p) { return fmt::format("{} {}: {}", p.group, p.name, shape_of(p)); }
+std::string text_of(const listed_product& p) {
+  return fmt::format("{} {}: {}", p.group, p.name, shape_of(p));
+}
 
-json records_of_products(const std::vector<product_outcome>& all, const std::string& set, const device_roof* roof, bool timed) {
+json records_of_products(const std::vector<product_outcome>& all, const std::string& set,
+                         const device_roof* roof, bool timed) {
   json records = json::array();
   for (const product_outcome& o : all) records.push_back(record_of(o, set, roof, timed));
   return records;
@@ -269,7 +289,8 @@ json rivals_of_products(const std::vector<product_outcome>& all) {
 
 json summary_of_products(const std::vector<product_outcome>& all, const device_roof* roof) {
   json groups = json::object(), worst = json::array();
-  for (const std::string& group : groups_of(all)) groups[group] = to_json(summary_of(group_of(all, group), roof));
+  for (const std::string& group : groups_of(all))
+    groups[group] = to_json(summary_of(group_of(all, group), roof));
   for (const product_outcome* o : worst_of(all))
     worst.push_back({{"name", o->of.name}, {"group", o->of.group}, {"times_cublas", *times_cublas(*o)}});
   return {{"all", to_json(summary_of(all_of(all), roof))}, {"groups", groups}, {"worst", worst}};
@@ -281,7 +302,8 @@ std::string text_of_products(const std::vector<product_outcome>& all, const devi
   if (timed) heads.insert(heads.end(), {"time us", "spread"});
   if (timed && invariant) heads.insert(heads.end(), {"batch_invariant us", "price"});
   if (timed) heads.insert(heads.end(), {"cuBLAS us", "by", "cuBLAS", "roof us", "roof", "cuBLAS's roof"});
-  if (timed && !all.empty() && all.front().unprepared) heads.insert(heads.end(), {"unprepared us", "by", "saves", "preparing us"});
+  if (timed && !all.empty() && all.front().unprepared)
+    heads.insert(heads.end(), {"unprepared us", "by", "saves", "preparing us"});
   heads.insert(heads.end(), {"component", "allowed", "verified"});
   std::vector<cells> rows{heads};
   for (const product_outcome& o : all) rows.push_back(row_of(o, roof, timed));
@@ -292,7 +314,8 @@ void require_verified(const std::vector<product_outcome>& all) {
   std::string wrong;
   for (const product_outcome& o : all)
     if (!o.verified()) wrong += fmt::format("{}{}", wrong.empty() ? "" : ", ", text_of(o.of));
-  if (!wrong.empty()) throw verification_failed(fmt::format("verification failed: the result of {} is wrong", wrong));
+  if (!wrong.empty())
+    throw verification_failed(fmt::format("verification failed: the result of {} is wrong", wrong));
 }
 
 }  // namespace antiphase::tool

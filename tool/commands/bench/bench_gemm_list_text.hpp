@@ -43,7 +43,8 @@ struct product_outcome {
   std::vector<std::string> code = {};  // of the kernels that ran
 
   bool verified() const {
-    return error.within(chosen.bound.units) && (!invariant || invariant->error.within(invariant->chosen.bound.units));
+    return error.within(chosen.bound.units) &&
+           (!invariant || invariant->error.within(invariant->chosen.bound.units));
   }
   const opponent* fastest_rival() const;  // null if there is none
 };
@@ -51,7 +52,8 @@ struct product_outcome {
 // "LU, rank 64: 4096 x 4096 x 64 nn + C", "64 of 512^3 nn"
 std::string text_of(const listed_product& p);
 
-json records_of_products(const std::vector<product_outcome>& all, const std::string& set, const device_roof* roof, bool timed);
+json records_of_products(const std::vector<product_outcome>& all, const std::string& set,
+                         const device_roof* roof, bool timed);
 json rivals_of_products(const std::vector<product_outcome>& all);  // each once
 json summary_of_products(const std::vector<product_outcome>& all, const device_roof* roof);
 std::string text_of_products(const std::vector<product_outcome>& all, const device_roof* roof, bool timed);

@@ -27,18 +27,24 @@ namespace {
 
 constexpr const char* explanation =
     "Without a GPU scans are verified on the CPU executor, not timed; what takes long is announced.\n\n"
-    "Inclusive sums of all sizes and types: of whole arrays, of rows, by key, in wider types. --own: scans of structs of 4 to 32 "
-    "bytes that stand for maps x -> x + offset or offset - x, with an operator that does one after the other, which does not "
+    "Inclusive sums of all sizes and types: of whole arrays, of rows, by key, in wider types. --own: scans "
+    "of structs of 4 to 32 "
+    "bytes that stand for maps x -> x + offset or offset - x, with an operator that does one after the "
+    "other, which does not "
     "commute. Who is timed for one array is timed in one go, in random order.\n"
     "\n"
     "Columns\n"
-    "  how     rested, hot: calls queued one after the other (--protocol); up to 128 MiB also graph: one of 40 in a captured "
+    "  how     rested, hot: calls queued one after the other (--protocol); up to 128 MiB also graph: one of "
+    "40 in a captured "
     "graph, and event: a single call between two events. All warm: an array that fits the cache is there\n"
     "  time    median of a call; GB/s: every element and key read once, every result written once\n"
-    "  memcpy  share of the speed of a copy on the device that moves as many bytes; CUB: how many times as fast as "
-    "DeviceScan::InclusiveSum, InclusiveSumByKey or (--own) InclusiveScan; r2r: as many as its sums with the same bits in every "
+    "  memcpy  share of the speed of a copy on the device that moves as many bytes; CUB: how many times as "
+    "fast as "
+    "DeviceScan::InclusiveSum, InclusiveSumByKey or (--own) InclusiveScan; r2r: as many as its sums with the "
+    "same bits in every "
     "run, where the build has a CUB that knows them\n"
-    "  error   relative to FP64 in the Frobenius norm (integers: the share of wrong elements); verified: every element\n"
+    "  error   relative to FP64 in the Frobenius norm (integers: the share of wrong elements); verified: "
+    "every element\n"
     "\n"
     "Examples:\n"
     "  antiphase bench scan\n"
@@ -52,7 +58,8 @@ constexpr const char* explanation =
     "  antiphase bench scan --type all --against memcpy --json";
 
 constexpr int launches_in_a_graph = 40;
-constexpr std::int64_t most_bytes_of_short_calls = 128 << 20;  // read and written; for more a launch is lost in the rest
+// read and written; for more a launch is lost in the rest
+constexpr std::int64_t most_bytes_of_short_calls = 128 << 20;
 
 // Times of one array that were taken in one way.
 struct times {
@@ -127,7 +134,8 @@ struct contest {
 void add_rivals(const scan_request& r, scan_subject& subject, outcome& o) {
   if (r.beside("cub"))
     for (rival& one : subject.rivals()) {
-      if (!one && !one.why_not.empty()) o.why_not.push_back(fmt::format("{} is not compared with: {}", one.name, one.why_not));
+      if (!one && !one.why_not.empty())
+        o.why_not.push_back(fmt::format("{} is not compared with: {}", one.name, one.why_not));
       if (!one) continue;
       const verdict result = subject.judge(one.run);
       o.rivals.push_back({std::move(one), result});
@@ -135,10 +143,13 @@ void add_rivals(const scan_request& r, scan_subject& subject, outcome& o) {
   if (r.beside("memcpy")) o.rivals.push_back({subject.copy(), std::nullopt});
 }
 
-times take(const context& where, scan_subject& subject, const outcome& o, std::string how, const protocol& as, int in_a_graph_of = 1) {
+times take(const context& where, scan_subject& subject, const outcome& o, std::string how, const protocol& as,
+           int in_a_graph_of = 1) {
   times taken{.how = std::move(how), .ours = {}, .rivals = std::vector<timing>(o.rivals.size())};
   contest all;
-  const auto add = [&](const work& w, timing& result) { all.add(in_a_graph_of > 1 ? in_graph(where, w, in_a_graph_of) : w, result); };
+  const auto add = [&](const work& w, timing& result) {
+    all.add(in_a_graph_of > 1 ? in_graph(where, w, in_a_graph_of) : w, result);
+  };
   add([&subject](stream on) { subject.run(on); }, taken.ours);
   for (std::size_t i = 0; i < o.rivals.size(); ++i) add(o.rivals[i].who.run, taken.rivals[i]);
   all.take(where.runs_on(), as, in_a_graph_of);
@@ -185,13 +196,14 @@ std::string table(const std::vector<outcome>& all) {
     const auto add = [&](const times* t) {
       cells row{o.called, fmt::format("{}", o.count), o.policy};
       if (t != nullptr)
-        row.insert(row.end(),
-                   {t->how, fmt::format("{:.2f}", t->ours.median_us), spread_text(t->ours),
-                    fmt::format("{:.0f}", o.bytes / t->ours.median_us * 1e-3), faster_text("{:.3f}", o.time_of(*t, "memcpy"), t->ours),
-                    faster_text("x{:.2f}", o.time_of(*t, "cub"), t->ours)});
+        row.insert(row.end(), {t->how, fmt::format("{:.2f}", t->ours.median_us), spread_text(t->ours),
+                               fmt::format("{:.0f}", o.bytes / t->ours.median_us * 1e-3),
+                               faster_text("{:.3f}", o.time_of(*t, "memcpy"), t->ours),
+                               faster_text("x{:.2f}", o.time_of(*t, "cub"), t->ours)});
       else if (timed)
         row.insert(row.end(), 6, "-");
-      if (timed && twice) row.push_back(t != nullptr ? faster_text("x{:.2f}", o.time_of(*t, "cub_run_to_run"), t->ours) : "-");
+      if (timed && twice)
+        row.push_back(t != nullptr ? faster_text("x{:.2f}", o.time_of(*t, "cub_run_to_run"), t->ours) : "-");
       row.insert(row.end(), {fmt::format("{:.1e}", o.ours.error), o.ours.verified ? "yes" : "NO"});
       rows.push_back(row);
     };
@@ -213,7 +225,10 @@ std::string what_of(const scan_request& r) {
   if (!r.own.empty()) return "x + offset, offset - x";
   if (r.segment > 0) return fmt::format("a key for each {}", r.segment);
   if (r.rows > 1) return fmt::format("{} rows", r.rows);
-  return r.accumulate.empty() ? "" : fmt::format("summed in {}", name(parse_type("--accumulate", r.accumulate, types_to_calculate_with)));
+  return r.accumulate.empty()
+             ? ""
+             : fmt::format("summed in {}",
+                           name(parse_type("--accumulate", r.accumulate, types_to_calculate_with)));
 }
 void add_measured(json& value, const measured_rival& one, const timing& time, const timing& ours) {
   const std::string& key = one.who.key;
@@ -237,7 +252,8 @@ json record(const scan_request& r, const outcome& o, const times* t) {
     value["protocol"] = t->how;
     add_time(value, "ours", t->ours);
     for (std::size_t i = 0; i < o.rivals.size(); ++i) add_measured(value, o.rivals[i], t->rivals[i], t->ours);
-    if (const timing* copy = o.time_of(*t, "memcpy")) value["of_memcpy"] = copy->median_us / t->ours.median_us;
+    if (const timing* copy = o.time_of(*t, "memcpy"))
+      value["of_memcpy"] = copy->median_us / t->ours.median_us;
     value["gb_per_s"] = o.bytes / t->ours.median_us * 1e-3;
   }
   value["verified"] = o.ours.verified;
@@ -249,7 +265,8 @@ void require_verified(const std::vector<outcome>& all) {
   std::string wrong;
   for (const outcome& o : all)
     if (!o.ours.verified) wrong += fmt::format("{}{} of {}", wrong.empty() ? "" : ", ", o.count, o.called);
-  if (!wrong.empty()) throw verification_failed(fmt::format("verification failed: the results of {} are wrong", wrong));
+  if (!wrong.empty())
+    throw verification_failed(fmt::format("verification failed: the results of {} are wrong", wrong));
 }
 
 void require_sensible(const scan_request& r) {
@@ -259,7 +276,8 @@ void require_sensible(const scan_request& r) {
   if ((r.rows > 1) + (r.segment > 0) + !r.accumulate.empty() + !r.own.empty() > 1)
     throw bad_request("--rows, --by-key, --accumulate and --own are measured one at a time");
   if (!r.own.empty() && (!r.types.empty() || r.policy != "auto"))
-    throw bad_request("--own has types and a kernel of its own: it cannot be combined with --type or --policy");
+    throw bad_request(
+        "--own has types and a kernel of its own: it cannot be combined with --type or --policy");
 }
 
 // What the arrays of a request hold, one after the other.
@@ -271,17 +289,20 @@ std::vector<contents> contents_of(const scan_request& r) {
   std::vector<contents> all;
   for (const int size : custom_sizes_of(r)) {
     const std::string type = fmt::format("{} bytes", size);
-    all.push_back({type, type, [=](const context& where, std::int64_t count) { return custom_scan_of(where, size, count); }});
+    all.push_back({type, type, [=](const context& where, std::int64_t count) {
+                     return custom_scan_of(where, size, count);
+                   }});
   }
   if (!all.empty()) return all;
   for (const element type : types_of(r))
-    all.push_back({std::string(name(type)), numpy_name(type),
-                   [&r, type](const context& where, std::int64_t count) { return sums_of(r, where, type, count); }});
+    all.push_back(
+        {std::string(name(type)), numpy_name(type),
+         [&r, type](const context& where, std::int64_t count) { return sums_of(r, where, type, count); }});
   return all;
 }
 
-// From an array that takes a moment, a hundredth or less of those whose time matters; references on the host, which take their share, are
-// in it.
+// From an array that takes a moment, a hundredth or less of those whose time matters; references on the host,
+// which take their share, are in it.
 expected_time estimate_all(const scan_request& r, const context& where, const std::vector<contents>& arrays,
                            const std::vector<std::int64_t>& sizes) {
   expected_time whole;
@@ -312,9 +333,11 @@ void run(const scan_request& r) {
   const place at = choose_place(r.place, reference::not_offered);
   const std::vector<std::int64_t> sizes = sizes_of(r, at.where->kind());
   for (const std::int64_t size : sizes)
-    if (size % r.rows != 0) throw bad_request(fmt::format("--size {}: expected a multiple of --rows {}", size, r.rows));
+    if (size % r.rows != 0)
+      throw bad_request(fmt::format("--size {}: expected a multiple of --rows {}", size, r.rows));
   say_place(r.common, at);
-  if (at.where->kind() != target::cuda) say(r.common, "nothing is timed: times of the CPU executor would say nothing about a GPU");
+  if (at.where->kind() != target::cuda)
+    say(r.common, "nothing is timed: times of the CPU executor would say nothing about a GPU");
 
   std::vector<outcome> all;
   const auto records_of = [&] {
@@ -327,10 +350,11 @@ void run(const scan_request& r) {
   };
   const std::string what = what_of(r);
   const auto text_of = [&] {
-    return fmt::format("inclusive {}{} on {}\n\n{}", r.own.empty() ? "sums" : "scans", what.empty() ? "" : ", " + what + ",", at.name,
-                       table(all));
+    return fmt::format("inclusive {}{} on {}\n\n{}", r.own.empty() ? "sums" : "scans",
+                       what.empty() ? "" : ", " + what + ",", at.name, table(all));
   };
-  unfinished_results so_far(r.common, result_envelope("bench scan", at), "records", arrays.size() * sizes.size(), "arrays");
+  unfinished_results so_far(r.common, result_envelope("bench scan", at), "records",
+                            arrays.size() * sizes.size(), "arrays");
   const progress_line line = warn_if_slow(r.common, "this", estimate_all(r, *at.where, arrays, sizes));
   for (const contents& array : arrays)
     for (const std::int64_t size : sizes) {
@@ -351,26 +375,40 @@ void run(const scan_request& r) {
 
 }  // namespace
 
-bool scan_request::beside(std::string_view rival) const { return std::ranges::find(against, rival) != against.end(); }
+bool scan_request::beside(std::string_view rival) const {
+  return std::ranges::find(against, rival) != against.end();
+}
 
 void add_bench_scan(arguments bench) {
   arguments command = bench.add_subcommand("scan", "Running sums: time, and CUB and a copy beside them");
   const auto r = std::make_shared<scan_request>();
-  command.add_option("--size", r->sizes, "Numbers of elements, separated by commas").several().check(integer_from(0)).type_name("NUMBERS");
-  command.add_option("--type", r->types, "Some of f4 (default), f8, i1 to i8, u1 to u8, or all").several().type_name("TYPES");
-  command.add_option("--rows", r->rows, "Rows of equal length that each array consists of").check(integer_from(1)).type_name("N");
+  command.add_option("--size", r->sizes, "Numbers of elements, separated by commas")
+      .several()
+      .check(integer_from(0))
+      .type_name("NUMBERS");
+  command.add_option("--type", r->types, "Some of f4 (default), f8, i1 to i8, u1 to u8, or all")
+      .several()
+      .type_name("TYPES");
+  command.add_option("--rows", r->rows, "Rows of equal length that each array consists of")
+      .check(integer_from(1))
+      .type_name("N");
   command.add_option("--by-key", r->segment, "Sums by 32-bit keys, of which each stands for so many elements")
       .check(integer_from(1))
       .type_name("N");
   command.add_option("--accumulate", r->accumulate, "Sums in a wider type").type_name("TYPE");
-  command.add_option("--own", r->own, "Scans with a type and an operator of one's own, some of 4, 8, 16, 24, 32 bytes, or all")
+  command
+      .add_option("--own", r->own,
+                  "Scans with a type and an operator of one's own, some of 4, 8, 16, 24, 32 bytes, or all")
       .several()
       .type_name("BYTES");
-  command.add_option("--policy", r->policy, "auto (default), or a step of the scan ladder that takes the type")
+  command
+      .add_option("--policy", r->policy, "auto (default), or a step of the scan ladder that takes the type")
       .type_name("NAME")
       .otherwise("--step")
       .otherwise("--steps");
-  command.add_option("--against", r->against, "Some of cub and memcpy (default: both), or none").several().type_name("NAMES");
+  command.add_option("--against", r->against, "Some of cub and memcpy (default: both), or none")
+      .several()
+      .type_name("NAMES");
   add_bench_options(command, *r);
   command.footer(explanation);
   command.runs([r] { run(*r); });

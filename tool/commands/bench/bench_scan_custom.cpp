@@ -35,7 +35,10 @@ template <class Word, int N> turn<Word, N> random_element(turn<Word, N>, std::si
 template <class T> class custom_array final : public scan_subject {
  public:
   custom_array(const context& where, std::int64_t count)
-      : where_(where), host_(static_cast<std::size_t>(count)), in_(where, host_.size()), out_(where, host_.size()) {
+      : where_(where),
+        host_(static_cast<std::size_t>(count)),
+        in_(where, host_.size()),
+        out_(where, host_.size()) {
     in_parallel(host_.size(), [&](std::size_t first, std::size_t last) {
       for (std::size_t i = first; i < last; ++i) host_[i] = random_element(T{}, i);
     });
@@ -44,14 +47,19 @@ template <class T> class custom_array final : public scan_subject {
 
   std::string policy() override { return custom_scan_on(where_.kind()).policy(where_, sizeof(T), count()); }
   double bytes() const override { return 2. * sizeof(T) * static_cast<double>(host_.size()); }
-  launch_counts run(stream on) override { return custom_scan_on(where_.kind()).run(where_, sizeof(T), input(), out_.data(), count(), on); }
+  launch_counts run(stream on) override {
+    return custom_scan_on(where_.kind()).run(where_, sizeof(T), input(), out_.data(), count(), on);
+  }
   verdict judge(const work& by) override {
     out_.copy_from(all_wrong());
     where_.runs_on().milliseconds(by, nullptr);
     const std::size_t wrong = wrong_elements(out_.to_host());
-    return {.error = host_.empty() ? 0 : static_cast<double>(wrong) / static_cast<double>(host_.size()), .verified = wrong == 0};
+    return {.error = host_.empty() ? 0 : static_cast<double>(wrong) / static_cast<double>(host_.size()),
+            .verified = wrong == 0};
   }
-  std::vector<rival> rivals() override { return {cub_custom_scan(where_, sizeof(T), input(), out_.data(), count())}; }
+  std::vector<rival> rivals() override {
+    return {cub_custom_scan(where_, sizeof(T), input(), out_.data(), count())};
+  }
   rival copy() override { return device_copy(where_, out_.data(), input(), host_.size() * sizeof(T)); }
 
  private:
@@ -81,8 +89,9 @@ template <class T> class custom_array final : public scan_subject {
 }  // namespace
 
 std::unique_ptr<scan_subject> custom_scan_of(const context& where, int size, std::int64_t count) {
-  return with_custom_element(size,
-                             [&]<class T>() -> std::unique_ptr<scan_subject> { return std::make_unique<custom_array<T>>(where, count); });
+  return with_custom_element(size, [&]<class T>() -> std::unique_ptr<scan_subject> {
+    return std::make_unique<custom_array<T>>(where, count);
+  });
 }
 
 std::vector<int> custom_sizes_of(const scan_request& r) {

@@ -10,16 +10,23 @@ namespace {
 
 constexpr const char* examples =
     "Without a GPU all is the same: it never uses one.\n\n"
-    "Runs plain CUDA programs, or the library's kernels, thread by thread, without a GPU, under many schedules, and reports every race, "
+    "Runs plain CUDA programs, or the library's kernels, thread by thread, without a GPU, under many "
+    "schedules, and reports every race, "
     "missing wait, access outside "
     "memory, deadlock and misused barrier, with the lines of the kernel on both sides.\n"
-    "A program is compiled with g++, unchanged, and its main runs once per schedule; no CUDA toolkit is needed. What it prints in the "
-    "first run goes to standard error. Of the library's kernels, shapes are small and odd, and results are verified.\n"
-    "A schedule is --order (who runs next: random, forward, reversed, starved: one warp waits, priority: few changes at drawn "
-    "moments), --landing (when asynchronous copies land: early, late or mixed) and --resident (how many blocks run at a time; of a "
-    "kernel with residency::together always all). Each may be a list with commas; what is left away alternates. The report gives, "
+    "A program is compiled with g++, unchanged, and its main runs once per schedule; no CUDA toolkit is "
+    "needed. What it prints in the "
+    "first run goes to standard error. Of the library's kernels, shapes are small and odd, and results are "
+    "verified.\n"
+    "A schedule is --order (who runs next: random, forward, reversed, starved: one warp waits, priority: few "
+    "changes at drawn "
+    "moments), --landing (when asynchronous copies land: early, late or mixed) and --resident (how many "
+    "blocks run at a time; of a "
+    "kernel with residency::together always all). Each may be a list with commas; what is left away "
+    "alternates. The report gives, "
     "for each finding, a command that runs its schedule again.\n"
-    "Exit code 5: something was found; 3: the program does not compile, or uses what --dialect does not list; 2: it launched no kernel. "
+    "Exit code 5: something was found; 3: the program does not compile, or uses what --dialect does not "
+    "list; 2: it launched no kernel. "
     "docs/checking.md tells "
     "more.\n"
     "\n"
@@ -46,12 +53,13 @@ bool is_source(const std::string& name) {
 }
 
 void add_check(arguments program) {
-  arguments command = program.add_subcommand("check", "Search the kernels for races, missing waits and bad accesses; needs no GPU");
+  arguments command = program.add_subcommand(
+      "check", "Search the kernels for races, missing waits and bad accesses; needs no GPU");
   const auto r = std::make_shared<check_request>();
   command
-      .add_option(
-          "kernel", r->kernels,
-          "A program (.cu files, then its arguments), or kernels of the library: all (default), gemm, scan, or as --list gives them")
+      .add_option("kernel", r->kernels,
+                  "A program (.cu files, then its arguments), or kernels of the library: all (default), "
+                  "gemm, scan, or as --list gives them")
       .type_name("PROGRAM|KERNEL");
   struct setting {
     const char* name;
@@ -62,7 +70,8 @@ void add_check(arguments program) {
   for (const setting& s :
        {setting{"--schedules", "Runs per kernel (default: 20)", "N"},
         {"--seed", "Of the first run; the others count on from it (default: 1)", "N"},
-        {"--order", "Who runs next: all (default), or random, forward, reversed, starved, priority, script", "NAMES", "--policy"},
+        {"--order", "Who runs next: all (default), or random, forward, reversed, starved, priority, script",
+         "NAMES", "--policy"},
         {"--landing", "When copies land: all (default), or early, late, mixed", "NAMES"},
         {"--resident", "Blocks that run at a time: all (default: 1 and 3), or numbers", "NUMBERS"},
         {"--workers", "Runs at a time (default: 0, one per core)", "N"},
@@ -70,7 +79,8 @@ void add_check(arguments program) {
         {"--script", "With --order script: the decisions, as reports give them", "TEXT"}})
     command
         .add_option(
-            s.name, [r, name = s.name](const std::string& value) { r->settings.emplace_back(name, value); }, s.about)
+            s.name, [r, name = s.name](const std::string& value) { r->settings.emplace_back(name, value); },
+            s.about)
         .type_name(s.type)
         .otherwise(s.otherwise);
   for (const char* letter : {"-I", "-D", "-U", "-L", "-l"})
@@ -81,25 +91,35 @@ void add_check(arguments program) {
         .repeated()
         .type_name("...");
   command.takes_rest(r->arguments);
-  command.rewrites([r](const std::vector<std::string>& words) { return without_nvcc_options(words, r->said); });
+  command.rewrites(
+      [r](const std::vector<std::string>& words) { return without_nvcc_options(words, r->said); });
   command
       .add_option("--blocks", r->blocks,
-                  "Of a program's large launches: all, or how many threads are enough (default: 65536); blocks are drawn anew in each run")
+                  "Of a program's large launches: all, or how many threads are enough (default: 65536); "
+                  "blocks are drawn anew in each run")
       .type_name("all|N");
-  command.add_option("--seconds", r->seconds, "A program's run that takes longer is stopped, and not judged (default: 60)")
+  command
+      .add_option("--seconds", r->seconds,
+                  "A program's run that takes longer is stopped, and not judged (default: 60)")
       .check(integer_from(1))
       .type_name("S");
   command
       .add_option("--kernels", r->driver,
-                  "A source with a main that launches the kernels of the others, whose own main and host functions for Python are left out")
+                  "A source with a main that launches the kernels of the others, whose own main and host "
+                  "functions for Python are left out")
       .type_name("DRIVER");
   command
       .add_option("--trace", r->trace,
-                  "Draw the schedules that show what was found: .html is a page to zoom into, .svg a picture, .json a trace for Perfetto")
+                  "Draw the schedules that show what was found: .html is a page to zoom into, .svg a "
+                  "picture, .json a trace for Perfetto")
       .check(not_empty())
       .type_name("FILE");
-  command.add_option("--sarif", r->sarif, "Write what was found in a program as SARIF, for editors and code hosts").type_name("FILE");
-  command.add_flag("--lines", r->lines, "Tell what was found in a program as compilers do: file:line:column: error: ...");
+  command
+      .add_option("--sarif", r->sarif,
+                  "Write what was found in a program as SARIF, for editors and code hosts")
+      .type_name("FILE");
+  command.add_flag("--lines", r->lines,
+                   "Tell what was found in a program as compilers do: file:line:column: error: ...");
   command.add_flag("--dialect", r->dialect, "Only list what plain CUDA may use here");
   command.add_flag("--list", r->list, "Only list the kernels");
   add_common_options(command, r->common);
@@ -110,9 +130,11 @@ void add_check(arguments program) {
       if (r->list) throw bad_request("--list lists the library's kernels: expected no source beside it");
       return run_check_plain(*r);
     }
-    if (!r->sarif.empty() || !r->driver.empty() || r->lines || !r->blocks.empty() || !r->compiler_options.empty())
+    if (!r->sarif.empty() || !r->driver.empty() || r->lines || !r->blocks.empty() ||
+        !r->compiler_options.empty())
       throw bad_request(
-          "--sarif, --lines, --kernels, --blocks and options of the compiler are for programs in plain CUDA: expected a .cu file before "
+          "--sarif, --lines, --kernels, --blocks and options of the compiler are for programs in plain CUDA: "
+          "expected a .cu file before "
           "them");
     run_check(*r);
   });

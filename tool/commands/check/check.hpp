@@ -18,15 +18,18 @@ struct check_request {
   std::vector<std::string> compiler_options;                  // of plain CUDA
   std::string blocks;                                         // all, or threads of a launch that are enough
   std::string sarif;                                          // a file to write; empty: none
-  std::string trace;                                          // a picture to write of what was found; empty: none
-  std::string driver;                                         // of kernels without a usable main
-  int seconds = 60;                                           // of a run of a program
+  // a picture to write of what was found; empty: none
+  std::string trace;
+  std::string driver;  // of kernels without a usable main
+  int seconds = 60;    // of a run of a program
   bool list = false, dialect = false, lines = false;
   std::vector<std::string> said;  // of options that do not do here what they do elsewhere
   common_options common;
 };
-// The words without options of nvcc, some of which turn into ours, where a source is among them. Adds to `said`. Throws bad_request.
-std::vector<std::string> without_nvcc_options(const std::vector<std::string>& words, std::vector<std::string>& said);
+// The words without options of nvcc, some of which turn into ours, where a source is among them. Adds to
+// `said`. Throws bad_request.
+std::vector<std::string> without_nvcc_options(const std::vector<std::string>& words,
+                                              std::vector<std::string>& said);
 // Whether a name is a source in plain CUDA, or belongs to one, and no kernel of the library.
 bool is_source(const std::string& name);
 // Throws not_supported where this build has no checker.

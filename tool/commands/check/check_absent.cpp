@@ -9,7 +9,8 @@ namespace antiphase::tool {
 namespace {
 
 [[noreturn]] void refuse() {
-  throw not_supported("this build has no checker: it needs g++, libdw (libdw-dev), and a build without other sanitizers");
+  throw not_supported(
+      "this build has no checker: it needs g++, libdw (libdw-dev), and a build without other sanitizers");
 }
 
 }  // namespace

@@ -25,8 +25,10 @@ namespace {
 
 // A word as a shell takes it.
 std::string quoted_for_shell(const std::string& word) {
-  const bool plain = !word.empty() && word.find_first_not_of("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-./=,+:@%") ==
-                                          std::string::npos;
+  const bool plain =
+      !word.empty() &&
+      word.find_first_not_of("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-./=,+:@%") ==
+          std::string::npos;
   if (plain) return word;
   std::string out = "'";
   for (const char c : word) out += c == '\'' ? std::string("'\\''") : std::string(1, c);
@@ -45,9 +47,11 @@ plain_program program_of(const check_request& r) {
   if (r.blocks == "all") {
     p.most_threads = 0;
   } else if (!r.blocks.empty()) {
-    const auto [stop, failed] = std::from_chars(r.blocks.data(), r.blocks.data() + r.blocks.size(), p.most_threads);
+    const auto [stop, failed] =
+        std::from_chars(r.blocks.data(), r.blocks.data() + r.blocks.size(), p.most_threads);
     if (failed != std::errc{} || stop != r.blocks.data() + r.blocks.size() || p.most_threads == 0)
-      throw bad_request(fmt::format("--blocks '{}': expected all, or a number of threads from 1 on", r.blocks));
+      throw bad_request(
+          fmt::format("--blocks '{}': expected all, or a number of threads from 1 on", r.blocks));
   }
   return p;
 }
@@ -59,9 +63,12 @@ void require_outputs_of_their_own(const check_request& r, const plain_program& p
     for (const std::string& s : p.sources) refuse_same_file(output, s);
     if (!p.driver.empty()) refuse_same_file(output, p.driver);
   }
-  const auto place = [](const std::string& file) { return std::filesystem::weakly_canonical(std::filesystem::absolute(file)); };
+  const auto place = [](const std::string& file) {
+    return std::filesystem::weakly_canonical(std::filesystem::absolute(file));
+  };
   if (!r.sarif.empty() && !r.trace.empty() && place(r.sarif) == place(r.trace))
-    throw bad_request(fmt::format("--sarif and --trace both write to {}: expected a file for each", output_name(r.sarif)));
+    throw bad_request(
+        fmt::format("--sarif and --trace both write to {}: expected a file for each", output_name(r.sarif)));
 }
 
 // What a replay needs again, beside the schedule, which is put behind it.
@@ -100,9 +107,12 @@ void run_check_plain(const check_request& r) {
   };
   const json document{{"schema", 1}, {"command", "check"}, {"commit", built_from()}};
   const int planned = options.exhaustive > 0 ? 0 : options.schedules;
-  unfinished_results so_far(r.common, document, "programs", static_cast<std::size_t>(std::max(planned, 1)), "runs");
+  unfinished_results so_far(r.common, document, "programs", static_cast<std::size_t>(std::max(planned, 1)),
+                            "runs");
   const auto start = std::chrono::steady_clock::now();
-  const auto seconds = [&] { return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count(); };
+  const auto seconds = [&] {
+    return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  };
   const bool watched = who_watches(r.common) == audience::person;
   for (const std::string& s : r.said) say(r.common, s);
   if (watched) complain("compiling " + name);
@@ -148,8 +158,9 @@ void run_check_plain(const check_request& r) {
   }
   if (!report.clean()) throw verification_failed(fmt::format("the checker has found faults in {}", name));
   if (report.unfinished > 0)
-    throw not_supported(fmt::format("{} of {} runs of {} had not ended after {} seconds, so it is not known to be right", report.unfinished,
-                                    report.runs, name, r.seconds));
+    throw not_supported(
+        fmt::format("{} of {} runs of {} had not ended after {} seconds, so it is not known to be right",
+                    report.unfinished, report.runs, name, r.seconds));
 }
 
 void show_dialect(const check_request& r) {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Why a program was not checked, as places in its sources: from what the compiler, the pre-pass or the program's run has said.
+// Why a program was not checked, as places in its sources: from what the compiler, the pre-pass or the
+// program's run has said.
 #include <antiphase/plain_cuda.hpp>
 #include <regex>
 #include <sstream>
@@ -20,10 +21,15 @@ std::vector<check_refusal> refusals_of(const error& e, const std::string& source
     if (std::regex_match(line, m, of_dialect))
       found.push_back({.why = "not supported", .at = {m[1], std::stoi(m[2])}, .column = 0, .text = m[3]});
     else if (std::regex_match(line, m, of_compiler))
-      found.push_back({.why = "does not compile", .at = {m[1], std::stoi(m[2])}, .column = std::stoi(m[3]), .text = m[4]});
+      found.push_back({.why = "does not compile",
+                       .at = {m[1], std::stoi(m[2])},
+                       .column = std::stoi(m[3]),
+                       .text = m[4]});
   }
   if (found.empty()) {
-    const char* why = is_source ? "does not compile" : dynamic_cast<const not_supported*>(&e) != nullptr ? "not supported" : "not run";
+    const char* why = is_source                                           ? "does not compile"
+                      : dynamic_cast<const not_supported*>(&e) != nullptr ? "not supported"
+                                                                          : "not run";
     found.push_back({.why = why, .at = {source, 0}, .column = 0, .text = all});
   }
   return found;

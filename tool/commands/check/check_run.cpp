@@ -31,7 +31,8 @@ std::vector<const checked_case*> chosen(const check_request& r) {
     if (!found) {
       std::vector<std::string> known = names_of(all);
       known.insert(known.begin(), {"all", "gemm", "scan"});
-      throw bad_request(fmt::format("there is no kernel {}: {}", tool::quoted(name), suggestion(name, known)));
+      throw bad_request(
+          fmt::format("there is no kernel {}: {}", tool::quoted(name), suggestion(name, known)));
     }
   }
   std::vector<const checked_case*> cases;
@@ -84,7 +85,8 @@ void run_check(const check_request& r) {
       entry.erase("schema");
       kernels.push_back(entry);
     } else {
-      print(fmt::format("{:<32} {:<40} {:.1f} s\n{}", c->name, summary(report), seconds, report.clean() ? "" : to_text(report, command)));
+      print(fmt::format("{:<32} {:<40} {:.1f} s\n{}", c->name, summary(report), seconds,
+                        report.clean() ? "" : to_text(report, command)));
     }
     so_far.show(
         ++done, [&] { return kernels; }, [] { return std::string(); });  // the text has been printed

@@ -40,9 +40,12 @@ void finding_trace::add(const check_report& report, const std::string& command, 
 void finding_trace::finish(const common_options& common) const {
   if (!wanted()) return;
   if (without_ > 0)
-    say(common, fmt::format("{} of {} findings are not drawn: no thread of a kernel took part, as where a launch is refused", without_,
-                            without_ + findings_.size()));
-  if (findings_.empty()) return say(common, fmt::format("there is no schedule to draw: {} is not written", file_));
+    say(common,
+        fmt::format(
+            "{} of {} findings are not drawn: no thread of a kernel took part, as where a launch is refused",
+            without_, without_ + findings_.size()));
+  if (findings_.empty())
+    return say(common, fmt::format("there is no schedule to draw: {} is not written", file_));
   output_file out(file_);
   out.write(draw_(findings_));
   out.commit();

@@ -11,7 +11,8 @@ namespace {
 
 constexpr const char* examples =
     "Without a GPU steps run on the CPU executor, counted, not timed; what takes long is announced.\n\n"
-    "Each step adds one idea to the one before. On a GPU they are timed, on the CPU executor they are counted: it simulates a "
+    "Each step adds one idea to the one before. On a GPU they are timed, on the CPU executor they are "
+    "counted: it simulates a "
     "GPU, so its speed would mean nothing. Every result is verified, and a wrong one gives exit code 5.\n"
     "\n"
     "Examples:\n"
@@ -22,8 +23,8 @@ constexpr const char* examples =
 }  // namespace
 
 void add_ladder(arguments program) {
-  arguments command =
-      program.add_subcommand("ladder", "Run every step of a ladder of kernels: timed on a GPU, counted on the CPU; verified");
+  arguments command = program.add_subcommand(
+      "ladder", "Run every step of a ladder of kernels: timed on a GPU, counted on the CPU; verified");
   command.require_subcommand();
   command.footer(examples);
   add_ladder_gemm(command);
@@ -31,7 +32,9 @@ void add_ladder(arguments program) {
 }
 
 void add_ladder_options(arguments command, ladder_options& options) {
-  command.add_option("--policy", options.policies, "Only the steps with these policies, separated by commas (default: all)")
+  command
+      .add_option("--policy", options.policies,
+                  "Only the steps with these policies, separated by commas (default: all)")
       .several()
       .type_name("NAMES")
       .otherwise("--steps")
@@ -108,7 +111,8 @@ void require_verified(const std::vector<const ladder_row*>& rows) {
   std::string wrong;
   for (const ladder_row* row : rows)
     if (row->refused.empty() && !row->result.verified) wrong += (wrong.empty() ? "" : ", ") + row->step;
-  if (!wrong.empty()) throw verification_failed(fmt::format("verification failed: the result of {} is wrong", wrong));
+  if (!wrong.empty())
+    throw verification_failed(fmt::format("verification failed: the result of {} is wrong", wrong));
 }
 
 }  // namespace antiphase::tool

@@ -23,19 +23,26 @@ namespace {
 constexpr const char* explanation =
     "Without a GPU steps run on the CPU executor, counted, not timed; what takes long is announced.\n\n"
     "Columns on a GPU\n"
-    "  time, TFLOP/s  median (--protocol); gain: in speed over the step before, a loss is negative; cuBLAS: share of its speed "
+    "  time, TFLOP/s  median (--protocol); gain: in speed over the step before, a loss is negative; cuBLAS: "
+    "share of its speed "
     "with the same operands, FP32 (without Tensor Cores), or f16 added up in FP32 in the second table\n"
-    "  load, compute  times of the same kernel that only loads (Tl) and only computes (Tc); overlap: (Tl + Tc) / max(Tl, Tc), the "
+    "  load, compute  times of the same kernel that only loads (Tl) and only computes (Tc); overlap: (Tl + "
+    "Tc) / max(Tl, Tc), the "
     "gain that the textbooks' formula promises to a kernel that hides the one behind the other\n"
-    "  model, limit   what antiphase's model predicts, of which that formula is a special case, and what limits it (docs/model.md)\n"
+    "  model, limit   what antiphase's model predicts, of which that formula is a special case, and what "
+    "limits it (docs/model.md)\n"
     "  shared, registers, occupancy\n"
     "                 what a block takes, and the share of a multiprocessor's threads that is then in use\n"
     "Columns on the CPU executor\n"
-    "  switches       from one simulated thread to another; barriers: of whole blocks; moved: bytes that the loads of A and B read\n"
-    "  hidden         steps along K of one block whose load ran while another step was computed, of all its steps\n"
-    "The steps of the second table multiply A and B rounded to f16, which is no part of the times: other operands, with a rival "
+    "  switches       from one simulated thread to another; barriers: of whole blocks; moved: bytes that the "
+    "loads of A and B read\n"
+    "  hidden         steps along K of one block whose load ran while another step was computed, of all its "
+    "steps\n"
+    "The steps of the second table multiply A and B rounded to f16, which is no part of the times: other "
+    "operands, with a rival "
     "of their own.\n"
-    "error is relative to FP64 in the Frobenius norm, over a sample of rows; verified: that, and a checksum of every row.\n"
+    "error is relative to FP64 in the Frobenius norm, over a sample of rows; verified: that, and a checksum "
+    "of every row.\n"
     "\n"
     "Examples:\n"
     "  antiphase ladder gemm\n"
@@ -89,10 +96,12 @@ work launcher(const context& where, const gemms::plan& plan) {
 
 bool is_tiled(const gemms::step& s) { return std::string_view(s.name) != "naive"; }
 
-// What the loads of a step read of A and B: A once for every column of tiles, B once for every row of them. Naive has tiles of one output.
+// What the loads of a step read of A and B: A once for every column of tiles, B once for every row of them.
+// Naive has tiles of one output.
 std::int64_t bytes_moved(const gemms::step& s, const gemms::plan& plan, const extents& e) {
   const gemms::extent2 tile = is_tiled(s) ? plan.what.how.tile : gemms::extent2{1, 1};
-  const std::int64_t floats = ceil_div<std::int64_t>(e.n, tile.n) * e.m * e.k + ceil_div<std::int64_t>(e.m, tile.m) * e.k * e.n;
+  const std::int64_t floats =
+      ceil_div<std::int64_t>(e.n, tile.n) * e.m * e.k + ceil_div<std::int64_t>(e.m, tile.m) * e.k * e.n;
   return floats * static_cast<std::int64_t>(sizeof(float));
 }
 
@@ -102,7 +111,8 @@ gemm_row run_step(const context& where, bench& data, const gemms::step& s) {
   row.step = s.name;
   row.adds = s.adds;
   row.bytes_moved = bytes_moved(s, plan, data.size);
-  row.takes = gemms::predict(profile_of(where.limits()), plan.what.how, {.m = data.size.m, .n = data.size.n, .k = data.size.k});
+  row.takes = gemms::predict(profile_of(where.limits()), plan.what.how,
+                             {.m = data.size.m, .n = data.size.n, .k = data.size.k});
   if (const auto why = refusal(where.limits(), plan.what.code)) {
     row.refused = *why;
     return row;
@@ -120,16 +130,18 @@ gemm_row run_step(const context& where, bench& data, const gemms::step& s) {
 }
 
 // Times all steps, their parts and the rival in one go, so that they can be compared.
-void time_all(const context& where, bench& data, const protocol& how, std::vector<gemm_row>& rows, timed_rival& cublas,
-              const std::function<void()>& progress) {
+void time_all(const context& where, bench& data, const protocol& how, std::vector<gemm_row>& rows,
+              timed_rival& cublas, const std::function<void()>& progress) {
   timed_works works;
   for (gemm_row& row : rows) {
     if (!row.refused.empty()) continue;
     const gemms::step& s = gemms::find_step(row.step);
     works.add(launcher(where, gemms::prepare(where.kind(), s, data.problem())), row.time, &row);
     if (!is_tiled(s)) continue;
-    works.add(launcher(where, gemms::prepare(where.kind(), s, data.problem(), gemms::parts::load_only)), row.load.emplace(), &row);
-    works.add(launcher(where, gemms::prepare(where.kind(), s, data.problem(), gemms::parts::compute_only)), row.compute.emplace(), &row);
+    works.add(launcher(where, gemms::prepare(where.kind(), s, data.problem(), gemms::parts::load_only)),
+              row.load.emplace(), &row);
+    works.add(launcher(where, gemms::prepare(where.kind(), s, data.problem(), gemms::parts::compute_only)),
+              row.compute.emplace(), &row);
   }
   if (cublas.who) {
     data.forget_result();
@@ -164,7 +176,8 @@ chosen_steps choose(const std::vector<std::string>& policies) {
     return false;
   };
   for (const std::string& name : policies) {
-    if (take(gemms::steps, name, chosen.floats) || take(gemms::tensor_core_steps, name, chosen.halves)) continue;
+    if (take(gemms::steps, name, chosen.floats) || take(gemms::tensor_core_steps, name, chosen.halves))
+      continue;
     std::vector<std::string> known = names_of(gemms::steps);
     for (const std::string& half : names_of(gemms::tensor_core_steps)) known.push_back(half);
     gemms::refuse_policy(name, "step of the GEMM ladder", known);
@@ -172,8 +185,9 @@ chosen_steps choose(const std::vector<std::string>& policies) {
   return chosen;
 }
 
-void run_floats(const context& where, const extents& e, const std::vector<const gemms::step*>& steps, const protocol& how,
-                const common_options& options, gemm_results& results, const std::function<void()>& progress) {
+void run_floats(const context& where, const extents& e, const std::vector<const gemms::step*>& steps,
+                const protocol& how, const common_options& options, gemm_results& results,
+                const std::function<void()>& progress) {
   bench data{where, e};
   for (const gemms::step* s : steps) {
     say_progress(options, fmt::format("running {}", s->name));
@@ -182,17 +196,21 @@ void run_floats(const context& where, const extents& e, const std::vector<const 
   }
   if (is_timed(where, e)) {
     results.cublas.who = cublas_product(data.problem());
-    if (!results.cublas.who) say(options, fmt::format("cuBLAS is not compared with: {}", results.cublas.who.why_not));
+    if (!results.cublas.who)
+      say(options, fmt::format("cuBLAS is not compared with: {}", results.cublas.who.why_not));
     say_progress(options, "taking times");
     time_all(where, data, how, results.rows, results.cublas, progress);
   }
 }
 
-// By a product that takes a second or less: steps, what they are compared with and what is recorded of them all grow as it does.
+// By a product that takes a second or less: steps, what they are compared with and what is recorded of them
+// all grow as it does.
 expected_time estimate_all(const context& where, const extents& e, const chosen_steps& steps) {
   const auto little = [](std::int64_t extent) { return std::min<std::int64_t>(extent, 128); };
   const extents piece{little(e.m), little(e.n), little(e.k)};
-  const auto work = [](const extents& of) { return static_cast<double>(of.m) * static_cast<double>(of.n) * static_cast<double>(of.k); };
+  const auto work = [](const extents& of) {
+    return static_cast<double>(of.m) * static_cast<double>(of.n) * static_cast<double>(of.k);
+  };
   if (where.kind() != target::cpu || work(e) < 8 * std::max(work(piece), 1.)) return {};
   const common_options quiet{.quiet = true};
   gemm_results unused;
@@ -226,26 +244,34 @@ void run(const request& r) {
   const auto records_of = [&] {
     json list = json::array();
     for (const auto& [results, half] : {std::pair{&floats, &of_floats}, {&halves, &of_halves}})
-      for (json& record : records(*half, results->rows, results->cublas, e, how, where.kind())) list.push_back(std::move(record));
+      for (json& record : records(*half, results->rows, results->cublas, e, how, where.kind()))
+        list.push_back(std::move(record));
     return list;
   };
   const auto text_of = [&] {
     std::string text;
     for (const auto& [results, title] :
-         {std::pair{&floats, "C = A B in FP32"}, {&halves, "C = A B of A and B rounded to f16, added up in FP32 on Tensor Cores"}})
+         {std::pair{&floats, "C = A B in FP32"},
+          {&halves, "C = A B of A and B rounded to f16, added up in FP32 on Tensor Cores"}})
       if (!results->rows.empty() && (!is_timed(where, e) || is_any_timed(results->rows)))
-        text += wrapped(fmt::format("{}{}, M = {}, N = {}, K = {}, on {}", text.empty() ? "" : "\n", title, e.m, e.n, e.k, at.name)) +
-                "\n\n" + (is_timed(where, e) ? gpu_table(results->rows, results->cublas, e) : cpu_table(results->rows));
+        text +=
+            wrapped(fmt::format("{}{}, M = {}, N = {}, K = {}, on {}", text.empty() ? "" : "\n", title, e.m,
+                                e.n, e.k, at.name)) +
+            "\n\n" +
+            (is_timed(where, e) ? gpu_table(results->rows, results->cublas, e) : cpu_table(results->rows));
     return text;
   };
   const std::size_t planned = steps.floats.size() + steps.halves.size();
-  unfinished_results so_far(r.options.common, result_envelope("ladder gemm", at), "records", planned, "steps");
+  unfinished_results so_far(r.options.common, result_envelope("ladder gemm", at), "records", planned,
+                            "steps");
   const auto progress = [&] {
     for (gemm_results* results : {&floats, &halves}) compute_gains(results->rows);
     so_far.show(floats.rows.size() + halves.rows.size(), records_of, text_of);
   };
-  if (!steps.floats.empty()) run_floats(where, e, steps.floats, {.kind = how}, r.options.common, floats, progress);
-  if (!steps.halves.empty()) run_halves(where, e, steps.halves, {.kind = how}, r.options.common, halves, progress);
+  if (!steps.floats.empty())
+    run_floats(where, e, steps.floats, {.kind = how}, r.options.common, floats, progress);
+  if (!steps.halves.empty())
+    run_halves(where, e, steps.halves, {.kind = how}, r.options.common, halves, progress);
 
   so_far.finish();
   if (r.options.common.json)
@@ -261,7 +287,8 @@ void run(const request& r) {
 }  // namespace
 
 void add_ladder_gemm(arguments ladder) {
-  arguments command = ladder.add_subcommand("gemm", "The steps of the matrix product: FP32, then f16 operands on Tensor Cores");
+  arguments command = ladder.add_subcommand(
+      "gemm", "The steps of the matrix product: FP32, then f16 operands on Tensor Cores");
   const auto r = std::make_shared<request>();
   command.add_option("--size", r->size, "M, N and K at once").check(integer_from(0)).type_name("N");
   command.add_option("--m", r->m, "Rows of A and C").check(integer_from(0)).type_name("N");

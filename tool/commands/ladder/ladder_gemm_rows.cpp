@@ -13,14 +13,16 @@ namespace antiphase::tool {
 namespace {
 
 double promise(const gemm_row& row) {
-  return (row.load->median_us + row.compute->median_us) / std::max(row.load->median_us, row.compute->median_us);
+  return (row.load->median_us + row.compute->median_us) /
+         std::max(row.load->median_us, row.compute->median_us);
 }
 
 }  // namespace
 
 std::string gpu_table(const std::vector<gemm_row>& rows, const timed_rival& cublas, const extents& e) {
-  std::vector<std::vector<std::string>> table{{"step", "time us", "spread", "TFLOP/s", "gain", "cuBLAS", "load us", "compute us", "overlap",
-                                               "model us", "limit", "shared B", "registers", "occupancy", "error", "verified"}};
+  std::vector<std::vector<std::string>> table{{"step", "time us", "spread", "TFLOP/s", "gain", "cuBLAS",
+                                               "load us", "compute us", "overlap", "model us", "limit",
+                                               "shared B", "registers", "occupancy", "error", "verified"}};
   for (const gemm_row& row : rows) {
     if (!row.refused.empty()) {
       table.push_back({row.step, "refused: " + row.refused});
@@ -28,17 +30,20 @@ std::string gpu_table(const std::vector<gemm_row>& rows, const timed_rival& cubl
     }
     const bool parts = row.load && row.compute;
     table.push_back(
-        {row.step, fmt::format("{:.1f}", row.time.median_us), spread_text(row.time), fmt::format("{:.2f}", tflops(e, row.time.median_us)),
-         gain_text(row.gain), cublas.who ? fmt::format("{:.1f} %", cublas.time.median_us / row.time.median_us * 100) : "-",
-         parts ? fmt::format("{:.1f}", row.load->median_us) : "-", parts ? fmt::format("{:.1f}", row.compute->median_us) : "-",
+        {row.step, fmt::format("{:.1f}", row.time.median_us), spread_text(row.time),
+         fmt::format("{:.2f}", tflops(e, row.time.median_us)), gain_text(row.gain),
+         cublas.who ? fmt::format("{:.1f} %", cublas.time.median_us / row.time.median_us * 100) : "-",
+         parts ? fmt::format("{:.1f}", row.load->median_us) : "-",
+         parts ? fmt::format("{:.1f}", row.compute->median_us) : "-",
          parts ? fmt::format("x{:.2f}", promise(row)) : "-", fmt::format("{:.1f}", row.takes.seconds * 1e6),
-         std::string(name(row.takes.largest())), fmt::format("{}", row.usage.shared_bytes), fmt::format("{}", row.usage.registers),
-         fmt::format("{:.0f} %", row.usage.occupancy * 100), fmt::format("{:.1e}", row.result.error), verdict_text(row.result)});
+         std::string(name(row.takes.largest())), fmt::format("{}", row.usage.shared_bytes),
+         fmt::format("{}", row.usage.registers), fmt::format("{:.0f} %", row.usage.occupancy * 100),
+         fmt::format("{:.1e}", row.result.error), verdict_text(row.result)});
   }
   if (cublas.who)
     table.push_back({"cuBLAS", fmt::format("{:.1f}", cublas.time.median_us), spread_text(cublas.time),
-                     fmt::format("{:.2f}", tflops(e, cublas.time.median_us)), "", "", "", "", "", "", "", "", "", "",
-                     fmt::format("{:.1e}", cublas.result.error), verdict_text(cublas.result)});
+                     fmt::format("{:.2f}", tflops(e, cublas.time.median_us)), "", "", "", "", "", "", "", "",
+                     "", "", fmt::format("{:.1e}", cublas.result.error), verdict_text(cublas.result)});
   return table_text(table, terminal_columns());
 }
 
@@ -50,16 +55,18 @@ std::string cpu_table(const std::vector<gemm_row>& rows) {
       table.push_back({row.step, "refused: " + row.refused});
       continue;
     }
-    const std::string hidden = row.hidden ? fmt::format("{} of {}", row.hidden->steps_hidden, row.hidden->steps) : "-";
+    const std::string hidden =
+        row.hidden ? fmt::format("{} of {}", row.hidden->steps_hidden, row.hidden->steps) : "-";
     table.push_back({row.step, fmt::format("{}", row.counts.switches), fmt::format("{}", row.counts.barriers),
                      fmt::format("{}", row.counts.copies), fmt::format("{}", row.bytes_moved), hidden,
-                     fmt::format("{}", row.usage.shared_bytes), fmt::format("{:.1e}", row.result.error), verdict_text(row.result)});
+                     fmt::format("{}", row.usage.shared_bytes), fmt::format("{:.1e}", row.result.error),
+                     verdict_text(row.result)});
   }
   return table_text(table, terminal_columns());
 }
 
-json records(const gemm_half& half, const std::vector<gemm_row>& rows, const timed_rival& cublas, const extents& e, protocol_kind how,
-             target where) {
+json records(const gemm_half& half, const std::vector<gemm_row>& rows, const timed_rival& cublas,
+             const extents& e, protocol_kind how, target where) {
   json list = json::array();
   for (const gemm_row& row : rows) {
     json record = to_json(row, std::string(half.kernel) + row.step, where);
@@ -78,9 +85,12 @@ json records(const gemm_half& half, const std::vector<gemm_row>& rows, const tim
         record["error"][std::string(half.rival)] = cublas.result.error;
       }
       if (row.load && row.compute)
-        record["overlap"] = {{"load_us", row.load->median_us}, {"compute_us", row.compute->median_us}, {"formula", promise(row)}};
+        record["overlap"] = {{"load_us", row.load->median_us},
+                             {"compute_us", row.compute->median_us},
+                             {"formula", promise(row)}};
     }
-    if (row.hidden) record["hidden"] = {{"steps_hidden", row.hidden->steps_hidden}, {"steps", row.hidden->steps}};
+    if (row.hidden)
+      record["hidden"] = {{"steps_hidden", row.hidden->steps_hidden}, {"steps", row.hidden->steps}};
     list.push_back(std::move(record));
   }
   return list;

@@ -26,18 +26,26 @@ namespace {
 
 constexpr const char* explanation =
     "Without a GPU steps run on the CPU executor, counted, not timed; what takes long is announced.\n\n"
-    "The first steps are ways to scan a tile within a block; 'tile' is how many elements that is. They run twice: each tile on "
-    "its own in one launch (tiles), which shows the step alone, and over the whole array by three kernels (whole). The single "
-    "passes scan the whole array in one kernel that reads it once: single-pass-async with a ring of 4 tiles per block that "
-    "threads move (sm_80), the others of 1, 2, 3 and 8 that the copy engine moves (sm_90). `antiphase scan` uses the last one for "
+    "The first steps are ways to scan a tile within a block; 'tile' is how many elements that is. They run "
+    "twice: each tile on "
+    "its own in one launch (tiles), which shows the step alone, and over the whole array by three kernels "
+    "(whole). The single "
+    "passes scan the whole array in one kernel that reads it once: single-pass-async with a ring of 4 tiles "
+    "per block that "
+    "threads move (sm_80), the others of 1, 2, 3 and 8 that the copy engine moves (sm_90). `antiphase scan` "
+    "uses the last one for "
     "long sums on Hopper, the first one on other GPUs. The shorter rings are compiled for f4 only.\n"
     "\n"
-    "Columns on a GPU: median times (--protocol); GB/s counts every element read once and written once; gain: in speed over the "
-    "step before, of 'tiles' and of 'whole'; a loss is negative; shared, registers, occupancy of the kernel. Below them CUB and a "
+    "Columns on a GPU: median times (--protocol); GB/s counts every element read once and written once; "
+    "gain: in speed over the "
+    "step before, of 'tiles' and of 'whole'; a loss is negative; shared, registers, occupancy of the kernel. "
+    "Below them CUB and a "
     "plain copy on the device.\n"
-    "Columns on the CPU executor: switches from one simulated thread to another, barriers of whole blocks, and shuffles, votes "
+    "Columns on the CPU executor: switches from one simulated thread to another, barriers of whole blocks, "
+    "and shuffles, votes "
     "and other meetings of warps.\n"
-    "error is relative to FP64 in the Frobenius norm (integers: the share of wrong elements); verified: every element of both "
+    "error is relative to FP64 in the Frobenius norm (integers: the share of wrong elements); verified: "
+    "every element of both "
     "runs.\n"
     "\n"
     "Examples:\n"
@@ -59,7 +67,8 @@ struct scan_row : ladder_row {
   double whole_gain = 0;
 };
 
-constexpr element types[] = {element::f32, element::f64, element::i32, element::u32};  // that the steps are compiled for
+// that the steps are compiled for
+constexpr element types[] = {element::f32, element::f64, element::i32, element::u32};
 
 // The arrays of a run, and the two ways to scan them.
 template <class T> struct bench : scan_arrays<T> {
@@ -70,17 +79,20 @@ template <class T> struct bench : scan_arrays<T> {
     return {scans::prepare_tiles(where.kind(), s, problem())};
   }
   // With a workspace of its own, as it is before the first use.
-  std::vector<scans::launchable> whole(const scans::step& s, std::vector<device_array<std::byte>>& workspaces) {
+  std::vector<scans::launchable> whole(const scans::step& s,
+                                       std::vector<device_array<std::byte>>& workspaces) {
     const std::vector<std::byte> zeros(scans::workspace_bytes(s, problem()));
     workspaces.emplace_back(where, std::span<const std::byte>(zeros));
     return scans::prepare(where.runs_on(), s, problem(), {workspaces.back().data(), zeros.size()});
   }
   launch_counts run(const std::vector<scans::launchable>& launches, stream on) const {
     launch_counts counts;
-    for (const scans::launchable& l : launches) counts += where.runs_on().launch(l.code, l.grid, l.arguments.data(), on);
+    for (const scans::launchable& l : launches)
+      counts += where.runs_on().launch(l.code, l.grid, l.arguments.data(), on);
     return counts;
   }
-  verdict check_after(const std::vector<scans::launchable>& launches, std::int64_t tile, launch_counts& counts) {
+  verdict check_after(const std::vector<scans::launchable>& launches, std::int64_t tile,
+                      launch_counts& counts) {
     return this->judge([&](stream on) { counts = run(launches, on); }, tile);
   }
 };
@@ -91,8 +103,9 @@ struct timed_rivals {
   verdict cub_result;
 };
 
-template <class T> void run_steps(const request& r, bench<T>& data, const std::vector<const scans::step*>& steps,
-                                  std::vector<scan_row>& rows, const std::function<void()>& progress) {
+template <class T> void run_steps(const request& r, bench<T>& data,
+                                  const std::vector<const scans::step*>& steps, std::vector<scan_row>& rows,
+                                  const std::function<void()>& progress) {
   for (const scans::step* s : steps) {
     say_progress(r.options.common, fmt::format("running {}", s->name));
     scan_row row;
@@ -121,19 +134,23 @@ template <class T> void run_steps(const request& r, bench<T>& data, const std::v
   }
 }
 
-template <class T>
-void time_all(const request& r, bench<T>& data, std::vector<scan_row>& rows, timed_rivals& rivals, const std::function<void()>& progress) {
+template <class T> void time_all(const request& r, bench<T>& data, std::vector<scan_row>& rows,
+                                 timed_rivals& rivals, const std::function<void()>& progress) {
   std::vector<device_array<std::byte>> workspaces;
   timed_works works;
   for (scan_row& row : rows) {
     if (!row.refused.empty()) continue;
     const scans::step& s = scans::find_step(row.step);
-    if (!row.single_pass) works.add([&data, launches = data.tiles(s)](stream on) { data.run(launches, on); }, row.time, &row);
-    works.add([&data, launches = data.whole(s, workspaces)](stream on) { data.run(launches, on); }, row.whole_time, &row);
+    if (!row.single_pass)
+      works.add([&data, launches = data.tiles(s)](stream on) { data.run(launches, on); }, row.time, &row);
+    works.add([&data, launches = data.whole(s, workspaces)](stream on) { data.run(launches, on); },
+              row.whole_time, &row);
   }
-  rivals.copy = device_copy(data.where, data.out.data(), std::as_const(data.in).data(), data.host.size() * sizeof(T));
+  rivals.copy =
+      device_copy(data.where, data.out.data(), std::as_const(data.in).data(), data.host.size() * sizeof(T));
   works.add(rivals.copy.run, rivals.copy_time);
-  rivals.cub = cub_sums(data.where, element_of<T>, std::as_const(data.in).data(), data.out.data(), data.count());
+  rivals.cub =
+      cub_sums(data.where, element_of<T>, std::as_const(data.in).data(), data.out.data(), data.count());
   if (rivals.cub) {
     rivals.cub_result = data.judge(rivals.cub.run, data.count());
     works.add(rivals.cub.run, rivals.cub_time);
@@ -143,45 +160,53 @@ void time_all(const request& r, bench<T>& data, std::vector<scan_row>& rows, tim
   works.measure(data.where, {.kind = parse_protocol(r.options.protocol)}, progress);
 }
 
-std::string gpu_table(const std::vector<scan_row>& rows, const timed_rivals& rivals, std::int64_t count, std::size_t size) {
-  std::vector<std::vector<std::string>> table{
-      {"step", "tile", "tiles us", "GB/s", "gain", "whole us", "GB/s", "gain", "shared B", "registers", "occupancy", "error", "verified"}};
+std::string gpu_table(const std::vector<scan_row>& rows, const timed_rivals& rivals, std::int64_t count,
+                      std::size_t size) {
+  std::vector<std::vector<std::string>> table{{"step", "tile", "tiles us", "GB/s", "gain", "whole us", "GB/s",
+                                               "gain", "shared B", "registers", "occupancy", "error",
+                                               "verified"}};
   const auto us = [](const timing& t) { return fmt::format("{:.1f}", t.median_us); };
-  const auto rate = [&](const timing& t) { return fmt::format("{:.0f}", gigabytes_per_second(count, size, t.median_us)); };
+  const auto rate = [&](const timing& t) {
+    return fmt::format("{:.0f}", gigabytes_per_second(count, size, t.median_us));
+  };
   for (const scan_row& row : rows) {
     if (!row.refused.empty()) {
       table.push_back({row.step, "refused: " + row.refused});
       continue;
     }
-    table.push_back({row.step, fmt::format("{}", row.tile), row.single_pass ? "" : us(row.time), row.single_pass ? "" : rate(row.time),
-                     gain_text(row.gain), us(row.whole_time), rate(row.whole_time), gain_text(row.whole_gain),
+    table.push_back({row.step, fmt::format("{}", row.tile), row.single_pass ? "" : us(row.time),
+                     row.single_pass ? "" : rate(row.time), gain_text(row.gain), us(row.whole_time),
+                     rate(row.whole_time), gain_text(row.whole_gain),
                      fmt::format("{}", row.usage.shared_bytes), fmt::format("{}", row.usage.registers),
-                     fmt::format("{:.0f} %", row.usage.occupancy * 100), fmt::format("{:.1e}", row.whole_result.error),
-                     verdict_text(row.result)});
+                     fmt::format("{:.0f} %", row.usage.occupancy * 100),
+                     fmt::format("{:.1e}", row.whole_result.error), verdict_text(row.result)});
   }
   if (rivals.cub)
     table.push_back({"CUB", "", "", "", "", us(rivals.cub_time), rate(rivals.cub_time), "", "", "", "",
                      fmt::format("{:.1e}", rivals.cub_result.error), verdict_text(rivals.cub_result)});
-  table.push_back({"copy", "", "", "", "", us(rivals.copy_time), rate(rivals.copy_time), "", "", "", "", "", ""});
+  table.push_back(
+      {"copy", "", "", "", "", us(rivals.copy_time), rate(rivals.copy_time), "", "", "", "", "", ""});
   return table_text(table, terminal_columns());
 }
 
 std::string cpu_table(const std::vector<scan_row>& rows) {
-  std::vector<std::vector<std::string>> table{{"step", "tile", "switches", "barriers", "warp meetings", "shared B", "error", "verified"}};
+  std::vector<std::vector<std::string>> table{
+      {"step", "tile", "switches", "barriers", "warp meetings", "shared B", "error", "verified"}};
   for (const scan_row& row : rows) {
     if (!row.refused.empty()) {
       table.push_back({row.step, "refused: " + row.refused});
       continue;
     }
-    table.push_back({row.step, fmt::format("{}", row.tile), fmt::format("{}", row.counts.switches), fmt::format("{}", row.counts.barriers),
-                     fmt::format("{}", row.counts.warp_operations), fmt::format("{}", row.usage.shared_bytes),
-                     fmt::format("{:.1e}", row.whole_result.error), verdict_text(row.result)});
+    table.push_back({row.step, fmt::format("{}", row.tile), fmt::format("{}", row.counts.switches),
+                     fmt::format("{}", row.counts.barriers), fmt::format("{}", row.counts.warp_operations),
+                     fmt::format("{}", row.usage.shared_bytes), fmt::format("{:.1e}", row.whole_result.error),
+                     verdict_text(row.result)});
   }
   return table_text(table, terminal_columns());
 }
 
-json records(const std::vector<scan_row>& rows, const timed_rivals& rivals, std::int64_t count, element type, protocol_kind how,
-             target where) {
+json records(const std::vector<scan_row>& rows, const timed_rivals& rivals, std::int64_t count, element type,
+             protocol_kind how, target where) {
   json list = json::array();
   for (const scan_row& row : rows) {
     json record = to_json(row, "scan.ladder." + row.step, where);
@@ -206,7 +231,8 @@ json records(const std::vector<scan_row>& rows, const timed_rivals& rivals, std:
         record["error"]["cub"] = rivals.cub_result.error;
       }
       record["gb_per_s"] = gigabytes_per_second(count, size_of(type), row.whole_time.median_us);
-      if (!row.single_pass) record["gb_per_s_of_tiles"] = gigabytes_per_second(count, size_of(type), row.time.median_us);
+      if (!row.single_pass)
+        record["gb_per_s_of_tiles"] = gigabytes_per_second(count, size_of(type), row.time.median_us);
     }
     list.push_back(std::move(record));
   }
@@ -225,21 +251,27 @@ void compute_gains(std::vector<scan_row>& rows) {
   }
 }
 
-template <class T> void run_with(const request& r, const place& at, const std::vector<const scans::step*>& steps) {
+template <class T>
+void run_with(const request& r, const place& at, const std::vector<const scans::step*>& steps) {
   const target kind = at.where->kind();
-  const std::int64_t count = r.size.value_or(kind == target::cuda ? std::int64_t{1} << 26 : std::int64_t{1} << 16);
+  const std::int64_t count =
+      r.size.value_or(kind == target::cuda ? std::int64_t{1} << 26 : std::int64_t{1} << 16);
   constexpr std::int64_t most = std::int64_t{1} << 40;
   if (count > most) throw bad_request(fmt::format("--size {}: expected at most 2^40 elements", count));
   const bool timed = kind == target::cuda && count > 0;
   std::vector<scan_row> rows;
   timed_rivals rivals{};
-  const auto records_of = [&] { return records(rows, rivals, count, element_of<T>, parse_protocol(r.options.protocol), kind); };
+  const auto records_of = [&] {
+    return records(rows, rivals, count, element_of<T>, parse_protocol(r.options.protocol), kind);
+  };
   const auto text_of = [&]() -> std::string {
     if (timed && rivals.copy_time.median_us == 0) return "";
-    return wrapped(fmt::format("inclusive sums of {} elements of {}, on {}", count, numpy_name(element_of<T>), at.name)) + "\n\n" +
-           (timed ? gpu_table(rows, rivals, count, sizeof(T)) : cpu_table(rows));
+    return wrapped(fmt::format("inclusive sums of {} elements of {}, on {}", count, numpy_name(element_of<T>),
+                               at.name)) +
+           "\n\n" + (timed ? gpu_table(rows, rivals, count, sizeof(T)) : cpu_table(rows));
   };
-  unfinished_results so_far(r.options.common, result_envelope("ladder scan", at), "records", steps.size(), "steps");
+  unfinished_results so_far(r.options.common, result_envelope("ladder scan", at), "records", steps.size(),
+                            "steps");
   const auto progress = [&] {
     compute_gains(rows);
     so_far.show(rows.size(), records_of, text_of);
@@ -291,7 +323,8 @@ void run(const request& r) {
 }  // namespace
 
 void add_ladder_scan(arguments ladder) {
-  arguments command = ladder.add_subcommand("scan", "The steps of the scan within a block, and over whole arrays");
+  arguments command =
+      ladder.add_subcommand("scan", "The steps of the scan within a block, and over whole arrays");
   const auto r = std::make_shared<request>();
   command.add_option("--size", r->size, "Number of elements").check(integer_from(0)).type_name("N");
   command.add_option("--type", r->type, "f4 (default), f8, i4 or u4").type_name("TYPE");

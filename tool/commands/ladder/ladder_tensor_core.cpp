@@ -11,7 +11,8 @@
 namespace antiphase::tool {
 namespace {
 
-// Random values that f16 holds: as floats, side by side, and as f16 in rows that start at multiples of 16 bytes.
+// Random values that f16 holds: as floats, side by side, and as f16 in rows that start at multiples of 16
+// bytes.
 struct rounded {
   std::int64_t rows, columns, stride = ceil_div<std::int64_t>(std::max<std::int64_t>(columns, 1), 8) * 8;
   std::vector<float> as_floats;
@@ -53,13 +54,15 @@ struct half_bench {
 
 // A once for every column of tiles, B once for every row of them.
 std::int64_t bytes_moved(const gemms::tensor_core_step& s, const extents& e) {
-  const std::int64_t halves = ceil_div<std::int64_t>(e.n, s.tile.n) * e.m * e.k + ceil_div<std::int64_t>(e.m, s.tile.m) * e.k * e.n;
+  const std::int64_t halves =
+      ceil_div<std::int64_t>(e.n, s.tile.n) * e.m * e.k + ceil_div<std::int64_t>(e.m, s.tile.m) * e.k * e.n;
   return halves * static_cast<std::int64_t>(sizeof(f16));
 }
 
 }  // namespace
 
-void run_halves(const context& where, const extents& e, const std::vector<const gemms::tensor_core_step*>& steps, const protocol& how,
+void run_halves(const context& where, const extents& e,
+                const std::vector<const gemms::tensor_core_step*>& steps, const protocol& how,
                 const common_options& options, gemm_results& results, const std::function<void()>& progress) {
   half_bench data(where, e);
   std::vector<work> works;

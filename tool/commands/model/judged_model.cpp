@@ -24,8 +24,8 @@
 namespace antiphase::tool {
 namespace {
 
-// The shapes that numbers of the laws come from (docs/model.md), rested; hot times of the same shapes are no news. Policies beside the
-// ladder are fitted to other products than those of bench/results.
+// The shapes that numbers of the laws come from (docs/model.md), rested; hot times of the same shapes are no
+// news. Policies beside the ladder are fitted to other products than those of bench/results.
 bool is_fitted_product(const extents& e) { return e.m == e.n && e.n == e.k && (e.m == 1024 || e.m == 4096); }
 bool is_fitted_scan(std::int64_t n) { return n == 1 << 16 || n == 1 << 24 || n == 1 << 28; }
 
@@ -38,18 +38,21 @@ listed_product product_of(const json& record) {
   return p;
 }
 std::string shape_text(const listed_product& p) {
-  return fmt::format("{}x{}x{}{} {}{}", p.size.m, p.size.n, p.size.k, p.count == 1 ? "" : fmt::format(" x{}", p.count), p.layout,
-                     p.beta == 0 ? "" : " +C");
+  return fmt::format("{}x{}x{}{} {}{}", p.size.m, p.size.n, p.size.k,
+                     p.count == 1 ? "" : fmt::format(" x{}", p.count), p.layout, p.beta == 0 ? "" : " +C");
 }
-gemms::product_size size_of(const listed_product& p) { return {p.size.m, p.size.n, p.size.k, p.count, p.beta != 0}; }
+gemms::product_size size_of(const listed_product& p) {
+  return {p.size.m, p.size.n, p.size.k, p.count, p.beta != 0};
+}
 
 prediction predict_step(const machine_profile& on, std::string_view step, const listed_product& p) {
   const gemms::plan plan = gemms::prepare(target::cpu, gemms::find_step(step), imagined(p));
   return gemms::predict(on, plan.what.how, size_of(p));
 }
-// By the library's own law for the policy, as its tuning corrects it; nothing if it does not take the product.
-std::optional<prediction> predict_policy(const machine_profile& on, const context& where, std::string_view policy,
-                                         const listed_product& p) {
+// By the library's own law for the policy, as its tuning corrects it; nothing if it does not take the
+// product.
+std::optional<prediction> predict_policy(const machine_profile& on, const context& where,
+                                         std::string_view policy, const listed_product& p) {
   try {
     const gemm_choice c = explain(where, imagined(p), in_batches(p, {.policy = policy}));
     return gemms::explained(on, policy, size_of(p), c.predicted);
@@ -95,15 +98,18 @@ class reader {
   void add(judged_time t) {
     if (std::isfinite(t.takes.seconds) && t.measured > 0) to_.push_back(std::move(t));
   }
-  void read_step(const json& r, const std::string& kernel, const std::string& protocol, double seconds, const std::string& name) {
+  void read_step(const json& r, const std::string& kernel, const std::string& protocol, double seconds,
+                 const std::string& name) {
     const listed_product p = product_of(r);
     const std::string policy = r.at("policy");
     const bool halves = kernel.starts_with("gemm.ladder-f16."), fitted = is_fitted_product(p.size);
     const std::string shape = fmt::format("{} {}", shape_text(p), protocol);
-    const prediction takes = halves ? gemms::predict(on_, gemms::find_tensor_core_step(policy), size_of(p)) : predict_step(on_, policy, p);
+    const prediction takes = halves ? gemms::predict(on_, gemms::find_tensor_core_step(policy), size_of(p))
+                                    : predict_step(on_, policy, p);
     add({halves ? "tensor-core ladder" : "gemm ladder", policy, shape, name, fitted, seconds, takes});
   }
-  // Of other data than normal the times differ by the data; prepared operands are not what the laws are asked for here.
+  // Of other data than normal the times differ by the data; prepared operands are not what the laws are asked
+  // for here.
   void read_product(const json& r, const std::string& protocol, double seconds) {
     if (r.value("data", "normal") != "normal" || r.value("set", "").starts_with("prepared")) return;
     const listed_product p = product_of(r);
@@ -114,9 +120,18 @@ class reader {
   }
   void read_scan(const json& r, double seconds) {
     const std::string policy = r.at("policy"), type = r.at("type");
-    const std::size_t size = type.ends_with("64") ? 8 : type.ends_with("32") ? 4 : type.ends_with("16") ? 2 : 1;
+    const std::size_t size = type.ends_with("64")   ? 8
+                             : type.ends_with("32") ? 4
+                             : type.ends_with("16") ? 2
+                                                    : 1;
     const std::int64_t n = r.at("shape").at("n");
-    add({"scan", policy, fmt::format("{} {}", n, type), {}, false, seconds, scans::predict(on_, scans::find_step(policy), n, size)});
+    add({"scan",
+         policy,
+         fmt::format("{} {}", n, type),
+         {},
+         false,
+         seconds,
+         scans::predict(on_, scans::find_step(policy), n, size)});
   }
   void read_contest(const json& r) {
     const listed_product p = product_of(r);
@@ -124,7 +139,8 @@ class reader {
     for (const json& t : r.at("times")) {
       const std::string policy = t.at("policy");
       if (const auto takes = predict_policy(on_, where_, policy, p))
-        add({"gemm, by every policy", policy, shape, "tune", false, t.at("measured_us").get<double>() * 1e-6, *takes});
+        add({"gemm, by every policy", policy, shape, "tune", false, t.at("measured_us").get<double>() * 1e-6,
+             *takes});
     }
   }
 };
@@ -171,7 +187,8 @@ double rank_correlation(const std::vector<double>& a, const std::vector<double>&
   return of_x * of_y == 0 ? 0 : both / std::sqrt(of_x * of_y);
 }
 
-void add_times(const machine_profile& on, const json& file, const std::string& name, std::vector<judged_time>& to) {
+void add_times(const machine_profile& on, const json& file, const std::string& name,
+               std::vector<judged_time>& to) {
   reader read(on, file, to);
   try {
     for (const json& r : file.at("records")) read.read(r, name);

@@ -20,9 +20,10 @@ struct judged_time {
   double measured = 0;  // seconds
   prediction takes;
 };
-// Of a result file of ladder, bench or tune. Records without times, or of what no law is for, are left out. Throws bad_input, with the
-// file's name, for records that are not as docs/measuring.md says.
-void add_times(const machine_profile& on, const json& file, const std::string& name, std::vector<judged_time>& to);
+// Of a result file of ladder, bench or tune. Records without times, or of what no law is for, are left out.
+// Throws bad_input, with the file's name, for records that are not as docs/measuring.md says.
+void add_times(const machine_profile& on, const json& file, const std::string& name,
+               std::vector<judged_time>& to);
 
 struct family_error {
   std::string name;

@@ -21,9 +21,12 @@ namespace {
 
 constexpr const char* explanation =
     "Without a GPU all is the same: it reads result files.\n\n"
-    "A prediction is right by its ratio to the measured time. median, p90: of |ratio - 1|. rank: Spearman's correlation of the "
-    "predicted order of policies with the measured one, mean over shapes at which three or more were measured. picks: how often the "
-    "policy that is predicted to be the fastest takes at most 5 % longer than the one that is. fitted: times that numbers of a law "
+    "A prediction is right by its ratio to the measured time. median, p90: of |ratio - 1|. rank: Spearman's "
+    "correlation of the "
+    "predicted order of policies with the measured one, mean over shapes at which three or more were "
+    "measured. picks: how often the "
+    "policy that is predicted to be the fastest takes at most 5 % longer than the one that is. fitted: times "
+    "that numbers of a law "
     "were fitted to; unseen: the others.\n"
     "\n"
     "Examples:\n"
@@ -40,24 +43,31 @@ struct request {
 
 json read_json(const std::string& path) {
   if (std::error_code ignored; std::filesystem::is_directory(path, ignored))
-    throw bad_input(fmt::format("'{}' is a directory: expected a result file of bench, ladder or tune", path));
+    throw bad_input(
+        fmt::format("'{}' is a directory: expected a result file of bench, ladder or tune", path));
   std::ifstream file(path);
   json content = json::parse(file, nullptr, false);
-  if (!file.is_open()) throw bad_input(fmt::format("'{}' cannot be read: expected a result file of bench, ladder or tune", path));
-  if (!content.is_object() || !content.contains("command") || !content["command"].is_string() || !content.contains("records") ||
-      !content["records"].is_array())
-    throw bad_input(fmt::format("'{}' is no result file: expected JSON of bench, ladder or tune with 'command' and 'records'", path));
+  if (!file.is_open())
+    throw bad_input(
+        fmt::format("'{}' cannot be read: expected a result file of bench, ladder or tune", path));
+  if (!content.is_object() || !content.contains("command") || !content["command"].is_string() ||
+      !content.contains("records") || !content["records"].is_array())
+    throw bad_input(fmt::format(
+        "'{}' is no result file: expected JSON of bench, ladder or tune with 'command' and 'records'", path));
   return content;
 }
 
 std::string percent(double share) { return fmt::format("{:.1f} %", 100 * share); }
 
 std::string text_of(const std::vector<family_error>& families) {
-  std::vector<std::vector<std::string>> rows{{"kernels", "times", "fitted", "unseen", "median", "p90", "rank", "picks"}};
+  std::vector<std::vector<std::string>> rows{
+      {"kernels", "times", "fitted", "unseen", "median", "p90", "rank", "picks"}};
   for (const family_error& f : families)
     rows.push_back({f.name, fmt::format("{}", f.times), f.fitted_times == 0 ? "" : percent(f.fitted_median),
-                    fmt::format("{}", f.times - f.fitted_times), f.times == f.fitted_times ? "" : percent(f.median),
-                    f.times == f.fitted_times ? "" : percent(f.p90), f.ranked == 0 ? "" : fmt::format("{:.2f} of {}", f.rank, f.ranked),
+                    fmt::format("{}", f.times - f.fitted_times),
+                    f.times == f.fitted_times ? "" : percent(f.median),
+                    f.times == f.fitted_times ? "" : percent(f.p90),
+                    f.ranked == 0 ? "" : fmt::format("{:.2f} of {}", f.rank, f.ranked),
                     f.ranked == 0 ? "" : fmt::format("{} of {}", f.picks, f.ranked)});
   return table_text(rows, terminal_columns());
 }
@@ -73,7 +83,9 @@ void run(const request& r) {
   const machine_profile on = shipped_profile(r.device);
   std::vector<judged_time> times;
   for (const std::string& path : r.files) add_times(on, read_json(path), path, times);
-  if (times.empty()) throw bad_input("no record of these files has a time that is predicted: expected those of ladder, bench or tune");
+  if (times.empty())
+    throw bad_input(
+        "no record of these files has a time that is predicted: expected those of ladder, bench or tune");
   const std::vector<family_error> families = errors_of(times);
   if (r.common.json) {
     json list = json::array(), all = json::array();
@@ -94,10 +106,13 @@ void run(const request& r) {
   }
   std::string text = text_of(families);
   if (r.all) {
-    std::vector<std::vector<std::string>> rows{{"policy", "shape", "measured us", "predicted us", "off", "limit"}};
+    std::vector<std::vector<std::string>> rows{
+        {"policy", "shape", "measured us", "predicted us", "off", "limit"}};
     for (const judged_time& t : times)
-      rows.push_back({t.policy, t.shape, fmt::format("{:.2f}", t.measured * 1e6), fmt::format("{:.2f}", t.takes.seconds * 1e6),
-                      fmt::format("{:+.1f} %", 100 * (t.takes.seconds / t.measured - 1)), std::string(name(t.takes.largest()))});
+      rows.push_back({t.policy, t.shape, fmt::format("{:.2f}", t.measured * 1e6),
+                      fmt::format("{:.2f}", t.takes.seconds * 1e6),
+                      fmt::format("{:+.1f} %", 100 * (t.takes.seconds / t.measured - 1)),
+                      std::string(name(t.takes.largest()))});
     text += "\n" + table_text(rows);
   }
   print(text);
@@ -108,8 +123,13 @@ void run(const request& r) {
 void add_model(arguments program) {
   arguments command = program.add_subcommand("model", "Compare predicted times with those of result files");
   const auto r = std::make_shared<request>();
-  command.add_option("files", r->files, "Result files of bench, ladder or tune").required().type_name("FILE").values(1, option::any);
-  command.add_option("--device", r->device, "Whose profile predicts (default H200)").check(not_empty()).type_name("NAME");
+  command.add_option("files", r->files, "Result files of bench, ladder or tune")
+      .required()
+      .type_name("FILE")
+      .values(1, option::any);
+  command.add_option("--device", r->device, "Whose profile predicts (default H200)")
+      .check(not_empty())
+      .type_name("NAME");
   command.add_flag("--all", r->all, "Every time, not the errors alone");
   add_common_options(command, r->common);
   command.footer(explanation);

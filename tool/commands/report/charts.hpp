@@ -45,8 +45,8 @@ struct drawn_timeline {
   std::string limited_by{};         // empty: not known
 };
 
-// Timelines of one kernel with other numbers of buffers, below each other on one scale: a lane for each buffer, loading and in use, and one
-// for the warps that compute. So many steps of each.
+// Timelines of one kernel with other numbers of buffers, below each other on one scale: a lane for each
+// buffer, loading and in use, and one for the warps that compute. So many steps of each.
 std::string timelines_svg(const std::vector<drawn_timeline>& timelines, int steps, const std::string& name);
 
 }  // namespace antiphase::tool

@@ -40,7 +40,8 @@ std::string table_html(const std::vector<cells>& rows) {
     for (std::size_t j = 0; j < rows[i].size(); ++j) {
       const std::string& cell = rows[i][j];
       const bool loss = i > 0 && rows[0][j] == "gain" && cell.starts_with('-');
-      html += fmt::format("<{0}{1}>{2}</{0}>", i == 0 ? "th" : "td", loss ? " class=\"loss\"" : "", escaped(cell));
+      html += fmt::format("<{0}{1}>{2}</{0}>", i == 0 ? "th" : "td", loss ? " class=\"loss\"" : "",
+                          escaped(cell));
     }
     html += "</tr>\n";
   }
@@ -49,12 +50,16 @@ std::string table_html(const std::vector<cells>& rows) {
 std::string figure(const std::string& svg, const std::string& caption) {
   return fmt::format("<figure>\n{}<figcaption>{}</figcaption></figure>\n", svg, caption);
 }
-std::string section(std::string_view name, std::string_view text) { return fmt::format("<h2>{}</h2>\n<p>{}</p>\n", name, text); }
+std::string section(std::string_view name, std::string_view text) {
+  return fmt::format("<h2>{}</h2>\n<p>{}</p>\n", name, text);
+}
 std::string percent(double share) {
   const double rounded = std::round(1000 * share) / 10;
   return fmt::format("{:+.1f} %", rounded == 0 ? 0 : rounded);  // not -0.0
 }
-std::string rate_text(double rate) { return rate < 1000 ? fmt::format("{:.3g}", rate) : fmt::format("{:.0f}", rate); }
+std::string rate_text(double rate) {
+  return rate < 1000 ? fmt::format("{:.3g}", rate) : fmt::format("{:.0f}", rate);
+}
 
 // A kernel is told by its step alone.
 struct step_time {
@@ -69,8 +74,11 @@ std::vector<step_time> steps_of(const machine_profile& on, const named_result& r
   std::vector<step_time> all;
   for (const json& record : r.content.at("records")) {
     if (!record.contains("time_us")) continue;
-    step_time s{
-        .step = record.at("policy"), .kind = record.at("kernel"), .record = &record, .us = record.at("time_us").at("ours"), .takes = {}};
+    step_time s{.step = record.at("policy"),
+                .kind = record.at("kernel"),
+                .record = &record,
+                .us = record.at("time_us").at("ours"),
+                .takes = {}};
     for (const judged_time& t : judged)
       if (t.policy == s.step && std::fabs(t.measured * 1e6 - s.us) < 1e-6 * s.us) s.takes = t.takes;
     all.push_back(s);
@@ -84,12 +92,14 @@ std::string ladder_section(const machine_profile& on, const named_result& r) {
   if (steps.empty()) return {};
   const bool product = r.content.at("command") == "ladder gemm";
   const json& shape = steps.front().record->at("shape");
-  const double work = product ? 2 * shape.at("m").get<double>() * shape.at("n").get<double>() * shape.at("k").get<double>() * 1e-6
+  const double work = product ? 2 * shape.at("m").get<double>() * shape.at("n").get<double>() *
+                                    shape.at("k").get<double>() * 1e-6
                               : 8 * shape.at("n").get<double>() * 1e-3;  // TFLOP/s, GB/s
   const auto rate = [&](double us) { return work / us; };
   std::vector<std::vector<bar>> charts;  // one for each kind of operands
-  std::vector<cells> rows{{"step", "us", product ? "TFLOP/s" : "GB/s", "gain", product ? "texts promise" : "of a copy", "predicted us",
-                           "off", "limit", "blocks", "occupancy", "shared B", "registers", "error"}};
+  std::vector<cells> rows{{"step", "us", product ? "TFLOP/s" : "GB/s", "gain",
+                           product ? "texts promise" : "of a copy", "predicted us", "off", "limit", "blocks",
+                           "occupancy", "shared B", "registers", "error"}};
   double before = 0;
   std::string kind;
   for (const step_time& s : steps) {
@@ -100,31 +110,38 @@ std::string ladder_section(const machine_profile& on, const named_result& r) {
     charts.back().push_back({s.step, rate(s.us), s.takes.seconds > 0 ? rate(s.takes.seconds * 1e6) : 0,
                              rate_text(rate(s.us)) + (gain.empty() ? "" : "  " + gain)});
     std::string beside;
-    if (product && s.record->contains("overlap")) beside = percent(s.record->at("overlap").at("formula").get<double>() - 1);
-    if (!product) beside = fmt::format("{:.0f} %", 100 * s.record->at("time_us").at("memcpy").get<double>() / s.us);
+    if (product && s.record->contains("overlap"))
+      beside = percent(s.record->at("overlap").at("formula").get<double>() - 1);
+    if (!product)
+      beside = fmt::format("{:.0f} %", 100 * s.record->at("time_us").at("memcpy").get<double>() / s.us);
     rows.push_back({s.step, fmt::format("{:.1f}", s.us), rate_text(rate(s.us)), gain, beside,
                     s.takes.seconds > 0 ? fmt::format("{:.1f}", s.takes.seconds * 1e6) : "",
                     s.takes.seconds > 0 ? percent(s.takes.seconds * 1e6 / s.us - 1) : "",
                     s.takes.seconds > 0 ? std::string(name(s.takes.largest())) : "",
                     fmt::format("{}", s.record->at("blocks_per_multiprocessor").get<int>()),
                     fmt::format("{:.0f} %", 100 * s.record->at("occupancy").get<double>()),
-                    fmt::format("{}", s.record->at("shared_bytes").get<std::int64_t>()), fmt::format("{}", s.record->value("registers", 0)),
+                    fmt::format("{}", s.record->at("shared_bytes").get<std::int64_t>()),
+                    fmt::format("{}", s.record->value("registers", 0)),
                     fmt::format("{:.1e}", s.record->at("error").at("ours").get<double>())});
     before = s.us;
   }
-  const std::string head =
-      product ? fmt::format("Products, step by step: {} x {} x {}", shape.at("m").dump(), shape.at("n").dump(), shape.at("k").dump())
-              : fmt::format("Scans, step by step: {} sums of f32", shape.at("n").dump());
+  const std::string head = product ? fmt::format("Products, step by step: {} x {} x {}", shape.at("m").dump(),
+                                                 shape.at("n").dump(), shape.at("k").dump())
+                                   : fmt::format("Scans, step by step: {} sums of f32", shape.at("n").dump());
   const std::string text =
-      product ? "Each step adds one idea. <i>gain</i> is in speed over the step before; a loss is a result. <i>texts promise</i>: "
-                "(Tl + Tc) / max(Tl, Tc) from the measured times of its loads and its computation alone."
-              : "Each step adds one idea; the single passes add buffers. A copy of as many bytes is the roof.";
+      product
+          ? "Each step adds one idea. <i>gain</i> is in speed over the step before; a loss is a result. "
+            "<i>texts promise</i>: "
+            "(Tl + Tc) / max(Tl, Tc) from the measured times of its loads and its computation alone."
+          : "Each step adds one idea; the single passes add buffers. A copy of as many bytes is the roof.";
   std::string figures;
   for (std::size_t i = 0; i < charts.size(); ++i)
-    figures += figure(bars_svg(charts[i], head),
-                      fmt::format("{} measured ({}){}; the line across a bar is what the <a href=\"#model\">model</a> predicts.",
-                                  product ? "TFLOP/s" : "GB/s", escaped(steps.front().record->value("protocol", "")),
-                                  i == 0 ? "" : ", f16 operands on Tensor Cores"));
+    figures += figure(
+        bars_svg(charts[i], head),
+        fmt::format(
+            "{} measured ({}){}; the line across a bar is what the <a href=\"#model\">model</a> predicts.",
+            product ? "TFLOP/s" : "GB/s", escaped(steps.front().record->value("protocol", "")),
+            i == 0 ? "" : ", f16 operands on Tensor Cores"));
   return section(head, text) + figures + table_html(rows);
 }
 
@@ -141,16 +158,17 @@ std::vector<product_point> products_of(const std::vector<named_result>& results)
         continue;
       const json &s = record.at("shape"), &t = record.at("time_us");
       const json component = record.value("component", json::object());
-      all.push_back(
-          {s.at("m"), s.at("n"), s.at("k"), record.value("count", 1.), t.at("ours"), t.value("cublas_fp32", 0.),
-           component.value("ours", 0.), component.value("cublas_fp32", 0.), component.value("allowed", 0.),
-           record.contains("policy") ? record.at("policy").get<std::string>() : record.at("choice").at("kernel").get<std::string>()});
+      all.push_back({s.at("m"), s.at("n"), s.at("k"), record.value("count", 1.), t.at("ours"),
+                     t.value("cublas_fp32", 0.), component.value("ours", 0.),
+                     component.value("cublas_fp32", 0.), component.value("allowed", 0.),
+                     record.contains("policy") ? record.at("policy").get<std::string>()
+                                               : record.at("choice").at("kernel").get<std::string>()});
     }
   return all;
 }
 std::string shape_text(const product_point& p) {
-  return fmt::format("{:.0f} x {:.0f} x {:.0f}{}, {}: ", p.m, p.n, p.k, p.count > 1 ? fmt::format(" ({:.0f} of them)", p.count) : "",
-                     p.policy);
+  return fmt::format("{:.0f} x {:.0f} x {:.0f}{}, {}: ", p.m, p.n, p.k,
+                     p.count > 1 ? fmt::format(" ({:.0f} of them)", p.count) : "", p.policy);
 }
 
 std::string roofline_section(const machine_profile& on, const std::vector<product_point>& products) {
@@ -158,10 +176,12 @@ std::string roofline_section(const machine_profile& on, const std::vector<produc
   std::vector<dot> dots;
   double least = 1e9, most = 0;
   for (const product_point& p : products) {
-    const double operations = 2 * p.m * p.n * p.k * p.count, x = operations / (4 * p.count * (p.m * p.k + p.k * p.n + p.m * p.n));
+    const double operations = 2 * p.m * p.n * p.k * p.count,
+                 x = operations / (4 * p.count * (p.m * p.k + p.k * p.n + p.m * p.n));
     least = std::min(least, x), most = std::max(most, x);
     if (p.cublas_us > 0)
-      dots.push_back({x, operations / p.cublas_us * 1e-6, 1, shape_text(p) + fmt::format("cuBLAS {:.1f} us", p.cublas_us)});
+      dots.push_back({x, operations / p.cublas_us * 1e-6, 1,
+                      shape_text(p) + fmt::format("cuBLAS {:.1f} us", p.cublas_us)});
     dots.push_back({x, operations / p.us * 1e-6, 0, shape_text(p) + fmt::format("{:.1f} us", p.us)});
   }
   const auto roof = [&](double peak, std::string label) {
@@ -174,12 +194,15 @@ std::string roofline_section(const machine_profile& on, const std::vector<produc
   };
   const double fp32 = 2 * on.multiply_adds.value * on.limits.multiprocessors * on.clock.value * 1e-12,
                split = 2 * on.tensor_fp16.value / 3 * 1e-12;
-  return section("Roofline",
-                 "What products reach, by how often they use a byte that they have to move. The roofs are memory, FP32 multiply-adds, and "
-                 "three products of FP16 parts on Tensor Cores, which is how precision <i>fp32</i> multiplies.") +
+  return section(
+             "Roofline",
+             "What products reach, by how often they use a byte that they have to move. The roofs are "
+             "memory, FP32 multiply-adds, and "
+             "three products of FP16 parts on Tensor Cores, which is how precision <i>fp32</i> multiplies.") +
          figure(scatter_svg(dots, {roof(fp32, "FP32 multiply-adds"), roof(split, "Tensor Cores, a third")},
                             {"Roofline", "operations per byte that has to be moved", "TFLOP/s"}),
-                "<span class=\"key\"><i class=\"s0\"></i>antiphase<i class=\"s1\"></i>cuBLAS FP32</span>. What the L2 cache holds may be "
+                "<span class=\"key\"><i class=\"s0\"></i>antiphase<i class=\"s1\"></i>cuBLAS FP32</span>. "
+                "What the L2 cache holds may be "
                 "above the memory's roof.");
 }
 
@@ -190,26 +213,31 @@ std::string model_section(const machine_profile& on, const std::vector<named_res
   std::vector<dot> dots;
   double least = 1e9, most = 0;
   for (const judged_time& t : times) {
-    const int series = t.family.ends_with("ladder") ? (t.family.starts_with("scan") ? 1 : 0) : t.family == "scan" ? 1 : 2;
+    const int series = t.family.ends_with("ladder") ? (t.family.starts_with("scan") ? 1 : 0)
+                       : t.family == "scan"         ? 1
+                                                    : 2;
     dots.push_back({t.measured * 1e6, t.takes.seconds * 1e6, series,
-                    fmt::format("{} {}: {:.1f} us, predicted {:.1f}, {}", t.policy, t.shape, t.measured * 1e6, t.takes.seconds * 1e6,
-                                name(t.takes.largest()))});
+                    fmt::format("{} {}: {:.1f} us, predicted {:.1f}, {}", t.policy, t.shape, t.measured * 1e6,
+                                t.takes.seconds * 1e6, name(t.takes.largest()))});
     least = std::min(least, t.measured * 1e6), most = std::max(most, t.measured * 1e6);
   }
-  std::vector<cells> rows{{"kernels", "times", "unseen", "median error", "90 % within", "rank", "picks within 5 %"}};
+  std::vector<cells> rows{
+      {"kernels", "times", "unseen", "median error", "90 % within", "rank", "picks within 5 %"}};
   for (const family_error& f : errors_of(times))
-    rows.push_back(
-        {f.name, fmt::format("{}", f.times), fmt::format("{}", f.times - f.fitted_times),
-         f.times > f.fitted_times ? fmt::format("{:.1f} %", 100 * f.median) : fmt::format("{:.1f} % (fitted)", 100 * f.fitted_median),
-         f.times > f.fitted_times ? fmt::format("{:.1f} %", 100 * f.p90) : "", f.ranked == 0 ? "" : fmt::format("{:.2f}", f.rank),
-         f.ranked == 0 ? "" : fmt::format("{} of {}", f.picks, f.ranked)});
+    rows.push_back({f.name, fmt::format("{}", f.times), fmt::format("{}", f.times - f.fitted_times),
+                    f.times > f.fitted_times ? fmt::format("{:.1f} %", 100 * f.median)
+                                             : fmt::format("{:.1f} % (fitted)", 100 * f.fitted_median),
+                    f.times > f.fitted_times ? fmt::format("{:.1f} %", 100 * f.p90) : "",
+                    f.ranked == 0 ? "" : fmt::format("{:.2f}", f.rank),
+                    f.ranked == 0 ? "" : fmt::format("{} of {}", f.picks, f.ranked)});
   return "<a id=\"model\"></a>" +
-         section(
-             "Model against measurement",
-             "Times predicted from the machine's figures below, beside those measured. Errors are of times that nothing was fitted to.") +
+         section("Model against measurement",
+                 "Times predicted from the machine's figures below, beside those measured. Errors are of "
+                 "times that nothing was fitted to.") +
          figure(scatter_svg(dots, {{.points = {{least, least}, {most, most}}, .label = "right"}},
                             {"Model against measurement", "measured us", "predicted us"}),
-                "<span class=\"key\"><i class=\"s0\"></i>steps of the GEMM ladders<i class=\"s1\"></i>scans<i class=\"s2\"></i>products by "
+                "<span class=\"key\"><i class=\"s0\"></i>steps of the GEMM ladders<i "
+                "class=\"s1\"></i>scans<i class=\"s2\"></i>products by "
                 "the library's choice</span>") +
          table_html(rows);
 }
@@ -226,47 +254,51 @@ std::string accuracy_section(const std::vector<product_point>& products) {
   if (dots.empty()) return {};
   curve bound{.points = {}, .label = "80 + K/59"};
   for (double k = 1; k <= most_k * 1.01; k *= 1.5) bound.points.emplace_back(k, 80 + k / 59);
-  return section("Accuracy",
-                 fmt::format(
-                     "The largest error of an output, in units of 2<sup>-24</sup> |A||B|. Policies on FP16 and TF32 parts promise to stay "
-                     "below the line, those that add up in FP64 below 1; the largest share of what a policy promises was {:.0f} %.",
-                     100 * worst)) +
+  return section("Accuracy", fmt::format("The largest error of an output, in units of 2<sup>-24</sup> "
+                                         "|A||B|. Policies on FP16 and TF32 parts promise to stay "
+                                         "below the line, those that add up in FP64 below 1; the largest "
+                                         "share of what a policy promises was {:.0f} %.",
+                                         100 * worst)) +
          figure(scatter_svg(dots, {bound}, {"Accuracy", "K", "largest error, units"}),
                 "<span class=\"key\"><i class=\"s0\"></i>antiphase<i class=\"s1\"></i>cuBLAS FP32</span>");
 }
 
-// What the texts promise register-tile at a cube: by the measured times of its loads and its computation, where they are known, as in the
-// ladder's table; else by the model's.
+// What the texts promise register-tile at a cube: by the measured times of its loads and its computation,
+// where they are known, as in the ladder's table; else by the model's.
 std::string promise_to(const advice& predicted, std::int64_t size, const std::vector<named_result>& results) {
   for (const named_result& r : results)
     for (const json& record : r.content.at("records")) {
       const json& s = record.at("shape");
-      if (record.value("policy", "") == "register-tile" && record.contains("overlap") && s.at("m") == size && s.at("n") == size &&
-          s.at("k") == size)
-        return fmt::format("{} at {} (measured Tl and Tc)", percent(record.at("overlap").at("formula").get<double>() - 1), size);
+      if (record.value("policy", "") == "register-tile" && record.contains("overlap") && s.at("m") == size &&
+          s.at("n") == size && s.at("k") == size)
+        return fmt::format("{} at {} (measured Tl and Tc)",
+                           percent(record.at("overlap").at("formula").get<double>() - 1), size);
     }
   return fmt::format("{} at {} (the model's Tl and Tc)", percent(predicted.textbook_gain - 1), size);
 }
 
 std::string stages_section(const machine_profile& on, const std::vector<named_result>& results) {
   constexpr std::int64_t size = 4096;
-  const advice product = advise_gemm(on, {.m = size, .n = size, .k = size}), one = advise_gemm(on, {.m = 1024, .n = 1024, .k = 1024});
-  std::vector<cells> rows{
-      {"stages", "at 4096: us", "gain", "limit", "at 1024: us", "gain", "limit", "shared B", "blocks", "in flight KiB"}};
+  const advice product = advise_gemm(on, {.m = size, .n = size, .k = size}),
+               one = advise_gemm(on, {.m = 1024, .n = 1024, .k = 1024});
+  std::vector<cells> rows{{"stages", "at 4096: us", "gain", "limit", "at 1024: us", "gain", "limit",
+                           "shared B", "blocks", "in flight KiB"}};
   for (std::size_t i = 0; i < product.stages.size(); ++i) {
     const advised_stages &a = product.stages[i], &b = one.stages[i];
     if (!a.fits) continue;
-    rows.push_back({fmt::format("{}", a.stages), fmt::format("{:.1f}", a.seconds * 1e6), i == 0 ? "" : percent(a.gain),
-                    std::string(name(a.largest)), fmt::format("{:.1f}", b.seconds * 1e6), i == 0 ? "" : percent(b.gain),
-                    std::string(name(b.largest)), fmt::format("{}", a.shared_bytes), fmt::format("{}", a.resident),
-                    fmt::format("{:.0f}", a.bytes_in_flight / 1024)});
+    rows.push_back({fmt::format("{}", a.stages), fmt::format("{:.1f}", a.seconds * 1e6),
+                    i == 0 ? "" : percent(a.gain), std::string(name(a.largest)),
+                    fmt::format("{:.1f}", b.seconds * 1e6), i == 0 ? "" : percent(b.gain),
+                    std::string(name(b.largest)), fmt::format("{}", a.shared_bytes),
+                    fmt::format("{}", a.resident), fmt::format("{:.0f}", a.bytes_in_flight / 1024)});
   }
   return section("How many buffers",
-                 fmt::format(
-                     "Predicted for the ladder's step <i>register-tile</i>. With enough tiles two blocks share a multiprocessor, and one "
-                     "computes while the other waits; with few each is alone, and buffers pay. The texts' formula promises two buffers {} "
-                     "and {}.",
-                     promise_to(product, size, results), promise_to(one, 1024, results))) +
+                 fmt::format("Predicted for the ladder's step <i>register-tile</i>. With enough tiles two "
+                             "blocks share a multiprocessor, and one "
+                             "computes while the other waits; with few each is alone, and buffers pay. The "
+                             "texts' formula promises two buffers {} "
+                             "and {}.",
+                             promise_to(product, size, results), promise_to(one, 1024, results))) +
          table_html(rows);
 }
 
@@ -287,7 +319,8 @@ drawn_timeline drawn(const json& t) {
   if (t.contains("waiting_share")) d.waiting = t.at("waiting_share");
   for (const json& s : t.at("step_times")) {
     const auto n = [&](std::size_t i) { return s.at(i).get<std::int64_t>(); };
-    if (n(0) < 0 || n(0) >= d.stages) throw bad_input(fmt::format("a step lies in slot {} of {}: expected one of them", n(0), d.stages));
+    if (n(0) < 0 || n(0) >= d.stages)
+      throw bad_input(fmt::format("a step lies in slot {} of {}: expected one of them", n(0), d.stages));
     d.steps.push_back({.step = static_cast<int>(d.steps.size()),
                        .slot = static_cast<int>(n(0)),
                        .issued = n(1),
@@ -299,7 +332,8 @@ drawn_timeline drawn(const json& t) {
   return d;
 }
 
-std::string timelines_section(const std::vector<named_result>& recorded, const std::vector<timeline>& just_made) {
+std::string timelines_section(const std::vector<named_result>& recorded,
+                              const std::vector<timeline>& just_made) {
   std::vector<drawn_timeline> all;
   std::string origin, about;
   for (const named_result& r : recorded) {
@@ -308,42 +342,50 @@ std::string timelines_section(const std::vector<named_result>& recorded, const s
     if (all.empty()) continue;
     origin = fmt::format("recorded on {}", r.content.at("machine").at("name").get<std::string>());
     about = fmt::format("{}, in clock cycles: block {} of the running kernel, {}", origin,
-                        r.content.at("timelines").front().at("block").dump(), r.content.value("date", "").substr(0, 10));
+                        r.content.at("timelines").front().at("block").dump(),
+                        r.content.value("date", "").substr(0, 10));
     if (r.content.contains("shape") && r.content["shape"].contains("k"))
-      about += fmt::format(", {} x {} x {}", r.content["shape"].at("m").dump(), r.content["shape"].at("n").dump(),
-                           r.content["shape"].at("k").dump());
+      about += fmt::format(", {} x {} x {}", r.content["shape"].at("m").dump(),
+                           r.content["shape"].at("n").dump(), r.content["shape"].at("k").dump());
     break;
   }
   if (all.empty() && !just_made.empty()) {
     for (const timeline& t : just_made) all.push_back(drawn(t));
     origin = origin_of(just_made);
-    about =
-        fmt::format("{}, block {}, in {}", origin, just_made.front().block,
-                    just_made.front().runs_on == target::cuda ? "clock cycles"
-                                                              : "ticks of its model: nothing was measured, and no times of this machine");
+    about = fmt::format("{}, block {}, in {}", origin, just_made.front().block,
+                        just_made.front().runs_on == target::cuda
+                            ? "clock cycles"
+                            : "ticks of its model: nothing was measured, and no times of this machine");
   }
   if (all.empty()) return {};
   std::vector<cells> rows{{"buffers", "a step takes", "load time hidden", "warps wait", "what limits"}};
   for (const drawn_timeline& d : all)
-    rows.push_back({fmt::format("{}", d.stages), fmt::format("{:.0f} {}", d.step_time, d.unit), fmt::format("{:.0f} %", 100 * d.hidden),
+    rows.push_back({fmt::format("{}", d.stages), fmt::format("{:.0f} {}", d.step_time, d.unit),
+                    fmt::format("{:.0f} %", 100 * d.hidden),
                     d.waiting ? fmt::format("{:.0f} %", 100 * *d.waiting) : "", d.limited_by});
   const auto drop = [&](std::size_t column) {  // that an older recording does not tell
-    if (std::ranges::any_of(rows.begin() + 1, rows.end(), [&](const cells& row) { return !row[column].empty(); })) return;
+    if (std::ranges::any_of(rows.begin() + 1, rows.end(),
+                            [&](const cells& row) { return !row[column].empty(); }))
+      return;
     for (cells& row : rows) row.erase(row.begin() + static_cast<std::ptrdiff_t>(column));
   };
   drop(4), drop(3);
   constexpr int steps = 8;
   const std::string title = fmt::format("Timelines, {}", origin);
   about.front() = static_cast<char>(std::toupper(static_cast<unsigned char>(about.front())));
-  return section(escaped(title), "The same kernel with one buffer and with more: with one, loading and computing take turns.") +
+  return section(
+             escaped(title),
+             "The same kernel with one buffer and with more: with one, loading and computing take turns.") +
          figure(timelines_svg(all, steps, title),
-                fmt::format("<span class=\"key\"><i class=\"s0\"></i>being loaded<i class=\"s1\"></i>in use, computing</span>. {}.",
+                fmt::format("<span class=\"key\"><i class=\"s0\"></i>being loaded<i class=\"s1\"></i>in use, "
+                            "computing</span>. {}.",
                             escaped(about))) +
          table_html(rows);
 }
 
 std::string profile_table(const profile& p) {
-  if (!p.why_not.empty()) return fmt::format("<p class=\"dim\">ncu is here, but gives no figures: {}</p>\n", escaped(p.why_not));
+  if (!p.why_not.empty())
+    return fmt::format("<p class=\"dim\">ncu is here, but gives no figures: {}</p>\n", escaped(p.why_not));
   if (p.figures.empty()) return {};
   std::vector<cells> rows{{"metric", "value", "unit"}};
   for (const profile_figure& f : p.figures) rows.push_back({f.metric, f.value, f.unit});
@@ -353,32 +395,40 @@ std::string profile_table(const profile& p) {
 std::string machine_section(const machine_profile& on) {
   std::vector<cells> rows{{"figure", "value", "unit"}};
   std::string html =
-      "<div class=\"wide\"><table>\n<tr><th>figure</th><th>value</th><th>unit</th><th style=\"text-align:left\">source</th></tr>\n";
+      "<div class=\"wide\"><table>\n<tr><th>figure</th><th>value</th><th>unit</th><th "
+      "style=\"text-align:left\">source</th></tr>\n";
   for (const machine_member& m : machine_members())
-    html += fmt::format("<tr><td>{}</td><td>{:.4g}</td><td>{}</td><td style=\"text-align:left;white-space:normal\">{}</td></tr>\n", m.name,
-                        (on.*m.figure).value, m.unit, escaped((on.*m.figure).source));
-  return section("The machine", fmt::format("{}, compute capability {}, {} multiprocessors.", escaped(on.limits.name),
-                                            compute_capability(on.limits), on.limits.multiprocessors)) +
+    html += fmt::format(
+        "<tr><td>{}</td><td>{:.4g}</td><td>{}</td><td "
+        "style=\"text-align:left;white-space:normal\">{}</td></tr>\n",
+        m.name, (on.*m.figure).value, m.unit, escaped((on.*m.figure).source));
+  return section("The machine",
+                 fmt::format("{}, compute capability {}, {} multiprocessors.", escaped(on.limits.name),
+                             compute_capability(on.limits), on.limits.multiprocessors)) +
          html + "</table></div>\n";
 }
 
 }  // namespace
 
-std::string report_page(const machine_profile& on, const std::vector<named_result>& results, const std::string& from,
-                        const std::vector<named_result>& recorded, const std::vector<timeline>& overlap, const profile& counted) {
+std::string report_page(const machine_profile& on, const std::vector<named_result>& results,
+                        const std::string& from, const std::vector<named_result>& recorded,
+                        const std::vector<timeline>& overlap, const profile& counted) {
   try {
-    std::string body = fmt::format("<h1>antiphase on {}</h1>\n<p class=\"dim\">{}</p>\n", escaped(on.limits.name), escaped(from));
+    std::string body = fmt::format("<h1>antiphase on {}</h1>\n<p class=\"dim\">{}</p>\n",
+                                   escaped(on.limits.name), escaped(from));
     for (const char* command : {"ladder gemm", "ladder scan"})
       for (const named_result& r : results)
         if (r.content.at("command") == command) body += ladder_section(on, r);
     const std::vector<product_point> products = products_of(results);
-    body += timelines_section(recorded, overlap) + stages_section(on, results) + roofline_section(on, products) +
-            model_section(on, results) + accuracy_section(products);
+    body += timelines_section(recorded, overlap) + stages_section(on, results) +
+            roofline_section(on, products) + model_section(on, results) + accuracy_section(products);
     body += section("Profiling",
-                    "What the hardware's counters say of a step, with Nsight Compute: multiply-add pipe high means loads are hidden; "
+                    "What the hardware's counters say of a step, with Nsight Compute: multiply-add pipe high "
+                    "means loads are hidden; "
                     "<i>long scoreboard</i> "
                     "is load time that is not.") +
-            fmt::format("<pre>{}</pre>\n", escaped(profiling_recipe("antiphase"))) + profile_table(counted) + machine_section(on);
+            fmt::format("<pre>{}</pre>\n", escaped(profiling_recipe("antiphase"))) + profile_table(counted) +
+            machine_section(on);
     return fmt::format(
         "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n<meta name=\"viewport\" "
         "content=\"width=device-width\">\n<title>antiphase on "

@@ -16,11 +16,12 @@ struct named_result {
   std::string name;  // of the file
   json content;
 };
-// HTML that asks for nothing else: style and charts are in it. `from` is a sentence that says whence the results are. Throws bad_input for
-// records that are not as docs/measuring.md says.
-// `recorded`: what `trace --json` wrote on that machine of a kernel with one buffer and with more. Where there is none, `overlap` is drawn:
-// such timelines, just made. `counted` stands below the profiling recipe.
-std::string report_page(const machine_profile& on, const std::vector<named_result>& results, const std::string& from,
-                        const std::vector<named_result>& recorded, const std::vector<timeline>& overlap, const profile& counted = {});
+// HTML that asks for nothing else: style and charts are in it. `from` is a sentence that says whence the
+// results are. Throws bad_input for records that are not as docs/measuring.md says. `recorded`: what `trace
+// --json` wrote on that machine of a kernel with one buffer and with more. Where there is none, `overlap` is
+// drawn: such timelines, just made. `counted` stands below the profiling recipe.
+std::string report_page(const machine_profile& on, const std::vector<named_result>& results,
+                        const std::string& from, const std::vector<named_result>& recorded,
+                        const std::vector<timeline>& overlap, const profile& counted = {});
 
 }  // namespace antiphase::tool

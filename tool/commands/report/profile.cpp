@@ -87,7 +87,8 @@ profile take_profile(const std::string& program, int seconds) {
   if (pipe == nullptr) return {.figures = {}, .why_not = "ncu could not be started"};
   std::string text;
   std::array<char, 65536> piece{};
-  for (std::size_t n = 0; (n = std::fread(piece.data(), 1, piece.size(), pipe)) > 0;) text.append(piece.data(), n);
+  for (std::size_t n = 0; (n = std::fread(piece.data(), 1, piece.size(), pipe)) > 0;)
+    text.append(piece.data(), n);
   pclose(pipe);
   return read_profile(text);
 }

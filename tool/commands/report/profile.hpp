@@ -17,7 +17,8 @@ struct profile {
 
 // A shell command that profiles one launch of a ladder's step; `program` is this tool.
 std::string profiling_recipe(std::string_view program);
-// What `ncu --csv` printed. Lines around the table are its messages; if there is no table, an error among them says why.
+// What `ncu --csv` printed. Lines around the table are its messages; if there is no table, an error among
+// them says why.
 profile read_profile(std::string_view printed);
 // Follows the recipe, if ncu is on PATH; takes at most so many seconds. Without ncu there is nothing to say.
 profile take_profile(const std::string& program, int seconds);

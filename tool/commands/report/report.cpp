@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The subcommand report: one page about a machine, from result files, from runs on its GPU, or from those of an H200.
+// The subcommand report: one page about a machine, from result files, from runs on its GPU, or from those of
+// an H200.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -27,10 +28,13 @@ namespace {
 
 constexpr const char* explanation =
     "Without a GPU the page is about an H200, and says so.\n\n"
-    "The page holds all it needs, for light and dark. Without files it runs ladders and products on the GPU, until --seconds are over; "
-    "without a GPU it shows an H200's figures, and says so. Timelines are those recorded on the machine, in a file of trace --json or "
+    "The page holds all it needs, for light and dark. Without files it runs ladders and products on the GPU, "
+    "until --seconds are over; "
+    "without a GPU it shows an H200's figures, and says so. Timelines are those recorded on the machine, in "
+    "a file of trace --json or "
     "shipped with "
-    "antiphase; where there are none, they are modelled on the CPU executor, which says nothing of the machine.\n"
+    "antiphase; where there are none, they are modelled on the CPU executor, which says nothing of the "
+    "machine.\n"
     "\n"
     "Examples:\n"
     "  antiphase report --output report.html\n"
@@ -47,44 +51,53 @@ struct request {
 json parsed(const std::string& text, const std::string& name) {
   json content = json::parse(text, nullptr, false);
   if (!content.is_object() || !content.contains("command") || !content["command"].is_string())
-    throw bad_input(fmt::format("{} is no result file: expected JSON of bench or ladder with 'command' and 'records'", name));
+    throw bad_input(fmt::format(
+        "{} is no result file: expected JSON of bench or ladder with 'command' and 'records'", name));
   const char* const list = content["command"] == "trace" ? "timelines" : "records";
   if (!content.contains(list) || !content[list].is_array())
-    throw bad_input(fmt::format("{} is no result file: expected JSON of bench or ladder with 'command' and '{}'", name, list));
+    throw bad_input(fmt::format(
+        "{} is no result file: expected JSON of bench or ladder with 'command' and '{}'", name, list));
   return content;
 }
 std::string read(const std::string& path) {
   std::ifstream file(path, std::ios::binary);
   std::string text((std::istreambuf_iterator<char>(file)), {});
-  if (!file.is_open() || file.bad()) throw bad_input(fmt::format("'{}' cannot be read: expected a result file of bench or ladder", path));
+  if (!file.is_open() || file.bad())
+    throw bad_input(fmt::format("'{}' cannot be read: expected a result file of bench or ladder", path));
   return text;
 }
 
 // What another process of this program prints; empty if it failed or took longer.
 std::string output_of(const std::string& arguments, int seconds) {
   std::string quoted;
-  for (const char c : std::filesystem::canonical("/proc/self/exe").string()) quoted += c == '\'' ? std::string("'\\''") : std::string(1, c);
+  for (const char c : std::filesystem::canonical("/proc/self/exe").string())
+    quoted += c == '\'' ? std::string("'\\''") : std::string(1, c);
   const std::string command = fmt::format("timeout {} '{}' {} --json --quiet", seconds, quoted, arguments);
   FILE* const pipe = popen(command.c_str(), "r");
   if (pipe == nullptr) return {};
   std::string text;
   std::array<char, 65536> piece{};
-  for (std::size_t n = 0; (n = std::fread(piece.data(), 1, piece.size(), pipe)) > 0;) text.append(piece.data(), n);
+  for (std::size_t n = 0; (n = std::fread(piece.data(), 1, piece.size(), pipe)) > 0;)
+    text.append(piece.data(), n);
   return pclose(pipe) == 0 ? text : std::string();
 }
 
 std::vector<named_result> measured(const request& r, const std::string& on) {
   std::vector<named_result> results;
   const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(r.seconds);
-  for (const char* what : {"ladder gemm --size 4096", "ladder scan --size 268435456", "bench gemm --suite", "ladder gemm --size 1024",
-                           "ladder scan --size 1048576", "bench gemm --size 512,1024,2048,4096,8192"}) {
-    const auto left = std::chrono::duration_cast<std::chrono::seconds>(end - std::chrono::steady_clock::now()).count();
+  for (const char* what : {"ladder gemm --size 4096", "ladder scan --size 268435456", "bench gemm --suite",
+                           "ladder gemm --size 1024", "ladder scan --size 1048576",
+                           "bench gemm --size 512,1024,2048,4096,8192"}) {
+    const auto left =
+        std::chrono::duration_cast<std::chrono::seconds>(end - std::chrono::steady_clock::now()).count();
     if (left < 5) break;
     say_progress(r.common, what);
     const std::string text = output_of(fmt::format("{} --on {}", what, on), static_cast<int>(left));
     if (!text.empty()) results.push_back({what, parsed(text, what)});
   }
-  if (results.empty()) throw not_supported(fmt::format("no run on {} ended within {} seconds: expected more (--seconds)", on, r.seconds));
+  if (results.empty())
+    throw not_supported(
+        fmt::format("no run on {} ended within {} seconds: expected more (--seconds)", on, r.seconds));
   return results;
 }
 
@@ -98,7 +111,8 @@ std::vector<named_result> recordings_among(std::vector<named_result>& results) {
 }
 std::vector<named_result> shipped() {
   std::vector<named_result> all;
-  for (const shipped_result& s : shipped_results()) all.push_back({std::string(s.name), parsed(std::string(s.text), std::string(s.name))});
+  for (const shipped_result& s : shipped_results())
+    all.push_back({std::string(s.name), parsed(std::string(s.text), std::string(s.name))});
   return all;
 }
 
@@ -106,10 +120,13 @@ std::vector<named_result> shipped() {
 std::string device_of(const std::vector<named_result>& results) {
   std::string name;
   for (const named_result& r : results) {
-    if (!r.content.contains("machine") || !r.content["machine"].contains("name") || !r.content["machine"]["name"].is_string())
-      throw bad_input(fmt::format("'{}' says of no machine ('machine', 'name'): expected a result file of a GPU", r.name));
+    if (!r.content.contains("machine") || !r.content["machine"].contains("name") ||
+        !r.content["machine"]["name"].is_string())
+      throw bad_input(fmt::format(
+          "'{}' says of no machine ('machine', 'name'): expected a result file of a GPU", r.name));
     const std::string of = r.content["machine"]["name"];
-    if (!name.empty() && of != name) throw bad_input(fmt::format("the files are of {} and of {}: expected one machine", name, of));
+    if (!name.empty() && of != name)
+      throw bad_input(fmt::format("the files are of {} and of {}: expected one machine", name, of));
     name = of;
   }
   return name;
@@ -123,8 +140,8 @@ std::string origin(const std::vector<named_result>& results, std::string_view fi
     if (date > most) most = date;
     driver = r.content["machine"].value("driver", driver);
   }
-  return fmt::format("{} {} result files, {}{}; driver {}. Medians; every result verified.", first, results.size(), least,
-                     least == most ? "" : " to " + most, driver);
+  return fmt::format("{} {} result files, {}{}; driver {}. Medians; every result verified.", first,
+                     results.size(), least, least == most ? "" : " to " + most, driver);
 }
 
 // The asynchronous kernel with one, two and three buffers, in its first steps.
@@ -135,8 +152,9 @@ std::vector<timeline> overlap_of(const context& where) {
   device_array<float> c(where, static_cast<std::size_t>(m * m));
   std::vector<timeline> all;
   for (const char* policy : {"async-1", "async-2", "async-3"})
-    all.push_back(
-        record_gemm(where, policy, {.a = row_major(a.data(), m, k), .b = row_major(b.data(), k, m), .c = row_major(c.data(), m, m)}));
+    all.push_back(record_gemm(
+        where, policy,
+        {.a = row_major(a.data(), m, k), .b = row_major(b.data(), k, m), .c = row_major(c.data(), m, m)}));
   return all;
 }
 
@@ -146,7 +164,8 @@ void run(const request& r) {
   std::vector<named_result> results;
   std::string first = "From";
   if (!r.files.empty()) {
-    for (const std::string& path : r.files) results.push_back({path, parsed(read(path), fmt::format("'{}'", path))});
+    for (const std::string& path : r.files)
+      results.push_back({path, parsed(read(path), fmt::format("'{}'", path))});
   } else {
     const place at = choose_place(r.place, reference::not_offered);
     if (at.where->kind() == target::cuda) {
@@ -162,16 +181,20 @@ void run(const request& r) {
   }
   const std::string device = device_of(results);
   std::vector<named_result> recordings = recordings_among(results);
-  if (results.empty()) throw bad_input("the files are timelines alone: expected results of bench or ladder beside them");
+  if (results.empty())
+    throw bad_input("the files are timelines alone: expected results of bench or ladder beside them");
   if (recordings.empty()) {  // those of this machine that we have
     std::vector<named_result> known = shipped();
     recordings = recordings_among(known);
-    std::erase_if(recordings, [&](const named_result& of) { return of.content["machine"]["name"] != device; });
+    std::erase_if(recordings,
+                  [&](const named_result& of) { return of.content["machine"]["name"] != device; });
   }
   const auto& shipped = shipped_profiles();
-  const auto of_device = std::ranges::find_if(shipped, [&](const machine_profile& p) { return p.limits.name == device; });
+  const auto of_device =
+      std::ranges::find_if(shipped, [&](const machine_profile& p) { return p.limits.name == device; });
   if (of_device == shipped.end())
-    throw not_supported(fmt::format("there is no machine profile of {}: run report on it, without files", device));
+    throw not_supported(
+        fmt::format("there is no machine profile of {}: run report on it, without files", device));
   out.write(report_page(*of_device, results, origin(results, first), recordings,
                         recordings.empty() ? overlap_of(context::on("cpu")) : std::vector<timeline>()));
   out.commit();
@@ -180,13 +203,19 @@ void run(const request& r) {
 }  // namespace
 
 void add_report(arguments program) {
-  arguments command = program.add_subcommand("report", "One page about this machine: ladders, roofline, model, accuracy");
+  arguments command =
+      program.add_subcommand("report", "One page about this machine: ladders, roofline, model, accuracy");
   const auto r = std::make_shared<request>();
   command.add_option("files", r->files, "Result files of bench, ladder and trace (--json), of one machine")
       .type_name("FILE")
       .values(0, option::any);
-  command.add_option("-o,--output", r->output, "Where to write the page").required().type_name("FILE").otherwise("--out");
-  command.add_option("--seconds", r->seconds, "How long to measure on a GPU (default 120)").check(integer_between(10, 3600)).type_name("N");
+  command.add_option("-o,--output", r->output, "Where to write the page")
+      .required()
+      .type_name("FILE")
+      .otherwise("--out");
+  command.add_option("--seconds", r->seconds, "How long to measure on a GPU (default 120)")
+      .check(integer_between(10, 3600))
+      .type_name("N");
   add_place_options(command, r->place, reference::not_offered);
   add_common_options(command, r->common);
   command.footer(explanation);

@@ -27,22 +27,32 @@ namespace antiphase::tool {
 namespace {
 
 constexpr const char* examples =
-    "Without a GPU it runs on the CPU executor, right but slow, or by --on reference; what takes long is announced.\n\n"
-    "X is a .npy file of f2, f4, f8, i1 to i8, u1 to u8 or bool of any rank, in C or Fortran order; '-' is standard input. Y is "
+    "Without a GPU it runs on the CPU executor, right but slow, or by --on reference; what takes long is "
+    "announced.\n\n"
+    "X is a .npy file of f2, f4, f8, i1 to i8, u1 to u8 or bool of any rank, in C or Fortran order; '-' is "
+    "standard input. Y is "
     "written in C order. The rules are numpy's (cumsum, cumprod, minimum.accumulate, maximum.accumulate):\n"
-    "  - without --axis the array is flattened in C order and the result is 1-D; a 0-D array gives one element\n"
-    "  - sums and products of integers accumulate in i8 (u8 for unsigned, i8 for bool), those of floats in their own type; min and "
+    "  - without --axis the array is flattened in C order and the result is 1-D; a 0-D array gives one "
+    "element\n"
+    "  - sums and products of integers accumulate in i8 (u8 for unsigned, i8 for bool), those of floats in "
+    "their own type; min and "
     "max keep the type of X. --accumulate TYPE adds up in TYPE instead, and TYPE is the type of Y\n"
     "  - f2 is computed in f4 and rounded where it is written (numpy rounds at every step)\n"
     "  - integers wrap around; a NaN stays from where it first appears\n"
-    "With --by-key, elements next to each other whose keys are equal are a segment, and each is scanned on its own; KEYS has the "
+    "With --by-key, elements next to each other whose keys are equal are a segment, and each is scanned on "
+    "its own; KEYS has the "
     "shape of X, and elements of any type that X may have. A NaN differs from every key.\n"
-    "An exclusive scan starts with the operation's identity: 0, 1, or the largest or lowest value (floats: infinity).\n"
+    "An exclusive scan starts with the operation's identity: 0, 1, or the largest or lowest value (floats: "
+    "infinity).\n"
     "\n"
-    "Sums and products of floats are not taken in numpy's order, one element after the other. Where the positive elements up to an "
-    "output and the negative ones each add up to a number in range, the order shows in its last digits only; else it may be infinite "
-    "or NaN where numpy has a number. Likewise products: the factors above 1 and those below 1 in magnitude (then also 0). A message "
-    "says so. Sums of f4 with --accumulate f8 stay in range; --on reference is numpy's order, and all of numpy's rules.\n"
+    "Sums and products of floats are not taken in numpy's order, one element after the other. Where the "
+    "positive elements up to an "
+    "output and the negative ones each add up to a number in range, the order shows in its last digits only; "
+    "else it may be infinite "
+    "or NaN where numpy has a number. Likewise products: the factors above 1 and those below 1 in magnitude "
+    "(then also 0). A message "
+    "says so. Sums of f4 with --accumulate f8 stay in range; --on reference is numpy's order, and all of "
+    "numpy's rules.\n"
     "\n"
     "Examples:\n"
     "  antiphase scan X.npy --output Y.npy\n"
@@ -75,7 +85,8 @@ struct request {
 };
 
 scan_operation parse_operation(const std::string& text) {
-  constexpr scan_operation all[] = {scan_operation::sum, scan_operation::product, scan_operation::min, scan_operation::max};
+  constexpr scan_operation all[] = {scan_operation::sum, scan_operation::product, scan_operation::min,
+                                    scan_operation::max};
   return all[choice_of("--op", text, {"sum", "product", "min", "max"})];
 }
 
@@ -84,12 +95,14 @@ element result_type(const request& r, const npy_array& x) {
     const element wanted = parse_type("--accumulate", r.accumulate, all_types);
     if (is_floating(x.type) && !is_floating(wanted))
       throw bad_request(
-          fmt::format("{}: the elements are {}, and --accumulate {} would lose their fractions; convert the array first with .astype('{}')",
+          fmt::format("{}: the elements are {}, and --accumulate {} would lose their fractions; convert the "
+                      "array first with .astype('{}')",
                       x.name, numpy_name(x.type), r.accumulate, r.accumulate));
     return wanted;
   }
   const scan_operation operation = parse_operation(r.operation);
-  if (is_floating(x.type) || operation == scan_operation::min || operation == scan_operation::max) return x.type;
+  if (is_floating(x.type) || operation == scan_operation::min || operation == scan_operation::max)
+    return x.type;
   return is_unsigned(x.type) && x.means == meaning::numbers ? element::u64 : element::i64;
 }
 
@@ -102,9 +115,11 @@ lines split(const request& r, const npy_array& x) {
   if (!r.axis) return {.shape = {x.count()}, .length = x.count()};
   const auto rank = static_cast<std::int64_t>(x.shape.size());
   if (*r.axis < -rank || *r.axis >= rank)
-    throw bad_request(rank == 0 ? fmt::format("--axis {}: {} has the shape () and no axis; leave --axis away", *r.axis, x.name)
-                                : fmt::format("--axis {}: {} has the shape {}, expected an axis from {} to {}", *r.axis, x.name,
-                                              shape_text(x.shape), -rank, rank - 1));
+    throw bad_request(
+        rank == 0
+            ? fmt::format("--axis {}: {} has the shape () and no axis; leave --axis away", *r.axis, x.name)
+            : fmt::format("--axis {}: {} has the shape {}, expected an axis from {} to {}", *r.axis, x.name,
+                          shape_text(x.shape), -rank, rank - 1));
   const auto axis = static_cast<std::size_t>(*r.axis < 0 ? *r.axis + rank : *r.axis);
   return {.shape = x.shape,
           .outer = element_count(std::span{x.shape}.first(axis)),
@@ -127,8 +142,9 @@ scan_job job_of(const request& r, const npy_array& x, element type, const lines&
 npy_array read_keys(const request& r, const npy_array& x) {
   npy_array keys = in_c_order(read_npy(r.keys, booleans::taken));
   if (keys.shape != x.shape)
-    throw bad_request(fmt::format("--by-key {}: the keys have the shape {}, expected {}, one for every element of {}", keys.name,
-                                  shape_text(keys.shape), shape_text(x.shape), x.name));
+    throw bad_request(
+        fmt::format("--by-key {}: the keys have the shape {}, expected {}, one for every element of {}",
+                    keys.name, shape_text(keys.shape), shape_text(x.shape), x.name));
   if (is_half(keys.type)) {  // which the library does not compare
     const std::vector<std::byte> wider = converted(keys.bytes(), keys.type, element::f32);
     const auto owned = std::make_shared<std::vector<std::byte>>(wider);
@@ -139,29 +155,38 @@ npy_array read_keys(const request& r, const npy_array& x) {
 }
 
 // Says whether finite elements have become results that are not, and what helps.
-void say_range(const request& r, const scan_job& job, const std::optional<left_range>& left, const std::vector<std::int64_t>& shape) {
+void say_range(const request& r, const scan_job& job, const std::optional<left_range>& left,
+               const std::vector<std::int64_t>& shape) {
   if (!left) return;
   const bool adds = job.operation == scan_operation::sum, on_reference = r.place.on == "reference";
   std::string help;
   if (job.type != element::f64)
-    help = fmt::format("; --accumulate {} has {}", job.type == element::f16 ? "f4" : "f8", adds ? "the range" : "more range");
-  if (!on_reference) help += fmt::format("{} --on reference numpy's order of operations", help.empty() ? ";" : ",");
-  const std::string where = shape.size() == 1 ? fmt::format("{}", left->first) : shape_text(index_of(left->first, shape));
-  say(r.common, fmt::format("{} of {} outputs left the range of {} and are infinite{} NaN{}, though X is finite: the {} at index {}{}",
-                            left->count, job.count(), numpy_name(job.type), adds ? " or" : ",", adds ? "" : " or 0",
-                            job.direction == scan_direction::forward ? "first is" : "first, from the end, is", where, help));
+    help = fmt::format("; --accumulate {} has {}", job.type == element::f16 ? "f4" : "f8",
+                       adds ? "the range" : "more range");
+  if (!on_reference)
+    help += fmt::format("{} --on reference numpy's order of operations", help.empty() ? ";" : ",");
+  const std::string where =
+      shape.size() == 1 ? fmt::format("{}", left->first) : shape_text(index_of(left->first, shape));
+  say(r.common,
+      fmt::format("{} of {} outputs left the range of {} and are infinite{} NaN{}, though X is finite: the "
+                  "{} at index {}{}",
+                  left->count, job.count(), numpy_name(job.type), adds ? " or" : ",", adds ? "" : " or 0",
+                  job.direction == scan_direction::forward ? "first is" : "first, from the end, is", where,
+                  help));
 }
 
 std::string what_is_scanned(const request& r, const scan_job& job) {
   const std::int64_t count = job.lines();
-  return fmt::format("{}{}{} of {}{} {} elements{}", r.exclusive ? "exclusive " : "", r.reverse ? "reverse " : "", r.operation,
-                     count == 1 ? "" : fmt::format("{} lines of ", count), job.length, numpy_name(job.type, job.means),
-                     count == 1 ? "" : " each");
+  return fmt::format("{}{}{} of {}{} {} elements{}", r.exclusive ? "exclusive " : "",
+                     r.reverse ? "reverse " : "", r.operation,
+                     count == 1 ? "" : fmt::format("{} lines of ", count), job.length,
+                     numpy_name(job.type, job.means), count == 1 ? "" : " each");
 }
 
-void report(const request& r, const place& at, const scan_job& job, const std::vector<std::int64_t>& shape, const scan_outcome& result,
-            const std::optional<left_range>& left) {
-  say(r.common, fmt::format("{}: {}, policy {}, on {}", output_name(r.output), what_is_scanned(r, job), result.policy, at.name));
+void report(const request& r, const place& at, const scan_job& job, const std::vector<std::int64_t>& shape,
+            const scan_outcome& result, const std::optional<left_range>& left) {
+  say(r.common, fmt::format("{}: {}, policy {}, on {}", output_name(r.output), what_is_scanned(r, job),
+                            result.policy, at.name));
   say_range(r, job, left, shape);
   if (!r.common.json) return;
   json value{{"schema", 1},
@@ -180,10 +205,12 @@ void report(const request& r, const place& at, const scan_job& job, const std::v
   print_json(value);
 }
 
-void tell_choice(const request& r, const place& at, const scan_job& job, const npy_array& x, const std::optional<npy_array>& keys) {
+void tell_choice(const request& r, const place& at, const scan_job& job, const npy_array& x,
+                 const std::optional<npy_array>& keys) {
   const scan_choice chosen = choice_of_scan(*at.where, job, r.policy, x, keys);
   if (r.common.json) {
-    json value{{"schema", 1},          {"command", "scan"},   {"place", to_json(at)}, {"operation", r.operation},
+    json value{{"schema", 1},          {"command", "scan"},
+               {"place", to_json(at)}, {"operation", r.operation},
                {"lines", job.lines()}, {"length", job.length}};
     value.update(to_json(chosen));
     print_json(value);
@@ -200,10 +227,13 @@ void require_sensible(const request& r) {
   if (!r.accumulate.empty()) parse_type("--accumulate", r.accumulate, all_types);
   if (r.policy != "auto") scans::find_policy(r.policy);
   if (r.place.on == "reference" && r.policy != "auto")
-    throw bad_request("--policy chooses one of our kernels, --on reference uses none of them: give one of the two");
+    throw bad_request(
+        "--policy chooses one of our kernels, --on reference uses none of them: give one of the two");
   if (r.place.on == "reference" && r.explain)
-    throw bad_request("--explain tells about our kernels, --on reference uses none of them: give one of the two");
-  if (r.explain && !r.output.empty()) throw bad_request("--explain scans nothing, --output has nothing to receive: give one of the two");
+    throw bad_request(
+        "--explain tells about our kernels, --on reference uses none of them: give one of the two");
+  if (r.explain && !r.output.empty())
+    throw bad_request("--explain scans nothing, --output has nothing to receive: give one of the two");
   if (!r.explain && r.output.empty()) throw bad_usage("--output is required (see antiphase scan --help)");
   refuse_mixed_results(r.common, r.output);
   refuse_binary_on_terminal(r.output);
@@ -225,7 +255,8 @@ void run(const request& r) {
   if (r.explain) return tell_choice(r, at, job, x, keys);
 
   output_file out{r.output};
-  const scan_outcome result = at.where ? scan_on_device(r.common, *at.where, job, r.policy, x, keys) : scan_on_reference(job, x, keys);
+  const scan_outcome result = at.where ? scan_on_device(r.common, *at.where, job, r.policy, x, keys)
+                                       : scan_on_reference(job, x, keys);
   write_npy(out, job.type, by.shape, result.data, job.means);
   out.commit();
   report(r, at, job, by.shape, result, find_left_range(job, x.bytes(), x.type, result.data));
@@ -237,10 +268,12 @@ void add_scan(arguments program) {
   arguments command = program.add_subcommand("scan", "Running sums, products, minima or maxima of an array");
   const auto r = std::make_shared<request>();
   command.add_option("X", r->x, "The array: a .npy file, or '-'").required().type_name("X.npy");
-  command.add_option("-o,--output", r->output, "Where to write the result; never the input").type_name("Y.npy");
+  command.add_option("-o,--output", r->output, "Where to write the result; never the input")
+      .type_name("Y.npy");
   command
       .add_option("--op", r->operation,
-                  "sum (default), product, min or max; floats are not summed or multiplied in numpy's order (see below)")
+                  "sum (default), product, min or max; floats are not summed or multiplied in numpy's order "
+                  "(see below)")
       .type_name("OPERATION");
   command.add_flag("--exclusive", r->exclusive, "Leave the element itself out: start with the identity");
   command.add_flag("--reverse", r->reverse, "From the last element to the first");
@@ -250,12 +283,15 @@ void add_scan(arguments program) {
   command.add_option("--by-key", r->keys, "Scan runs of equal keys each on its own: a .npy file, or '-'")
       .check(not_empty())
       .type_name("KEYS.npy");
-  command.add_option("--accumulate", r->accumulate, "Add up in this type: f2, f4, f8, i1, i2, i4, i8, u1, u2, u4 or u8")
+  command
+      .add_option("--accumulate", r->accumulate,
+                  "Add up in this type: f2, f4, f8, i1, i2, i4, i8, u1, u2, u4 or u8")
       .check(not_empty())
       .type_name("TYPE");
   command
       .add_option("--policy", r->policy,
-                  "A step of the ladder, columns, items-thread or items-warp (default auto: by shape, type and device)")
+                  "A step of the ladder, columns, items-thread or items-warp (default auto: by shape, type "
+                  "and device)")
       .type_name("NAME");
   command.add_flag("--explain", r->explain, "Do not scan: say which kernel would, and why");
   add_place_options(command, r->place, reference::offered_as_loops);

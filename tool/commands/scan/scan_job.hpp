@@ -22,7 +22,8 @@ struct scan_job {
   std::int64_t count() const { return outer * length * inner; }
 };
 
-// Where an exclusive scan begins, in the type of the results: of truths, the least value is 0 and the largest 1.
+// Where an exclusive scan begins, in the type of the results: of truths, the least value is 0 and the largest
+// 1.
 template <class T> T first_of_exclusive(const scan_job& job);
 
 }  // namespace antiphase::tool

@@ -21,8 +21,8 @@ template <class T> std::span<const T> values_of(std::span<const std::byte> bytes
 
 }  // namespace
 
-std::optional<left_range> find_left_range(const scan_job& job, std::span<const std::byte> elements, element of_elements,
-                                          std::span<const std::byte> results) {
+std::optional<left_range> find_left_range(const scan_job& job, std::span<const std::byte> elements,
+                                          element of_elements, std::span<const std::byte> results) {
   if (!is_floating(job.type) || job.picks()) return std::nullopt;
   left_range found{0, 0};
   bool zeros_are_right = job.operation == scan_operation::sum;
@@ -31,7 +31,8 @@ std::optional<left_range> find_left_range(const scan_job& job, std::span<const s
     for (std::size_t i = 0; i < out.size(); ++i) {
       const double x = number(out[i]);
       if (std::isfinite(x) && (x != 0 || zeros_are_right)) continue;
-      if (found.count == 0 || job.direction == scan_direction::reverse) found.first = static_cast<std::int64_t>(i);
+      if (found.count == 0 || job.direction == scan_direction::reverse)
+        found.first = static_cast<std::int64_t>(i);
       ++found.count;
     }
   };

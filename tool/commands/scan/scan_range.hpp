@@ -16,10 +16,10 @@ struct left_range {
   std::int64_t count;
   std::int64_t first;  // in the order of the scan: its place in the array, counted in C order
 };
-// Nothing for integers, minima and maxima, where no output has, and where an element is infinite or NaN itself. `results` have the job's
-// type.
-std::optional<left_range> find_left_range(const scan_job& job, std::span<const std::byte> elements, element of_elements,
-                                          std::span<const std::byte> results);
+// Nothing for integers, minima and maxima, where no output has, and where an element is infinite or NaN
+// itself. `results` have the job's type.
+std::optional<left_range> find_left_range(const scan_job& job, std::span<const std::byte> elements,
+                                          element of_elements, std::span<const std::byte> results);
 
 // Where an element lies in an array of that shape.
 std::vector<std::int64_t> index_of(std::int64_t place, std::span<const std::int64_t> shape);

@@ -9,7 +9,8 @@ namespace antiphase::tool {
 namespace {
 
 // What a step computes with: f2 in FP32, rounded after every step.
-template <class T> using computed_in = std::conditional_t<std::is_same_v<T, f16> || std::is_same_v<T, bf16>, float, T>;
+template <class T> using computed_in =
+    std::conditional_t<std::is_same_v<T, f16> || std::is_same_v<T, bf16>, float, T>;
 template <class T> computed_in<T> value_of(const T& x) {
   if constexpr (std::is_same_v<computed_in<T>, T>)
     return x;
@@ -33,21 +34,25 @@ template <class T, class Op> T wrapping(T a, T b, Op op) {
     return op(a, b);
 }
 
-// All lines of an outer index at once, so that memory is walked through in its order along any axis. What stands before an element is the
-// output next to it, and nothing where its line begins.
-template <class T, class Op> void scan_lines(const scan_job& job, const T* in, T* out, std::span<const std::uint8_t> heads, Op op) {
+// All lines of an outer index at once, so that memory is walked through in its order along any axis. What
+// stands before an element is the output next to it, and nothing where its line begins.
+template <class T, class Op>
+void scan_lines(const scan_job& job, const T* in, T* out, std::span<const std::uint8_t> heads, Op op) {
   const bool forward = job.direction == scan_direction::forward, exclusive = job.kind == scan_kind::exclusive;
   const T first = rounded<T>(first_of_exclusive<computed_in<T>>(job));
   for (std::int64_t o = 0; o < job.outer; ++o) {
     for (std::int64_t k = 0; k < job.length; ++k) {
       const std::int64_t i = forward ? k : job.length - 1 - k;
-      const std::int64_t here = (o * job.length + i) * job.inner, before = forward ? here - job.inner : here + job.inner;
-      const bool begins = k == 0 || (!heads.empty() && heads[static_cast<std::size_t>(forward ? i : i + 1)] != 0);
+      const std::int64_t here = (o * job.length + i) * job.inner,
+                         before = forward ? here - job.inner : here + job.inner;
+      const bool begins =
+          k == 0 || (!heads.empty() && heads[static_cast<std::size_t>(forward ? i : i + 1)] != 0);
       for (std::int64_t j = 0; j < job.inner; ++j) {
         if (begins)
           out[here + j] = exclusive ? first : in[here + j];
         else
-          out[here + j] = rounded<T>(op(value_of(out[before + j]), value_of(in[(exclusive ? before : here) + j])));
+          out[here + j] =
+              rounded<T>(op(value_of(out[before + j]), value_of(in[(exclusive ? before : here) + j])));
       }
     }
   }
@@ -60,18 +65,25 @@ template <class Key> void find_heads(std::span<const std::byte> keys, std::vecto
 
 }  // namespace
 
-std::vector<std::byte> reference_scan(const scan_job& job, std::span<const std::byte> elements, std::span<const std::uint8_t> heads) {
+std::vector<std::byte> reference_scan(const scan_job& job, std::span<const std::byte> elements,
+                                      std::span<const std::uint8_t> heads) {
   std::vector<std::byte> result(elements.size());
   with_stored_element(job.type, [&]<class T>() {
     const T* const in = reinterpret_cast<const T*>(elements.data());
     T* const out = reinterpret_cast<T*>(result.data());
     switch (job.operation) {
-      case scan_operation::sum: return scan_lines(job, in, out, heads, [](auto a, auto b) { return wrapping(a, b, std::plus<>()); });
+      case scan_operation::sum:
+        return scan_lines(job, in, out, heads, [](auto a, auto b) { return wrapping(a, b, std::plus<>()); });
       case scan_operation::product:
-        return scan_lines(job, in, out, heads, [](auto a, auto b) { return wrapping(a, b, std::multiplies<>()); });
+        return scan_lines(job, in, out, heads,
+                          [](auto a, auto b) { return wrapping(a, b, std::multiplies<>()); });
       // The first NaN stays, and of equal values the first: 0 and -0.
-      case scan_operation::min: return scan_lines(job, in, out, heads, [](auto a, auto b) { return b < a || (a == a && b != b) ? b : a; });
-      case scan_operation::max: return scan_lines(job, in, out, heads, [](auto a, auto b) { return b > a || (a == a && b != b) ? b : a; });
+      case scan_operation::min:
+        return scan_lines(job, in, out, heads,
+                          [](auto a, auto b) { return b < a || (a == a && b != b) ? b : a; });
+      case scan_operation::max:
+        return scan_lines(job, in, out, heads,
+                          [](auto a, auto b) { return b > a || (a == a && b != b) ? b : a; });
     }
   });
   return result;

@@ -10,9 +10,10 @@
 
 namespace antiphase::tool {
 
-// The results of `elements`, which have the job's type. Every step is rounded to that type, f2 too. `heads`, if not empty, has a byte for
-// each element, in memory order: not 0 where a segment begins.
-std::vector<std::byte> reference_scan(const scan_job& job, std::span<const std::byte> elements, std::span<const std::uint8_t> heads);
+// The results of `elements`, which have the job's type. Every step is rounded to that type, f2 too. `heads`,
+// if not empty, has a byte for each element, in memory order: not 0 where a segment begins.
+std::vector<std::byte> reference_scan(const scan_job& job, std::span<const std::byte> elements,
+                                      std::span<const std::uint8_t> heads);
 
 // The heads of segments of equal keys next to each other; a NaN differs from every key.
 std::vector<std::uint8_t> heads_of(std::span<const std::byte> keys, element type);

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Comes first in every instrumented unit (-include): the compiler instruments accesses that it sees, but not what the C library does for
-// it. With these declarations every call of the four, written or made up by the compiler, goes to the checker. Headers of the standard
-// library call the builtins, which no option turns into calls.
+// Comes first in every instrumented unit (-include): the compiler instruments accesses that it sees, but not
+// what the C library does for it. With these declarations every call of the four, written or made up by the
+// compiler, goes to the checker. Headers of the standard library call the builtins, which no option turns
+// into calls.
 #pragma once
 #include <stddef.h>
 

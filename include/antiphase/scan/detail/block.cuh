@@ -23,7 +23,8 @@ template <scannable T, combines<T> Op, policy P> struct warp_shuffles {
     if (lane == 0) s.total[warp] = mine;
     block_barrier();
     if (warp == 0) {
-      const T through = warp_scan(lane < live ? s.total[lane] : mine, live, op);  // lanes read what they will overwrite, no other's
+      // lanes read what they will overwrite, no other's
+      const T through = warp_scan(lane < live ? s.total[lane] : mine, live, op);
       if (lane < live) s.total[lane] = through;
     }
     block_barrier();
@@ -31,13 +32,15 @@ template <scannable T, combines<T> Op, policy P> struct warp_shuffles {
       const T before = s.total[warp - 1];
       AP_UNROLL
       for (int r = 0; r < shape::rounds; ++r)
-        if (lane < shape::live_lanes(warp, r, count)) chunk.at[r] = r == 0 && lane == 0 ? before : T(op(before, chunk.at[r]));
+        if (lane < shape::live_lanes(warp, r, count))
+          chunk.at[r] = r == 0 && lane == 0 ? before : T(op(before, chunk.at[r]));
     }
     return s.total[live - 1];
   }
 
  private:
-  // The same for the part of a warp; what lies before its first chunk is nothing to it. Returns the total of the part.
+  // The same for the part of a warp; what lies before its first chunk is nothing to it. Returns the total of
+  // the part.
   AP_DEV static T within_warp(chunks& chunk, int count, Op op) {
     const int lane = lane_index(), warp = thread_index() / warp_size;
     T total = chunk.at[0];
@@ -62,7 +65,8 @@ template <scannable T, combines<T> Op, policy P> struct warp_shuffles {
 // The block scan that a policy asks for.
 template <class T, class Op, policy P> using block_scan_of =
     std::conditional_t<P.how == method::two_barriers, kogge_stone_two_barriers<T, Op, P>,
-                       std::conditional_t<P.how == method::double_buffer, kogge_stone_double_buffer<T, Op, P>, warp_shuffles<T, Op, P>>>;
+                       std::conditional_t<P.how == method::double_buffer, kogge_stone_double_buffer<T, Op, P>,
+                                          warp_shuffles<T, Op, P>>>;
 
 }  // namespace AP_TARGET
 }  // namespace antiphase::scans

@@ -7,7 +7,8 @@
 namespace antiphase::scans {
 inline namespace AP_TARGET {
 
-// The value that changes no bit of what it is combined with: for sums of floats -0, since +0 would turn -0 into +0.
+// The value that changes no bit of what it is combined with: for sums of floats -0, since +0 would turn -0
+// into +0.
 template <class Op, class T> struct neutral_of {
   AP_DEV static T value() {
     if constexpr (std::is_same_v<Op, sum> && std::is_floating_point_v<T>)

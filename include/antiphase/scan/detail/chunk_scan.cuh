@@ -11,7 +11,8 @@ namespace antiphase::scans {
 inline namespace AP_TARGET {
 
 // Sums of 8- and 16-bit integers are computed in words, modulo 2^32.
-template <class Op, class T> constexpr bool sums_words = std::is_same_v<Op, sum>&& std::is_integral_v<T>&& is_narrow<T>;
+template <class Op, class T> constexpr bool sums_words =
+    std::is_same_v<Op, sum>&& std::is_integral_v<T>&& is_narrow<T>;
 template <class Op, class T> using computed_as = std::conditional_t<sums_words<Op, T>, std::uint32_t, T>;
 
 template <class Op, class T, int N> AP_DEV computed_as<Op, T> total_of_chunk(const register_chunk<T, N>& v) {
@@ -26,8 +27,9 @@ template <class Op, class T, int N> AP_DEV computed_as<Op, T> total_of_chunk(con
 }
 
 // The results from what lies before the chunk.
-template <class Op, class T, int N>
-AP_DEV register_chunk<T, N> scan_chunk(const computed_as<Op, T>& before, const register_chunk<T, N>& v, bool exclusive) {
+template <class Op, class T, int N> AP_DEV register_chunk<T, N> scan_chunk(const computed_as<Op, T>& before,
+                                                                           const register_chunk<T, N>& v,
+                                                                           bool exclusive) {
   if constexpr (sums_words<Op, T>) {
     return sums_up_to<T, N>(before, v, exclusive);
   } else {

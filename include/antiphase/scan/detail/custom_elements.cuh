@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What passes through the ring of a single-pass scan: elements of any type, with an operator that has no identity.
+// What passes through the ring of a single-pass scan: elements of any type, with an operator that has no
+// identity.
 #pragma once
 #include <algorithm>
 #include <antiphase/device/registers.cuh>
@@ -23,8 +24,9 @@ struct custom_sizes {
 };
 constexpr custom_sizes same_sizes(int size) { return {size, size, size}; }
 
-// How many elements a lane has next to each other. The more of them, the fewer times the operator is applied between lanes, but each takes
-// a register, however narrow. They are whole words, if possible an odd multiple of 16 bytes, so that the lanes access different banks.
+// How many elements a lane has next to each other. The more of them, the fewer times the operator is applied
+// between lanes, but each takes a register, however narrow. They are whole words, if possible an odd multiple
+// of 16 bytes, so that the lanes access different banks.
 constexpr int custom_chunk_of(const custom_sizes& s) {
   constexpr int most_elements = 16;
   const int size = s.in_slot(), most_bytes = size <= 8 ? 112 : 96;
@@ -37,27 +39,30 @@ constexpr int custom_chunk_of(const custom_sizes& s) {
   }
   return best;
 }
-// The larger a value the longer a look-back takes, so tiles of large values are larger where there is room. The ring is as long as shared
-// memory allows.
+// The larger a value the longer a look-back takes, so tiles of large values are larger where there is room.
+// The ring is as long as shared memory allows.
 constexpr ring_policy custom_ring_of(const custom_sizes& s, tile_mover mover = tile_mover::copy_engine) {
   const bool engine = mover == tile_mover::copy_engine;
   ring_policy p = engine ? ring_scan_policy : by_threads(ring_scan_policy);
   const int row_bytes = p.warps * 32 * custom_chunk_of(s) * s.in_slot();
-  const int wanted = s.value <= 8 || !engine ? ring_scan_policy.tile_bytes() : 40 << 10, room = engine ? 200 << 10 : 96 << 10;
+  const int wanted = s.value <= 8 || !engine ? ring_scan_policy.tile_bytes() : 40 << 10,
+            room = engine ? 200 << 10 : 96 << 10;
   p.rows = std::max(1, wanted / row_bytes);
   p.stages = std::min(p.stages, room / (p.rows * row_bytes));
   p.in_flight = std::min(p.in_flight, p.stages);
   return p;
 }
 
-// The arguments of a scan of T. The initial value of an exclusive scan need not fit the 8 bytes of single_pass_arguments.
+// The arguments of a scan of T. The initial value of an exclusive scan need not fit the 8 bytes of
+// single_pass_arguments.
 template <class T> struct custom_arguments : single_pass_arguments { T first; };
 
 inline namespace AP_TARGET {
 
 // A piece of memory that one access moves, whatever object lies there.
-template <int Bytes> using piece = std::conditional_t<Bytes % 4 == 0, pack<std::uint32_t, Bytes / 4>,
-                                                      std::conditional_t<Bytes == 2, pack<std::uint16_t, 1>, pack<std::uint8_t, 1>>>;
+template <int Bytes> using piece =
+    std::conditional_t<Bytes % 4 == 0, pack<std::uint32_t, Bytes / 4>,
+                       std::conditional_t<Bytes == 2, pack<std::uint16_t, 1>, pack<std::uint8_t, 1>>>;
 
 // A value, or none. None is the fold of no elements, where the operator has no identity.
 template <class T> struct maybe {
@@ -76,11 +81,12 @@ template <class T> struct maybe {
 };
 // The total of a tile is never none: a tile has elements. So only its value is published.
 template <class T> constexpr std::size_t state_size<maybe<T>> = sizeof(T);
-template <class T> AP_DEV void put_state(std::uint64_t* states, std::uint32_t tile, std::uint32_t tag, const maybe<T>& total) {
+template <class T>
+AP_DEV void put_state(std::uint64_t* states, std::uint32_t tile, std::uint32_t tag, const maybe<T>& total) {
   put_state(states, tile, tag, total.value());
 }
-template <reading How, class T>
-AP_DEV bool get_state(const std::uint64_t* states, std::uint32_t tile, std::uint32_t tag, maybe<T>& total, bool wanted) {
+template <reading How, class T> AP_DEV bool get_state(const std::uint64_t* states, std::uint32_t tile,
+                                                      std::uint32_t tag, maybe<T>& total, bool wanted) {
   const bool got = get_state<How>(states, tile, tag, total.content.at[0], wanted);
   if (got) total.there = 1;  // not a branch, which would keep the loads of several totals apart
   return got;
@@ -101,9 +107,9 @@ template <class Op, class T> struct neutral_of<if_there<Op>, maybe<T>> {
   AP_DEV static maybe<T> value() { return maybe<T>::none(); }
 };
 
-// The same as the functions of look_back.cuh, with one vote instead of shuffles of the mark. The votes of the lanes that each operand
-// covers say whether it is none: the operator is not called for none. As totals of tiles, the values are there in the first lanes and none
-// in the others:
+// The same as the functions of look_back.cuh, with one vote instead of shuffles of the mark. The votes of the
+// lanes that each operand covers say whether it is none: the operator is not called for none. As totals of
+// tiles, the values are there in the first lanes and none in the others:
 template <class T, class Op, int N> AP_DEV void warp_fold_first(maybe<T> (&value)[N], if_there<Op>) {
   std::uint32_t up[N];  // from this lane on
   AP_UNROLL
@@ -130,7 +136,8 @@ template <class T, class Op> AP_DEV maybe<T> warp_fold(const maybe<T>& value, if
   }
   return {mine, up != 0 ? 1u : 0u};
 }
-template <class T, class Op, int Rows> AP_DEV void warp_scan_rows(maybe<T> (&value)[Rows], maybe<T> (&before)[Rows], if_there<Op>) {
+template <class T, class Op, int Rows>
+AP_DEV void warp_scan_rows(maybe<T> (&value)[Rows], maybe<T> (&before)[Rows], if_there<Op>) {
   const int lane = lane_index();
   std::uint32_t all[Rows], down[Rows];  // down: up to this lane, which is the highest bit
   AP_UNROLL
@@ -157,7 +164,8 @@ template <class T, class Op, int Rows> AP_DEV void warp_scan_rows(maybe<T> (&val
 }
 
 // The least that is moved of an array of T, which may begin wherever a T may.
-template <class T> constexpr int unit_bytes = alignof(T) < copy_unit ? static_cast<int>(alignof(T)) : copy_unit;
+template <class T> constexpr int unit_bytes = alignof(T) < copy_unit ? static_cast<int>(alignof(T))
+                                                                     : copy_unit;
 
 // N elements of a lane in registers.
 template <scannable T, int N> struct custom_chunk {
@@ -169,9 +177,15 @@ template <scannable T, int N> struct custom_chunk {
     memcpy(&x.at[0], reinterpret_cast<const unsigned char*>(word) + e * sizeof(T), sizeof(T));
     return x.at[0];
   }
-  AP_DEV void put(int e, const T& x) { memcpy(reinterpret_cast<unsigned char*>(word) + e * sizeof(T), &x, sizeof(T)); }
-  AP_DEV void load(const unsigned char* from, bool aligned) { aligned ? copy<access>(word, from) : copy<unit>(word, from); }
-  AP_DEV void store(unsigned char* to, bool aligned) const { aligned ? copy<access>(to, word) : copy<unit>(to, word); }
+  AP_DEV void put(int e, const T& x) {
+    memcpy(reinterpret_cast<unsigned char*>(word) + e * sizeof(T), &x, sizeof(T));
+  }
+  AP_DEV void load(const unsigned char* from, bool aligned) {
+    aligned ? copy<access>(word, from) : copy<unit>(word, from);
+  }
+  AP_DEV void store(unsigned char* to, bool aligned) const {
+    aligned ? copy<access>(to, word) : copy<unit>(to, word);
+  }
   AP_DEV custom_chunk turned(bool reverse) const {
     custom_chunk w = *this;
     if (reverse) {
@@ -186,23 +200,27 @@ template <scannable T, int N> struct custom_chunk {
   using access = piece<bytes % 16 == 0 ? 16 : bytes % 8 == 0 ? 8 : 4>;
   template <class Piece> AP_DEV static void copy(void* to, const void* from) {
     AP_UNROLL
-    for (int i = 0; i < bytes / static_cast<int>(sizeof(Piece)); ++i) static_cast<Piece*>(to)[i] = static_cast<const Piece*>(from)[i];
+    for (int i = 0; i < bytes / static_cast<int>(sizeof(Piece)); ++i)
+      static_cast<Piece*>(to)[i] = static_cast<const Piece*>(from)[i];
   }
 };
 
 template <class T, class Ends> constexpr custom_sizes sizes_of() {
-  return {static_cast<int>(sizeof(typename Ends::in)), static_cast<int>(sizeof(typename Ends::out)), static_cast<int>(sizeof(T))};
+  return {static_cast<int>(sizeof(typename Ends::in)), static_cast<int>(sizeof(typename Ends::out)),
+          static_cast<int>(sizeof(T))};
 }
 
 // A chunk's mark has a bit for each of its elements, in scan order: whether the element exists.
-template <scannable T, operator_on<T> Op, class Ends = as_they_are<T>, ring_policy Ring = custom_ring_of(sizes_of<T, Ends>()),
+template <scannable T, operator_on<T> Op, class Ends = as_they_are<T>,
+          ring_policy Ring = custom_ring_of(sizes_of<T, Ends>()),
           int Chunk = custom_chunk_of(sizes_of<T, Ends>())>
 struct custom_elements {
   using params = custom_arguments<T>;
   static constexpr ring_policy ring = Ring;
   static constexpr int chunk = Chunk;
   static constexpr int tile = ring.warps * ring.rows * warp_size * chunk;
-  static constexpr bool has_marks = true, keeps_marks = false, shifts_chunks = false, overlaps_previous = false;
+  static constexpr bool has_marks = true, keeps_marks = false, shifts_chunks = false,
+                        overlaps_previous = false;
   using in = typename Ends::in;
   using out = typename Ends::out;
   using in_unit = piece<unit_bytes<in>>;
@@ -223,7 +241,9 @@ struct custom_elements {
   }
   AP_DEV static void store(unsigned char* at, const results& v, bool aligned) { v.store(at, aligned); }
   AP_DEV static elements ordered(const params&, const elements& v, bool reverse) { return v.turned(reverse); }
-  AP_DEV static results back_in_memory(const params&, const results& v, bool reverse) { return v.turned(reverse); }
+  AP_DEV static results back_in_memory(const params&, const results& v, bool reverse) {
+    return v.turned(reverse);
+  }
   AP_DEV static void keep(elements& v) {
     if constexpr (in_bytes % 4 != 0) {
       AP_UNROLL
@@ -231,8 +251,8 @@ struct custom_elements {
     }
   }
 
-  // There is no neutral element to fill a tile up with: marks say which of its elements exist. Where functions of the user make values of
-  // what is read, memory behind the end holds zeros.
+  // There is no neutral element to fill a tile up with: marks say which of its elements exist. Where
+  // functions of the user make values of what is read, memory behind the end holds zeros.
   AP_DEV static void complete(const params&, unsigned char* slot, int shift, int count) {
     if constexpr (Ends::calls) {
       in_unit* const units = reinterpret_cast<in_unit*>(slot + shift);
@@ -241,7 +261,8 @@ struct custom_elements {
     }
   }
   template <int Rows, class Offset>
-  AP_DEV static void find_marks(const params&, const tile_extent& here, Offset offset_of, std::uint32_t (&marks)[Rows], bool reverse) {
+  AP_DEV static void find_marks(const params&, const tile_extent& here, Offset offset_of,
+                                std::uint32_t (&marks)[Rows], bool reverse) {
     if (here.count == tile) {
       AP_UNROLL
       for (std::uint32_t& mark : marks) mark = whole;
@@ -269,7 +290,8 @@ struct custom_elements {
   AP_DEV static total_type with_initial(const params& p, const total_type& before) {
     return p.kind == scan_kind::exclusive ? combine{}(total_type{p.first, 1}, before) : before;
   }
-  AP_DEV static results from(const params& p, const total_type& before, const elements& v, std::uint32_t there) {
+  AP_DEV static results from(const params& p, const total_type& before, const elements& v,
+                             std::uint32_t there) {
     const bool exclusive = p.kind == scan_kind::exclusive;
     results result;
     if (before.there != 0 && there == whole) {
@@ -298,7 +320,8 @@ struct custom_elements {
   }
 
  private:
-  static constexpr std::uint32_t whole = ~std::uint32_t{0};  // of a tile all of which is there, and only of such a tile
+  // of a tile all of which is there, and only of such a tile
+  static constexpr std::uint32_t whole = ~std::uint32_t{0};
   AP_DEV static total_type element_of_chunk(const elements& v, int e, std::uint32_t there) {
     const bool is_there = (there >> e & 1u) != 0;
     if constexpr (!Ends::calls) return {v.at(e), is_there ? 1u : 0u};

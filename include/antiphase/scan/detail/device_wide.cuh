@@ -9,13 +9,14 @@
 namespace antiphase::scans {
 inline namespace AP_TARGET {
 
-// plan --------------------------------------------------------------------------------------------------------------------------
+// plan
+// -----------------------------------------------------------------------------------------------------------
 // Three kernels, and again for the totals where one tile does not hold them:
 //   tile_totals   reads the array, writes one total per tile
 //   tile_scan     scans the totals, in place
 //   tile_scan     reads the array again, scans each tile from the total before it, writes
-// The array is read twice and written once. A thread writes exactly the elements that it has read, so in and out may be the same. A block
-// takes tile after tile, grid by grid, however many there are.
+// The array is read twice and written once. A thread writes exactly the elements that it has read, so in and
+// out may be the same. A block takes tile after tile, grid by grid, however many there are.
 
 // The elements of one thread, and the totals of its chunks.
 template <scannable T, operator_on<T> Op, policy P, class Ends = as_they_are<T>> struct thread_items {
@@ -43,7 +44,8 @@ template <scannable T, operator_on<T> Op, policy P, class Ends = as_they_are<T>>
     for (int r = 0; r < shape::rounds; ++r) {
       AP_UNROLL
       for (int e = 1; e < shape::chunk; ++e)
-        item[r].at[e] = shape::position(r) + e < count ? T(op(item[r].at[e - 1], item[r].at[e])) : item[r].at[e - 1];
+        item[r].at[e] =
+            shape::position(r) + e < count ? T(op(item[r].at[e - 1], item[r].at[e])) : item[r].at[e - 1];
       chunk.at[r] = item[r].at[shape::chunk - 1];
     }
   }
@@ -95,10 +97,12 @@ template <class T, policy P> struct tile_of_line {
   }
 };
 
-template <class Block> constexpr shared_kind shared_for = sizeof(typename Block::storage) > fixed_shared_limit ? shared_kind::dynamic
-                                                                                                               : shared_kind::fixed;
+template <class Block> constexpr shared_kind shared_for = sizeof(typename Block::storage) > fixed_shared_limit
+                                                              ? shared_kind::dynamic
+                                                              : shared_kind::fixed;
 
-template <scannable T, operator_on<T> Op, policy P, class Block = block_scan_of<T, Op, P>, class Ends = as_they_are<T>>
+template <scannable T, operator_on<T> Op, policy P, class Block = block_scan_of<T, Op, P>,
+          class Ends = as_they_are<T>>
 requires block_scan<Block, T, Op, tile_shape<T, P>::rounds>
 struct tile_totals {
   static constexpr int threads = P.threads;
@@ -123,7 +127,8 @@ struct tile_totals {
   }
 };
 
-template <scannable T, operator_on<T> Op, policy P, class Block = block_scan_of<T, Op, P>, class Ends = as_they_are<T>>
+template <scannable T, operator_on<T> Op, policy P, class Block = block_scan_of<T, Op, P>,
+          class Ends = as_they_are<T>>
 requires block_scan<Block, T, Op, tile_shape<T, P>::rounds>
 struct tile_scan {
   static constexpr int threads = P.threads;
@@ -145,7 +150,8 @@ struct tile_scan {
       Block::prefixes(s, mine.chunk, from.count, Op{});
       const T* const before_tile = p.totals != nullptr && here.index > 0 ? p.totals + tile - 1 : nullptr;
       finish(p, mine, before_tile, from.count);
-      // In place, lanes beyond the end have read an element that another one writes. Larger blocks have met at a barrier since.
+      // In place, lanes beyond the end have read an element that another one writes. Larger blocks have met
+      // at a barrier since.
       if constexpr (P.threads > 1 && P.threads <= warp_size) warp_sync();
       mine.store(here.of(p.out, p.over));
       block_barrier();  // before the storage is used for the next tile
@@ -153,11 +159,14 @@ struct tile_scan {
   }
 
  private:
-  AP_DEV static void finish(const params& p, thread_items<T, Op, P, Ends>& mine, const T* before_tile, int count) {
+  AP_DEV static void finish(const params& p, thread_items<T, Op, P, Ends>& mine, const T* before_tile,
+                            int count) {
     const Op op{};
     const bool exclusive = p.kind == scan_kind::exclusive;
     const bool carries = exclusive || before_tile != nullptr;
-    const T carry = before_tile == nullptr ? p.initial : exclusive ? T(op(p.initial, *before_tile)) : *before_tile;
+    const T carry = before_tile == nullptr ? p.initial
+                    : exclusive            ? T(op(p.initial, *before_tile))
+                                           : *before_tile;
     AP_UNROLL
     for (int r = 0; r < shape::rounds; ++r) {
       const int position = shape::position(r), present = count - position;

@@ -12,14 +12,19 @@
 namespace antiphase::scans {
 inline namespace AP_TARGET {
 
-// One kernel serves several types and operators, told apart by the bits that it flips on the way in (single_pass_arguments::flip):
-//   minimum            works on unsigned integers and on floats. Signed integers flip the sign bit and are then in the order of unsigned
-//                      ones; a maximum flips all other bits as well (floats: the sign alone), which turns the order around. The result
+// One kernel serves several types and operators, told apart by the bits that it flips on the way in
+// (single_pass_arguments::flip):
+//   minimum            works on unsigned integers and on floats. Signed integers flip the sign bit and are
+//                      then in the order of unsigned
+//                      ones; a maximum flips all other bits as well (floats: the sign alone), which turns the
+//                      order around. The result
 //                      is flipped back.
-//   sums of integers   into wider ones: signed ones flip the sign bit, which adds 2^(bits - 1), and that is then taken off again
+//   sums of integers   into wider ones: signed ones flip the sign bit, which adds 2^(bits - 1), and that is
+//                      then taken off again
 template <class Op> constexpr bool flips_order = std::is_same_v<Op, minimum>;
-template <class Op, class Value, class In> constexpr bool widens_integers = std::is_same_v<Op, sum>&& std::is_integral_v<In> &&
-                                                                            sizeof(Value) > sizeof(In);
+template <class Op, class Value, class In>
+constexpr bool widens_integers = std::is_same_v<Op, sum>&& std::is_integral_v<In> &&
+                                 sizeof(Value) > sizeof(In);
 
 template <class T> AP_DEV T from_bits(std::uint64_t bits) {
   T value;
@@ -33,7 +38,8 @@ template <class Op, class Value, class In> AP_DEV Value value_of(const In& x, st
   else if constexpr (std::is_same_v<In, bf16>)
     return to_float(x);
   else if constexpr (widens_integers<Op, Value, In>)
-    return static_cast<Value>(static_cast<In>(x ^ static_cast<In>(flip))) - static_cast<Value>(static_cast<In>(flip));
+    return static_cast<Value>(static_cast<In>(x ^ static_cast<In>(flip))) -
+           static_cast<Value>(static_cast<In>(flip));
   else
     return static_cast<Value>(x);
 }
@@ -49,8 +55,8 @@ template <class Out, class Value, int N> AP_DEV register_chunk<Out, N> results_o
     register_chunk<Out, N> result;
     AP_UNROLL
     for (int i = 0; i < N / 2; ++i)
-      result.element[i] =
-          std::is_same_v<Out, f16> ? to_halves(v.element[2 * i], v.element[2 * i + 1]) : to_bf16s(v.element[2 * i], v.element[2 * i + 1]);
+      result.element[i] = std::is_same_v<Out, f16> ? to_halves(v.element[2 * i], v.element[2 * i + 1])
+                                                   : to_bf16s(v.element[2 * i], v.element[2 * i + 1]);
     return result;
   }
 }

@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// What lies in memory at the two ends of a scan, and the functions on the way: before the operator, and behind it.
+// What lies in memory at the two ends of a scan, and the functions on the way: before the operator, and
+// behind it.
 #pragma once
 #include <antiphase/scan/operators.hpp>
 
 namespace antiphase::scans {
 inline namespace AP_TARGET {
 
-// Elements that are scanned as they lie, and results that are written as they are. `calls`: whether functions of the user are called, which
-// see nothing but elements that are there and results that are written.
+// Elements that are scanned as they lie, and results that are written as they are. `calls`: whether functions
+// of the user are called, which see nothing but elements that are there and results that are written.
 template <class T> struct as_they_are {
   static constexpr bool calls = false;
   using in = T;

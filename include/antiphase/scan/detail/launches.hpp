@@ -7,7 +7,8 @@
 
 namespace antiphase::scans {
 
-// tile_totals and tile_scan of device_wide.cuh for one type, operator and policy, and the policy's tile for that type.
+// tile_totals and tile_scan of device_wide.cuh for one type, operator and policy, and the policy's tile for
+// that type.
 struct kernel_pair {
   kernel totals, scan;
   int tile;

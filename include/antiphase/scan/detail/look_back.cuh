@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Decoupled look-back (Merrill and Garland, "Single-pass Parallel Prefix Scan with Decoupled Look-back", 2016): blocks of a single-pass
-// scan publish the totals of their tiles and fold those of the tiles before their own.
+// Decoupled look-back (Merrill and Garland, "Single-pass Parallel Prefix Scan with Decoupled Look-back",
+// 2016): blocks of a single-pass scan publish the totals of their tiles and fold those of the tiles before
+// their own.
 #pragma once
 #include <antiphase/device/atomic.cuh>
 #include <antiphase/scan/detail/carried.cuh>
@@ -27,12 +28,16 @@ template <scannable T, operator_on<T> Op, int N> AP_DEV void warp_fold_first(T (
   }
 }
 
-// Whether the operands may come in any order: it changes no bit of the result, or only the rounding of a sum, whose order is fixed
-// elsewhere. The minimum of 0 and -0 is the left one, so minima of floats depend on the order.
-template <class Op, class T> constexpr bool any_order = std::is_same_v<Op, sum> || std::is_same_v<Op, product> || std::is_integral_v<T>;
+// Whether the operands may come in any order: it changes no bit of the result, or only the rounding of a sum,
+// whose order is fixed elsewhere. The minimum of 0 and -0 is the left one, so minima of floats depend on the
+// order.
+template <class Op, class T> constexpr bool any_order =
+    std::is_same_v<Op, sum> || std::is_same_v<Op, product> || std::is_integral_v<T>;
 
-// Scans several rows over the lanes, side by side: `before` becomes the fold of the lanes before this one, `value` the row's total.
-template <scannable T, operator_on<T> Op, int Rows> AP_DEV void warp_scan_rows(T (&value)[Rows], T (&before)[Rows], Op op) {
+// Scans several rows over the lanes, side by side: `before` becomes the fold of the lanes before this one,
+// `value` the row's total.
+template <scannable T, operator_on<T> Op, int Rows>
+AP_DEV void warp_scan_rows(T (&value)[Rows], T (&before)[Rows], Op op) {
   const int lane = lane_index();
   AP_UNROLL
   for (int by = 1; by < warp_size; by *= 2) {
@@ -50,23 +55,29 @@ template <scannable T, operator_on<T> Op, int Rows> AP_DEV void warp_scan_rows(T
   }
 }
 
-// A tile's total is published in words of which one half is the launch's tag: a reader that finds the tag has the value.
-AP_DEV std::uint32_t tag_of(std::uint64_t epoch) { return static_cast<std::uint32_t>(epoch % 0xFFFFFFFFu) + 1; }  // never 0
+// A tile's total is published in words of which one half is the launch's tag: a reader that finds the tag has
+// the value.
+AP_DEV std::uint32_t tag_of(std::uint64_t epoch) {
+  return static_cast<std::uint32_t>(epoch % 0xFFFFFFFFu) + 1;
+}  // never 0
 
-template <class T> AP_DEV void put_state(std::uint64_t* states, std::uint32_t tile, std::uint32_t tag, const T& value) {
+template <class T>
+AP_DEV void put_state(std::uint64_t* states, std::uint32_t tile, std::uint32_t tag, const T& value) {
   constexpr int words = state_words_of(sizeof(T));
   std::uint32_t part[words] = {};
   memcpy(part, &value, sizeof(T));
   AP_UNROLL
-  for (int i = 0; i < words; ++i) store_relaxed(states + std::uint64_t{tile} * words + i, std::uint64_t{tag} << 32 | part[i]);
+  for (int i = 0; i < words; ++i)
+    store_relaxed(states + std::uint64_t{tile} * words + i, std::uint64_t{tag} << 32 | part[i]);
 }
-// How a lane polls several totals: with a branch around each that it has already, which may keep their loads apart, or with predicated
-// loads. Which is faster depends on the type (docs/notebook/scan.md).
+// How a lane polls several totals: with a branch around each that it has already, which may keep their loads
+// apart, or with predicated loads. Which is faster depends on the type (docs/notebook/scan.md).
 enum class reading { branching, predicated };
 
-// Reads a total and returns whether it has been published. A predicated load of a total that is not wanted returns false.
-template <reading How, class T>
-AP_DEV bool get_state(const std::uint64_t* states, std::uint32_t tile, std::uint32_t tag, T& value, bool wanted) {
+// Reads a total and returns whether it has been published. A predicated load of a total that is not wanted
+// returns false.
+template <reading How, class T> AP_DEV bool get_state(const std::uint64_t* states, std::uint32_t tile,
+                                                      std::uint32_t tag, T& value, bool wanted) {
   constexpr int words = state_words_of(sizeof(T));
   std::uint32_t part[words];
   bool all = true;
@@ -85,28 +96,34 @@ template <class T> constexpr std::size_t state_size = sizeof(T);
 
 // The exchange of totals between blocks; tests replace it by faulty ones.
 struct tagged_words {
-  template <class T> AP_DEV static void put(std::uint64_t* states, std::uint32_t tile, std::uint32_t tag, const T& total) {
+  template <class T>
+  AP_DEV static void put(std::uint64_t* states, std::uint32_t tile, std::uint32_t tag, const T& total) {
     put_state(states, tile, tag, total);
   }
-  template <reading How, class T>
-  AP_DEV static bool get(const std::uint64_t* states, std::uint32_t tile, std::uint32_t tag, T& total, bool wanted) {
+  template <reading How, class T> AP_DEV static bool get(const std::uint64_t* states, std::uint32_t tile,
+                                                         std::uint32_t tag, T& total, bool wanted) {
     return get_state<How>(states, tile, tag, total, wanted);
   }
 };
 
-// Called by one thread when every tile of the launch has been published. Tags repeat after 2^32 - 1 launches. Each launch clears one word
-// that it does not use itself; the workspace has fewer words than that, so by then every word has been cleared or written again.
-template <class T>
-AP_DEV void end_epoch(std::uint64_t* control, std::uint64_t* states, std::uint64_t words, std::uint64_t epoch, std::uint32_t tiles) {
+// Called by one thread when every tile of the launch has been published. Tags repeat after 2^32 - 1 launches.
+// Each launch clears one word that it does not use itself; the workspace has fewer words than that, so by
+// then every word has been cleared or written again.
+template <class T> AP_DEV void end_epoch(std::uint64_t* control, std::uint64_t* states, std::uint64_t words,
+                                         std::uint64_t epoch, std::uint32_t tiles) {
   const std::uint64_t old = epoch % words;
-  if (old >= std::uint64_t{tiles} * state_words_of(state_size<T>)) store_relaxed(states + old, std::uint64_t{0});
+  if (old >= std::uint64_t{tiles} * state_words_of(state_size<T>))
+    store_relaxed(states + old, std::uint64_t{0});
   store_relaxed(control + epoch_word, epoch + 1);
 }
 
-// A warp's look-back: the fold of all tiles before a tile, for tiles in ascending order; all lanes of the warp call. Unlike in the paper,
-// blocks publish totals only and no prefixes. Totals are folded in whole batches of 32, batch after batch, so that the order depends on the
-// tile's number alone and results are the same bits in every run. Sums of floats are carried in double.
-template <scannable T, operator_on<T> Op, class Exchange = tagged_words, int AtOnce = 6, reading How = reading::branching> class look_back {
+// A warp's look-back: the fold of all tiles before a tile, for tiles in ascending order; all lanes of the
+// warp call. Unlike in the paper, blocks publish totals only and no prefixes. Totals are folded in whole
+// batches of 32, batch after batch, so that the order depends on the tile's number alone and results are the
+// same bits in every run. Sums of floats are carried in double.
+template <scannable T, operator_on<T> Op, class Exchange = tagged_words, int AtOnce = 6,
+          reading How = reading::branching>
+class look_back {
  public:
   AP_DEV look_back(const std::uint64_t* states, std::uint32_t tag) : states_(states), tag_(tag) {}
 
@@ -143,8 +160,8 @@ template <scannable T, operator_on<T> Op, class Exchange = tagged_words, int AtO
       value[u] = exact_identity<Op, T>();
       got[u] = first + u * warp_size >= tile;
     }
-    // Each lane polls on its own: a warp-wide step in every round would count as progress on the CPU executor and keep other threads
-    // waiting.
+    // Each lane polls on its own: a warp-wide step in every round would count as progress on the CPU executor
+    // and keep other threads waiting.
     poll([&] {
       bool all = true;
       AP_UNROLL

@@ -14,25 +14,28 @@
 namespace antiphase::scans {
 
 constexpr bool is_empty(const lines& over) { return over.outer == 0 || over.length == 0 || over.inner == 0; }
-// Throws bad_request unless that many elements may lie at both places: there, aligned, the same or apart. Nobody looks at the addresses of
-// no elements.
+// Throws bad_request unless that many elements may lie at both places: there, aligned, the same or apart.
+// Nobody looks at the addresses of no elements.
 struct array_at {
   const void* data;
   std::size_t element_bytes, alignment;
 };
 void require_arrays(const lines& over, const array_at& in, const array_at& out);
 
-template <class T, class In, class Out> launchable launch_of(const kernel& code, int tile, const arguments<T, In, Out>& all) {
+template <class T, class In, class Out>
+launchable launch_of(const kernel& code, int tile, const arguments<T, In, Out>& all) {
   static_assert(std::is_trivially_copyable_v<arguments<T, In, Out>>);
   constexpr std::int64_t most_blocks = std::numeric_limits<int>::max();
-  launchable l{.code = code, .grid = {static_cast<unsigned>(std::min(all.tiles(tile), most_blocks)), 1, 1}, .arguments = {}};
+  launchable l{.code = code,
+               .grid = {static_cast<unsigned>(std::min(all.tiles(tile), most_blocks)), 1, 1},
+               .arguments = {}};
   l.arguments.resize(sizeof all);
   std::memcpy(l.arguments.data(), &all, sizeof all);
   return l;
 }
 
-// The totals of the array's tiles, of the totals' tiles, and so on, one level after the other in the workspace, until a line of them is one
-// tile. Every level begins at a multiple of 256 bytes.
+// The totals of the array's tiles, of the totals' tiles, and so on, one level after the other in the
+// workspace, until a line of them is one tile. Every level begins at a multiple of 256 bytes.
 template <class T> constexpr std::size_t level_bytes(const lines& over) {
   return ceil_div<std::size_t>(static_cast<std::size_t>(over.count() * over.length) * sizeof(T), 256) * 256;
 }
@@ -41,7 +44,8 @@ constexpr lines totals_of(const lines& over, int tile) {
 }
 // Totals of tiles of one element would be as many as the elements, level after level.
 inline void require_shrinking(int tile, const lines& over) {
-  if (tile < 2 && over.length > 1) throw bad_request("the tile is one element: expected two or more, since a line has more than one");
+  if (tile < 2 && over.length > 1)
+    throw bad_request("the tile is one element: expected two or more, since a line has more than one");
 }
 template <class T> std::size_t workspace_bytes(int tile, lines over) {
   require_shrinking(tile, over);
@@ -53,10 +57,12 @@ template <class T> std::size_t workspace_bytes(int tile, lines over) {
   return bytes;
 }
 
-// What to launch, in this order: down the levels their totals, up again the scan of each from the totals above it, at last the array.
-// `of_array` scans the array, `of_totals` the levels above it. `whole.totals` is not looked at. Nothing for an array without elements.
-template <class T, class In, class Out> std::vector<launchable> passes(const kernel_pair& of_array, const kernel_pair& of_totals,
-                                                                       const arguments<T, In, Out>& whole, void* workspace) {
+// What to launch, in this order: down the levels their totals, up again the scan of each from the totals
+// above it, at last the array. `of_array` scans the array, `of_totals` the levels above it. `whole.totals` is
+// not looked at. Nothing for an array without elements.
+template <class T, class In, class Out>
+std::vector<launchable> passes(const kernel_pair& of_array, const kernel_pair& of_totals,
+                               const arguments<T, In, Out>& whole, void* workspace) {
   require_shrinking(of_array.tile, whole.over);
   if (whole.tiles(of_array.tile) == 0) return {};
   arguments<T, In, Out> level = whole;
@@ -70,12 +76,14 @@ template <class T, class In, class Out> std::vector<launchable> passes(const ker
                            .kind = scan_kind::inclusive,
                            .initial = whole.initial};
   std::vector<launchable> all{launch_of(of_array.totals, of_array.tile, level)};
-  const auto of_above = passes<T, T, T>(of_totals, of_totals, above, static_cast<std::byte*>(workspace) + level_bytes<T>(above.over));
+  const auto of_above = passes<T, T, T>(of_totals, of_totals, above,
+                                        static_cast<std::byte*>(workspace) + level_bytes<T>(above.over));
   all.insert(all.end(), of_above.begin(), of_above.end());
   all.push_back(launch_of(of_array.scan, of_array.tile, level));
   return all;
 }
-template <class T> std::vector<launchable> passes(const kernel_pair& kernels, const arguments<T>& whole, void* workspace) {
+template <class T>
+std::vector<launchable> passes(const kernel_pair& kernels, const arguments<T>& whole, void* workspace) {
   return passes<T, T, T>(kernels, kernels, whole, workspace);
 }
 

@@ -18,8 +18,8 @@ enum class method {
   columns,        // lines side by side, a tile of some rows of them per block, totals between blocks
 };
 
-// A block of `threads` scans a tile. Each thread has `rounds` chunks of neighbouring elements; in a round the chunks of a warp lie side by
-// side, so that its accesses are contiguous.
+// A block of `threads` scans a tile. Each thread has `rounds` chunks of neighbouring elements; in a round the
+// chunks of a warp lie side by side, so that its accesses are contiguous.
 struct policy {
   method how = method::warp_shuffle;
   int threads = 256;
@@ -28,19 +28,23 @@ struct policy {
 
   constexpr bool operator==(const policy&) const = default;
 
-  // For elements of `size` bytes. A chunk is as many elements as one access of 16 bytes holds, so a power of two.
+  // For elements of `size` bytes. A chunk is as many elements as one access of 16 bytes holds, so a power of
+  // two.
   constexpr int chunk(std::size_t size) const {
     return bytes == 0 ? 1 : static_cast<int>(std::bit_floor(std::max<std::size_t>(1, 16 / size)));
   }
   constexpr int rounds(std::size_t size) const {
     if (how != method::warp_shuffle) return 1;
-    constexpr int most_items = 16;  // each takes a register, however narrow; with more, too few threads fit a multiprocessor
+    // each takes a register, however narrow; with more, too few threads fit a multiprocessor
+    constexpr int most_items = 16;
     const int in_bytes = bytes / (chunk(size) * static_cast<int>(size));
     return std::clamp(in_bytes, 1, std::max(1, most_items / chunk(size)));
   }
   constexpr int tile(std::size_t size) const { return threads * rounds(size) * chunk(size); }
 };
 
-constexpr bool valid(const policy& p) { return p.threads >= 1 && p.threads <= 1024 && p.bytes >= 0 && p.bytes <= 256; }
+constexpr bool valid(const policy& p) {
+  return p.threads >= 1 && p.threads <= 1024 && p.bytes >= 0 && p.bytes <= 256;
+}
 
 }  // namespace antiphase::scans

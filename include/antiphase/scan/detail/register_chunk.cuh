@@ -11,12 +11,13 @@
 namespace antiphase::scans {
 inline namespace AP_TARGET {
 
-// Narrow elements stay together in words: each by itself would take a register, and instructions to get there and back, also where a chunk
-// only moves (nvcc copies an array of bytes byte by byte).
+// Narrow elements stay together in words: each by itself would take a register, and instructions to get there
+// and back, also where a chunk only moves (nvcc copies an array of bytes byte by byte).
 template <class T> constexpr bool is_narrow = sizeof(T) < 4;
 template <class T> constexpr int in_a_word = 4 / sizeof(T);
 template <class T, int N> using register_chunk =
-    std::conditional_t<is_narrow<T>, pack<std::uint32_t, (static_cast<int>(sizeof(T)) * N + 3) / 4>, pack<T, N>>;
+    std::conditional_t<is_narrow<T>, pack<std::uint32_t, (static_cast<int>(sizeof(T)) * N + 3) / 4>,
+                       pack<T, N>>;
 
 template <int N, class T> AP_DEV register_chunk<T, N> load_aligned_chunk(const T* from) {
   return *reinterpret_cast<const register_chunk<T, N>*>(from);
@@ -68,10 +69,13 @@ template <class T, int N> AP_DEV register_chunk<T, N> reversed(const register_ch
 
 // A mask of an element's width, in every element of a word.
 template <class T> AP_DEV std::uint32_t in_every_element(std::uint64_t mask) {
-  return static_cast<std::uint32_t>(mask) * (sizeof(T) == 1 ? 0x01010101u : sizeof(T) == 2 ? 0x00010001u : 1u);
+  return static_cast<std::uint32_t>(mask) * (sizeof(T) == 1   ? 0x01010101u
+                                             : sizeof(T) == 2 ? 0x00010001u
+                                                              : 1u);
 }
 // The same bits of every element flipped.
-template <class T, int N> AP_DEV register_chunk<T, N> flipped(const register_chunk<T, N>& v, std::uint64_t flip) {
+template <class T, int N>
+AP_DEV register_chunk<T, N> flipped(const register_chunk<T, N>& v, std::uint64_t flip) {
   using word = std::conditional_t<sizeof(T) == 8, std::uint64_t, std::uint32_t>;
   word part[sizeof v / sizeof(word)];
   memcpy(part, &v, sizeof v);
@@ -83,7 +87,8 @@ template <class T, int N> AP_DEV register_chunk<T, N> flipped(const register_chu
   return result;
 }
 
-// Narrow elements, taken apart anew from here on: each would otherwise stay in a register of its own from its first use to its last.
+// Narrow elements, taken apart anew from here on: each would otherwise stay in a register of its own from its
+// first use to its last.
 template <class T, int N> AP_DEV void keep_packed(register_chunk<T, N>& v) {
   if constexpr (is_narrow<T>) {
     AP_UNROLL

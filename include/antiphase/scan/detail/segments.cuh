@@ -12,8 +12,9 @@
 namespace antiphase::scans {
 inline namespace AP_TARGET {
 
-// The total of several elements: what has come together since the last head among them, and whether there was one (Blelloch, "Prefix sums
-// and their applications", 1990, section 1.5). Words, so that no byte of it is padding but behind 8-byte values.
+// The total of several elements: what has come together since the last head among them, and whether there was
+// one (Blelloch, "Prefix sums and their applications", 1990, section 1.5). Words, so that no byte of it is
+// padding but behind 8-byte values.
 template <class T> struct flagged {
   T value;
   std::uint32_t head;
@@ -29,8 +30,8 @@ template <class Op, class T> struct neutral_of<segmented<Op>, flagged<T>> {
 };
 template <> struct carried_as<segmented<sum>, flagged<float>> { using type = flagged<double>; };
 
-// What warp_fold() and warp_scan_rows() do, with one vote instead of a shuffle of the mark in every step: what lies before the last head
-// does not count, and neutral elements change no bit. Same results.
+// What warp_fold() and warp_scan_rows() do, with one vote instead of a shuffle of the mark in every step:
+// what lies before the last head does not count, and neutral elements change no bit. Same results.
 template <class T, class Op> AP_DEV flagged<T> warp_fold(const flagged<T>& mine, segmented<Op>) {
   const std::uint32_t heads = ballot(mine.head != 0);
   const bool counts = heads >> lane_index() <= 1;  // there is no head further up
@@ -40,7 +41,8 @@ template <class T, class Op, int N> AP_DEV void warp_fold_first(flagged<T> (&val
   AP_UNROLL
   for (int i = 0; i < N; ++i) value[i] = warp_fold(value[i], op);
 }
-template <class T, class Op, int Rows> AP_DEV void warp_scan_rows(flagged<T> (&value)[Rows], flagged<T> (&before)[Rows], segmented<Op>) {
+template <class T, class Op, int Rows>
+AP_DEV void warp_scan_rows(flagged<T> (&value)[Rows], flagged<T> (&before)[Rows], segmented<Op>) {
   const int lane = lane_index();
   int start[Rows];  // the last lane with a head, up to this one
   AP_UNROLL
@@ -65,8 +67,8 @@ template <class T, class Op, int Rows> AP_DEV void warp_scan_rows(flagged<T> (&v
   }
 }
 
-// Which elements of a chunk begin a segment: bit e for the e-th in scan order. A reverse scan starts anew at a segment's last element, so
-// it looks at the boundary behind an element instead of the one before it.
+// Which elements of a chunk begin a segment: bit e for the e-th in scan order. A reverse scan starts anew at
+// a segment's last element, so it looks at the boundary behind an element instead of the one before it.
 template <int Chunk> AP_DEV std::uint32_t in_scan_order(std::uint32_t boundaries, bool reverse) {
   std::uint32_t turned = 0;
   AP_UNROLL
@@ -85,12 +87,15 @@ struct row_ends {
       phase = static_cast<std::uint32_t>(into);
     } else {
       const std::int64_t next = into == 0 ? 0 : s.row - into;
-      phase = next >= no_row ? 1 : (no_row - static_cast<std::uint32_t>(next)) % no_row;  // 1: no row ends in this tile
+      // 1: no row ends in this tile
+      phase = next >= no_row ? 1 : (no_row - static_cast<std::uint32_t>(next)) % no_row;
     }
   }
   template <int Chunk> AP_DEV std::uint32_t operator()(int at) const {
     const std::uint32_t position = static_cast<std::uint32_t>(at) + phase;
-    std::uint32_t into = position - static_cast<std::uint32_t>(std::uint64_t{position} * inverse >> 32) * period, bits = 0;
+    std::uint32_t into =
+                      position - static_cast<std::uint32_t>(std::uint64_t{position} * inverse >> 32) * period,
+                  bits = 0;
     if (into >= period) into -= period;
     AP_UNROLL
     for (int e = 0; e < Chunk; ++e) {
@@ -108,14 +113,17 @@ template <class Key> AP_DEV bool keys_differ(Key a, Key b, bool floating) {
     if (floating) return !(bit_cast<double>(a) == bit_cast<double>(b));
   return a != b;
 }
-// The boundaries before elements i ... i + Chunk - 1 of `length`; outside of the array it does not matter what they are.
-template <int Chunk, class Key> AP_DEV std::uint32_t key_ends(const segment_arguments& s, std::int64_t i, std::int64_t length) {
+// The boundaries before elements i ... i + Chunk - 1 of `length`; outside of the array it does not matter
+// what they are.
+template <int Chunk, class Key>
+AP_DEV std::uint32_t key_ends(const segment_arguments& s, std::int64_t i, std::int64_t length) {
   const Key* const keys = static_cast<const Key*>(s.keys);
   const auto inside = [&](std::int64_t at) { return at < 0 ? 0 : at < length ? at : length - 1; };
   const bool flags = s.from == segment_source::head_flags;
   std::uint32_t bits = 0;
   Key before = flags ? Key{0} : keys[inside(i - 1)];
-  constexpr int at_once = Chunk < 4 ? Chunk : 4;  // all at once would be a third of a kernel's code, for a few tiles
+  // all at once would be a third of a kernel's code, for a few tiles
+  constexpr int at_once = Chunk < 4 ? Chunk : 4;
   AP_ROLLED
   for (int first = 0; first < Chunk; first += at_once) {
     AP_UNROLL
@@ -127,14 +135,16 @@ template <int Chunk, class Key> AP_DEV std::uint32_t key_ends(const segment_argu
   }
   return bits;
 }
-// The same where all of a tile's keys, and those around it, are there, and the chunks are aligned: a chunk in one access. Said of a tile
-// and not of a chunk, so that no branch keeps the loads of several chunks apart.
+// The same where all of a tile's keys, and those around it, are there, and the chunks are aligned: a chunk in
+// one access. Said of a tile and not of a chunk, so that no branch keeps the loads of several chunks apart.
 template <int Chunk, class Key>
 AP_DEV bool has_whole_chunks(const segment_arguments& s, std::int64_t first, int tile, std::int64_t length) {
   const Key* const keys = static_cast<const Key*>(s.keys);
-  return first > 0 && first + tile <= length && reinterpret_cast<std::uintptr_t>(keys + first) % (Chunk * sizeof(Key)) == 0;
+  return first > 0 && first + tile <= length &&
+         reinterpret_cast<std::uintptr_t>(keys + first) % (Chunk * sizeof(Key)) == 0;
 }
-template <int Chunk, class Key> AP_DEV std::uint32_t whole_key_ends(const segment_arguments& s, std::int64_t i) {
+template <int Chunk, class Key>
+AP_DEV std::uint32_t whole_key_ends(const segment_arguments& s, std::int64_t i) {
   const Key* const keys = static_cast<const Key*>(s.keys) + i;
   const bool flags = s.from == segment_source::head_flags;
   const pack<Key, Chunk> here = load_pack<Chunk>(keys);

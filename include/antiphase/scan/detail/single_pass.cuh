@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The scan that reads and writes the array once: tiles stream through a ring in shared memory, blocks exchange totals by decoupled
-// look-back.
+// The scan that reads and writes the array once: tiles stream through a ring in shared memory, blocks
+// exchange totals by decoupled look-back.
 #pragma once
 #include <antiphase/core/channel.hpp>
 #include <antiphase/core/tile.hpp>
@@ -22,53 +22,65 @@
 namespace antiphase::scans {
 inline namespace AP_TARGET {
 
-// plan --------------------------------------------------------------------------------------------------------------------------
-// A persistent kernel with warp specialisation. Blocks draw tiles from a counter, in order, so that a warp that waits for a tile's total
-// waits for a block that runs. A tile passes
-//   load | reduce (W warps; the scanning warps read it too) | look back | scan in place (W warps) | store | load ...
-// through warps of a block: 0 ... W - 1 scan, W ... 2W - 1 reduce, then one each to load, publish, look back and store. Only totals are
-// published, and the prefix of a tile is folded in an order that depends on its number alone: results are the same bits in every run.
-// A reverse scan takes tiles, chunks and elements from the other end.
+// plan
+// -----------------------------------------------------------------------------------------------------------
+// A persistent kernel with warp specialisation. Blocks draw tiles from a counter, in order, so that a warp
+// that waits for a tile's total waits for a block that runs. A tile passes
+//   load | reduce (W warps; the scanning warps read it too) | look back | scan in place (W warps) | store |
+//   load ...
+// through warps of a block: 0 ... W - 1 scan, W ... 2W - 1 reduce, then one each to load, publish, look back
+// and store. Only totals are published, and the prefix of a tile is folded in an order that depends on its
+// number alone: results are the same bits in every run. A reverse scan takes tiles, chunks and elements from
+// the other end.
 
 // How the roles synchronise; the tests replace one piece at a time by a faulty one.
 template <ring_policy P> struct single_pass_rules {
   using tiles = tile_copies<P>;
-  using ring = channel<mbarrier, P.stages, tiles::loaders, warps(P.warps), warps(1), warps(P.warps), warps(2)>;
+  using ring =
+      channel<mbarrier, P.stages, tiles::loaders, warps(P.warps), warps(1), warps(P.warps), warps(2)>;
   using readers = channel<mbarrier, P.stages, warps(P.warps)>;
   using exchange = tagged_words;
   AP_DEV static std::uint32_t tag(std::uint64_t epoch) { return tag_of(epoch); }
   AP_DEV static int present(int count) { return count; }
 };
 
-// What passes through the ring and how it is computed: typed_elements.cuh, custom_elements.cuh. The functions run in one lane each.
+// What passes through the ring and how it is computed: typed_elements.cuh, custom_elements.cuh. The functions
+// run in one lane each.
 //   params                      the kernel's arguments: single_pass_arguments, or what derives from them
-//   ring, tile, chunk           the ring's policy; elements of a tile, and of a lane's chunk: neighbours in memory
+//   ring, tile, chunk           the ring's policy; elements of a tile, and of a lane's chunk: neighbours in
+//                               memory
 //   in_unit, out_unit           what the lanes move at a tile's ends
 //   in_units, out_units         how many of them make an element
 //   in_bytes, out_bytes         of an element in memory
 //   elements, results           a lane's chunk in registers, before and after the scan
 //   total_type, combine         the total of several elements, and the operator on totals
-//   has_marks, keeps_marks      whether chunks have marks, a bit for each element; whether scanning warps get them from reducing warps
-//   shifts_chunks               whether results that are not aligned are written by shifted_chunks (slot_access.cuh)
+//   has_marks, keeps_marks      whether chunks have marks, a bit for each element; whether scanning warps get
+//                               them from reducing warps
+//   shifts_chunks               whether results that are not aligned are written by shifted_chunks
+//                               (slot_access.cuh)
 //   overlaps_previous           whether launches may (device/launch.cuh)
 //   batches_at_once, reads      how totals are read (look_back.cuh)
 //   load, store                 a chunk between registers and its slot, which may be aligned to 16 bytes
 //   ordered, back_in_memory     a chunk from the order in memory to that of the scan, and back
 //   keep(v)                     the chunk stays as it is in registers
 //   complete(p, slot, shift, n) fills a tile of n elements up, behind them and up to whole words around it
-//   find_marks                  the marks of a warp's chunks; offset_of(row) is where a chunk begins in the tile
+//   find_marks                  the marks of a warp's chunks; offset_of(row) is where a chunk begins in the
+//                               tile
 //   total_of                    the total of a chunk with these marks
 //   with_initial                the prefix of a tile with the call's initial value before it
 //   from                        the results of a chunk from the total before it
 template <class E>
 concept ring_elements = std::same_as<decltype(E::ring), const ring_policy> &&
     std::derived_from<typename E::params, single_pass_arguments> &&
-    requires(const typename E::params& p, unsigned char* slot, const tile_extent& here, typename E::elements v, typename E::results r,
-             typename E::total_type total, int (*offset_of)(int), std::uint32_t (&marks)[1], int n, bool yes) {
+    requires(const typename E::params& p, unsigned char* slot, const tile_extent& here,
+             typename E::elements v, typename E::results r, typename E::total_type total,
+             int (*offset_of)(int), std::uint32_t (&marks)[1], int n, bool yes) {
   typename E::in_unit;
   typename E::out_unit;
   typename E::combine;
-  { E::tile + E::chunk + E::in_units + E::out_units + E::in_bytes + E::out_bytes + E::batches_at_once } -> std::same_as<int>;
+  {
+    E::tile + E::chunk + E::in_units + E::out_units + E::in_bytes + E::out_bytes + E::batches_at_once
+    } -> std::same_as<int>;
   { E::has_marks&& E::keeps_marks&& E::shifts_chunks&& E::overlaps_previous } -> std::same_as<bool>;
   { reading(E::reads) } -> std::same_as<reading>;
   { E::load(slot, yes) } -> std::same_as<typename E::elements>;
@@ -90,20 +102,25 @@ template <class Elements, class Rules = single_pass_rules<Elements::ring>> struc
   static constexpr shared_kind shared = shared_kind::dynamic;
   static constexpr bool overlaps_previous = Elements::overlaps_previous;
   static constexpr int tile = Elements::tile, chunk = Elements::chunk;
-  static constexpr int row_chunks = warp_size, tile_chunks = tile / chunk, rows = tile_chunks / (P.warps * row_chunks);
+  static constexpr int row_chunks = warp_size, tile_chunks = tile / chunk,
+                       rows = tile_chunks / (P.warps * row_chunks);
   static_assert(valid(P) && rows * P.warps * row_chunks * chunk == tile && tile < static_cast<int>(no_row));
   using total_type = typename Elements::total_type;
   using combine = typename Elements::combine;
 
-  // params ----------------------------------------------------------------------------------------------------------------------
+  // params
+  // ---------------------------------------------------------------------------------------------------------
   using params = typename Elements::params;
 
-  // storage ---------------------------------------------------------------------------------------------------------------------
+  // storage
+  // ---------------------------------------------------------------------------------------------------------
   static constexpr std::uint32_t none = ~std::uint32_t{0};
-  using mark = std::conditional_t<(chunk > 8), std::uint16_t, std::uint8_t>;  // a bit for each element of a chunk
+  // a bit for each element of a chunk
+  using mark = std::conditional_t<(chunk > 8), std::uint16_t, std::uint8_t>;
   static_assert(!Elements::keeps_marks || chunk <= 16);
   static constexpr int slot_bytes =
-      tile * (Elements::in_bytes > Elements::out_bytes ? Elements::in_bytes : Elements::out_bytes) + slot_slack;
+      tile * (Elements::in_bytes > Elements::out_bytes ? Elements::in_bytes : Elements::out_bytes) +
+      slot_slack;
   struct storage {
     alignas(128) unsigned char slot[P.stages][slot_bytes];
     typename Rules::ring ring;
@@ -130,16 +147,18 @@ template <class Elements, class Rules = single_pass_rules<Elements::ring>> struc
     return Elements::in_bytes != Elements::out_bytes || shift_of(p.in) != 0 || shift_of(p.out) != 0;
   }
 
-  // Three forms of the code: for arrays at multiples of 16 bytes, forward and reverse, and for all arrays. One loop for all would not fit
-  // the instruction cache. The CPU executor has only the general form, and so have kernels whose tiles threads move: three forms of each
-  // would take three times as long to compile.
+  // Three forms of the code: for arrays at multiples of 16 bytes, forward and reverse, and for all arrays.
+  // One loop for all would not fit the instruction cache. The CPU executor has only the general form, and so
+  // have kernels whose tiles threads move: three forms of each would take three times as long to compile.
   enum class order { forward, reverse, any };
   static constexpr bool has_forms = has_small_instruction_cache && P.mover == tile_mover::copy_engine;
   template <order O> AP_DEV static bool reverse(const params& p) {
     return O == order::any ? p.direction == scan_direction::reverse : O == order::reverse;
   }
   AP_DEV static bool aligned(const params& p) { return shift_of(p.in) == 0 && shift_of(p.out) == 0; }
-  template <order O> AP_DEV static int shift_in(const void* array) { return O == order::any ? shift_of(array) : 0; }
+  template <order O> AP_DEV static int shift_in(const void* array) {
+    return O == order::any ? shift_of(array) : 0;
+  }
 
   // Every role walks over the block's tiles, in the order in which they were drawn.
   template <class Role> AP_DEV static void each_tile(storage& s, Role role) {
@@ -151,7 +170,8 @@ template <class Elements, class Rules = single_pass_rules<Elements::ring>> struc
     }
   }
 
-  // load ------------------------------------------------------------------------------------------------------------------------
+  // load
+  // ---------------------------------------------------------------------------------------------------------
   AP_DEV static void load(const params& p, storage& s) {
     const bool leads = lane_index() == 0;
     std::uint64_t drawn = leads ? draw(p) : 0;
@@ -169,8 +189,8 @@ template <class Elements, class Rules = single_pass_rules<Elements::ring>> struc
     tiles.finish(s.ring, at);
   }
   // Returns how many bytes are on their way.
-  AP_DEV static std::uint32_t load_tile(const params& p, storage& s, typename Rules::tiles& tiles, slot_cursor at,
-                                        const tile_extent& here) {
+  AP_DEV static std::uint32_t load_tile(const params& p, storage& s, typename Rules::tiles& tiles,
+                                        slot_cursor at, const tile_extent& here) {
     const int lane = lane_index(), shift = shift_of(p.in), count = Rules::present(here.count);
     using unit = typename Elements::in_unit;
     const moved_in_bulk<unit> part(shift, count * Elements::in_units);
@@ -191,8 +211,11 @@ template <class Elements, class Rules = single_pass_rules<Elements::ring>> struc
     return drawn;
   }
 
-  // reduce, publish, look back -------------------------------------------------------------------------------------------------
-  AP_DEV static int chunk_number(int warp, int row) { return (warp * rows + row) * row_chunks + lane_index(); }
+  // reduce, publish, look back
+  // -------------------------------------------------------------------------------------------------
+  AP_DEV static int chunk_number(int warp, int row) {
+    return (warp * rows + row) * row_chunks + lane_index();
+  }
   // Where chunk `number` in scan order lies in its tile.
   template <order O> AP_DEV static int chunk_in_tile(const params& p, int number) {
     return reverse<O>(p) ? tile_chunks - 1 - number : number;
@@ -202,9 +225,11 @@ template <class Elements, class Rules = single_pass_rules<Elements::ring>> struc
   template <order O> AP_DEV static auto read_chunk(const params& p, const unsigned char* slot, int number) {
     constexpr int size = chunk * Elements::in_bytes;
     const int shift = shift_in<O>(p.in);
-    return Elements::ordered(p, Elements::load(slot + shift + chunk_in_tile<O>(p, number) * size, shift == 0), reverse<O>(p));
+    return Elements::ordered(p, Elements::load(slot + shift + chunk_in_tile<O>(p, number) * size, shift == 0),
+                             reverse<O>(p));
   }
-  template <order O> AP_DEV static void find_marks(const params& p, std::uint32_t tile_number, int warp, std::uint32_t (&marks)[rows]) {
+  template <order O> AP_DEV static void find_marks(const params& p, std::uint32_t tile_number, int warp,
+                                                   std::uint32_t (&marks)[rows]) {
     const auto offset_of = [&](int r) { return chunk_in_tile<O>(p, chunk_number(warp, r)) * chunk; };
     Elements::find_marks(p, extent_of(p, tile_number), offset_of, marks, reverse<O>(p));
   }
@@ -218,8 +243,10 @@ template <class Elements, class Rules = single_pass_rules<Elements::ring>> struc
       for (int r = 0; r < rows; ++r) {
         const int chunk_at = chunk_number(warp, r);
         if constexpr (Elements::keeps_marks) s.marks[at.index][chunk_at] = static_cast<mark>(marks[r]);
-        const total_type chunk_total = Elements::total_of(p, read_chunk<O>(p, s.slot[at.index], chunk_at), marks[r]);
-        total = combine{}(total, any_order<combine, total_type> ? chunk_total : warp_fold(chunk_total, combine{}));
+        const total_type chunk_total =
+            Elements::total_of(p, read_chunk<O>(p, s.slot[at.index], chunk_at), marks[r]);
+        total = combine{}(total,
+                          any_order<combine, total_type> ? chunk_total : warp_fold(chunk_total, combine{}));
       }
       if (any_order<combine, total_type>) total = warp_fold(total, combine{});
       if (lane_index() == 0) s.warp_total[at.index * P.warps + warp] = total;
@@ -247,8 +274,8 @@ template <class Elements, class Rules = single_pass_rules<Elements::ring>> struc
   AP_DEV static void fetch_prefixes(const params& p, storage& s) {
     s.epoch_read.wait({});
     const std::uint64_t epoch = s.epoch;
-    look_back<total_type, combine, typename Rules::exchange, Elements::batches_at_once, Elements::reads> earlier{p.states,
-                                                                                                                 Rules::tag(epoch)};
+    look_back<total_type, combine, typename Rules::exchange, Elements::batches_at_once, Elements::reads>
+        earlier{p.states, Rules::tag(epoch)};
     each_tile(s, [&](slot_cursor at, std::uint32_t number) {
       const total_type before = earlier.prefix_of(number);
       if (lane_index() == 0) {
@@ -260,7 +287,8 @@ template <class Elements, class Rules = single_pass_rules<Elements::ring>> struc
     });
   }
 
-  // scan, store -------------------------------------------------------------------------------------------------------------------
+  // scan, store
+  // ---------------------------------------------------------------------------------------------------------
   template <order O> AP_DEV static void scan(const params& p, storage& s, int warp) {
     const bool moves = apart(p);
     each_tile(s, [&](slot_cursor at, [[maybe_unused]] std::uint32_t number) {
@@ -289,7 +317,8 @@ template <class Elements, class Rules = single_pass_rules<Elements::ring>> struc
       const auto each_row = [&](auto write) {
         AP_UNROLL
         for (int r = 0; r < rows; ++r) {
-          write(r, Elements::back_in_memory(p, Elements::from(p, combine{}(base, before.at[r]), v[r], marks[r]), reverse<O>(p)));
+          write(r, Elements::back_in_memory(
+                       p, Elements::from(p, combine{}(base, before.at[r]), v[r], marks[r]), reverse<O>(p)));
           base = combine{}(base, total.at[r]);
         }
       };
@@ -298,11 +327,14 @@ template <class Elements, class Rules = single_pass_rules<Elements::ring>> struc
       if constexpr (Elements::shifts_chunks && O == order::any) {
         if (shift != 0) {
           shifted_chunks<typename Elements::out_unit> to(slot, shift, reverse<O>(p));
-          each_row([&](int r, const typename Elements::results& result) { to.put(result, chunk_of_row(r), r == 0); });
+          each_row([&](int r, const typename Elements::results& result) {
+            to.put(result, chunk_of_row(r), r == 0);
+          });
           to.finish(chunk_of_row(rows - 1));
         } else {
-          each_row(
-              [&](int r, const typename Elements::results& result) { Elements::store(slot + chunk_of_row(r) * copy_unit, result, true); });
+          each_row([&](int r, const typename Elements::results& result) {
+            Elements::store(slot + chunk_of_row(r) * copy_unit, result, true);
+          });
         }
       } else {
         each_row([&](int r, const typename Elements::results& result) {
@@ -332,7 +364,8 @@ template <class Elements, class Rules = single_pass_rules<Elements::ring>> struc
   }
 
  public:
-  // kernel ------------------------------------------------------------------------------------------------------------------------
+  // kernel
+  // ---------------------------------------------------------------------------------------------------------
   AP_DEV void operator()([[maybe_unused]] const params& p) const {
     if constexpr (Rules::tiles::compiled) run(p);
   }

@@ -9,11 +9,13 @@
 
 namespace antiphase::scans {
 
-// The workspace: two control words, then the totals of tiles as tagged words. All zeros before its first use; from then on every launch
-// leaves it ready for the next, of whatever type and size, as long as they come one after the other (one stream).
+// The workspace: two control words, then the totals of tiles as tagged words. All zeros before its first use;
+// from then on every launch leaves it ready for the next, of whatever type and size, as long as they come one
+// after the other (one stream).
 constexpr int epoch_word = 0, ticket_word = 1, control_words = 16;  // the latter fill 128 bytes
 
-// Where segments begin, between neighbours in memory: where a row ends, where keys differ, or at elements whose flag is not zero.
+// Where segments begin, between neighbours in memory: where a row ends, where keys differ, or at elements
+// whose flag is not zero.
 enum class segment_source { rows, keys, head_flags };
 struct segment_arguments {
   segment_source from;
@@ -39,8 +41,10 @@ struct single_pass_arguments {
   scan_kind kind;
   scan_direction direction;
   std::uint64_t neutral;  // an element that changes nothing: a tile is filled up with it
-  std::uint64_t initial;  // what stands before the first element of a line, of the type the kernel computes with
-  std::uint64_t flip;     // bits of an element that are flipped before anything else is done with it: see element_values.cuh
+  // what stands before the first element of a line, of the type the kernel computes with
+  std::uint64_t initial;
+  // bits of an element that are flipped before anything else is done with it: see element_values.cuh
+  std::uint64_t flip;
   segment_arguments segments;
   std::uint64_t* control;
   std::uint64_t* states;
@@ -51,7 +55,8 @@ AP_FN constexpr int state_words_of(std::size_t value_size) { return static_cast<
 
 // Bytes of a workspace for so many tiles.
 constexpr std::size_t single_pass_bytes(std::size_t value_size, std::uint64_t tiles) {
-  return (control_words + tiles * static_cast<std::uint64_t>(state_words_of(value_size))) * sizeof(std::uint64_t);
+  return (control_words + tiles * static_cast<std::uint64_t>(state_words_of(value_size))) *
+         sizeof(std::uint64_t);
 }
 
 // The workspace as the host sees it.

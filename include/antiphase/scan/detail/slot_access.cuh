@@ -10,11 +10,14 @@
 namespace antiphase::scans {
 inline namespace AP_TARGET {
 
-// The copy engine moves whole multiples of 16 bytes, from and to multiples of 16. A tile therefore lies in its slot as far behind such an
-// address as in global memory; what is left over at its ends, less than 16 bytes each, the lanes of a warp move, an element each.
+// The copy engine moves whole multiples of 16 bytes, from and to multiples of 16. A tile therefore lies in
+// its slot as far behind such an address as in global memory; what is left over at its ends, less than 16
+// bytes each, the lanes of a warp move, an element each.
 constexpr int copy_unit = 16, slot_slack = 128;  // the latter keeps slots at multiples of 128 bytes
 
-AP_DEV int shift_of(const void* at) { return static_cast<int>(reinterpret_cast<std::uintptr_t>(at) % copy_unit); }
+AP_DEV int shift_of(const void* at) {
+  return static_cast<int>(reinterpret_cast<std::uintptr_t>(at) % copy_unit);
+}
 
 // Where a tile lies in memory, and how much of it there is.
 struct tile_extent {
@@ -22,7 +25,8 @@ struct tile_extent {
   int count;
 };
 
-// Of `count` elements that begin `shift` bytes behind a multiple of 16: the copy engine's are first ... end - 1.
+// Of `count` elements that begin `shift` bytes behind a multiple of 16: the copy engine's are first ... end -
+// 1.
 template <class T> struct moved_in_bulk {
   int first, end, count;
 
@@ -43,7 +47,8 @@ template <class T> struct moved_in_bulk {
   static constexpr int size = sizeof(T);
 };
 
-// The 16 bytes that begin `offset` bytes, 0 ... 15, behind those of the first word. T: their elements, of which `offset` is a multiple.
+// The 16 bytes that begin `offset` bytes, 0 ... 15, behind those of the first word. T: their elements, of
+// which `offset` is a multiple.
 template <class T> AP_DEV pack<std::uint32_t, 4> bytes_from(const std::uint32_t (&part)[8], int offset) {
   std::uint32_t by_two[6], by_one[5];
   AP_UNROLL
@@ -53,7 +58,8 @@ template <class T> AP_DEV pack<std::uint32_t, 4> bytes_from(const std::uint32_t 
   if constexpr (is_narrow<T>) {
     const int bits = 8 * (offset & 3);
     AP_UNROLL
-    for (int i = 0; i < 4; ++i) by_one[i] = static_cast<std::uint32_t>((std::uint64_t{by_one[i + 1]} << 32 | by_one[i]) >> bits);
+    for (int i = 0; i < 4; ++i)
+      by_one[i] = static_cast<std::uint32_t>((std::uint64_t{by_one[i + 1]} << 32 | by_one[i]) >> bits);
   }
   return {by_one[0], by_one[1], by_one[2], by_one[3]};
 }
@@ -68,16 +74,19 @@ template <int N, class T> AP_DEV register_chunk<T, N> load_chunk(const unsigned 
   const word* from = reinterpret_cast<const word*>(at - behind);
   std::uint32_t part[words + 1];
   AP_UNROLL
-  for (int i = 0; i <= words; ++i) part[i] = i < words || (is_narrow<T> && behind > 0) ? from[i].element[0] : 0;
+  for (int i = 0; i <= words; ++i)
+    part[i] = i < words || (is_narrow<T> && behind > 0) ? from[i].element[0] : 0;
   if constexpr (is_narrow<T>) {
     AP_UNROLL
-    for (int i = 0; i < words; ++i) part[i] = static_cast<std::uint32_t>((std::uint64_t{part[i + 1]} << 32 | part[i]) >> (8 * behind));
+    for (int i = 0; i < words; ++i)
+      part[i] = static_cast<std::uint32_t>((std::uint64_t{part[i + 1]} << 32 | part[i]) >> (8 * behind));
   }
   register_chunk<T, N> chunk;
   memcpy(&chunk, part, sizeof chunk);
   return chunk;
 }
-template <int N, class T> AP_DEV void store_chunk(unsigned char* at, const register_chunk<T, N>& v, bool aligned) {
+template <int N, class T>
+AP_DEV void store_chunk(unsigned char* at, const register_chunk<T, N>& v, bool aligned) {
   if (aligned) {
     *reinterpret_cast<register_chunk<T, N>*>(at) = v;
     return;
@@ -86,14 +95,16 @@ template <int N, class T> AP_DEV void store_chunk(unsigned char* at, const regis
   for (int e = 0; e < N; ++e) reinterpret_cast<pack<T, 1>*>(at)[e].element[0] = element_at<T, N>(v, e);
 }
 
-// Writes the chunks of 16 bytes that the lanes of a warp have side by side, row after row, `shift` bytes behind the aligned ones: every
-// lane puts the 16 bytes between two boundaries together from its own chunk and the one before it in scan order. What the first and the
-// last chunk of the warp have beyond these goes element by element, since the rest of those 16 bytes is another warp's, or nobody's.
+// Writes the chunks of 16 bytes that the lanes of a warp have side by side, row after row, `shift` bytes
+// behind the aligned ones: every lane puts the 16 bytes between two boundaries together from its own chunk
+// and the one before it in scan order. What the first and the last chunk of the warp have beyond these goes
+// element by element, since the rest of those 16 bytes is another warp's, or nobody's.
 template <class T> class shifted_chunks {
  public:
   using chunk = register_chunk<T, copy_unit / static_cast<int>(sizeof(T))>;
 
-  AP_DEV shifted_chunks(unsigned char* slot, int shift, bool reverse) : slot_(slot), shift_(shift), reverse_(reverse) {}
+  AP_DEV shifted_chunks(unsigned char* slot, int shift, bool reverse)
+      : slot_(slot), shift_(shift), reverse_(reverse) {}
 
   // The lane's chunk of the next row, the `number`-th of the tile in memory.
   AP_DEV void put(const chunk& v, int number, bool first_row) {
@@ -129,7 +140,8 @@ template <class T> class shifted_chunks {
     pack<T, 1>* const to = reinterpret_cast<pack<T, 1>*>(slot_ + number * copy_unit + shift_);
     AP_UNROLL
     for (int e = 0; e < copy_unit / static_cast<int>(sizeof(T)); ++e)
-      if ((e < in_first) == up_to) to[e].element[0] = element_at<T, copy_unit / static_cast<int>(sizeof(T))>(v, e);
+      if ((e < in_first) == up_to)
+        to[e].element[0] = element_at<T, copy_unit / static_cast<int>(sizeof(T))>(v, e);
   }
 
   unsigned char* slot_;

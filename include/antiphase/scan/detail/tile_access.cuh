@@ -11,15 +11,18 @@
 namespace antiphase::scans {
 inline namespace AP_TARGET {
 
-// Element i of the tile lies at data[i * stride]; the first `count` of them are there. T: what is scanned, which tells who has what.
+// Element i of the tile lies at data[i * stride]; the first `count` of them are there. T: what is scanned,
+// which tells who has what.
 template <class T, class Element, policy P> struct tile_access {
   using item = std::remove_const_t<Element>;
   using shape = tile_shape<T, P>;
   static constexpr int chunk = shape::chunk;
-  // Whether a chunk can be one access, given that the type allows it and the tile begins at the right address.
-  static constexpr bool packs = std::has_single_bit(sizeof(item)) &&
-                                sizeof(item) * chunk > alignof(item) && std::is_trivially_default_constructible_v<item> &&
-                                (std::is_same_v<item, T> || sizeof(item) * chunk <= 16);
+  // Whether a chunk can be one access, given that the type allows it and the tile begins at the right
+  // address.
+  static constexpr bool packs =
+      std::has_single_bit(sizeof(item)) &&
+      sizeof(item) * chunk > alignof(item) && std::is_trivially_default_constructible_v<item> &&
+      (std::is_same_v<item, T> || sizeof(item) * chunk <= 16);
 
   Element* data;
   std::int64_t stride;
@@ -27,9 +30,13 @@ template <class T, class Element, policy P> struct tile_access {
   bool aligned;
 
   AP_DEV tile_access(Element* line, const lines& over, std::int64_t first, std::int64_t length)
-      : data(line + first * over.stride()), stride(over.stride()), count(static_cast<int>(length)), aligned(packs && is_aligned()) {}
+      : data(line + first * over.stride()),
+        stride(over.stride()),
+        count(static_cast<int>(length)),
+        aligned(packs && is_aligned()) {}
 
-  // Elements that are not there become copies of the last one that is: values which nothing depends on, but values.
+  // Elements that are not there become copies of the last one that is: values which nothing depends on, but
+  // values.
   AP_DEV void load(int position, values<item, chunk>& v) const {
     if constexpr (packs)
       if (aligned && position + chunk <= count) {
@@ -39,7 +46,8 @@ template <class T, class Element, policy P> struct tile_access {
         return;
       }
     AP_UNROLL
-    for (int e = 0; e < chunk; ++e) v.at[e] = data[(position + e < count ? position + e : count - 1) * stride];
+    for (int e = 0; e < chunk; ++e)
+      v.at[e] = data[(position + e < count ? position + e : count - 1) * stride];
   }
   AP_DEV void store(int position, const values<item, chunk>& v) const {
     if constexpr (packs)
@@ -57,9 +65,12 @@ template <class T, class Element, policy P> struct tile_access {
 
  private:
   // Of a chunk in a line without gaps.
-  AP_DEV Element* lowest(int position) const { return stride > 0 ? data + position : data - position - (chunk - 1); }
+  AP_DEV Element* lowest(int position) const {
+    return stride > 0 ? data + position : data - position - (chunk - 1);
+  }
   AP_DEV bool is_aligned() const {
-    return (stride == 1 || stride == -1) && reinterpret_cast<std::uintptr_t>(lowest(0)) % (sizeof(item) * chunk) == 0;
+    return (stride == 1 || stride == -1) &&
+           reinterpret_cast<std::uintptr_t>(lowest(0)) % (sizeof(item) * chunk) == 0;
   }
 };
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Who moves the tiles of a single-pass scan between global memory and the ring: the copy engine, or the threads of two warps.
+// Who moves the tiles of a single-pass scan between global memory and the ring: the copy engine, or the
+// threads of two warps.
 #pragma once
 #include <antiphase/core/channel.hpp>
 #include <antiphase/device/architecture.cuh>
@@ -17,8 +18,8 @@ inline namespace AP_TARGET {
 // What happens to a tile, in turn (single_pass.cuh).
 enum tile_event { loaded, reduced, prefixed, scanned, stored };
 
-// Both have the same functions. The loading and the storing warp have an object of it each; all lanes call, addresses and bytes are
-// multiples of 16.
+// Both have the same functions. The loading and the storing warp have an object of it each; all lanes call,
+// addresses and bytes are multiples of 16.
 //   compiled             whether the architecture has what it needs
 //   loaders              who commits `loaded`
 //   initialised()        barriers have been initialised; one thread
@@ -26,8 +27,10 @@ enum tile_event { loaded, reduced, prefixed, scanned, stored };
 //   acquire(ring, at)    the loading warp owns the slot and may fill it
 //   load(...)            starts to fill it
 //   filled_by_lanes()    the lanes have written to it as well
-//   commit(ring, at, n)  the tile has been started, n bytes of it by load(): `loaded` is committed as soon as they have landed
-//   finish(ring, at)     the loading warp has no more tiles, which the slot says by its number: all of them are committed, this one too
+//   commit(ring, at, n)  the tile has been started, n bytes of it by load(): `loaded` is committed as soon as
+//                        they have landed
+//   finish(ring, at)     the loading warp has no more tiles, which the slot says by its number: all of them
+//                        are committed, this one too
 //   store(...)           the storing warp begins to empty a slot
 //   release(ring, at)    gives it back, as soon as it has been read
 //   finish_stores()      before the storing warp ends
@@ -45,7 +48,8 @@ template <ring_policy P> class copies_by_engine {
     ring.acquire(at);
     if (started_++ >= P.in_flight) ring.wait(landed_++, loaded);
   }
-  template <class Ring> AP_DEV void load(Ring& ring, slot_cursor at, void* to, const void* from, std::uint32_t bytes) {
+  template <class Ring>
+  AP_DEV void load(Ring& ring, slot_cursor at, void* to, const void* from, std::uint32_t bytes) {
     if (lane_index() == 0 && bytes > 0) bulk_load(to, from, bytes, ring.barrier[loaded][at.index]);
   }
   AP_DEV static void filled_by_lanes() {
@@ -77,11 +81,12 @@ template <ring_policy P> class copies_by_engine {
   slot_cursor landed_;
 };
 
-// A tile is a group of asynchronous copies of the loading warp, and nobody but that warp learns when it has landed: it commits `loaded` of
-// a tile after it has started in_flight - 1 more. If it had to wait for a slot with tiles that are not committed, blocks would wait for
-// their totals in vain for as long, and perhaps that slot's tile for those blocks; so it commits all it has started before it waits. What
-// it waits for then is a tile of a lower number, and so on to the lowest that is not finished: its loading warp waits for no slot, since
-// the tiles before it are finished, and for nothing else but its copies.
+// A tile is a group of asynchronous copies of the loading warp, and nobody but that warp learns when it has
+// landed: it commits `loaded` of a tile after it has started in_flight - 1 more. If it had to wait for a slot
+// with tiles that are not committed, blocks would wait for their totals in vain for as long, and perhaps that
+// slot's tile for those blocks; so it commits all it has started before it waits. What it waits for then is a
+// tile of a lower number, and so on to the lowest that is not finished: its loading warp waits for no slot,
+// since the tiles before it are finished, and for nothing else but its copies.
 template <ring_policy P> class copies_by_threads {
  public:
   using slot_cursor = cursor<P.stages>;
@@ -95,7 +100,8 @@ template <ring_policy P> class copies_by_threads {
     if (open_ > 0 && ballot(ring.is_free(at)) != all_lanes) land_all(ring);
     ring.acquire(at);
   }
-  template <class Ring> AP_DEV void load(Ring&, slot_cursor, void* to, const void* from, std::uint32_t bytes) {
+  template <class Ring>
+  AP_DEV void load(Ring&, slot_cursor, void* to, const void* from, std::uint32_t bytes) {
     for (std::uint32_t at = first(); at < bytes; at += step)
       copy_async<copy_unit>(moved<unsigned char>(to, at), moved<const unsigned char>(from, at), copy_unit);
   }

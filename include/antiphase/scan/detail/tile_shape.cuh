@@ -18,9 +18,10 @@ template <scannable T, int N> struct shared_values {
   AP_DEV T& operator[](int i) { return reinterpret_cast<T*>(bytes)[i]; }
 };
 
-// Element e of chunk r of a thread lies at position(r) + e of the tile. The chunks of a round are in the order of the lanes, rounds follow
-// each other within a warp, warps within the block. A tile of which only the first `count` elements are there leaves threads without
-// elements: those are the last lanes of a round, the last warps of a block.
+// Element e of chunk r of a thread lies at position(r) + e of the tile. The chunks of a round are in the
+// order of the lanes, rounds follow each other within a warp, warps within the block. A tile of which only
+// the first `count` elements are there leaves threads without elements: those are the last lanes of a round,
+// the last warps of a block.
 template <class T, policy P> struct tile_shape {
   static_assert(valid(P));
   static constexpr int chunk = P.chunk(sizeof(T));
@@ -29,8 +30,12 @@ template <class T, policy P> struct tile_shape {
   static constexpr int warps = (P.threads + warp_size - 1) / warp_size;
   static constexpr int warp_tile = warp_size * rounds * chunk;
 
-  AP_DEV static int lanes(int warp) { return P.threads % warp_size == 0 || warp + 1 < warps ? warp_size : P.threads % warp_size; }
-  AP_DEV static int position(int warp, int round, int lane) { return warp * warp_tile + (round * lanes(warp) + lane) * chunk; }
+  AP_DEV static int lanes(int warp) {
+    return P.threads % warp_size == 0 || warp + 1 < warps ? warp_size : P.threads % warp_size;
+  }
+  AP_DEV static int position(int warp, int round, int lane) {
+    return warp * warp_tile + (round * lanes(warp) + lane) * chunk;
+  }
   AP_DEV static int position(int round) { return position(thread_index() / warp_size, round, lane_index()); }
 
   // How many lanes of a round, threads of a block in a single round, and warps have anything.

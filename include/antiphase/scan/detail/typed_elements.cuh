@@ -14,17 +14,18 @@
 namespace antiphase::scans {
 inline namespace AP_TARGET {
 
-// In, Out: elements in memory. Value: what is computed with; the types that there are: element_values.cuh. A chunk's mark has a bit for
-// each of its elements, in scan order: whether a segment begins there.
+// In, Out: elements in memory. Value: what is computed with; the types that there are: element_values.cuh. A
+// chunk's mark has a bit for each of its elements, in scan order: whether a segment begins there.
 template <class In, class Out, class Value, class Op, lines_kind L, ring_policy P> struct typed_elements {
   using params = single_pass_arguments;
   static constexpr ring_policy ring = P;
   static constexpr int tile = P.tile_of(sizeof(In), sizeof(Out));    // elements
   static constexpr int chunk = P.chunk_of(sizeof(In), sizeof(Out));  // elements of a lane in a row
   static constexpr bool many = L == lines_kind::segments;
-  static constexpr bool has_marks = many, keeps_marks = many;  // the latter: scanning warps are told what reducing ones have found
-  // Blocks are in place, and their barriers ready, when the kernel before ends. What threads move may run as code for GPUs that cannot
-  // wait.
+  // the latter: scanning warps are told what reducing ones have found
+  static constexpr bool has_marks = many, keeps_marks = many;
+  // Blocks are in place, and their barriers ready, when the kernel before ends. What threads move may run as
+  // code for GPUs that cannot wait.
   static constexpr bool overlaps_previous = P.mover == tile_mover::copy_engine;
   // In memory: an element is one unit, the least that is moved.
   using in_unit = In;
@@ -38,12 +39,19 @@ template <class In, class Out, class Value, class Op, lines_kind L, ring_policy 
   // A lane's chunk.
   using elements = register_chunk<In, chunk>;
   using results = register_chunk<Out, chunk>;
-  static constexpr bool shifts_chunks = !many && sizeof(results) == copy_unit;  // segments have no registers left for it
+  // segments have no registers left for it
+  static constexpr bool shifts_chunks = !many && sizeof(results) == copy_unit;
 
-  AP_DEV static elements load(const unsigned char* at, bool aligned) { return load_chunk<chunk, In>(at, aligned); }
-  AP_DEV static void store(unsigned char* at, const results& v, bool aligned) { store_chunk<chunk, Out>(at, v, aligned); }
+  AP_DEV static elements load(const unsigned char* at, bool aligned) {
+    return load_chunk<chunk, In>(at, aligned);
+  }
+  AP_DEV static void store(unsigned char* at, const results& v, bool aligned) {
+    store_chunk<chunk, Out>(at, v, aligned);
+  }
   // From memory to scan order, or back.
-  AP_DEV static elements ordered(const params& p, const elements& v, bool reverse) { return turned<In>(p, v, reverse); }
+  AP_DEV static elements ordered(const params& p, const elements& v, bool reverse) {
+    return turned<In>(p, v, reverse);
+  }
   AP_DEV static results back_in_memory(const params& p, const results& v, bool reverse) {
     results w = turned<Out>(p, v, reverse);
     keep_packed<Out, chunk>(w);
@@ -52,26 +60,29 @@ template <class In, class Out, class Value, class Op, lines_kind L, ring_policy 
   // Between two uses.
   AP_DEV static void keep(elements& v) { keep_packed<In, chunk>(v); }
 
-  // A tile that is not full is filled up with neutral elements, from `count` on; the bytes up to a multiple of 16 one by one. And before
-  // the first, as chunks are read by words.
+  // A tile that is not full is filled up with neutral elements, from `count` on; the bytes up to a multiple
+  // of 16 one by one. And before the first, as chunks are read by words.
   AP_DEV static void complete(const params& p, unsigned char* slot, int shift, int count) {
     constexpr int in_copy = copy_unit / sizeof(In);
     pack<In, in_copy> unit;
     AP_UNROLL
     for (int e = 0; e < in_copy; ++e) unit.element[e] = from_bits<In>(p.neutral);
-    const int end = shift + count * static_cast<int>(sizeof(In)), whole = (end + copy_unit - 1) / copy_unit * copy_unit;
+    const int end = shift + count * static_cast<int>(sizeof(In)),
+              whole = (end + copy_unit - 1) / copy_unit * copy_unit;
     if (end + lane_index() * static_cast<int>(sizeof(In)) < whole)
       reinterpret_cast<pack<In, 1>*>(slot + end)[lane_index()].element[0] = unit.element[0];
     if (const int word = shift / 4 * 4; word + lane_index() * static_cast<int>(sizeof(In)) < shift)
       reinterpret_cast<pack<In, 1>*>(slot + word)[lane_index()].element[0] = unit.element[0];
     AP_ROLLED
-    for (int b = whole + lane_index() * copy_unit; b < shift + tile * static_cast<int>(sizeof(In)); b += warp_size * copy_unit)
+    for (int b = whole + lane_index() * copy_unit; b < shift + tile * static_cast<int>(sizeof(In));
+         b += warp_size * copy_unit)
       *reinterpret_cast<pack<In, in_copy>*>(slot + b) = unit;
   }
 
   // Of the chunks of a warp's lanes; `offset_of(row)` is where in the tile such a chunk lies, in elements.
   template <int Rows, class Offset>
-  AP_DEV static void find_marks(const params& p, const tile_extent& here, Offset offset_of, std::uint32_t (&marks)[Rows], bool reverse) {
+  AP_DEV static void find_marks(const params& p, const tile_extent& here, Offset offset_of,
+                                std::uint32_t (&marks)[Rows], bool reverse) {
     const segment_arguments& by = p.segments;
     const auto each_row = [&](auto boundaries) {
       AP_UNROLL
@@ -94,7 +105,8 @@ template <class In, class Out, class Value, class Op, lines_kind L, ring_policy 
 
   AP_DEV static total_type total_of(const params& p, const elements& v, std::uint32_t heads) {
     if constexpr (widens_words) {
-      return wide_total<Value, In, chunk>(v, in_every_element<In>(p.flip), static_cast<std::uint32_t>(p.flip));
+      return wide_total<Value, In, chunk>(v, in_every_element<In>(p.flip),
+                                          static_cast<std::uint32_t>(p.flip));
     } else if constexpr (adds_words) {
       return sum_of_elements<In, chunk>(v);
     } else if constexpr (!many) {
@@ -103,11 +115,13 @@ template <class In, class Out, class Value, class Op, lines_kind L, ring_policy 
       const values w = values_of(p, v);
       Value total = w.element[0];
       AP_UNROLL
-      for (int e = 1; e < chunk; ++e) total = (heads >> e & 1u) != 0 ? w.element[e] : Value(Op{}(total, w.element[e]));
+      for (int e = 1; e < chunk; ++e)
+        total = (heads >> e & 1u) != 0 ? w.element[e] : Value(Op{}(total, w.element[e]));
       return {total, heads};
     }
   }
-  // A line begins with the call's initial value. Where there are several, `from` takes it for those that begin within a chunk.
+  // A line begins with the call's initial value. Where there are several, `from` takes it for those that
+  // begin within a chunk.
   AP_DEV static total_type with_initial(const params& p, const total_type& before) {
     if constexpr (many)
       return before;
@@ -115,10 +129,12 @@ template <class In, class Out, class Value, class Op, lines_kind L, ring_policy 
       return Op{}(from_bits<Value>(p.initial), before);
   }
   // The results of a chunk from what lies before it.
-  AP_DEV static results from(const params& p, const total_type& before, const elements& v, std::uint32_t heads) {
+  AP_DEV static results from(const params& p, const total_type& before, const elements& v,
+                             std::uint32_t heads) {
     const bool exclusive = p.kind == scan_kind::exclusive;
     if constexpr (widens_words) {
-      return wide_sums_up_to<Out, In, chunk>(before, v, in_every_element<In>(p.flip), static_cast<std::uint32_t>(p.flip), exclusive);
+      return wide_sums_up_to<Out, In, chunk>(before, v, in_every_element<In>(p.flip),
+                                             static_cast<std::uint32_t>(p.flip), exclusive);
     } else if constexpr (adds_words) {
       return sums_up_to<In, chunk>(before, v, exclusive);
     } else {
@@ -144,7 +160,8 @@ template <class In, class Out, class Value, class Op, lines_kind L, ring_policy 
  private:
   using values = pack<Value, chunk>;
   // Sums of narrow integers have a way of their own.
-  static constexpr bool adds_words = sums_words<Op, In> && !many, widens_words = adds_words && sizeof(Out) > sizeof(In);
+  static constexpr bool adds_words = sums_words<Op, In> && !many,
+                        widens_words = adds_words && sizeof(Out) > sizeof(In);
 
   AP_DEV static values values_of(const params& p, const elements& v) {
     values w;
@@ -152,7 +169,8 @@ template <class In, class Out, class Value, class Op, lines_kind L, ring_policy 
     for (int e = 0; e < chunk; ++e) w.element[e] = value_of<Op, Value>(element_at<In, chunk>(v, e), p.flip);
     return w;
   }
-  template <class T> AP_DEV static register_chunk<T, chunk> turned(const params& p, register_chunk<T, chunk> v, bool reverse) {
+  template <class T>
+  AP_DEV static register_chunk<T, chunk> turned(const params& p, register_chunk<T, chunk> v, bool reverse) {
     if constexpr (flips_order<Op>) v = flipped<T, chunk>(v, p.flip);
     return reverse ? reversed<T, chunk>(v) : v;
   }

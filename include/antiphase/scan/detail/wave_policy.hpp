@@ -18,16 +18,20 @@ struct wave_policy {
   constexpr int threads() const { return warps * 32; }
   constexpr int tile_bytes() const { return warps * rows * 512; }
 };
-constexpr bool valid(const wave_policy& p) { return p.warps >= 1 && p.warps <= 32 && p.rows >= 1 && p.rows <= 16; }
+constexpr bool valid(const wave_policy& p) {
+  return p.warps >= 1 && p.warps <= 32 && p.rows >= 1 && p.rows <= 16;
+}
 
-// The more tiles, the longer they wait for each other; the fewer, the more multiprocessors idle. As measured on an H200.
+// The more tiles, the longer they wait for each other; the fewer, the more multiprocessors idle. As measured
+// on an H200.
 struct wave_choice {
   std::int64_t most_bytes;  // of the array
   wave_policy how;
 };
-constexpr wave_choice wave_choices[] = {{256 << 10, {.warps = 4, .rows = 2}},  {1 << 20, {.warps = 4, .rows = 8}},
-                                        {4 << 20, {.warps = 8, .rows = 8}},    {8 << 20, {.warps = 8, .rows = 16}},
-                                        {12 << 20, {.warps = 16, .rows = 12}}, {16 << 20, {.warps = 16, .rows = 16}}};
+constexpr wave_choice wave_choices[] = {
+    {256 << 10, {.warps = 4, .rows = 2}},  {1 << 20, {.warps = 4, .rows = 8}},
+    {4 << 20, {.warps = 8, .rows = 8}},    {8 << 20, {.warps = 8, .rows = 16}},
+    {12 << 20, {.warps = 16, .rows = 12}}, {16 << 20, {.warps = 16, .rows = 16}}};
 constexpr std::int64_t most_bytes_of_wave = std::end(wave_choices)[-1].most_bytes;
 
 constexpr wave_policy wave_for(std::int64_t bytes) {
@@ -37,7 +41,8 @@ constexpr wave_policy wave_for(std::int64_t bytes) {
 }
 constexpr std::int64_t most_tiles_of_wave = [] {
   std::int64_t most = 0;
-  for (const wave_choice& choice : wave_choices) most = std::max(most, choice.most_bytes / choice.how.tile_bytes());
+  for (const wave_choice& choice : wave_choices)
+    most = std::max(most, choice.most_bytes / choice.how.tile_bytes());
   return most;
 }();
 

@@ -24,14 +24,15 @@ template <class T, int N> AP_DEV std::uint32_t sum_of_elements(const register_ch
 }
 
 // The sums up to each element, of the elements' own type, from what lies before them.
-template <class T, int N> AP_DEV register_chunk<T, N> sums_up_to(std::uint32_t before, register_chunk<T, N> v, bool exclusive) {
+template <class T, int N>
+AP_DEV register_chunk<T, N> sums_up_to(std::uint32_t before, register_chunk<T, N> v, bool exclusive) {
   AP_UNROLL
   for (std::uint32_t& w : v.element) {
     const std::uint32_t through = plus_all<T>(before, w);
     std::uint32_t inclusive;
     if constexpr (sizeof(T) == 1) {
-      // Two halves of 16 bits, one for the even bytes and one for the odd ones, cannot run over, and a multiplication by 2^16 + 1 adds the
-      // lower to the upper.
+      // Two halves of 16 bits, one for the even bytes and one for the odd ones, cannot run over, and a
+      // multiplication by 2^16 + 1 adds the lower to the upper.
       const std::uint32_t odd = pick_bytes(w, 0, 0x4341), even = w & 0x00FF00FF;
       const std::uint32_t up_to_odd = (even + odd) * 0x00010001 + pick_bytes(before, 0, 0x4040);
       inclusive = pick_bytes(up_to_odd - odd, up_to_odd, 0x6240);
@@ -44,24 +45,26 @@ template <class T, int N> AP_DEV register_chunk<T, N> sums_up_to(std::uint32_t b
   return v;
 }
 
-// The same in a wider type, and the total alone. Signed elements come with their sign bit flipped (`flip`, in every element of a word),
-// which makes each of them `more` larger than it is.
-template <class Wide, class T, int N> AP_DEV Wide wide_total(const register_chunk<T, N>& v, std::uint32_t flip, std::uint32_t more) {
+// The same in a wider type, and the total alone. Signed elements come with their sign bit flipped (`flip`, in
+// every element of a word), which makes each of them `more` larger than it is.
+template <class Wide, class T, int N>
+AP_DEV Wide wide_total(const register_chunk<T, N>& v, std::uint32_t flip, std::uint32_t more) {
   std::uint32_t total = 0u - static_cast<std::uint32_t>(N) * more;
   AP_UNROLL
   for (const std::uint32_t w : v.element) total = plus_all<T>(total, w ^ flip);
   return static_cast<Wide>(static_cast<std::int32_t>(total));
 }
-template <class Wide, class T, int N> AP_DEV register_chunk<Wide, N> wide_sums_up_to(Wide before, const register_chunk<T, N>& v,
-                                                                                     std::uint32_t flip, std::uint32_t more,
-                                                                                     bool exclusive) {
+template <class Wide, class T, int N>
+AP_DEV register_chunk<Wide, N> wide_sums_up_to(Wide before, const register_chunk<T, N>& v, std::uint32_t flip,
+                                               std::uint32_t more, bool exclusive) {
   register_chunk<Wide, N> result;
   Wide through = before;
   AP_UNROLL
   for (int e = 0; e < N; ++e) {
     const int within = e % in_a_word<T> + 1;  // of the word, up to the element
     if (within == 1) before = through;
-    const std::uint32_t sum = plus_first<T>(0u - static_cast<std::uint32_t>(within) * more, within, v.element[e / in_a_word<T>] ^ flip);
+    const std::uint32_t sum = plus_first<T>(0u - static_cast<std::uint32_t>(within) * more, within,
+                                            v.element[e / in_a_word<T>] ^ flip);
     const Wide up_to = before + static_cast<Wide>(static_cast<std::int32_t>(sum));
     result.element[e] = exclusive ? through : up_to;
     through = up_to;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// One addition for all lanes that are there; broken: the others do not get the place from the lane that has added.
+// One addition for all lanes that are there; broken: the others do not get the place from the lane that has
+// added.
 #include <cooperative_groups.h>
 
 __device__ int places(int* next) {

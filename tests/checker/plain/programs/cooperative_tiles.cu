@@ -13,7 +13,8 @@ __global__ void sum(const int* x, int* to) {
 #ifndef BROKEN
   block.sync();
 #endif
-  if (block.thread_rank() == 0) *to = of_tile[0] + of_tile[1] + of_tile[2] + of_tile[3];  // FOUND: uninitialised memory read or race
+  if (block.thread_rank() == 0)
+    *to = of_tile[0] + of_tile[1] + of_tile[2] + of_tile[3];  // FOUND: uninitialised memory read or race
 }
 
 int main() {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Two warps that each say that they want to go first, and then look at the other: of two fences of sequential consistency one comes first,
-// whatever scope they have that includes both. Broken, the fences only acquire and release, and both may go.
+// Two warps that each say that they want to go first, and then look at the other: of two fences of sequential
+// consistency one comes first, whatever scope they have that includes both. Broken, the fences only acquire
+// and release, and both may go.
 #include <cuda/atomic>
 
 #include <cstdio>

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// One warp waits for another's flag; broken: the flag is an ordinary variable, so that the compiler reads it once.
+// One warp waits for another's flag; broken: the flag is an ordinary variable, so that the compiler reads it
+// once.
 __device__ int flag_storage;
 
 __global__ void hand_over(int* value, int* result) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Atomic operations of the host: on its own memory, before any launch, and on a flag in memory that a kernel sets too, which hands over
-// what stands beside it. Broken, the host takes the flag without acquiring.
+// Atomic operations of the host: on its own memory, before any launch, and on a flag in memory that a kernel
+// sets too, which hands over what stands beside it. Broken, the host takes the flag without acquiring.
 #include <cuda/atomic>
 
 #include <cstdio>
@@ -17,7 +17,8 @@ int main() {
   cuda::atomic_ref<long> ref(y);
   ref.fetch_add(4);
   long expected = 5;
-  if (!ref.compare_exchange_strong(expected, 9) || ref.compare_exchange_strong(expected, 1) || expected != 9) return 1;
+  if (!ref.compare_exchange_strong(expected, 9) || ref.compare_exchange_strong(expected, 1) || expected != 9)
+    return 1;
   cuda::atomic_thread_fence(cuda::memory_order_seq_cst);
   cuda::atomic_thread_fence(cuda::memory_order_release, cuda::thread_scope_device);
   if (++small != 8 || small.exchange(3) != 8 || small.load(cuda::memory_order_relaxed) != 3) return 2;

@@ -12,7 +12,8 @@ __global__ void reverse(const int* from, int* to) {
 #ifndef BROKEN
   landed.wait(std::move(token));
 #endif
-  to[threadIdx.x] = tile[63 - threadIdx.x];  // FOUND: read before landing or race or uninitialised memory read
+  to[threadIdx.x] =
+      tile[63 - threadIdx.x];  // FOUND: read before landing or race or uninitialised memory read
 #ifdef BROKEN
   landed.wait(std::move(token));
 #endif

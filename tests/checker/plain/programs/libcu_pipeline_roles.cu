@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A pipeline whose one warp copies and whose other computes; broken: the first does not wait until a stage has been released.
+// A pipeline whose one warp copies and whose other computes; broken: the first does not wait until a stage
+// has been released.
 #include <cooperative_groups.h>
 #include <cuda/pipeline>
 

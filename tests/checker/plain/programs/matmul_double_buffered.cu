@@ -6,7 +6,8 @@
 __global__ void multiply(const float* A, const float* B, float* C, int n) {
   __shared__ float a[2][TILE][TILE];
   __shared__ float b[2][TILE][TILE];
-  const int x = threadIdx.x, y = threadIdx.y, row = blockIdx.y * TILE + y, column = blockIdx.x * TILE + x, tiles = n / TILE;
+  const int x = threadIdx.x, y = threadIdx.y, row = blockIdx.y * TILE + y, column = blockIdx.x * TILE + x,
+            tiles = n / TILE;
   a[0][y][x] = A[row * n + x];
   b[0][y][x] = B[y * n + column];
   __syncthreads();

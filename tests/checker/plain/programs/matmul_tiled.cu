@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A product by tiles of shared memory, templated; broken: the next tile is loaded while others still read this one.
+// A product by tiles of shared memory, templated; broken: the next tile is loaded while others still read
+// this one.
 #include <vector>
 
 template <int Tile> __global__ void multiply(const float* A, const float* B, float* C, int m, int n, int k) {

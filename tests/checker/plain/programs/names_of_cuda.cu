@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A program's own variables, parameters and members that are called as CUDA's: on the host, and in kernels beside those.
+// A program's own variables, parameters and members that are called as CUDA's: on the host, and in kernels
+// beside those.
 const int warpSize = 32;
 struct shape {
   dim3 gridDim, blockDim{64};
@@ -12,7 +13,9 @@ template <int blockDim> __device__ int half() {
   return min(blockDim, 1 << 30) / max(1, gridDim);
 }
 template <class T> __device__ T first(T a) { return a; }
-__device__ unsigned flat(uint3 threadIdx, const dim3& blockDim) { return threadIdx.y * blockDim.x + threadIdx.x; }
+__device__ unsigned flat(uint3 threadIdx, const dim3& blockDim) {
+  return threadIdx.y * blockDim.x + threadIdx.x;
+}
 
 __global__ void number(unsigned* to, unsigned n) {
   __shared__ unsigned part[64];
@@ -56,7 +59,9 @@ int main() {
   const int threadIdx = 5, blockIdx{2}, warpSize = s.warpSize;
   int *x, y[64];
   cudaMalloc(&x, sizeof y);
-  const auto launch = [&](const dim3 gridDim, const dim3& blockDim) { plain<<<gridDim, blockDim>>>(x, threadIdx); };
+  const auto launch = [&](const dim3 gridDim, const dim3& blockDim) {
+    plain<<<gridDim, blockDim>>>(x, threadIdx);
+  };
   launch(s.gridDim, s.blockDim);
   cudaMemcpy(y, x, sizeof y, cudaMemcpyDeviceToHost);
   cudaFree(x);

@@ -20,7 +20,8 @@ __global__ void groups() {
   HOLDS(block.size() == 64 && tile.size() == 8 && tile.thread_rank() == t % 8 && tile.meta_group_size() == 8);
   HOLDS(cg::reduce(tile, t % 8, cg::plus<int>()) == 28 && cg::inclusive_scan(tile, 1) == t % 8 + 1 &&
         cg::exclusive_scan(tile, 2) == t % 8 * 2);
-  HOLDS(tile.shfl(t, 3) == t / 8 * 8 + 3 && tile.ballot(t % 8 < 2) == 3 && tile.any(t % 8 == 1) && !tile.all(t % 8 == 1));
+  HOLDS(tile.shfl(t, 3) == t / 8 * 8 + 3 && tile.ballot(t % 8 < 2) == 3 && tile.any(t % 8 == 1) &&
+        !tile.all(t % 8 == 1));
   const auto warp = cg::tiled_partition<32>(block);
   const auto by_rest = cg::labeled_partition(warp, lane % 3);
   HOLDS(by_rest.size() == (lane % 3 < 2 ? 11 : 10) && by_rest.thread_rank() == lane / 3);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a program calls on the host: memory of every kind, streams, events, errors, attributes, launches by address.
+// What a program calls on the host: memory of every kind, streams, events, errors, attributes, launches by
+// address.
 #include <cstdio>
 #include <cstring>
 
@@ -21,8 +22,10 @@ __global__ void use_managed() { managed[threadIdx.x] += 1; }
 int main() {
   cudaDeviceProp p;
   int attribute = 0;
-  HOLDS(cudaGetDeviceProperties(&p, 0) == cudaSuccess && p.major == 9 && p.warpSize == 32 && p.maxThreadsPerBlock == 1024);
-  HOLDS(cudaDeviceGetAttribute(&attribute, cudaDevAttrMaxSharedMemoryPerBlockOptin, 0) == cudaSuccess && attribute == 227 * 1024);
+  HOLDS(cudaGetDeviceProperties(&p, 0) == cudaSuccess && p.major == 9 && p.warpSize == 32 &&
+        p.maxThreadsPerBlock == 1024);
+  HOLDS(cudaDeviceGetAttribute(&attribute, cudaDevAttrMaxSharedMemoryPerBlockOptin, 0) == cudaSuccess &&
+        attribute == 227 * 1024);
   HOLDS(cudaDeviceSetLimit(cudaLimitMallocHeapSize, 1 << 20) == cudaSuccess);
   cudaStream_t s;
   cudaEvent_t begin, end;
@@ -35,8 +38,10 @@ int main() {
   int *pinned, *mapped, plain[n], *from, *to, *of_stream;
   cudaMallocHost(&pinned, sizeof plain), cudaHostAlloc(&mapped, sizeof plain, cudaHostAllocDefault);
   HOLDS(cudaHostRegister(plain, sizeof plain, cudaHostRegisterDefault) == cudaSuccess);
-  cudaMalloc(&from, sizeof plain), cudaMallocManaged(&to, sizeof plain), cudaMallocAsync(&of_stream, sizeof plain, s);
-  cudaMemPrefetchAsync(to, sizeof plain, 0, s), cudaMemAdvise(to, sizeof plain, cudaMemAdviseSetPreferredLocation, 0);
+  cudaMalloc(&from, sizeof plain), cudaMallocManaged(&to, sizeof plain),
+      cudaMallocAsync(&of_stream, sizeof plain, s);
+  cudaMemPrefetchAsync(to, sizeof plain, 0, s),
+      cudaMemAdvise(to, sizeof plain, cudaMemAdviseSetPreferredLocation, 0);
   for (int i = 0; i < n; ++i) pinned[i] = i;
   const int constants[2] = {1, 5};
   void *address, *arguments[3];
@@ -55,11 +60,13 @@ int main() {
 #ifndef BROKEN
   HOLDS(cudaEventSynchronize(end) == cudaSuccess);
 #endif
-  for (int i = 0; i < n; ++i) HOLDS(to[i] == 2 * i + 8 && mapped[i] == to[i] && plain[i] == 0);  // FOUND: race
+  for (int i = 0; i < n; ++i)
+    HOLDS(to[i] == 2 * i + 8 && mapped[i] == to[i] && plain[i] == 0);  // FOUND: race
   float ms = 0;
   HOLDS(cudaEventElapsedTime(&ms, begin, end) == cudaSuccess && ms > 0);
   cudaStream_t other;
-  cudaStreamCreate(&other), cudaStreamWaitEvent(other, end), cudaFreeAsync(of_stream, other), cudaStreamSynchronize(other);
+  cudaStreamCreate(&other), cudaStreamWaitEvent(other, end), cudaFreeAsync(of_stream, other),
+      cudaStreamSynchronize(other);
 
   managed[5] = 7;
   use_managed<<<1, n>>>();
@@ -91,7 +98,8 @@ int main() {
   add<<<1, n>>>(to, reached, 0);
   cudaDeviceSynchronize();
   HOLDS(to[1] == 25);
-  cudaHostUnregister(plain), cudaFreeHost(pinned), cudaFreeHost(mapped), cudaFree(from), cudaFree(to), cudaFree(rows);
+  cudaHostUnregister(plain), cudaFreeHost(pinned), cudaFreeHost(mapped), cudaFree(from), cudaFree(to),
+      cudaFree(rows);
   cudaEventDestroy(begin), cudaEventDestroy(end), cudaStreamDestroy(s), cudaStreamDestroy(other);
   return 0;
 }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Vector types, half precision, loads and stores with hints, intrinsics of numbers: each with what it has to give.
+// Vector types, half precision, loads and stores with hints, intrinsics of numbers: each with what it has to
+// give.
 #include <cuda_bf16.h>
 #include <cuda_fp16.h>
 #include <cmath>
@@ -27,20 +28,28 @@ __global__ void numbers(vectors* v, float* f, int* to) {
 #endif
   to[t] = part[31 - t];  // FOUND: race or uninitialised memory read
   if (t != 0) return;
-  HOLDS(__popc(0xF0F0) == 8 && __clz(1) == 31 && __clz(0) == 32 && __ffs(8) == 4 && __ffs(0) == 0 && __brev(1u) == 1u << 31);
-  HOLDS(__popcll(~0ull) == 64 && __clzll(1) == 63 && __ffsll(1ll << 40) == 41 && __brevll(1ull) == 1ull << 63);
-  HOLDS(__mul64hi(-1, 5) == -1 && __umul64hi(1ull << 63, 6) == 3 && __mulhi(1 << 30, 8) == 2 && __sad(-3, 4, 1) == 8 &&
-        __usad(9, 2, 1) == 8);
-  HOLDS(__funnelshift_l(1u << 31, 1, 4) == 24 && __funnelshift_lc(5, 1, 40) == 5 && __funnelshift_rc(5, 7, 32) == 7);
-  HOLDS(__dp4a(0x01FF0203, 0x02030405, 10) == 10 + 2 - 3 + 8 + 15 && __dp4a(0xFFu, 0x2u, 1u) == 511 && __rhadd(-3, 6) == 2);
-  HOLDS(__uhadd(~0u, ~0u) == ~0u && __urhadd(~0u, 0) == 1u << 31 && __byte_perm(0x03020100, 0x07060504, 0x7410) == 0x07040100);
-  HOLDS(__float_as_int(1.0f) == 0x3F800000 && __int_as_float(0x40000000) == 2 && __float_as_uint(-0.0f) == 1u << 31);
-  HOLDS(fabsf(__fdividef(3, 4) - 0.75f) < 1e-6f && fabsf(__expf(1) - 2.7182818f) < 1e-5f && fabsf(rsqrtf(4) - 0.5f) < 1e-6f);
+  HOLDS(__popc(0xF0F0) == 8 && __clz(1) == 31 && __clz(0) == 32 && __ffs(8) == 4 && __ffs(0) == 0 &&
+        __brev(1u) == 1u << 31);
+  HOLDS(__popcll(~0ull) == 64 && __clzll(1) == 63 && __ffsll(1ll << 40) == 41 &&
+        __brevll(1ull) == 1ull << 63);
+  HOLDS(__mul64hi(-1, 5) == -1 && __umul64hi(1ull << 63, 6) == 3 && __mulhi(1 << 30, 8) == 2 &&
+        __sad(-3, 4, 1) == 8 && __usad(9, 2, 1) == 8);
+  HOLDS(__funnelshift_l(1u << 31, 1, 4) == 24 && __funnelshift_lc(5, 1, 40) == 5 &&
+        __funnelshift_rc(5, 7, 32) == 7);
+  HOLDS(__dp4a(0x01FF0203, 0x02030405, 10) == 10 + 2 - 3 + 8 + 15 && __dp4a(0xFFu, 0x2u, 1u) == 511 &&
+        __rhadd(-3, 6) == 2);
+  HOLDS(__uhadd(~0u, ~0u) == ~0u && __urhadd(~0u, 0) == 1u << 31 &&
+        __byte_perm(0x03020100, 0x07060504, 0x7410) == 0x07040100);
+  HOLDS(__float_as_int(1.0f) == 0x3F800000 && __int_as_float(0x40000000) == 2 &&
+        __float_as_uint(-0.0f) == 1u << 31);
+  HOLDS(fabsf(__fdividef(3, 4) - 0.75f) < 1e-6f && fabsf(__expf(1) - 2.7182818f) < 1e-5f &&
+        fabsf(rsqrtf(4) - 0.5f) < 1e-6f);
   HOLDS(__ldg(f) == 1 && __ldcg(f + 1) == 2 && __ldcs(f + 2) == 3);
   __stcg(f + 3, 8.0f), __stcs(f + 4, 9.0f);
   const float4 four = __ldg(&v->f4);
   v->f2 = make_float2(four.x + four.y, four.z + four.w);
-  v->i2 = make_int2(3, -3), v->i4 = make_int4(1, 2, 3, 4), v->c4 = make_uchar4(1, 2, 3, 255), v->d2 = make_double2(0.5, -0.5);
+  v->i2 = make_int2(3, -3), v->i4 = make_int4(1, 2, 3, 4), v->c4 = make_uchar4(1, 2, 3, 255),
+  v->d2 = make_double2(0.5, -0.5);
   const __half h = __float2half(1.5f);
   const __half2 pair = __hadd2(__half2half2(h), __floats2half2_rn(1, 2));
   HOLDS(__half2float(h * h) == 2.25f && __low2float(pair) == 2.5f && __high2float(pair) == 3.5f);
@@ -62,6 +71,8 @@ int main() {
   cudaMemcpyFromSymbol(&failed, wrong, sizeof failed);
   cudaFree(v), cudaFree(f), cudaFree(to);
   if (failed != 0) return std::printf("line %d does not hold\n", failed), 1;
-  static_assert(sizeof(uchar4) == 4 && sizeof(float4) == 16 && alignof(float4) == 16 && alignof(int2) == 8 && alignof(double2) == 16);
-  return h[3] != 8 || h[4] != 9 || got.f2.x != 3 || got.f2.y != 7 || got.i2.y != -3 || got.i4.w != 4 || got.c4.w != 255 || got.d2.y != -0.5;
+  static_assert(sizeof(uchar4) == 4 && sizeof(float4) == 16 && alignof(float4) == 16 && alignof(int2) == 8 &&
+                alignof(double2) == 16);
+  return h[3] != 8 || h[4] != 9 || got.f2.x != 3 || got.f2.y != 7 || got.i2.y != -3 || got.i4.w != 4 ||
+         got.c4.w != 255 || got.d2.y != -0.5;
 }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Inline PTX that no other program has: arithmetic with what it has to give, hints, barriers, and ways to end.
+// Inline PTX that no other program has: arithmetic with what it has to give, hints, barriers, and ways to
+// end.
 #include <cmath>
 #include <cstdint>
 #include <cstdio>
@@ -51,19 +52,25 @@ __device__ unsigned address(const void* p) { return static_cast<unsigned>(__cvta
 
 __global__ void arithmetic(float* scratch) {
   HOLDS(add(3, -5) == -2 && most(3, ~0u) == ~0u);
-  HOLDS(sub(3, 5) == -2 && mul_hi(1 << 30, -8) == -2 && mul_lo(1u << 31, 3) == 1u << 31 && quotient(-7, 2) == -3 && rest(-7, 2) == -1);
+  HOLDS(sub(3, 5) == -2 && mul_hi(1 << 30, -8) == -2 && mul_lo(1u << 31, 3) == 1u << 31 &&
+        quotient(-7, 2) == -3 && rest(-7, 2) == -1);
   int sum;
   asm("mad.lo.s32 %0, %1, %2, %3;" : "=r"(sum) : "r"(5), "r"(-6), "r"(31));
-  HOLDS(sum == 1 && least(-3, 2) == -3 && least_f(0.5f, -1) == -1 && divided(1, 4) == 0.25f && absolute(-9) == 9 && negative(2) == -2);
-  HOLDS(both(12, 10) == 8 && either(12, 10) == 14 && one_of(12, 10) == 6 && inverted(0) == ~0u && leading(255) == 24 &&
-        reversed(2) == 1u << 30);
-  HOLDS(close(reciprocal(4), 0.25f) && root(9) == 3 && close(of_root(16), 0.25f) && close(power(3), 8) && close(logarithm(32), 5));
+  HOLDS(sum == 1 && least(-3, 2) == -3 && least_f(0.5f, -1) == -1 && divided(1, 4) == 0.25f &&
+        absolute(-9) == 9 && negative(2) == -2);
+  HOLDS(both(12, 10) == 8 && either(12, 10) == 14 && one_of(12, 10) == 6 && inverted(0) == ~0u &&
+        leading(255) == 24 && reversed(2) == 1u << 30);
+  HOLDS(close(reciprocal(4), 0.25f) && root(9) == 3 && close(of_root(16), 0.25f) && close(power(3), 8) &&
+        close(logarithm(32), 5));
   HOLDS(close(tangent(0.5f), 0.46211716f));
   unsigned long long at;
   asm("cvta.to.global.u64 %0, %1;" : "=l"(at) : "l"(scratch));
   uint64_t policy;
   asm volatile("createpolicy.fractional.L2::evict_last.b64 %0, 1.0;" : "=l"(policy));
-  asm volatile("prefetchu.L1 [%0]; applypriority.global.L2::evict_normal [%1], 128; discard.global.L2 [%1], 128;" ::"l"(scratch), "l"(at));
+  asm volatile(
+      "prefetchu.L1 [%0]; applypriority.global.L2::evict_normal [%1], 128; discard.global.L2 [%1], 128;" ::
+          "l"(scratch),
+      "l"(at));
   asm volatile("cp.async.bulk.prefetch.L2.global [%0], 16; pmevent 1;" ::"l"(at));
   if (scratch == nullptr) asm volatile("brkpt;");
 #ifdef BROKEN
@@ -113,15 +120,25 @@ __global__ void warps(unsigned* sums) {
   asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
   __syncthreads();
   if (t == 0) {
-    asm volatile("cp.reduce.async.bulk.global.shared::cta.bulk_group.add.u32 [%0], [%1], 128;" ::"l"(sums), "r"(address(more)) : "memory");
-    asm volatile("cp.async.bulk.commit_group; cp.async.bulk.wait_group 0;" ::: "memory");
-    asm volatile("mbarrier.init.shared::cta.b64 [%0], 1; fence.mbarrier_init.release.cluster;" ::"r"(address(&full)) : "memory");
-    asm volatile("mbarrier.expect_tx.relaxed.cta.shared::cta.b64 [%0], 128;" ::"r"(address(&full)) : "memory");
-    asm volatile("cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1], 128, [%2];" ::"r"(address(part)),
-                 "l"(sums + 32), "r"(address(&full))
+    asm volatile("cp.reduce.async.bulk.global.shared::cta.bulk_group.add.u32 [%0], [%1], 128;" ::"l"(sums),
+                 "r"(address(more))
                  : "memory");
-    asm volatile("{ .reg .b64 s; mbarrier.arrive.shared::cta.b64 s, [%0]; }" ::"r"(address(&full)) : "memory");
-    asm volatile("{ .reg .pred p; W: mbarrier.try_wait.parity.shared::cta.b64 p, [%0], 0; @!p bra W; }" ::"r"(address(&full)) : "memory");
+    asm volatile("cp.async.bulk.commit_group; cp.async.bulk.wait_group 0;" ::: "memory");
+    asm volatile(
+        "mbarrier.init.shared::cta.b64 [%0], 1; fence.mbarrier_init.release.cluster;" ::"r"(address(&full))
+        : "memory");
+    asm volatile("mbarrier.expect_tx.relaxed.cta.shared::cta.b64 [%0], 128;" ::"r"(address(&full))
+                 : "memory");
+    asm volatile(
+        "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1], 128, [%2];" ::"r"(
+            address(part)),
+        "l"(sums + 32), "r"(address(&full))
+        : "memory");
+    asm volatile("{ .reg .b64 s; mbarrier.arrive.shared::cta.b64 s, [%0]; }" ::"r"(address(&full))
+                 : "memory");
+    asm volatile("{ .reg .pred p; W: mbarrier.try_wait.parity.shared::cta.b64 p, [%0], 0; @!p bra W; }" ::"r"(
+                     address(&full))
+                 : "memory");
     HOLDS(part[31] == 5);
     asm volatile("mbarrier.inval.shared::cta.b64 [%0];" ::"r"(address(&full)) : "memory");
   }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Votes, matches and reductions of warps, barriers that count, fences, and atomic operations, each with the number that it has to give.
+// Votes, matches and reductions of warps, barriers that count, fences, and atomic operations, each with the
+// number that it has to give.
 #include <cstdio>
 #include <cuda/atomic>
 
@@ -9,20 +10,25 @@ __device__ int wrong;
 
 __global__ void warps(int* x) {
   const unsigned all = ~0u, lane = threadIdx.x % warpSize;
-  HOLDS(__reduce_add_sync(all, lane) == 496 && __reduce_min_sync(all, lane + 3) == 3 && __reduce_max_sync(all, int(lane) - 40) == -9);
-  HOLDS(__reduce_and_sync(all, lane | 64) == 64 && __reduce_or_sync(all, lane & 5) == 5 && __reduce_xor_sync(all, 1u << lane) == all);
+  HOLDS(__reduce_add_sync(all, lane) == 496 && __reduce_min_sync(all, lane + 3) == 3 &&
+        __reduce_max_sync(all, int(lane) - 40) == -9);
+  HOLDS(__reduce_and_sync(all, lane | 64) == 64 && __reduce_or_sync(all, lane & 5) == 5 &&
+        __reduce_xor_sync(all, 1u << lane) == all);
   HOLDS(__match_any_sync(all, lane % 4) == 0x11111111u << lane % 4);
   int same = 5;
   HOLDS(__match_all_sync(all, 7.5f, &same) == all && same != 0);
   HOLDS(__match_all_sync(all, lane / 31, &same) == 0 && same == 0);
   HOLDS((__activemask() >> lane & 1) == 1);
-  HOLDS(__ballot_sync(all, lane > 29) == 3u << 30 && __any_sync(all, lane == 7) && !__all_sync(all, lane == 7));
+  HOLDS(__ballot_sync(all, lane > 29) == 3u << 30 && __any_sync(all, lane == 7) &&
+        !__all_sync(all, lane == 7));
   HOLDS(__shfl_sync(all, lane, 9) == 9 && __shfl_up_sync(all, lane, 1) == (lane == 0 ? 0 : lane - 1));
-  HOLDS(__shfl_down_sync(all, lane, 2, 8) == (lane % 8 < 6 ? lane + 2 : lane) && __shfl_xor_sync(all, lane, 3) == (lane ^ 3));
+  HOLDS(__shfl_down_sync(all, lane, 2, 8) == (lane % 8 < 6 ? lane + 2 : lane) &&
+        __shfl_xor_sync(all, lane, 3) == (lane ^ 3));
   if (lane < 16) HOLDS(__reduce_add_sync(0xFFFF, 1) == 16);
   __syncwarp();
 
-  HOLDS(__syncthreads_count(threadIdx.x < 40) == 40 && __syncthreads_and(threadIdx.x < 64) && !__syncthreads_and(threadIdx.x < 63));
+  HOLDS(__syncthreads_count(threadIdx.x < 40) == 40 && __syncthreads_and(threadIdx.x < 64) &&
+        !__syncthreads_and(threadIdx.x < 63));
   HOLDS(__syncthreads_or(threadIdx.x == 63) && !__syncthreads_or(threadIdx.x == 64));
   // What is written before a fence has been written where what is written behind it is seen.
   __shared__ volatile int flag;
@@ -68,19 +74,21 @@ int main() {
   int *x, n[9] = {0, 0, 0, 0, 0, 0, 0, 0, 0}, *dn, failed;
   unsigned u[5] = {~0u, 0, 0, 0, 0}, *du;
   unsigned long long far[2] = {}, *dfar;
-  cudaMalloc(&x, 64 * sizeof *x), cudaMalloc(&dn, sizeof n), cudaMalloc(&du, sizeof u), cudaMalloc(&dfar, sizeof far);
+  cudaMalloc(&x, 64 * sizeof *x), cudaMalloc(&dn, sizeof n), cudaMalloc(&du, sizeof u),
+      cudaMalloc(&dfar, sizeof far);
   cudaMemcpy(dn, n, sizeof n, cudaMemcpyHostToDevice), cudaMemcpy(du, u, sizeof u, cudaMemcpyHostToDevice);
   cudaMemcpy(dfar, far, sizeof far, cudaMemcpyHostToDevice);
   warps<<<1, 64>>>(x);
   atomics<<<1, 64>>>(dn, du, dfar);
   cudaMemcpy(n, dn, sizeof n, cudaMemcpyDeviceToHost), cudaMemcpy(u, du, sizeof u, cudaMemcpyDeviceToHost);
-  cudaMemcpy(far, dfar, sizeof far, cudaMemcpyDeviceToHost), cudaMemcpyFromSymbol(&failed, wrong, sizeof wrong);
+  cudaMemcpy(far, dfar, sizeof far, cudaMemcpyDeviceToHost),
+      cudaMemcpyFromSymbol(&failed, wrong, sizeof wrong);
   cudaFree(x), cudaFree(dn), cudaFree(du), cudaFree(dfar);
   unsigned bits = 0;
   for (int t = 0; t < 64; ++t) bits ^= 3u << t % 31;
-  const bool right = n[0] == 128 && n[1] == -192 && n[2] == -5 && n[3] == 63 && n[4] == 77 && n[5] == 64 && n[6] > 0 && n[7] == n[6] &&
-                     n[8] == 64 && u[0] == 0 && u[1] == ~0u && u[2] == bits && u[3] == 4 && u[4] == 6 && far[0] == 64ull << 33 &&
-                     far[1] == 5ull << 31;
+  const bool right = n[0] == 128 && n[1] == -192 && n[2] == -5 && n[3] == 63 && n[4] == 77 && n[5] == 64 &&
+                     n[6] > 0 && n[7] == n[6] && n[8] == 64 && u[0] == 0 && u[1] == ~0u && u[2] == bits &&
+                     u[3] == 4 && u[4] == 6 && far[0] == 64ull << 33 && far[1] == 5ull << 31;
   if (failed != 0) std::printf("line %d does not hold\n", failed);
   return right ? failed : 1;
 }

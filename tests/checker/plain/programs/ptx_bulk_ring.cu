@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A ring of two slots as CUTLASS writes it: bulk copies that complete at mbarriers, waits in loops of PTX, a bulk store. Broken, the slot
-// is loaded again before all have read it.
+// A ring of two slots as CUTLASS writes it: bulk copies that complete at mbarriers, waits in loops of PTX, a
+// bulk store. Broken, the slot is loaded again before all have read it.
 #include <cstdint>
 #include <cstdio>
 
@@ -9,7 +9,9 @@ constexpr int tile = 64, tiles = 5, slots = 2;
 struct barrier {
   uint64_t word;
   __device__ unsigned address() const { return static_cast<unsigned>(__cvta_generic_to_shared(&word)); }
-  __device__ void init(int parties) { asm volatile("mbarrier.init.shared::cta.b64 [%1], %0; \n" : : "r"(parties), "r"(address())); }
+  __device__ void init(int parties) {
+    asm volatile("mbarrier.init.shared::cta.b64 [%1], %0; \n" : : "r"(parties), "r"(address()));
+  }
   __device__ void wait(unsigned parity) const {
     asm volatile(
         "{                                                  \n"
@@ -25,22 +27,28 @@ struct barrier {
   }
   __device__ bool ended(unsigned parity) const {
     unsigned yes;
-    asm volatile("{.reg .pred p; mbarrier.test_wait.parity.shared::cta.b64 p, [%[at]], %[parity]; selp.b32 %[yes], 1, 0, p;}"
-                 : [yes] "=r"(yes)
-                 : [at] "r"(address()), [parity] "r"(parity));
+    asm volatile(
+        "{.reg .pred p; mbarrier.test_wait.parity.shared::cta.b64 p, [%[at]], %[parity]; selp.b32 %[yes], 1, "
+        "0, p;}"
+        : [yes] "=r"(yes)
+        : [at] "r"(address()), [parity] "r"(parity));
     return yes != 0;
   }
-  __device__ void arrive() { asm volatile("{.reg .b64 state; mbarrier.arrive.shared::cta.b64 state, [%0];}" ::"r"(address()) : "memory"); }
+  __device__ void arrive() {
+    asm volatile("{.reg .b64 state; mbarrier.arrive.shared::cta.b64 state, [%0];}" ::"r"(address())
+                 : "memory");
+  }
   __device__ void expect(unsigned bytes) {
     asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%1], %0; \n" : : "r"(bytes), "r"(address()));
   }
 };
 
 __device__ void load(void* to, const void* from, unsigned bytes, barrier& at) {
-  asm volatile("cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1], %2, [%3];\n"  // FOUND: overwritten in use
-               :
-               : "r"(static_cast<unsigned>(__cvta_generic_to_shared(to))), "l"(from), "r"(bytes), "r"(at.address())
-               : "memory");
+  asm volatile(
+      "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1], %2, [%3];\n"  // FOUND: overwritten in use
+      :
+      : "r"(static_cast<unsigned>(__cvta_generic_to_shared(to))), "l"(from), "r"(bytes), "r"(at.address())
+      : "memory");
 }
 
 __global__ void doubled(const int* from, int* to) {
@@ -72,7 +80,8 @@ __global__ void doubled(const int* from, int* to) {
     asm volatile("bar.sync 1, %0;" ::"n"(tile) : "memory");
     if (t == 0) {
       asm volatile("cp.async.bulk.global.shared::cta.bulk_group [%0], [%1], %2;" ::"l"(to + i * tile),
-                   "r"(static_cast<unsigned>(__cvta_generic_to_shared(out))), "r"(static_cast<unsigned>(sizeof out))
+                   "r"(static_cast<unsigned>(__cvta_generic_to_shared(out))),
+                   "r"(static_cast<unsigned>(sizeof out))
                    : "memory");
       asm volatile("cp.async.bulk.commit_group;");
       asm volatile("cp.async.bulk.wait_group.read %0;" ::"n"(0) : "memory");

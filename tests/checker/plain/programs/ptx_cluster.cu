@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Two blocks of a cluster exchange their halves through each other's shared memory, then tell each other by an mbarrier. Broken, a block
-// does not wait for the other to begin.
+// Two blocks of a cluster exchange their halves through each other's shared memory, then tell each other by
+// an mbarrier. Broken, a block does not wait for the other to begin.
 #include <cstdint>
 #include <cstdio>
 
@@ -34,18 +34,22 @@ __global__ void __cluster_dims__(2, 1, 1) exchange(const int* from, int* to) {
 #endif
   uint32_t there;
   asm volatile("mapa.shared::cluster.u32 %0, %1, %2;" : "=r"(there) : "r"(address(&got[t])), "r"(mine ^ 1));
-  asm volatile("st.shared::cluster.u32 [%0], %1;" ::"r"(there), "r"(from[first + t]) : "memory");  // FOUND: access outside memory
+  asm volatile("st.shared::cluster.u32 [%0], %1;" ::"r"(there), "r"(from[first + t])
+               : "memory");  // FOUND: access outside memory
   asm volatile(
-      "{.reg .b32 remote; mapa.shared::cluster.u32 remote, %0, %1; mbarrier.arrive.release.cluster.shared::cluster.b64 _, [remote];}" ::"r"(
-          address(&told)),
+      "{.reg .b32 remote; mapa.shared::cluster.u32 remote, %0, %1; "
+      "mbarrier.arrive.release.cluster.shared::cluster.b64 _, [remote];}" ::"r"(address(&told)),
       "r"(mine ^ 1)
       : "memory");
   asm volatile(
-      "{\n.reg .pred done;\nWAIT:\nmbarrier.try_wait.parity.acquire.cluster.shared::cta.b64 done, [%0], 0;\n@!done bra WAIT;\n}" ::"r"(
-          address(&told))
+      "{\n.reg .pred done;\nWAIT:\nmbarrier.try_wait.parity.acquire.cluster.shared::cta.b64 done, [%0], "
+      "0;\n@!done bra WAIT;\n}" ::"r"(address(&told))
       : "memory");
   int other;
-  asm volatile("{.reg .u64 a; mapa.u64 a, %1, %2; ld.u32 %0, [a];}" : "=r"(other) : "l"(&sum[half - 1 - t]), "r"(mine ^ 1) : "memory");
+  asm volatile("{.reg .u64 a; mapa.u64 a, %1, %2; ld.u32 %0, [a];}"
+               : "=r"(other)
+               : "l"(&sum[half - 1 - t]), "r"(mine ^ 1)
+               : "memory");
   to[first + t] = got[half - 1 - t] + other;
   cluster_sync();  // nobody ends while the other reads
 }

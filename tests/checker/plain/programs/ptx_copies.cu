@@ -1,22 +1,28 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tiles by cp.async in two slots, the last one not full: the source's size zeroes the rest. Broken, it waits for one group too few.
+// Tiles by cp.async in two slots, the last one not full: the source's size zeroes the rest. Broken, it waits
+// for one group too few.
 #include <cstdio>
 
 constexpr int tile = 64, size = 3 * tile - 20;
 
 __device__ __forceinline__ unsigned shared_address(const void* p) {
   unsigned address;
-  asm("{\n\t.reg .u64 wide;\n\tcvta.to.shared.u64 wide, %1;\n\tcvt.u32.u64 %0, wide;\n\t}\n" : "=r"(address) : "l"(p));
+  asm("{\n\t.reg .u64 wide;\n\tcvta.to.shared.u64 wide, %1;\n\tcvt.u32.u64 %0, wide;\n\t}\n"
+      : "=r"(address)
+      : "l"(p));
   return address;
 }
 template <int Bytes> __device__ void copy(void* to, const void* from, int from_source) {
   if constexpr (Bytes == 16)
-    asm volatile("cp.async.cg.shared.global.L2::128B [%0], [%1], %2, %3;\n" ::"r"(shared_address(to)), "l"(from), "n"(Bytes),
-                 "r"(from_source));
+    asm volatile("cp.async.cg.shared.global.L2::128B [%0], [%1], %2, %3;\n" ::"r"(shared_address(to)),
+                 "l"(from), "n"(Bytes), "r"(from_source));
   else
-    asm volatile("cp.async.ca.shared.global [%0], [%1], %2, %3;\n" ::"r"(shared_address(to)), "l"(from), "n"(Bytes), "r"(from_source));
+    asm volatile("cp.async.ca.shared.global [%0], [%1], %2, %3;\n" ::"r"(shared_address(to)), "l"(from),
+                 "n"(Bytes), "r"(from_source));
 }
-template <int Left> __device__ void wait() { asm volatile("cp.async.wait_group %0;\n" ::"n"(Left) : "memory"); }
+template <int Left> __device__ void wait() {
+  asm volatile("cp.async.wait_group %0;\n" ::"n"(Left) : "memory");
+}
 
 __global__ void reversed(const int* from, int* to) {
   __shared__ __align__(16) int slot[2][tile];

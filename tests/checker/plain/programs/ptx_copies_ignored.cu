@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tiles by cp.async whose predicate says where there is no source, at the matrix's end: zeros. Broken, it says so of nobody, and what lies
-// behind the end is read.
+// Tiles by cp.async whose predicate says where there is no source, at the matrix's end: zeros. Broken, it
+// says so of nobody, and what lies behind the end is read.
 #include <cstdio>
 
 constexpr int tile = 128, size = 2 * tile - 40;
 
-__device__ unsigned shared_address(const void* p) { return static_cast<unsigned>(__cvta_generic_to_shared(p)); }
+__device__ unsigned shared_address(const void* p) {
+  return static_cast<unsigned>(__cvta_generic_to_shared(p));
+}
 
 __global__ void reversed(const int* from, int* to) {
   __shared__ __align__(16) int slot[tile];
@@ -26,12 +28,14 @@ __global__ void reversed(const int* from, int* to) {
   asm volatile("createpolicy.fractional.L2::evict_first.b64 %0, 1.0;" : "=l"(policy));
   asm volatile(
       "{\n\t.reg .pred p, q;\n\tsetp.eq.s32 q, %2, 0;\n\tnot.pred p, q;\n\t"
-      "cp.async.ca.shared::cta.global.L2::cache_hint [%0], [%1], 4, p, %3;\n\t}" ::"r"(shared_address(&single[t])),
+      "cp.async.ca.shared::cta.global.L2::cache_hint [%0], [%1], 4, p, %3;\n\t}" ::"r"(
+          shared_address(&single[t])),
       "l"(from + t), "r"(t % 2), "l"(policy)
       : "memory");
   asm volatile("cp.async.commit_group;\n\tcp.async.wait_group 0;" ::: "memory");
   __syncthreads();
-  for (int i = t; i < tile; i += tile / 4) to[blockIdx.x * tile + i] = slot[tile - 1 - i] + single[(t + 1) % 32];
+  for (int i = t; i < tile; i += tile / 4)
+    to[blockIdx.x * tile + i] = slot[tile - 1 - i] + single[(t + 1) % 32];
 }
 
 int main() {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// A product as hand-written Hopper kernels have it: a warp loads swizzled tiles by the copy engine, a warpgroup multiplies them by wgmma,
-// over a ring of two slots. Broken, a slot is given back while its product still reads it.
+// A product as hand-written Hopper kernels have it: a warp loads swizzled tiles by the copy engine, a
+// warpgroup multiplies them by wgmma, over a ring of two slots. Broken, a slot is given back while its
+// product still reads it.
 #include <cuda.h>
 #include <cuda_fp16.h>
 
@@ -26,39 +27,47 @@ __device__ void wait(uint64_t* barrier, int parity) {
       "r"(parity));
 }
 __device__ void expect(uint64_t* barrier, uint32_t bytes) {
-  asm volatile("mbarrier.arrive.expect_tx.release.cta.shared::cta.b64 _, [%0], %1;" ::"r"(address(barrier)), "r"(bytes) : "memory");
+  asm volatile("mbarrier.arrive.expect_tx.release.cta.shared::cta.b64 _, [%0], %1;" ::"r"(address(barrier)),
+               "r"(bytes)
+               : "memory");
 }
 __device__ void arrive(uint64_t* barrier) {
   asm volatile("mbarrier.arrive.release.cta.shared::cta.b64 _, [%0], 1;" ::"r"(address(barrier)) : "memory");
 }
 __device__ void load(void* to, const CUtensorMap* map, uint64_t* barrier, int x, int y) {
   asm volatile(  // FOUND: overwritten in use
-      "cp.async.bulk.tensor.2d.shared::cluster.global.tile.mbarrier::complete_tx::bytes [%0], [%1, {%3, %4}], [%2];" ::"r"(address(to)),
+      "cp.async.bulk.tensor.2d.shared::cluster.global.tile.mbarrier::complete_tx::bytes [%0], [%1, {%3, "
+      "%4}], [%2];" ::"r"(address(to)),
       "l"(reinterpret_cast<uint64_t>(map)), "r"(address(barrier)), "r"(x), "r"(y)
       : "memory");
 }
 
 __device__ uint64_t encoded(uint64_t x) { return (x & 0x3FFFF) >> 4; }
 __device__ uint64_t describe(const half* p) {
-  return encoded(address(p)) | encoded(16) << 16 | encoded(1024) << 32 | 1ull << 62;  // rows of 128 bytes, swizzled
+  // rows of 128 bytes, swizzled
+  return encoded(address(p)) | encoded(16) << 16 | encoded(1024) << 32 | 1ull << 62;
 }
 template <int ScaleD> __device__ void multiply(float (&d)[4][8], const half* a, const half* b) {
   const uint64_t of_a = describe(a), of_b = describe(b);
   asm volatile(
       "{\n"
       "wgmma.mma_async.sync.aligned.m64n64k16.f32.f16.f16 "
-      "{%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13, %14, %15, %16, %17, %18, %19, %20, %21, %22, %23, %24, %25, %26, %27, "
+      "{%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13, %14, %15, %16, %17, %18, %19, %20, %21, "
+      "%22, %23, %24, %25, %26, %27, "
       "%28, %29, %30, %31},"
       " %32, %33, %34, %35, %36, %37, %38;\n"
       "}\n"
-      : "+f"(d[0][0]), "+f"(d[0][1]), "+f"(d[0][2]), "+f"(d[0][3]), "+f"(d[0][4]), "+f"(d[0][5]), "+f"(d[0][6]), "+f"(d[0][7]),
-        "+f"(d[1][0]), "+f"(d[1][1]), "+f"(d[1][2]), "+f"(d[1][3]), "+f"(d[1][4]), "+f"(d[1][5]), "+f"(d[1][6]), "+f"(d[1][7]),
-        "+f"(d[2][0]), "+f"(d[2][1]), "+f"(d[2][2]), "+f"(d[2][3]), "+f"(d[2][4]), "+f"(d[2][5]), "+f"(d[2][6]), "+f"(d[2][7]),
-        "+f"(d[3][0]), "+f"(d[3][1]), "+f"(d[3][2]), "+f"(d[3][3]), "+f"(d[3][4]), "+f"(d[3][5]), "+f"(d[3][6]), "+f"(d[3][7])
+      : "+f"(d[0][0]), "+f"(d[0][1]), "+f"(d[0][2]), "+f"(d[0][3]), "+f"(d[0][4]), "+f"(d[0][5]),
+        "+f"(d[0][6]), "+f"(d[0][7]), "+f"(d[1][0]), "+f"(d[1][1]), "+f"(d[1][2]), "+f"(d[1][3]),
+        "+f"(d[1][4]), "+f"(d[1][5]), "+f"(d[1][6]), "+f"(d[1][7]), "+f"(d[2][0]), "+f"(d[2][1]),
+        "+f"(d[2][2]), "+f"(d[2][3]), "+f"(d[2][4]), "+f"(d[2][5]), "+f"(d[2][6]), "+f"(d[2][7]),
+        "+f"(d[3][0]), "+f"(d[3][1]), "+f"(d[3][2]), "+f"(d[3][3]), "+f"(d[3][4]), "+f"(d[3][5]),
+        "+f"(d[3][6]), "+f"(d[3][7])
       : "l"(of_a), "l"(of_b), "n"(ScaleD), "n"(1), "n"(1), "n"(0), "n"(0));
 }
 
-__global__ void __launch_bounds__(256) gemm(const __grid_constant__ CUtensorMap a, const __grid_constant__ CUtensorMap b, float* c) {
+__global__ void __launch_bounds__(256)
+    gemm(const __grid_constant__ CUtensorMap a, const __grid_constant__ CUtensorMap b, float* c) {
   __shared__ alignas(1024) half sa[slots][m * tile];
   __shared__ alignas(1024) half sb[slots][n * tile];
   __shared__ alignas(8) uint64_t full[slots], empty[slots];
@@ -103,8 +112,9 @@ CUtensorMap map_of(half* data, int rows) {
   const cuuint64_t extents[] = {k, static_cast<cuuint64_t>(rows)}, strides[] = {k * sizeof(half)};
   const cuuint32_t box[] = {tile, static_cast<cuuint32_t>(rows)}, steps[] = {1, 1};
   const CUresult result =
-      cuTensorMapEncodeTiled(&map, CU_TENSOR_MAP_DATA_TYPE_FLOAT16, 2, data, extents, strides, box, steps, CU_TENSOR_MAP_INTERLEAVE_NONE,
-                             CU_TENSOR_MAP_SWIZZLE_128B, CU_TENSOR_MAP_L2_PROMOTION_NONE, CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE);
+      cuTensorMapEncodeTiled(&map, CU_TENSOR_MAP_DATA_TYPE_FLOAT16, 2, data, extents, strides, box, steps,
+                             CU_TENSOR_MAP_INTERLEAVE_NONE, CU_TENSOR_MAP_SWIZZLE_128B,
+                             CU_TENSOR_MAP_L2_PROMOTION_NONE, CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE);
   if (result != CUDA_SUCCESS) std::printf("no tensor map\n");
   return map;
 }

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// Instructions whose results a host can tell. Broken, lanes take their neighbour's number by a shuffle whose group is half a warp.
+// Instructions whose results a host can tell. Broken, lanes take their neighbour's number by a shuffle whose
+// group is half a warp.
 #include <cstdio>
 
 struct results {
-  unsigned lane, up, down, xored, idx, votes, sum, largest, order, wide_low, wide_high, logic, popc, shifted, less, half, rounded, elected;
+  unsigned lane, up, down, xored, idx, votes, sum, largest, order, wide_low, wide_high, logic, popc, shifted,
+      less, half, rounded, elected;
   unsigned old, exchanged, bytes[4];
   float fused, vector[4];
   bool inside;
@@ -23,16 +25,25 @@ __global__ void run(results* all, unsigned* words, const float4* four) {
                  "n"(0x1F));
 #endif
   asm volatile("shfl.sync.bfly.b32 %0, %1, 9, 31, -1;" : "=r"(r.xored) : "r"(t * t));
-  asm volatile("shfl.sync.idx.b32 %0, %1, %2, %3, %4;" : "=r"(r.idx) : "r"(t * t), "r"(t + 2), "r"(0x181F), "r"(~0u));
-  asm volatile("{ .reg .pred p; setp.gt.u32 p, %1, 7; vote.sync.ballot.b32 %0, p, 0xffffffff; }" : "=r"(r.votes) : "r"(t));
+  asm volatile("shfl.sync.idx.b32 %0, %1, %2, %3, %4;"
+               : "=r"(r.idx)
+               : "r"(t * t), "r"(t + 2), "r"(0x181F), "r"(~0u));
+  asm volatile("{ .reg .pred p; setp.gt.u32 p, %1, 7; vote.sync.ballot.b32 %0, p, 0xffffffff; }"
+               : "=r"(r.votes)
+               : "r"(t));
   asm volatile("redux.sync.add.u32 %0, %1, 0xffffffff;" : "=r"(r.sum) : "r"(t));
   asm volatile("redux.sync.max.s32 %0, %1, 0xffffffff;" : "=r"(r.largest) : "r"(static_cast<int>(t) - 40));
-  asm volatile("{ .reg .pred p; .reg .b32 leader; elect.sync leader|p, 0xffffffff; selp.u32 %0, 1, 0, p; }" : "=r"(r.elected));
-  asm("{ .reg .b64 w; mul.wide.u32 w, %2, 0x10001; mov.b64 {%0, %1}, w; }" : "=r"(r.wide_low), "=r"(r.wide_high) : "r"(t + 0xFFFF0000u));
+  asm volatile("{ .reg .pred p; .reg .b32 leader; elect.sync leader|p, 0xffffffff; selp.u32 %0, 1, 0, p; }"
+               : "=r"(r.elected));
+  asm("{ .reg .b64 w; mul.wide.u32 w, %2, 0x10001; mov.b64 {%0, %1}, w; }"
+      : "=r"(r.wide_low), "=r"(r.wide_high)
+      : "r"(t + 0xFFFF0000u));
   asm("lop3.b32 %0, %1, %2, %3, 0xE8;" : "=r"(r.logic) : "r"(t), "r"(5u), "r"(12u));  // the majority
   asm("popc.b32 %0, %1;" : "=r"(r.popc) : "r"(t));
   asm("{ .reg .b32 x; shl.b32 x, %1, 28; shr.s32 %0, x, 28; }" : "=r"(r.shifted) : "r"(t));
-  asm("{ .reg .b16 h; cvt.rn.f16.f32 h, %1; cvt.u32.u16 %0, h; }" : "=r"(r.half) : "f"(static_cast<float>(t) + 0.5f));
+  asm("{ .reg .b16 h; cvt.rn.f16.f32 h, %1; cvt.u32.u16 %0, h; }"
+      : "=r"(r.half)
+      : "f"(static_cast<float>(t) + 0.5f));
   asm("cvt.rni.s32.f32 %0, %1;" : "=r"(r.rounded) : "f"(static_cast<float>(t) + 0.5f));
   asm("fma.rn.f32 %0, %1, 0f40000000, %2;" : "=f"(r.fused) : "f"(static_cast<float>(t)), "f"(1.0f));
   asm volatile("ld.global.nc.v4.f32 {%0, %1, %2, %3}, [%4];"
@@ -40,7 +51,9 @@ __global__ void run(results* all, unsigned* words, const float4* four) {
                : "l"(four + t));
   asm volatile("atom.global.add.u32 %0, [%1], %2;" : "=r"(r.old) : "l"(words), "r"(1));
   asm volatile("atom.cas.b32 %0, [%1], %2, %3;" : "=r"(r.exchanged) : "l"(words + 1 + t), "r"(t), "r"(77));
-  asm("{ .reg .pred p, q; setp.ge.u32 p, %1, 4; setp.lt.and.u32 q, %1, 9, p; selp.u32 %0, 1, 0, q; }" : "=r"(r.order) : "r"(t));
+  asm("{ .reg .pred p, q; setp.ge.u32 p, %1, 4; setp.lt.and.u32 q, %1, 9, p; selp.u32 %0, 1, 0, q; }"
+      : "=r"(r.order)
+      : "r"(t));
   asm volatile("membar.gl; fence.acq_rel.gpu; prefetch.global.L2 [%0];" ::"l"(words) : "memory");
   r.inside = r.order != 0;
   all[t] = r;
@@ -56,9 +69,11 @@ int main() {
   for (unsigned i = 0; i < 33; ++i) words[i] = i == 0 ? 100 : i % 2 == 1 ? i - 1 : 0xABCD;
   for (int i = 0; i < 32; ++i) numbers[i] = make_float4(i, 2 * i, 3 * i, 4 * i);
   cudaMalloc(&all, sizeof host), cudaMalloc(&counters, sizeof words), cudaMalloc(&four, sizeof numbers);
-  cudaMemcpy(counters, words, sizeof words, cudaMemcpyHostToDevice), cudaMemcpy(four, numbers, sizeof numbers, cudaMemcpyHostToDevice);
+  cudaMemcpy(counters, words, sizeof words, cudaMemcpyHostToDevice),
+      cudaMemcpy(four, numbers, sizeof numbers, cudaMemcpyHostToDevice);
   run<<<1, 32>>>(all, counters, four);
-  cudaMemcpy(host, all, sizeof host, cudaMemcpyDeviceToHost), cudaMemcpy(words, counters, sizeof words, cudaMemcpyDeviceToHost);
+  cudaMemcpy(host, all, sizeof host, cudaMemcpyDeviceToHost),
+      cudaMemcpy(words, counters, sizeof words, cudaMemcpyDeviceToHost);
   cudaFree(all), cudaFree(counters), cudaFree(four);
   unsigned olds = 0;  // FOUND SOMEWHERE: wrong result
   for (unsigned t = 0; t < 32; ++t) {

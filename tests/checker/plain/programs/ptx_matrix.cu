@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Products by ldmatrix and mma.sync, of f16, bf16 and tf32. Broken, a warp reads shared memory that others have yet to write.
+// Products by ldmatrix and mma.sync, of f16, bf16 and tf32. Broken, a warp reads shared memory that others
+// have yet to write.
 #include <cuda_bf16.h>
 #include <cuda_fp16.h>
 
@@ -25,9 +26,12 @@ __global__ void products(const float* a, const float* b, float* c) {
                : "=r"(rb[0]), "=r"(rb[1])
                : "r"(at(&right[lane % 8][lane / 8 % 2 * 8])));
   float d[4] = {};
-  asm volatile("mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%10, %11, %12, %13};\n"
-               : "=f"(d[0]), "=f"(d[1]), "=f"(d[2]), "=f"(d[3])
-               : "r"(ra[0]), "r"(ra[1]), "r"(ra[2]), "r"(ra[3]), "r"(rb[0]), "r"(rb[1]), "f"(d[0]), "f"(d[1]), "f"(d[2]), "f"(d[3]));
+  asm volatile(
+      "mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%10, "
+      "%11, %12, %13};\n"
+      : "=f"(d[0]), "=f"(d[1]), "=f"(d[2]), "=f"(d[3])
+      : "r"(ra[0]), "r"(ra[1]), "r"(ra[2]), "r"(ra[3]), "r"(rb[0]), "r"(rb[1]), "f"(d[0]), "f"(d[1]),
+        "f"(d[2]), "f"(d[3]));
   // The same by two of m16n8k8 in bf16, and by two in tf32, from global memory.
   const int row = lane / 4, column = lane % 4;
   for (int half = 0; half < 2; ++half) {
@@ -39,16 +43,20 @@ __global__ void products(const float* a, const float* b, float* c) {
     };
     const auto of_a = [&](int r, int i) { return a[r * k + half * 8 + i]; };
     const auto of_b = [&](int i, int at) { return b[(half * 8 + i) * n + at]; };
-    xa[0] = pair(of_a(row, 2 * column), of_a(row, 2 * column + 1)), xa[1] = pair(of_a(row + 8, 2 * column), of_a(row + 8, 2 * column + 1));
+    xa[0] = pair(of_a(row, 2 * column), of_a(row, 2 * column + 1)),
+    xa[1] = pair(of_a(row + 8, 2 * column), of_a(row + 8, 2 * column + 1));
     xb = pair(of_b(2 * column, row), of_b(2 * column + 1, row));
-    asm("mma.sync.aligned.m16n8k8.row.col.f32.bf16.bf16.f32 {%0, %1, %2, %3}, {%4, %5}, {%6}, {%0, %1, %2, %3};"
+    asm("mma.sync.aligned.m16n8k8.row.col.f32.bf16.bf16.f32 {%0, %1, %2, %3}, {%4, %5}, {%6}, {%0, %1, %2, "
+        "%3};"
         : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3])
         : "r"(xa[0]), "r"(xa[1]), "r"(xb));
     for (int i = 0; i < 4; ++i) ya[i] = __float_as_uint(of_a(row + i % 2 * 8, column + i / 2 * 4));
     for (int i = 0; i < 2; ++i) yb[i] = __float_as_uint(of_b(column + 4 * i, row));
-    asm("mma.sync.aligned.m16n8k8.row.col.f32.tf32.tf32.f32 {%0,%1,%2,%3}, {%4,%5,%6,%7}, {%8,%9}, {%10,%11,%12,%13};"
+    asm("mma.sync.aligned.m16n8k8.row.col.f32.tf32.tf32.f32 {%0,%1,%2,%3}, {%4,%5,%6,%7}, {%8,%9}, "
+        "{%10,%11,%12,%13};"
         : "=f"(d[0]), "=f"(d[1]), "=f"(d[2]), "=f"(d[3])
-        : "r"(ya[0]), "r"(ya[1]), "r"(ya[2]), "r"(ya[3]), "r"(yb[0]), "r"(yb[1]), "f"(d[0]), "f"(d[1]), "f"(d[2]), "f"(d[3]));
+        : "r"(ya[0]), "r"(ya[1]), "r"(ya[2]), "r"(ya[3]), "r"(yb[0]), "r"(yb[1]), "f"(d[0]), "f"(d[1]),
+          "f"(d[2]), "f"(d[3]));
   }
   for (int i = 0; i < 4; ++i) c[(row + i / 2 * 8) * n + 2 * column + i % 2] = d[i];
 }
@@ -66,6 +74,7 @@ int main() {
     for (int j = 0; j < n; ++j) {
       float sum = 0;
       for (int l = 0; l < k; ++l) sum += a[i * k + l] * b[l * n + j];
-      if (c[i * n + j] != 3 * sum) return std::printf("%d, %d: %g, expected %g\n", i, j, c[i * n + j], 3 * sum), 1;
+      if (c[i * n + j] != 3 * sum)
+        return std::printf("%d, %d: %g, expected %g\n", i, j, c[i * n + j], 3 * sum), 1;
     }
 }

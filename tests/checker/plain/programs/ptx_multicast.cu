@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Two blocks of a cluster load a half each for both; slots come back by arrivals at the mbarriers of both, as CUTLASS has them. Broken,
-// the mbarriers are not announced to the cluster.
+// Two blocks of a cluster load a half each for both; slots come back by arrivals at the mbarriers of both, as
+// CUTLASS has them. Broken, the mbarriers are not announced to the cluster.
 #include <cstdint>
 
 __device__ uint32_t address(const void* p) { return static_cast<uint32_t>(__cvta_generic_to_shared(p)); }
@@ -34,25 +34,30 @@ __global__ void __cluster_dims__(2, 1, 1) halves(const int* from, int* to) {
   asm volatile("barrier.cluster.wait.aligned;\n" ::);
   for (int i = 0; i < 3; ++i) {
     if (threadIdx.x == 0) {
-      asm volatile("{\n.reg .pred P;\nL:\nmbarrier.try_wait.parity.shared::cta.b64 P, [%0], %1, %2;\n@P bra D;\nbra L;\nD:\n}" ::"r"(
-                       address(&empty)),
-                   "r"(i % 2 ^ 1), "r"(0x989680));
-      asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;" ::"r"(address(&full)), "r"(256) : "memory");
+      asm volatile(
+          "{\n.reg .pred P;\nL:\nmbarrier.try_wait.parity.shared::cta.b64 P, [%0], %1, %2;\n@P bra D;\nbra "
+          "L;\nD:\n}" ::"r"(address(&empty)),
+          "r"(i % 2 ^ 1), "r"(0x989680));
+      asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;" ::"r"(address(&full)), "r"(256)
+                   : "memory");
       // FOUND SOMEWHERE: race
       asm volatile(
-          "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes.multicast::cluster.L2::cache_hint [%0], [%1], %2, [%3], %4, "
+          "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes.multicast::cluster.L2::cache_"
+          "hint [%0], [%1], %2, [%3], %4, "
           "%5;" ::"r"(address(tile + 32 * rank)),
           "l"(from + 64 * i + 32 * rank), "r"(128), "r"(address(&full)), "h"((uint16_t)3), "l"(0ull)
           : "memory");
     }
     asm volatile(
-        "{\n.reg .pred P;\nL:\nmbarrier.try_wait.parity.shared::cta.b64 P, [%0], %1;\n@P bra D;\nbra L;\nD:\n}" ::"r"(address(&full)),
+        "{\n.reg .pred P;\nL:\nmbarrier.try_wait.parity.shared::cta.b64 P, [%0], %1;\n@P bra D;\nbra "
+        "L;\nD:\n}" ::"r"(address(&full)),
         "r"(i % 2));
     to[rank * 192 + i * 64 + threadIdx.x] = tile[threadIdx.x] * (int)f;
     __syncthreads();
     arrive_at(&empty, threadIdx.x, threadIdx.x < 2);
   }
-  asm volatile("barrier.cluster.arrive.release.aligned;\nbarrier.cluster.wait.acquire.aligned;\n" ::: "memory");
+  asm volatile("barrier.cluster.arrive.release.aligned;\nbarrier.cluster.wait.acquire.aligned;\n" ::
+                   : "memory");
 }
 int main() {
   int h[384], *a, *b;

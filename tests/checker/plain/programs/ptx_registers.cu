@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Registers move from a loading warpgroup to one that computes, and one thread is elected to load. Broken, only the warp that loads gives
-// its registers back.
+// Registers move from a loading warpgroup to one that computes, and one thread is elected to load. Broken,
+// only the warp that loads gives its registers back.
 #include <cstdint>
 
 constexpr int size = 128;
@@ -27,15 +27,21 @@ __global__ void __launch_bounds__(256) doubled(const int* from, int* to) {
 #endif
       asm volatile("setmaxnreg.dec.sync.aligned.u32 40;\n");  // FOUND: barrier misuse
     if (warp == 0 && elected()) {
-      asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;" ::"r"(address(&full)), "r"(size * 4) : "memory");
-      asm volatile("cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1], %2, [%3];" ::"r"(address(tile)),
-                   "l"(from), "r"(size * 4), "r"(address(&full))
+      asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;" ::"r"(address(&full)),
+                   "r"(size * 4)
                    : "memory");
+      asm volatile(
+          "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1], %2, [%3];" ::"r"(
+              address(tile)),
+          "l"(from), "r"(size * 4), "r"(address(&full))
+          : "memory");
     }
   } else {
     asm volatile("setmaxnreg.inc.sync.aligned.u32 232;\n");
-    asm volatile("{\n.reg .pred p;\nW:\nmbarrier.try_wait.parity.shared::cta.b64 p, [%0], 0;\n@!p bra W;\n}" ::"r"(address(&full))
-                 : "memory");
+    asm volatile(
+        "{\n.reg .pred p;\nW:\nmbarrier.try_wait.parity.shared::cta.b64 p, [%0], 0;\n@!p bra W;\n}" ::"r"(
+            address(&full))
+        : "memory");
     to[threadIdx.x - 128] = 2 * tile[threadIdx.x - 128];
   }
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// One warp writes, another reads, by named barriers and by an arrival with copies. Broken, the writer does not wait until its words are
-// read.
+// One warp writes, another reads, by named barriers and by an arrival with copies. Broken, the writer does
+// not wait until its words are read.
 #include <cstdint>
 #include <cstdio>
 
@@ -32,9 +32,10 @@ __global__ void roles(const int* from, int* to) {
   }
   unsigned done = 0;
   while (done == 0)
-    asm volatile("{\n\t.reg .pred p;\n\tmbarrier.try_wait.parity.shared.b64 p, [%1], %2;\n\tselp.b32 %0, 1, 0, p;\n}"
-                 : "=r"(done)
-                 : "r"(at(&landed)), "r"(0));
+    asm volatile(
+        "{\n\t.reg .pred p;\n\tmbarrier.try_wait.parity.shared.b64 p, [%1], %2;\n\tselp.b32 %0, 1, 0, p;\n}"
+        : "=r"(done)
+        : "r"(at(&landed)), "r"(0));
   to[96 + t] = copied[31 - t];
 }
 

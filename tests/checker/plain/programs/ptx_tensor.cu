@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A matrix is transposed box by box: tensor copies by maps of the driver. Broken, a box is stored before the threads' writes are fenced.
+// A matrix is transposed box by box: tensor copies by maps of the driver. Broken, a box is stored before the
+// threads' writes are fenced.
 #include <cuda.h>
 #include <cuda_runtime.h>
 
@@ -24,15 +25,18 @@ __global__ void transpose(const __grid_constant__ CUtensorMap from, const __grid
   for (int i = 0; i < size / box; ++i) {
     const int y = i * box;
     if (t == 0) {
-      asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;" ::"r"(address(&landed)), "r"(box * box * 4) : "memory");
+      asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;" ::"r"(address(&landed)),
+                   "r"(box * box * 4)
+                   : "memory");
       asm volatile(
-          "cp.async.bulk.tensor.2d.shared::cluster.global.tile.mbarrier::complete_tx::bytes [%0], [%1, {%3, %4}], [%2];" ::"r"(address(in)),
+          "cp.async.bulk.tensor.2d.shared::cluster.global.tile.mbarrier::complete_tx::bytes [%0], [%1, {%3, "
+          "%4}], [%2];" ::"r"(address(in)),
           "l"(&from), "r"(address(&landed)), "r"(x), "r"(y)
           : "memory");
     }
     asm volatile(
-        "{\n.reg .pred done;\nWAIT:\nmbarrier.try_wait.parity.shared::cta.b64 done, [%0], %1;\n@done bra END;\nbra WAIT;\nEND:\n}" ::"r"(
-            address(&landed)),
+        "{\n.reg .pred done;\nWAIT:\nmbarrier.try_wait.parity.shared::cta.b64 done, [%0], %1;\n@done bra "
+        "END;\nbra WAIT;\nEND:\n}" ::"r"(address(&landed)),
         "r"(i % 2)
         : "memory");
     out[t % box * box + t / box] = in[t];
@@ -41,10 +45,11 @@ __global__ void transpose(const __grid_constant__ CUtensorMap from, const __grid
 #endif
     __syncthreads();
     if (t == 0) {
-      asm volatile("cp.async.bulk.tensor.2d.global.shared::cta.bulk_group [%0, {%2, %3}], [%1];"  // FOUND: missing proxy fence
-                   ::"l"(&to),
-                   "r"(address(out)), "r"(y), "r"(x)
-                   : "memory");
+      asm volatile(
+          "cp.async.bulk.tensor.2d.global.shared::cta.bulk_group [%0, {%2, %3}], [%1];"  // FOUND: missing proxy fence
+          ::"l"(&to),
+          "r"(address(out)), "r"(y), "r"(x)
+          : "memory");
       asm volatile("cp.async.bulk.commit_group;" ::: "memory");
       asm volatile("cp.async.bulk.wait_group.read 0;" ::: "memory");
     }
@@ -60,9 +65,10 @@ CUtensorMap map_of(int* data) {
   cudaDriverEntryPointQueryResult found;
   cudaGetDriverEntryPoint("cuTensorMapEncodeTiled", &encode, cudaEnableDefault, &found);
   if (found != cudaDriverEntryPointSuccess) return map;
-  reinterpret_cast<decltype(&cuTensorMapEncodeTiled)>(encode)(&map, CU_TENSOR_MAP_DATA_TYPE_INT32, 2, data, extents, strides, boxes, steps,
-                                                              CU_TENSOR_MAP_INTERLEAVE_NONE, CU_TENSOR_MAP_SWIZZLE_NONE,
-                                                              CU_TENSOR_MAP_L2_PROMOTION_NONE, CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE);
+  reinterpret_cast<decltype(&cuTensorMapEncodeTiled)>(encode)(
+      &map, CU_TENSOR_MAP_DATA_TYPE_INT32, 2, data, extents, strides, boxes, steps,
+      CU_TENSOR_MAP_INTERLEAVE_NONE, CU_TENSOR_MAP_SWIZZLE_NONE, CU_TENSOR_MAP_L2_PROMOTION_NONE,
+      CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE);
   return map;
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A slot that one thread gives back for its warpgroup, as soon as its own warp has waited for the product: a group is the warpgroup's.
-// Broken, it gives it back before.
+// A slot that one thread gives back for its warpgroup, as soon as its own warp has waited for the product: a
+// group is the warpgroup's. Broken, it gives it back before.
 #include <cuda_fp16.h>
 
 #include <cstdint>
@@ -11,19 +11,25 @@ constexpr int steps = 5, of_a = 64 * 16, of_b = 8 * 16;
 __device__ uint32_t address(const void* p) { return static_cast<uint32_t>(__cvta_generic_to_shared(p)); }
 __device__ void wait(uint64_t* barrier, int parity) {
   asm volatile(
-      "{\n.reg .pred done;\nAGAIN:\nmbarrier.try_wait.parity.shared::cta.b64 done, [%0], %1;\n@!done bra AGAIN;\n}" ::"r"(address(barrier)),
+      "{\n.reg .pred done;\nAGAIN:\nmbarrier.try_wait.parity.shared::cta.b64 done, [%0], %1;\n@!done bra "
+      "AGAIN;\n}" ::"r"(address(barrier)),
       "r"(parity)
       : "memory");
 }
-__device__ void arrive(uint64_t* barrier) { asm volatile("mbarrier.arrive.shared::cta.b64 _, [%0];" ::"r"(address(barrier)) : "memory"); }
+__device__ void arrive(uint64_t* barrier) {
+  asm volatile("mbarrier.arrive.shared::cta.b64 _, [%0];" ::"r"(address(barrier)) : "memory");
+}
 __device__ void load(void* to, const void* from, int bytes, uint64_t* barrier) {
   asm volatile(  // FOUND: overwritten in use
-      "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1], %2, [%3];" ::"r"(address(to)), "l"(from), "r"(bytes),
-      "r"(address(barrier))
+      "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1], %2, [%3];" ::"r"(
+          address(to)),
+      "l"(from), "r"(bytes), "r"(address(barrier))
       : "memory");
 }
 // Eight rows of 16 bytes follow each other; all numbers of a step are equal, so it does not matter which.
-__device__ uint64_t describe(const half* p) { return (address(p) & 0x3FFFF) >> 4 | uint64_t{128 >> 4} << 16 | uint64_t{256 >> 4} << 32; }
+__device__ uint64_t describe(const half* p) {
+  return (address(p) & 0x3FFFF) >> 4 | uint64_t{128 >> 4} << 16 | uint64_t{256 >> 4} << 32;
+}
 
 __global__ void product(const half* a, const half* b, float* c) {
   __shared__ alignas(128) half sa[of_a];
@@ -31,7 +37,8 @@ __global__ void product(const half* a, const half* b, float* c) {
   __shared__ alignas(8) uint64_t full, empty;
   const int t = threadIdx.x;
   if (t == 0) {
-    asm volatile("mbarrier.init.shared::cta.b64 [%0], 1;\n\tmbarrier.init.shared::cta.b64 [%1], 1;" ::"r"(address(&full)),
+    asm volatile("mbarrier.init.shared::cta.b64 [%0], 1;\n\tmbarrier.init.shared::cta.b64 [%1], 1;" ::"r"(
+                     address(&full)),
                  "r"(address(&empty)));
     asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
   }
@@ -39,7 +46,9 @@ __global__ void product(const half* a, const half* b, float* c) {
   if (t == 128)
     for (int i = 0; i < steps; ++i) {
       wait(&empty, i % 2 ^ 1);
-      asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;" ::"r"(address(&full)), "r"(2 * (of_a + of_b)) : "memory");
+      asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;" ::"r"(address(&full)),
+                   "r"(2 * (of_a + of_b))
+                   : "memory");
       load(sa, a + i * of_a, 2 * of_a, &full);
       load(sb, b + i * of_b, 2 * of_b, &full);
     }
@@ -78,6 +87,7 @@ int main() {
   cudaFree(a), cudaFree(b), cudaFree(c);
 #ifndef BROKEN
   for (int i = 0; i < 512; ++i)
-    if (result[i] != 16 * (1 + 2 * 3 + 3 * 5 + 4 * 7 + 5 * 9)) return std::printf("%d is %g\n", i, result[i]), 1;
+    if (result[i] != 16 * (1 + 2 * 3 + 3 * 5 + 4 * 7 + 5 * 9))
+      return std::printf("%d is %g\n", i, result[i]), 1;
 #endif
 }

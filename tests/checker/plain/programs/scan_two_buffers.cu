@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Kogge and Stone's scan with two buffers and one barrier a step; broken: threads below the stride do not bring their value along.
+// Kogge and Stone's scan with two buffers and one barrier a step; broken: threads below the stride do not
+// bring their value along.
 constexpr int N = 96, NONE = 0;
 #define OP(a, b) ((a) + (b))
 
@@ -10,7 +11,8 @@ __global__ void scan(const int* from, int* to) {
   part[now][t] = from[t];
   for (int stride = 1; stride < N; stride *= 2) {
     __syncthreads();
-    if (t >= stride) part[1 - now][t] = part[now][t] + part[now][t - stride];  // FOUND: uninitialised memory read
+    if (t >= stride)
+      part[1 - now][t] = part[now][t] + part[now][t - stride];  // FOUND: uninitialised memory read
 #ifndef BROKEN
     else
       part[1 - now][t] = part[now][t];

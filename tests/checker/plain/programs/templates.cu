@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A map with a function of the caller's, templates and lambdas; broken: a block reads what another one writes.
+// A map with a function of the caller's, templates and lambdas; broken: a block reads what another one
+// writes.
 #include <vector>
 
 template <typename T, typename F> __global__ void map(T* x, int n, F f) {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A transposition through shared memory with a padded column; broken: rows are counted where columns should be.
+// A transposition through shared memory with a padded column; broken: rows are counted where columns should
+// be.
 #include <vector>
 constexpr int T = 16;
 
@@ -11,7 +12,8 @@ __global__ void transpose(const float* in, float* out, int rows, int columns) {
   x = blockIdx.y * T + threadIdx.x;
   y = blockIdx.x * T + threadIdx.y;
 #ifdef BROKEN
-  if (x < columns && y < rows) out[y * rows + x] = tile[threadIdx.x][threadIdx.y];  // FOUND: race or uninitialised memory read
+  if (x < columns && y < rows)
+    out[y * rows + x] = tile[threadIdx.x][threadIdx.y];  // FOUND: race or uninitialised memory read
 #else
   if (x < rows && y < columns) out[y * rows + x] = tile[threadIdx.x][threadIdx.y];
 #endif

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Votes of three warps, of which the second one is divided: they count lanes that have ended since they voted.
+// Votes of three warps, of which the second one is divided: they count lanes that have ended since they
+// voted.
 #include <cstdio>
 
 __global__ void vote(unsigned char* out, int half) {
@@ -26,8 +27,10 @@ int main() {
   cudaFree(device);
   for (int i = 0; i < threads; ++i) {
     const int above = i < warp ? 0 : i < 2 * warp ? 2 * warp - half : warp;
-    if (host[4 * i] != (above > 0) || host[4 * i + 1] != above || host[4 * i + 2] != (above == warp) || host[4 * i + 3] != 1) {
-      std::printf("thread %d: %d %d %d %d\n", i, host[4 * i], host[4 * i + 1], host[4 * i + 2], host[4 * i + 3]);
+    if (host[4 * i] != (above > 0) || host[4 * i + 1] != above || host[4 * i + 2] != (above == warp) ||
+        host[4 * i + 3] != 1) {
+      std::printf("thread %d: %d %d %d %d\n", i, host[4 * i], host[4 * i + 1], host[4 * i + 2],
+                  host[4 * i + 3]);
       return 1;
     }
   }
