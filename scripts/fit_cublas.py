@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Fits the law of how long cuBLAS takes (src/gemm/cublas_law.hpp) to what was measured in bench/results, and
+"""Fits the law of how long cuBLAS takes (src/gemm/choice/cublas_law.hpp) to what was measured in bench/results, and
 judges it by cross-validation.
 
     fit_cublas.py [RESULTS]

@@ -17,7 +17,7 @@
 #include <nlohmann/json.hpp>
 
 #include "bench/laws/ways.hpp"
-#include "src/gemm/request.hpp"
+#include "src/gemm/operands/checks.hpp"
 #include "tool/measure/graph_times.hpp"
 #include "tool/measure/product_list.hpp"
 #include "tool/measure/product_memory.hpp"

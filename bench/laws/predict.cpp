@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "bench/laws/ways.hpp"
-#include "src/gemm/stream/stream_forms.hpp"
+#include "src/gemm/fp64/fp64_forms.hpp"
 
 namespace antiphase::fit {
 namespace {
@@ -79,7 +79,7 @@ void law_set(int i, double value) { *state.numbers[static_cast<std::size_t>(i)].
 
 // The number of a form of stream by its name, -1 if there is none.
 int form_number(const char* name) {
-  const auto forms = antiphase::gemms::stream_forms();
+  const auto forms = antiphase::gemms::fp64_forms();
   for (std::size_t i = 0; i < forms.size(); ++i)
     if (forms[i].name == name) return static_cast<int>(i);
   return -1;

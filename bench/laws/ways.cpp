@@ -6,17 +6,17 @@
 #include <algorithm>
 #include <stdexcept>
 
-#include "src/gemm/dots/dots_plan.hpp"
-#include "src/gemm/narrow/narrow_plan.hpp"
-#include "src/gemm/short/short_plan.hpp"
-#include "src/gemm/split/split_plan.hpp"
-#include "src/gemm/stream/stream_plan.hpp"
+#include "src/gemm/fp64/dots_plan.hpp"
+#include "src/gemm/tf32/tf32_plan.hpp"
+#include "src/gemm/fp64/short_plan.hpp"
+#include "src/gemm/fp16/split_plan.hpp"
+#include "src/gemm/fp64/fp64_plan.hpp"
 
 namespace antiphase::fit {
 namespace {
 
-const gemms::stream_form& form_of(const way& w) {
-  return gemms::stream_forms()[static_cast<std::size_t>(w.form)];
+const gemms::fp64_form& form_of(const way& w) {
+  return gemms::fp64_forms()[static_cast<std::size_t>(w.form)];
 }
 gemms::dots_division division_of(const way& w) { return {.slots = w.second, .square = w.first}; }
 gemms::multiplier multiplier_of(const way& w) {
@@ -42,9 +42,9 @@ double seconds_of(const gemms::laws& l, const gemms::product_shape& p, const dev
   switch (w.by) {
     case family::short_: return gemms::short_seconds(l, p, device);
     case family::stream:
-      return gemms::stream_seconds(l, p, device, form_of(w), {form_of(w).slabs, w.first, w.second});
+      return gemms::fp64_seconds(l, p, device, form_of(w), {form_of(w).slabs, w.first, w.second});
     case family::dots: return gemms::dots_seconds(l, p, device, division_of(w), false);
-    case family::narrow: return gemms::narrow_seconds(l, p, device, {w.first, w.second});
+    case family::narrow: return gemms::tf32_seconds(l, p, device, {w.first, w.second});
     case family::split:
     case family::split_mma: break;
   }
@@ -57,12 +57,12 @@ std::vector<predicted_way> ways_of(const gemms::laws& l, const gemms::product_sh
   std::vector<predicted_way> all;
   const auto add = [&](const way& w) { all.push_back({w, seconds_of(l, p, device, w)}); };
   if (p.k <= gemms::short_k) add({family::short_});
-  gemms::each_stream_division(
-      l, p, device, ~0u, [&](const gemms::stream_form& f, const gemms::stream_division& d, double) {
-        const bool holds = (f.feed != gemms::stream_feed::kept || p.k <= 32) &&
-                           (f.feed != gemms::stream_feed::alone || p.k <= gemms::most_alone_k);
+  gemms::each_fp64_division(
+      l, p, device, ~0u, [&](const gemms::fp64_form& f, const gemms::fp64_division& d, double) {
+        const bool holds = (f.feed != gemms::kernel_kind::kept || p.k <= 32) &&
+                           (f.feed != gemms::kernel_kind::alone || p.k <= gemms::most_alone_k);
         if (holds)
-          add({family::stream, static_cast<int>(&f - gemms::stream_forms().data()), d.cluster, d.parts});
+          add({family::stream, static_cast<int>(&f - gemms::fp64_forms().data()), d.cluster, d.parts});
       });
   const double work = static_cast<double>(p.count * p.m * p.n) * static_cast<double>(p.k);
   if (std::min(p.m, p.n) == 1 || (p.k <= gemms::dots_lanes_most_k && work <= gemms::dots_lanes_most_work))
@@ -70,7 +70,7 @@ std::vector<predicted_way> ways_of(const gemms::laws& l, const gemms::product_sh
       add({family::dots, 0, d.square, d.slots});
     });
   if (p.k > gemms::sparse_nonzeros) {
-    gemms::each_narrow_division(l, p, device, [&](const gemms::narrow_division& d, double) {
+    gemms::each_tf32_division(l, p, device, [&](const gemms::tf32_division& d, double) {
       add({family::narrow, 0, d.cluster, d.parts});
     });
     add({family::split});
@@ -91,7 +91,7 @@ std::optional<planned_way> plan(const context& where, const gemms::problem& p, c
                          }};
     }
     case family::stream: {
-      const auto made = gemms::plan_stream(
+      const auto made = gemms::plan_fp64(
           where, p, of, {}, {.form = &form_of(w), .how = {form_of(w).slabs, w.first, w.second}});
       if (!made) return std::nullopt;
       return planned_way{made->workspace(), [&where, made](std::span<std::byte> memory, stream on) {
@@ -105,7 +105,7 @@ std::optional<planned_way> plan(const context& where, const gemms::problem& p, c
                          [&where, made](std::span<std::byte>, stream on) { gemms::run(where, *made, on); }};
     }
     case family::narrow: {
-      const auto made = gemms::narrow_tiles_fit(p, of) ? gemms::plan_narrow(where, p, of, {w.first, w.second})
+      const auto made = gemms::tf32_tiles_fit(p, of) ? gemms::plan_tf32(where, p, of, {w.first, w.second})
                                                        : std::nullopt;
       if (!made) return std::nullopt;
       return planned_way{made->workspace(), [&where, made](std::span<std::byte> memory, stream on) {

@@ -11,8 +11,8 @@
 #include <string>
 #include <vector>
 
-#include "src/gemm/cost.hpp"
-#include "src/gemm/laws.hpp"
+#include "src/gemm/laws/cost.hpp"
+#include "src/gemm/laws/laws.hpp"
 
 namespace antiphase::fit {
 

@@ -4,14 +4,14 @@
 #include <antiphase/gemm/ladder.hpp>
 #include <antiphase/gemm/tensor_core_ladder.hpp>
 
-#include "src/gemm/dots/dots_product.hpp"
-#include "src/gemm/finish/finish_pass.hpp"
-#include "src/gemm/group/group_product.hpp"
-#include "src/gemm/narrow/narrow_product.hpp"
-#include "src/gemm/short/short_product.hpp"
-#include "src/gemm/split/split_pass.hpp"
-#include "src/gemm/split/split_product.hpp"
-#include "src/gemm/stream/stream_product.hpp"
+#include "src/gemm/fp64/dots_product.hpp"
+#include "src/gemm/operands/finish_pass.hpp"
+#include "src/gemm/fp64/group_product.hpp"
+#include "src/gemm/tf32/tf32_product.hpp"
+#include "src/gemm/fp64/short_product.hpp"
+#include "src/gemm/fp16/split_pass.hpp"
+#include "src/gemm/fp16/split_product.hpp"
+#include "src/gemm/fp64/fp64_product.hpp"
 #include "src/registry.hpp"
 
 #define AP_GEMM_LISTS(LIST)                           \
@@ -28,11 +28,11 @@
   LIST(short_instance, short_kernels)                 \
   LIST(dots_instance, dots_kernels)                   \
   LIST(finish_instance, finish_kernels)               \
-  LIST(stream_instance, stream_kernels)               \
-  LIST(stream_instance, stream_async_kernels)         \
-  LIST(stream_instance, stream_finish_kernels)        \
-  LIST(stream_instance, stream_lanes_kernels)         \
-  LIST(narrow_instance, narrow_kernels)               \
+  LIST(fp64_instance, fp64_kernels)               \
+  LIST(fp64_instance, fp64_async_kernels)         \
+  LIST(fp64_instance, fp64_finish_kernels)        \
+  LIST(fp64_instance, fp64_lanes_kernels)         \
+  LIST(tf32_instance, tf32_kernels)               \
   LIST(group_instance, group_kernels)                 \
   LIST(group_table_instance, group_table_kernels)
 

@@ -2,8 +2,8 @@
 // The recording twins of tensor-core-tma and narrow (sm_90a).
 #include <antiphase/channel/recorded.cuh>
 #include <vector>
-#include "src/gemm/narrow/narrow_product.cuh"
-#include "src/gemm/tensor_core/tensor_core_tma.cuh"
+#include "src/gemm/tf32/tf32_product.cuh"
+#include "src/gemm/f16_ladder/tensor_core_tma.cuh"
 #include "src/trace/twin.hpp"
 
 namespace antiphase::gemms {
@@ -16,21 +16,21 @@ template <warpgroup_policy P> struct recorded_warpgroup_waits : warpgroup_waits<
 };
 
 // Three products of TF32, which a multiprocessor does at half the rate.
-template <class Channel, int Warps> using recorded_narrow_ring =
+template <class Channel, int Warps> using recorded_tf32_ring =
     recorded<Channel, Warps,
-             2 * tensor_core_work(std::int64_t{3} * narrow_tile.m * narrow_tile.n * narrow_step,
+             2 * tensor_core_work(std::int64_t{3} * tf32_tile.m * tf32_tile.n * tf32_stage_k,
                                   Warps* warp_size)>;
 
-template <narrow_policy P> twin narrow_twin(const char* of, const char* name) {
-  using kernel_type = narrow_product<P, recorded_narrow_ring>;
+template <tf32_policy P> twin tf32_twin(const char* of, const char* name) {
+  using kernel_type = tf32_product<P, recorded_tf32_ring>;
   twin t{.of = of,
          .code = kernel_of<recording<kernel_type>>(name),
          .stages = kernel_type::stages,
          .step_bytes =
-             std::int64_t{narrow_tile.m + narrow_tile.n} * narrow_step * static_cast<int>(sizeof(float))};
+             std::int64_t{tf32_tile.m + tf32_tile.n} * tf32_stage_k * static_cast<int>(sizeof(float))};
   const timeline_role computes{
       .name = "compute", .first = 4, .count = kernel_type::computing_warps, .computes = true};
-  if constexpr (kernel_type::by_engine) {
+  if constexpr (kernel_type::by_tma) {
     constexpr int preparing = kernel_type::preparing_warps;
     t.phases = {"load", "prepare", "compute"};
     t.roles = {{.name = "prepare", .first = 0, .count = preparing},
@@ -44,7 +44,7 @@ template <narrow_policy P> twin narrow_twin(const char* of, const char* name) {
   return t;
 }
 
-std::vector<twin> twins_by_engine() {
+std::vector<twin> twins_by_tma() {
   constexpr warpgroup_policy tensors{};
   using tensor_core = tensor_core_tma<tensors, recorded_warpgroup_waits<tensors>>;
   const timeline_role loads{.name = "load", .loads = true};
@@ -53,11 +53,11 @@ std::vector<twin> twins_by_engine() {
            .stages = tensors.stages,
            .step_bytes = sizeof(tensor_core::slot),
            .roles = {loads, {.name = "compute", .first = 4, .count = 8, .computes = true}}},
-          narrow_twin<narrow_policy{true, true}>("gemm.narrow-kk", "gemm.narrow-kk, recorded"),
-          narrow_twin<narrow_policy{true, false}>("gemm.narrow-kn", "gemm.narrow-kn, recorded"),
-          narrow_twin<narrow_policy{false, true}>("gemm.narrow-nk", "gemm.narrow-nk, recorded"),
-          narrow_twin<narrow_policy{false, false}>("gemm.narrow-nn", "gemm.narrow-nn, recorded"),
-          narrow_twin<narrow_policy{true, true, stream_loader::copiers}>("gemm.narrow-async",
+          tf32_twin<tf32_policy{true, true}>("gemm.narrow-kk", "gemm.narrow-kk, recorded"),
+          tf32_twin<tf32_policy{true, false}>("gemm.narrow-kn", "gemm.narrow-kn, recorded"),
+          tf32_twin<tf32_policy{false, true}>("gemm.narrow-nk", "gemm.narrow-nk, recorded"),
+          tf32_twin<tf32_policy{false, false}>("gemm.narrow-nn", "gemm.narrow-nn, recorded"),
+          tf32_twin<tf32_policy{true, true, loader::copiers}>("gemm.narrow-async",
                                                                          "gemm.narrow-async, recorded")};
 }
 

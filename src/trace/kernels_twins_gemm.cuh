@@ -3,8 +3,8 @@
 #include <antiphase/channel/recorded.cuh>
 #include <antiphase/channel/recorder.cuh>
 #include <vector>
-#include "src/gemm/split/split_mma_product.cuh"
-#include "src/gemm/tensor_core/tensor_core.cuh"
+#include "src/gemm/fp16/split_mma_product.cuh"
+#include "src/gemm/f16_ladder/tensor_core.cuh"
 #include "src/trace/twin.hpp"
 
 namespace antiphase::gemms {

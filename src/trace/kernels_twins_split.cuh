@@ -4,7 +4,7 @@
 #include <antiphase/channel/recorded.cuh>
 #include <utility>
 #include <vector>
-#include "src/gemm/split/split_product.cuh"
+#include "src/gemm/fp16/split_product.cuh"
 #include "src/trace/twin.hpp"
 
 namespace antiphase::gemms {

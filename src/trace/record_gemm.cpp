@@ -19,7 +19,7 @@
 #include "src/trace/traced_problem.hpp"
 #include "src/trace/twin_lists.hpp"
 
-#include "src/gemm/request.hpp"
+#include "src/gemm/operands/checks.hpp"
 
 namespace antiphase {
 namespace {

@@ -9,7 +9,7 @@
 #include <string_view>
 #include <utility>
 #include <vector>
-#include "src/gemm/ladder/tiled.cuh"
+#include "src/gemm/fp32/tiled.cuh"
 #include "src/joined_name.hpp"
 #include "src/trace/traced_problem.hpp"
 

@@ -35,10 +35,10 @@ namespace gemms {
 const std::vector<twin>& all_twins(target where) {
   static constinit by_target<twin> made;
   return made.of(where,
-                 {cpu::twins_by_threads, cpu::twins_by_engine, cpu::twins_of_split, cpu::twins_of_streams,
-                  cpu::twins_of_streams_by_copiers},
-                 {AP_IF_CUDA(cuda::twins_by_threads, cuda::twins_by_engine, cuda::twins_of_split,
-                             cuda::twins_of_streams, cuda::twins_of_streams_by_copiers)});
+                 {cpu::twins_by_threads, cpu::twins_by_tma, cpu::twins_of_split, cpu::twins_of_fp64,
+                  cpu::twins_of_fp64_async},
+                 {AP_IF_CUDA(cuda::twins_by_threads, cuda::twins_by_tma, cuda::twins_of_split,
+                             cuda::twins_of_fp64, cuda::twins_of_fp64_async)});
 }
 const std::vector<instance>& traced_instances(target where) {
   static constinit by_target<instance> made;

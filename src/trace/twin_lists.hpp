@@ -10,17 +10,17 @@ namespace antiphase {
 namespace gemms {
 namespace cpu {
 std::vector<twin> twins_by_threads();
-std::vector<twin> twins_by_engine();
+std::vector<twin> twins_by_tma();
 std::vector<twin> twins_of_split();
-std::vector<twin> twins_of_streams();
-std::vector<twin> twins_of_streams_by_copiers();
+std::vector<twin> twins_of_fp64();
+std::vector<twin> twins_of_fp64_async();
 }  // namespace cpu
 namespace cuda {
 std::vector<twin> twins_by_threads();
-std::vector<twin> twins_by_engine();
+std::vector<twin> twins_by_tma();
 std::vector<twin> twins_of_split();
-std::vector<twin> twins_of_streams();
-std::vector<twin> twins_of_streams_by_copiers();
+std::vector<twin> twins_of_fp64();
+std::vector<twin> twins_of_fp64_async();
 }  // namespace cuda
 
 const std::vector<twin>& all_twins(target where);

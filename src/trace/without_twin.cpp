@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "src/trace/without_twin.hpp"
 
-#include "src/gemm/stream/stream_kernels.hpp"
+#include "src/gemm/fp64/fp64_kernels.hpp"
 #include "src/trace/twin.hpp"
 
 namespace antiphase {
@@ -48,10 +48,10 @@ std::span<const kernels_without_twin> without_twin() { return list; }
 
 const char* why_no_twin(std::string_view kernel) {
   if (!every_twin)
-    for (const std::span<const gemms::stream_kernel> table :
-         {std::span<const gemms::stream_kernel>(gemms::streams::kernels_by_engine),
-          std::span<const gemms::stream_kernel>(gemms::streams::kernels_by_copiers)})
-      for (const gemms::stream_kernel& one : table)
+    for (const std::span<const gemms::fp64_kernel> table :
+         {std::span<const gemms::fp64_kernel>(gemms::streams::kernels_by_tma),
+          std::span<const gemms::fp64_kernel>(gemms::streams::kernels_by_cp_async)})
+      for (const gemms::fp64_kernel& one : table)
         if (one.name == kernel && !one.drawn)
           return "its recording twin is compiled where CMake is told ANTIPHASE_TWINS=all";
   for (const kernels_without_twin& some : list)

@@ -2,7 +2,7 @@
 // A kernel of the ladder that is left fewer registers than its sums and fragments need: it spills, and the
 // check must say so.
 #include <antiphase/gemm/ladder.hpp>
-#include "src/gemm/ladder/tiled.cuh"
+#include "src/gemm/fp32/tiled.cuh"
 
 namespace antiphase::gemms {
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The laws' numbers: files are read whole or refused, each card has its own, and predictions grow with what
 // there is to do.
-#include "src/gemm/laws.hpp"
+#include "src/gemm/laws/laws.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -12,7 +12,7 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
-#include "src/gemm/shipped_laws.hpp"
+#include "src/gemm/laws/shipped_laws.hpp"
 #include "tests/gemm/an_h200.hpp"
 
 namespace antiphase::gemm_test {

@@ -24,9 +24,9 @@ CLEAN = {
     "src/gemm.cpp": '#include <antiphase/gemm.hpp>\n#include <antiphase/gemm/tiled.cuh>\n#include "list.hpp"\n#include "config.hpp"\n',
     "src/list.hpp": "#include <vector>\n",
     "src/config.hpp.in": "#define COMMIT @COMMIT@\n",
-    "src/gemm/choose.cpp": '#include "src/gemm/request.hpp"\n#include "src/gemm/split/plan.hpp"\n',
-    "src/gemm/request.hpp": '#include "src/list.hpp"\n',
-    "src/gemm/split/plan.hpp": '#include "src/gemm/request.hpp"\n',
+    "src/gemm/choice/choose.cpp": '#include "src/gemm/operands/checks.hpp"\n#include "src/gemm/split/plan.hpp"\n',
+    "src/gemm/operands/checks.hpp": '#include "src/list.hpp"\n',
+    "src/gemm/split/plan.hpp": '#include "src/gemm/operands/checks.hpp"\n',
     "src/gemm/short/plan.hpp": "#include <vector>\n",
     "src/scan/choose.cpp": "#include <antiphase/scan/detail/block.cuh>\n",
     "include/antiphase.h": "#include <stddef.h>\n",
@@ -144,7 +144,7 @@ class Layers(unittest.TestCase):
 
     def test_functions_for_c_are_made_of_public_ones(self):
         self.refused(
-            {"src/c_api/peek.cpp": '#include "src/gemm/request.hpp"\n'},
+            {"src/c_api/peek.cpp": '#include "src/gemm/operands/checks.hpp"\n'},
             "src/c_api sees the library's public headers and antiphase.h only",
         )
         self.refused(
@@ -166,7 +166,7 @@ class Layers(unittest.TestCase):
             "src/gemm/short and src/gemm/split are of one layer",
         )
         self.refused(
-            {"src/scan/meets.hpp": '#include "src/gemm/request.hpp"\n'},
+            {"src/scan/meets.hpp": '#include "src/gemm/operands/checks.hpp"\n'},
             "src/scan and src/gemm are of one layer",
         )
         self.refused(

@@ -14,22 +14,22 @@
 
 namespace antiphase::gemms {
 struct product_policy;
-struct stream_policy;
-struct narrow_policy;
+struct fp64_policy;
+struct tf32_policy;
 }  // namespace antiphase::gemms
 namespace antiphase::checker_detail {
 
 // The cases of each family; each runs what the registry has for it. A case throws if a result is wrong.
 std::vector<checked_case> gemm_ladder_cases();
 std::vector<checked_case> split_cases();
-std::vector<checked_case> stream_cases();
-std::vector<checked_case> narrow_cases();
+std::vector<checked_case> fp64_cases();
+std::vector<checked_case> tf32_cases();
 std::vector<checked_case> scan_cases();
 std::vector<checked_case> custom_scan_cases();
 
 std::string case_of(const gemms::product_policy& how);
-std::string case_of(const gemms::stream_policy& how);
-std::string case_of(const gemms::narrow_policy& how);
+std::string case_of(const gemms::fp64_policy& how);
+std::string case_of(const gemms::tf32_policy& how);
 
 struct custom_scan;
 struct transformed_scan;

@@ -53,7 +53,7 @@ struct custom_scan {
   int pass_tile;                   // elements
   struct {
     int tile, stages;       // 0: no single pass takes the type
-  } by_engine, by_threads;  // whoever moves the tiles
+  } by_tma, by_threads;  // whoever moves the tiles
   // null: inclusive
   void (*run)(const context& where, const void* in, void* out, const custom_lines& over, const void* initial);
 };
@@ -71,7 +71,7 @@ struct transformed_scan {
   int pass_tile;
   struct {
     int tile, stages;
-  } by_engine, by_threads;
+  } by_tma, by_threads;
   void (*run)(const context& where, const std::uint8_t* in, std::uint32_t* out, const custom_lines& over,
               const std::uint64_t* initial);
 };

@@ -67,7 +67,7 @@ template <class F> void with_custom_type(custom_type type, F f) {
 
 template <class F> void with_each_ring(const context& where, F f) {
   for (const custom_scan& s : checked::custom_scans()) {
-    const auto ring = features_of(where.limits()).sm_90a ? s.by_engine : s.by_threads;
+    const auto ring = features_of(where.limits()).sm_90a ? s.by_tma : s.by_threads;
     if (ring.tile != 0)
       with_custom_type(s.type,
                        [&]<class T, class Op>() { f.template operator()<T, Op>(s, ring.tile, ring.stages); });
@@ -136,8 +136,8 @@ void scan_transformed(const context& where, const custom_lines& over, bool exclu
 void transformed_in_one_pass(const context& where) {
   const transformed_scan all = checked::transformed_scans();
   const auto ring = features_of(where.limits()).sm_90a
-                        ? all.by_engine
-                        : decltype(all.by_engine){all.by_threads.tile, all.by_threads.stages};
+                        ? all.by_tma
+                        : decltype(all.by_tma){all.by_threads.tile, all.by_threads.stages};
   scan_transformed(where, {1, 3 * ring.tile + 37, 1, scan_direction::forward}, false);
   scan_transformed(where, {1, ring.tile + 5, 1, scan_direction::reverse}, true);
 }

@@ -53,7 +53,7 @@ void add(std::vector<library_kernel>& all, const gemms::dots_instance& i) {
 void add(std::vector<library_kernel>& all, const gemms::finish_instance& i) {
   all.push_back({"gemm/finish", "", i.code});
 }
-void add(std::vector<library_kernel>& all, const gemms::stream_instance& i) {
+void add(std::vector<library_kernel>& all, const gemms::fp64_instance& i) {
   all.push_back({checker_detail::case_of(i.how), i.code.name, i.code});
 }
 void add(std::vector<library_kernel>& all, const gemms::group_instance& i) {
@@ -62,7 +62,7 @@ void add(std::vector<library_kernel>& all, const gemms::group_instance& i) {
 void add(std::vector<library_kernel>& all, const gemms::group_table_instance& i) {
   all.push_back({"gemm/group", i.code.name, i.code});
 }
-void add(std::vector<library_kernel>& all, const gemms::narrow_instance& i) {
+void add(std::vector<library_kernel>& all, const gemms::tf32_instance& i) {
   all.push_back({checker_detail::case_of(i.how), i.code.name, i.code});
 }
 void add(std::vector<library_kernel>& all, const scans::instance& i) {
@@ -113,8 +113,8 @@ const std::vector<checked_case>& library_cases() {
     checker_detail::enter_checked_kernels();
     std::vector<checked_case> cases;
     for (auto family :
-         {checker_detail::gemm_ladder_cases, checker_detail::split_cases, checker_detail::stream_cases,
-          checker_detail::narrow_cases, checker_detail::scan_cases, checker_detail::custom_scan_cases})
+         {checker_detail::gemm_ladder_cases, checker_detail::split_cases, checker_detail::fp64_cases,
+          checker_detail::tf32_cases, checker_detail::scan_cases, checker_detail::custom_scan_cases})
       for (checked_case& c : family()) cases.push_back(std::move(c));
     return cases;
   }();

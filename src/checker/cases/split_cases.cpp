@@ -5,8 +5,8 @@
 #include <span>
 
 #include "src/checker/cases/product_cases.hpp"
-#include "src/gemm/split/split_pass.hpp"
-#include "src/gemm/split/split_plan.hpp"
+#include "src/gemm/fp16/split_pass.hpp"
+#include "src/gemm/fp16/split_plan.hpp"
 
 namespace antiphase::checker_detail {
 namespace {

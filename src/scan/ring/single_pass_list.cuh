@@ -45,7 +45,7 @@ void add_single_pass(std::vector<single_pass_instance>& list, scan_operation ope
 }
 // What is computed with.
 template <class T> using computed_in =
-    std::conditional_t<is_narrow<T>, std::conditional_t<std::is_integral_v<T>, std::uint32_t, float>, T>;
+    std::conditional_t<is_tf32<T>, std::conditional_t<std::is_integral_v<T>, std::uint32_t, float>, T>;
 // Sum, product and minimum, which is the maximum too: see element_values.cuh.
 template <tile_mover M, lines_kind L, class... T>
 void add_operations(std::vector<single_pass_instance>& list) {

@@ -3,7 +3,7 @@
 // past the end.
 #pragma once
 #include <type_traits>
-#include "src/gemm/ladder/tiled.cuh"
+#include "src/gemm/fp32/tiled.cuh"
 
 #include "tests/gemm/mutants/kernels.hpp"
 

@@ -1,0 +1,224 @@
+// SPDX-License-Identifier: Apache-2.0
+// Cases of products with sums in FP64: streams and inner products, by every compiled kernel, few values of K,
+// and epilogues.
+#include "src/checker/cases/product_cases.hpp"
+#include "src/gemm/fp64/dots_plan.hpp"
+#include "src/gemm/fp64/group_plan.hpp"
+#include "src/gemm/fp64/fp64_plan.hpp"
+
+#include <algorithm>
+#include <memory>
+#include <optional>
+
+namespace antiphase::checker_detail {
+namespace {
+
+// An epilogue that touches all it can: the results are twice what the product says.
+struct doubling {
+  device_array<float> zeros, before;
+  gemms::epilogue after;
+
+  doubling(const context& where, const product& p)
+      : zeros(where, std::vector<float>(static_cast<std::size_t>(std::max(p.c.rows, p.c.columns)))),
+        before(where, p.c.memory) {
+    after.scale = 2;
+    after.row_bias = after.column_bias = zeros.data();
+    after.before = p.c.view(before.data());
+  }
+  static product expected(product p) {
+    p.alpha *= 2, p.beta *= 2;
+    return p;
+  }
+};
+
+void stream_by(const context& where, const gemms::fp64_instance& with, const product& p, bool turned,
+               int cluster, int parts) {
+  // lanes that read for themselves must know where operands end
+  on_device d(where, p, !with.how.is_fed_by_ring());
+  const doubling twice(where, p);
+  const gemms::fp64_plan plan =
+      gemms::plan_fp64(where, d.what, {}, with.how.finishes ? twice.after : gemms::epilogue{}, with, turned,
+                         {with.how.slabs, cluster, parts});
+  device_array<std::byte> workspace(where, anything(plan.workspace()));
+  gemms::run(where, plan, {workspace.data(), plan.workspace()}, nullptr);
+  where.runs_on().synchronize(nullptr);
+  require_kept(where, with.code.name, with.how.finishes ? doubling::expected(p) : p, d.c.to_host());
+}
+// Whole tiles and edges, stored along either operand and one by one, with the ring going around, infinities,
+// and tiles that clusters and parts share.
+void stream_by(const context& where, const gemms::fp64_instance& with) {
+  using enum storage_order;
+  const gemms::fp64_policy& how = with.how;
+  if (how.by == gemms::loader::kept) {
+    const std::int64_t most = gemms::most_kept_k(how);
+    if (how.whole) {  // which knows no edges
+      stream_by(where, with, {48, 32, most, 1, 0.5f, rows, columns}, false, 1, 1);
+      return stream_by(where, with, {64, 48, most, -1.5f, 0, columns, rows}, true, 1, 1);
+    }
+    stream_by(where, with, {133, 37, most, 1, 0}, false, 1, 1);
+    stream_by(where, with, with_odd_lines({71, 131, most - 3, 1, 0, rows, columns, 1}), true, 1, 1);
+    return stream_by(where, with, {67, 36, 4, -1.5f, 0.5f, columns, columns}, false, 1, 1);
+  }
+  if (how.by == gemms::loader::direct || how.by == gemms::loader::alone) {
+    const std::int64_t round = gemms::direct_step * how.slabs;
+    stream_by(where, with, {how.tile.m, how.tile.n, 2 * round, 1, 0}, false, 1, 1);
+    for (const std::int64_t k : {round + 22, round + 5, round - 3})
+      for (const storage_order of_a : {rows, columns})
+        for (const storage_order of_b : {rows, columns})
+          stream_by(where, with, {how.tile.n + 3, how.tile.m + 5, k, -1.5f, 0.5f, of_a, of_b, 1, 0},
+                    of_a == of_b, 1, 1);
+    if (how.by == gemms::loader::direct)
+      return stream_by(where, with, with_odd_lines({37, 31, round - 11, 1, 0}), false, 1, 1);
+    return stream_by(where, with, with_odd_lines({21, 31, 61, 1, 0}), false, 1, 1);
+  }
+  const std::int64_t stage = gemms::slab_k * how.slabs, around = (how.stages + 1) * stage + 19,
+                     once = stage + 7;
+  stream_by(where, with, {how.tile.m, how.tile.n, around, 1, 0}, false, 1, 1);
+  // which does not lie at a multiple of 16 bytes
+  const storage_order of_b = how.by == gemms::loader::engine ? rows : columns;
+  stream_by(where, with, {how.tile.n + 3, how.tile.m + 5, once, -1.5f, 0.5f, columns, of_b, 1}, true, 1, 1);
+  if (!how.shares) return;
+  stream_by(where, with, {how.tile.m, how.tile.n, 4 * once, 1, 0.5f}, false, 2, 2);
+  stream_by(where, with, with_odd_lines({37, 31, 4 * once, 1, 0}), false, 2, 1);
+}
+
+// Lines of either operand along k and across, edges, infinities, warps that share an output, and a vector.
+void inner_products_by(const context& where, const gemms::dots_instance& with) {
+  using enum storage_order;
+  const auto multiply = [&](const product& p, const gemms::dots_division& how, int threads = 0) {
+    std::optional<gemms::vector_form> form;
+    if (with.for_vector()) form = {threads, with.lines_of_thread};
+    on_device d(where, p);
+    const doubling twice(where, p);
+    auto plan = gemms::plan_dots(where, d.what, {}, with.finishes ? twice.after : gemms::epilogue{}, how,
+                                 with.across, form);
+    plan->with = &with;
+    gemms::run(where, *plan, nullptr);
+    where.runs_on().synchronize(nullptr);
+    require_kept(where, with.code.name, with.finishes ? doubling::expected(p) : p, d.c.to_host());
+  };
+  if (with.for_vector()) {
+    multiply({70, 1, 292, 1, 0, with.across ? columns : rows, columns}, gemms::divided_for_vector(32), 128);
+    multiply({1, 36, 1100, -1.5f, 0.5f, columns, rows, 1}, gemms::divided_for_vector(64),
+             gemms::dots_vector_threads(with.across));
+    multiply(with_odd_lines({21, 1, 139, 1, 0, columns, neither, 1}), gemms::divided_for_vector(256), 256);
+    return;
+  }
+  if (with.across) {
+    multiply({70, 9, 145, 1, 0, columns, rows}, gemms::divided_by_lanes(16, with.square));
+    multiply({9, 35, 300, -1.5f, 0.5f, rows, rows, 1}, gemms::divided_by_lanes(64, with.square));
+    multiply(with_odd_lines({21, 5, 139, 1, 0, columns, neither, 1}),
+             gemms::divided_by_lanes(128, with.square));
+    return;
+  }
+  multiply({70, 9, 45, 1, 0, rows, columns}, gemms::divided_by_lanes(4, with.square));
+  multiply({9, 35, 300, -1.5f, 0.5f, columns, rows, 1}, gemms::divided_by_lanes(16, with.square));
+  multiply(with_odd_lines({21, 5, 139, 1, 0, neither, rows, 1}), gemms::divided_by_lanes(128, with.square));
+}
+
+// By a policy that takes the epilogue, or leaves it to a pass of its own.
+void multiply(const context& where, const char* kernel, const char* policy, const product& p, bool finishes) {
+  on_device d(where, p);
+  const doubling twice(where, p);
+  gemm(where, d.what, {.policy = policy, .epilogue = finishes ? twice.after : gemms::epilogue{}});
+  where.runs_on().synchronize(nullptr);
+  require_kept(where, kernel, finishes ? doubling::expected(p) : p, d.c.to_host());
+}
+void multiply_short(const context& where) {
+  using enum storage_order;
+  for (const bool finishes : {false, true})
+    for (const product& p :
+         {product(71, 133, 3, 1, 0), with_odd_lines({71, 133, 4, -1.5f, 0.5f, columns, columns, 1}),
+          product(64, 128, 4, 1, 2, neither, neither)})
+      multiply(where, "gemm.short", "short", p, finishes);
+}
+// More members than go with one launch, so that the table is written, whole tiles and edges of each layout;
+// then a few.
+void multiply_group(const context& where, const gemms::group_instance& with, int count) {
+  using enum storage_order;
+  std::vector<product> all;
+  for (std::int64_t i = 0; i < count; ++i) {
+    const storage_order of_a = i % 2 == 0 ? rows : columns, of_b = i % 3 == 0 ? columns : rows;
+    all.push_back({i % 7 == 0 ? with.how.tile.m : 5 + 11 * (i % 5),
+                   i % 7 == 0 ? with.how.tile.n : 3 + 13 * (i % 4), 5 + 37 * (i % 3), 1,
+                   i % 2 == 0 ? 0.f : 0.5f, of_a, of_b, i % 4 == 0 ? 4 : 1});
+    if (i % 5 == 4) all.back() = with_odd_lines(all.back());
+  }
+  std::vector<std::unique_ptr<on_device>> memory;
+  std::vector<const gemms::problem*> problems;
+  for (const product& p : all)
+    problems.push_back(&memory.emplace_back(std::make_unique<on_device>(where, p))->what);
+  gemms::group_plan plan = gemms::plan_group(where, with, problems);
+  plan.grid.x = std::min(plan.grid.x, 3u);  // each block comes to tiles of many members
+  device_array<std::byte> workspace(where, anything(plan.workspace()));
+  gemms::run(where, plan, {workspace.data(), plan.workspace()}, nullptr);
+  where.runs_on().synchronize(nullptr);
+  for (std::size_t i = 0; i < all.size(); ++i)
+    require_kept(where, with.code.name, all[i], memory[i]->c.to_host());
+}
+void finish_results(const context& where) {
+  for (const std::int64_t k : {0, 7})
+    multiply(where, "gemm.finish", "naive", {21, 133, k, -1.5f, 0.5f}, true);
+}
+
+}  // namespace
+
+std::string case_of(const gemms::fp64_policy& how) {
+  const bool finishes = how.finishes;
+  switch (how.by) {
+    case gemms::loader::engine: return "gemm/stream";
+    case gemms::loader::copiers: return finishes ? "gemm/stream-finish" : "gemm/stream-async";
+    case gemms::loader::lanes: return "gemm/stream-lanes";
+    case gemms::loader::kept: return finishes ? "gemm/stream-kept-finish" : "gemm/stream-kept";
+    case gemms::loader::direct: return finishes ? "gemm/stream-direct-finish" : "gemm/stream-direct";
+    case gemms::loader::alone: return finishes ? "gemm/stream-alone-finish" : "gemm/stream-alone";
+  }
+  return {};
+}
+
+std::vector<checked_case> fp64_cases() {
+  std::vector<checked_case> cases;
+  for (const gemms::policy_info& n : gemms::policies()) {
+    if (n.name == "short") cases.push_back({"gemm/short", std::string(n.adds), multiply_short});
+    if (n.name == "dots")
+      cases.push_back({"gemm/dots", std::string(n.adds), [](const context& where) {
+                         for (const gemms::dots_instance& i : gemms::dots_instances(target::checked))
+                           inner_products_by(where, i);
+                       }});
+  }
+  cases.push_back(
+      {"gemm/group", "products of different shapes in one launch, as by stream", [](const context& where) {
+         for (const gemms::group_instance& i : gemms::group_instances(target::checked))
+           multiply_group(where, i, 5);
+         multiply_group(where, gemms::group_instances(target::checked).front(), gemms::group_inline + 2);
+       }});
+  struct variant {
+    gemms::loader by;
+    bool finishes;
+    const char* about;
+  };
+  using enum gemms::loader;
+  for (const variant& v :
+       {variant{engine, false, "sums in FP64 on Tensor Cores, fed by the copy engine"},
+        {copiers, false, "the same, fed by copying warps"},
+        {copiers, true, "the same, with an epilogue"},
+        {lanes, false, "the same, whose lanes read operands into registers"},
+        {kept, false, "the same, for few k: an operand stays in registers"},
+        {kept, true, "the same, with an epilogue"},
+        {direct, false, "the same, for small products: each warp reads its share of K into registers"},
+        {direct, true, "the same, with an epilogue"},
+        {alone, false, "the same, for few k: each warp has a tile and all k in registers"},
+        {alone, true, "the same, with an epilogue"}}) {
+    std::vector<gemms::fp64_instance> all;
+    for (const gemms::fp64_instance& i : gemms::fp64_instances(target::checked))
+      if (i.how.by == v.by && i.how.finishes == v.finishes) all.push_back(i);
+    cases.push_back({case_of(all.front().how), v.about, [all](const context& where) {
+                       for (const gemms::fp64_instance& i : all) stream_by(where, i);
+                     }});
+  }
+  cases.push_back(
+      {"gemm/finish", "a pass over results, for policies that know no epilogues", finish_results});
+  return cases;
+}
+
+}  // namespace antiphase::checker_detail

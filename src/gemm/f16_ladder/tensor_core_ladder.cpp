@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: Apache-2.0
+// From a Tensor Core step and a problem to a launch.
+#include <antiphase/gemm/tensor_core_ladder.hpp>
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <antiphase/core/error.hpp>
+#include <antiphase/core/tile.hpp>
+#include <cstdint>
+#include <limits>
+#include <vector>
+
+#include "src/gemm/registry.hpp"
+#include "src/gemm/operands/views.hpp"
+#include "src/names.hpp"
+
+namespace antiphase::gemms {
+
+namespace {
+
+constexpr std::int64_t most = std::numeric_limits<std::int32_t>::max();
+
+void require_rows(const judged_view& v) {
+  require_extents(v);
+  if (v.column_stride != 1)
+    throw bad_request(fmt::format("{} has column stride {}: expected 1", v.name, v.column_stride));
+  require_memory(v);
+}
+void require_aligned(const char* name, const matrix_view<const f16>& v) {
+  require_rows(judged(name, v));
+  if (reinterpret_cast<std::uintptr_t>(v.data) % 16 != 0 || v.row_stride % 8 != 0 ||
+      (v.row_stride < v.columns && v.rows > 1))
+    throw bad_request(fmt::format(
+        "{} has rows of {} elements, {} apart, from {} on: expected rows that start at multiples of 16 bytes",
+        name, v.columns, v.row_stride, static_cast<const void*>(v.data)));
+}
+void require_sensible(const tensor_core_problem& p) {
+  require_aligned("A", p.a);
+  require_aligned("B", p.b);
+  require_rows(judged("C", p.c));
+  if (p.a.rows != p.c.rows || p.b.columns != p.c.columns || p.a.columns != p.b.rows)
+    throw bad_request(fmt::format("A is {} x {}, B {} x {}, C {} x {}: they must agree", p.a.rows,
+                                  p.a.columns, p.b.rows, p.b.columns, p.c.rows, p.c.columns));
+  require_distinct(judged("C", p.c));
+  require_apart(judged("C", p.c), judged("A", p.a));
+  require_apart(judged("C", p.c), judged("B", p.b));
+}
+
+// `rows` rows of 64 elements: what one copy brings.
+tensor_map encode_rows(const executor& where, const matrix_view<const f16>& v, int rows) {
+  const auto bytes =
+      static_cast<std::uint64_t>(std::max(v.row_stride, ceil_div<std::int64_t>(v.columns, 8) * 8)) *
+      sizeof(f16);
+  return where.encode({.data = v.data,
+                       .element_bytes = sizeof(f16),
+                       .dimensions = 2,
+                       .extent = {static_cast<std::uint64_t>(v.columns), static_cast<std::uint64_t>(v.rows)},
+                       .stride = {sizeof(f16), bytes},
+                       .box = {64, static_cast<std::uint32_t>(rows)},
+                       .pattern = swizzle::bytes_128});
+}
+
+}  // namespace
+
+const tensor_core_step& find_tensor_core_step(std::string_view name) {
+  return find_named(tensor_core_steps, "f16 step of the GEMM ladder", name);
+}
+
+std::span<const tensor_core_instance> tensor_core_instances(target where) {
+  return instances_of<tensor_core_instance>(where);
+}
+
+namespace {
+
+const kernel* code_of(target where, const tensor_core_step& how) {
+  for (const tensor_core_instance& i : tensor_core_instances(where))
+    if (std::string_view(i.step) == how.name) return &i.code;
+  return nullptr;
+}
+
+}  // namespace
+
+std::optional<std::string> refuses(const executor& where, const tensor_core_step& how) {
+  if (auto why = lacks(where.limits(), needs_of(how))) return why;
+  const kernel* const code = code_of(where.kind(), how);
+  if (code == nullptr) return "this build has no kernel for it";
+  return refusal(where.limits(), *code);
+}
+
+tensor_core_plan prepare(const executor& where, const tensor_core_step& how, const tensor_core_problem& p) {
+  if (const auto why = refuses(where, how)) throw not_supported(fmt::format("policy {}: {}", how.name, *why));
+  return prepare(where, how, *code_of(where.kind(), how), p);
+}
+
+tensor_core_plan prepare(const executor& where, const tensor_core_step& how, const kernel& code,
+                         const tensor_core_problem& p) {
+  require_sensible(p);
+  const std::int64_t rows = ceil_div<std::int64_t>(p.m(), how.tile.m),
+                     columns = ceil_div<std::int64_t>(p.n(), how.tile.n);
+  if (std::max({p.m(), p.n(), p.k()}) > most - 256 || (how.by == feeding::threads && rows > 65535))
+    throw not_supported(fmt::format("policy {}: C is {} x {} with K = {}, which is too large", how.name,
+                                    p.m(), p.n(), p.k()));
+  tensor_core_plan plan{
+      how, code, {static_cast<unsigned>(columns), static_cast<unsigned>(rows), 1}, {{}, {}, p}};
+  if (rows == 0 || columns == 0) {
+    plan.grid = {0, 0, 0};
+  } else if (how.by == feeding::engine) {
+    plan.grid = {static_cast<unsigned>(
+                     std::min<std::int64_t>(rows * columns, std::max(1, where.limits().multiprocessors))),
+                 1, 1};
+    if (p.k() > 0)
+      plan.arguments.a = encode_rows(where, p.a, how.tile.m),
+      plan.arguments.b = encode_rows(where, p.b, how.tile_k);
+  }
+  return plan;
+}
+
+launch_counts run(const executor& where, const tensor_core_plan& plan, stream on) {
+  const void* const arguments =
+      plan.how.by == feeding::engine ? static_cast<const void*>(&plan.arguments) : &plan.arguments.what;
+  return where.launch(plan.code, plan.grid, arguments, on);
+}
+
+}  // namespace antiphase::gemms

@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+// Lines that have been split before the call: where their parts are, and how they get there.
+#pragma once
+#include <antiphase/context.hpp>
+#include <antiphase/core/view.hpp>
+#include <cstddef>
+
+#include "src/gemm/fp16/split_operand.hpp"
+
+namespace antiphase::gemms {
+
+// Of a view whose rows are lines.
+inline operand_lines lines_of_rows(const matrix_view<const float>& v) {
+  return {v.data, v.rows, v.columns, v.row_stride, v.column_stride};
+}
+// Whether both are the same elements in the same places; strides that are never taken do not count.
+constexpr bool same_lines(const operand_lines& x, const operand_lines& y) {
+  if (x.lines != y.lines || x.k != y.k) return false;
+  if (x.lines == 0 || x.k == 0) return true;
+  return x.data == y.data && (x.lines == 1 || x.line_stride == y.line_stride) &&
+         (x.k == 1 || x.k_stride == y.k_stride);
+}
+
+// Parts in memory as split_layout has them, those of a piece of K behind those of the piece before. No
+// memory: there are none.
+struct ready_lines {
+  operand_lines of = {};
+  std::byte* parts = nullptr;
+};
+// What so many lines with that K take. Where a piece begins: what the K before it takes.
+std::size_t ready_bytes(std::int64_t lines, std::int64_t k);
+
+struct ready_operands {
+  ready_lines a, b;  // rows of A, columns of B
+
+  bool any() const { return a.parts != nullptr || b.parts != nullptr; }
+  // Null if these lines are to be split. Whose they were is no matter: operands change places, and may be the
+  // same.
+  std::byte* parts_of(const operand_lines& lines) const {
+    for (const ready_lines& one : {a, b})
+      if (one.parts != nullptr && same_lines(one.of, lines)) return one.parts;
+    return nullptr;
+  }
+};
+
+// Whether any product of split operands runs on the device.
+bool takes_parts(const context& where);
+// One launch for each piece of K. Throws not_supported if there are more lines than a launch can have.
+launch_counts make_ready(const context& where, const ready_lines& lines, stream on);
+
+}  // namespace antiphase::gemms

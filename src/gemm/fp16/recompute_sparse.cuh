@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: Apache-2.0
+// Recomputes outputs of lines of few nonzeros, from the original operands and exactly.
+#pragma once
+#include <antiphase/device/warp.cuh>
+#include "src/gemm/operands/exact_sum.cuh"
+#include "src/gemm/fp16/line_kinds.cuh"
+#include "src/gemm/fp16/recompute_shape.cuh"
+
+namespace antiphase::gemms {
+inline namespace AP_TARGET {
+
+// Outputs that one lane computes at once: all is read before the first sum, and C before the first of it is
+// written.
+template <int Count> struct exact_outputs {
+  bool wanted[Count];
+  std::int64_t row[Count], column[Count];
+  int k[Count][sparse_nonzeros];  // of the products; -1: none
+
+  template <class Problem> AP_DEV void store(const Problem& p) const {
+    float a[Count][sparse_nonzeros], b[Count][sparse_nonzeros];
+    AP_UNROLL
+    for (int o = 0; o < Count; ++o) {
+      AP_UNROLL
+      for (int n = 0; n < sparse_nonzeros; ++n) {
+        const bool there = wanted[o] && k[o][n] >= 0;
+        a[o][n] = there ? p.a(row[o], k[o][n]) : 0;
+        b[o][n] = there ? p.b(k[o][n], column[o]) : 0;
+      }
+    }
+    float result[Count];
+    AP_UNROLL
+    for (int o = 0; o < Count; ++o) {
+      exact_sum sum;
+      AP_UNROLL
+      for (int n = 0; n < sparse_nonzeros; ++n) sum.add(double{a[o][n]} * b[o][n]);
+      if (wanted[o])
+        result[o] =
+            stored(p, static_cast<float>(sum.value + sum.cut), row[o], column[o], &p.c(row[o], column[o]));
+    }
+    AP_UNROLL
+    for (int o = 0; o < Count; ++o)
+      if (wanted[o]) p.c(row[o], column[o]) = result[o];
+  }
+};
+
+// What a lane knows of one line of its warp's part of a tile, and all lanes of all.
+struct known_line {
+  std::int64_t number;
+  bool sparse, partner;  // partner: outputs with a sparse line are computed
+  sparse_indices indices;
+
+  AP_DEV known_line(const split_operand& of, std::int64_t line) : number(line), indices{} {
+    const split_line facts = line < of.lines ? of.line[line] : split_line{2 * 0x1p60f, 0, 0, 0};
+    sparse = is_sparse(facts), partner = is_finite(facts) && facts.nonzeros > 0;
+    for (int& k : indices.k) k = -1;
+    if (sparse) indices = of.sparse[line];
+  }
+  AP_DEV unsigned all_sparse() const { return ballot(sparse); }
+};
+
+// Outputs of the tile at (top, left) in sparse rows of A or sparse columns of B. Those of lines with an
+// infinity or NaN are not of these. a, b: the rows of A and the columns of B, as the split pass has described
+// them. `member`: of 256 threads, as in recompute.cuh.
+template <class Problem> AP_DEV void recompute_sparse(const Problem& p, std::int64_t top, std::int64_t left,
+                                                      const split_operand& a, const split_operand& b,
+                                                      int member) {
+  using shape = recompute_shape;
+  // of a lane; sparse lines of one round of loads
+  constexpr int columns = shape::columns / warp_size, at_once = 2;
+  static_assert(shape::rows == warp_size);
+  const int warp = member / warp_size, lane = member % warp_size;
+  top += warp / 2 * shape::rows, left += warp % 2 * shape::columns;
+  const known_line mine(a, top + lane), of_b[columns] = {{b, left + lane}, {b, left + warp_size + lane}};
+  // Takes the sparse lines of a set one after the other.
+  const auto next = [](unsigned& left_over) {
+    int first = 0;
+    for (; (left_over >> first & 1u) == 0; ++first) {
+    }
+    left_over &= left_over - 1;
+    return first;
+  };
+  // Sparse rows, with the lane's columns.
+  unsigned rows = mine.all_sparse();
+  AP_ROLLED
+  while (rows != 0) {
+    exact_outputs<at_once * columns> out;
+    AP_UNROLL
+    for (int i = 0; i < at_once; ++i) {
+      const bool any = rows != 0;
+      const int from = any ? next(rows) : 0;
+      AP_UNROLL
+      for (int j = 0; j < columns; ++j) {
+        const int o = i * columns + j;
+        out.row[o] = top + from, out.column[o] = of_b[j].number;
+        out.wanted[o] = any && of_b[j].partner && out.column[o] < p.n();
+        AP_UNROLL
+        for (int n = 0; n < sparse_nonzeros; ++n) out.k[o][n] = shuffle(mine.indices.k[n], from);
+      }
+    }
+    out.store(p);
+  }
+  // Sparse columns, with the lane's row, unless that is sparse too.
+  AP_UNROLL
+  for (int j = 0; j < columns; ++j) {
+    unsigned sparse = of_b[j].all_sparse();
+    AP_ROLLED
+    while (sparse != 0) {
+      exact_outputs<2 * at_once> out;
+      AP_UNROLL
+      for (int o = 0; o < 2 * at_once; ++o) {
+        const bool any = sparse != 0;
+        const int from = any ? next(sparse) : 0;
+        out.row[o] = mine.number, out.column[o] = left + j * warp_size + from;
+        out.wanted[o] = any && mine.partner && !mine.sparse && out.column[o] < p.n();
+        AP_UNROLL
+        for (int n = 0; n < sparse_nonzeros; ++n) out.k[o][n] = shuffle(of_b[j].indices.k[n], from);
+      }
+      out.store(p);
+    }
+  }
+}
+
+}  // namespace AP_TARGET
+}  // namespace antiphase::gemms

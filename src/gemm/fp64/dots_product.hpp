@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: Apache-2.0
+// A matrix times a vector, and small products: what is asked.
+#pragma once
+#include <antiphase/core/divider.hpp>
+#include <antiphase/executor/kernel.hpp>
+#include <cstdint>
+
+#include "src/gemm/operands/ending.hpp"
+#include "src/gemm/operands/line_operand.hpp"
+
+namespace antiphase::gemms {
+
+constexpr int dots_lines = 8;  // the most lines of the short operand of a product that is not small
+constexpr int dots_step = 4;   // neighbouring values of k that a thread takes at a time, for a vector
+// By lanes (dots_by_lanes.cuh): lanes of an output, threads of a block; values of k that a lane takes at a
+// time, of one output; the most k, and multiply-adds, of a small product.
+constexpr int dots_least_lanes = 4, dots_lanes_threads = 128, dots_lanes_step = 8, dots_lanes_most_k = 8192;
+// Of the kernel for operands across k: from so many lanes of an output on; its block has eight lines with as
+// many lanes as there may be.
+constexpr int dots_least_across = 16;
+constexpr int dots_threads_of_lanes(bool across) {
+  return across ? 8 * dots_lanes_threads : dots_lanes_threads;
+}
+constexpr double dots_lanes_most_work = 4e6;
+constexpr int dots_lanes_far_k = 1 << 30;  // the most k that a lane counts
+// Of a matrix times a vector (dots_vector.cuh): slots of a line; lines of a thread, along k and across;
+// threads of a block; blocks of as many threads as there may be that a multiprocessor has places for.
+constexpr int dots_vector_least_slots = 32, dots_vector_most_slots = 256;
+constexpr int dots_vector_least_rows(bool across) { return across ? 4 : 1; }
+constexpr int dots_vector_most_rows(bool across) { return across ? 4 : 2; }
+constexpr int dots_vector_finishing_rows = 2;  // at least, of a kernel that knows epilogues
+constexpr int dots_vector_least_threads = 128;
+constexpr int dots_vector_threads(bool across) { return across ? 512 : 256; }
+constexpr int dots_vector_places(int rows) { return rows == 1 ? 4 : rows == 2 ? 3 : 1; }
+
+// How a sum over k is divided. The order of additions follows from that and the kernel alone, however
+// operands lie. By lanes: a square of 1 or 2 x 2 outputs belongs to `slots` threads, which take every
+// slots-th value of k; lanes of a warp add up their sums in pairs, and warps one after another. For a vector,
+// square is 0: of all groups of 4 values of k, thread n of a line's `slots` threads takes every slots-th;
+// warps of 32 slots add up in pairs, and warps one after another.
+struct dots_division {
+  int slots = dots_least_lanes, square = 0;
+  constexpr bool operator==(const dots_division&) const = default;
+  constexpr bool for_vector() const { return square == 0; }
+  // by lanes: of the long operand, of a block
+  constexpr int lines(int threads) const { return threads / slots * square; }
+  constexpr int k_at_once() const { return slots * (for_vector() ? dots_step : dots_lanes_step / square); }
+};
+
+struct dots_problem {
+  line_operand of_long, of_short;
+  float* c;
+  float* const* c_member;  // an array of pointers, as of operands
+  // of C, from line to line of each operand, and from member to member
+  std::int64_t long_stride, short_stride, batch_stride;
+  std::int64_t k;
+  std::int32_t slot_bits;        // 2^slot_bits slots
+  divider tiles;                 // of a member
+  ending end;                    // its rows are lines of the long operand
+  std::int32_t thread_bits = 0;  // for a vector: a block has 2^thread_bits threads
+};
+
+// Which tile of which member a block has, or a cluster.
+struct dots_place {
+  std::uint32_t member, tile;
+  AP_FN dots_place(const dots_problem& p, std::uint32_t index)
+      : member(p.tiles.quotient(index)), tile(index - member * p.tiles.by()) {}
+};
+
+constexpr dots_division divided_by_lanes(int lanes, int square) { return {.slots = lanes, .square = square}; }
+constexpr dots_division divided_for_vector(int slots) { return {.slots = slots}; }
+
+struct dots_instance {
+  int square = 0;           // of a division
+  int lines_of_thread = 0;  // for a vector
+  bool finishes = false;    // knows epilogues
+  bool across = false;      // for operands across k
+  kernel code;
+
+  constexpr bool for_vector() const { return square == 0; }
+};
+
+}  // namespace antiphase::gemms

@@ -1,0 +1,293 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "src/gemm/fp64/fp64_forms.hpp"
+
+#include <algorithm>
+#include <antiphase/core/tile.hpp>
+#include <array>
+#include <cmath>
+#include <iterator>
+#include <limits>
+
+#include "src/gemm/fp64/fp64_kernels.hpp"
+
+namespace antiphase::gemms {
+namespace {
+
+constexpr kernel_kind feed_of(loader by) {
+  switch (by) {
+    case loader::lanes: return kernel_kind::lanes;
+    case loader::kept: return kernel_kind::kept;
+    case loader::direct: return kernel_kind::direct;
+    case loader::alone: return kernel_kind::alone;
+    default: return kernel_kind::ring;
+  }
+}
+// From the first kernel of the table that has the form. law: its number among those of its feed.
+constexpr fp64_form form_of(std::string_view name, std::size_t law) {
+  const auto made_of = [&](const fp64_policy& how) {
+    return fp64_form{.name = name,
+                       .law = law,
+                       .tile = how.tile,
+                       .resident = how.blocks,
+                       .slabs = how.slabs,
+                       .shares = how.shares,
+                       .feed = feed_of(how.by)};
+  };
+  for (const fp64_kernel& k : streams::kernels_by_tma)
+    if (k.form == name) return made_of(k.how);
+  for (const fp64_kernel& k : streams::kernels_in_registers)
+    if (k.form == name) return made_of(k.how);
+  throw "no kernel has this form";
+}
+constexpr auto forms = [] {
+  std::array<fp64_form,
+             std::size(ring_law::forms) + 2 + std::size(direct_law::forms) + std::size(alone_law::forms)>
+      all{};
+  std::size_t n = 0;
+  const auto add = [&](auto& names) {
+    for (std::size_t i = 0; i < std::size(names); ++i) all[n++] = form_of(names[i], i);
+  };
+  add(ring_law::forms), add(direct_law::forms), add(alone_law::forms);
+  all[n++] = form_of("lanes-64x8", 0);
+  all[n++] = form_of("kept", 0);
+  return all;
+}();
+
+// To whole numbers. std::ceil and std::floor are calls of functions where code for every x86-64 is wanted,
+// and a choice needs hundreds.
+double down(double x) { return static_cast<double>(static_cast<std::int64_t>(x)); }
+double up(double x) { return down(x) < x ? down(x) + 1 : down(x); }
+
+struct shape {
+  double m, n, long_one, short_one, k, batch;
+  moved_bytes moved;
+  mean_layout lies;
+  bool engine;   // the device has one
+  double cards;  // multiprocessors, in those of the card that the law is of
+  int multiprocessors;
+  double slower;  // than that card's FP64 Tensor Cores, by multiprocessor
+};
+double tiles_of(extent2 tile, const shape& s) {
+  return up(s.long_one / tile.m) * up(s.short_one / tile.n) * s.batch;
+}
+double places_of(const fp64_form& f, const shape& s, int cluster) {
+  return std::max(1., down(s.multiprocessors * f.resident * share_of_places(cluster) / cluster)) * cluster;
+}
+double halves_of(const shape& s) { return up(s.k / (slab_k / 2)); }
+
+double us_of_lanes(const laws& l, const fp64_form& f, const shape& s) {
+  const lanes_law& us = l.stream.lanes;
+  const double work = tiles_of(f.tile, s) * (us.tile + us.half * halves_of(s)) * s.slower;
+  return us.start + us.wait * (halves_of(s) - 1) + us_before_moving(l, us.moving, s.moved) +
+         longer(work, us_to_move(l, us.moving, s.moved)) / s.cards;
+}
+// Where there are several walks to a place, they come one after the other.
+double us_of_kept(const laws& l, const fp64_form& f, const shape& s) {
+  const kept_law& us = l.stream.kept;
+  const auto whole = [](double x) { return static_cast<std::int64_t>(up(x)); };
+  const bool no_edges = (s.k == 16 || s.k == 32) && down(s.m / f.tile.m) * f.tile.m == s.m &&
+                        down(s.n / f.tile.n) * f.tile.n == s.n;
+  const kept_walk& walk = no_edges ? us.whole : us.any;
+  const double deep = halves_of(s) - 1, adds = s.moved.read_of_c > 0,
+               odd = s.moved.rows == row_start::anywhere;
+  const std::int64_t tiles_down = whole(s.m / f.tile.m), columns = whole(s.n / f.tile.n) * whole(s.batch),
+                     places = std::int64_t{s.multiprocessors} * kept_blocks(static_cast<int>(deep) + 1) *
+                              kept_warps,
+                     rounds = std::min<std::int64_t>(kept_rounds(tiles_down, columns, places), tiles_down);
+  const double walks =
+                   static_cast<double>(ceil_div(tiles_down, rounds) * columns) / static_cast<double>(places),
+               waves = up(walks);
+  const double round = walk.round + walk.round_deep * deep + us.odd_round * odd + us.adding_round * adds +
+                       std::min(1., walks) * (us.crowd + us.crowd_deep * deep) * s.slower;
+  const double compute = (waves * static_cast<double>(rounds) - 1) * round + (waves - 1) * walk.wave;
+  return walk.start + walk.deep * deep + us.odd_start * odd + us_before_moving(l, us.moving, s.moved) +
+         longer(compute, us_to_move(l, us.moving, s.moved) / s.cards);
+}
+// Blocks that wait for latency, up to two on a multiprocessor side by side, and more of them in waves.
+double us_of_direct(const laws& l, const fp64_form& f, const shape& s) {
+  const direct_law& us = l.stream.direct;
+  const direct_times& of = us.of[f.law];
+  const double tiles = tiles_of(f.tile, s), rounds = up(up(s.k / direct_step) / f.slabs),
+               waves = tiles / places_of(f, s, 1);
+  const double of_rounds = of.round * (1 + us.uneven * s.lies.either_uneven) * (rounds - 1);
+  const double block =
+      tiles > s.multiprocessors ? of.block * us.beside + us.beside_round * of_rounds : of.block + of_rounds;
+  const double in_turn = waves > 1 ? us.whole_waves * up(waves) + (1 - us.whole_waves) * waves : 1;
+  const double work = block * (1 + (in_turn - 1) * us.further) * s.slower;
+  const double move = us_moved(l, s.moved, 0) / s.cards;
+  return (s.moved.read_of_c > 0 ? us.adding : 0) + us.filling * filled(s.moved.stored, l.to_fill) +
+         longer(work, move);
+}
+// Blocks of four warps that wait for latency, and more of them in waves. Where a multiprocessor has several,
+// what they issue adds up, less so among those that it has at once.
+double us_of_alone(const laws& l, const fp64_form& f, const shape& s) {
+  const alone_law& us = l.stream.alone;
+  const alone_times& of = us.of[f.law];
+  const auto count = [&](std::int64_t rows, std::int64_t columns) {
+    return up(s.m / static_cast<double>(rows)) * up(s.n / static_cast<double>(columns)) * s.batch;
+  };
+  const double of_four = count(f.tile.m / 2, f.tile.n / 2) / 4 / s.multiprocessors,
+               waves = count(f.tile.m, f.tile.n) / places_of(f, s, 1);
+  const double uneven = 1 + us.uneven * s.lies.either_uneven;
+  const double block = of.block + of.round * (halves_of(s) - 1) * uneven;
+  const double tile = of.tile * (1 + (s.moved.rows == row_start::anywhere ? us.tile_odd : 0)) +
+                      of.step * up(s.k / 8) * uneven;
+  const double work = (block * (1 + std::max(up(waves) - 1, 0.) * us.further) +
+                       tile * (us.at_once * std::max(std::min<double>(of_four, f.resident) - 1, 0.) +
+                               std::max(of_four - f.resident, 0.))) *
+                      s.slower;
+  return us_before_moving(l, us.moving, s.moved) + longer(work, us_to_move(l, us.moving, s.moved) / s.cards);
+}
+// How many times as long as one block alone those take that have a share of all places: the fullest
+// multiprocessor is waited for. two, four: the same where it has all that a form with two, or four, lets it
+// have.
+double times_beside(double share, int resident, double two, double four) {
+  if (resident == 1) return 1;
+  const double others = std::clamp<double>(up(share * resident), 1, resident) - 1;
+  return 1 + ((resident == 2 ? two : four) - 1) * others / (resident - 1);
+}
+// Of blocks that walk over the tiles, `all` to a place.
+double crowded(const crowd_law& by, double all, int resident) {
+  const auto beside = [&](double share) {
+    return (1 + by.load * share) * times_beside(share, resident, by.two, by.four);
+  };
+  const double whole = down(all), left = all - whole;
+  if (whole < 1) return beside(all);
+  return beside(1) * (1 + by.further * (whole - 1)) + (left > 0 ? by.further * beside(left) : 0);
+}
+// By a ring. longer_step: how many times longer a step takes that copies by four bytes.
+double us_of_ring(const laws& l, const fp64_form& f, const ring_times& of, const shape& s,
+                  const fp64_division& d, double start, double longer_step) {
+  const ring_law& us = l.stream.ring;
+  const double all = tiles_of(f.tile, s) * d.cluster * d.parts / places_of(f, s, d.cluster);
+  const double rounds = f.shares
+                            ? times_beside(all, f.resident, us.paired, us.paired) * (all <= 1 ? 1 : up(all))
+                            : crowded(us.walking, all, f.resident);
+  const double steps = up(up(up(s.k / slab_k) / (d.cluster * d.parts)) / f.slabs);
+  const double starts =
+      f.shares ? rounds : crowded(us.starting, all, f.resident) * (steps == 1 ? us.single : 1);
+  const double move = us_moved(l, s.moved, s.moved.all() / us.rate) / s.cards;
+  // A block of eight slabs has so much in flight that its steps go at the pace of memory anyway.
+  const double ring = starts * of.round + rounds * steps * of.step * longer_step * s.slower,
+               moved = f.slabs == 8 ? std::max(ring, move) : longer(ring, move);
+  const double shared = d.cluster == 1 ? 0
+                                       : us.cluster * (1 + (d.cluster == 2   ? 0
+                                                            : d.cluster == 4 ? 1
+                                                                             : 2) *
+                                                               us.doubled);
+  return start + moved * by_rows(s.moved.rows, 1, us.half_rows, us.odd_rows) + shared +
+         (d.parts > 1 ? us.part + d.parts * us.each_part : 0);
+}
+double us_of_rings(const laws& l, const fp64_form& f, const shape& s, const fp64_division& d) {
+  const ring_law& us = l.stream.ring;
+  const bool many_rows = tiles_of(f.tile, s) * s.k > static_cast<double>(most_brief_rows);
+  const double copied = s.engine ? s.lies.either_uneven + (many_rows ? s.lies.brief : 0) : 1;
+  double all = 0;
+  if (copied < 1) all += (1 - copied) * us_of_ring(l, f, us.engine[f.law], s, d, us.start, 1);
+  if (copied > 0) {
+    const double by_four =
+        (us.long_by_four * s.lies.long_uneven + us.short_by_four * s.lies.short_uneven) / copied;
+    all += copied * us_of_ring(l, f, us.copiers[f.law], s, d, us.copiers_start, 1 + by_four);
+  }
+  // a tile's C is read when its sums are there, so nothing hides that
+  all += s.moved.read_of_c / (us.read_rate * s.cards);
+  // A row of a box that ends before the box does, as the last ones of a short operand across k do, the engine
+  // asks for in pieces.
+  if (s.engine && s.short_one > 1 &&
+      (f.tile.n < slab_k || down(s.short_one / slab_k) * slab_k < s.short_one))
+    all += s.lies.short_rows * us.part_of_row *
+           std::min(2., tiles_of(f.tile, s) * d.cluster * d.parts / s.multiprocessors);
+  return all;
+}
+// In the mean over layouts: the copy engine takes the operands in some of them.
+double seconds_of(const laws& l, const fp64_form& f, const shape& s, const fp64_division& d) {
+  switch (f.feed) {
+    case kernel_kind::lanes: return 1e-6 * us_of_lanes(l, f, s);
+    case kernel_kind::kept: return 1e-6 * us_of_kept(l, f, s);
+    case kernel_kind::direct: return 1e-6 * us_of_direct(l, f, s);
+    case kernel_kind::alone: return 1e-6 * us_of_alone(l, f, s);
+    case kernel_kind::ring: break;
+  }
+  return 1e-6 * us_of_rings(l, f, s, d);
+}
+shape shape_of(const laws& l, const product_shape& p, const device_limits& device) {
+  const auto size = [](std::int64_t extent) { return static_cast<double>(extent); };
+  return {.m = size(p.m),
+          .n = size(p.n),
+          .long_one = size(std::max(p.m, p.n)),
+          .short_one = size(std::min(p.m, p.n)),
+          .k = size(p.k),
+          .batch = size(p.count),
+          .moved = bytes_of(p),
+          .lies = mean_layout_of(p.m, p.n, p.k),
+          .engine = features_of(device).sm_90a,
+          .cards = cards_of(l, device),
+          .multiprocessors = multiprocessors_of(device),
+          .slower = fp64_slower(device)};
+}
+
+}  // namespace
+
+std::span<const fp64_form> fp64_forms() { return forms; }
+
+int kept_rounds(std::int64_t tiles_down, std::int64_t columns, std::int64_t places) {
+  constexpr int most = 16, start = 1;  // a walk's start takes about as long as another tile
+  int best = 1;
+  std::int64_t least = std::numeric_limits<std::int64_t>::max();
+  for (int rounds = 1; rounds <= most; ++rounds) {
+    const std::int64_t waves = ceil_div(ceil_div<std::int64_t>(tiles_down, rounds) * columns, places),
+                       tiles = waves * (rounds + start);
+    if (tiles < least) best = rounds, least = tiles;
+  }
+  return best;
+}
+
+double fp64_seconds(const laws& l, const product_shape& p, const device_limits& device,
+                      const fp64_form& f, const fp64_division& d) {
+  return seconds_of(l, f, shape_of(l, p, device), d);
+}
+
+void each_fp64_division(
+    const laws& l, const product_shape& p, const device_limits& device, unsigned available,
+    const std::function<void(const fp64_form&, const fp64_division&, double)>& use) {
+  constexpr int most_parts = 64;
+  constexpr double least_k = 2 * slab_k;  // of a part
+  const shape s = shape_of(l, p, device);
+  const bool clusters = features_of(device).clusters;
+  const auto consider = [&](const fp64_form& f, const fp64_division& d) {
+    use(f, d, seconds_of(l, f, s, d));
+  };
+  for (const fp64_form& f : forms) {
+    if ((available >> (&f - forms.data()) & 1u) == 0) continue;
+    consider(f, {f.slabs, 1, 1});
+    if (!f.shares) continue;
+    const double tiles = tiles_of(f.tile, s);
+    for (const int cluster : {1, 2, 4, 8}) {
+      if (cluster > 1 && (!clusters || s.k < slab_k * f.slabs * cluster)) continue;
+      if (cluster > 1) consider(f, {f.slabs, cluster, 1});
+      for (const double round : {0.5, 1., 2.}) {
+        const double parts = down(places_of(f, s, cluster) * round / (tiles * cluster));
+        if (parts > 1 && s.k / (parts * cluster) >= least_k)
+          consider(f, {f.slabs, cluster, static_cast<int>(std::min<double>(parts, most_parts))});
+      }
+    }
+  }
+}
+
+fp64_choice choose_division(const product_shape& p, const device_limits& device,
+                                       unsigned available) {
+  constexpr double never = std::numeric_limits<double>::infinity();
+  fp64_choice best{.seconds = never, .next_seconds = never};
+  each_fp64_division(laws_of(device), p, device, available,
+                       [&](const fp64_form& f, const fp64_division& d, double seconds) {
+                         if (seconds < best.seconds) {
+                           if (best.form != &f) best.next = best.form, best.next_seconds = best.seconds;
+                           best.form = &f, best.how = d, best.seconds = seconds;
+                         } else if (best.form != &f && seconds < best.next_seconds) {
+                           best.next = &f, best.next_seconds = seconds;
+                         }
+                       });
+  return best;
+}
+
+}  // namespace antiphase::gemms

@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: Apache-2.0
+// Products of different shapes in one launch: persistent blocks walk over the tiles of all of them (sm_80).
+#pragma once
+#include <antiphase/channel/async_copies.cuh>
+#include <antiphase/device/barrier.cuh>
+#include <antiphase/device/kernel.cuh>
+#include <antiphase/device/launch.cuh>
+#include "src/gemm/fp64/group_product.hpp"
+#include "src/gemm/fp64/ring_product.cuh"
+
+namespace antiphase::gemms {
+inline namespace AP_TARGET {
+
+// Every tile is computed as ring_product computes it alone, with the same bits. What it reads of its
+// problem lies in shared memory, where the block puts it when it comes to a tile of another member.
+template <fp64_policy P> struct group_product {
+  static_assert(P.by == loader::copiers && !P.shares && !P.finishes);
+  using product = ring_product<P>;
+  static constexpr int threads = product::threads, blocks_wanted = P.blocks;
+  static constexpr shared_kind shared = shared_kind::dynamic;
+  static constexpr bool overlaps_previous = true;
+
+  // params
+  // ---------------------------------------------------------------------------------------------------------
+  using params = group_problem;
+
+  // storage
+  // ---------------------------------------------------------------------------------------------------------
+  // Who loads is ahead of who computes, so each knows the tile's member by itself.
+  struct storage {
+    typename product::storage of_tile;
+    tiled_problem loads, computes;
+  };
+
+ private:
+  // The last member whose first tile is not behind that one.
+  AP_DEV static int member_of(const group_member* all, int count, std::uint32_t tile) {
+    int low = 0, high = count;
+    while (high - low > 1) {
+      const int middle = (low + high) / 2;
+      (all[middle].first <= tile ? low : high) = middle;
+    }
+    return low;
+  }
+  AP_DEV static std::uint32_t tiles_along(int lines, int of_tile) {
+    return static_cast<std::uint32_t>((lines + of_tile - 1) / of_tile);
+  }
+  AP_DEV static line_operand operand(const float* data, int lines, int apart, bool along_k, bool wide) {
+    return {data, nullptr, lines, along_k ? apart : 1, along_k ? 1 : apart, 0, along_k, wide ? 4 : 1};
+  }
+  // All that a tile without cluster and parts reads of its problem.
+  AP_DEV static void fill(tiled_problem& p, const group_member& m) {
+    p.of_long = operand(m.of_long, m.long_lines, m.long_apart, m.long_along_k, m.long_wide);
+    p.of_short = operand(m.of_short, m.short_lines, m.short_apart, m.short_along_k, m.short_wide);
+    p.c = m.c, p.c_member = nullptr;
+    p.long_stride = m.c_along_short ? m.c_apart : 1, p.short_stride = m.c_along_short ? 1 : m.c_apart,
+    p.batch_stride = 0;
+    p.packs = m.packs;
+    p.k = p.k_of_part = m.k;
+    p.tiles_along_long = divider(tiles_along(m.long_lines, P.tile.m)),
+    p.tiles_along_short = divider(tiles_along(m.short_lines, P.tile.n));
+    p.parts = 1;
+    p.end.alpha = m.alpha, p.end.beta = m.beta;
+  }
+
+ public:
+  // kernel
+  // ---------------------------------------------------------------------------------------------------------
+  AP_DEV void operator()(const params& p) const {
+    storage& s = antiphase::shared<storage, shared>();
+    if (thread_index() == 0) s.of_tile.ring.init();
+    block_barrier();
+    wait_for_previous_grid();
+    start_next_grid();
+    typename product::slot_cursor at;
+    if (warp_index() < product::computing_warps) {
+      const typename product::seat t = product::seat::mine();
+      each_tile<0, product::computing_warps>(p, s.computes, [&](const typename product::work& w) {
+        typename product::sums sum = {};
+        product::compute(s.computes, s.of_tile, at, w, t, sum);
+        product::store_alone(s.computes, s.of_tile, w, t, sum);
+      });
+    } else {
+      each_tile<product::computing_warps, product::loading_warps>(
+          p, s.loads, [&](const typename product::work& w) { product::load(s.loads, s.of_tile, at, w); });
+    }
+  }
+
+ private:
+  // The tiles of this block, for so many warps from the first one on, which keep the problem of the tile's
+  // member in `here`.
+  template <int First, int Warps>
+  AP_DEV static void each_tile(const params& p, tiled_problem& here, auto use) {
+    using role = part_of_block<1 + (First > 0), Warps * warp_size>;
+    const group_member* const all = p.table != nullptr ? p.table : p.member;
+    int last = -1;
+    for (std::uint32_t tile = block_index().x; tile < p.tiles; tile += grid_extent().x) {
+      const int member = member_of(all, p.count, tile);
+      if (member != last) {
+        role::meet();  // nobody is at the tile before
+        if (thread_index() == First * warp_size) fill(here, all[member]);
+        role::meet();
+        last = member;
+      }
+      typename product::work w = product::work_at(here, tile - all[member].first, 0);
+      w.of_long = here.of_long.data, w.of_short = here.of_short.data;
+      use(w);
+    }
+  }
+};
+template <fp64_policy P> group_instance group_instance_of(const char* name) {
+  return {P, kernel_of<group_product<P>>(name)};
+}
+
+struct group_table {
+  static constexpr int threads = 128;
+  static constexpr bool overlaps_previous = true;
+  using params = group_table_problem;
+  struct storage {};
+
+  AP_DEV void operator()(const params& p) const {
+    wait_for_previous_grid();
+    start_next_grid();
+    if (const int n = thread_index(); n < p.count) p.to[n] = p.member[n];
+  }
+};
+
+}  // namespace AP_TARGET
+}  // namespace antiphase::gemms

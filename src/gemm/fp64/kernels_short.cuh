@@ -1,0 +1,15 @@
+// SPDX-License-Identifier: Apache-2.0
+// The kernel of products with few values of k (sm_75).
+#include <vector>
+#include "src/gemm/fp64/short_product.cuh"
+
+namespace antiphase::gemms {
+inline namespace AP_TARGET {
+
+std::vector<short_instance> short_kernels() {
+  return {{false, kernel_of<short_product<false>>("gemm.short")},
+          {true, kernel_of<short_product<true>>("gemm.short-finish")}};
+}
+
+}  // namespace AP_TARGET
+}  // namespace antiphase::gemms

@@ -1,0 +1,155 @@
+// SPDX-License-Identifier: Apache-2.0
+// How lanes read an operand straight from memory into the registers that Tensor Cores take it from (sm_80).
+#pragma once
+#include <antiphase/device/global.cuh>
+#include <antiphase/device/launch.cuh>
+#include <antiphase/device/matrix.cuh>
+#include <antiphase/device/vector.cuh>
+#include <antiphase/device/warp.cuh>
+#include "src/gemm/operands/line_operand.hpp"
+#include "src/gemm/fp64/fp64_product.hpp"
+
+namespace antiphase::gemms {
+inline namespace AP_TARGET {
+
+// A lane's elements of `Halves` times 16 k of a warp's lines, in slots that are loaded and used by turns.
+// Each line has an address of its own, from which an element is as many strides of 32 bits away as its k says
+// (lanes_reach): one instruction, whichever way the operand lies. Lines and k behind the operand's end are
+// read from its last ones, such k as zero.
+template <int Lines, int Two, int Halves> struct lane_lines {
+  static constexpr int count = Lines / 8;
+  const char* line[count];
+  int apart;  // bytes from k to k
+  float x[Halves][count][4];
+
+  // data: of the member. The warp has the lines from `first` of those from `top` on, of which the operand has
+  // `left`, and k from `first_k` on.
+  AP_DEV void place(const line_operand& o, const float* data, std::int64_t top, int left, int first,
+                    std::int64_t first_k, int g) {
+    const auto* const begin =
+        reinterpret_cast<const char*>(data + top * o.line_stride + first_k * o.k_stride);
+    const int between = static_cast<int>(4 * o.line_stride);
+    apart = static_cast<int>(4 * o.k_stride);
+    AP_UNROLL
+    for (int l = 0; l < count; ++l) {
+      const int at = line_of_lane<Two>(first, l, g);
+      line[l] = begin + std::int64_t{at < left ? at : left - 1} * between;
+    }
+  }
+  // Those whose first is `at`, of so many k.
+  AP_DEV void load(int slot, int at, int k) {
+    AP_UNROLL
+    for (int i = 0; i < 4; ++i) {
+      const int here = at + k_of_lane(i, 0), there = here < k ? here : k - 1;
+      AP_UNROLL
+      for (int l = 0; l < count; ++l) {
+        const float read =
+            *reinterpret_cast<const float*>(in_global_memory(line[l]) + std::int64_t{there} * apart);
+        x[slot][l][i] = here < k ? read : 0;
+      }
+    }
+  }
+};
+
+// A lane's elements of all k, up to 16 times `Stages`, of so many lines; two in one read where they lie side
+// by side.
+template <int Lines, int Stages> struct lane_block {
+  static constexpr int count = Lines / 8;
+  float x[Stages][count][4];
+};
+// which may be read two at a time: both exist, at 8 bytes
+enum class neighbours : unsigned char { none, along_k, along_lines };
+struct lane_source {
+  const char* base;
+  int line_apart, k_apart;  // bytes
+  int k;
+  neighbours pairs;
+
+  // Lines from `top` on.
+  AP_DEV lane_source(const line_operand& o, const float* data, std::int64_t top, int all_k)
+      : base(reinterpret_cast<const char*>(data + top * o.line_stride)),
+        line_apart(static_cast<int>(4 * o.line_stride)),
+        k_apart(static_cast<int>(4 * o.k_stride)),
+        k(all_k),
+        pairs(neighbours::none) {
+    if (reinterpret_cast<std::uintptr_t>(base) % 8 != 0) return;
+    if (o.k_stride == 1 && o.line_stride % 2 == 0 && k % 2 == 0) pairs = neighbours::along_k;
+    if (o.line_stride == 1 && o.k_stride % 2 == 0 && o.lines % 2 == 0) pairs = neighbours::along_lines;
+  }
+  AP_DEV const float* at(int line, int where) const {
+    return reinterpret_cast<const float*>(in_global_memory(base) + std::int64_t{line} * line_apart +
+                                          std::int64_t{where} * k_apart);
+  }
+  // Lines from `first` on, of which there are `left` from the source's first one on: the last one again
+  // behind the end, zeros behind K.
+  template <neighbours Pairs, int Lines, int Stages>
+  AP_DEV void read(lane_block<Lines, Stages>& to, int first, int left, int g, int q) const {
+    AP_UNROLL
+    for (int n = 0; n < Stages; ++n) {
+      AP_UNROLL
+      for (int i = 0; i < 4; i += 2) {
+        const bool there = 16 * n + 4 * i < k;  // any of them
+        const int here = 16 * n + k_of_lane(i, q), last = k - 1;
+        AP_UNROLL
+        for (int l = 0; l < to.count; l += 2) {
+          const int line = line_of_lane<2>(first, l, g);
+          float v[2][2] = {};  // by line and k
+          if (there) {
+            if constexpr (Pairs == neighbours::along_k) {
+              AP_UNROLL
+              for (int e = 0; e < 2; ++e) {
+                const pack<float, 2> both =
+                    load_pack<2>(at(line + e < left ? line + e : left - 1, here < last ? here : last - 1));
+                v[e][0] = both.element[0], v[e][1] = both.element[1];
+              }
+            } else {
+              AP_UNROLL
+              for (int e = 0; e < 2; ++e) {
+                const int from = here + e < last ? here + e : last;
+                if constexpr (Pairs == neighbours::along_lines) {
+                  const pack<float, 2> both = load_pack<2>(at(line < left ? line : left - 2, from));
+                  v[0][e] = both.element[0], v[1][e] = both.element[1];
+                } else {
+                  v[0][e] = *at(line < left ? line : left - 1, from);
+                  v[1][e] = *at(line + 1 < left ? line + 1 : left - 1, from);
+                }
+              }
+            }
+          }
+          AP_UNROLL
+          for (int e = 0; e < 2; ++e)
+            to.x[n][l + e][i] = here < k ? v[e][0] : 0, to.x[n][l + e][i + 1] = here + 1 < k ? v[e][1] : 0;
+        }
+      }
+    }
+  }
+  template <int Lines, int Stages>
+  AP_DEV void read(lane_block<Lines, Stages>& to, int first, int left, int g, int q) const {
+    if (pairs == neighbours::along_k)
+      read<neighbours::along_k>(to, first, left, g, q);
+    else if (pairs == neighbours::along_lines)
+      read<neighbours::along_lines>(to, first, left, g, q);
+    else
+      read<neighbours::none>(to, first, left, g, q);
+  }
+};
+
+// 16 k of two lines of the long operand, and of the lane's lines of the short one. Of the second eight of
+// them there may be none.
+template <int Count> AP_DEV void multiply_half(const float (&a)[4], const float (&below)[4],
+                                               const float (&b)[Count][4], double (&sum)[Count][4],
+                                               int k_left = 16) {
+  AP_UNROLL
+  for (int k = 0; k < 4; k += 2) {
+    if (4 * k >= k_left) break;
+    const double of_a[4] = {a[k], below[k], a[k + 1], below[k + 1]};
+    AP_UNROLL
+    for (int j = 0; j < Count; ++j) {
+      const double of_b[2] = {b[j][k], b[j][k + 1]};
+      mma(sum[j], of_a, of_b);
+    }
+  }
+}
+
+}  // namespace AP_TARGET
+}  // namespace antiphase::gemms

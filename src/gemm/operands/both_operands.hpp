@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: Apache-2.0
+// The operands of a product as its kernels see them.
+#pragma once
+#include <antiphase/gemm/batch.hpp>
+#include <antiphase/gemm/problem.hpp>
+
+#include "src/gemm/operands/line_operand.hpp"
+
+namespace antiphase::gemms {
+
+// The lines of each, which are rows of A and columns of B. Turned: B is the long one.
+struct both_operands {
+  line_operand long_one, short_one;
+};
+both_operands operands_of(const problem& p, const batch& of, bool turned);
+
+}  // namespace antiphase::gemms

@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+// Products of TF32 parts: which kernel, how K is divided, and the launch.
+#pragma once
+#include <antiphase/context.hpp>
+#include <antiphase/gemm/problem.hpp>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "src/gemm/tf32/tf32_product.hpp"
+#include "src/gemm/fp64/fp64_plan.hpp"
+
+namespace antiphase::gemms {
+
+// A block sums so many k at most: its promise then is not weaker than that of precision fp32
+// (docs/accuracy.md).
+constexpr std::int64_t k_of_tf32_share = 16384;
+
+// How a sum over k is divided: over the blocks of a cluster and over clusters, whose sums meet in the
+// workspace.
+struct tf32_division {
+  int cluster = 1, parts = 1;
+  constexpr bool operator==(const tf32_division&) const = default;
+};
+struct tf32_choice {
+  tf32_division how;
+  double seconds;  // predicted
+};
+// The division that is predicted to be the fastest: of the shape and the device alone, never of how operands
+// lie.
+tf32_choice divide_tf32(const product_shape& p, const device_limits& device);
+// What it chooses among, and how long one takes, for those who fit the law.
+void each_tf32_division(const laws& l, const product_shape& p, const device_limits& device,
+                          const std::function<void(const tf32_division&, double)>& use);
+double tf32_seconds(const laws& l, const product_shape& p, const device_limits& device,
+                      const tf32_division& how);
+
+struct tf32_plan : tiled_plan {
+  const tf32_instance* with = nullptr;
+  tf32_division how;
+  std::int64_t rows_of_band = 0, bands = 0;  // as in tf32_problem
+
+  std::size_t workspace() const;  // bytes
+};
+
+// All compiled kernels of the target.
+const std::vector<tf32_instance>& tf32_instances(target where);
+// Whether tiles can be counted, and, of a K that several blocks have to share, are not too many for a
+// workspace.
+bool tf32_tiles_fit(const problem& p, const batch& of);
+// At least what any tf32_plan of that shape takes, growing with M, N, K and the batch.
+std::size_t most_tf32_workspace(std::int64_t m, std::int64_t n, std::int64_t k, std::int64_t batch);
+
+// Whether the kernel can run it: the copy engine asks for aligned operands, and a kept one has few k.
+bool can_tf32(const context& where, const tf32_instance& with, const problem& p, const batch& of,
+                bool turned);
+// With a kernel and a division.
+tf32_plan plan_tf32(const context& where, const problem& p, const batch& of, const tf32_instance& with,
+                        bool turned, const tf32_division& how);
+// With that division and the best kernel for it; nothing if there is none.
+std::optional<tf32_plan> plan_tf32(const context& where, const problem& p, const batch& of,
+                                       const tf32_division& how);
+launch_counts run(const context& where, const tf32_plan& plan, std::span<std::byte> workspace,
+                  std::uint64_t* recomputed, stream on);
+
+}  // namespace antiphase::gemms

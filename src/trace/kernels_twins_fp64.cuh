@@ -1,0 +1,11 @@
+// SPDX-License-Identifier: Apache-2.0
+// The recording twins of streaming products that the copy engine feeds (sm_90a).
+#include "src/trace/fp64_twin.cuh"
+
+namespace antiphase::gemms {
+inline namespace AP_TARGET {
+
+std::vector<twin> twins_of_fp64() { return fp64_twins_of<streams::kernels_by_tma>(); }
+
+}  // namespace AP_TARGET
+}  // namespace antiphase::gemms

@@ -1,0 +1,11 @@
+// SPDX-License-Identifier: Apache-2.0
+// The recording twins of streaming products with warps that copy the operands (sm_80).
+#include "src/trace/fp64_twin.cuh"
+
+namespace antiphase::gemms {
+inline namespace AP_TARGET {
+
+std::vector<twin> twins_of_fp64_async() { return fp64_twins_of<streams::kernels_by_cp_async>(); }
+
+}  // namespace AP_TARGET
+}  // namespace antiphase::gemms
