@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The recording twins of tensor-core-tma and narrow (sm_90a).
+// Recording twins of tensor-core-tma and narrow (sm_90a).
 #include <antiphase/channel/recorded.cuh>
 #include <vector>
 #include "src/gemm/narrow/narrow_product.cuh"
@@ -15,7 +15,7 @@ template <warpgroup_policy P> struct recorded_warpgroup_waits : warpgroup_waits<
                         tensor_core_work(std::int64_t{128} * P.columns * warpgroup_depth, threads)>;
 };
 
-// Three products of TF32, which a multiprocessor does at half the rate.
+// Three TF32 products per step, at half the rate of f16.
 template <class Channel, int Warps> using recorded_narrow_ring =
     recorded<Channel, Warps,
              2 * tensor_core_work(std::int64_t{3} * narrow_tile.m * narrow_tile.n * narrow_step,
@@ -36,8 +36,8 @@ template <narrow_policy P> twin narrow_twin(const char* of, const char* name) {
     t.roles = {{.name = "prepare", .first = 0, .count = preparing},
                {.name = "load", .first = preparing, .loads = true},
                computes};
-  } else {  // who copies prepares, and commits both as one event
-    // .first is written out: nvcc's host code would put .count in its place
+  } else {  // copying warps also prepare, and commit both as one event
+    // .first = 0 is written out: without it, nvcc's host code initialises .first with .count
     t.roles = {{.name = "load and prepare", .first = 0, .count = kernel_type::preparing_warps, .loads = true},
                computes};
   }
