@@ -36,9 +36,10 @@ double quantile(std::vector<double> values, double share) {
 }
 
 // Whether loads block the warps that load and compute: loads through registers or plain stores, whose data
-// have arrived when the span ends. After them the first commit and wait take less than `soonest`. After
-// asynchronous or staged loads they take longer, since no global memory answers that soon. With three slots
-// or more, other loads lie between, and on a GPU issuing those may take as long as an answer: then false.
+// have arrived when the span ends. Such loads take `soonest` or longer, and the first commit and wait after
+// them less. After asynchronous or staged loads, commit and wait take longer, since no global memory answers
+// that soon. With three slots or more, other loads lie between, and on a GPU issuing those may take as long
+// as an answer: then false.
 bool loads_block(const timeline& t) {
   constexpr std::int64_t soonest = 200;
   if (!t.roles.empty() || (t.stages > 2 && t.runs_on == target::cuda)) return false;

@@ -29,8 +29,8 @@ std::atomic<std::size_t> guards_of_all{0};  // of all arenas and waiting mapping
 std::size_t stride() { return stack_arena::stack_bytes + page(); }
 
 // Mappings of destroyed arenas, for reuse: protecting guard pages and first touches of memory took a fifth of
-// the time where executors are often made and destroyed. The pages stay committed: few of a stack are ever
-// touched, and returning them (madvise) would take longer than keeping them costs.
+// the time where executors are often made and destroyed. Pages are not returned to the system meanwhile: that
+// would take longer than they cost, since few of a stack are ever touched.
 struct mapping {
   unsigned char* base = nullptr;
   std::size_t count = 0, guards = 0;
@@ -76,7 +76,7 @@ class waiting_mappings {
   std::array<mapping, 64> all_;
   std::size_t length_ = 0, stacks_ = 0;
 };
-static_assert(std::is_trivially_destructible_v<waiting_mappings>);  // executors may end after what is static
+static_assert(std::is_trivially_destructible_v<waiting_mappings>);  // executors may outlive statics
 constinit waiting_mappings waiting;
 
 // Clears AddressSanitizer's poison of frames that a fiber was unwound from or never returned from: the next

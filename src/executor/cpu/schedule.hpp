@@ -93,7 +93,7 @@ class scheduler {
     return landings_ == landing::mixed || candidates_.size() + vain_.size() == polling_.size();
   }
   bool lands_now() { return pin_registers(2, 2, random() & 1) != 0; }
-  std::size_t landing_of(std::size_t loads);                          // which one lands now; loads: none
+  std::size_t landing_of(std::size_t loads);                          // index that lands; loads: none
   std::size_t landing_of(std::size_t loads, std::size_t drawn_load);  // the same, if the worker drew one
 
  private:

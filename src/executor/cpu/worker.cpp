@@ -516,7 +516,7 @@ void worker::track() {
 bool worker::gives_up() {
   if (idle_rounds_++ == 0) idle_since_ = now();
   const bool alone = launch_->options.workers == 1;
-  if (!alone && idle_rounds_ % 64 == 0) std::this_thread::yield();  // what is polled for may need this core
+  if (!alone && idle_rounds_ % 64 == 0) std::this_thread::yield();  // another worker may need this core
   return idle_rounds_ > idle_limit &&
          (alone || (idle_rounds_ % 1024 == 0 && now() - idle_since_ > idle_nanoseconds));
 }
@@ -537,7 +537,7 @@ thread_state* worker::draw() {
       const bool all_poll = ready_.empty() || !std::exchange(moved_, false);
       if (all_poll && !stalled) land_one();
       if (all_poll && gives_up()) return nullptr;
-      ready_.insert(ready_.end(), polling_.begin(), polling_.end());  // of which reports say that they poll
+      ready_.insert(ready_.end(), polling_.begin(), polling_.end());  // reports show them as polling
       polling_.clear();
     }
     if (!ready_.empty()) {

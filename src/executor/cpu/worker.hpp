@@ -67,7 +67,7 @@ struct bulk_store_state {
   void* to;
   const unsigned char* from;
   std::uint32_t bytes;
-  std::shared_ptr<const tensor_box> box = nullptr;       // null: bytes in a row
+  std::shared_ptr<const tensor_box> box = nullptr;       // null: contiguous bytes
   std::optional<machine::bulk_step> updates = {};        // a reduction: what it does
   std::optional<std::vector<unsigned char>> captured{};  // the bytes read
   bool written = false;
@@ -141,7 +141,7 @@ struct thread_state : machine::thread_view {
   fiber self;
   condition now = condition::idle;
   place where{};
-  thread_clock time;          // on the same cache lines as what every switch writes
+  thread_clock time;          // next to what every switch writes
   std::size_t number = 0;     // the scheduler's number
   const void* key = nullptr;  // the mbarrier waited for
   unsigned parity = 0;
@@ -184,7 +184,7 @@ struct named_barrier : meeting {
     // arrived, while other lanes are missing; those of them that also wait for the other warps
     unsigned lanes = 0, staying = 0;
     std::vector<thread_state*> coming;  // these lanes
-    bool aligned = false;               // one of them says that all lanes of the warp come to the same place
+    bool aligned = false;               // one of them uses the aligned form: all lanes at one place
     place where{};
   };
   std::vector<of_warp> warps;
@@ -220,7 +220,7 @@ struct bulk_load_state {
   const void* from;
   std::uint32_t bytes;
   std::uint64_t* word;
-  std::shared_ptr<const tensor_box> box = nullptr;  // null: bytes in a row
+  std::shared_ptr<const tensor_box> box = nullptr;  // null: contiguous bytes
   std::int64_t lands = 0;                           // by the clock
   // If set, not a load, but an arrival that waits for this thread's asynchronous copies up to number
   // `copies`.
