@@ -12,8 +12,8 @@
 namespace antiphase::tool {
 namespace {
 
-// The second column of a line may begin here at most for text to be wrapped beside its first column; else it
-// goes below.
+// Rightmost start of a second column that continues below itself. Beyond it, the second column moves to the
+// next line.
 constexpr std::size_t rightmost_column = 40;
 
 // Appends `words` to `text`, whose last line has `used` columns; lines that follow begin at column `indent`.

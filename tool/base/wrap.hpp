@@ -11,9 +11,9 @@ namespace antiphase::tool {
 // least 40.
 std::size_t terminal_columns(int descriptor = 1);
 
-// The text with long lines broken between words. If two spaces mark a second column that does not begin too
-// far to the right, the rest of the line continues below that column; otherwise below its first. Lists,
-// tables of options and paragraphs keep their form.
+// The text with long lines broken between words. If two spaces mark a second column, not too far to the
+// right, the rest of the line continues below that column; otherwise below the first. Lists, tables of
+// options and paragraphs keep their form.
 std::string wrapped(std::string_view text, std::size_t columns = terminal_columns());
 
 // Number of characters in a line of UTF-8.

@@ -24,7 +24,7 @@
 namespace antiphase::tool {
 namespace {
 
-// Options of the ways in which a product is computed.
+// Options of the two ways in which a product is computed: as requested, and batch-invariant.
 gemm_options asked(const product_list_request& r) { return {.policy = r.policy}; }
 constexpr gemm_options invariant{.reproducible = reproducibility::batch_invariant};
 
