@@ -56,7 +56,7 @@ class Figure:
         self.layout, self.data = record.get("layout", "nn"), record.get("data", "uniform")
         self.type = record.get("type", "f32")
         self.adds = record.get("adds", "")
-        # of a list of products, and within it
+        # for products of a list: the list, and the place within it
         self.set, self.name, self.group = record.get("set"), record.get("name"), record.get("group")
         self.count, self.beta = record.get("count", 1), record.get("beta", 0)
         self.times = record["time_us"]

@@ -223,7 +223,7 @@ def host_sources(root, build):
             and re.match(r"(src|tool)/", near[-1])
             and "/CMakeFiles/" not in near[-1]
         )
-        # one that the build makes may not be there yet
+        # A source that the build generates may not exist yet.
         if not ours or re.match(r"src/checker/", near[-1]) or not path.is_file():
             continue
         flags = []
@@ -286,7 +286,7 @@ def look_at_all(root, build, name, command_for, wanted=lambda path: True, extra=
     seen, printing = set(), threading.Lock()
 
     def show(text):
-        with printing:  # what is in a header is seen from many sources
+        with printing:  # a finding in a header comes from many sources: it is printed once
             place = re.compile(r"\S+:\d+:\d+: (warning|error)")
             print(
                 "\n".join(line for line in text.splitlines() if not (place.match(line) and line in seen)),
@@ -297,7 +297,7 @@ def look_at_all(root, build, name, command_for, wanted=lambda path: True, extra=
     def look(item):
         path, folder, command, key = item
         result = subprocess.run(command, cwd=folder, capture_output=True, text=True)
-        said = result.stdout.strip()  # clang-tidy counts on stderr what it does not show
+        said = result.stdout.strip()  # not stderr, where clang-tidy counts suppressed findings
         if name != "tidy" or (result.returncode != 0 and not said):
             said = f"{said}\n{result.stderr}".strip()
         if result.returncode == 0 and not said:
