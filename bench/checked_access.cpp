@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What checking costs: the same schedule of the same kernels, plain, as they are compiled to be checked but
-// with nobody who listens, and checked. One thread, processor time, the least of several runs.
+// The cost of checking: the same schedule of the same kernels plain, instrumented without an observer, and
+// checked. One thread, processor time, the least of several runs.
 //
 //     bench_checked_access FOLDER [RUNS]      FOLDER: bench, which holds the programs in plain CUDA
 #include <fmt/format.h>
@@ -44,7 +44,7 @@ double least(int runs, int who, const std::function<void()>& what) {
   return all;
 }
 
-// Runs kernels that were compiled to be checked, on memory that nobody follows.
+// Runs kernels compiled for the checker, without an observer.
 class unwatched final : public forwarding_executor {
  public:
   using forwarding_executor::forwarding_executor;
@@ -96,7 +96,7 @@ void print(const std::string& name, double plain, double unlistened, double chec
 }
 
 void of_library(const char* name, const program& p, int runs) {
-  // As check() runs it.
+  // The options that check() uses.
   cpu_options like{.seed = 1, .order = schedule::random, .copies = landing::late, .workers = 1};
   like.resident_blocks = 1;
   like.sums = tensor_sums::plain;
@@ -110,7 +110,7 @@ void of_library(const char* name, const program& p, int runs) {
   print(name, without, unlistened, with, static_cast<double>(report.accesses));
 }
 
-// A compiler that leaves something out: "-fsanitize=thread".
+// A wrapper around g++ that drops `option`. Returns its path.
 std::string compiler_without(const std::string& option) {
   std::string file = "/tmp/checked_access_XXXXXX";
   const int made = mkstemp(file.data());
@@ -122,8 +122,8 @@ std::string compiler_without(const std::string& option) {
   return file;
 }
 
-// One schedule of a program: what eight more cost, so that compiling it and what comes before its first
-// launch are left out.
+// Seconds per schedule of a program: those of eight more schedules, divided by eight, so that compilation and
+// startup are left out.
 double schedule_of(const plain_program& p, int runs, double& accesses) {
   const auto of = [&](int schedules) {
     return least(runs, RUSAGE_CHILDREN, [&] {

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a switch from fiber to fiber costs on the CPU executor: threads of a block that do nothing but meet at
-// its barrier.
+// The cost of a fiber switch on the CPU executor: threads of a block that only meet at its barrier.
 #include <benchmark/benchmark.h>
 #include <antiphase/context.hpp>
 #include <antiphase/device/barrier.cuh>
@@ -25,7 +24,7 @@ template <int Threads> struct meets {
   }
 };
 
-// The processor's time of this thread, which runs the only block: other work on the machine does not count.
+// CPU time of this thread, which runs the only block: other load on the machine does not count.
 double seconds() {
   timespec now{};
   clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);

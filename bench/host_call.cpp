@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a call of gemm() takes the host beside the launch: the same products again and again, on an executor
-// that launches nothing.
+// The host's time for a call of gemm(), without the launch: the same products repeatedly, on an executor that
+// launches nothing.
 #include <benchmark/benchmark.h>
 
 #include <antiphase/executor/cpu/cpu_executor.hpp>
@@ -35,7 +35,7 @@ class launches_nothing final : public forwarding_executor {
   mutable std::vector<std::byte> lent_;
 };
 
-// Products of n x n x n. The results lie in turn at so many places, as an allocator hands them out.
+// Products of n x n x n. Results alternate between `places` addresses, as an allocator may hand them out.
 void host_call(benchmark::State& state) {
   const std::int64_t n = state.range(0), places = state.range(1);
   const context where(std::make_shared<launches_nothing>());

@@ -4,10 +4,10 @@
 include_guard(GLOBAL)
 
 set(ANTIPHASE_CCCL "" CACHE PATH "CCCL whose CUB the benchmarks compare with, a source tree or an install (default: the CUDA toolkit's)")
-# the first whose DeviceScan adds up floats to the same bits in every run, if asked to
+# the first version whose DeviceScan has an option to sum floats to the same bits in every run
 set(ANTIPHASE_CCCL_RUN_TO_RUN 3.5.0)
 
-# antiphase_use_cccl(target): its headers come before the toolkit's.
+# antiphase_use_cccl(target): puts the headers of ANTIPHASE_CCCL before the toolkit's.
 function(antiphase_use_cccl target)
   if(NOT ANTIPHASE_CCCL)
     return()

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # cmake -D ROOT=... -D FILE=... -P AntiphaseCommit.cmake: writes the definition for
-# tool/measure/provenance.hpp to FILE, if it has changed.
-# what a commit must contain to be the origin of a figure
+# tool/measure/provenance.hpp to FILE, if it has changed. `code` lists the paths that figures depend on:
+# uncommitted changes there append -dirty.
 set(code include src tool cmake bench/suite.json CMakeLists.txt)
 set(commit "")
 find_program(git git)

@@ -7,8 +7,8 @@ set(ANTIPHASE_HAS_CUDA OFF)
 set(ANTIPHASE_CUDA_MINIMUM 12.8)
 unset(_why_not)
 
-# The version is asked for before CMake tries the compiler: an old one does not know the architectures and
-# would look broken, not old.
+# The version is checked before CMake tests the compiler: an old one does not know the architectures and would
+# be reported as broken, not as old.
 if(ANTIPHASE_CUDA STREQUAL "OFF")
   set(_why_not "ANTIPHASE_CUDA=OFF")
 else()
@@ -32,7 +32,7 @@ endif()
 
 if(NOT DEFINED _why_not)
   if(NOT DEFINED CMAKE_CUDA_ARCHITECTURES)
-    # each list of kernels names its own; this keeps CMake from guessing
+    # a default that keeps CMake from guessing: each list of kernels names its own
     set(CMAKE_CUDA_ARCHITECTURES 80 90a-real)
   endif()
   enable_language(CUDA)
@@ -59,8 +59,9 @@ function(antiphase_cuda_objects name)
   # CMake 3.25 on Debian knows no cuda_std_20.
   target_compile_options(${name} PRIVATE "$<$<COMPILE_LANGUAGE:CUDA>:-std=c++20;--expt-relaxed-constexpr;-Xptxas=-v;--compress-mode=$<IF:$<BOOL:${ANTIPHASE_QUICK}>,speed,size>>"
                                          "$<$<AND:$<COMPILE_LANGUAGE:CUDA>,$<BOOL:${ANTIPHASE_LINE_NUMBERS}>>:-lineinfo>")
-  # Nothing is measured with them. The tests' kernels take two thirds of the time so, the recording twins a
-  # sixth: of some, nothing between none and all of the optimiser fits into the registers.
+  # Nothing is measured with these kernels. The tests' compile in two thirds of the time with -Ofc=mid, the
+  # recording twins in a sixth with -Ofc=max: for some twins, no level between none and full optimisation fits
+  # into the registers.
   if(ANTIPHASE_QUICK_KERNELS AND CMAKE_CUDA_COMPILER_VERSION VERSION_GREATER_EQUAL 13)
     if(name MATCHES "^(test|example)_")
       target_compile_options(${name} PRIVATE "$<$<COMPILE_LANGUAGE:CUDA>:-Ofc=mid>")
@@ -80,9 +81,10 @@ endfunction()
 # ones.
 function(antiphase_kernels target name)
   cmake_parse_arguments(arg "UNCHECKED" "" "ARCHITECTURES;SOURCES;DEFINITIONS" ${ARGN})
-  # Fibers take most of the time on the CPU; more optimisation would take longer than most kernels run there,
-  # that of unrolled loops ten times as long. Checks of pointers that AddressSanitizer makes of every access
-  # once more would take as long as all others. With ThreadSanitizer hardly any kernel runs.
+  # Fiber switches dominate the run time on the CPU: more optimisation takes longer than most kernels run
+  # there, that of unrolled loops ten times as long. Under AddressSanitizer, checks of pointer-overflow would
+  # take as long as all others, on accesses that are checked anyway. Under ThreadSanitizer hardly any kernel
+  # runs.
   set(stub_options "$<$<CONFIG:Release>:-O1;-fno-tree-loop-optimize>")
   if(ANTIPHASE_QUICK)
     set(stub_options "$<$<CONFIG:Release>:-Og;-fno-tree-loop-optimize>")
@@ -101,7 +103,7 @@ function(antiphase_kernels target name)
     endforeach()
     target_sources(${target} PRIVATE "${stub}.cpp")
     set_source_files_properties("${stub}.cpp" PROPERTIES COMPILE_OPTIONS "${stub_options}"
-                                                         # made with other options
+                                                         # built with other options than the stub
                                                          SKIP_PRECOMPILE_HEADERS ON SKIP_UNITY_BUILD_INCLUSION ON)
     list(APPEND cuda_sources "${stub}.cu")
     if(NOT arg_UNCHECKED)

@@ -22,17 +22,16 @@ function(antiphase_native_gpus variable)
   set(${variable} "${found}" PARENT_SCOPE)
 endfunction()
 
-# antiphase_architectures(gpus): sets ANTIPHASE_ARCHITECTURES_<features>, what kernels that need these
-# features are compiled for. The ladder's plain steps also run on Turing; cp.async needs Ampere, bulk copies
-# Hopper, and NO_BULK are kernels in the place of those on other GPUs. RIVALS are the libraries that
-# benchmarks compare with. Kernels that none of the GPUs can run are only compiled to PTX, the least that can
-# be linked.
+# antiphase_architectures(gpus): sets ANTIPHASE_ARCHITECTURES_<features>, the architectures of kernels that
+# need these features. PLAIN steps of the ladder also run on Turing. ASYNC (cp.async) needs Ampere, BULK (bulk
+# copies) Hopper; NO_BULK kernels replace the latter on other GPUs. RIVALS are the libraries that benchmarks
+# compare with. Kernels that none of the GPUs can run are compiled to PTX only, the least that can be linked.
 function(antiphase_architectures gpus)
   if(gpus STREQUAL "native")
     antiphase_native_gpus(gpus)
   endif()
-  # machine code for each of the others would take half of the build: their driver makes it when it is first
-  # needed
+  # PTX for the others, which the driver compiles at first use: their machine code would take half of the
+  # build time
   if(gpus STREQUAL "all")
     set(PLAIN 75-virtual 90a-real)
     set(ASYNC 80-virtual 90a-real)

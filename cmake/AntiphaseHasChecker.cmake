@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# Whether the checker can be built, and with what. Sets ANTIPHASE_HAS_CHECKER.
+# Decides whether the checker can be built. Sets ANTIPHASE_HAS_CHECKER.
 include_guard(GLOBAL)
 
 set(ANTIPHASE_HAS_CHECKER OFF)

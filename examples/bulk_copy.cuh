@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// y = 2x + place, as a kernel of three roles: one warp loads, several compute, one stores, over a ring of
-// mbarriers (sm_90).
+// y = 2x + place % 1021 as a warp-specialized kernel: one warp loads by TMA bulk copies, several compute, one
+// stores, over a ring with mbarriers (sm_90).
 #pragma once
 #include <antiphase/core/channel.hpp>
 #include <antiphase/core/tile.hpp>
@@ -16,16 +16,16 @@ inline namespace AP_TARGET {
 
 // plan
 // -----------------------------------------------------------------------------------------------------------
-// A block takes every gridDim-th tile; its roles walk over the same tiles, each with a cursor of its own that
-// goes on from tile to tile:
+// A block takes every gridDim-th tile. Its roles iterate over the same tiles, each with a ring cursor of its
+// own:
 //   warp 0            acquire | load -> full            | ... | finish
 //   warps 1 ... W     wait full | compute, then either write the result to global memory and release,
 //                                 or write it in place -> computed
-//   warp W + 1        wait computed | store | release            (only where the copy engine stores)
-// The last 1 to 3 floats of a tile that is not a multiple of 16 bytes are moved by the roles' own loads and
-// stores.
+//   warp W + 1        wait computed | store | release            (only with store_by::copy_engine)
+// Bulk copies move multiples of 16 bytes. The last 1 to 3 floats of other tiles are moved by plain loads and
+// stores of the same roles.
 //
-// The ring is a parameter, so that a recording twin can take another (examples/timeline.cpp).
+// The ring is a parameter, so that a recording variant can substitute its own (examples/timeline.cpp).
 template <bulk_copy_policy P> using bulk_copy_ring = std::conditional_t<
     P.store == store_by::copy_engine,
     channel<mbarrier, P.stages, antiphase::threads(1), antiphase::warps(P.warps), antiphase::threads(1)>,
@@ -52,7 +52,7 @@ template <bulk_copy_policy P, class Ring = bulk_copy_ring<P>> struct bulk_copy {
   using place = cursor<P.stages>;
 
  private:
-  // Runs role(at, first, length) for each tile of this block; returns where the ring would go on.
+  // Calls role(at, first, length) for each tile of this block; returns the cursor after the last one.
   template <class Role> AP_DEV static place each_tile(const params& p, Role role) {
     const tiling tiles{p.size, P.tile};
     place at;
@@ -84,7 +84,7 @@ template <bulk_copy_policy P, class Ring = bulk_copy_ring<P>> struct bulk_copy {
       s.ring.wait(at, full);
       for (int i = thread; i < length; i += 32 * P.warps) to[i] = transformed(slot[i], first + i);
       if constexpr (in_place) fence_async();
-      s.ring.commit(at, computed, by_warp{});  // where nobody stores, this event is the last
+      s.ring.commit(at, computed, by_warp{});  // without a storing warp this is `empty`: it frees the slot
     });
   }
   // store

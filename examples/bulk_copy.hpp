@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The bulk copy kernel as the host sees it: policy, params, and what is computed.
+// Host interface of the bulk copy kernel: policy, params, and the function it computes.
 #pragma once
 #include <antiphase/core/portable.hpp>
 #include <cstdint>
@@ -10,7 +10,7 @@ enum class store_by { computing_warps, copy_engine };
 
 struct bulk_copy_policy {
   int stages = 3;
-  int warps = 4;    // that compute
+  int warps = 4;    // computing warps
   int tile = 1024;  // floats
   store_by store = store_by::computing_warps;
 
@@ -23,7 +23,8 @@ struct bulk_copy_params {
   std::int64_t size;
 };
 
-// What is computed: exact for integers, and different at every place of a tile and from tile to tile.
+// The function computed. It is exact for small integers, and its offset differs from element to element and
+// from tile to tile.
 AP_FN constexpr float transformed(float x, std::int64_t place) {
   return 2 * x + static_cast<float>(place % 1021);
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A matrix product of a C program, on the CPU executor: with memory of a GPU, leave the device out.
+// A matrix product from C, on the CPU executor. For arrays on a GPU, leave args.device as it is initialized.
 #include <antiphase.h>
 #include <stdio.h>
 

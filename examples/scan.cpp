@@ -11,7 +11,7 @@ int main() {
   antiphase::device_array<float> x(where, ones), sums(where, ones.size());
   antiphase::scan(where, {.in = x.data(), .out = sums.data(), .outer = 3, .length = 1000});  // 3 rows
 
-  // A segment ends where the next key is another one: here after 500 elements each.
+  // A segment ends where the next key differs: here after every 500 elements.
   std::vector<int> numbers(ones.size());
   for (std::size_t i = 0; i < numbers.size(); ++i) numbers[i] = static_cast<int>(i / 500);
   antiphase::device_array<int> keys(where, numbers);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The timeline of a kernel of one's own: its ring is replaced by one that records. `antiphase trace --read`
-// draws what this prints.
+// Records the timeline of a user's kernel by replacing its ring with a recording one. `antiphase trace
+// --read` draws the output.
 #include <antiphase/channel/recorded.cuh>
 #include <antiphase/context.hpp>
 #include <antiphase/trace.hpp>
@@ -12,7 +12,7 @@ using namespace antiphase;
 
 int main() {
   constexpr examples::bulk_copy_policy how{.stages = 3, .warps = 4, .tile = 1024};
-  constexpr int warps = 1 + how.warps, room = 256;  // of the block; spans of a warp
+  constexpr int warps = 1 + how.warps, room = 256;  // of the block; most spans recorded per warp
   using ring = recorded<examples::bulk_copy_ring<how>, warps, 50>;
   using twin = recording<examples::bulk_copy<how, ring>>;
 

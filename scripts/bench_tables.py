@@ -1,26 +1,25 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tables and pictures of what `antiphase bench` measured. A table stands in README or a document between two
+"""Tables and pictures of what `antiphase bench` measured. A table in README or a document is delimited by two
 comments:
 
     <!-- table speed -->
     ...
     <!-- table end -->
 
-    speed      the public product beside cuBLAS, by shape, with its picture
-    layouts    the four transposes
-    accuracy   errors of ours and of cuBLAS by K, with their picture
+    speed      the public product against cuBLAS, by shape, with its picture
+    layouts    the four combinations of transposed operands
+    accuracy   our errors and those of cuBLAS by K, with their picture
     data       speed, errors and share of recomputed outputs for every distribution
-    sums       the public sums beside a copy and CUB, by type and size, with their picture
-    float_sums those of FP32, as rates
+    sums       the public sums against a copy and CUB, by type and size, with their picture
+    float_sums the FP32 sums, as rates
     other_sums sums by row, by key and in wider types
-    own_scans  scans with a type and an operator of one's own
-    short_sums single calls and calls in a graph, of short arrays of FP32
-    suite      the products of bench/suite.json, with the picture of their speed under the roof, and that of
-               the random ones
-    prepared   single products of the suite with B prepared, beside the same without
+    own_scans  scans with a user-defined type and operator
+    short_sums single calls and calls in a graph, for short arrays of FP32
+    suite      the products of bench/suite.json, with the roofline picture of these and of the random ones
+    prepared   single products of the suite with B prepared, against the same without
     random     geometric means over products of random shapes
-    serving    products of a model that serves 1 to 512 tokens, and what batch_invariant results cost
-    map        the picture of the speed beside cuBLAS over M x N, and geometric means
+    serving    products of a model that serves 1 to 512 tokens, and the cost of batch_invariant results
+    map        geometric means, and the picture of the speed against cuBLAS over M x N
 """
 import re
 
@@ -32,8 +31,8 @@ PLACE = re.compile(r"(<!-- table (?P<name>\w+) -->\n).*?(<!-- table end -->)", r
 NOTHING = "No figures yet: `scripts/on_gpu --steps products,scans` takes them on a machine with a GPU.\n"
 PRECISIONS = ("fp32", "strict")
 LAYOUTS = ("nn", "nt", "tn", "tt")
-BLUE, RED, PURPLE = "#0072b2", "#d55e00", "#9e4d80"  # told apart by those who do not see all colours, too
-# Of the pictures: which data, in which colour, and what it is called.
+BLUE, RED, PURPLE = "#0072b2", "#d55e00", "#9e4d80"  # distinguishable with colour blindness too
+# Distribution of the data: its colour and its label in the pictures.
 ERRORS = {
     "normal": (BLUE, "normal"),
     "uniform": (PURPLE, "uniform [-1, 1)"),
@@ -48,7 +47,7 @@ PICTURES = {
 }
 LIST_HEAD = ["", "products", "of cuBLAS", "slower", "worst", "of the roof", "cuBLAS of the roof"]
 TYPES = ("f32", "f64", "i8", "u8", "i16", "u16", "i32", "u32", "i64", "u64", "f16", "bf16")
-SHORTEST = 1 << 16  # elements of the table of rates: below, the time of a launch is all there is
+SHORTEST = 1 << 16  # elements, in the table of rates: below, the launch is nearly all of the time
 RUN_TO_RUN = "cub_run_to_run"
 SPEEDS = {"fp32": (BLUE, "fp32"), "strict": (RED, "strict")}
 
@@ -86,8 +85,8 @@ def share_text(share):
 
 
 class Tables:
-    """`stale(figure)` says whether the code of a figure has changed; `mark` is then put behind it.
-    `origin(figures)` tells machine, date and commits."""
+    """`stale(figure)`: whether the code of a figure has changed; `mark` then follows the figure.
+    `origin(figures)`: their machine, date and commits, as text."""
 
     def __init__(self, results, stale, mark, origin):
         self.results, self.stale, self.mark, self.origin = results, stale, mark, origin
@@ -226,7 +225,7 @@ class Tables:
         )
 
     def of_copy(self, figure, who="ours"):
-        """Speed as a share of a copy's of the same bytes."""
+        """The speed as a share of that of a copy of the same bytes."""
         return (
             figure.times["memcpy"] / figure.times[who]
             if "memcpy" in figure.times and who in figure.times
@@ -358,7 +357,7 @@ class Tables:
         )
 
     def listed_row(self, called, figures):
-        """Means over some of a list's figures."""
+        """A row of means over some figures of a list."""
         ratios = [f.times_faster() for f in figures if f.times_faster()]
         shares = {
             who: geometric_mean([f.record["roof"][who] for f in figures if who in f.record.get("roof", {})])
@@ -623,13 +622,13 @@ class Tables:
         return f"{title} {self.origin(figures)}.\n\n{markdown(head, rows)}{note}{picture}"
 
     def fill(self, text, stale_note, folder):
-        """The text with every table as it is now; `folder` is where the pictures are, seen from the text."""
+        """The text with every table updated. `folder`: the pictures' folder, relative to the text."""
         return PLACE.sub(
             lambda match: match[1] + self.table(match["name"], stale_note, folder) + match[3], text
         )
 
     def pictures(self, stale_note):
-        """Name and content of each picture; no content where there are no figures."""
+        """(name, content) of each picture; the content is None where there are no figures."""
         return {
             PICTURES["speed"][0]: self.ratio_picture(stale_note),
             PICTURES["accuracy"][0]: self.error_picture(stale_note),

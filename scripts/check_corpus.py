@@ -1,18 +1,16 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Public CUDA files under `antiphase check`: fetches them by name, commit and hash, checks each, and writes
-what came of it.
+"""Runs `antiphase check` on public CUDA files: fetches them by name, commit and hash, and records verdicts.
 
-    check_corpus.py run TOOL CACHE [NAME ...]   fetch what CACHE lacks, check all (or those whose path has a
-                                                NAME), write outcome.json
-    check_corpus.py table [--check]             write docs/corpus.md from outcome.json, or say whether it is
-                                                so already
+    check_corpus.py run TOOL CACHE [NAME ...]   fetch what CACHE lacks, check all files (or those whose path
+                                                contains a NAME), write outcome.json
+    check_corpus.py table [--check]             write docs/corpus.md from outcome.json, or fail if it differs
     check_corpus.py add CHECKOUT OWNER/NAME COMMIT PATH ...   add files of a checkout to the list, with the
                                                               headers they include
 
-The files themselves are in nobody's repository but their own. A verdict is clean, finding, unsupported
-(something is named that the dialect does not have), unfinished (too much for the time), or input (the program
-wants arguments or files). readings.json says of findings what somebody saw who read the program.
+The files themselves stay in their own repositories. A verdict is clean, finding, unsupported (the file uses
+something the dialect lacks), unfinished (it exceeded the time limit), or input (the program needs arguments
+or files). readings.json holds what a person who read the program concluded about its findings.
 """
 import collections
 import concurrent.futures
@@ -46,7 +44,7 @@ def digest(data):
 
 
 def fetched(cache, entry, path, wanted):
-    """The file in the cache, fetched if it is not there."""
+    """The file's path in the cache; fetches it if it is missing."""
     at = cache / entry["repository"].replace("/", "+") / path
     if not at.exists():
         url = f"https://raw.githubusercontent.com/{entry['repository']}/{entry['commit']}/{urllib.parse.quote(path)}"
@@ -131,7 +129,7 @@ def run(tool, cache, names):
 
 
 def headers_of(checkout, path, include):
-    """What a file includes from its own repository, and what that does."""
+    """The file and all it includes from its own repository, directly or not, with their hashes."""
     found, left = {}, [path]
     while left:
         name = left.pop()
@@ -149,7 +147,8 @@ def headers_of(checkout, path, include):
 
 
 def add(checkout, repository, commit, paths):
-    """A path may be followed by ,other.cpp: a source that belongs to it; and by ,-Ifolder."""
+    """Adds the paths to the list. A path may be followed by ,other.cpp, another source of the same program,
+    and by ,-Ifolder."""
     checkout = pathlib.Path(checkout).resolve()
     entries = json.loads(FILES.read_text()) if FILES.exists() else []
     entry = next((e for e in entries if e["repository"] == repository), None)

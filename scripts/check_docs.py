@@ -1,14 +1,13 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Fails on links of the documents that lead nowhere, on long lines, and on comments that name a document
-which does not exist.
+"""Fails on dead links in documents, on long lines, and on comments that name a missing document.
 
     check_docs.py [ROOT]
 
-Documents are README.md, CHANGELOG.md, CONTRIBUTING.md, all .md below docs, examples and bench. Of each
-relative link the file must exist, and of a link to a place (#like-this) that heading. Lines of running text
-have at most 120 characters, without the targets of links and comments; tables, code, headings, pictures and
-what scripts write between comments may be longer. Comments of sources name documents as docs/NAME.md. Exit
+Documents are README.md, CHANGELOG.md, CONTRIBUTING.md and all .md files below docs, examples and bench. The
+file of each relative link must exist, and so must the heading of an anchor (#like-this). Lines of running
+text have at most 120 characters, not counting link targets and comments; tables, code, headings, pictures
+and text generated between comments may be longer. Comments in sources name documents as docs/NAME.md. Exit
 status: 0 fine, 1 something was found, 2 usage.
 """
 import pathlib
@@ -24,7 +23,7 @@ WRITTEN = re.compile(
     r"<!-- (?:(?P<end>table end|(?:ladder|mutants):end)|table \w+|(?:ladder|mutants):begin) -->"
 )
 SOURCES = {".hpp", ".cuh", ".h", ".cpp", ".cu", ".py", ".toml", ".cmake", ".txt", ".in", ""}
-# Made-up documents of the tests of scripts.
+# Tests of scripts: they contain made-up documents.
 INVENTED = {"tests/report/test_report.py", "tests/docs/test_check_docs.py", "scripts/check_docs.py"}
 
 
@@ -42,7 +41,7 @@ def documents(root):
 
 
 def lines_outside_code(text):
-    """Number and content of every line that is no code."""
+    """(number, content) of every line outside of code blocks."""
     fence = None
     for number, line in enumerate(text.splitlines(), 1):
         mark = FENCE.match(line)
@@ -56,7 +55,7 @@ def lines_outside_code(text):
 
 
 def anchor_of(heading):
-    """The name that a heading has as the target of a link, as GitHub makes it."""
+    """The anchor that GitHub derives from a heading."""
     words = (
         re.sub(r"!?\[([^\]]*)\]\([^)]*\)", r"\1", heading).replace("`", "").replace("*", "").strip().lower()
     )
@@ -77,7 +76,7 @@ def anchors(text):
 
 
 def paragraphs(text):
-    """Text outside of code, with the number of its first line: a link may be broken over lines."""
+    """Paragraphs outside of code, with the number of their first line: a link may span lines."""
     block, first = [], 0
     for number, line in lines_outside_code(text):
         if not line.strip():
@@ -122,7 +121,7 @@ def long_lines(path):
 
 
 def missing_documents(root):
-    """Documents that sources name."""
+    """Messages for documents that comments name but that do not exist."""
     for folder in (
         "include",
         "src",

@@ -1,16 +1,15 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Fails if the checker could be blind in a program that holds kernels compiled with and without its
-instrumentation.
+"""Fails if a program that mixes instrumented and plain objects could hide memory accesses from the checker.
 
     check_instrumented.py PROGRAM OBJECT...
 
-The objects are all of the program's own, archives included. An object is instrumented if it refers to
-__tsan_*. A function with a weak symbol that both kinds of objects define is one function in the program, and
-the link order says which; so there must be none. Nor may an instrumented object call memcpy and its like past
-the checker, or the program be linked against ThreadSanitizer's own library.
+OBJECTs are all of the program's own, archives included. An object is instrumented if it refers to __tsan_*.
+If both kinds of objects define a weak function, the linker keeps one of the two, by link order; so there must
+be no such function. Nor may an instrumented object call memcpy or similar functions past the checker, nor
+the program be linked against ThreadSanitizer's own library.
 
-Exit status: 0 all is well, 1 it is not, 2 usage.
+Exit status: 0 fine, 1 a fault was found, 2 usage.
 """
 import argparse
 import collections
@@ -27,8 +26,7 @@ def output_of(*command):
 
 
 def symbols_of(path):
-    """By object: the functions it defines weakly, and all names it leaves undefined. Members of an archive
-    are objects."""
+    """By object: its weak definitions, and its undefined names. Each member of an archive is an object."""
     weak, wanted = collections.defaultdict(set), collections.defaultdict(set)
     for line in output_of("nm", "-A", path).splitlines():
         place, _, rest = line.rpartition(":")
@@ -37,7 +35,7 @@ def symbols_of(path):
             weak[place].add(name)
         elif kind == "U":
             wanted[place].add(name)
-        weak[place], wanted[place]  # every object is listed
+        weak[place], wanted[place]  # creates the entries of objects that have neither
     return weak, wanted
 
 

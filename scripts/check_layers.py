@@ -1,30 +1,33 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Draws the include graph and fails on an arrow that points upwards, on a cycle, on too long a chain of
-includes, or on code that asks a device for its compute capability.
+"""Draws the include graph; fails on upward arrows, cycles, long chains, and uses of compute capabilities.
 
     check_layers.py [--dot] [ROOT]
 
-A file includes its own room and lower ones only. A room is a folder; rooms of one layer do not include each
-other.
+A file includes files of its own room and of lower layers only. A room is a folder; rooms of one layer do not
+include each other.
 
-    core < device, executor < channel < gemm, scan, plain < public headers (include/antiphase/*) < src < tool,
-    bench
-    in scan     detail, of which only scan.cuh, block_scan.cuh, warp_scan.cuh and ladder.hpp know
-    for C       include/antiphase.h and antiphase_cublas.h, which include nothing of ours; src/c_api, beside
-                the checker
-    in src      executor < gemm, scan < trace, model < checker; in gemm  ladder, tensor_core, split, stream,
-                narrow, short, dots, finish, group; in scan  passes, ring, wave, columns
+    core < device, executor < channel < gemm, scan, plain
+         < public headers (include/antiphase/*) < src < tool, bench
+    in scan     detail, which only scan.cuh, block_scan.cuh, warp_scan.cuh and ladder.hpp include
+    for C       include/antiphase.h and antiphase_cublas.h, which include nothing of the project;
+                src/c_api, in the layer of the checker
+    in src      executor < gemm, scan < trace, model < checker
+                in gemm  ladder, tensor_core, split, stream, narrow, short, dots, finish, group
+                in scan  passes, ring, wave, columns
     in tool     base < files < program < pictures, measure < rivals < commands < main.cpp
 
-The bridges: device sees the headers by which a kernel knows the machine it runs on. A family (src/gemm,
-src/scan) and its rooms see each other, because the family chooses among what its rooms offer. tool and bench
-see the library as its users do, without src and scan/detail; bench has kernels of its own, so also device,
-and bench/laws, which fits the library's laws, sees all. So does src/c_api, which makes functions for C of the
-public ones; src/cublas sees those alone; both also what forked children make anew (src/per_process.hpp). A
-public .hpp needs only a host compiler, so no path leads from it to a .cuh. core knows neither CUDA nor files.
-What depends on a compute capability asks for a feature (executor/features.hpp): .major and .minor are read
-there, and written where a device is described.
+Exceptions:
+- device includes the headers that describe the machine of a kernel.
+- A family (src/gemm, src/scan) and its rooms include each other: the family chooses among their kernels.
+- tool and bench include what users can, neither src nor scan/detail. bench also includes device, for kernels
+  of its own; bench/laws, which fits the library's laws, includes everything.
+- src/c_api includes the public headers that it wraps for C, src/cublas only those for C; both also include
+  src/per_process.hpp, the state that a forked child recreates.
+- A public .hpp needs only a host compiler, so no path leads from it to a .cuh.
+- core includes neither CUDA headers nor those for files.
+- Code that depends on a compute capability asks for a feature (executor/features.hpp): .major and .minor are
+  read there, and written where a device is described.
 
 Exit status: 0 the layers hold, 1 they do not, 2 usage.
 """
@@ -90,7 +93,7 @@ BRIDGES = {
     "src/c_api": {"src/per_process.hpp"},
     "src/cublas": {"src/per_process.hpp"},
 }
-# whose folders are parts of one room
+# Rooms that include their subfolders.
 WITH_FOLDERS = ("executor", "plain", "src/executor", "src/checker", "tool/commands")
 KNOW_EACH_OTHER = [{"scan", "scan/detail"}] + [
     {f"src/{family}", f"src/{family}/{room}"}
@@ -100,7 +103,7 @@ KNOW_EACH_OTHER = [{"scan", "scan/detail"}] + [
     }.items()
     for room in rooms
 ]
-# the same operands, as they lie
+# These kernels read the same operands in the same layout.
 KNOW_EACH_OTHER += [{"src/gemm/stream", "src/gemm/narrow"}, {"src/gemm/stream", "src/gemm/group"}]
 USERS_SEE = {
     "tool": ("the library's public headers", {"public", "core", "gemm", "scan", "executor", "channel"}),
@@ -114,7 +117,7 @@ USERS_SEE = {
         {"public", "core", "gemm", "scan", "executor", "channel", "device"},
     ),
 }
-# Where .major and .minor may stand.
+# Files that may use .major and .minor.
 CAPABILITIES = {
     LIBRARY + "executor/features.hpp",
     LIBRARY + "executor/limits.hpp",
@@ -127,7 +130,7 @@ CAPABILITIES = {
 }
 CAPABILITY = re.compile(r"(?:\.|->)(?:major|minor)\b")
 FOR_C = ("include/antiphase.h", "include/antiphase_cublas.h")
-LONGEST = 10  # files of a chain, the first included
+LONGEST = 10  # files in a chain of includes, the first one included
 NOT_IN_CORE = re.compile(
     r"cuda.*|cooperative_groups.*|nv/.*|mma\.h|cub/.*|thrust/.*|iostream|fstream|ostream|istream|cstdio|stdio\.h"
 )
@@ -139,7 +142,7 @@ INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]*([<"])([^>"\n]+)[>"]', re.MULT
 
 
 class Tree:
-    """The files below a root, by path relative to it, and what they include."""
+    """The files below a root, by relative path, and their includes."""
 
     def __init__(self, root):
         self.root = root
@@ -155,10 +158,10 @@ class Tree:
             for folder in ("include", "src", "tool", "bench", "cmake")
             for path in (root / folder).rglob("*.in")
         }
-        self.arrows = collections.defaultdict(list)  # file: files of the project
-        self.outside = collections.defaultdict(list)  # file: names of other headers
+        self.arrows = collections.defaultdict(list)  # file: the project's files that it includes
+        self.outside = collections.defaultdict(list)  # file: names of the other headers that it includes
         self.faults = []
-        self.asks_capability = []  # files with .major or .minor
+        self.asks_capability = []  # files that use .major or .minor
         for file in self.files:
             self.read(file)
 
@@ -235,7 +238,7 @@ def longest_chain(tree):
 
 
 def reachable(tree, start):
-    """All files that can be reached, each with the file through which it was."""
+    """All files that can be reached, each with the file that includes it on the way."""
     through = {start: None}
     open_files = [start]
     while open_files:

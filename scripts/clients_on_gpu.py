@@ -1,23 +1,22 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Clients of antiphase on a machine with GPUs, within two minutes: one line for each point, PASS or FAIL.
+"""Tests clients of antiphase on a machine with GPUs, within two minutes: a line PASS or FAIL for each step.
 
     clients_on_gpu.py [--steps LIST] [--limit SECONDS] [--most-us N] LIBRARIES
-    clients_on_gpu.py --collect LIBRARIES          here, where there is gfortran: adds what step fortran runs
+    clients_on_gpu.py --collect LIBRARIES          on a machine with gfortran: adds step fortran's program
 
     distributed   DTensor, tensor-parallel Linear and FSDP in two processes by NCCL: needs torch and two GPUs
-    threads       8 threads with 4 streams each, half of them replaying graphs: bits as those of products
-                  computed alone
-    batched       cublasSgemmBatched below a small C program, without and with the interposer
+    threads       8 threads with 4 streams each, half of them replaying graphs: the bits must be those of
+                  products computed alone
+    batched       cublasSgemmBatched called by a small C program, without and with the interposer
     fortran       a Fortran program with memory of the GPU
-    passed        what torch's calls take longer that are passed on to cuBLAS: fails where the median is
-                  beyond --most-passed-us (1 if not given)
-    call          what a Python matmul call takes the host, its parts, and torch.mm: fails beyond --most-us (6
-                  if not given)
+    passed        the time added to torch's calls that are passed on to cuBLAS: fails if the median exceeds
+                  --most-passed-us (default 1)
+    call          host time of a Python matmul call, of its parts, and of torch.mm: fails beyond --most-us
+                  (default 6)
 
 LIBRARIES is a folder with libantiphase.so.0 and libantiphase_cublas.so. The Python package and the tests are
-taken from the tree that this script lies in. Exit status: 0 if all points passed, 1 if one failed, 2 for
-arguments that make no sense.
+those of the tree that contains this script. Exit status: 0 if all steps passed, 1 if one failed, 2 usage.
 """
 import argparse
 import itertools
@@ -41,7 +40,7 @@ class Failed(Exception):
 
 
 def run(command, seconds, **environment):
-    """What a program writes. Its end is waited for no longer than so many seconds."""
+    """The output of a program. Raises Failed if it fails or takes longer than `seconds`."""
     words = [str(word) for word in command]
     try:
         done = subprocess.run(
@@ -59,7 +58,7 @@ def run(command, seconds, **environment):
             line
             for line in done.stdout.splitlines()
             if line.strip() and not line.startswith(("#", "\t", "Error termination"))
-        ]  # but a stack, as Fortran's
+        ]  # without a stack trace, such as Fortran's
         raise Failed(
             f"{' '.join(words)} returned {done.returncode}: {said[-1] if said else 'it said nothing'}"
         )
@@ -76,7 +75,7 @@ def of_python(libraries):
 
 
 def require_libraries(parser, folder):
-    """The folder, if it has both libraries; else the program ends with a sentence."""
+    """The folder's absolute path; exits with a message if it lacks a library."""
     for name in ("libantiphase.so.0", "libantiphase_cublas.so"):
         if not (folder / name).exists():
             parser.error(f"{folder} has no {name}: expected a folder with both libraries")
@@ -84,7 +83,7 @@ def require_libraries(parser, folder):
 
 
 def cuda_library(name):
-    """A library of the CUDA toolkit, of the system or beside torch."""
+    """Path of a library of the CUDA toolkit, installed in the system or with torch."""
     places = [pathlib.Path("/usr/local/cuda/lib64"), pathlib.Path("/usr/local/cuda/lib")]
     for folder in map(pathlib.Path, sys.path):
         places += folder.glob("nvidia/*/lib")
@@ -95,7 +94,7 @@ def cuda_library(name):
     raise Failed(f"there is no {name}.so: expected a CUDA toolkit in /usr/local/cuda, or torch's libraries")
 
 
-# ---- Steps: each returns what its line says, or raises Failed --------------------------------------------
+# ---- Steps: each returns the text of its line, or raises Failed ------------------------------------------
 
 
 def distributed(options):
@@ -188,7 +187,7 @@ def fortran(options):
     return "a product of 300 x 100 x 200 of a Fortran program"
 
 
-# ---- Within a process that has torch ---------------------------------------------------------------------
+# ---- Parts that run in a process with torch --------------------------------------------------------------
 
 
 def threads_within():
@@ -217,7 +216,7 @@ def threads_within():
     torch.cuda.synchronize()
     streams = [[torch.cuda.Stream() for _ in range(STREAMS)] for _ in range(THREADS)]
     graphs = {}
-    for t, s, a, b, _ in cases:  # captured here, one after the other, as torch asks for
+    for t, s, a, b, _ in cases:  # captured here: torch requires captures to be one after the other
         if t % 2 == 0:
             graphs[t, s] = graph, held = torch.cuda.CUDAGraph(), []
             with torch.cuda.graph(graph, stream=streams[t][s]):
@@ -247,7 +246,7 @@ def threads_within():
                 for s, c, alone in found
                 if not torch.equal(c.view(torch.int32), alone.view(torch.int32))
             )
-        except Exception as error:  # a thread's would be lost
+        except Exception as error:  # a thread's exception would be lost
             wrong.append((t, repr(error)))
 
     workers = [threading.Thread(target=work, args=(t,)) for t in range(THREADS)]
@@ -295,7 +294,7 @@ def passed_within():
                     start = time.perf_counter()
                     for _ in range(50):
                         function()
-                    if repeat:  # the first of a turn finds the other way's code in the caches
+                    if repeat:  # the first one of a turn starts with the other variant's code in the caches
                         times[led].append((time.perf_counter() - start) * 2e4)
             ours, stock = (statistics.median(times[led]) for led in (True, False))
             lines.append(f"{name} {stock:.2f} {ours - stock:+.2f} us")
@@ -308,8 +307,8 @@ def call_within():
     from antiphase import _arrays, _library, _products
 
     def microseconds(function):
-        """The host's, of calls that the GPU is done with sooner than the host queues them, or that its queue
-        has room for."""
+        """Host time of a call. Valid if the GPU keeps up with the host, or its queue has room for all
+        calls."""
         times = []
         for _ in range(60):
             torch.cuda.synchronize()

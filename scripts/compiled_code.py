@@ -1,14 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Whether figures are of the kernels that a build holds. docs/measuring.md says what is compared."""
+"""Whether figures were measured with the kernels that a build holds. docs/measuring.md says how."""
 import collections
 import json
 
-LIST = "stale.txt"  # in bench/results: the figures that are marked, a line each, for whoever cannot compare
+LIST = "stale.txt"  # in bench/results: the marked figures, a line each, for when nothing can be compared
 LIST_HEAD = "# Figures whose code has changed since they were taken: file, number of the record, kernel. Written by scripts/report.py.\n"
 
 
 class Table:
-    """What fingerprint.py --table wrote: the compiler, and the code of a build's kernels by architecture."""
+    """A table of fingerprint.py --table: the compiler, and the code of a build's kernels by architecture."""
 
     def __init__(self, path):
         content = json.loads(path.read_text())
@@ -17,7 +17,7 @@ class Table:
         }
 
     def why_not_comparable(self, figure):
-        """Why nothing can be said about a figure; none if something can."""
+        """Why a figure cannot be compared with the build, as the end of a message; None if it can."""
         if not figure.code:
             return "do not tell the code of their kernels"
         compiler = figure.file.machine.get("cuda", {}).get("built_with")
@@ -35,8 +35,7 @@ class Table:
 
 
 class Judge:
-    """Which figures are stale: by the table of a build where that can tell, else those that are listed as
-    such."""
+    """Decides which figures are stale: by a build's table where they can be compared, else by the list."""
 
     def __init__(self, figures, folder, table):
         self.path, self.table, self.counts, self.unknown = (
@@ -46,7 +45,7 @@ class Judge:
             collections.Counter(),
         )
         listed = self.path.read_text().splitlines() if self.path.exists() else []
-        self.lines = {}  # of the stale figures
+        self.lines = {}  # stale figure: its line of the list
         for figure in figures:
             line = f"{figure.file.path.name} {figure.number} {figure.kernel}"
             why_not = table.why_not_comparable(figure) if table else ""

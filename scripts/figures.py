@@ -1,25 +1,26 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Single figures in running text: each stands between two comments, the first of which says what it is.
+"""Single figures in running text, each between two comments, the first of which names it.
 
     <!-- gain gemm double-buffered padded 1024 -->+41.5 %<!-- end -->
 
     rate FAMILY STEP SHAPE [RIVAL]     TFLOP/s of a product, GB/s of a scan
     time FAMILY STEP SHAPE             milliseconds
     gain FAMILY STEP BASE SHAPE        in speed over the step BASE
-    tiles STEP BASE SHAPE              the same for the block scans alone, without the rest of the
-                                       three-kernel scan
+    tiles STEP BASE SHAPE              the same for the block scans alone, without the other two kernels of
+                                       the scan
     share FAMILY STEP RIVAL SHAPE      of the rival's speed
-    times PRECISION SHAPE              the public product's speed in times of cuBLAS FP32's
-    random WHAT WHICH                  of the products of random shapes: their number (count), and in times of
-                                       cuBLAS FP32 the geometric mean (mean), the least (worst) and the share
-                                       of those slower (slower). WHICH of them: GROUPS, below
+    times PRECISION SHAPE              the public product's speed divided by that of cuBLAS FP32
+    random WHAT WHICH                  products of random shapes: their number (count); the geometric mean
+                                       (mean) and minimum (worst) of the speed relative to cuBLAS FP32; the
+                                       share of slower ones (slower). WHICH: one of GROUPS, below
     promise STEP SHAPE                 (Tl + Tc) / max(Tl, Tc) of a GEMM step
-    load STEP SHAPE, compute STEP SHAPE    Tl and Tc in milliseconds, for the whole product
+    load STEP SHAPE, compute STEP SHAPE
+                                       Tl and Tc in milliseconds, for the whole product
     shared STEP SHAPE                  bytes of shared memory per block
-    cycles POLICY, hidden POLICY, computing POLICY    of a recorded timeline: cycles per step, share of the
-                                                      load time hidden, share of the time in which
-                                       warps compute
-SHAPE is N for a cube or a scan, MxNxK else.
+    cycles POLICY, hidden POLICY, computing POLICY
+                                       from a recorded timeline: cycles per step, share of the load time
+                                       hidden, share of the time in which warps compute
+SHAPE is N for a cube or a scan, else MxNxK.
 """
 import json
 import re
@@ -29,7 +30,7 @@ from results import BadResult, gain_text, geometric_mean, rate_text
 PLACE = re.compile(r"(<!-- (?P<words>[a-z]+(?: [\w.-]+)+) -->).*?(<!-- end -->)")
 
 
-# Products of random shapes, by M, N, K and the microseconds that ours takes.
+# Groups of products of random shapes: a predicate of M, N, K and our time in microseconds.
 GROUPS = {
     "all": lambda m, n, k, us: True,
     "large": lambda m, n, k, us: min(m, n, k) > 256,
@@ -46,7 +47,7 @@ def shape_of(family, text):
 
 
 class Figures:
-    """`stale(figure)` says whether the code of a figure has changed; `mark` is then put behind it."""
+    """`stale(figure)`: whether the code of a figure has changed; `mark` then follows the figure."""
 
     def __init__(self, results, timelines, stale, mark):
         self.results, self.stale, self.mark = results, stale, mark
@@ -67,7 +68,7 @@ class Figures:
         return self.timelines[policy]
 
     def words(self, kind, *of):
-        """The text of a figure and the figures it was taken from."""
+        """The text for a comment's words, and the figures that it was computed from."""
         if kind == "rate":
             figure = self.find(*of[:3])
             return rate_text(figure.rate(*of[3:])), [figure]
@@ -134,7 +135,7 @@ class Figures:
         raise BadResult(f"'{kind}' is no kind of figure")
 
     def fill(self, text):
-        """The text with every figure as it is now."""
+        """The text with every figure updated."""
 
         def one(match):
             words, origins = self.words(*match["words"].split())

@@ -1,23 +1,22 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Fingerprints of compiled kernels: equal as long as the code is that a GPU gets, whatever happens to names,
-comments and lines.
+"""Fingerprints of compiled kernels: they change with the code that a GPU runs, not with names or comments.
 
     fingerprint.py FILE...              prints a line per kernel: architecture, fingerprint, mangled name
-    fingerprint.py --compare A B        says whether two builds hold the same code; exit status 1 if not
+    fingerprint.py --compare A B        compares two builds; exit status 1 if their code differs
     fingerprint.py --table FILE.json --source FILE.cpp --compiler VERSION FILE...
-                                        writes what report.py compares figures with, and the definition for
-                                        tool/measure/kernel_code.hpp
+                                        writes the table by which report.py judges figures, and the
+                                        definition for tool/measure/kernel_code.hpp
 
-FILE, A and B are object files, libraries, programs, or folders, of which all *.cu.o below them count.
-cuobjdump takes the machine code and the PTX out of them (--cuobjdump, else that on PATH).
+FILE, A and B are object files, libraries, programs, or folders, which stand for all *.cu.o below them.
+cuobjdump extracts the machine code and the PTX (--cuobjdump, else the one on PATH).
 
-Machine code (sm_90a) counts as the processor gets it: every bit of a kernel's instructions, with the
-functions it calls, its registers, stack frame, barriers, limit of threads and shared memory, and the tables
-of constants and of variables of its file. PTX, for which another compiler makes the machine code later, is
-told apart by its architecture's name (compute_80): a kernel's text, with the declarations it uses, all
-symbols numbered as they appear. A fingerprint is the beginning of the SHA-256 of that. Exit status: 0 fine, 1
-different or unreadable, 2 usage.
+The fingerprint of machine code (sm_90a) covers every bit of a kernel's instructions and of the functions it
+calls, its registers, stack frame, barriers, thread limit and shared memory, and its file's tables of
+constants and variables. That of PTX, which the driver compiles later, has an architecture named compute_80 or
+the like; it covers a kernel's text and the declarations it uses, with symbols numbered in order of
+appearance. A fingerprint is the beginning of the SHA-256 of that. Exit status: 0 fine, 1 different or
+unreadable, 2 usage.
 """
 import argparse
 import collections
@@ -36,11 +35,11 @@ Kernel = collections.namedtuple("Kernel", "architecture name code")
 
 
 class Unreadable(Exception):
-    """A file without kernels that can be read; the message says which and why."""
+    """A file has no kernels that can be read; the message says which and why."""
 
 
 def digest(parts):
-    """Of texts and bytes: each with its length, so that none runs into the next."""
+    """The fingerprint of texts and bytes; each one's length is hashed too, so that boundaries matter."""
     made = hashlib.sha256()
     for part in parts:
         data = part if isinstance(part, bytes) else str(part).encode()
@@ -49,11 +48,11 @@ def digest(parts):
     return made.hexdigest()[:DIGITS]
 
 
-# ---- machine code: an ELF file (64 bits, little endian) with a section .text.<kernel> for each kernel ----------------------------------
+# ---- machine code: an ELF file (64 bits, little endian) with a section .text.<kernel> for each kernel ----
 
-SYMBOLS, RELOCATIONS_WITH_ADDEND, NO_BITS, RELOCATIONS = 2, 4, 8, 9  # types of sections
-FUNCTION, IS_KERNEL = 2, 0x10  # of symbols: the type, and NVIDIA's bit in st_other
-# Attributes in .nv.info: of the file, each with a symbol and a value, and of a kernel.
+SYMBOLS, RELOCATIONS_WITH_ADDEND, NO_BITS, RELOCATIONS = 2, 4, 8, 9  # section types
+FUNCTION, IS_KERNEL = 2, 0x10  # a symbol's type, and NVIDIA's bit in its st_other
+# Attributes in .nv.info: those of the file, each with a symbol and a value; those of a kernel.
 OF_FILE = {0x2F: "registers", 0x11: "frame"}
 OF_KERNEL = {0x4C: "barriers", 0x05: "most threads", 0x10: "threads"}
 TABLES = re.compile(r"\.nv\.(constant[1-9]\d*|global\.init)$")  # constant0 holds the arguments of a call
@@ -88,7 +87,7 @@ class Cubin:
         return b"" if section.type == NO_BITS else self.data[section.offset : section.offset + section.size]
 
     def attributes(self, name):
-        """Of a section .nv.info: pairs of a number and what follows it."""
+        """The (attribute's number, data) pairs of a section .nv.info."""
         section = self.by_name.get(name)
         data, at, found = self.content(section) if section else b"", 0, []
         while at + 4 <= len(data):
@@ -99,8 +98,8 @@ class Cubin:
         return found
 
     def relocations(self, number):
-        """Of a section: where addresses are put when the code is loaded, and of what. Names of what the file
-        itself holds do not matter."""
+        """A section's relocations: (offset, info, target, its type, its value, addend). The target is an
+        external symbol's name; for the file's own symbols only the kind of section, not the name."""
         found = []
         for section in self.sections:
             if section.info != number or section.type not in (RELOCATIONS, RELOCATIONS_WITH_ADDEND):
@@ -166,7 +165,7 @@ FUNCTION_BEGINS = re.compile(r"\s*(?:\.\w+\s+)*\.(?:entry|func)\b")
 
 
 def statements(text):
-    """The declarations and functions of a PTX file, in order."""
+    """The declarations and functions of a PTX text, in order."""
     begin = depth = 0
     for mark in re.finditer(r"[{};]", text):
         depth += {"{": 1, "}": -1, ";": 0}[mark.group()]
@@ -232,7 +231,7 @@ def kernels_of_file(path, cuobjdump):
 
 
 def kernels_of(paths, cuobjdump):
-    """All kernels of files and folders, in order; each as often as it is there."""
+    """All kernels of files and folders, in order, duplicates included."""
     files = []
     for path in paths:
         if not path.exists():
@@ -266,7 +265,7 @@ def source_text(kernels):
 
 
 def readable(names):
-    """The names as C++ writes them, where there is a c++filt."""
+    """The names demangled, if c++filt is installed."""
     tool = shutil.which("c++filt") or shutil.which("cu++filt")
     if not tool or not names:
         return names
@@ -276,7 +275,7 @@ def readable(names):
 
 
 def compare(before, after):
-    """Prints what only one of two lists of kernels holds; whether there is nothing."""
+    """Prints the kernels that only one of two lists holds. Returns whether there are none."""
     same = True
     for architecture in sorted({kernel.architecture for kernel in before + after}):
         codes = [

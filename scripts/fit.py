@@ -1,13 +1,14 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Fits the laws by which `auto` chooses (src/gemm/laws) to times of every way to compute random products.
+"""Fits the cost models by which `auto` chooses (src/gemm/laws) to timings of every way of random products.
 
     fit.py LIBRARY DATA LAWS [--write] [--rounds N] [FAMILY...]
 
 LIBRARY is build/PRESET/bench/laws/liblaws_predict.so: it reads LAWS and predicts. DATA is what measure_ways
-wrote on that card, as it is or packed by xz. Each family (short, stream, dots, narrow, split) is fitted by
-itself, to three quarters of the products; the last quarter judges: how far predictions are off, and how much
-longer than the fastest way the one takes that they choose. --write puts the numbers into LAWS.
+wrote on the card that LAWS is for, plain or compressed by xz. A way is a kernel family with its parameters.
+Each family (short, stream, dots, narrow, split) is fitted by itself to three quarters of the products. The
+others are the test set: the error of predictions, and how much longer the chosen way takes than the fastest.
+--write puts the numbers into LAWS.
 
 To take the data anew, on a machine with that card, in eight minutes:
 
@@ -29,7 +30,7 @@ from scipy.optimize import least_squares
 
 FAMILIES = {"short": (0,), "stream": (1,), "dots": (2,), "narrow": (3,), "split": (4, 5)}
 NAMES = {"short": 0, "stream": 1, "dots": 2, "narrow": 3, "split": 4, "split-mma": 5}
-# fitted with stream, which moves the most
+# Parameters shared by all families; fitted with stream, which moves the most bytes.
 SHARED = (
     "memory rate",
     "stored rate",
@@ -78,7 +79,7 @@ class Library:
 
 
 def read(path, library):
-    """Rows as the library takes them, the times, and the number of each one's product."""
+    """Rows as the library takes them, their times in microseconds, and the number of each row's product."""
     text = lzma.open(path, "rt").read() if path.suffix == ".xz" else path.read_text()
     rows, us, product = [], [], []
     for number, (*shape, ways) in enumerate(json.loads(text)["products"]):
@@ -87,7 +88,7 @@ def read(path, library):
             family, *how = name.split("/")
             form = library.form(how.pop(0)) if family == "stream" else 0
             if form < 0:
-                continue  # that there is no more
+                continue  # a form that no longer exists
             rows.append((*shape, NAMES[family], form, *([int(x) for x in how] or (1, 1))))
             us.append(float(time))
             product.append(number)
@@ -95,7 +96,7 @@ def read(path, library):
 
 
 def regret(us, predicted, product):
-    """Of each product, how much longer than the fastest way the one takes that is predicted to be."""
+    """By product: the time of the way predicted to be fastest, divided by that of the fastest way."""
     order = np.lexsort((predicted, product))
     first = order[np.r_[True, np.diff(product[order]) != 0]]
     least = np.full(product.max() + 1, np.inf)
@@ -114,7 +115,8 @@ def fit(library, family, rows, us, weight, rounds):
     scale = np.where(library.values[at] != 0, np.abs(library.values[at]), (most - least) / 10)
     first = np.clip(library.values[at], least + 1e-9 * scale, most - 1e-9 * scale) / scale
 
-    # a few are far off whatever the law is, and count no more than others; what nothing tells stays as it is
+    # Errors are clipped: a few are large under any parameters. The last term keeps parameters that the data
+    # do not determine near their values.
     def off(x):
         library.set(at, x * scale)
         return np.concatenate(
@@ -167,8 +169,8 @@ def main():
     least = np.full(product.max() + 1, np.inf)
     np.minimum.at(least, product, us)
     moved = 4.0 * rows[:, 3] * (rows[:, 0] * rows[:, 1] + rows[:, 2] * (rows[:, 0] + rows[:, 1]))
-    # What is far from the fastest way need not be known so well; what memory limits is seldom drawn and often
-    # waited for.
+    # Ways far from the fastest need less precision. Products limited by memory are rare in the sample but
+    # much time is spent on them in practice, so they weigh more.
     weight = (least[product] / us) ** 1.5 * (1 + 3 * np.minimum(1, moved / 1e8))
 
     def judge(when):

@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Fits the law of how long cuBLAS takes (src/gemm/choice/cublas_law.hpp) to what was measured in bench/results, and
-judges it by cross-validation.
+"""Fits the model of cuBLAS's time (src/gemm/choice/cublas_law.hpp) to the measurements in bench/results, and judges
+it by cross-validation.
 
     fit_cublas.py [RESULTS]
 
-Needs NumPy and SciPy. Whether decisions that rest on the law are right, with the library's own predictions,
-tests/gemm/test_gain.cpp says.
+Needs NumPy and SciPy. tests/gemm/test_gain.cpp tests the decisions that follow from this model and the
+library's own predictions.
 """
 import json
 import pathlib
@@ -15,16 +15,16 @@ import sys
 import numpy
 from scipy.optimize import least_squares
 
-LEAST = 200  # (m n k)^(1/3): below, a start is all it takes
+LEAST = 200  # (m n k)^(1/3): below, the time is that of the launch
 MULTIPROCESSORS, CLOCK, VECTOR_BYTES, FEW_ROWS_BYTES = (
     132,
     1755,
     4.0e6,
     1.55e6,
-)  # of an H200; the law's own, which are not fitted
+)  # of an H200: constants of the model that are not fitted
 TILES = ((128, 128), (64, 64), (128, 32), (32, 32))
 PARTS = (1, 2, 4, 8, 16, 32)
-# Name, where the fit begins (it finds what is near, and is done when it stays), least and most.
+# (name, initial value, least, most). The fit finds a local optimum: put its results here until they stay.
 PARAMETERS = (
     ("start", 1.93, 0.5, 6),
     ("bytes", 2.03e6, 1e6, 6e6),
@@ -42,11 +42,11 @@ PARAMETERS = (
 
 
 def products(results):
-    """Rows of m, n, k, count, adds C, A transposed, B transposed, microseconds; with the elements of C's
-    columns side by side, as cuBLAS has them."""
+    """Rows of m, n, k, count, adds C, A transposed, B transposed, microseconds, converted to column-major as
+    in cuBLAS."""
 
     def row(r, time):
-        a, b = r["layout"][1] == "t", r["layout"][0] == "t"  # measured by rows: so both change places
+        a, b = r["layout"][1] == "t", r["layout"][0] == "t"  # measured row-major: A and B change places
         return r["n"], r["m"], r["k"], r.get("count", 1), r.get("beta", 0) != 0, a, b, time
 
     rows = []
@@ -96,7 +96,7 @@ def law(p, of):
 def fitted(of, times):
     first, least, most = (numpy.array([p[i] for p in PARAMETERS]) for i in (1, 2, 3))
 
-    def off(scaled):  # a few products are far off whatever the law: they do not count more than others
+    def off(scaled):  # clipped: a few products are far off under any parameters
         return numpy.clip(numpy.log(law(scaled * first, of) / times), -0.6, 0.6)
 
     return (

@@ -1,16 +1,15 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Steps of JAX programs with XLA's defaults, without and with the preloaded library: one line each, PASS or
-FAIL, on a machine with a GPU.
+"""Runs steps of JAX programs on a GPU, without and with the preloaded library: a line PASS or FAIL for each.
 
     jax_clients.py [--only PART] [--steps N] [--rounds N] [--output FILE] LIBRARIES
 
-Products are FP32 (JAX_DEFAULT_MATMUL_PRECISION=highest). XLA puts those of a step into CUDA graphs, each as a
-graph of its own within a larger one. A client ends, agrees and is not slower, or it has failed. LIBRARIES is
-a folder with libantiphase.so.0 and libantiphase_cublas.so. Clients whose packages are missing, or that want a
-second GPU, are left out. FILE receives medians and differences as JSON, a series as in
-bench/results/experiments. Exit status: 0 if all that ran have passed, 1 if one failed, 2 for arguments that
-make no sense.
+XLA has its default settings; products are FP32 (JAX_DEFAULT_MATMUL_PRECISION=highest). XLA captures those of
+a step into CUDA graphs, each as a child graph of a larger one. A client passes if it ends, its results agree
+and it is not slower. LIBRARIES is a folder with libantiphase.so.0 and libantiphase_cublas.so. Clients whose
+packages are missing, or that need a second GPU, are left out. FILE receives medians and differences as JSON,
+a series as in bench/results/experiments. Exit status: 0 if all that ran have passed, 1 if one failed, 2
+usage.
 """
 import argparse
 import json
@@ -25,10 +24,11 @@ import time
 from clients_on_gpu import of_python, require_libraries
 
 WARM = 3
-# of the first two losses, relative: of later ones, training enlarges what orders of addition differ by
+# Relative differences: of the first two losses, and of later ones, where training amplifies the effect of
+# another order of addition.
 MOST_DIFFERENCE = 1e-5
 MOST_LATER = 1e-2
-MOST_TIME = 1.05  # of the time without us
+MOST_TIME = 1.05  # relative to the time without the library
 
 
 class LeftOut(Exception):
@@ -185,7 +185,7 @@ CLIENTS = {
 
 
 def within(name, steps):
-    """One client in a process of its own: losses, and milliseconds of each step behind the first ones."""
+    """One client in a process of its own: its losses, and the milliseconds of each step after warm-up."""
     import jax
 
     step, state = CLIENTS[name](jax)
@@ -200,7 +200,7 @@ def within(name, steps):
 
 
 def one_run(libraries, name, steps, preloaded, cache):
-    # Either way keeps what it has compiled: XLA measures kernels and cuBLAS while it compiles, and chooses
+    # Each variant has its own compilation cache: XLA times kernels and cuBLAS while it compiles, and chooses
     # between them.
     environment = (
         os.environ
@@ -238,7 +238,7 @@ def one_run(libraries, name, steps, preloaded, cache):
 
 
 def compared(libraries, name, steps, rounds):
-    """Verdict, words and the series."""
+    """(verdict, text of the line, the series)."""
     runs = {False: [], True: []}
     said = ""
     with tempfile.TemporaryDirectory() as cache:

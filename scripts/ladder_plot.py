@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Pictures of the ladders: one bar per step, the rivals beside them. SVG, written by hand so that it needs no
+"""Bar charts of the ladders: one bar for each step and rival. The SVG is written directly, without a
 library."""
 import math
 from xml.sax.saxutils import escape
@@ -8,7 +8,7 @@ WIDTH, LEFT, RIGHT, ROW, BAR = 860, 150, 150, 34, 20
 TOP, BOTTOM = 84, 58
 COLOURS = {"ours": "#0072b2", "loss": "#d55e00", "rival": "#8a8f98"}
 TEXT, FAINT, GRID, PAPER = "#1f2430", "#5b6270", "#d9dce3", "#ffffff"
-# What each colour of all pictures is on a dark background. Those of lines and bars are lighter there.
+# Each colour of the pictures, and its counterpart on a dark background. Lines and bars are lighter there.
 ON_DARK = {
     TEXT: "#e6e8ee",
     FAINT: "#a7adba",
@@ -29,7 +29,7 @@ DARK = (
 
 
 class Bar:
-    """`kind` is ours, loss or rival. `mark` follows the label."""
+    """`kind`: ours, loss or rival. `mark` follows the label."""
 
     def __init__(self, label, value, note, kind, mark=""):
         self.label, self.value, self.note, self.kind, self.mark = label, value, note, kind, mark
@@ -75,7 +75,7 @@ def picture(title, subtitle, unit, bars, footnotes=()):
             text(x, bottom + 18, number(line * step), 12, FAINT, "middle"),
         ]
     out.append(text(LEFT + end * scale / 2, bottom + 40, unit, 12, FAINT, "middle"))
-    for bar in bars:  # behind the bars, so that a step can be seen to reach a rival
+    for bar in bars:  # a dashed line at each rival's value; drawn first, so that longer bars cover it
         if bar.kind == "rival":
             x = LEFT + bar.value * scale
             out.append(
@@ -108,5 +108,5 @@ def picture(title, subtitle, unit, bars, footnotes=()):
 
 
 def halo(element):
-    """The background's colour around the letters, where a line passes behind them."""
+    """Text outlined in the background's colour, for places where a line passes behind it."""
     return element.replace("<text ", f'<text stroke="{PAPER}" stroke-width="4" ', 1) + element

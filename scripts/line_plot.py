@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Pictures of lines over a size that doubles from mark to mark. SVG, written by hand so that it needs no
-library."""
+"""Line plots over a size that doubles from mark to mark. The SVG is written directly, without a library."""
 import math
 from xml.sax.saxutils import escape
 
@@ -37,7 +36,7 @@ class Panel:
 
 
 class Scale:
-    """From the values of an axis to places on the picture, and where its marks are."""
+    """Maps the values of an axis to coordinates of the picture, and chooses its tick marks."""
 
     def __init__(self, values, start, end, logarithmic):
         if logarithmic:
@@ -81,8 +80,8 @@ def head(title, subtitle, height):
 
 
 def picture(title, subtitle, along, up, lines, footnotes=(), logarithmic=False, size_text=str, values=True):
-    """`size_text` writes a size below the picture; `values`: whether every point of a full line says its
-    value."""
+    """`size_text`: formats a size for the axis below. `values`: whether each point of a solid line is
+    labelled with its value."""
     lines = [line for line in lines if line.points]
     sizes = sorted({size for line in lines for size, _ in line.points})
     bottom, right = TOP + HEIGHT, WIDTH - RIGHT
@@ -117,8 +116,8 @@ def picture(title, subtitle, along, up, lines, footnotes=(), logarithmic=False, 
 
 
 def panels(title, subtitle, up, panels, key, level, footnotes=(), size_text=str, columns=2, each=200, gap=56):
-    """Panels side by side, `columns` in a row, all with the same axes. `key` are lines without points: how
-    each kind is drawn. A line across each panel at the value `level` is drawn as the last of them."""
+    """Panels with the same axes, `columns` in a row. `key`: the legend, lines without points. Each panel has
+    a horizontal line at `level`, in the colour of the legend's last entry."""
     known = [size for panel in panels for line in panel.lines for size, _ in line.points]
     values = [value for panel in panels for line in panel.lines for _, value in line.points]
     sizes = sorted(set(known))

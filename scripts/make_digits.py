@@ -42,8 +42,8 @@ def main():
     except (OSError, ValueError) as problem:
         sys.exit(f"make_digits.py: {problem}")
     arrays = {
-        # One image per column: the right operand of a product with the test images. The bytes are those of
-        # the rows, in Fortran order.
+        # One image per column: the right operand of a product with the test images. The transposed view is
+        # stored in Fortran order, without moving bytes.
         "digits_train": pixels[:TRAIN].astype("<f4").T,
         "digits_test": pixels[TRAIN:].astype("<f4"),
         "labels_train": digits[:TRAIN].astype("u1"),

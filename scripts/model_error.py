@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Writes into docs/model.md by how much the model's predictions are off, as `antiphase model` says of the
-result files in bench/results, and docs/report_h200.html, as `antiphase report` makes it from some of them.
+"""Updates the errors of the model's predictions in docs/model.md, and docs/report_h200.html.
 
     model_error.py [--check] TOOL [ROOT]
 
-TOOL is the program antiphase. --check writes nothing and fails where one of the documents is another. Exit
-status: 0 fine, 1 it differs, 2 usage.
+The errors are what `antiphase model` prints for the result files in bench/results, the report is what
+`antiphase report` makes of some of them. TOOL is the program antiphase. --check writes nothing and fails if a
+document differs. Exit status: 0 fine, 1 a document differs, 2 usage.
 """
 import json
 import pathlib

@@ -1,20 +1,18 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Makes the README's tables of the ladders, their pictures, and the figures in the documents from the result
-files in bench/results.
+"""Updates tables, pictures, figures and quoted programs in README and docs, from bench/results and examples.
 
     report.py [--root ROOT] [--kernels FILE]           writes them
     report.py [--root ROOT] [--kernels FILE] --check   fails if they are not what it would write
 
-The tables stand in README.md or a document of docs between <!-- ladder:begin --> and <!-- ladder:end -->, the
-pictures in docs/pictures, single figures in README and the documents of docs (figures.py), the tables and
-pictures of the public product where bench_tables.py says; the programs and outputs that README and documents
-show are files of examples.
+The tables of the ladders are between <!-- ladder:begin --> and <!-- ladder:end --> in README.md or a document
+of docs, the pictures in docs/pictures. figures.py updates single figures, bench_tables.py the tables and
+pictures of the public products and sums. Quoted programs and outputs are files of examples.
 
-A figure whose code has changed since it was taken is marked. That is judged by a build's table of its
-compiled kernels: FILE, else build/tool/kernels.json. Where there is none (--kernels= says so), and for
-figures of another compiler or architecture, marks stay as they are, by bench/results/stale.txt. Exit status:
-0 fine, 1 they disagree or a result file is wrong, 2 usage.
+A figure whose code has changed since it was measured is marked. That is judged by a build's table of compiled
+kernels: FILE, else build/tool/kernels.json. Without a table (--kernels= asks for that), and for figures of
+another compiler or architecture, marks stay as bench/results/stale.txt has them. Exit status: 0 fine, 1 a
+document differs or a result file is wrong, 2 usage.
 """
 import argparse
 import os
@@ -33,7 +31,7 @@ BEGIN, END = "<!-- ladder:begin -->", "<!-- ladder:end -->"
 MARK = "†"
 STALE = f"{MARK} measured before the code changed."
 NOTHING = "No figures yet: `scripts/on_gpu` takes them on a machine with a GPU."
-# By ladder: see results.prefix().
+# The keys are ladders, as in results.prefix().
 UNITS = {"gemm": "TFLOP/s", "gemm-f16": "TFLOP/s", "scan": "GB/s"}
 TITLES = {
     "gemm": "The GEMM ladder: C = A·B in FP32",
@@ -54,14 +52,14 @@ class Report:
         self.stale = self.code.stale
 
     def rate(self, figure, who="ours"):
-        """A cell: the rate, marked if it is stale. A rival's does not depend on our code."""
+        """A cell of a table: the rate, marked if it is stale. A rival's rate does not depend on our code."""
         if figure is None or figure.rate(who) is None:
             return ""
         return rate_text(figure.rate(who)) + (f" {MARK}" if who == "ours" and self.stale(figure) else "")
 
     def reference(self, ladder):
-        """The shape that gains and shares are told for: of GEMM 4096 (else the largest cube, else the
-        largest), of scan the longest."""
+        """The shape for which gains and shares are given: 4096 cubed for GEMM (else the largest cube, else
+        the largest shape), the longest for scans."""
         shapes = self.results.shapes(ladder)
         if (4096,) * 3 in shapes:
             return (4096,) * 3
@@ -75,7 +73,7 @@ class Report:
         )
 
     def origin(self, of):
-        """Where and when some figures were taken."""
+        """Where and when some figures were measured."""
         files = {f.file for f in of}
         newest = max(files, key=lambda file: (file.date, file.path.name))
         machine = newest.machine
@@ -133,7 +131,7 @@ class Report:
         return "\n".join("| " + " | ".join(row) + " |" for row in rows)
 
     def share(self, figure, rival):
-        """The share of the rival's speed that we reach, both from one run."""
+        """Our speed as a share of the rival's, both from one run."""
         return f"{figure.rate() / figure.rate(rival) * 100:.0f} %" if figure and figure.rate(rival) else ""
 
     def has_stale(self, ladder):
@@ -155,7 +153,7 @@ class Report:
         return [ladder for ladder in UNITS if self.results.shapes(ladder)]
 
     def block(self, folder):
-        """All ladders; `folder` is where the pictures are, seen from the text."""
+        """The tables of all ladders. `folder`: the pictures' folder, relative to the text."""
         return "\n\n".join(self.section(ladder, folder) for ladder in self.ladders()) or NOTHING
 
     def picture(self, ladder):
@@ -203,9 +201,9 @@ def with_ladders(text, block):
 
 
 def with_programs(text, root):
-    """The text with the programs and outputs it shows as they are in their files, license lines aside: <!--
-    program FILE --> or <!-- output FILE --> stands before each, FILE perhaps followed by the lines shown
-    (FIRST-LAST)."""
+    """The text with its quoted programs and outputs updated from their files, without license lines. Each
+    follows a comment <!-- program FILE --> or <!-- output FILE -->, where FILE may be followed by the lines
+    to quote (FIRST-LAST)."""
 
     def filled(match):
         lines = (root / match["file"]).read_text().splitlines(keepends=True)

@@ -1,21 +1,21 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The result files in bench/results: reading, checking, and which figure counts. docs/measuring.md describes
-them."""
+"""The result files in bench/results: reads and checks them, and selects the current figures.
+docs/measuring.md describes the files."""
 import json
 import math
 import pathlib
 
 SCHEMA = 2
-WITHOUT_CODE = 1  # the schema whose records do not tell the code of their compiled kernels
+WITHOUT_CODE = 1  # the schema whose records lack the code of their compiled kernels
 EXTENTS = {"gemm": ("m", "n", "k"), "scan": ("n",)}
-# bytes of an element; of any other type 4
+# Bytes of an element; 4 for all other types.
 SIZES = {"f64": 8, "i8": 1, "u8": 1, "i16": 2, "u16": 2, "f16": 2, "bf16": 2, "i64": 8, "u64": 8}
 NO_LIST = (None, None, None)  # set, group and name of a figure that belongs to no list of products
 PROTOCOLS = ("rested", "hot", "graph", "event")
 
 
 def prefix(ladder):
-    """How the names of a ladder's kernels begin. A ladder is a family, or "family-type" for steps that take
+    """The prefix of a ladder's kernel names. A ladder is a family, or "family-type" for steps that take
     operands of another type."""
     family, _, type = ladder.partition("-")
     return f"{family}.ladder-{type}." if type else f"{family}.ladder."
@@ -26,16 +26,16 @@ def type_of(ladder):
 
 
 def bytes_of(type):
-    """Bytes of an element: of a type of one's own it is "16 bytes"."""
+    """Bytes of an element. A user-defined type is given as, say, "16 bytes"."""
     return int(type.split()[0]) if type.endswith(" bytes") else SIZES.get(type, 4)
 
 
 class BadResult(Exception):
-    """A result file that says something it must not; the message names the file."""
+    """A result file is invalid; the message names it."""
 
 
 def codes(values):
-    """Pairs of architecture and fingerprint, one for each kernel that ran. None where they were not known."""
+    """(architecture, fingerprint) of each kernel that ran; None if they were not known."""
     pairs = [tuple(value.split(":")) for value in values] if isinstance(values, list) else [()]
     for pair in pairs:
         if len(pair) != 2:
@@ -46,7 +46,7 @@ def codes(values):
 
 
 class Figure:
-    """One record of one file."""
+    """One record of a result file."""
 
     def __init__(self, record, file, number):
         self.kernel = record["kernel"]
@@ -56,14 +56,14 @@ class Figure:
         self.layout, self.data = record.get("layout", "nn"), record.get("data", "uniform")
         self.type = record.get("type", "f32")
         self.adds = record.get("adds", "")
-        # of a list of products, and within it
+        # for products of a list: the list, and the place within it
         self.set, self.name, self.group = record.get("set"), record.get("name"), record.get("group")
         self.count, self.beta = record.get("count", 1), record.get("beta", 0)
         self.times = record["time_us"]
         self.code = codes(record["code"]) if file.schema != WITHOUT_CODE else []
         self.overlap = record.get("overlap", {}).get("formula")
         self.record = record
-        self.file, self.number = file, number  # of the record within the file
+        self.file, self.number = file, number  # the record's number within the file
 
     @property
     def key(self):
@@ -81,12 +81,12 @@ class Figure:
 
     @property
     def operations(self):
-        """Of a product, or a batch of them."""
+        """Operations of a product or a batch of products."""
         return 2 * self.count * math.prod(self.shape)
 
     @property
     def bytes_moved(self):
-        """That a product has to read and to write."""
+        """Bytes that a product has to read and to write."""
         m, n, k = self.shape
         return 4 * self.count * (m * k + k * n + m * n * (1 if self.beta == 0 else 2))
 
@@ -94,8 +94,8 @@ class Figure:
         return self.times[than] / self.times["ours"] if than in self.times else None
 
     def rate(self, who="ours"):
-        """TFLOP/s of a product, GB/s of a scan (each element read once and written once); none for an absent
-        rival."""
+        """TFLOP/s of a product, GB/s of a scan (each element read once and written once); None if the record
+        lacks the rival."""
         if who not in self.times:
             return None
         if self.family == "gemm":
@@ -148,8 +148,8 @@ def require_sensible(record):
 
 
 class Results:
-    """What counts of a folder of result files: those of the machine measured last, and of several figures of
-    one thing the newest."""
+    """The current figures of a folder of result files: those of the machine measured last, and the newest
+    where several files have the same figure."""
 
     def __init__(self, folder):
         files = sorted(
@@ -163,8 +163,7 @@ class Results:
                 self.figures[figure.key] = figure
 
     def steps(self, ladder):
-        """The steps of a ladder in their order: that of the file that knows most of them, the newest of
-        several."""
+        """The steps of a ladder, in the order of the file that has most of them, the newest of several."""
         lists = [[f.step for f in file.figures if f.kernel.startswith(prefix(ladder))] for file in self.files]
         order = []
         for steps in sorted(reversed(lists), key=lambda steps: -len(set(steps))):
@@ -190,11 +189,11 @@ class Results:
         )
 
     def product(self, precision, shape, protocol="rested", layout="nn", data="normal"):
-        """What bench gemm measured of the public product."""
+        """The figure of `bench gemm` for one product."""
         return self.figures.get((f"gemm.{precision}", shape, protocol, layout, data, "f32", *NO_LIST))
 
     def products(self, **wanted):
-        """All that bench gemm measured with these values: precision, shape, protocol, layout, data."""
+        """All figures of `bench gemm` with these values of precision, shape, protocol, layout or data."""
         found = [
             f
             for f in self.figures.values()
@@ -210,8 +209,8 @@ class Results:
         ]
 
     def lists(self, kind):
-        """What bench gemm measured of lists of a kind: suite, random, serving or map. By the list's name, the
-        figures of its newest file, in their order."""
+        """Figures of `bench gemm` for lists of a kind: suite, random, serving or map. By the list's name,
+        those of its newest file, in their order."""
         found = {}
         for file in self.files:
             for name in dict.fromkeys(f.set for f in file.figures if f.set and f.set.split()[0] == kind):
@@ -219,11 +218,11 @@ class Results:
         return found
 
     def sums(self, protocol="rested"):
-        """What bench scan measured of the public sums."""
+        """Figures of `bench scan`: running sums."""
         return [f for f in self.figures.values() if f.kernel == "scan.sum" and f.protocol == protocol]
 
     def other_sums(self, protocol="rested"):
-        """The same of sums by row, by key and in wider types."""
+        """Figures of `bench scan`: sums by row, by key and in wider types."""
         return [
             f
             for f in self.figures.values()
@@ -231,17 +230,17 @@ class Results:
         ]
 
     def own_scans(self, protocol="rested"):
-        """The same of scans with a type and an operator of one's own."""
+        """Figures of `bench scan`: scans with a user-defined type and operator."""
         return [f for f in self.figures.values() if f.kernel == "scan.own" and f.protocol == protocol]
 
     def rival(self, ladder, shape, who, protocol="rested"):
-        """The newest figure at that shape that knows the rival."""
+        """The newest figure for that shape that has the rival's time."""
         known = [f for f in self.of_ladder(ladder, protocol) if f.shape == shape and who in f.times]
         return max(known, key=lambda f: (f.file.date, f.file.path.name), default=None)
 
     def gains(self, ladder, shape, protocol="rested"):
-        """Per step the gain in speed over the step before it that was measured: 0.1 is 10 %, negative a loss;
-        none for the first."""
+        """By step: the relative gain in speed over the previous measured step, such as 0.1; negative for a
+        loss, None for the first step."""
         gains, before = {}, None
         for step in self.steps(ladder):
             figure = self.find(ladder, step, shape, protocol)

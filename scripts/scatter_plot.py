@@ -1,19 +1,18 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Pictures of many products: speed by arithmetic intensity under a roof, and maps of M x N. SVG, written by
-hand so that it needs no library."""
+"""Roofline plots of many products, and maps over M x N. The SVG is written directly, without a library."""
 import math
 
 from ladder_plot import FAINT, GRID, number, text
 from line_plot import TOP, WIDTH, head
 
-EACH, GAP, EDGE = 300, 76, 24  # height of a panel, between two rows of them, room at the right of each
+EACH, GAP, EDGE = 300, 76, 24  # height of a panel, gap between two rows of panels, margin at a panel's right
 LOSS, EVEN, GAIN = (213, 94, 0), (238, 238, 238), (0, 114, 178)  # of a map: orange, grey, blue
-EXTREME = 2  # powers of two from which on a map's colour stays the same
+EXTREME = 2  # |log2 of the ratio| at which a map's colour saturates
 ON_LIGHT, ON_STRONG = "#111111", "#fefefe"  # text on a field's colour, whatever the background
 
 
 class Cloud:
-    """Points, pairs of intensity and speed, in one colour; `hollow` ones are circles."""
+    """Points (intensity, speed) in one colour; `hollow`: drawn as circles."""
 
     def __init__(self, label, colour, points, hollow=False):
         self.label, self.colour, self.points, self.hollow = label, colour, points, hollow
@@ -28,7 +27,7 @@ class Cloud:
 
 
 class Logarithmic:
-    """From a value to a place between two ends of an axis; its marks are powers of ten."""
+    """A logarithmic axis: maps a value to a coordinate between its two ends. Marks are powers of ten."""
 
     def __init__(self, values, start, end):
         low, high = math.floor(math.log10(min(values))), math.ceil(math.log10(max(values)))
@@ -41,8 +40,8 @@ class Logarithmic:
 
 
 def rooflines(title, subtitle, along, up, panels, memory, arithmetic, footnotes=()):
-    """`panels` are pairs of a title and clouds; the roof rises with `memory`, TFLOP/s for each operation per
-    byte, up to `arithmetic`."""
+    """`panels`: pairs (title, clouds). The roof is min(memory * intensity, arithmetic), in TFLOP/s, with the
+    intensity in operations per byte."""
     points = [point for _, clouds in panels for cloud in clouds for point in cloud.points]
     ridge = arithmetic / memory
     intensities, speeds = [x for x, _ in points] + [ridge], [y for _, y in points] + [arithmetic]
@@ -78,7 +77,7 @@ def rooflines(title, subtitle, along, up, panels, memory, arithmetic, footnotes=
 
 
 def colour_of(ratio):
-    """Of a cell: from orange, a quarter of the speed or less, through grey to blue, four times or more."""
+    """A cell's colour: from orange, a ratio of 1/4 or less, through grey to blue, 4 or more."""
     share = max(-1.0, min(1.0, math.log2(ratio) / EXTREME))
     towards = GAIN if share > 0 else LOSS
     return "#" + "".join(f"{round(even + (far - even) * abs(share)):02x}" for even, far in zip(EVEN, towards))
@@ -93,7 +92,7 @@ def ratio_text(ratio):
 
 
 def maps(title, subtitle, panels, footnotes=()):
-    """`panels` are pairs of a title and a dictionary from (M, N) to a ratio."""
+    """`panels`: pairs (title, {(M, N): ratio})."""
     top, columns = TOP + 20, 2
     sizes = [sorted({extent for pair in cells for extent in pair}) for _, cells in panels]
     width = (WIDTH - 20) / columns

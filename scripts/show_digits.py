@@ -1,9 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Shows what the demo computed: nearest neighbours of handwritten digits from a matrix product, and the ink
-used from a scan.
+"""Shows the demo's results: nearest neighbours of digits from a product, and the ink used, from a scan.
 
-Standard library only: the arrays are the small .npy files of examples/data and of the demo.
+It needs the standard library only: the arrays are the small .npy files of examples/data and of the demo.
 """
 
 import argparse
@@ -35,8 +34,8 @@ def picture(pixels):
 
 
 def nearest(products, squares):
-    """For one test image: the training image at the smallest distance, |t|^2 - 2 s.t being that distance up
-    to a constant."""
+    """The training image t nearest to a test image s. |t|^2 - 2 s.t is the squared distance without |s|^2,
+    which is the same for all t."""
     return min(range(len(squares)), key=lambda j: squares[j] - 2 * products[j])
 
 

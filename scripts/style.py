@@ -1,17 +1,17 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""The form of the sources, and what clang says about them.
+"""Formats and checks the sources, and runs clang's diagnostics on them.
 
     style.py format          adds the missing license lines and formats every C++ and CUDA file with
                              clang-format
-    style.py check           says which files lack their license line or are not formatted
+    style.py check           lists files that lack their license line or are not formatted
     style.py clang BUILD     compiles the host sources of a configured build with clang++, without making
                              objects
-    style.py tidy BUILD      runs clang-tidy over them
+    style.py tidy BUILD      runs clang-tidy on them
 
-`clang` and `tidy` remember what was clean, in BUILD/style: a file is looked at again when it, a header that
-it reaches, or its flags have changed. Exit status: 0 if there is nothing to complain about, 1 if there is, 77
-if the program that would tell is not installed.
+`clang` and `tidy` record clean files in BUILD/style: a file is examined again when it, a header that it
+includes, directly or not, or its flags have changed. Exit status: 0 no faults, 1 faults, 77 a needed program
+is not installed.
 """
 import argparse
 import concurrent.futures
@@ -46,8 +46,8 @@ LICENSE = "SPDX-License-Identifier: Apache-2.0"
 FORMATTED = (".cpp", ".hpp", ".cuh", ".cu", ".hpp.in", ".h", ".c")
 PYTHON = (".py", ".pyi")
 BLACK = ["black", "--skip-magic-trailing-comma", "--line-length", "110"]
-WIDTH = 110  # of comments, which clang-format leaves as they are; that of code stands in .clang-format
-# with comments that begin with #; so have CMakeLists.txt and scripts without a suffix
+WIDTH = 110  # columns of comments, which clang-format leaves as they are; .clang-format has that of code
+# Files with comments that begin with #, besides CMakeLists.txt and scripts without a suffix.
 HASHED = (".py", ".pyi", ".toml", ".cmake", ".cmake.in")
 AT_ONCE = max(2, os.cpu_count() or 2)
 
@@ -62,7 +62,7 @@ def sources(root):
 
 
 def comment_of(path):
-    """How a comment begins in a file, or nothing where no license line is expected."""
+    """The characters that begin a comment in a file; empty if no license line is expected."""
     if path.name.endswith(FORMATTED):
         return "//"
     if path.suffix == ".f90":
@@ -135,7 +135,7 @@ def unformatted_python(root, files):
 
 
 def wide_comments(root, files):
-    """Lines that are a comment and longer than WIDTH. An expectation of a test stays on its line."""
+    """Comment lines longer than WIDTH, except a test's expectations, which must stay on one line."""
     for name in files:
         for number, line in enumerate((root / name).read_text().splitlines(), 1):
             if len(line) > WIDTH and re.match(r"\s*//", line) and "FOUND" not in line:
@@ -209,8 +209,8 @@ class Reach:
 
 
 def host_sources(root, build):
-    """What a build compiles by the C++ compiler of library and tool, with the flags that matter to another
-    compiler. The checker is for g++ alone."""
+    """The host sources of a build, with the flags that another compiler needs. Without those of the checker,
+    which are for g++ alone."""
     taken = {}
     for entry in json.loads((build / "compile_commands.json").read_text()):
         path = pathlib.Path(entry["directory"], entry["file"]).resolve()
@@ -223,7 +223,7 @@ def host_sources(root, build):
             and re.match(r"(src|tool)/", near[-1])
             and "/CMakeFiles/" not in near[-1]
         )
-        # one that the build makes may not be there yet
+        # A source that the build generates may not exist yet.
         if not ours or re.match(r"src/checker/", near[-1]) or not path.is_file():
             continue
         flags = []
@@ -237,7 +237,7 @@ def host_sources(root, build):
 
 
 class Stamps:
-    """What was clean, by the contents that it was clean with."""
+    """The record of clean files: the contents with which each was found clean."""
 
     def __init__(self, folder):
         self.folder = folder
@@ -267,7 +267,7 @@ class Stamps:
 
 
 def look_at_all(root, build, name, command_for, wanted=lambda path: True, extra=(), changed=None):
-    """Runs a command for each source that has changed; whatever it says, or any status but 0, is a
+    """Runs a command for each source that has changed. Any output, or a status other than 0, is a
     finding."""
     stamps, reach, work = Stamps(build / "style" / name), Reach(root), []
     everything = [
@@ -286,7 +286,7 @@ def look_at_all(root, build, name, command_for, wanted=lambda path: True, extra=
     seen, printing = set(), threading.Lock()
 
     def show(text):
-        with printing:  # what is in a header is seen from many sources
+        with printing:  # a finding in a header comes from many sources: it is printed once
             place = re.compile(r"\S+:\d+:\d+: (warning|error)")
             print(
                 "\n".join(line for line in text.splitlines() if not (place.match(line) and line in seen)),
@@ -297,7 +297,7 @@ def look_at_all(root, build, name, command_for, wanted=lambda path: True, extra=
     def look(item):
         path, folder, command, key = item
         result = subprocess.run(command, cwd=folder, capture_output=True, text=True)
-        said = result.stdout.strip()  # clang-tidy counts on stderr what it does not show
+        said = result.stdout.strip()  # not stderr, where clang-tidy counts suppressed findings
         if name != "tidy" or (result.returncode != 0 and not said):
             said = f"{said}\n{result.stderr}".strip()
         if result.returncode == 0 and not said:
@@ -342,7 +342,7 @@ def run_clang(root, build, since=None):
 
 
 def changed_since(root, commit):
-    """The files that differ from a commit; None, which stands for all, where git does not know it."""
+    """The files that differ from a commit; None, which stands for all, if git does not know the commit."""
 
     def git(*words):
         done = subprocess.run(["git", "-C", str(root), *words], capture_output=True, text=True)

@@ -1,16 +1,15 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Times unmodified programs with cuBLAS and with antiphase in its place, by turns, on a machine with a GPU.
+"""Times unmodified programs on a GPU, alternately with cuBLAS and with antiphase in its place.
 
     time_clients.py [--only PART] [--rounds N] [--commit ID] [--output FILE] LIBRARIES
 
-LIBRARIES is a folder with libantiphase.so.0 and libantiphase_cublas.so. The Python package is taken from the
-tree that this script lies in. Clients of PyTorch and CuPy run in one process each, in which
-antiphase.enable() and disable() take turns; JAX asks the dynamic linker for cuBLAS once, so that its
-processes take turns, every other one with the library preloaded. A client runs once each way before it is
-timed. PART selects the clients whose names contain it. FILE receives the medians and quartiles as JSON, a
-series as in bench/results/experiments. Exit status: 0 if each client ran and its results agree, 1 if not, 2
-for arguments that make no sense.
+LIBRARIES is a folder with libantiphase.so.0 and libantiphase_cublas.so. The Python package is that of the
+tree that contains this script. Clients of PyTorch and CuPy run in one process each, which alternates between
+antiphase.enable() and disable(). JAX looks up cuBLAS's symbols once, so it alternates between processes,
+every other one with the library preloaded. A client runs once each way before it is timed. PART selects the
+clients whose names contain it. FILE receives the medians and quartiles as JSON, a series as in
+bench/results/experiments. Exit status: 0 if each client ran and its results agree, 1 if not, 2 usage.
 """
 import argparse
 import datetime
@@ -53,7 +52,7 @@ def series(name, cublas, antiphase, **more):
 
 
 def gpt(torch, vocabulary, width, layers, heads, context):
-    """A language model of the kind of GPT-2."""
+    """A language model like GPT-2."""
     nn, functional = torch.nn, torch.nn.functional
 
     class Block(nn.Module):
@@ -93,8 +92,8 @@ def loss_of(torch, model, tokens, following):
 
 
 def torch_clients(torch):
-    """name: a function that makes the client, which returns its result or none. Each is made, timed and
-    dropped before the next one."""
+    """{name: a function that makes the client}. A client is a function that returns its result or None. Each
+    is made, timed and dropped before the next one."""
     generator = torch.Generator("cuda").manual_seed(1)
 
     def randn(*shape):
@@ -217,7 +216,7 @@ LOSSES = f"torch: losses of {LOSS_STEPS} steps, 6 layers of 512"
 
 
 def torch_loss_curve(torch, antiphase):
-    """The largest difference of losses over so many steps of training, relative to the loss with cuBLAS."""
+    """The largest difference of losses over some steps of training, relative to the loss with cuBLAS."""
 
     def curve():
         torch.manual_seed(1)
@@ -335,7 +334,7 @@ JAX_EXTENTS = (2048, 8192)
 
 
 def jax_within(options):
-    """One process of those that take turns: its times alone."""
+    """One of the alternating processes: writes its times only."""
     import jax
     import jax.numpy as jnp
 
@@ -381,7 +380,7 @@ def jax_series(options):
 
 
 def within(framework, options, **environment):
-    """Yields what a process of its own writes, a JSON value a line, as it comes."""
+    """Runs a client in a process of its own and yields the JSON values that it writes, one per line."""
     environment = (
         os.environ
         | of_python(options.libraries)

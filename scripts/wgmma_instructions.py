@@ -1,7 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Writes include/antiphase/device/wgmma_instructions.cuh and wgmma_tf32_instructions.cuh: inline assembly
-takes no list of registers from a template.
+"""Writes the wgmma headers in include/antiphase/device, as inline assembly cannot expand a register list.
+
+The headers are wgmma_instructions.cuh and wgmma_tf32_instructions.cuh. A template cannot generate the
+operands of an asm statement, so each form of the instruction is written out.
 
     wgmma_instructions.py           writes the headers
     wgmma_instructions.py --check   exit status 1 if a header is not what would be written
@@ -32,14 +34,14 @@ TAIL = """
 
 
 def in_lines(items, per_line, start, end):
-    """The items, some to a line, each line between `start` and `end`; the last one without its comma."""
+    """The items, several to a line, each line between `start` and `end`; no comma after the last item."""
     lines = [", ".join(items[i : i + per_line]) for i in range(0, len(items), per_line)]
     return ",\n".join(lines).replace("\n", end + "\n" + start).join((start, end))
 
 
 def instruction(columns, a_in_registers):
-    """One form. The operands after the sum: A (one descriptor or four registers), B, scale-d, and whether A
-    and B are transposed."""
+    """One form. The operands after the accumulators: A (one descriptor or four registers), B, scale-d, and
+    whether A and B are transposed."""
     registers = columns // 2
     following = iter(range(registers, registers + 9))
     a = [f"%{next(following)}" for _ in range(4 if a_in_registers else 1)]
@@ -70,7 +72,8 @@ AP_DEV void wgmma_instruction(float (&sum)[{registers}], {parameter}, std::uint6
 
 
 def tf32_instruction(columns):
-    """A in registers, B as it lies in shared memory, 8 k: the operands after the sum are A, B and scale-d."""
+    """A TF32 form with k = 8, A in registers and B in shared memory, not transposed. The operands after the
+    accumulators: A, B and scale-d."""
     registers = columns // 2
     sums = in_lines([f"%{i}" for i in range(registers)], 16, '               "', '"')
     outputs = in_lines([f'"+f"(sum[{i}])' for i in range(registers)], 8, "                 ", "")

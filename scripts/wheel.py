@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Packs the Python wheel from the libraries of a build, of which nothing is compiled.
+"""Packs the Python wheel from the libraries of a build; compiles nothing.
 
     wheel.py BUILD FOLDER
 
-BUILD is a build folder in which antiphase_shared and antiphase_cublas are built. The wheel's platform is the
-oldest that has the C library's functions which they ask for. Prints the wheel's file and size. Needs pip,
-scikit-build-core and wheel. Exit status: 0, or 1 with a sentence.
+BUILD is a build folder in which antiphase_shared and antiphase_cublas are built. The wheel's platform tag is
+the oldest manylinux whose C library has the symbol versions that they need. Prints the wheel's file and size.
+Needs pip, scikit-build-core and wheel. Exit status: 0, or 1 with a message.
 """
 import pathlib
 import re
@@ -16,7 +16,7 @@ import sys
 import tempfile
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
-# What any program has anyway: the C library, in one piece or in older ones' several.
+# The C library, which every program has: one file, or several in older versions.
 OF_THE_SYSTEM = re.compile(r"(libc|libm|libpthread|libdl|librt|ld-linux[\w-]*)\.so\.\d+")
 
 
@@ -30,7 +30,7 @@ def run(*command):
 
 
 def platform_of(libraries):
-    """The tag of the platforms that have what the libraries ask for."""
+    """The platform tag: the oldest C library that has the symbols which the libraries need."""
     newest = (2, 17)  # manylinux2014
     for library in libraries:
         needed = [

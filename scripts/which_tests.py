@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""What `./run test NAME` has to build and run.
+"""Selects what `./run test NAME` has to build and run.
 
     which_tests.py BUILD NAME
 
-Prints two lines: the targets that tests whose names begin with NAME need, and a regular expression for their
-names. BUILD/tests/needs.txt, written when the build is configured, says which targets belong to which names.
-A name that no test begins with is refused with those that are close.
+Prints two lines: the targets needed by the tests whose names begin with NAME, and a regular expression for
+their names. BUILD/tests/needs.txt, written when the build is configured, lists the targets by name. If no
+test's name begins with NAME, exits with a message that suggests similar ones.
 """
 import difflib
 import pathlib
@@ -15,7 +15,7 @@ import sys
 
 
 def needs_of(build):
-    """For each beginning of a name, the targets."""
+    """{beginning of a test's name: its targets}."""
     lines = (pathlib.Path(build) / "tests" / "needs.txt").read_text().splitlines()
     return {name: targets for name, *targets in map(str.split, lines)}
 
@@ -27,7 +27,7 @@ def select(needs, name):
     begun = [known for known in needs if known.startswith(name)]
     if whole:
         chosen, end = whole, r"(\.|$)"
-    elif within:  # one test of a program, say: the longest beginning tells
+    elif within:  # a single test of a program, say: the longest known beginning decides
         chosen, end = [max(within, key=len)], ""
     elif begun:
         chosen, end = begun, ""

@@ -1,26 +1,28 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Which tool finds which mutant of tests/checker/mutants: our checker, compute-sanitizer's tools, or a look
-at the numbers.
+"""Records which tool finds which mutant of tests/checker/mutants.
 
-    who_finds_what.py checker PROGRAM                  what the checker says; PROGRAM: test_mutants of a
-                                                       build, whose tests compare with it
-    who_finds_what.py collect PROGRAM FOLDER           copies all that the next one needs; PROGRAM:
-                                                       mutants_on_gpu of a build with CUDA (cmake --build
-                                                       build/ci --target mutants_on_gpu)
-    who_finds_what.py gpu PROGRAM OUTPUT               on a machine with a GPU, also from the folder
-                                                       collected; OUTPUT: a JSON file
+The tools are our checker, those of compute-sanitizer, and a comparison of the results.
+
+    who_finds_what.py checker PROGRAM                  runs the checker; PROGRAM: test_mutants of a build,
+                                                       whose tests compare with what this writes
+    who_finds_what.py collect PROGRAM FOLDER           copies all that `gpu` needs; PROGRAM: mutants_on_gpu
+                                                       of a build with CUDA (cmake --build build/ci --target
+                                                       mutants_on_gpu)
+    who_finds_what.py gpu PROGRAM OUTPUT               runs the others on a machine with a GPU, also from the
+                                                       collected folder; OUTPUT: a JSON file
                       [-j JOBS] [--minutes M] [--limit SECONDS] [--only TEXT] [--sanitizer PATH]
-    who_finds_what.py table [--check]                  the tables in docs/who_finds_what.md, from the two
-                                                       files in tests/checker/mutants/results, the programs of
-                                                       tests/checker/plain and the outcome of
-                                                       tests/checker/corpus
+    who_finds_what.py table [--check]                  writes the tables in docs/who_finds_what.md, from the
+                                                       two files in tests/checker/mutants/results, the
+                                                       programs of tests/checker/plain and the outcome of
+                                                       tests/checker/corpus; --check writes nothing and fails
+                                                       if they differ
 
-A whole round: `checker`; then `collect`, on the machine with the GPU `FOLDER/who_finds_what.py gpu
-FOLDER/mutants_on_gpu gpu.json`, and the file to tests/checker/mutants/results; then `table`. Every run of a
+A whole round: `checker`; `collect`; on the machine with the GPU `FOLDER/who_finds_what.py gpu
+FOLDER/mutants_on_gpu gpu.json`; copy gpu.json to tests/checker/mutants/results; `table`. Every run of a
 mutant has its own process and LIMIT seconds (10), after which the process group is killed and the run counts
-as hanging; one that hangs only under a tool is tried once more, alone. With --check nothing is written. Exit
-status: 0 fine, 1 a run or a check failed, 2 usage, 4 no GPU or no compute-sanitizer.
+as hanging; one that hangs only under a tool is tried once more, alone. Exit status: 0 fine, 1 a run or a
+check failed, 2 usage, 4 no GPU or no compute-sanitizer.
 """
 import argparse
 import concurrent.futures
@@ -51,11 +53,11 @@ class Failure(Exception):
         self.status = status
 
 
-# ---- on a GPU --------------------------------------------------------------------------------------------
+# ---- On a GPU --------------------------------------------------------------------------------------------
 
 
 def run(command, limit):
-    """Exit status (None: it was stopped) and output."""
+    """(exit status, None if the run was stopped; output)."""
     process = subprocess.Popen(
         command,
         stdin=subprocess.DEVNULL,
@@ -83,7 +85,7 @@ def plain_result(status, output):
 
 
 def tool_result(status, output):
-    """What it reports counts, not what becomes of the program."""
+    """The verdict of a tool, by its reports only: the program's own results do not matter."""
     lines = [line.lstrip("= ").strip() for line in output.splitlines() if line.startswith("=========")]
     summary = next((line for line in reversed(lines) if "SUMMARY" in line), "")
     counts = [int(number) for number in re.findall(r"(\d+) (?:hazards?|errors?)", summary)]
@@ -172,7 +174,7 @@ def gpu(options):
                 print(f"{name:40} {tool:10} {said['result']:8} {said.get('said', '')[:90]}", file=sys.stderr)
 
     all_of([(name, "plain") for name in named], options.jobs)
-    # What hangs the GPU holds up the others: these come last.
+    # Runs that may hang the GPU delay all others: they come last.
     quick = [name for name in named if results[name]["plain"]["result"] != "hangs"]
     all_of([(name, tool) for name in quick for tool in TOOLS], options.jobs)
     all_of([(name, tool) for name in named if name not in quick for tool in TOOLS], options.jobs)
@@ -200,7 +202,7 @@ def collect(options):
         shutil.copy2(file, options.folder / file.name)
     script = options.folder / pathlib.Path(__file__).name
     script.chmod(0o755)
-    # A fresh system may lack {fmt}; the runtime of CUDA is part of the program.
+    # A fresh system may lack {fmt} and Boost.Context; the CUDA runtime is linked statically.
     for line in output_of(["ldd", str(options.program)]).splitlines():
         library = re.search(r"(lib(?:fmt|boost_context)\S*) => (\S+)", line)
         if library:
@@ -258,7 +260,7 @@ def plain_cell(said):
 
 
 def block(found, on_gpu):
-    """Everything between the markers: a sentence of counts, then a table per family."""
+    """The text between the markers: a sentence of counts, then a table per family."""
     runs = on_gpu["mutants"] if on_gpu else {}
     mutants = found["mutants"]
     broken = [m for m in mutants if m["broken"]]
@@ -266,7 +268,7 @@ def block(found, on_gpu):
     def said(m, tool):
         return runs.get(m["name"], {}).get(tool, {})
 
-    # What a tool says of a family whose right kernels it reports too, tells nothing.
+    # (family, tool) where the tool reports a correct kernel too: its reports on the mutants prove nothing.
     alarms = {
         (m["family"], tool)
         for m in mutants
@@ -324,8 +326,8 @@ def block(found, on_gpu):
 
 
 def block_of_programs(folder):
-    """A row for each program in plain CUDA: what is broken, and what is found, as its marks say and its test
-    sees."""
+    """A row for each plain CUDA program: its fault and the expected findings, from the marks in its source,
+    which its test verifies."""
     rows = [["program", "what is right and what is broken", "the checker finds"], ["---"] * 3]
     for program in sorted(folder.glob("*.cu")):
         text = program.read_text()
@@ -347,7 +349,7 @@ def block_of_programs(folder):
 
 
 def block_of_corpus(outcome):
-    """How many public programs each kind of finding was made in."""
+    """For each kind of finding, the number of public programs in which it was made."""
     kinds = {}
     for record in outcome.values():
         for kind in {finding.split(" at ")[0] for finding in record.get("findings", [])}:

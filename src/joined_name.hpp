@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Names put together while compiling: those of kernels, from their step's.
+// Compile-time concatenation of names, such as a kernel's from its step's.
 #pragma once
 #include <array>
 #include <cstddef>
@@ -7,8 +7,7 @@
 
 namespace antiphase {
 
-// Parts::parts, a std::array of std::string_view, one after the other. The text lives as long as the program,
-// as a literal does.
+// Concatenates Parts::parts, a std::array of std::string_view. Static storage, as a literal's.
 template <class Parts> struct joined_name {
   static constexpr std::size_t size = [] {
     std::size_t all = 0;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Results of a function that were computed before.
+// A direct-mapped cache of a function's results.
 #pragma once
 #include <array>
 #include <cstddef>
@@ -7,14 +7,13 @@
 
 namespace antiphase {
 
-// For a function whose result follows from its key, Words numbers, and from nothing else. Each key has one of
-// the places, and the last one that came keeps it. For one thread: make it thread_local. Nothing is
-// allocated.
+// For a function whose result depends on its key of Words numbers alone. Each key maps to one of Places; the
+// latest key replaces the one there. Not thread-safe: make it thread_local. Allocates nothing.
 template <std::size_t Words, class Value, std::size_t Places> class memo {
  public:
   using key = std::array<std::uint64_t, Words>;
 
-  // make() if the key is not the last that came to its place.
+  // Calls make() if the key's place is empty or holds another key.
   template <class Make> const Value& get(const key& of, Make make) {
     place& at = places_[hash(of) % Places];
     if (!at.used || at.of != of) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What both ladders do with their lists: joining lists of kernels, finding a step by its name.
+// Shared by both ladders: joining lists of kernels, finding a step by its name.
 #pragma once
 #include <fmt/format.h>
 
@@ -12,7 +12,7 @@
 
 namespace antiphase {
 
-// Functions that return kernels, as files compiled for a target have them.
+// Functions that return kernels, one per list compiled for a target.
 template <class Instance> using kernel_lists = std::initializer_list<std::vector<Instance> (*)()>;
 
 template <class Instance> std::vector<Instance> concatenate(kernel_lists<Instance> lists) {
@@ -22,13 +22,13 @@ template <class Instance> std::vector<Instance> concatenate(kernel_lists<Instanc
   return all;
 }
 
-// Throws bad_request: there is no `what` of that name, but the `known` ones.
+// Throws bad_request: there is no `what` of that name. Suggests one of the `known` names.
 [[noreturn]] inline void refuse_name(std::string_view what, std::string_view name,
                                      const std::vector<std::string>& known) {
   throw bad_request(fmt::format("there is no {} '{}': {}", what, shortened(name), suggestion(name, known)));
 }
 
-// The step of that name; throws bad_request, with the names there are. `what` says of what they are.
+// The step of that name. Throws bad_request with a suggestion; `what` is what the message calls the steps.
 template <class Steps>
 const auto& find_named(const Steps& steps, std::string_view what, std::string_view name) {
   for (const auto& step : steps)

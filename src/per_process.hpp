@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What is made at its first use, in processes that fork while other threads are at work: a child has none of
-// them, so that a lock which one held stays locked there for ever, and what it was changing stays half
-// changed.
+// Objects made at first use, safe in processes that fork while other threads run. A child has none of those
+// threads: a lock that one of them held stays locked for ever, and the data under it half changed.
 #pragma once
 #include <pthread.h>
 
@@ -12,13 +11,13 @@
 namespace antiphase {
 namespace per_process_detail {
 
-inline std::atomic<std::uint64_t> forks{0};  // that led to this process
+inline std::atomic<std::uint64_t> forks{0};  // between the first process and this one
 inline const int counting = pthread_atfork(nullptr, nullptr, [] { ++forks; });
 
 }  // namespace per_process_detail
 
-// Something that does not change any more. A function's static variable would have a lock; here who comes
-// while it is being made makes another, and the first that is ready is kept for ever.
+// A value that is made at first use and never changes. Lock-free, unlike a function's static variable: racing
+// threads each make one, and the first published is kept for the life of the process.
 template <class T> class made_once {
  public:
   template <class Make> T& get(Make make) {
@@ -35,8 +34,8 @@ template <class T> class made_once {
   std::atomic<T*> one_{nullptr};
 };
 
-// Something with locks, or guarded by some: a child begins with a new one, and leaves its parent's as it
-// lies.
+// An object with locks, or guarded by one: a forked child starts with a new one and leaves its parent's
+// untouched.
 template <class T> class per_process {
  public:
   constexpr per_process() = default;
@@ -57,7 +56,7 @@ template <class T> class per_process {
  private:
   struct entry {
     std::uint64_t fork;
-    entry* parents;  // so that no search for leaks complains of it
+    entry* parents;  // keeps the parent's reachable, for leak checkers
     T is{};
   };
   T& renewed(entry* last) {
@@ -71,7 +70,7 @@ template <class T> class per_process {
   std::atomic<entry*> last_{nullptr};
 };
 
-// The same for what is never destroyed, because threads may still call while the program ends.
+// Never destroyed: threads may still call while the program ends.
 template <class T> union lasting {
   T is{};
   ~lasting() {}

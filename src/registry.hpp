@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// From the lists of kernels, each compiled once for every target, to the kernels of one target.
+// The kernels of one target, from lists of kernels that are each compiled once per target.
 //
 // A family (gemm, scan) names its lists once, in a macro LISTS(LIST) with an entry LIST(instance,
-// plain_kernels) for each: what the list holds, and the function `std::vector<instance> plain_kernels()` that
-// a file kernels_*.cuh defines. AP_REGISTRY() makes from it what each target has: cpu, cuda, and checked,
+// plain_kernels) for each: the element type and the function `std::vector<instance> plain_kernels()` that a
+// file kernels_*.cuh defines. AP_REGISTRY() turns it into a registry per target: cpu, cuda, and checked,
 // which is a library of its own.
 #pragma once
 #include <antiphase/core/error.hpp>
@@ -22,8 +22,8 @@
 
 #define AP_DECLARE_LIST(type, list) std::vector<type> list();
 #define AP_APPEND_LIST(type, list) ::antiphase::registry_detail::append(all, &list);
-// In the namespace of a family: TARGET::registered<Instance>(), all instances of that type which were
-// compiled for the target.
+// In the namespace of a family: defines TARGET::registered<Instance>(), all instances of that type compiled
+// for the target.
 #define AP_REGISTRY(TARGET, LISTS)                               \
   namespace TARGET {                                             \
   LISTS(AP_DECLARE_LIST)                                         \
@@ -44,8 +44,8 @@ template <class Instance, class Other> void append(std::vector<Instance>& all, s
 
 }  // namespace registry_detail
 
-// The kernels of the checker: empty until a program that links antiphase::checker enters them, which it does
-// before their first use.
+// The kernels of the checker. A program that links antiphase::checker enters them before their first use; in
+// others the list stays empty.
 template <class Instance> std::vector<Instance>& checked_list() {
   static std::vector<Instance> list;
   return list;
@@ -58,7 +58,7 @@ template <class Instance> const std::vector<Instance>& require_checked_list() {
 
 }  // namespace antiphase
 
-// In the namespace of a family, after AP_REGISTRY() for cpu and, where there is CUDA, cuda:
+// In the namespace of a family, after AP_REGISTRY() for cpu and, with CUDA, cuda: defines
 // instances_of<Instance>(target), made once. Throws not_supported for the checker's kernels in a program
 // without them.
 #define AP_INSTANCES()                                                                                  \

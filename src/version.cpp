@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What this build of the library is; CMake wrote it down.
+// Version and contents of this build, from the generated build_config.hpp.
 #include <antiphase/version.hpp>
 
 #include "build_config.hpp"

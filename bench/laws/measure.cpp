@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// Times every way worth choosing of random products, for scripts/fit.py.
+// Times every promising way to compute random products, for scripts/fit.py.
 //
 //   measure_ways SECONDS FILE
 //
 // FILE becomes a JSON object: the device, and for each product [M, N, K, members, whether C is added to, "WAY
-// us WAY us ..."], each time the mean over the four layouts of densely packed operands, in graphs. The same
-// products come in every run, as many as there is time for.
+// us WAY us ..."], each time the mean over the four layouts of densely packed operands, measured in CUDA
+// graphs. Every run takes the same products, as many as there is time for.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -27,9 +27,9 @@ namespace {
 
 using tool::listed_product;
 
-constexpr std::uint64_t seed = 20261127;  // no list of bench gemm, which are to judge the fit
+constexpr std::uint64_t seed = 20261127;  // differs from the lists of bench gemm, which judge the fit
 constexpr std::int64_t products = 16384, largest = 8192;
-// a way that is predicted to take so many times as long as the first is not
+// relative to the fastest predicted way; slower ones are not measured
 constexpr double worth_measuring = 2.2;
 constexpr std::size_t most_ways = 12;
 
@@ -37,8 +37,8 @@ gemms::product_shape shape_of(const listed_product& p) {
   return {p.size.m, p.size.n, p.size.k, p.count, p.beta != 0};
 }
 
-// Log-uniform shapes, and half as many of extents that language models have; C added to every fifth, and
-// batches of small ones.
+// Log-uniform shapes; every third with extents rounded down to multiples of 8. Every fifth adds C; some small
+// ones are batches.
 std::vector<listed_product> drawn() {
   std::vector<listed_product> all = tool::random_products(seed, products, largest);
   for (std::size_t i = 0; i < all.size(); ++i) {

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The laws as a shared library, for scripts/fit.py: what their numbers are, and what they predict with
-// others.
+// The laws as a shared library, for scripts/fit.py: reads and sets their numbers, and predicts with them.
 #include <antiphase/executor/published.hpp>
 
 #include <cstring>
@@ -55,7 +54,7 @@ using antiphase::fit::state;
 
 extern "C" {
 
-// Reads a file of laws. Returns how many numbers it has, or -1, and what is wrong is what said() says.
+// Reads a file of laws. Returns the count of its numbers, or -1 on an error, described by laws_said().
 int laws_read(const char* path) try {
   std::ifstream file(path);
   const std::string text{std::istreambuf_iterator<char>(file), {}};
@@ -77,7 +76,7 @@ double law_least(int i) { return state.numbers[static_cast<std::size_t>(i)].leas
 double law_most(int i) { return state.numbers[static_cast<std::size_t>(i)].most; }
 void law_set(int i, double value) { *state.numbers[static_cast<std::size_t>(i)].value = value; }
 
-// The number of a form of stream by its name, -1 if there is none.
+// The index of a stream form by its name, -1 if there is none.
 int form_number(const char* name) {
   const auto forms = antiphase::gemms::fp64_forms();
   for (std::size_t i = 0; i < forms.size(); ++i)
@@ -85,7 +84,7 @@ int form_number(const char* name) {
   return -1;
 }
 
-// Of each row (m, n, k, members, whether C is added to, family, form, first, second): microseconds.
+// Predicts microseconds for each row (m, n, k, members, whether C is added to, family, form, first, second).
 void laws_predict(int rows, const std::int64_t* row, double* us) {
   for (int i = 0; i < rows; ++i, row += 9) {
     const antiphase::fit::way w{static_cast<antiphase::fit::family>(row[5]), static_cast<int>(row[6]),

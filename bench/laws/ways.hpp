@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The ways to compute a product among which `auto` chooses, for those who measure them and fit laws to what
-// they have measured.
+// The ways to compute a product among which `auto` chooses, for measuring them and fitting laws to the times.
 #pragma once
 #include <antiphase/context.hpp>
 #include <antiphase/gemm/problem.hpp>
@@ -28,7 +27,7 @@ std::string name_of(const way& w);  // "stream/32x8-8/2/1"
 
 double seconds_of(const gemms::laws& l, const gemms::product_shape& p, const device_limits& device,
                   const way& w);
-// All that may be chosen on the device, with what the laws say.
+// All ways that may be chosen on the device, with their predicted times, fastest first.
 struct predicted_way {
   way how;
   double seconds;
@@ -36,7 +35,7 @@ struct predicted_way {
 std::vector<predicted_way> ways_of(const gemms::laws& l, const gemms::product_shape& p,
                                    const device_limits& device);
 
-// What computes the product so, and the workspace it takes; nothing where no kernel can.
+// A way made ready to run, with its workspace in bytes; nothing if no kernel can do it.
 struct planned_way {
   std::size_t workspace;
   std::function<void(std::span<std::byte>, stream)> run;

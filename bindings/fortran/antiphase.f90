@@ -1,8 +1,8 @@
 ! SPDX-License-Identifier: Apache-2.0
-! antiphase.h for Fortran: the same functions and argument types, under the same names. docs/c.md has an example.
+! antiphase.h for Fortran: functions and argument types of the same names. docs/c.md has an example.
 !
-! Components have the initialisers' values: type(antiphase_sgemm_args) :: args, then set what you need. Fortran's arrays are column-major: row
-! stride 1, column stride the leading extent.
+! Components default to the initialisers' values: declare type(antiphase_sgemm_args) :: args, then set what
+! you need. Fortran's arrays are column-major: row stride 1, column stride the leading extent.
 module antiphase
   use, intrinsic :: iso_c_binding
   implicit none

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Scores of 300 queries and keys of 64 numbers each, of which a query sees the keys up to its own.
+// Causal attention scores of 300 queries and keys of 64 elements: a query sees the keys up to its own.
 #include <antiphase/context.hpp>
 
 #include <cmath>

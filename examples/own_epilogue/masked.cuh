@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A function of one's own applied to a product's results: compiled by nvcc for GPUs and by g++ for the CPU
-// executor.
+// A user-defined epilogue, called for each element of a product: compiled by nvcc for GPUs and by g++ for the
+// CPU executor.
 #include <antiphase/gemm.cuh>
 #include <limits>
 

@@ -6,7 +6,8 @@
 
 namespace own {
 
-// C = factor * A * B where column <= row, else minus infinity. The memory is that of `where`.
+// C = factor * A * B where column <= row, else minus infinity. The matrices are memory of the device of
+// `where`.
 inline namespace cpu {
 void masked_scores(const antiphase::context& where, const antiphase::gemm_problem& scores, float factor);
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Checks a kernel of one's own, without a GPU: check_smooth right|broken [--schedules N --seed N ...]. Exit
-// code 5: something was found.
+// Checks a user's kernel without a GPU: check_smooth right|broken [--schedules N --seed N ...]. Exit code 5:
+// there are findings.
 #include <algorithm>
 #include <antiphase/checker.hpp>
 #include <antiphase/core/error.hpp>
@@ -11,10 +11,10 @@
 #include "smooth.hpp"
 
 namespace example::checked {
-antiphase::kernel smooth_kernel(last_barrier b);  // of smooth.cuh, as it is compiled for the checker
+antiphase::kernel smooth_kernel(last_barrier b);  // smooth.cuh, compiled for the checker
 }
 
-// Runs the kernel once, on whatever it is given, and looks at the result.
+// Runs the kernel once in the given context and verifies the result.
 static void run(const antiphase::context& where, example::last_barrier b) {
   std::vector<int> host(4 * example::tile + 5);
   for (std::size_t i = 0; i < host.size(); ++i) host[i] = static_cast<int>(i * i % 101);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A kernel with two buffers: one tile is copied to shared memory while the sums of the other are taken.
+// A double-buffered kernel: cp.async copies the next tile to shared memory while this one is summed.
 #include <antiphase/device/barrier.cuh>
 #include <antiphase/device/copy_async.cuh>
 #include <antiphase/device/kernel.cuh>
@@ -14,7 +14,7 @@ using namespace antiphase;
 template <last_barrier B> struct smooth {
   using params = smooth_params;
   struct storage {
-    int value[2][tile + 2];  // with a neighbour at either end
+    int value[2][tile + 2];  // two tiles, each with a neighbour at either end
   };
   static constexpr int threads = tile;
 
@@ -37,10 +37,10 @@ template <last_barrier B> struct smooth {
       if (i + 1 < tiles) load_tile(s.value[(i + 1) % 2], p, (i + 1) * tile);
       copy_async_commit();
       copy_async_wait<1>();  // this thread's copies of tile i have landed
-      block_barrier();       // and everybody's
+      block_barrier();       // and those of all threads
       const int* v = s.value[i % 2];
       if (i * tile + t < p.size) p.to[i * tile + t] = v[t] + v[t + 1] + v[t + 2];
-      // the next step copies to where others may still be reading
+      // the next iteration copies to the buffer that other threads may still be reading
       if constexpr (B == last_barrier::kept) block_barrier();
     }
   }

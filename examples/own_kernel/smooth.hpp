@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The sums of three neighbours: what the kernel of smooth.cuh is asked to do, for kernel and host.
+// Sums of three neighbours: the parameters of the kernel in smooth.cuh, for kernel and host.
 #pragma once
 
 namespace example {
@@ -9,7 +9,7 @@ constexpr int tile = 64;  // elements, one per thread
 struct smooth_params {
   const int* from;
   int* to;
-  int size;  // to[i] = from[i - 1] + from[i] + from[i + 1], what lies outside counts as 0
+  int size;  // to[i] = from[i - 1] + from[i] + from[i + 1]; elements outside of the array count as 0
 };
 
 enum class last_barrier { kept, forgotten };

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// An account: every day it earns that day's interest and takes that day's payment. Its balance of each day,
-// by one scan.
+// Daily balances of an account, by one scan: each day multiplies the balance by that day's interest and adds
+// that day's payment.
 #include <antiphase/context.hpp>
 
 #include <cmath>

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// A linear recurrence as a scan: compiled by nvcc for GPUs and by g++ for the CPU executor.
+// A linear recurrence as a scan with a user-defined operator: compiled by nvcc for GPUs and by g++ for the
+// CPU executor.
 #include <antiphase/scan.cuh>
 
 #include "recurrence.hpp"
 
 namespace own::AP_TARGET {
 
-// First x, then y. The order matters: y's factor multiplies x's offset.
+// The composition: first x, then y. It is not commutative: y's factor multiplies x's offset.
 struct one_after_the_other {
   AP_FN step operator()(const step& x, const step& y) const {
     return {x.factor * y.factor, y.factor * x.offset + y.offset};

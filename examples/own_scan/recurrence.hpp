@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A linear recurrence, all of its steps at once.
+// A linear recurrence, all of its steps computed by one scan.
 #pragma once
 #include <antiphase/context.hpp>
 #include <cstdint>
@@ -11,7 +11,7 @@ struct step {
   double factor, offset;
 };
 
-// steps[i] becomes all steps up to the i-th in one. The memory is that of `where`.
+// Replaces steps[i] by the composition of steps 0 to i. `steps` is memory of the device of `where`.
 inline namespace cpu {
 void compose(const antiphase::context& where, step* steps, std::int64_t count);
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Launches scale_rows to have it checked: antiphase check scale.cu --kernels check_scale.cpp
+// Launches scale_rows for the checker: antiphase check scale.cu --kernels check_scale.cpp
 #include <antiphase/plain/driver.h>
 
 int main() {

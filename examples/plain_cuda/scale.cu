@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A kernel of a PyTorch extension: each row of a matrix is divided by its largest value. It has no main, and
-// needs Python to be called.
+// A kernel of a PyTorch extension: divides each row of a matrix by its largest magnitude. There is no main:
+// the kernel is called from Python.
 #include <torch/extension.h>
 
 __global__ void scale_rows(const float* from, float* to, int columns) {

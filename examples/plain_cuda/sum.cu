@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Sums of blocks of 64 numbers. One line is missing; the program prints the right sum on most GPUs.
+// Sums of 64 numbers per block. One line is missing; the program prints the right sum on most GPUs.
 #include <cstdio>
 
 __global__ void sum(const int* from, int* to) {

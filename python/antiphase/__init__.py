@@ -31,7 +31,7 @@ __all__ = [
 
 
 def __getattr__(name):
-    """What looks for races, on NumPy arrays, comes when it is asked for: it needs NumPy."""
+    """Imports `check` and `unwritten` on first use: they need NumPy, which the package itself does not."""
     if name in ("check", "unwritten"):
         from . import checking
 
@@ -44,21 +44,26 @@ def __dir__():
 
 
 def matmul(a, b, /, *, out=None, precision=None):
-    """The matrix product of float32 arrays, as the array API's and numpy's matmul.
+    """Matrix product of two float32 arrays, with the semantics of the array API's and NumPy's matmul.
 
-    a has shape (..., m, k) or (k,), b (..., k, n) or (k,); batches are broadcast. The result, of shape (...,
-    m, n), is on the device of a and b and of their library. Operands may lie in any way that strides can
-    tell; none is copied. On a GPU the work is queued on the library's current stream. Arrays of the host are
-    multiplied by the CPU executor, slowly.
+        c = antiphase.matmul(a, b)
 
+    a: shape (..., m, k) or (k,). b: shape (..., k, n) or (k,). Batch axes are broadcast. Any strides are
+    read in place; only a matrix that repeats one element along both axes is copied first.
     out: an array for the result, of its shape, that shares no memory with a and b.
-    precision: 'fp32' (the default) or 'strict', FP32 multiply-adds in the order of k.
+    precision: 'fp32' (the default; docs/accuracy.md has its error bound) or 'strict', FP32 multiply-adds in
+    the order of k.
 
-    torch tensors that require a gradient get it: they go through antiphase.torch.
+    Returns an array of shape (..., m, n), without m or n where a or b has one axis, of the operands' library
+    and on their device. On a GPU the work is queued on the library's current stream; for JAX, and arrays
+    known by DLPack or __cuda_array_interface__ alone, the call waits for it. Host arrays are multiplied by
+    the CPU executor, which is slow. torch tensors that require a gradient go through antiphase.torch, which
+    provides it.
 
-    Raises TypeError for other types, and for arrays of two libraries; ValueError for shapes that do not fit,
-    for two devices and for an out that cannot take the result; NotImplementedError where the device cannot do
-    it; MemoryError; RuntimeError if the device fails. Nothing has been changed then, but by RuntimeError.
+    Raises TypeError for other element types and for arrays of two libraries; ValueError for shapes that do
+    not fit, operands on two devices and an out that cannot hold the result; NotImplementedError where the
+    device does not support the call; MemoryError; RuntimeError if the device fails. No array has been
+    changed after any of them but RuntimeError.
     """
     kind = _arrays._kinds.get(type(a))
     if kind is not None and kind.quick is not None and out is None and precision is None:
@@ -79,6 +84,9 @@ def matmul(a, b, /, *, out=None, precision=None):
 
 
 def explain(a, b, /, *, precision=None):
-    """What matmul(a, b) would run, and why: lines of text. Nothing is computed."""
+    """The kernel that matmul(a, b) would run, and why, as lines of text. Nothing is computed.
+
+    Raises what matmul() raises for the same arguments.
+    """
     kind = _arrays.common_kind([("the first operand", a), ("the second operand", b)])
     return _products.explained(kind, a, b, precision)

@@ -2,19 +2,19 @@
 """antiphase from Python, as a program.
 
     python -m antiphase info
-        versions, the library, the devices; --version, -V: the version alone
+        prints versions, the library and the devices; --version, -V: the version alone
     python -m antiphase run [options] script.py ...
     python -m antiphase run [options] -m module ...
-        a program whose FP32 products of cuBLAS antiphase computes where that is faster. Words behind its name
-        are its own. The exit code is the program's; 127 if it is not there, 126 if it cannot be run, 2 if
-        something else here makes no sense
-          --report                   say at the end how many products were computed
-          --least N                  take products of at least this size, the cube root of m n k, and no
-                                     prediction
+        runs a program and computes its FP32 cuBLAS products by antiphase where that is faster. Arguments
+        after its name are passed to it. The exit code is the program's; 127 if it is not found, 126 if it
+        cannot be executed, 2 for wrong options
+          --report                   print at the end how many products were computed
+          --least N                  compute all products of at least this size, the cube root of m n k,
+                                     instead of those predicted to be faster
           --precision fp32|strict    strict: FP32 multiply-adds in the order of k instead of Tensor Cores
           --profile [--json FILE]    compute none: list them, with their times, and which would be computed
-        With --report or --profile it tells of processes that crash, are killed or leave by os._exit, too,
-        and ends by the program's signal
+        With --report or --profile, processes that crash, are killed or leave by os._exit are reported too,
+        and the exit is by the program's signal
 """
 import importlib.util
 import os
@@ -24,12 +24,12 @@ from . import _cublas, _library
 
 
 def _is_missing(library):
-    """Of a name without a folder, the loader knows where it lies."""
+    """Whether the file does not exist. A bare name counts as present: the loader searches for it."""
     return os.path.dirname(library) != "" and not os.path.isfile(library)
 
 
 def _interpreter():
-    """This one, with the options that it was started with."""
+    """This interpreter, with the options that it was started with."""
     words = getattr(sys, "orig_argv", [])[1:]  # from Python 3.10 on
     options = words[: words.index("-m")] if "-m" in words else []
     return [sys.executable, *options]
@@ -57,14 +57,14 @@ def usage(why):
 
 
 def require_program(words):
-    """That Python will find what they name."""
+    """Exits with a message unless Python will find the program that the words name."""
     if not words or words == ["-m"]:
         usage("antiphase run: no program is named: expected script.py, or -m and a module")
     if words[0] == "-m":
         module = words[1].partition(".")[0]
         try:
             found = importlib.util.find_spec(module) is not None
-        # what is no name, or has no specification: Python says what it makes of it
+        # not a module's name, or a module without __spec__: left for Python to report
         except (ImportError, ValueError):
             found = True
         if not found:
@@ -79,7 +79,7 @@ def require_program(words):
         fail(126, f"antiphase run: {words[0]} may not be read")
 
 
-# What options say in the environment.
+# The environment variables that options set.
 _FLAGS = {"--report": "ANTIPHASE_REPORT", "--profile": "ANTIPHASE_PROFILE"}
 _VALUES = {
     "--least": "ANTIPHASE_LEAST",

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""When double buffering pays, and with what: the library's model, asked from Python."""
+"""advise(): the library's performance model of double buffering, from Python."""
 import operator
 import os
 
@@ -7,7 +7,7 @@ from . import _library
 
 
 def _plain(value):
-    """A number of an array library's, for JSON."""
+    """An array library's number as an int or a float, for JSON."""
     try:
         return operator.index(value)
     except TypeError:
@@ -31,23 +31,23 @@ def _profile(path):
 
 
 def advise(about, **question):
-    """Which policy and how many buffers suit a product, a scan or a kernel of one's own, as predicted;
-    nothing runs, no GPU is needed.
+    """Predicts which policy and how many buffers suit a product, a scan or a kernel of your own. Nothing
+    runs, and no GPU is needed.
 
-    advise("gemm", m=4096, n=4096, k=4096)            a product of float32 (count=: so many of them)
-    advise("scan", count=1000000, size=4)             inclusive sums of that many elements of size bytes
+    advise("gemm", m=4096, n=4096, k=4096)            a float32 product (count=: a batch of that many)
+    advise("scan", count=1000000, size=4)             inclusive sums of `count` elements of `size` bytes
     advise("kernel", smem=16384, compute="900clk")    blocks that load smem bytes into a slot, wait, and
                                                       compute from it; also regs=, load=, threads=, fixed=,
                                                       copy="async", "bulk" or "registers", form="pipeline" or
-                                                      "roles", as `antiphase advise --help` says
+                                                      "roles", as in `antiphase advise --help`
 
-    device: the name of a machine profile ("H200" if not given), or the path of a file that `antiphase info
-    --measure` wrote (.json).
+    device: the name of a machine profile (default "H200"), or the path of a .json file that `antiphase info
+    --measure` wrote.
 
     Returns a dictionary: 'pick' (policy, seconds, limit, parts), 'predicted' (all policies), 'pipelined' (its
     'stages', each with gain, occupancy, bytes in flight, limit), and sentences: 'recommends', 'limits',
-    'changes'. Raises ValueError for questions that make no sense. docs/model.md says how good predictions
-    are.
+    'changes'. Raises ValueError for values that are out of range, not known or not readable, TypeError for
+    values that are neither numbers nor text. docs/model.md states how far predictions are off.
     """
     import json  # a tenth of what importing antiphase would take
 

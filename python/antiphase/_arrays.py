@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The array libraries: how each one's arrays are read, and how new ones are made on the same device.
+"""The array libraries: how to read each one's arrays, and how to make new ones on the same device.
 
-A `Kind` stands for one library. None is imported here: who has an array has imported its library.
+A `Kind` stands for one library. No library is imported here: a caller that has an array has imported it.
 """
 import collections
 import sys
@@ -25,23 +25,22 @@ ITEM_BYTES = {
 }
 
 
-# What a call needs to know of an array. Strides count bytes or elements, as the kind says; dtype and device
-# are the library's, hashable; owner is what keeps the memory as long as it is needed, if that is not the
-# array itself. (typing.NamedTuple would be half of what importing takes.)
+# An array as a call needs it. strides are in bytes or elements (Kind.strides_count_bytes); dtype and device
+# are the library's own objects, hashable; owner keeps the memory alive, None if the array itself does.
+# (typing.NamedTuple would take half of the package's import time.)
 View = collections.namedtuple("View", "pointer shape strides dtype device owner", defaults=(None,))
 
 
 class Kind:
-    """The arrays of one library. This base is NumPy's conventions: strides in bytes, `astype`, `x[...] =
-    y`."""
+    """The arrays of one library. This base class has NumPy's conventions: strides in bytes, `astype`,
+    assignment by `x[...] = y`."""
 
     name = "NumPy"
     is_torch = False
     conversion = ".astype('float32')"
     strides_count_bytes = True
-    quick = None  # of torch: products like those before
-    # Work is queued on a stream that the library orders its own work by; else a call waits until the work is
-    # done.
+    quick = None  # torch: the _products.Quick that repeats earlier products
+    # Whether work is queued on the library's current stream; otherwise a call waits until the work is done.
     ordered = False
 
     def view(self, x):
@@ -49,7 +48,7 @@ class Kind:
         return View(about["data"][0], x.shape, x.strides, x.dtype, _library.CPU)
 
     def about(self, x):
-        """The shape, and the name of the type, of an array that may have no memory yet."""
+        """The shape and the dtype's name of an array, which may have no memory yet (a traced one)."""
         return tuple(x.shape), self.dtype_name(x.dtype)
 
     def flat(self, x):
@@ -59,7 +58,7 @@ class Kind:
         return self.view(x)[0]
 
     def shaped(self, made, shape):
-        """What empty() has made, as it is handed out."""
+        """A result of empty() in its final shape."""
         return made
 
     def dtype_name(self, dtype):
@@ -96,7 +95,7 @@ class Kind:
         to[...] = value
 
     def behind_zeros(self, x, axis):
-        """x with a 0 before the first element along an axis."""
+        """x with a 0 inserted before the first element along an axis."""
         shape = (*x.shape[:axis], 1, *x.shape[axis + 1 :])
         return self.joined([self.zeros(x, shape), x], axis)
 
@@ -107,7 +106,7 @@ class Kind:
         return self.module(arrays[0]).concatenate(arrays, axis=axis)
 
     def widest(self, signed):
-        """The integers that sums of smaller ones are taken in, by the array API."""
+        """The default integer type, in which the array API adds up smaller integers."""
         return "int64" if signed else "uint64"
 
 
@@ -135,7 +134,7 @@ class Cupy(Kind):
             return self.module(like).empty(shape, dtype)
 
     def workspace(self, size, like):
-        """What keeps so many bytes for one call on a GPU, and their address."""
+        """An allocation of `size` bytes for one call on a GPU: its owner and its address."""
         with like.device:
             memory = self.module(like).cuda.alloc(size)
         return memory, memory.ptr
@@ -167,7 +166,7 @@ def _guard(guards, a, b):
 
 
 def _tells_apart(torch, guards):
-    """Whether torch's own guards, which are no part of what it promises, see what matters here."""
+    """Whether torch's TensorGuards, a private interface, distinguish tensors as Quick needs it."""
     try:
         with torch.inference_mode(False), torch.enable_grad():
             a, b = torch.empty(2, 3), torch.empty(3, 2)
@@ -187,7 +186,7 @@ def _tells_apart(torch, guards):
                 and check(torch.empty(2, 3), torch.empty(3, 2))
                 and not any(check(a, other) for other in others)
             )
-    except Exception:  # of another signature, or not there at all
+    except Exception:  # the signature differs, or there is no such class
         return False
 
 
@@ -202,8 +201,7 @@ class Torch(Kind):
         self.torch = torch = sys.modules["torch"]
         self.types = (torch.Tensor, torch.nn.Parameter)
         self.float32 = torch.float32
-        # Functions of torch's own, of which not every version has all; those beside them do the same, more
-        # slowly.
+        # Private functions of torch, not present in every version; the public fallbacks do the same, slower.
         self.raw_stream = getattr(torch._C, "_cuda_getCurrentRawStream", None) or (
             lambda index: torch.cuda.current_stream(index).cuda_stream
         )
@@ -216,12 +214,12 @@ class Torch(Kind):
         self._guards = getattr(guards, "TensorGuards", None)
         self.has_guards = self._guards is not None
         self._guards_are_tested = False
-        # On the current device, as compiled programs of torch allocate.
+        # Allocates on the current device, as code compiled by torch does.
         self.quick_empty = getattr(guards, "_empty_strided_cuda", None) or (
             lambda shape, strides, dtype: torch.empty_strided(shape, strides, dtype=dtype, device="cuda")
         )
         self.is_compiling = torch.compiler.is_compiling
-        # extents are tensors then
+        # under torch.jit.trace, where extents are tensors
         self.is_tracing = getattr(torch._C, "_is_tracing", None) or torch.jit.is_tracing
         self.is_grad_enabled = torch.is_grad_enabled
         self.modes = torch._C._len_torch_dispatch_stack
@@ -229,8 +227,8 @@ class Torch(Kind):
         self.forward_level = torch.autograd.forward_ad
 
     def plain(self, *tensors):
-        """Whether nothing but their elements matters, and they have some: no gradients, transformations,
-        modes, subclasses, pending signs."""
+        """Whether the tensors' memory alone determines the result: no gradients, tracing, transformations,
+        dispatch modes, subclasses, meta tensors or pending negation."""
         if (
             self.is_compiling()
             or self.is_tracing()
@@ -250,10 +248,9 @@ class Torch(Kind):
         return True
 
     def guard(self, a, b):
-        """What tells of two tensors whether they are like these plain ones in all but their elements and
-        addresses: in class, type, device, extents, strides, whether they require gradients, and what
-        transformations are under way. By one call, as torch's compiled programs ask; none if this torch has
-        no such function."""
+        """A predicate of two tensors: whether they equal these plain ones in class, dtype, device, shape,
+        strides, requires_grad and active transformations, whatever their elements and addresses. It is one
+        call of TensorGuards, which torch's compiled code uses; None if this torch has no usable one."""
         if not self._guards_are_tested:
             self.has_guards, self._guards_are_tested = _tells_apart(self.torch, self._guards), True
         return _guard(self._guards, a, b) if self.has_guards else None
@@ -297,7 +294,7 @@ class Torch(Kind):
         return like.new_empty(shape, dtype=dtype and getattr(self.torch, dtype))
 
     def workspace(self, size, like):
-        memory = like.new_empty(-(-size // 4))  # like is float32: the fewest words to torch
+        memory = like.new_empty(-(-size // 4))  # like is float32: no dtype argument is the fastest call
         return memory, memory.data_ptr()
 
     def dense(self, x):
@@ -324,7 +321,7 @@ class Torch(Kind):
 
 class Capsules(Kind):
     """Arrays of any library, by DLPack or __cuda_array_interface__. They are read on CUDA's default stream,
-    and a call waits: nobody could tell their library how far the work is."""
+    and a call waits for its work, since neither protocol can hand the library a stream to wait for."""
 
     name = "DLPack"
     strides_count_bytes = False
@@ -340,7 +337,7 @@ class Capsules(Kind):
         return self.module(x).reshape(x, (-1,))
 
     def _read(self, x):
-        """The view, and whether it may be written."""
+        """The view, and whether it is writable."""
         if hasattr(x, "__dlpack__"):
             capsule, (kind, number) = _offered(x, _dlpack.capsule_of)
             if kind in (_dlpack.CPU, _dlpack.CUDA_HOST):
@@ -362,7 +359,7 @@ class Capsules(Kind):
             )
         else:
             strides = tuple(step // size for step in strides)
-        if stream:  # what the array waits for; 1 and 2 are the default streams
+        if stream:  # the stream of the array's pending work; 1 and 2 are CUDA's default streams
             _library.check(_library.synchronize_stream(_library.CURRENT_DEVICE, stream))
         return View(pointer or 0, shape, strides, dtype, _library.CURRENT_DEVICE), not read_only
 
@@ -441,8 +438,8 @@ class Jax(Capsules):
             raise TypeError(
                 f"antiphase: the result would be {dtype}, which JAX makes {known}: set jax_enable_x64, or give another dtype"
             )
-        # Filled by JAX, so that it is memory of this array alone: of shape () it might be a constant that
-        # others have too.
+        # JAX fills it, so that the memory belongs to this array alone. Shape () is avoided: JAX might return
+        # a constant that other arrays share.
         return self.module(like).empty(shape or (1,), dtype, device=next(iter(like.devices())))
 
     def shaped(self, made, shape):
@@ -466,7 +463,7 @@ class Jax(Capsules):
 
 
 def _offered(x, read):
-    """What an object says of itself, which may not keep to the protocol that it offers."""
+    """read(x), with the errors of an object that violates the protocol it offers turned into a TypeError."""
     try:
         return read(x)
     except (AttributeError, KeyError, IndexError, TypeError, ValueError, RuntimeError) as error:
@@ -477,8 +474,8 @@ def _offered(x, read):
 
 
 def _interface_of(x):
-    """__cuda_array_interface__: pointer, whether it is read-only, shape, strides in bytes or none, type with
-    its size, stream."""
+    """__cuda_array_interface__ as (pointer, is read-only, shape, strides in bytes or None, (dtype's name,
+    bytes), stream)."""
     about = x.__cuda_array_interface__
     pointer, read_only = about["data"]
     strides = about.get("strides")
@@ -493,7 +490,7 @@ def _interface_of(x):
 
 
 def _type_of(typestr):
-    """The name and the size of an element's type, of __cuda_array_interface__."""
+    """The dtype's name and the bytes of an element, from a typestr of __cuda_array_interface__."""
     names = {"f": "float", "i": "int", "u": "uint", "c": "complex", "b": "bool"}
     size = int(typestr[2:])
     if typestr[0] == ">":
@@ -505,19 +502,19 @@ def _type_name(x):
     return f"{type(x).__module__}.{type(x).__qualname__}"
 
 
-_kinds = {}  # by type
-_made = {}  # by class of kind
+_kinds = {}  # type of array: its Kind
+_made = {}  # class of Kind: its only instance
 
 
 def _is(x, module, name):
-    """Whether x is of a class of a library, if that has been imported."""
+    """Whether x is an instance of a library's class; False if the library has not been imported."""
     known = getattr(sys.modules.get(module), name, None)
     return known is not None and isinstance(x, known)
 
 
 def _find(x):
     if _is(x, "numpy", "ndarray"):
-        # Others would lose what they add, such as a mask.
+        # Other subclasses would lose what they add, such as a mask.
         return Kind if type(x) in (sys.modules["numpy"].ndarray, sys.modules["numpy"].memmap) else None
     for module, name, kind in (("torch", "Tensor", Torch), ("cupy", "ndarray", Cupy), ("jax", "Array", Jax)):
         if _is(x, module, name):
@@ -528,7 +525,7 @@ def _find(x):
 
 
 def kind_of(x, name):
-    """The kind of an array; `name` is what the caller calls it."""
+    """The kind of an array; `name` is its name in messages. Raises TypeError for anything else."""
     kind = _kinds.get(type(x))
     if kind is None:
         found = _find(x)
@@ -543,7 +540,7 @@ def kind_of(x, name):
 
 
 def common_kind(arrays):
-    """The one kind of all arrays, given by name."""
+    """The one kind of all arrays, given as (name in messages, array). Raises TypeError if they differ."""
     (first, x), *others = arrays
     kind = kind_of(x, first)
     for name, y in others:
@@ -567,7 +564,7 @@ def elements(kind, view, name):
 
 
 def way_out(kind, of):
-    """What becomes of elements whose type is not taken, as the end of a sentence."""
+    """How to convert elements of an unsupported dtype, as the end of a message."""
     if of.startswith("complex") or of == "clongdouble":
         return "take the real and the imaginary parts apart"
     if of.startswith(("datetime", "timedelta")):
@@ -582,7 +579,7 @@ def way_out(kind, of):
 
 
 def require_places_of_their_own(shape, strides):
-    """Of out's elements."""
+    """Raises ValueError if elements of out share memory with one another."""
     if 0 in shape:
         return
     reach = 0
@@ -602,6 +599,6 @@ def require_aligned(pointer, size, name):
 
 
 def finish(kind, device):
-    """Waits, where nobody else would know how far the work is."""
+    """Waits for the work where the array library does not order its own work behind it."""
     if not kind.ordered or device == _library.CPU:
         _library.check(_library.synchronize_stream(device, None))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""libantiphase_cublas.so from within a process: docs/cublas.md says which of a program's cuBLAS calls it
+"""Control of libantiphase_cublas.so from within a process. docs/cublas.md lists the cuBLAS calls that it
 computes."""
 import contextlib
 import ctypes
@@ -9,14 +9,14 @@ from . import _library
 
 _loaded = None
 _taken = False  # whether calls are rerouted
-_asked = False  # by enable()
-_within = 0  # how many statements of enabled() are under way
+_asked = False  # whether enable() holds
+_within = 0  # number of enabled() blocks under way
 _change = _library.lock()
 
 
 def place():
-    """The library's file: of ANTIPHASE_CUBLAS_LIBRARY, or beside libantiphase.so.0; the system's has no
-    folder."""
+    """The library's file: ANTIPHASE_CUBLAS_LIBRARY, else beside libantiphase.so.0; a bare name where that one
+    comes from the loader's search path."""
     named, folder = os.environ.get("ANTIPHASE_CUBLAS_LIBRARY"), os.path.dirname(_library.PLACE)
     return named or os.path.join(folder and os.path.abspath(folder), "libantiphase_cublas.so")
 
@@ -58,12 +58,12 @@ def _take_back():
 
 
 def enable():
-    """From now on FP32 products of this process's cuBLAS calls, those of torch, CuPy and others, are computed
-    by antiphase where that is faster. Serves the libraries that are loaded; call it again after others have
-    been imported.
+    """Reroutes this process's FP32 cuBLAS products, those of torch, CuPy and others, to antiphase where that
+    is faster. It affects the libraries loaded so far: call it again after importing others.
 
-    Returns how many places that call cuBLAS have been changed. docs/cublas.md says which calls are taken, and
-    which settings there are. Raises RuntimeError if that cannot be done in a process that runs.
+    Returns the number of call sites of cuBLAS that have been changed. docs/cublas.md lists the calls taken
+    and the settings. Raises RuntimeError if the library cannot be loaded or cannot be put into a running
+    process, MemoryError if there is no memory for it.
     """
     global _asked
     with _change:
@@ -73,8 +73,8 @@ def enable():
 
 
 def disable():
-    """Takes enable() back: cuBLAS computes everything again. Returns how many places have been changed; 0
-    without enable()."""
+    """Undoes enable(): cuBLAS computes everything again. Returns the number of call sites changed back; 0
+    if enable() was not in effect."""
     global _asked
     with _change:
         _asked = False
@@ -83,8 +83,9 @@ def disable():
 
 @contextlib.contextmanager
 def enabled():
-    """`with antiphase.enabled():` is enable() for the statements in it, in all threads. It may be nested,
-    also in enable(), and several threads may be within: the last one to leave takes it back."""
+    """`with antiphase.enabled():` is enable() for its block, in all threads of the process. Blocks may be
+    nested and may overlap in several threads: the last one to end restores cuBLAS, unless enable() holds.
+    Raises what enable() raises."""
     global _within
     with _change:
         _reroute()
@@ -99,7 +100,7 @@ def enabled():
 
 
 def report():
-    """What has become of this process's products of cuBLAS so far: a line."""
+    """One line: how many of this process's cuBLAS products so far were computed, and how many passed on."""
     text = ctypes.create_string_buffer(4096)
     _function("antiphase_cublas_report", ctypes.c_char_p, ctypes.c_size_t, result=ctypes.c_size_t)(
         text, len(text)
@@ -108,7 +109,8 @@ def report():
 
 
 def run(words):
-    """Ends this process as the program ends that these words name. OSError: it cannot be executed."""
+    """Runs the program that these words name, and ends this process as it ends. Raises OSError if it cannot
+    be executed."""
     lacks = "has no antiphase_cublas_run: expected the library of this version"
     function = _function("antiphase_cublas_run", ctypes.POINTER(ctypes.c_char_p), lacks=lacks)
     error = function((ctypes.c_char_p * (len(words) + 1))(*map(os.fsencode, words)))

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Reading DLPack capsules by ctypes, versioned and unversioned ones. The capsule keeps the array's memory,
-and frees it when it goes."""
+"""Reads DLPack capsules, versioned and unversioned, by ctypes. A capsule owns a reference to the array's
+memory and releases it when it is destroyed; it is never consumed here."""
 import ctypes
 
 CPU, CUDA, CUDA_HOST, CUDA_MANAGED = 1, 2, 3, 13
@@ -48,8 +48,8 @@ _pointer_of.argtypes, _pointer_of.restype = [ctypes.py_object, ctypes.c_char_p],
 
 
 def dense_strides(shape):
-    """Of rows without gaps, in elements. Extents that a library counts by objects of its own, which may
-    change where they are, end here."""
+    """Strides of densely packed rows, in elements. int() is needed: torch's extents may be objects of its
+    own while it traces, which arithmetic would change in place."""
     strides, step = [], 1
     for extent in reversed(shape):
         strides.append(step)
@@ -58,18 +58,17 @@ def dense_strides(shape):
 
 
 def capsule_of(x):
-    """The capsule that x gives for work on CUDA's default stream, and where its memory is: a DLPack
-    device."""
+    """x's capsule, safe to use on CUDA's default stream, and its DLPack device (type, number)."""
     kind, number = map(int, x.__dlpack_device__())
     order = {"stream": _LEGACY_DEFAULT_STREAM} if kind in (CUDA, CUDA_MANAGED) else {}
     try:
         return x.__dlpack__(max_version=(1, 0), **order), (kind, number)
-    except TypeError:  # from before versions
+    except TypeError:  # __dlpack__ of DLPack before 1.0 has no max_version
         return x.__dlpack__(**order), (kind, number)
 
 
 def read(capsule):
-    """(pointer, shape, strides in elements, name of the type, whether it may be written) of a capsule."""
+    """(pointer, shape, strides in elements, dtype's name, is writable) of a capsule. Raises BufferError."""
     if _is_valid(capsule, b"dltensor_versioned"):
         managed = ctypes.cast(
             _pointer_of(capsule, b"dltensor_versioned"), ctypes.POINTER(_Versioned)

@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""libantiphase.so.0 by ctypes: where it lies, its functions, its argument structs, its sentences as
-exceptions."""
+"""ctypes binding of libantiphase.so.0: its location, functions and argument structs; errors as exceptions."""
 import ctypes
 import os
 import threading
@@ -9,20 +8,20 @@ VERSION = "0.1.0"
 
 CPU = -1
 CURRENT_DEVICE = -2
-REPEATED = (1 << 63) - 1  # a stride
+REPEATED = (1 << 63) - 1  # the stride that stands for 0
 
 _OK = 0
 
 
 def lock():
-    """A lock that a forked child finds open, and what it guards whole: os.fork() waits for it."""
+    """A lock that os.fork() takes and releases: a child finds it free and the guarded state consistent."""
     made = threading.RLock()
     os.register_at_fork(before=made.acquire, after_in_parent=made.release, after_in_child=made.release)
     return made
 
 
 class SgemmArgs(ctypes.Structure):
-    """antiphase_sgemm_args of antiphase.h."""
+    """antiphase_sgemm_args of antiphase.h, member for member."""
 
     _fields_ = [
         ("size", ctypes.c_size_t),
@@ -61,7 +60,7 @@ class SgemmArgs(ctypes.Structure):
 
 
 class ScanArgs(ctypes.Structure):
-    """antiphase_scan_args of antiphase.h."""
+    """antiphase_scan_args of antiphase.h, member for member."""
 
     _fields_ = [
         ("size", ctypes.c_size_t),
@@ -87,7 +86,7 @@ class ScanArgs(ctypes.Structure):
 
 
 def _place():
-    """The library of ANTIPHASE_LIBRARY, else the one that lies in the package, else the system's."""
+    """ANTIPHASE_LIBRARY, else the library in the package, else the name for the loader's search path."""
     named = os.environ.get("ANTIPHASE_LIBRARY")
     if named:
         return named
@@ -105,7 +104,7 @@ def _load():
             f"antiphase: its library {place} cannot be loaded ({error}): expected libantiphase.so.0 in the package, "
             "or where ANTIPHASE_LIBRARY says"
         ) from None
-    # Before 1.0 a new minor version may change the interface; members and functions come with patches.
+    # Before 1.0 a minor version may change the interface; a patch version may add members and functions.
     major, minor, patch = map(int, VERSION.split("."))
     if found // 100 != 100 * major + minor or found % 100 < patch:
         raise ImportError(
@@ -121,8 +120,8 @@ sgemm = LIBRARY.antiphase_sgemm
 scan = LIBRARY.antiphase_scan
 synchronize_stream = LIBRARY.antiphase_synchronize
 sgemm.argtypes = [ctypes.c_void_p, ctypes.c_void_p]
-# The same for what needs no conversion, which takes half a call's time: byref() of the arguments, and a
-# c_void_p or None.
+# A second handle without argtypes: converting arguments takes half a call's time. It must be passed byref()
+# of the arguments, and a c_void_p or None.
 sgemm_of_pointers = LIBRARY["antiphase_sgemm"]
 scan.argtypes = [ctypes.c_void_p, ctypes.c_void_p]
 synchronize_stream.argtypes = [ctypes.c_int, ctypes.c_void_p]
@@ -138,18 +137,18 @@ _advise = LIBRARY.antiphase_advise
 _advise.argtypes = [ctypes.c_char_p, ctypes.c_char_p, ctypes.c_size_t]
 LIBRARY.antiphase_last_message.restype = ctypes.c_char_p
 
-# By status: what a caller of Python catches.
+# antiphase_status: the exception raised for it.
 _EXCEPTIONS = {1: ValueError, 2: NotImplementedError, 3: RuntimeError, 4: MemoryError, 5: RuntimeError}
 
 
 def shown(value):
-    """A value of the user's, for a message: of a long one the beginning."""
+    """repr() of a user's value for a message, cut to 60 characters."""
     text = repr(value)
     return text if len(text) <= 60 else text[:60] + "..."
 
 
 def check(status):
-    """Raises what a status other than 0 stands for, with the library's sentence."""
+    """Raises the exception of a status other than 0, with the library's message."""
     if status != _OK:
         raise _EXCEPTIONS.get(status, RuntimeError)(
             "antiphase: " + LIBRARY.antiphase_last_message().decode(errors="replace")
@@ -157,8 +156,7 @@ def check(status):
 
 
 def workspace_bytes(args):
-    """What a product with these arguments takes of the allocator's memory: enough for all that are smaller
-    too, or nothing."""
+    """Bytes of workspace for a product with these arguments: 0, or enough for all smaller products too."""
     if text_of(args).partition("\n")[0].endswith(" 0 bytes of workspace"):
         return 0
     size = ctypes.c_size_t()
@@ -167,7 +165,7 @@ def workspace_bytes(args):
 
 
 def text_of(args):
-    """What a call with these arguments would run, and why."""
+    """The kernel that a call with these arguments would run, and why."""
     text = ctypes.create_string_buffer(16384)
     explain = _sgemm_explain if isinstance(args, SgemmArgs) else _scan_explain
     check(explain(ctypes.addressof(args), text, len(text)))
@@ -175,12 +173,12 @@ def text_of(args):
 
 
 def advice(question):
-    """The answer to a question of antiphase_advise(), both of them JSON."""
+    """antiphase_advise()'s answer to a question; both are JSON."""
     text = ctypes.create_string_buffer(65536)
     check(_advise(question.encode(), text, len(text)))
     return text.value.decode()
 
 
 def device_count():
-    """How many CUDA devices there are: 0 without a driver."""
+    """Number of CUDA devices; 0 without a driver."""
     return LIBRARY.antiphase_device_count()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Products of arrays: which calls of the library one of numpy's `matmul` takes, and how they are made."""
+"""Products of arrays: plans that map a NumPy-like `matmul` to calls of the library, and their execution."""
 import ctypes
 import itertools
 import threading
@@ -19,17 +19,17 @@ _FIRST, _SECOND = "the first operand", "the second operand"
 
 
 class _Plan:
-    """What a product of arrays that lie so takes."""
+    """The calls for a product of arrays with given shapes, strides, dtypes and device."""
 
     __slots__ = ("shape", "device", "calls", "workspaces", "copied", "work")
 
     def __init__(self, shape, device, calls, copied=()):
-        self.shape = shape  # the result's
+        self.shape = shape  # of the result
         self.device = device
         self.calls = calls  # of (arguments without addresses, offsets of a, b and c in bytes)
-        self.workspaces = {}  # bytes, by the low bits of the addresses
-        self.copied = copied  # which operands have to be copied first
-        self.work = _waiting.product_work(calls[0][0]) if calls else 0  # of one call on the CPU executor
+        self.workspaces = {}  # low bits of the addresses: bytes
+        self.copied = copied  # by operand: whether it has to be copied first
+        self.work = _waiting.product_work(calls[0][0]) if calls else 0  # of one call, on the CPU executor
 
 
 def _refuse_shapes(a, b, why):
@@ -41,7 +41,8 @@ def _refuse_precision(precision):
 
 
 def _broadcast(a, b):
-    """The batch that both have, and both's extents and strides in it: strides of 0 where one is repeated."""
+    """The common batch shape, and the strides of a and of b in it, 0 where an operand is repeated. None if
+    the batches do not fit."""
     (shape_a, strides_a), (shape_b, strides_b) = a, b
     batch_a, batch_b = shape_a[:-2], shape_b[:-2]
     rank = max(len(batch_a), len(batch_b))
@@ -60,8 +61,8 @@ def _broadcast(a, b):
 
 
 def _merged(dimensions):
-    """The same batch in fewer dimensions, each (extent, strides of a, b and c): without those of 1, and next
-    ones as one where they lie so."""
+    """The same batch in fewer dimensions, each (extent, strides of a, b and c): those of extent 1 are
+    dropped, and neighbours are merged where the strides of all three arrays allow it."""
     kept = []
     for extent, *strides in dimensions:
         if extent == 1:
@@ -74,7 +75,8 @@ def _merged(dimensions):
 
 
 def _matrix_strides(rows, columns, row_stride, column_stride, name):
-    """As the library takes them: to it, two strides of 0 mean densely packed rows, and one alone nothing."""
+    """Strides for the library: REPEATED for 0, since it reads two zeros as densely packed rows and rejects a
+    single one."""
     if row_stride or column_stride or columns <= 1 or rows <= 1:
         return row_stride or _library.REPEATED, column_stride or _library.REPEATED
     raise ValueError(
@@ -83,8 +85,8 @@ def _matrix_strides(rows, columns, row_stride, column_stride, name):
 
 
 def _plan(a, b, c, precision, device, biased):
-    """`a`, `b`: (shape, strides in elements). `c`: the strides of the result, or none where it is to be
-    dense. `biased`: columns have a bias, so that they must remain which they are."""
+    """`a`, `b`: (shape, strides in elements). `c`: the strides of the result, None for densely packed rows.
+    `biased`: there is a bias for each column, so that a batch must not be folded into n."""
     (shape_a, strides_a), (shape_b, strides_b) = a, b
     if not shape_a or not shape_b:
         _refuse_shapes(shape_a, shape_b, "expected at least one axis each; numbers are multiplied by *")
@@ -117,13 +119,13 @@ def _plan(a, b, c, precision, device, biased):
         return _Plan(shape, device, [])
     dimensions = _merged(zip(batch, batch_a, batch_b, strides))
     ra, ca, rb, cb = *strides_a[-2:], *strides_b[-2:]
-    # Rows of a batch that has one B are rows of one product, if they lie so; and columns of one that has one
-    # A.
+    # A batch that shares one B is a single product with m times the rows, where the strides of A and C allow
+    # it; one that shares one A is a single product with n times the columns.
     while (ra or ca) and dimensions and dimensions[-1][1:] == (m * ra, 0, m * row_stride):
         m *= dimensions.pop()[0]
     while (rb or cb) and not biased and dimensions and dimensions[-1][1:] == (0, n * cb, n * column_stride):
         n *= dimensions.pop()[0]
-    # The library takes one dimension of batches: the longest. The others are calls of their own.
+    # A call takes one batch dimension: the longest. The others become separate calls.
     one = max(range(len(dimensions)), key=lambda i: dimensions[i][0]) if dimensions else None
     members = dimensions.pop(one) if dimensions else (1, 0, 0, 0)
     ra, ca = _matrix_strides(m, k, ra, ca, _FIRST)
@@ -161,8 +163,8 @@ _change = _library.lock()
 
 
 def _planned(kind, a, b, c, precision, biased=False):
-    """The plan for views; `c` is the view of out, or none."""
-    if precision is not None and not isinstance(precision, str):  # which may have no hash
+    """The cached or new plan for views; `c` is the view of out, or None."""
+    if precision is not None and not isinstance(precision, str):  # it may be unhashable
         _refuse_precision(precision)
     key = (kind, a[1:5], b[1:5], precision, biased, c and c[1:5])
     plan = _plans.get(key)
@@ -201,7 +203,7 @@ def _made(kind, a, b, c, precision, biased):
         raise ValueError(
             f"antiphase: out is on device {c.device}, the operands are on {a.device}: expected one device"
         )
-    # Its shape is judged first: strides of another one would mean nothing.
+    # The shape is checked first: strides of another shape would be meaningless.
     shape = _plan(*operands, None, 0, device, biased).shape
     if tuple(c.shape) != shape:
         raise ValueError(f"antiphase: out has shape {tuple(c.shape)}: expected {shape}, that of the product")
@@ -209,12 +211,12 @@ def _made(kind, a, b, c, precision, biased):
 
 
 def _is_one_element(shape, strides):
-    """Repeated along both axes of a matrix: two strides of 0 mean something else to the library."""
+    """Whether one element is repeated along both axes of a matrix: such an operand is copied first."""
     return len(shape) > 1 and not any(strides[-2:]) and min(shape[-2:]) > 1 and 0 not in shape
 
 
 def _extent_in_memory(v, strides):
-    """The first and one behind the last byte of a view that has elements."""
+    """The addresses of the first byte and one past the last byte of a view that is not empty."""
     ends = [(extent - 1) * stride * _FLOAT_BYTES for extent, stride in zip(v.shape, strides)]
     return (
         v.pointer + sum(min(end, 0) for end in ends),
@@ -223,8 +225,8 @@ def _extent_in_memory(v, strides):
 
 
 def _require_apart(kind, c, operands):
-    """For a product of several calls: one must not write what another reads or writes. Of a single call the
-    library sees to it."""
+    """For a product of several calls: none may write what another reads or writes. Within a single call the
+    library checks that itself."""
     strides = _arrays.elements(kind, c, "out")
     _arrays.require_places_of_their_own(c.shape, strides)
     first, end = _extent_in_memory(c, strides)
@@ -235,8 +237,8 @@ def _require_apart(kind, c, operands):
 
 
 def product(kind, a, b, out, precision, *, alpha=1, beta=0, bias=None):
-    """alpha ab + beta out + bias, of arrays of one kind, whose gradients nobody asks for. `bias`: as many
-    values as ab has columns, packed."""
+    """alpha ab + beta out + bias, for arrays of one kind without gradients. `bias`: one value for each column
+    of ab, densely packed."""
     va, vb, vc = kind.view(a), kind.view(b), None
     if out is not None:
         kind.require_writable(out)
@@ -281,8 +283,8 @@ _MOST_KEPT_BYTES = 1 << 25
 
 
 class _Kept(threading.local):
-    """The working memory of a thread's calls on each stream. Calls of one stream follow one another, those of
-    one thread are queued as a whole."""
+    """A thread's workspace for each (device, stream). Reuse is safe: work on one stream runs in order, and
+    one thread queues a whole call before the next."""
 
     def __init__(self):
         self.by_stream = {}
@@ -291,24 +293,24 @@ class _Kept(threading.local):
 _kept = _Kept()
 
 
-_MOST_GUARDS = 8  # for tensors of the same shapes
+_MOST_GUARDS = 8  # for each pair of shapes
 
 
 class Quick:
-    """Products of plain torch tensors on a GPU at default precision that have been planned: with as little
-    Python as there can be, for one call is over in microseconds. What its functions need lies in closures,
-    where Python finds it sooner than in modules and objects.
+    """Fast path for planned products of plain torch tensors on a GPU at default precision. A product takes
+    microseconds, so the path has as little Python as possible: its functions are closures, because closure
+    variables are looked up faster than module globals and attributes.
     """
 
     def __init__(self, kind):
         self.kind = kind
-        # by shapes: a few of (guard, plan, whether somebody would want gradients if they were on)
+        # (shape of a, of b): up to _MOST_GUARDS of (guard, plan, whether an operand requires a gradient)
         self.known = {}
         self.run = self._made_run()
         self.again = self._made_again()
 
     def remember(self, a, b, plan):
-        """For again()."""
+        """Makes again() find this plan for tensors like these."""
         guard = self.kind.guard(a, b)
         if guard is None:
             return
@@ -316,7 +318,7 @@ class Quick:
             if len(self.known) >= _MOST_PLANS:
                 self.known.clear()
             key, frozen = (a.shape, b.shape), a.requires_grad or b.requires_grad
-            # Lists are replaced: other threads may walk over them.
+            # A new list replaces the old one, which other threads may be iterating over.
             self.known[key] = [(guard, plan, frozen), *self.known.get(key, ())][:_MOST_GUARDS]
 
     def _made_run(self):
@@ -338,7 +340,7 @@ class Quick:
             at_c = out.data_ptr()
             if (at_a | at_b | at_c) & low_bits:
                 return product(kind, a, b, None, None)
-            # A struct belongs to one call at a time: another thread may be within the library.
+            # A struct serves one call at a time: another thread may be inside the library with the last one.
             try:
                 args, place = spare.pop()
             except IndexError:
@@ -349,8 +351,8 @@ class Quick:
             args.c = at_c
             stream = raw_stream(device)
             if size:
-                # Of a captured call the graph keeps the memory, and calls on other devices than the current
-                # one are rare.
+                # Not kept: the memory of a captured call, which the graph owns, and that of calls on other
+                # devices than the current one, which are rare.
                 if keep and here and size <= _MOST_KEPT_BYTES and not is_capturing():
                     kept = _kept.by_stream.get((device, stream))
                     if kept is None or kept[2] < size:
@@ -368,7 +370,7 @@ class Quick:
         return run
 
     def _made_again(self):
-        """again(a, b): the product if tensors like these have been remembered, else none."""
+        """again(a, b): the product if tensors like these have been remembered, else None."""
         kind, known, run = self.kind, self.known, self.run
         is_compiling, is_tracing, modes, forward = (
             kind.is_compiling,
@@ -381,7 +383,7 @@ class Quick:
 
         def again(a, b):
             nonlocal last
-            # What guards do not see.
+            # Guards do not cover these.
             if is_compiling() or is_tracing() or modes() or forward._current_level >= 0:
                 return None
             guard, plan, frozen = last
@@ -400,11 +402,11 @@ class Quick:
 
 
 def quick_product(kind, a, b, keep=True):
-    """product() of two plain torch tensors at default precision. What is not on one GPU, has not been planned
-    yet, or takes more than one call, goes the long way.
+    """product() of two plain torch tensors at default precision. Falls back to product() where the tensors
+    are not on one GPU, have not been planned yet, or take more than one call.
 
-    keep: working memory may stay this thread's for its next call. Within torch's operators it may not:
-    compiled programs run them once while the allocator is led to memory that graphs will own."""
+    keep: the thread may keep the workspace for its next call. Not inside torch's operators: torch.compile
+    runs them once while allocations go to a pool that a CUDA graph will own."""
     device = a.get_device()
     if not (
         a.is_cuda
@@ -429,7 +431,7 @@ def quick_product(kind, a, b, keep=True):
 
 
 def _aligned_workspace(filled):
-    """What a call takes whose arrays are aligned to 256 bytes, wherever they lie."""
+    """Workspace bytes of a call whose arrays are aligned to 256 bytes. The addresses are made up."""
     args = _from_buffer_copy(filled)
     args.a, args.b, args.c = 1 << 44, 1 << 45, 1 << 46
     return _library.workspace_bytes(args)
@@ -443,8 +445,8 @@ def _remember_quick(kind, a, b, key):
     with _change:
         if len(_quick_plans) >= _MOST_PLANS:
             _quick_plans.clear()
-        # What a call takes of the allocator's memory may depend on how its operands' is aligned. Lists are
-        # changed as a whole by threads.
+        # The workspace size may depend on the operands' alignment: it holds where these low bits are 0. The
+        # empty list is a pool of argument structs: pop and append are atomic among threads.
         low_bits = (256 if size else _FLOAT_BYTES) - 1
         _quick_plans[key] = (
             plan.calls[0][0],
@@ -458,8 +460,8 @@ def _remember_quick(kind, a, b, key):
 
 
 def _queue(kind, args, plan, stream, like):
-    """One call, in memory of the array library's where it has an allocator that works in the order of
-    streams."""
+    """Makes one call. Its workspace comes from the array library where that has a stream-ordered allocator,
+    else from the pool of libantiphase."""
     if plan.device == _library.CPU:
         _waiting.run_product(args, plan.work)
         return
@@ -468,7 +470,7 @@ def _queue(kind, args, plan, stream, like):
         key = (
             *((at or 0) & 255 for at in (args.a, args.b, args.c)),
             args.beta != 0,
-        )  # None: an empty array's
+        )  # `or 0`: the address of an empty array is None
         size = plan.workspaces.get(key)
         if size is None:
             size = plan.workspaces[key] = _library.workspace_bytes(args)
@@ -478,13 +480,13 @@ def _queue(kind, args, plan, stream, like):
     status = _library.sgemm(_addressof(args), stream)
     if status:
         _library.check(status)
-    del memory  # not before: the work is queued now, and what is allocated later waits for it
+    del memory  # only now: the work is queued, and later allocations are ordered behind it on the stream
 
 
 def explained(kind, a, b, precision):
     va, vb = kind.view(a), kind.view(b)
     plan = _planned(kind, va, vb, None, precision)
-    if plan.copied:  # as if they had been
+    if plan.copied:  # explain the product of the dense copies
         step = _FLOAT_BYTES if kind.strides_count_bytes else 1
         va, vb = (
             v._replace(pointer=1 << 41, strides=tuple(step * s for s in _dlpack.dense_strides(v.shape)))
@@ -497,7 +499,7 @@ def explained(kind, a, b, precision):
         return f"nothing to compute: the product has shape {plan.shape}\n"
     args = _from_buffer_copy(plan.calls[0][0])
     args.a, args.b = va.pointer, vb.pointer
-    # The result will be new memory: any address that is as aligned as that says the same.
+    # The result will be a new allocation: any address with such an alignment gives the same choice.
     args.c = 1 << 40
     more = f"{len(plan.calls)} calls, each as this one:\n" if len(plan.calls) > 1 else ""
     return more + _library.text_of(args)

@@ -22,7 +22,7 @@ _TYPES = {
     "float16": 11,
     "bfloat16": 12,
 }
-# By the package's names, and by numpy's.
+# Operators by this package's names, then by NumPy's.
 _OPERATIONS = {
     "sum": 0,
     "product": 1,
@@ -52,7 +52,7 @@ _PACKED = {
 
 
 def _wider(dtype, result):
-    """Whether the library itself takes sums of a type in another one."""
+    """Whether the library itself can add up elements of type `dtype` in type `result`."""
     if dtype in ("float16", "bfloat16"):
         return result == "float32"
     if dtype == "float32":
@@ -63,15 +63,15 @@ def _wider(dtype, result):
 
 
 def _packed(value, dtype):
-    """A number as memory of the host, of a type."""
+    """The bytes of a number in a dtype. Raises ValueError if the dtype cannot hold it."""
     try:
-        if dtype == "bfloat16":  # to the nearest, ties to even
+        if dtype == "bfloat16":  # struct has no such format: round the float32, to nearest, ties to even
             bits = struct.unpack("=I", struct.pack("=f", value))[0]
             rounded = bits if math.isnan(value) else bits + 0x7FFF + (bits >> 16 & 1)
             if rounded & 0x7F800000 == 0x7F800000 and math.isfinite(value):
                 raise OverflowError
             return struct.pack("=H", (rounded >> 16) & 0xFFFF)
-        # with native sizes a number that is too large would become infinite
+        # "=": in native mode struct would turn a float that is too large into infinity
         return struct.pack("=" + _PACKED[dtype], value)
     except (struct.error, OverflowError, TypeError):
         raise ValueError(
@@ -80,8 +80,7 @@ def _packed(value, dtype):
 
 
 def _order_in_memory(view, strides):
-    """The axes from the outermost to the innermost if the array is densely packed in that order; else
-    nothing."""
+    """The axes from outermost to innermost if the array is densely packed in that order, else None."""
     long = [i for i, extent in enumerate(view.shape) if extent > 1]
     outermost_first = sorted(long, key=lambda i: -strides[i])
     step = 1
@@ -89,7 +88,7 @@ def _order_in_memory(view, strides):
         if strides[i] != step:
             return None
         step *= view.shape[i]
-    # Axes of one element may stand anywhere: they stay where they are, so that rows in order are in order.
+    # Axes of one element could go anywhere: they keep their places, so that packed rows give 0, 1, 2, ...
     axes = list(range(len(view.shape)))
     for at, i in zip(long, outermost_first):
         axes[at] = i
@@ -97,11 +96,11 @@ def _order_in_memory(view, strides):
 
 
 def _name(dtype):
-    """The name of a type, however a library's user says it."""
+    """The name of a dtype, given as text or as a type of NumPy, JAX, torch or Python."""
     if dtype is None or isinstance(dtype, str) and dtype in _TYPES:
         return dtype
     numpy = sys.modules.get("numpy")
-    # its shorter names
+    # NumPy's types, and its short names such as "f4"
     if (
         isinstance(dtype, str)
         or numpy is not None
@@ -140,7 +139,7 @@ def _axis_of(axis, shape, name):
 
 
 class _Scan:
-    """One scan, as it is asked for."""
+    """A request for one scan, with its options checked."""
 
     def __init__(
         self,
@@ -165,7 +164,7 @@ class _Scan:
             )
         self.name, self.reverse, self.exclusive, self.initial = name, reverse, exclusive, initial
         self.op = next(own for own, number in _OPERATIONS.items() if number == _OPERATIONS[op])
-        self.widens = widens  # small integers, by default
+        self.widens = widens  # whether small integers are added up in the default integer type
         self.segments = by_key if by_key is not None else heads
         self.segments_name = "by_key" if by_key is not None else "heads"
 
@@ -186,9 +185,9 @@ class _Scan:
         return self.of_plain(kind, x, axis, dtype, out)
 
     def _result_type(self, kind, x, dtype, out):
-        """The name of the type that is asked for, or none for x's. As in numpy, integers are added up in
-        out's type, and bools are counted; as in the array API, smaller integers are added up in the default
-        one."""
+        """The name of the result's dtype, or None for that of x. As in NumPy, integers are added up in out's
+        dtype, and bools are counted; as in the array API, smaller integers are added up in the default
+        integer type."""
         if dtype is not None:
             return _name(dtype)
         of = kind.about(x)[1]
@@ -234,14 +233,14 @@ class _Scan:
             place = kind.view(out)
             strides = _arrays.elements(kind, place, "out")
             if _order_in_memory(place, strides) != order or place.pointer % _arrays.ITEM_BYTES[to]:
-                place = None  # it is made elsewhere, then copied
+                place = None  # scan into a new array, then copy it to out
         if place is None:
             made = kind.empty(x, tuple(view.shape[i] for i in order), to)
             place = kind.view(made)
         self._call(kind, view, place, keys, order, axis, of, to)
         if made is None:
             return out
-        # Not before: some libraries copy what they permute.
+        # Permuted only now that the elements are there: JAX permutes by copying.
         result = kind.permuted(made, [order.index(i) for i in range(len(order))])
         if out is None:
             return result
@@ -262,7 +261,7 @@ class _Scan:
         _arrays.require_places_of_their_own(place.shape, _arrays.elements(kind, place, "out"))
 
     def _keys(self, kind, view):
-        """(pointer, type, what keeps the memory) of what tells segments apart."""
+        """(pointer, the library's type, array that owns the memory, its view) of by_key or heads, or None."""
         if self.segments is None:
             return None
         keys = kind.view(self.segments)
@@ -333,33 +332,42 @@ def scan(
     dtype=None,
     out=None,
 ):
-    """Running sums, products, minima or maxima along an axis: element i of the result is taken of x's
-    elements up to the i-th.
+    """Running sums, products, minima or maxima along an axis: element i of the result combines elements 0
+    to i of x.
 
-    op: 'sum', 'product', 'min' or 'max', or by numpy's names, 'add', 'prod', 'maximum' and others. reverse:
-    from the end. exclusive: of the elements before the i-th; the first is `initial`, or else 0 of sums, 1 of
-    products, the type's largest number of minima, its lowest of maxima. by_key: as many keys as x, which has
-    one axis, has elements: a segment ends where the next key is another one, and each is scanned on its own.
-    heads: instead of keys, bools or bytes: a segment begins where one is not 0. dtype: of result and sums
-    (that of x; of integers that of out, if given; of bools, which sums count, the default integer): x is
-    converted to it first where the library does not add up in it as it reads. out: an array for the result,
-    which may be x itself. On a GPU the work is queued on the library's current stream.
+        antiphase.scan(x, op="max", axis=0)
+        antiphase.scan(x, exclusive=True, by_key=keys)
 
-    Elements are of float32, float64, float16, bfloat16, and integers of 8 to 64 bits. An array that is not
-    densely packed is copied first.
+    x: float32, float64, float16, bfloat16, or integers of 8 to 64 bits; also bool, for sums and products or
+    with a dtype. It is copied first unless it is densely packed in some order of its axes.
+    op: 'sum', 'product', 'min' or 'max', or NumPy's names for them: 'add', 'prod', 'maximum' and others.
+    reverse: from the end of the axis to its beginning.
+    exclusive: element i combines the elements before it. The first is `initial`, by default the neutral
+    element: 0 for sums, 1 for products, the dtype's largest value for minima, its lowest for maxima.
+    by_key: keys of x's shape, which must have one axis: integers, float32, float64 or bool. Each run of equal
+    keys is a segment, scanned on its own.
+    heads: in place of by_key, bools or integers of 8 bits: a segment begins where one is not 0.
+    dtype: of the result and of the sums. By default x's; for integers that of an integer out; for sums and
+    products of bools the default integer type. x is converted to it first unless the library can add up in
+    it while reading x.
+    out: an array of x's shape for the result, which may be x itself.
 
-    Raises TypeError for other types, ValueError for what makes no sense, NotImplementedError where the device
-    cannot do it. Nothing has been changed then.
+    Returns an array of x's shape, of its library and on its device. On a GPU the work is queued on the
+    library's current stream, as by matmul(). docs/design/scan.md describes the method.
+
+    Raises TypeError for other dtypes, ValueError for arguments that are out of range or do not fit together,
+    NotImplementedError where the device does not support the call. Nothing has been changed then.
     """
     return _Scan("scan", op, reverse, exclusive, by_key, heads, initial).run(x, axis, dtype, out)
 
 
 def cumulative_sum(x, /, *, axis=None, dtype=None, include_initial=False):
-    """The array API's cumulative_sum: running sums along an axis, which an array of one axis need not name.
+    """The array API's cumulative_sum: running sums along an axis, which may be left out if x has one axis.
 
-    dtype: by default x's, or for smaller integers and bools the library's default integer. include_initial: a
-    0 before the first, so that there is one element more along the axis. Types, devices and errors are those
-    of scan().
+    dtype: by default x's, or for smaller integers and bools the array library's default integer type.
+    include_initial: insert a 0 before the first sum, which makes the axis one element longer.
+
+    Dtypes, devices and errors are those of scan().
     """
     kind = _arrays.kind_of(x, "x")
     shape = kind.about(x)[0]
@@ -375,11 +383,11 @@ def cumulative_sum(x, /, *, axis=None, dtype=None, include_initial=False):
 
 
 def cumsum(x, /, axis=None, dtype=None, out=None):
-    """numpy's cumsum: running sums along an axis; without an axis, those of all elements in the order of
-    rows.
+    """NumPy's cumsum: running sums along an axis; without an axis, of all elements in row-major order, as one
+    axis.
 
-    Types, devices and errors are those of scan(); dtype is by default that of cumulative_sum(), or of
-    integers that of out, if given.
+    Dtypes, devices and errors are those of scan(). dtype: by default that of cumulative_sum(), or for
+    integers that of an integer out.
     """
     kind = _arrays.kind_of(x, "x")
     if axis is None:

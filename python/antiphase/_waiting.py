@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Calls on the CPU executor, which may take long: signals are seen meanwhile, and what will take more than
-ten seconds is said first."""
+"""Long calls on the CPU executor: signals are handled while they run, and a warning precedes calls that will
+take more than ten seconds."""
 import _thread
 import ctypes
 import math
@@ -11,18 +11,18 @@ import warnings
 
 from . import _library
 
-# Multiply-adds and elements: from some 10 ms on a call is worth a thread, from a second or so on a try with a
-# piece of it.
+# In multiply-adds and elements. LONG: about 10 ms, from where a thread pays. SLOW: about a second, from where
+# a trial run of a piece of the call pays.
 _LONG_PRODUCT, _LONG_SCAN = 1 << 22, 1 << 16
 _SLOW_PRODUCT, _SLOW_SCAN = 1 << 29, 1 << 22
 _PROBED_EXTENTS, _PROBED_WORK = {"m": 256, "n": 256, "k": 128}, 1 << 22
-_WORTH_A_WORD = 10.0  # seconds
-_STEP = 0.05
+_WORTH_A_WORD = 10.0  # seconds: predicted times from which a warning is given
+_STEP = 0.05  # seconds between looks at pending signals
 
 
 def run(call, args):
-    """A call that is long. Python tells its main thread of signals, so another one makes it, and is stopped
-    where a handler raises."""
+    """Makes a long call. Python runs signal handlers on the main thread, so the call gets a thread of its
+    own, which is interrupted when a handler raises."""
     if _thread.get_ident() != threading.main_thread().ident:
         _library.check(call(ctypes.addressof(args), None))
         return
@@ -46,13 +46,14 @@ def run(call, args):
             pass
     except BaseException:
         flag.value = 1
-        # The memory is in use until it has ended; one that begins after all finds the flag and writes
-        # nothing. The signal may have come when the lock had just been taken.
+        # The call uses the arrays until it has ended, so wait for that. A thread that starts only now finds
+        # the flag set and writes nothing. `over` is asked too: the signal may have come just after the lock
+        # was acquired.
         while not over:
             try:
                 if not ended.acquire(timeout=1) and not begun:
                     break
-            except BaseException:  # the next signal
+            except BaseException:  # of another signal
                 pass
         raise
     if failures:
@@ -60,7 +61,7 @@ def run(call, args):
 
 
 def product_work(args):
-    """Multiply-adds of a product on the CPU executor, those of tiles' edges included, roughly."""
+    """Approximate multiply-adds of a product on the CPU executor, padding of tiles included; 0 on a GPU."""
     if args.device != _library.CPU:
         return 0
     return args.batch * math.prod(max(extent, 16) for extent in (args.m, args.n, args.k))
@@ -74,7 +75,7 @@ def run_product(args, work):
 
 
 def warn_of_product(args, work, what):
-    """Before `work` multiply-adds in calls like this one."""
+    """Warns if `work` multiply-adds, in calls like this one, will take long: a piece is timed."""
     if work >= _SLOW_PRODUCT:
         _warn(what, work / product_work(piece := _piece_of_product(args)) * _seconds(_library.sgemm, piece))
 
@@ -113,15 +114,15 @@ def run_scan(args, what):
         return False
     if count >= _SLOW_SCAN:
         piece = type(args).from_buffer_copy(args)
-        # Any elements are as slow: the first of the memory, in lines as long, and one beside the other as far
-        # as that goes.
+        # The time does not depend on the values: the piece is the first elements in memory, with the same
+        # length and inner extent as far as 2 * _LONG_SCAN elements allow.
         piece.length = min(args.length, 2 * _LONG_SCAN)
         piece.inner = min(args.inner, max(1, 2 * _LONG_SCAN // piece.length))
         piece.outer = min(args.outer, max(1, 2 * _LONG_SCAN // (piece.length * piece.inner)))
         probed = piece.outer * piece.length * piece.inner
         piece.memory = ctypes.create_string_buffer(8 * probed + 8)
         piece.out = ctypes.addressof(piece.memory) + 7 & ~7
-        _seconds(_library.scan, piece)  # which makes the fibers
+        _seconds(_library.scan, piece)  # warm-up: creates the fibers
         _warn(what, count / probed * _seconds(_library.scan, piece))
     run(_library.scan, args)
     return True

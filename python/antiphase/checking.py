@@ -1,14 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Races, missing waits and bad accesses in a CUDA kernel, found without a GPU, on NumPy arrays.
+"""Finds races, missing waits and bad accesses in a CUDA kernel, without a GPU, on NumPy arrays.
 
     import numpy as np
     from antiphase.checking import check, unwritten
 
-    x = np.arange(1000, dtype=np.float32) report = check("scale.cu", "scale", grid=4, block=256, args=[x,
-    unwritten(1000, np.float32), 1000], expected={1: 2 * x}) assert report.clean, report
+    x = np.arange(1000, dtype=np.float32)
+    report = check("scale.cu", "scale", grid=4, block=256,
+                   args=[x, unwritten(1000, np.float32), 1000], expected={1: 2 * x})
+    assert report.clean, report
 
-It needs g++ and the program antiphase, and neither CUDA nor a GPU. docs/plain_cuda.md tells what is found,
-and what a source may use.
+It needs g++ and the program antiphase, but neither CUDA nor a GPU. docs/plain_cuda.md lists what is found
+and which CUDA features a source may use.
 """
 import dataclasses
 import json
@@ -41,8 +43,9 @@ _TYPES = {
 
 @dataclasses.dataclass(frozen=True)
 class Finding:
-    """One fault: what was done (`action`) at `file` and `line` (0: no place is known), and where the other
-    side is, if there is one."""
+    """One fault: the access (`action`) at `file` and `line` (0: unknown), and the earlier access that it
+    conflicts with, if any (`earlier`, ""; `earlier_line`, 0). `missing`: the synchronization that would order
+    them. `times`: how often it was seen."""
 
     kind: str
     kernel: str
@@ -68,8 +71,8 @@ class Finding:
 
 @dataclasses.dataclass(frozen=True)
 class Report:
-    """What a check has found. `notes` says what was not looked at; `finished` is false if a run was stopped,
-    so that nothing is known."""
+    """The result of a check. `notes`: what was not examined. `schedules` and `accesses`: how many were
+    followed. `finished`: False if a run was stopped, so that the absence of findings proves nothing."""
 
     findings: tuple
     notes: tuple
@@ -79,7 +82,7 @@ class Report:
 
     @property
     def clean(self):
-        """Whether all runs ended, and nothing was found."""
+        """Whether all runs ended and nothing was found."""
         return self.finished and not self.findings
 
     def __str__(self):
@@ -94,8 +97,11 @@ class _Unwritten:
 
 
 def unwritten(shape, dtype):
-    """An array on the device that nobody has written: for what a kernel only writes. A kernel that reads it
-    is accused."""
+    """An argument of check(): an uninitialised device array, for what a kernel only writes. Reading an
+    element before writing it is a finding.
+
+    shape: a size or a tuple. dtype: as for NumPy.
+    """
     return _Unwritten(int(np.prod(shape)), np.dtype(dtype))
 
 
@@ -206,18 +212,23 @@ def check(
     options=(),
     tool=None,
 ):
-    """Launches one kernel under many schedules and reports what it did wrong.
+    """Launches one kernel under many schedules on the CPU executor and reports its faults.
 
-    source: a path of a .cu file, or the text of one. A main of its own is left out, as is what binds it to
-    PyTorch or pybind11. kernel: its name, with template arguments if it has some: "sum<float, 128>". grid,
-    block: a size, or up to three (x, y, z). args: NumPy arrays (copied to the device, in C order),
-    unwritten(shape, dtype), and numbers, in the kernel's order. expected: what arrays are to hold afterwards,
-    by the number of the argument; compared up to `tolerance`, a part of each value. shared_bytes: of the
-    launch, for extern __shared__. schedules: runs. seconds: of a run, at most. options: more for the
-    compiler, such as "-DN=4". tool: the program antiphase; default: $ANTIPHASE_TOOL, or the one on the path.
+    source: the path of a .cu file, or its text. Its main and its bindings to PyTorch or pybind11 are left
+    out.
+    kernel: its name, with template arguments if it has any: "sum<float, 128>".
+    grid, block: a size, or up to three (x, y, z).
+    args: NumPy arrays (copied to the device, in C order), unwritten(shape, dtype), and numbers, in the
+    kernel's order.
+    expected: the values that arrays must hold afterwards, by the argument's number from 0.
+    tolerance: the allowed relative error of each expected value.
+    shared_bytes: dynamic shared memory of the launch, for extern __shared__.
+    schedules: the number of runs. seconds: the time limit of each.
+    options: compiler options, such as "-DN=4".
+    tool: the program antiphase; by default $ANTIPHASE_TOOL, else the one on PATH.
 
-    Returns a Report. Raises TypeError and ValueError for arguments that do not fit, ValueError too with what
-    the compiler said if the source does not compile or uses what is not supported, and FileNotFoundError if
+    Returns a Report. Raises TypeError and ValueError for arguments that do not fit, ValueError with the
+    compiler's output if the source does not compile or uses unsupported features, and FileNotFoundError if
     there is no program antiphase.
     """
     tool = tool or os.environ.get("ANTIPHASE_TOOL") or shutil.which("antiphase")

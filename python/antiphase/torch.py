@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Products for torch, under torch's names: differentiable, also under torch.compile, and of DTensors.
+"""Products for torch, under torch's names: differentiable, under torch.compile too, and for DTensors.
 
     import antiphase.torch
     y = antiphase.torch.linear(x, weight, bias)
 
-They take float32 tensors on CUDA devices, and on the CPU by the CPU executor, slowly. Work is queued on the
-current stream, in memory of torch's allocator, so that it may be captured into a CUDA graph. Results are the
-same bits in every run.
+Tensors are float32, on CUDA devices or, computed slowly by the CPU executor, on the CPU; any strides are
+read in place. Work is queued on the current stream, in memory of torch's allocator, so that it may be
+captured into a CUDA graph. Results have the same bits in every run. Errors are those of antiphase.matmul.
 """
 import sys
 
@@ -22,12 +22,12 @@ __all__ = ["Linear", "addmm", "baddbmm", "bmm", "linear", "matmul", "mm"]
 _kind = _arrays.kind_of(torch.empty(0), "a tensor")
 
 
-# ---- The operators, as torch knows them ------------------------------------------------------------------
+# ---- The operators registered with torch -----------------------------------------------------------------
 
 _functorch = torch._C._functorch
-_functions = {}  # by operator
+_functions = {}  # operator: its torch.autograd.Function
 _operators = _ops_of_torch.Library("antiphase", "DEF")
-# Operands may lie in any way: nobody needs to copy them for us.
+# flexible_layout: operands may have any strides, so that torch.compile makes no copies for them.
 _TAGS = tuple(
     tag
     for tag in (getattr(torch.Tag, name, None) for name in ("pt2_compliant_tag", "flexible_layout"))
@@ -49,7 +49,7 @@ def _define(schema, compute, fake, setup, backward, mapped):
             lib=_operators,
         )
     operator = getattr(torch.ops.antiphase, name).default
-    # For torch.func.grad, which does not go by what operators have registered.
+    # For torch.func.grad, which ignores the registered formulas.
     _functions[operator] = type(
         name,
         (torch.autograd.Function,),
@@ -76,7 +76,8 @@ def _refuse(name, tensors, why):
 
 
 def _judge(name, dimensions, *tensors):
-    """The last two, the factors, fit."""
+    """Checks the dtypes and devices of all tensors, and the shapes of the last two, the factors. Returns the
+    shape of the product."""
     a, b = tensors[-2:]
     for t in tensors:
         if t.dtype != torch.float32:
@@ -113,8 +114,8 @@ def _product(a, b):
 
 
 def _added(added, a, b, beta, alpha):
-    """beta added + alpha ab, in one call: a row that is added to all rows is a bias, all else is what C holds
-    before."""
+    """beta added + alpha ab in one call: a row added to all rows is passed as a bias, anything else as the
+    initial C."""
     shape = (*a.shape[:-1], b.shape[-1])
     if beta == 0:
         return _products.product(_kind, a, b, None, None, alpha=alpha)
@@ -195,14 +196,14 @@ def _compute_added(name, dimensions):
     return compute
 
 
-# Under torch.func.vmap: one batch, of all that is mapped. The mapped axis of results is the first one.
+# torch.func.vmap: everything that is mapped becomes one batch. Results have the mapped axis first.
 def _spread(x, axis, count):
-    """With the mapped axis first; where there is none, the same for all, which takes no memory."""
+    """x with the mapped axis first; expanded along it, without memory, where x is not mapped."""
     return x.movedim(axis, 0) if axis is not None else x.expand(count, *x.shape)
 
 
 def _spread_addend(added, axis, count, shape):
-    """Of products of that shape: what stands for all as it is if it can be broadcast to a batch of them."""
+    """The addend for a batch of `count` products of that shape: unchanged if it broadcasts to the batch."""
     if axis is None and added.dim() <= 2:
         return added
     members = _spread(added, axis, count)
@@ -258,7 +259,7 @@ _bmm, _baddbmm = _define_pair("bmm", "baddbmm", 3)
 _add_mm, _add_bmm = _compute_added("addmm", 2), _compute_added("baddbmm", 3)
 
 
-# Sums along an axis: their gradient is the same scan from the other end.
+# Running sums along an axis: the gradient is the same scan in the other direction.
 def _compute_sum(x, axis, reverse, exclusive):
     return _scans.scan(x, axis=axis, reverse=reverse, exclusive=exclusive)
 
@@ -294,7 +295,7 @@ _running_sum = _define(
 
 
 def _given(result, out, tensors):
-    """The result in an out= that was asked for, by torch's rules."""
+    """The result, copied to `out` unless that is None, by torch's rules for out=."""
     if out is None:
         return result
     if torch.is_grad_enabled() and any(t.requires_grad for t in (*tensors, out)):
@@ -310,26 +311,28 @@ def _given(result, out, tensors):
 
 
 def _is_direct(*tensors):
-    """Whether the library may be called without torch's dispatcher, which also knows of automatic casts."""
+    """Whether the library may be called without torch's dispatcher: plain tensors that autocast leaves
+    alone."""
     return _kind.plain(*tensors) and all(t.dtype is torch.float32 for t in tensors)
 
 
 def _dispatched(operator, *tensors):
-    """An operator, after what torch's dispatcher does not see to."""
+    """The function to call for an operator: handles torch.func.grad, DTensor and tangents, which torch's
+    dispatcher does not."""
     if not torch.compiler.is_compiling():
         if torch.is_grad_enabled() and any(
             way.key() == _functorch.TransformType.Grad for way in _functorch.get_interpreter_stack() or ()
         ):
             return _functions[operator].apply
         _learn_shardings()
-        # What has no gradient to go backward would lose its tangent without a word.
+        # A tensor that requires no gradient would lose its tangent silently.
         if _forward._current_level >= 0 and any(_forward.unpack_dual(t).tangent is not None for t in tensors):
             _refuse_tangents()
     return operator
 
 
 def mm(a, b):
-    """torch.mm: a of shape (m, k) times b of shape (k, n)."""
+    """torch.mm: a of shape (m, k) times b of shape (k, n), giving (m, n)."""
     if _is_direct(a, b):
         _judge("mm", 2, a, b)
         return _product(a, b)
@@ -337,7 +340,7 @@ def mm(a, b):
 
 
 def bmm(a, b):
-    """torch.bmm: a of shape (batch, m, k) times b of shape (batch, k, n)."""
+    """torch.bmm: a of shape (batch, m, k) times b of shape (batch, k, n), giving (batch, m, n)."""
     if _is_direct(a, b):
         _judge("bmm", 3, a, b)
         return _product(a, b)
@@ -345,27 +348,28 @@ def bmm(a, b):
 
 
 def addmm(input, a, b, *, beta=1, alpha=1):
-    """torch.addmm: beta input + alpha ab; input can be broadcast to (m, n), and is not read where beta is
-    0."""
+    """torch.addmm: beta input + alpha ab, with a of shape (m, k) and b of shape (k, n). input must broadcast
+    to (m, n); it is not read if beta is 0."""
     how = _add_mm if _is_direct(input, a, b) else _dispatched(_addmm, input, a, b)
     return how(input, a, b, float(beta), float(alpha))
 
 
 def baddbmm(input, a, b, *, beta=1, alpha=1):
-    """torch.baddbmm: beta input + alpha ab, of batches."""
+    """torch.baddbmm: beta input + alpha ab, with a of shape (batch, m, k) and b of shape (batch, k, n). input
+    must broadcast to (batch, m, n); it is not read if beta is 0."""
     how = _add_bmm if _is_direct(input, a, b) else _dispatched(_baddbmm, input, a, b)
     return how(input, a, b, float(beta), float(alpha))
 
 
 def matmul(a, b):
-    """torch.matmul: (..., m, k) times (..., k, n), batches broadcast, tensors of one axis as a row and as a
-    column."""
+    """torch.matmul: (..., m, k) times (..., k, n) with batches broadcast. A tensor of one axis is a row as
+    the first operand, a column as the second."""
     return _matmul(a, b, None, None)
 
 
 def linear(input, weight, bias=None):
-    """torch.nn.functional.linear: input of shape (..., in) times weight^T, weight of shape (out, in), plus
-    bias of shape (out,). A weight of shape (in,) is a column."""
+    """torch.nn.functional.linear: input of shape (..., in) times weight^T, with weight of shape (out, in),
+    plus bias of shape (out,). A weight of shape (in,) is a column; the result then has shape (...,)."""
     if weight.dim() == 1:
         result = matmul(input, weight)
         return result if bias is None else result + bias
@@ -381,17 +385,17 @@ torch.fx.wrap("matmul")
 
 
 class Linear(torch.nn.Linear):
-    """torch.nn.Linear whose products are computed by antiphase."""
+    """A drop-in torch.nn.Linear whose forward and backward products are computed by antiphase."""
 
     def forward(self, input):
-        # to torch.fx a leaf, as its own modules are
+        # a leaf for torch.fx, as torch's own modules are
         if not isinstance(input, torch.Tensor) and isinstance(input, torch.fx.Proxy):
             return input.tracer.create_proxy("call_module", input.tracer.path_of_module(self), (input,), {})
         return linear(input, self.weight, self.bias)
 
 
 def _matmul(a, b, out, precision):
-    """matmul of any tensors; those that need no more than their elements go straight to the library."""
+    """matmul of any tensors; plain ones are passed directly to the library."""
     if _is_direct(a, b) if out is None else _is_direct(a, b, out):
         return (
             _products.product(_kind, a, b, out, precision) if out is not None or precision else _product(a, b)
@@ -411,7 +415,7 @@ def _matmul(a, b, out, precision):
         )
     left = a if a.dim() > 1 else a.unsqueeze(0)
     right = b if b.dim() > 1 else b.unsqueeze(1)
-    if right.dim() == 2:  # the rows of all members are rows of one product
+    if right.dim() == 2:  # all members share b: one product with the rows of all
         result = mm(left.flatten(0, -2), right).reshape(*left.shape[:-1], right.shape[-1])
     else:
         try:
@@ -433,7 +437,7 @@ def _matmul(a, b, out, precision):
 
 
 def _scan(asked, x, axis, dtype, out):
-    """A scan of tensors of which more than their elements matters."""
+    """A scan of tensors that are not plain: they need gradients, tracing or transformations."""
     if asked.op != "sum" or asked.segments is not None or asked.initial is not None:
         raise TypeError(
             f"antiphase: {asked.name} of a tensor that requires a gradient, or is traced: only sums without segments and initial "
@@ -447,9 +451,9 @@ def _scan(asked, x, axis, dtype, out):
     )
 
 
-# ---- Automatic casts, and tensors that lie on several devices --------------------------------------------
+# ---- Autocast and DTensor --------------------------------------------------------------------------------
 
-if hasattr(_ops_of_torch, "register_autocast"):  # under autocast, products are what they are without
+if hasattr(_ops_of_torch, "register_autocast"):  # products remain float32 under autocast
     for _name in ("mm", "addmm", "bmm", "baddbmm"):
         for _device in ("cuda", "cpu"):
             _ops_of_torch.register_autocast(f"antiphase::{_name}", _device, torch.float32, lib=_operators)
@@ -459,7 +463,7 @@ _shardings_known = False
 
 
 def _learn_shardings():
-    """Tells DTensor how to divide these products, once it has been imported."""
+    """Registers the sharding rules once torch.distributed.tensor has been imported."""
     global _shardings_known
     if not _shardings_known and "torch.distributed.tensor" in sys.modules:
         _shardings_known = True
@@ -467,8 +471,8 @@ def _learn_shardings():
 
 
 def _register_shardings():
-    """How DTensor divides these products: by rows, by columns, by members of a batch, and along k, of which
-    the results are parts of sums."""
+    """DTensor's sharding rules of the products: by rows, by columns, by members of a batch, and along k,
+    which gives partial sums."""
     from torch.distributed.tensor import Partial, Replicate, Shard
     from torch.distributed.tensor.experimental import register_sharding
 
@@ -486,7 +490,7 @@ def _register_shardings():
         return [*ways, (Shard(0), Shard(0), Shard(0))] if batched else ways
 
     def of_added(way, added, dimensions):
-        """How what is added is divided: as the result, but along axes where it is repeated."""
+        """The addend's placement: that of the result, but replicated along axes where it is broadcast."""
         result = way[0]
         if isinstance(result, Shard):
             axis = result.dim - (dimensions - added.ndim)

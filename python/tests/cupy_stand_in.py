@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What antiphase asks of CuPy, over NumPy: for machines without a GPU. It counts what is allocated, and
-where."""
+"""A stand-in for CuPy on NumPy arrays, for machines without a GPU. It records allocations by device."""
 import types
 
 import numpy

@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the tests of the Python package share: what they need, inputs that depend on the position, the
-library's bound, refusals."""
+"""Helpers of the Python package's tests: required modules, inputs, the library's error bound, refusals."""
 import importlib
 import re
 import sys
@@ -10,7 +9,7 @@ SKIPPED = 77
 
 
 def need(name):
-    """A module that the tests cannot do without: they are skipped, with a line, where it is not."""
+    """Imports a module that the tests need; skips them with a message if it is missing."""
     try:
         return importlib.import_module(name)
     except ImportError as error:
@@ -19,19 +18,18 @@ def need(name):
 
 
 def pattern(numpy, *shape, seed=1):
-    """Odd numbers of float32 that no two places share the reason for: an index that is off by one changes the
-    result."""
+    """Random float32 values without any structure: an index that is off by one changes the result."""
     return numpy.random.default_rng([seed, *shape]).standard_normal(shape).astype("float32")
 
 
 def units_of(text):
-    """The bound that explain() tells: so many u of |A||B|."""
+    """The error bound that explain() prints, in units of u |A||B|."""
     return float(re.search(r"^bound: ([\d.]+) u \|A\|\|B\|", text, re.MULTILINE)[1])
 
 
 class Case(unittest.TestCase):
     def refused(self, error, words, call, *unchanged):
-        """Expects one sentence with all of `words`, and none of the arrays, which have tobytes(), changed."""
+        """Expects an error with a one-line message that contains all of `words`, and the arrays unchanged."""
         before = [bytes(x.tobytes()) for x in unchanged]
         with self.assertRaises(error) as caught:
             call()
@@ -43,7 +41,7 @@ class Case(unittest.TestCase):
         self.assertEqual([bytes(x.tobytes()) for x in unchanged], before)
 
     def assert_product(self, numpy, antiphase, found, a, b):
-        """Within the library's bound of the product in FP64, NaN nowhere."""
+        """Expects `found` within the library's error bound of the product in FP64, without NaN."""
         exact = numpy.matmul(a.astype("float64"), b.astype("float64"))
         self.assertEqual(tuple(found.shape), exact.shape)
         found = numpy.asarray(found)
@@ -63,7 +61,7 @@ class Case(unittest.TestCase):
 
 
 class CountingRunner(unittest.TextTestRunner):
-    """Running no test is a failure."""
+    """Fails if no test ran."""
 
     def run(self, suite):
         result = super().run(suite)

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""antiphase on JAX arrays, by the CPU executor: they are read by DLPack, and results are JAX arrays."""
+"""antiphase on JAX arrays, on the CPU executor: operands are read by DLPack, results are JAX arrays."""
 import os
 
 os.environ["JAX_PLATFORMS"] = "cpu"
@@ -33,12 +33,12 @@ class Jax(support.Case):
     def test_operands_that_are_being_computed(self):
         a = jnp.asarray(A(200, 200))
         for _ in range(5):
-            b = jnp.tanh(a @ a)  # queued, not there yet
+            b = jnp.tanh(a @ a)  # asynchronous: not computed yet
             found = antiphase.matmul(b[:8], b.T)
             self.assert_product(numpy, antiphase, found, numpy.asarray(b[:8]), numpy.asarray(b.T))
 
     def test_results_are_memory_of_their_own(self):
-        """JAX believes that its arrays never change."""
+        """JAX assumes that its arrays never change: a result must not share memory with other arrays."""
         a, b = jnp.asarray(A(3, 5)), jnp.asarray(A(5, 7))
         zeros, scalar = jnp.empty((3, 7)), jnp.empty(())
         first, dot = antiphase.matmul(a, b), antiphase.matmul(a[0], a[0])
@@ -57,7 +57,7 @@ class Jax(support.Case):
                 rtol=2e-6,
                 atol=2e-5,
             )
-        # With axes of one element anywhere; and in another order, which JAX permutes by a copy.
+        # Shapes with axes of one element; and other orders of the axes, which JAX permutes by copying.
         for shape in ((1, 6), (6, 1), (2, 1, 3), (4, 1, 2), (1, 1, 5), (1,)):
             y = A(*shape)
             for axis in range(len(shape)):

@@ -1,7 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""docs/tutorial.ipynb runs from its first cell to its last, by this interpreter: its own assertions hold. It
-needs no Jupyter."""
+"""Runs all cells of docs/tutorial.ipynb in this interpreter, without Jupyter; the notebook has assertions."""
 import json
 import pathlib
 import sys
@@ -9,7 +8,7 @@ import sys
 import support
 
 support.need("numpy")
-sys.modules["IPython"] = None  # as if it were not there: what it would show is not looked at here
+sys.modules["IPython"] = None  # importing it fails, so that the notebook displays nothing
 
 
 def main():

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""antiphase on NumPy arrays, by the CPU executor; and on arrays that only speak DLPack or
-__cuda_array_interface__."""
+"""antiphase on NumPy arrays, on the CPU executor; and on arrays known by DLPack or __cuda_array_interface__
+alone."""
 import ctypes
 import itertools
 import os
@@ -22,7 +22,7 @@ import torch_stand_in
 from antiphase import _arrays, _dlpack, _products
 
 A = lambda *shape, seed=1: support.pattern(numpy, *shape, seed=seed)
-# Of products that take working memory: split is ahead by a fifth there, also with 272 columns.
+# Products that take a workspace: `split` is predicted a fifth faster than others, with 272 columns too.
 ROWS, COLUMNS, DEPTH = 258, 130, 256
 
 
@@ -76,7 +76,7 @@ class Products(support.Case):
                 self.assert_right(a(whole, 5, 7), b(whole, 7, 3))
 
     def test_one_number_repeated_along_an_axis(self):
-        """The library takes two strides of 0 for densely packed rows."""
+        """The library reads two strides of 0 as densely packed rows."""
         x = A(9)
         for a, b in (((6, 1), (1, 4)), ((1, 6), (6, 1)), ((1, 1), (1, 5)), ((6, 1), (1, 1))):
             self.assert_right(numpy.broadcast_to(x[3], a), numpy.broadcast_to(x[5], b))
@@ -94,7 +94,7 @@ class Products(support.Case):
                 antiphase.matmul(a[:rows], b)
                 antiphase.cumsum(a[:rows], axis=0)
 
-        def plan():  # and be seen planning
+        def plan():  # holds the lock most of the time, so that forks meet it
             while not stop.is_set():
                 with _products._change:
                     time.sleep(0.002)
@@ -132,7 +132,7 @@ class Products(support.Case):
                 self.assert_right(a, b)
 
     def test_a_repeated_member_is_not_copied(self):
-        """One matrix as a batch of 2^30 of them would take 8 GB: what explain() tells of it takes none."""
+        """A batch that repeats one matrix 2^30 times would be 8 GB if it were copied; explain() must not."""
         many = numpy.broadcast_to(A(1, 2), (1 << 30, 1, 2))
         self.assertIn("bound:", antiphase.explain(many, A(2, 1)))
 
@@ -194,7 +194,7 @@ class Products(support.Case):
         self.assertEqual(found, [first] * 4)
 
     def test_threads_with_different_addresses_do_not_mix(self):
-        """They share what has been prepared for a shape, but no addresses."""
+        """Threads share the plan for a shape, but not its addresses."""
         pairs = [(A(9, 31, seed=i), A(31, 8, seed=50 + i)) for i in range(8)]
         expected = [antiphase.matmul(a, b).tobytes() for a, b in pairs]
         wrong = []
@@ -261,7 +261,7 @@ class Products(support.Case):
                 self.refused(error, words, call, a, b, out, frozen)
 
     def test_memory_that_a_call_takes(self):
-        """As torch and CuPy are asked for it, of shapes whose addresses are not known yet."""
+        """The workspace size, as it is requested from torch before addresses are known."""
         kind, taken = _arrays.kind_of(A(1), ""), []
         for a, b in (
             (A(64, 64), A(64, 64)),
@@ -278,7 +278,7 @@ class Products(support.Case):
         self.assertTrue(any(taken) and not all(taken), taken)
 
     def test_out_of_several_calls_is_apart(self):
-        """Each call of the library sees its own part only."""
+        """Each call sees its own part only, so that the package has to check for shared memory."""
         x = A(3, 1, 2, 4, 4)
         y = A(5, 1, 4, 4, seed=2)
         out = numpy.full((3, 5, 2, 4, 4), 7, "float32")
@@ -313,7 +313,7 @@ class Scans(support.Case):
         self.assert_same(antiphase.cumulative_sum(x[0, 0]), numpy.cumsum(x[0, 0]), near=True)
 
     def test_types(self):
-        """By the array API, sums of smaller integers are taken in the default one."""
+        """In the array API, smaller integers are added up in the default integer type."""
         for name in (
             "float32",
             "float64",
@@ -374,7 +374,7 @@ class Scans(support.Case):
         )
 
     def test_integers_are_added_up_in_the_type_of_out(self):
-        """As in numpy, where nobody says dtype."""
+        """As in NumPy, if no dtype is given."""
         integers = [name for name in antiphase._scans._TYPES if "int" in name]
         for of, to in itertools.product(("bool", *integers), integers):
             for shape in ((300,), (2, 30)):
@@ -417,11 +417,11 @@ class Scans(support.Case):
             ["places of their own"],
             lambda: antiphase.cumsum(x[0], out=strided(numpy.zeros(1, "float32"), (4,), (0,))),
         )
-        one = strided(numpy.zeros(1, "float32"), (1, 1), (0, 0))  # which does not
+        one = strided(numpy.zeros(1, "float32"), (1, 1), (0, 0))  # a single element overlaps nothing
         self.assertEqual(float(antiphase.cumsum(x[:1, :1], 0, out=one)[0, 0]), float(x[0, 0]))
 
     def test_what_becomes_of_other_types(self):
-        """The way out fits the type: none loses a part of what there is."""
+        """The suggested conversion fits the dtype: none discards information."""
         x = numpy.arange(4)
         ways = [
             (x.astype("complex64"), "real and the imaginary parts"),
@@ -601,10 +601,10 @@ class Scans(support.Case):
 
 
 class Waiting(support.Case):
-    """For the CPU executor, which takes minutes for what is large."""
+    """Long calls on the CPU executor, which takes minutes for large arrays."""
 
     def setUp(self):
-        before = signal.signal(signal.SIGALRM, signal.default_int_handler)  # which raises KeyboardInterrupt
+        before = signal.signal(signal.SIGALRM, signal.default_int_handler)  # raises KeyboardInterrupt
         self.addCleanup(signal.signal, signal.SIGALRM, before)
         self.addCleanup(signal.setitimer, signal.ITIMER_REAL, 0)
         quiet = warnings.catch_warnings()
@@ -617,7 +617,7 @@ class Waiting(support.Case):
         signal.setitimer(signal.ITIMER_REAL, after)
         with self.assertRaises(KeyboardInterrupt):
             call()
-        # where other programs run beside; else some hundredths
+        # A few hundredths of a second on an idle machine; the margin is for a busy one.
         self.assertLess(time.monotonic() - start - after, 1)
 
     def test_long_calls_can_be_interrupted(self):
@@ -632,13 +632,13 @@ class Waiting(support.Case):
             lambda: antiphase.scan(line, by_key=line),
         ):
             self.interrupted(call)
-            # What follows is right, in memory that the interrupted call has left somehow.
+            # Later calls are right, whatever state the interrupted call has left the workspace in.
             a, b, x = A(70, 80), A(80, 90, seed=2), A(1 << 17)
             self.assert_product(numpy, antiphase, antiphase.matmul(a, b), a, b)
             numpy.testing.assert_allclose(antiphase.cumsum(x), x.cumsum(dtype="float64"), atol=1e-2)
 
     def test_a_signal_as_the_call_ends(self):
-        """When the lock that tells of the end has just been taken."""
+        """The signal arrives just after the lock that marks the end has been acquired."""
 
         class Lock:
             def __init__(self, lock=threading.Lock()):
@@ -715,7 +715,7 @@ class Waiting(support.Case):
             with self.assertRaises(RuntimeWarning):
                 antiphase.matmul(a, a.T, out=out)
             self.assertTrue((out == 7).all())
-        with warnings.catch_warnings():  # what is over soon; and what is not, by how long it will take
+        with warnings.catch_warnings():  # short calls do not warn, long ones say how long they will take
             warnings.simplefilter("error")
             antiphase.matmul(a, a.T)
             with self.assertRaisesRegex(RuntimeWarning, "about [1-9]\\d+ minutes"):
@@ -724,7 +724,7 @@ class Waiting(support.Case):
 
 
 class Wrapped:
-    """An array of a library that antiphase does not know, by DLPack. `version`: which the library speaks."""
+    """An array of an unknown library, readable by DLPack. `version`: that of its protocol."""
 
     def __init__(self, array, version=(1, 0), namespace=None):
         self.array, self.version, self.shape, self.dtype, self.device = (
@@ -747,7 +747,7 @@ class Wrapped:
 
 
 class Namespace:
-    """Of such a library: how its arrays are made."""
+    """The array namespace of such a library, which makes its arrays."""
 
     float32, int64 = "float32", "int64"
 
@@ -819,7 +819,7 @@ class Foreign(support.Case):
         self.refused(ValueError, ["read-only"], lambda: antiphase.matmul(x, x, out=Wrapped(frozen)), frozen)
 
     def capsule(self, versioned, **set_to):
-        """A capsule of three by two elements in columns, of memory that begins 8 bytes before them."""
+        """A capsule of 3 x 2 elements, column-major, at byte offset 8 of its memory."""
         self.memory = (ctypes.c_float * 8)(*range(8))
         self.shape, self.strides = (ctypes.c_int64 * 2)(3, 2), (ctypes.c_int64 * 2)(1, 3)
         tensor = _dlpack._Tensor(
@@ -870,7 +870,7 @@ class Foreign(support.Case):
             _dlpack.read(self.capsule(False, name=b"used_dltensor"))
 
     def test_extents_that_change_where_they_are(self):
-        """As tensors do, which are extents while torch traces."""
+        """Under torch's tracing, extents are tensors, which in-place arithmetic would change."""
 
         class Extent(int):
             def __new__(cls, value):
@@ -934,8 +934,8 @@ class Foreign(support.Case):
 
 
 class Cupy(support.Case):
-    """Over the stand-in for CuPy, whose device 1 is the CPU executor: what is queued there takes CuPy's
-    memory, and nobody waits."""
+    """Calls with the stand-in for CuPy, whose device 1 is mapped to the CPU executor: the workspace is CuPy's
+    memory, and no call waits."""
 
     def setUp(self):
         def call(function):
@@ -1017,12 +1017,12 @@ class Cupy(support.Case):
 
 
 class TorchOnGpus(support.Case):
-    """The short way of products, whose memory is a stand-in's and whose calls go to the CPU executor."""
+    """The fast path of products, with a stand-in for torch; its calls are passed to the CPU executor."""
 
     guards = False
 
     def setUp(self):
-        self.calls = []  # of (workspace, its size, stream)
+        self.calls = []  # (workspace, its size, stream)
         self.meanwhile = lambda: None
         sgemm, workspace_bytes = antiphase._library.sgemm, antiphase._library.workspace_bytes
 
@@ -1075,7 +1075,7 @@ class TorchOnGpus(support.Case):
         self.now = torch_stand_in.now
 
     def product(self, m=ROWS, n=COLUMNS, device=0, seed=1):
-        """The workspace that a product has had."""
+        """Makes a product and returns its workspace: (address, size)."""
         a, b = A(m, DEPTH, seed=seed), A(DEPTH, n, seed=2)
         found = antiphase.matmul(torch_stand_in.tensor(a, device), torch_stand_in.tensor(b, device))
         self.assertIs(type(found), torch_stand_in.Tensor)
@@ -1084,13 +1084,13 @@ class TorchOnGpus(support.Case):
         return self.calls[-1][:2]
 
     def test_working_memory_is_kept(self):
-        self.product()  # plans
+        self.product()  # the first call plans
         first = self.product(seed=3)
         self.assertGreater(first[1], 0)
         self.assertEqual((self.now.results, len(self.now.workspaces)), (1, 2))
         self.assertEqual([self.product(seed=4), self.product(seed=5)], [first] * 2)
         self.assertEqual((self.now.results, len(self.now.workspaces)), (3, 2))
-        # A larger product's serves smaller ones.
+        # The workspace of a larger product serves smaller ones.
         self.product(n=272)
         larger = self.product(n=272)
         self.assertGreater(larger[1], first[1])
@@ -1114,10 +1114,10 @@ class TorchOnGpus(support.Case):
     def test_memory_that_is_not_kept(self):
         self.product()
         kept, count = self.product(), len(self.now.workspaces)
-        self.now.capturing = True  # the graph owns what is allocated meanwhile
+        self.now.capturing = True  # the graph owns memory allocated during capture
         self.assertNotEqual(self.product()[0], kept[0])
         self.now.capturing = False
-        for _ in range(3):  # plans, and calls whose stream nobody asks about
+        for _ in range(3):  # plans, then calls on a device that is not the current one
             self.product(device=1)
         self.assertEqual([device for device, _ in self.now.workspaces[-3:]], [1] * 3)
         with unittest.mock.patch.object(_products, "_MOST_KEPT_BYTES", kept[1] - 1):
@@ -1152,7 +1152,7 @@ class TorchOnGpus(support.Case):
 
 
 class TorchOnGpusAgain(TorchOnGpus):
-    """The same where torch compares tensors with those of calls before."""
+    """The same, where torch has TensorGuards, which compare tensors with those of earlier calls."""
 
     guards = True
 
@@ -1169,14 +1169,14 @@ class TorchOnGpusAgain(TorchOnGpus):
 
     def test_tensors_are_compared_by_one_call(self):
         for m, n in ((ROWS, COLUMNS), (33, 70)):
-            for _ in range(2):  # plans, and remembers
+            for _ in range(2):  # plans, then remembers
                 self.product(m, n)
             before = self.now.guarded
             with unittest.mock.patch.object(_products, "quick_product", None):
                 for _ in range(3):
                     self.product(m, n)
             self.assertEqual(self.now.guarded, before + 3)
-        with unittest.mock.patch.object(_products, "quick_product", None):  # shapes that take turns
+        with unittest.mock.patch.object(_products, "quick_product", None):  # alternating shapes
             for m, n in 3 * ((ROWS, COLUMNS), (33, 70)):
                 self.product(m, n)
 
@@ -1208,7 +1208,7 @@ class TorchOnGpusAgain(TorchOnGpus):
                 antiphase.matmul(a, b)
             kind = _arrays.kind_of(a, "a")
             self.assertIsNotNone(kind.quick.again(a, b))
-        self.assertIsNone(kind.quick.again(a, b))  # somebody may want them now
+        self.assertIsNone(kind.quick.again(a, b))  # gradients are on again
 
     def test_few_tensors_of_the_same_shapes_are_remembered(self):
         for padding in range(12):

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""The package itself: how it finds its library, `python -m antiphase`, antiphase.enable() over a stand-in,
-and what an import brings along."""
+"""The package itself: how it finds its library, `python -m antiphase`, antiphase.enable() with a stand-in for
+the cuBLAS library, and what an import loads."""
 import ctypes
 import os
 import pathlib
@@ -14,8 +14,8 @@ import threading
 import support
 
 HERE = pathlib.Path(__file__).resolve().parent
-# Stands in for libantiphase_cublas.so: it counts what it is asked.
-INTERPOSER = os.environ["ANTIPHASE_CUBLAS_LIBRARY"]  # tests set another
+INTERPOSER = os.environ["ANTIPHASE_CUBLAS_LIBRARY"]  # the real library: tests set the variable to others
+# A stand-in for libantiphase_cublas.so that counts its calls.
 STAND_IN = r"""
 #include <stdio.h>
 #include <unistd.h>
@@ -91,7 +91,7 @@ class Library(Scratch):
             )
 
     def test_arguments_are_those_of_the_header(self):
-        """The same members in the same places; those that the header has behind them may be left out."""
+        """The structs have the header's members at the same offsets; members at its end may be missing."""
         from antiphase import _library
 
         members = {
@@ -120,7 +120,7 @@ class Library(Scratch):
             self.assertLessEqual(ctypes.sizeof(type_), size)
 
     def test_stubs_are_those_of_the_functions(self):
-        """The same names with the same parameters and defaults."""
+        """The stubs have the functions' names, parameters and defaults."""
         import ast
 
         package = HERE.parent / "antiphase"
@@ -197,7 +197,7 @@ class Library(Scratch):
         ):
             with self.assertRaisesRegex(ValueError, said):
                 antiphase.advise("gemm", **question)
-        # Numbers of array libraries, and what cannot be asked.
+        # Numbers of array libraries are accepted; other values and unreadable profiles are refused.
         import numpy
 
         numbers = {"m": numpy.int64(4096), "n": numpy.uint16(4096), "k": numpy.int32(4096)}
@@ -219,7 +219,7 @@ class Library(Scratch):
             self.assertIsNone(re.search(rf"\| +{name}\b", loaded), f"antiphase imports {name}")
 
     def test_import_time(self):
-        """Of the processor: what else the machine does is not counted."""
+        """Processor time, which does not depend on the load of the machine."""
         measured = [
             float(
                 python(
@@ -266,7 +266,7 @@ class Enabling(Scratch):
         self.expect(0, 0)
         self.assertEqual(antiphase.enable(), 3)
         self.expect(1, 1)
-        antiphase.enable()  # for libraries that have come since
+        antiphase.enable()  # again, for libraries loaded since
         self.expect(2, 1)
         self.assertEqual(antiphase.disable(), 3)
         self.expect(3, 0)
@@ -291,7 +291,7 @@ class Enabling(Scratch):
         self.expect(7, 1)
         antiphase.disable()
         with antiphase.enabled():
-            antiphase.enable()  # which stays
+            antiphase.enable()  # outlasts the block
         self.expect(10, 1)
 
     def test_within_blocks_of_several_threads(self):
@@ -311,7 +311,7 @@ class Enabling(Scratch):
         with antiphase.enabled():
             leaves.set()
             thread.join()
-            self.expect(2, 1)  # the one that came first has left
+            self.expect(2, 1)  # still enabled after the first block has ended
         self.expect(3, 0)
 
     def test_failures(self):

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""antiphase on torch tensors and antiphase.torch. By the CPU executor, or on ANTIPHASE_TEST_DEVICE, such as
+"""antiphase on torch tensors, and antiphase.torch: on the CPU executor, or on ANTIPHASE_TEST_DEVICE, such as
 cuda."""
 import copy
 import os
@@ -37,7 +37,7 @@ def near(found, expected):
     torch.testing.assert_close(found, expected, rtol=3e-6, atol=3e-5)
 
 
-# What is asked of antiphase, of torch, and for which tensors.
+# (antiphase's function, torch's function, a function that makes the tensors).
 CALLS = {
     "mm": (at.mm, torch.mm, lambda: (R(3, 5), R(5, 4, seed=2))),
     "mm, transposed": (
@@ -126,8 +126,8 @@ class Products(support.Case):
                         self.assertFalse(found.any())
 
     def test_torchs_own_samples(self):
-        """What torch tries its own operators with: shapes, broadcasts, factors, views, empty tensors; results
-        and gradients."""
+        """Results and gradients for the samples by which torch tests its own operators: shapes, broadcasts,
+        factors, views, empty tensors."""
         try:
             from torch.testing._internal.common_methods_invocations import op_db
         except ImportError as missing:
@@ -150,7 +150,7 @@ class Products(support.Case):
                             ),
                         ]
                     )
-                for found, expected in zip(*results):  # samples reach to 9
+                for found, expected in zip(*results):  # the samples' values reach to 9
                     with self.subTest(op.name, sample=sample.summary()):
                         torch.testing.assert_close(found, expected, rtol=1e-5, atol=1e-3)
                 tried[op.name] += 1
@@ -386,7 +386,7 @@ class Integration(support.Case):
         a, b, bias, c = R(2, 3, 5), R(2, 5, 4), R(4), R(2, 3, 4)
         deep_a, deep_b = R(6, 2, 3, 5), R(2, 5, 4)
         with warnings.catch_warnings():
-            warnings.simplefilter("error")  # torch warns of members one by one
+            warnings.simplefilter("error")  # torch warns if it falls back to a loop over the batch
             near(vmap(antiphase.matmul)(a, b), a @ b)
             near(vmap(at.mm, (2, None), 1)(a.permute(1, 2, 0), b[0]), (a @ b[0]).movedim(0, 1))
             near(vmap(at.mm, (None, 0))(a[0], b), a[0] @ b)
@@ -415,17 +415,16 @@ class Integration(support.Case):
 
 
 class Tracing(support.Case):
-    """What walks through a program without running it as it is: the trace, of torch.jit, the old ONNX export
-    and TensorBoard, and of torch.fx."""
+    """Programs traced by torch.jit, which the old ONNX exporter and TensorBoard use too, and by torch.fx."""
 
     def traced(self, function, example):
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # torch calls it old
+            warnings.simplefilter("ignore")  # torch warns that tracing is deprecated
             return torch.jit.trace(function, (example,), check_trace=False)
 
     def test_traced_programs_are_right_for_other_inputs(self):
         b, deep, net = R(6, 4, seed=2), R(2, 6, 4, seed=2), at.Linear(6, 4, device=DEVICE)
-        # With an extent that may differ in another call, and without.
+        # Programs are called with another extent, too.
         programs = {
             "matmul": (lambda x: antiphase.matmul(x, b), lambda x: x @ b),
             "mm": (lambda x: at.mm(x, b), lambda x: x @ b),
@@ -572,12 +571,12 @@ class Interruption(support.Case):
 
 
 class Again(support.Case):
-    """The shortest way, by which tensors go that torch's guards find to be like those of calls before. On the
-    CPU it is led to the CPU executor."""
+    """The fastest path, for tensors that torch's TensorGuards find to be like those of earlier calls. On the
+    CPU it is redirected to the CPU executor."""
 
     def setUp(self):
         self.kind = kind = _arrays.kind_of(R(1), "a tensor")
-        other = dict(quick=None)  # what other tests have made known is none of these tests' business
+        other = dict(quick=None)  # start without what other tests have made it remember
         if DEVICE.type == "cpu":
             other.update(
                 current_device=lambda: -1,
@@ -593,7 +592,7 @@ class Again(support.Case):
             self.addCleanup(patch.stop)
 
     def known(self, a, b):
-        """These tensors have come several times."""
+        """Multiplies the tensors several times, so that they are remembered."""
         for _ in range(3):
             antiphase.matmul(a, b)
         if DEVICE.type == "cpu":
@@ -694,7 +693,7 @@ class Streams(support.Case):
         big = R(4096, 4096)
         for _ in range(5):
             with torch.cuda.stream(side):
-                x = big @ big / 64  # takes a while
+                x = big @ big / 64  # long enough that a wrong stream would read it too early
                 found = antiphase.matmul(x, x)
                 scanned = antiphase.cumsum(found, 1)
             side.synchronize()
@@ -729,7 +728,7 @@ class Streams(support.Case):
 
 
 def divided(rank, file, world):
-    """One of two processes, whose tensors are parts of whole ones."""
+    """One of two processes, with DTensors: each holds a part."""
     import torch.distributed as distributed
     from torch.distributed.tensor import DTensor, Replicate, Shard, distribute_tensor, init_device_mesh
     from torch.distributed.tensor.parallel import ColwiseParallel, RowwiseParallel, parallelize_module
@@ -762,7 +761,7 @@ def divided(rank, file, world):
                     near(g.full_tensor(), e)
             near(antiphase.matmul(x, y).full_tensor(), a @ b)
             cases += 1
-    # Rows by rows, columns by columns: nothing has to be sent.
+    # Results sharded by rows or columns: no communication is needed.
     assert at.mm(
         distribute_tensor(a, mesh, [Shard(0)]), distribute_tensor(b, mesh, [Replicate()])
     ).placements == (Shard(0),)
@@ -780,7 +779,7 @@ def divided(rank, file, world):
     assert members.placements == (Shard(0),)
     near(members.full_tensor(), R(4, 3, 5) @ R(4, 5, 2))
 
-    # A network divided as tensor parallelism does, and one as FSDP does, against the whole.
+    # A tensor-parallel network and one under FSDP, compared with the whole one.
     from torch.distributed.fsdp import fully_shard
 
     torch.manual_seed(1)

@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""The wheel, packed from the libraries of a build, in an empty environment.
+"""Tests the wheel, packed from the libraries of a build, in an empty environment.
 
     test_wheel.py ROOT BUILD
 
-Exit status: 0 right, 1 wrong, 77 what packs it is not installed.
+Exit status: 0 passed, 1 failed, 77 the packages that pack it are not installed.
 """
 import importlib.util
 import os
@@ -19,7 +19,7 @@ SKIPPED = 77
 
 
 def run(*words, **environment):
-    """From a folder of no package's, as Python takes modules from where it is."""
+    """The output of a command run in /, since Python imports modules from the current folder."""
     done = subprocess.run(
         [str(word) for word in words],
         text=True,
@@ -115,7 +115,7 @@ def main():
             "which is missing" not in run(python, "-m", "antiphase", "info", **clean),
             "python -m antiphase info: a library is missing",
         )
-        # Both libraries are the wheel's: the one finds the other beside it.
+        # Both libraries are those of the wheel: one finds the other in its own folder.
         found = run(
             python,
             "-c",
@@ -128,7 +128,7 @@ def main():
             f"in the process are {found}",
         )
 
-        # The first product: with the tests' NumPy, in the same environment.
+        # A first product, with the tests' NumPy in the same environment.
         if importlib.util.find_spec("numpy") is None:
             print(f"no product: numpy is not installed for {sys.executable}")
             return

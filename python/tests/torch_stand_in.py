@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What antiphase asks of torch for a plain product on GPUs, over NumPy: for machines without torch and a GPU.
-It counts what is allocated."""
+"""A stand-in for torch on NumPy arrays, for machines without torch and a GPU: what a plain product on a GPU
+needs. It counts allocations."""
 import collections
 import types
 
@@ -54,7 +54,7 @@ class Tensor:
 
 
 def aligned(shape):
-    """At a multiple of 256 bytes, and no zeros."""
+    """An array aligned to 256 bytes, filled with 77, so that elements left unwritten are noticed."""
     count = int(numpy.prod(shape))
     memory = numpy.full(count + 64, 77, "float32")
     first = -memory.__array_interface__["data"][0] % 256 // 4
@@ -75,7 +75,7 @@ def empty_strided(shape, strides, dtype):
 
 
 class TensorGuards:
-    """What is compared of two tensors; it counts how often they are alike."""
+    """torch's class that compares tensors with those it was made from. It counts the matches."""
 
     def __init__(self, a, b, *, dynamic_dims_sizes, dynamic_dims_strides):
         assert [a.shape, b.shape] == [tuple(x) for x in dynamic_dims_sizes] and [a.stride(), b.stride()] == [
@@ -94,7 +94,7 @@ class TensorGuards:
 
 
 def module(guards=False):
-    """guards: it has torch's function that compares two tensors with two others by one call."""
+    """The module. guards: whether it has TensorGuards."""
     answer = lambda value: lambda *_: value
     return types.SimpleNamespace(
         Tensor=Tensor,

@@ -20,8 +20,8 @@
 namespace antiphase::c_api {
 namespace {
 
-// The allocator in use changes without a lock, since a forked child has it too. Earlier ones are never
-// destroyed: somebody may read one.
+// Replaced without a lock, which a forked child could inherit locked. Earlier allocators are never destroyed:
+// another thread may still read one.
 struct allocator_in_use {
   allocator is;
   const allocator_in_use* before;
@@ -57,7 +57,7 @@ class lent_executor final : public forwarding_executor {
     }
     return memory;
   }
-  // To the allocator that it came from, whichever is in use now.
+  // Returns memory to the allocator it came from, whichever is in use now.
   void give_back(void* memory, stream on) const noexcept override {
     if (const loan back = taken_off(memory); back.from.deallocate != nullptr)
       back.from.deallocate(back.from.user, memory, back.bytes, device_, on);
@@ -70,7 +70,7 @@ class lent_executor final : public forwarding_executor {
     allocator from;
     std::size_t bytes = 0;
   };
-  // Off the list before the allocator has it back: it may hand it out again at once.
+  // Removes the loan before deallocate(): the allocator may hand out the same address again at once.
   loan taken_off(void* memory) const noexcept {
     auto& [change, loans] = lent_.get();
     const std::scoped_lock lock(change);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// An executor whose callers bring memory for its work.
+// An executor that takes its working memory from the caller's allocator.
 #pragma once
 #include <antiphase.h>
 
@@ -8,7 +8,7 @@
 
 namespace antiphase::c_api {
 
-// What antiphase_set_allocator() was given last.
+// The latest arguments of antiphase_set_allocator().
 struct allocator {
   antiphase_allocate allocate = nullptr;
   antiphase_deallocate deallocate = nullptr;
@@ -16,8 +16,8 @@ struct allocator {
 };
 void set_allocator(const allocator& to);
 
-// As `of`, but what is borrowed comes from the allocator, if there is one. `device` is what the allocator is
-// told.
+// The executor `of`, with borrowed memory from the allocator, if one is set. `device` is passed on to the
+// allocator.
 std::shared_ptr<const executor> with_allocator(std::shared_ptr<const executor> of, int device);
 
 }  // namespace antiphase::c_api

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Argument structs of callers that were compiled with another version of antiphase.h.
+// Argument structs of callers that may have been compiled with another version of antiphase.h.
 #pragma once
 #include <fmt/format.h>
 
@@ -14,9 +14,9 @@
 
 namespace antiphase::c_api {
 
-// The caller's arguments as this library knows them. What an older caller's struct lacks has the
-// initialiser's value. What a newer one's has beyond ours must be 0: it asks for something that this library
-// does not know.
+// The caller's arguments in this library's layout. Members that an older caller's struct lacks have the
+// initialiser's values. Bytes of a newer caller's struct beyond ours must be 0: anything else asks for a
+// feature that this library does not know.
 template <class Arguments>
 Arguments taken(const Arguments* given, const Arguments& initial, std::size_t least, std::string_view name) {
   if (given == nullptr) throw bad_request(fmt::format("{} is a null pointer: expected arguments", name));
@@ -38,7 +38,7 @@ Arguments taken(const Arguments* given, const Arguments& initial, std::size_t le
   return all;
 }
 
-// The value of a C++ enumeration whose numbers are those of the C one, from 0 on.
+// A C enumerator as its C++ counterpart; both count from 0.
 template <class To> To one_of(std::string_view name, std::int32_t value, std::initializer_list<To> all) {
   if (value < 0 || static_cast<std::size_t>(value) >= all.size())
     throw bad_request(fmt::format("{} is {}: expected 0 to {}", name, value, all.size() - 1));
@@ -47,7 +47,7 @@ template <class To> To one_of(std::string_view name, std::int32_t value, std::in
 
 inline std::string_view policy_of(const char* policy) { return policy == nullptr ? "auto" : policy; }
 
-// As much of a text as there is room for.
+// Copies as much of the text as fits, and a final 0.
 inline void hand_out(std::string_view text, char* to, std::size_t room) {
   if (to == nullptr || room == 0) throw bad_request("text has no room: expected at least one byte");
   to[text.copy(to, room - 1)] = '\0';

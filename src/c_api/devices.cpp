@@ -19,7 +19,7 @@ namespace antiphase::c_api {
 namespace {
 
 struct place {
-  std::shared_ptr<const executor> own;  // that the library made
+  std::shared_ptr<const executor> own;  // made by the library
   context lent;                         // the same with the caller's allocator
 };
 
@@ -53,7 +53,7 @@ using antiphase::c_api::guarded;
 
 int antiphase_device_count(void) {
   int count = 0;
-  // The runtime may fail in ways of its own where a driver is broken; then there is no device to work on.
+  // With a broken driver the runtime may fail in unexpected ways: that counts as no device.
   static_cast<void>(guarded([&] { count = antiphase::cuda_device_count(); }));
   return count;
 }

@@ -5,8 +5,8 @@
 
 namespace antiphase::c_api {
 
-// Of the number of a CUDA device, ANTIPHASE_CPU or ANTIPHASE_CURRENT_DEVICE: made at the first call with it,
-// and kept as long as the process lives. Throws bad_request for another number below 0, not_supported where
+// The context of a CUDA device number, ANTIPHASE_CPU or ANTIPHASE_CURRENT_DEVICE. Made at the first call with
+// it and kept for the life of the process. Throws bad_request for any other negative number, not_supported if
 // there is no such device.
 const context& where(int device);
 

@@ -15,8 +15,8 @@
 namespace antiphase::c_api {
 namespace {
 
-// Both strides 0: densely packed rows. One alone is more likely forgotten beside a leading dimension than
-// meant.
+// Both strides 0: densely packed rows. A single 0 is refused: rather forgotten beside a leading dimension
+// than meant.
 template <class T> matrix_view<T> view(const char* name, T* data, std::int64_t rows, std::int64_t columns,
                                        std::int64_t row_stride, std::int64_t column_stride) {
   if (row_stride == 0 && column_stride == 0) return row_major(data, rows, columns);
@@ -32,7 +32,7 @@ template <class T> matrix_view<T> view(const char* name, T* data, std::int64_t r
           stride(column_stride, columns, "column", row_stride)};
 }
 
-// A call as gemm() takes it.
+// The arguments of gemm().
 struct product {
   const context& where;
   gemm_problem what;

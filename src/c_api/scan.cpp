@@ -37,7 +37,7 @@ scan_value value_of(const void* at, element type) {
   });
 }
 
-// A call as scan() or scan_by_key() takes it.
+// The arguments of scan() or scan_by_key().
 struct scanning {
   const context& where;
   scan_problem what;

@@ -14,7 +14,8 @@
 namespace antiphase::c_api {
 namespace {
 
-// Not in the little room for storage at a fixed place: a program that runs already may have none left.
+// Dynamic TLS, not the small static reserve: in a running program that loads the library, the latter may be
+// used up.
 thread_local std::string message;
 thread_local const char* said = "";
 

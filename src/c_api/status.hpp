@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// From exceptions to statuses: nothing is thrown out of a function of antiphase.h.
+// Exceptions turned into statuses: no function of antiphase.h throws.
 #pragma once
 #include <antiphase.h>
 
 namespace antiphase::c_api {
 
-// The status of the exception that is being handled; its sentence becomes this thread's last message.
+// The status of the exception being handled; its text becomes this thread's last message.
 antiphase_status status_of_exception() noexcept;
 
-// What every entry does.
+// Runs the body of an entry point.
 template <class Call> antiphase_status guarded(Call call) noexcept {
   try {
     call();

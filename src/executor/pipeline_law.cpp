@@ -7,24 +7,23 @@
 namespace antiphase {
 namespace {
 
-// Fitted to the ladders at 1024^3 and 4096^3 on an H200; scripts/model_error.py says how well the rest
-// agrees.
-// warps of a scheduler that would have to be more for none to idle
+// Fitted to the ladders at 1024^3 and 4096^3 on an H200; scripts/model_error.py reports the error elsewhere.
+// Stalls, in warps: w warps of a scheduler keep a unit busy for w / (w + this) of the time.
 constexpr double waits_reading_ahead = 0.305, waits_reading = 0.413;
-// clocks of a step's barriers and its loop, for each warp
+// clocks of a step's barriers and its loop, per warp
 constexpr double barrier_of_warp = 14.2;
-// of the maximum of two times that hide each other
+// exponent of soft_maximum()
 constexpr double sharpness = 4;
 constexpr int schedulers = 4;
 
-// The share of the time in which units are busy: with few warps, all of a scheduler wait at times.
+// The share of the time in which units are busy: with few warps, at times all warps of a scheduler stall.
 double busy_share(const pipeline_step& s, int blocks) {
   if (!s.meets) return 1;
   const double warps = std::ceil(s.threads / 32.) * blocks / schedulers;
   return warps / (warps + (s.registers_ahead ? waits_reading_ahead : waits_reading));
 }
 
-// What is hidden behind something longer takes little; what is as long takes more than the longer one.
+// Smooth maximum of two overlapping times: equal ones do not hide each other fully.
 double soft_maximum(double a, double b) {
   return std::pow(std::pow(a, sharpness) + std::pow(b, sharpness), 1 / sharpness);
 }
@@ -83,18 +82,19 @@ prediction step_clocks(const machine_profile& on, const pipeline_step& s, int bl
   const bool turns = s.stages == 1;
   const int ahead = loads_ahead(s);
 
-  // What of a load does not hide behind so many clocks of something else.
+  // The latency `of` a load that `to` does not hide.
   const auto add_open_latency = [&](prediction& to, double of) {
     to.add(limit::latency, turns ? of : soft_maximum(to.seconds, of / ahead) - to.seconds);
   };
-  // A block by itself: its own computation, and its load.
+  // One block alone: its computation, and its load.
   prediction chain;
   chain.add(most.what, most.clocks / busy_share(s, 1));
   chain.add(limit::barriers, barriers);
-  // By roles a slot is used before it is loaded again: each of them lets a step through in the time of both.
+  // With roles, a slot is computed from and then loaded again: each slot completes a step in the time of
+  // both.
   add_open_latency(chain, s.by_roles && s.asynchronous && !turns ? latency + chain.seconds : latency);
 
-  // All blocks together: the unit that is busiest, or memory.
+  // All resident blocks together: the busiest unit, or memory.
   prediction together;
   together.add(most.what, blocks * most.clocks / busy_share(s, blocks));
   if (!turns) add_open_latency(together, latency);
@@ -119,7 +119,7 @@ prediction blocks_seconds(const machine_profile& on, const pipeline_step& s, std
   if (left > 0)
     add_scaled(all, step_clocks(on, s, static_cast<int>((left + processors - 1) / processors)),
                count(steps) / on.clock.value);
-  all.add(limit::latency, s.latency * count(whole + (left > 0 ? 1 : 0)));  // of the first load of a wave
+  all.add(limit::latency, s.latency * count(whole + (left > 0 ? 1 : 0)));  // first load of each wave
   return all;
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Machine profiles: their file, those that are compiled in, and the one of a device.
+// Machine profiles: reading and writing files, shipped profiles, and the profile of a device.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -25,7 +25,7 @@ using json = nlohmann::ordered_json;
 constexpr const char* schema_key = "machine_profile";
 constexpr int schema = 1;
 constexpr std::size_t most_bytes = std::size_t{1} << 20;  // of a file
-constexpr double most = 1e18;                             // beyond, something else is wrong
+constexpr double most = 1e18;                             // larger figures are refused
 
 constexpr machine_member members[] = {{"clock_hz", "Hz", &machine_profile::clock},
                                       {"clock_under_power_hz", "Hz", &machine_profile::clock_under_power},
@@ -43,7 +43,7 @@ constexpr machine_member members[] = {{"clock_hz", "Hz", &machine_profile::clock
                                       {"issue_per_clock", "1/clock", &machine_profile::issue},
                                       {"launch_seconds", "s", &machine_profile::launch}};
 
-// Limits by the names that they have in a file.
+// Limits by their names in a file.
 template <class Limits, class Visit> void each_limit(Limits& l, Visit visit) {
   visit("multiprocessors", l.multiprocessors);
   visit("threads_per_block", l.threads_per_block);
@@ -85,7 +85,7 @@ std::pair<int, int> capability_of(std::string_view from, const json& value) {
   return {std::stoi(text.substr(0, text.size() - 2)), text.back() - '0'};
 }
 
-// What is told apart: letters and digits, without the words that some leave away.
+// A name for comparison: lower-case letters and digits, without optional words.
 std::string plain(std::string_view name) {
   std::string text;
   for (const char c : name)

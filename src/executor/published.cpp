@@ -13,16 +13,16 @@ namespace {
 
 constexpr std::size_t kib = 1024;
 
-// What devices of a compute capability have in common: table "Technical specifications per compute
-// capability" of NVIDIA's CUDA C++ programming guide. Every one has 64 K registers to a multiprocessor, 48
-// KiB of shared memory for any kernel, 1024 threads to a block.
+// Limits of a compute capability, from the table "Technical specifications per compute capability" of
+// NVIDIA's CUDA C++ programming guide. All have 64 K registers per multiprocessor, 48 KiB of shared memory
+// without opting in, and 1024 threads per block.
 struct of_capability {
   int major, minor;
   int threads, blocks;                   // per multiprocessor
-  std::size_t shared_block, shared_all;  // KiB, if asked for; of a multiprocessor
-  std::size_t reserved = 1;              // KiB of every block; none before 8.0
+  std::size_t shared_block, shared_all;  // KiB: of a block, opted in; of a multiprocessor
+  std::size_t reserved = 1;              // KiB per block, by the system; none before 8.0
 };
-// Multiprocessors: the whitepapers of the architectures. B200: both dies.
+// Multiprocessors are those of the architectures' whitepapers; B200: both dies.
 struct product_of {
   const char* name;
   int multiprocessors;

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What executors keep of each stream: who holds it, and its memory. A forked child keeps nothing of its
-// parent's.
+// State of executors per stream: a lock and scratch memory. A forked child starts with none.
 #pragma once
 #include <algorithm>
 #include <antiphase/executor/executor.hpp>
@@ -12,7 +11,7 @@
 
 namespace antiphase {
 
-// A lock for each stream that was ever held.
+// One lock per stream ever held.
 class stream_locks {
  public:
   std::unique_lock<std::recursive_mutex> hold(stream on) {
@@ -28,16 +27,16 @@ class stream_locks {
  private:
   struct all {
     std::mutex mutex;
-    std::map<stream, std::recursive_mutex> of;  // elements stay where they are
+    std::map<stream, std::recursive_mutex> of;  // stable addresses
   };
   per_process<all> known_;
 };
 
-// Outgrown and forgotten memory stays until the end as well: work in flight, or a captured graph, may hold
-// its address. Sizes double, so that is at most as much again.
+// Scratch memory per stream. Outgrown and forgotten memory is kept until the end: work in flight, or a
+// captured graph, may hold its address. Sizes at least double, so outgrown memory is at most as much again.
 class scratch_memory {
  public:
-  // zeroed(bytes) allocates.
+  // zeroed(bytes) allocates zeroed memory.
   template <class Allocate> std::span<std::byte> get(std::size_t bytes, stream on, Allocate zeroed) {
     auto& [mutex, of, all] = known_.get();
     const std::lock_guard lock(mutex);

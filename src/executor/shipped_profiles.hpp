@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The files in src/executor/profiles, compiled in.
+// The texts of src/executor/profiles, compiled in.
 #pragma once
 #include <span>
 #include <string_view>

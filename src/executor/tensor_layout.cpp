@@ -45,7 +45,7 @@ void require_copyable(const tensor_layout& t) {
   require(inside, "its last element lies beyond the end of memory, expected smaller extents or strides");
   const std::uint64_t row = std::uint64_t{t.box[0]} * static_cast<std::uint64_t>(size);
   require(row % 16 == 0, "a row of the box is {} bytes, expected a multiple of 16", row);
-  // The engine takes shorter rows too, but then leaves gaps of which nobody makes use.
+  // TMA accepts shorter rows too, but leaves gaps in shared memory that no kernel here uses.
   require(t.pattern == swizzle::none || row == width_of(t.pattern),
           "a row of the box is {} bytes, expected {} to be swizzled so", row, width_of(t.pattern));
 }

@@ -22,7 +22,7 @@ namespace antiphase {
 namespace {
 
 constexpr int most_stages = 6;
-constexpr double worth_it = 0.02;  // a gain below is within what the model is off by
+constexpr double worth_it = 0.02;  // smaller gains are within the model's error
 
 std::string seconds_text(double s) {
   return s < 1e-3 ? fmt::format("{:.4g} us", s * 1e6) : fmt::format("{:.4g} ms", s * 1e3);
@@ -48,7 +48,7 @@ std::string_view meaning(limit l) {
   return "waiting: blocks that start, finish and wait for each other, and multiprocessors without a block";
 }
 
-// Rooms of a device as it stands: nothing runs there, but everything that decides asks its limits.
+// A stand-in with the device's limits, for choices only: nothing runs on it.
 context simulated(const machine_profile& on) { return context(make_cpu_executor({.limits = on.limits})); }
 
 gemm_problem imagined(const gemms::product_size& p) {
@@ -80,7 +80,7 @@ void sort(std::vector<advised_policy>& list) {
   });
 }
 
-// The policy's parts that a kernel of other stages shares.
+// The policy with another number of stages.
 advised_stages stages_of(const machine_profile& on, const gemms::policy& how, int stages,
                          const gemms::product_size& p, double bytes) {
   gemms::policy with = how;
@@ -104,7 +104,7 @@ void find_gains(std::vector<advised_stages>& list) {
   const double one = list.empty() ? 0 : list.front().seconds;
   for (advised_stages& s : list) s.gain = s.fits && one > 0 ? one / s.seconds - 1 : 0;
 }
-// The fewest stages that are as fast as any, as far as the model can tell.
+// The fewest stages that are as fast as any, within the model's error.
 const advised_stages* fewest_of(const std::vector<advised_stages>& list) {
   const advised_stages* best = nullptr;
   for (const advised_stages& s : list)
@@ -141,7 +141,7 @@ void say_stages(advice& a) {
   }
 }
 
-// Where another policy is chosen: extents twice as large, or half as large, again and again.
+// Where another policy would be chosen: doubles or halves each extent, up to four times.
 void say_changes(advice& a, const context& where, const gemms::product_size& p) {
   struct extent {
     const char* name;
@@ -179,7 +179,7 @@ advice advice_on(const machine_profile& on) {
 
 constexpr std::int64_t largest_extent = std::int64_t{1} << 31;
 
-// The kernel of the ladder that teaches stages: 128 x 128 x 16 outputs, asynchronous copies.
+// The ladder step for which stages are compared: tiles of 128 x 128 x 16, asynchronous copies.
 constexpr const char* ladder_kernel = "register-tile";
 
 }  // namespace
@@ -210,7 +210,7 @@ advice advise_gemm(const machine_profile& on, const gemms::product_size& p) {
   }
   sort(steps);
   for (const advised_policy& s : steps)
-    if (s.name == a.pick.name) a.pick = s;  // of the ladder, whose law tells more
+    if (s.name == a.pick.name) a.pick = s;  // a ladder step: its law has more parts
   a.others.insert(a.others.end(), steps.begin(), steps.end());
 
   const double bytes = 4. * (static_cast<double>(p.m) + static_cast<double>(p.n)) * static_cast<double>(p.k);
@@ -329,7 +329,7 @@ advice advise_kernel(const machine_profile& on, const own_kernel& k) {
                         k.registers, k.smem, form_text(k.by_roles, k.asynchronous));
   a.pipelined = "this kernel";
   a.textbook_gain = textbook_times{latency, k.compute}.gain();
-  // What a block computes alone has the waiting of its few warps in it, and its barriers.
+  // k.compute, of a block alone, includes stalls of its few warps and its barriers.
   for (int stages = 1; stages <= most_stages; ++stages) {
     kernel code{};
     code.threads = k.threads;

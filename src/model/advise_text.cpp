@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Advice by text: the members of a kernel of one's own, questions and answers in JSON.
+// Advice by text: parsing a user's kernel description; questions and answers in JSON.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -189,7 +189,7 @@ std::string to_json_text(const advice& a) {
 
 namespace {
 
-// A member that nobody reads is a misspelt one, or one of another question.
+// Throws bad_request for unknown members: misspelt, or of another kind of question.
 void refuse_others(const json& question, const std::string& about) {
   std::vector<std::string_view> known{"about", "device", "profile"};
   if (about == "gemm") known.insert(known.end(), {"m", "n", "k", "count"});

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Kernels that do one thing as fast as the machine can.
+// Kernels that each do one thing as fast as the machine can.
 #include <antiphase/device/barrier.cuh>
 #include <antiphase/device/clock.cuh>
 #include <antiphase/device/kernel.cuh>
@@ -47,7 +47,7 @@ struct multiply {
     AP_UNROLL
     for (int c = 0; c < chains; ++c) sum += x[c];
     p.sums[block_index().x * threads + static_cast<unsigned>(thread_index())] = sum;
-    block_barrier();  // the oldest warps are served first, and end long before the others
+    block_barrier();  // schedulers prefer the oldest warps, which end long before the others
     if (block_index().x == 0 && thread_index() == 0) *p.clocks = clock_now() - begin;
   }
 };

@@ -21,14 +21,14 @@ namespace {
 
 constexpr int repeats = 5;
 
-// Seconds: the fastest of some.
+// Seconds, the least of `repeats` runs.
 double seconds_of(const executor& on, const std::function<void(stream)>& queue) {
   double least = on.milliseconds(queue, nullptr);
   for (int i = 1; i < repeats; ++i) least = std::min(least, on.milliseconds(queue, nullptr));
   return least * 1e-3;
 }
 
-// Seconds of a copy of `bytes`, one of `count` behind each other.
+// Seconds per copy of `bytes`, of `count` back to back.
 double copy_seconds(const context& where, void* to, const void* from, std::size_t bytes, int count) {
   return seconds_of(where.runs_on(),
                     [&](stream s) {
@@ -37,8 +37,7 @@ double copy_seconds(const context& where, void* to, const void* from, std::size_
          count;
 }
 
-// A cycle through all places of a memory of `bytes`, a place every `apart` bytes, in random order (Sattolo's
-// algorithm).
+// A cycle through `bytes` of memory, a place every `apart` bytes, in random order (Sattolo's algorithm).
 std::vector<std::uint32_t> random_cycle(std::size_t bytes, std::size_t apart) {
   const std::size_t words = apart / sizeof(std::uint32_t), places = bytes / apart;
   std::vector<std::uint32_t> order(places);
@@ -58,8 +57,7 @@ double latency(const context& where, const probe::kernels& k, std::size_t bytes,
     const probe::chase_params p{next.data(), steps, last.data()};
     return seconds_of(where.runs_on(), [&](stream s) { where.runs_on().launch(k.chase, {1, 1, 1}, &p, s); });
   };
-  // What a cache holds is there after the first run. Of 256 MiB all runs together do not come to any place
-  // twice.
+  // The first run warms up the cache. With 256 MiB, all runs together visit no place twice.
   constexpr std::uint32_t few = 1 << 14, many = 1 << 16;
   run(many);
   return (run(many) - run(few)) / (many - few);
@@ -84,7 +82,7 @@ machine_profile measure_machine(const context& where) {
   };
   const int processors = std::max(1, where.limits().multiprocessors);
   const extent3 grid{static_cast<unsigned>(processors), 1, 1};
-  constexpr double threads = probe::probe_threads;  // of a multiprocessor: one block
+  constexpr double threads = probe::probe_threads;  // per multiprocessor: one block
   device_array<float> sums(where, grid.count() * probe::probe_threads);
   device_array<std::int64_t> clocks(where, 1);
 
@@ -119,7 +117,7 @@ machine_profile measure_machine(const context& where) {
     device_array<std::byte> to(where, large);
     set(found.memory_bytes, 2. * large / copy_seconds(where, to.data(), from.data(), large, 10),
         "copies of 256 MiB, read and written");
-    // a copy and its source fit, also the larger one
+    // source and copy fit in the cache, at twice the size too
     const auto held = static_cast<std::size_t>(found.cache_size.value) / 8;
     const double more = copy_seconds(where, to.data(), from.data(), 2 * held, 100) -
                         copy_seconds(where, to.data(), from.data(), held, 100);

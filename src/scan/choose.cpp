@@ -19,15 +19,15 @@
 namespace antiphase::scans {
 namespace {
 
-constexpr std::int64_t few_bytes = 1 << 16;  // up to these the ring does not pay on a GPU
+constexpr std::int64_t few_bytes = 1 << 16;  // up to this size the ring does not pay on a GPU
 
 std::int64_t bytes_of(const problem& p) {
   return p.outer * p.length * p.inner * static_cast<std::int64_t>(size_of(p.type));
 }
 bool on_gpu(const request& r) { return r.where() == target::cuda; }
 
-// Code of several passes runs everywhere. That of rings with bulk copies is compiled for sm_90a, so newer
-// GPUs cannot run it, though they have bulk copies.
+// Several passes run on every device. Rings with bulk copies are compiled for sm_90a, so newer GPUs cannot
+// run them, though they have bulk copies.
 constexpr device_features needs_of_bulk_rings{.bulk_copies = true, .sm_90a = true},
     needs_of_rings_by_threads{.cp_async = true}, needs_of_wave{.sm_80 = true},
     needs_of_columns{.sm_80 = true};
@@ -37,7 +37,7 @@ bool lacks_feature(const request& r, const device_features& needs) {
 
 // Costs
 // -----------------------------------------------------------------------------------------------------------
-// In this order: a wave, blocks for short lines, a ring that pays, several passes, a ring that does not.
+// Cheapest first: a wave, blocks for short lines, a ring that pays, several passes, a ring that does not.
 enum rank {
   of_wave,
   of_short_lines,
@@ -52,15 +52,14 @@ std::optional<int> cost_of_wave(const candidate&, const request& r) {
   if (!on_gpu(r) || r.empty() || r.keys != nullptr) return std::nullopt;
   return of_wave;
 }
-// On the CPU executor, where every thread of a block costs time: the smallest block that keeps a line in one
+// CPU executor only, where every thread of a block costs time: the smallest block that holds a line in one
 // tile.
 std::optional<int> cost_of_short_lines(const candidate& c, const request& r) {
   if (r.where() != target::cpu || r.empty() || r.keys != nullptr || r.lines() < 2) return std::nullopt;
   if (r.what.length > c.how->how.tile(size_of(r.what.type))) return std::nullopt;
   return of_short_lines + static_cast<int>(c.how - short_line_steps);
 }
-// Where several passes take the array too, it pays as a ring does. No step but this has inner axes of 16-bit
-// floats and wider sums.
+// Pays where a ring does. Otherwise it ranks after several passes, which lack 16-bit floats and wider sums.
 std::optional<int> cost_of_columns(const candidate&, const request& r) {
   if (r.empty() || r.keys != nullptr || r.what.inner == 1) return std::nullopt;
   return ring_pays(r) ? of_paying_ring : of_ring;
@@ -70,7 +69,7 @@ std::optional<int> cost_of_passes(const candidate&, const request& r) {
 }
 std::optional<int> cost_of_ring(const candidate& c, const request& r) {
   if (r.empty() && r.keys == nullptr) return std::nullopt;
-  // Where the copy engine can move tiles, those that threads move are for comparison.
+  // Where TMA can copy tiles, the ring filled by threads is for comparison only.
   if ((c.how->ring.mover == tile_mover::threads) != lacks_feature(r, needs_of_bulk_rings))
     return std::nullopt;
   return ring_pays(r) ? of_paying_ring : of_ring;
@@ -78,14 +77,14 @@ std::optional<int> cost_of_ring(const candidate& c, const request& r) {
 
 // Workspaces that last
 // -----------------------------------------------------------------------------------------------------------
-// `auto` has it keep lines in one tile, or never
+// for steps that `auto` takes for one-tile lines only, or never
 std::size_t none_lasting(const step&, const problem&, const scan_keys*) { return 0; }
 std::size_t lasting_of_passes(const step& how, const problem& p, const scan_keys* keys) {
   return keys != nullptr ? 0 : passes_workspace(how, p, keys);
 }
 
-// docs/accuracy.md: sums of floats, at any length; integers wrap around, minima and maxima pick. Products
-// have a relative error.
+// Error bound in units, as in docs/accuracy.md. Sums of floats: the same at any length. Integers wrap around,
+// minima and maxima are exact. Products of floats have no such bound, only a relative one.
 double promise_of(const request& r) {
   if (!is_floating(r.what.type) || r.what.operation == scan_operation::min ||
       r.what.operation == scan_operation::max)
@@ -139,15 +138,15 @@ std::string words_of(const candidate& c, misfit why, const request& r) {
   return c.words(why, *c.how, r);
 }
 
-// Of a candidate that suits, and is dearer than the one that was chosen.
+// Why a candidate that suits costs more than the chosen one.
 std::string dearer(const request& r) {
   if (on_gpu(r))
     return fmt::format("lines of {} bytes in all are too few for one pass to pay", bytes_of(r.what));
   return "on the CPU executor reading twice costs nothing that counts, and the ring's many threads do";
 }
 
-// What else `auto` might have been expected to take. A wave, and blocks for short lines, need no comparison
-// with what is dearer.
+// Candidates that `auto` might have been expected to take. If it takes a wave or blocks for short lines, more
+// expensive ones are not mentioned.
 std::vector<std::string> refusals(const request& r, const candidate* chosen) {
   const int cost = chosen != nullptr ? chosen->cost(*chosen, r).value() : of_ring;
   std::vector<std::string> all;
@@ -215,7 +214,7 @@ const candidate& cheapest(const request& r) {
     least = *cost;
   }
   if (best != nullptr) return *best;
-  if (r.empty()) return *last;  // which has nothing to do
+  if (r.empty()) return *last;  // an empty problem: any candidate will do
   throw not_supported(
       fmt::format("no scan policy takes this problem: {}", fmt::join(refusals(r, nullptr), "; ")));
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which step scans a request: one table, read by every call. A request is judged once, and its choice serves
-// what runs it, what tells of it and what sizes its memory.
+// Choosing the step for a request: one table of candidates, read by every call. A request is judged once;
+// running it, explaining it and sizing its workspace share the choice.
 #pragma once
 #include <antiphase/executor/features.hpp>
 #include <antiphase/scan/ladder.hpp>
@@ -15,52 +15,51 @@
 
 namespace antiphase::scans {
 
-// A step of the ladder or for short lines, and what a choice among them asks.
+// A step of the ladder, for short lines or for columns, with the properties that the choice needs.
 struct candidate {
   std::string_view name, summary;
   const step* how;
   device_features needs;
-  misfit (*suits)(const step& how, const request& r);  // needs aside
-  // Among those that suit, `auto` takes the cheapest. Ranks, as measured (docs/notebook/scan.md); nothing:
-  // not by itself, and not worth a word.
+  misfit (*suits)(const step& how, const request& r);  // but for needs
+  // Among candidates that suit, `auto` takes the cheapest. A rank, from measurements (docs/notebook/scan.md);
+  // none: `auto` never takes it and does not mention it.
   std::optional<int> (*cost)(const candidate& c, const request& r);
-  // Bytes of its working memory for a problem, and of one that also serves all that are shorter and otherwise
-  // the same.
+  // Workspace in bytes: for a problem; and for it and all shorter ones that are otherwise equal.
   std::size_t (*workspace)(const step& how, const problem& p, const scan_keys* keys);
   std::size_t (*lasting)(const step& how, const problem& p, const scan_keys* keys);
-  plan (*plan_for)(const step& how, const request& r);  // of what suits
+  plan (*plan_for)(const step& how, const request& r);  // r must suit
   double (*promise)(const request& r);                  // scan_choice::units
   std::string (*words)(misfit why, const step& how, const request& r);
 };
 std::span<const candidate> candidates();
 const candidate& candidate_of(const step& how);
 
-// Why a candidate does not take the request, the needs of its kernels among them; none: it does.
+// Why a candidate does not take the request, missing device features included; none: it takes it.
 misfit judge(const candidate& c, const request& r);
-// What `auto` takes. Throws not_supported, with the reasons, where nothing takes the request. No kernel is
-// looked for.
+// The candidate that `auto` takes. Throws not_supported, with the reasons, if none takes the request. Does
+// not search for its kernel.
 const candidate& cheapest(const request& r);
 
-// What was chosen. It refers to the problem and the keys of the request.
+// A choice. It refers to the problem and the keys of the request.
 struct choice {
   request of;
   const candidate* by;
-  bool asked = false;  // for, by name
-  plan runs = {};      // nothing, where the problem has no elements
+  bool asked = false;  // for by name
+  plan runs = {};      // empty if the problem has no elements
 };
-// By a policy: auto, or a step's name. Throws bad_request for a name that is none and a problem that makes no
-// sense; not_supported, with the reasons, if the step does not take it, or no step does. No sentence is made
-// otherwise.
+// Chooses by a policy: auto, or a step's name. Throws bad_request for an unknown name or an invalid problem;
+// not_supported, with the reasons, if the step does not take it, or no step does. Composes text only when it
+// throws.
 choice choose(const executor& on, const problem& p, const scan_keys* keys, std::string_view policy);
-// The same by a step.
+// The same for a given step.
 choice choose(const executor& on, const problem& p, const scan_keys* keys, const step& how);
 
-// Sentences about a choice: why it is that one, and why not others.
+// Sentences about a choice: why this candidate, and why not others.
 std::vector<std::string> why(const choice& c);
 std::vector<std::string> refused(const choice& c);
 
-// Bytes that serve a problem, and all that are shorter and otherwise the same, whichever step `auto` takes on
-// whatever device.
+// Workspace in bytes for a problem and all shorter ones that are otherwise equal, for whichever step `auto`
+// takes on any device.
 std::size_t lasting_workspace(const problem& p, const scan_keys* keys);
 
 }  // namespace antiphase::scans

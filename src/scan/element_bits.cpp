@@ -9,7 +9,7 @@
 namespace antiphase::scans {
 namespace {
 
-// Bits of an element of `type`, the lowest ones of the word.
+// Bits of an element of `type`, in the low bits of the word.
 std::uint64_t sign_bit(element type) { return std::uint64_t{1} << (8 * size_of(type) - 1); }
 std::uint64_t all_bits(element type) { return sign_bit(type) * 2 - 1; }
 bool is_signed(element type) { return !is_floating(type) && !is_unsigned(type); }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Judging scan problems.
+// Validation of scan problems.
 #include "src/scan/request.hpp"
 
 #include <fmt/format.h>
@@ -23,8 +23,8 @@ template <class T> std::uint64_t bits_of(const T& value) {
   return bits;
 }
 
-// The bits of a number in a type; nothing if an integer type does not have it, or a floating one only as
-// infinity.
+// A number converted to T; nothing if an integer T cannot represent it exactly, or if it overflows a floating
+// T.
 template <class T> std::optional<T> exactly(const scan_value& value) {
   return value.visit([]<class From>(From x) -> std::optional<T> {
     if constexpr (std::is_floating_point_v<T>) {
@@ -36,7 +36,7 @@ template <class T> std::optional<T> exactly(const scan_value& value) {
       if (!std::in_range<T>(x)) return std::nullopt;
       return static_cast<T>(x);
     } else {
-      // The ends of T, one behind the last: both are doubles.
+      // T's range, half open: both ends are exact doubles.
       const double below = static_cast<double>(std::numeric_limits<T>::lowest()),
                    end = std::ldexp(1.0, std::numeric_limits<T>::digits);
       if (!(x >= below && x < end) || x != std::trunc(x)) return std::nullopt;
@@ -71,7 +71,7 @@ bool overlap(std::uintptr_t a, std::int64_t a_bytes, std::uintptr_t b, std::int6
   return a < b ? b - a < static_cast<std::uintptr_t>(a_bytes) : a - b < static_cast<std::uintptr_t>(b_bytes);
 }
 
-// Throws bad_request unless so many bytes may lie there.
+// Throws bad_request if the address is misaligned or the range wraps around.
 void require_memory(const char* name, const char* verb, std::uintptr_t address, std::int64_t bytes,
                     std::size_t alignment, std::string_view of) {
   if (address % alignment != 0)
@@ -100,7 +100,7 @@ void require_same_or_apart(std::uintptr_t in, std::int64_t in_bytes, std::uintpt
                                 same_size ? "the same address, or " : "", in < out ? in_bytes : out_bytes));
 }
 
-// Of a problem's elements, were they of that type.
+// Size of a problem's array with elements of that type.
 std::int64_t bytes_of(const problem& p, element type) {
   if (is_empty(p)) return 0;
   auto bytes = static_cast<std::int64_t>(size_of(type));
@@ -237,7 +237,7 @@ void require_sensible(const problem& p) {
 
 namespace {
 
-// Of a sensible problem.
+// Checks the keys of a valid problem.
 void require_sensible(const problem& p, const scan_keys& keys) {
   if (!is_empty(p) && p.outer * p.inner != 1)
     throw bad_request(

@@ -21,8 +21,8 @@ launch_counts launch_all(const executor& runs, const std::vector<launchable>& la
   return counts;
 }
 
-// What is kept from call to call lies in the first half of a caller's workspace; the totals of several
-// passes, which may look like such words, go to the second.
+// State kept from call to call lies in the first half of a caller's workspace. The totals of several passes,
+// which could be mistaken for tagged words, go to the second half.
 constexpr std::size_t unit = 256;
 std::size_t half_of(std::size_t bytes) { return bytes / 2 / unit * unit; }
 std::size_t both_halves(std::size_t bytes) { return 2 * ceil_div(bytes, unit) * unit; }
@@ -59,7 +59,7 @@ scan_choice described(const choice& c) {
                    .why = scans::why(c),
                    .refused = scans::refused(c)};
   if (c.of.empty()) return told;
-  // Any address will do: nothing runs, and a large problem's workspace would be large.
+  // A dummy address: nothing runs, and a large problem would need a large allocation.
   const std::span<std::byte> memory(reinterpret_cast<std::byte*>(std::uintptr_t{256}), c.runs.workspace);
   const auto launches = c.runs.launches(memory);
   for (const launchable& l : launches) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The steps by their names, and one step at a time: what a ladder measures.
+// Steps by name, and single steps, as a ladder measures them.
 #include <antiphase/scan/ladder.hpp>
 
 #include <fmt/format.h>
@@ -48,7 +48,7 @@ const step& find_step(std::string_view name) {
 }
 const step& find_policy(std::string_view name) { return find_among_all(name, "scan policy", {"auto"}); }
 
-// Of one line, as whole problems have them.
+// Answers for one line, not for segments.
 bool is_compiled(target where, const step& how, element type, scan_operation operation) {
   if (is_for_columns(how)) return true;
   if (is_one_wave(how)) return operation == scan_operation::sum && !is_half(type);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The law of the scan ladder. Fitted to sums of f32 of 2^16 and 2^28 elements on an H200, rings also to 2^24;
-// docs/model.md.
+// The cost model (law) of the scan ladder, fitted to f32 sums of 2^16 and 2^28 elements on an H200, rings
+// also to 2^24. See docs/model.md.
 #include <algorithm>
 #include <antiphase/core/tile.hpp>
 #include <antiphase/scan/law.hpp>
@@ -12,11 +12,10 @@ namespace {
 
 double real(std::int64_t x) { return static_cast<double>(x); }
 
-// Of several passes: the array is read twice and written once, but what limits them is what a thread does
-// with each of its accesses.
+// Several passes read the array twice and write it once; the limit is the work of a thread per access.
 struct passes_law {
-  double start;   // seconds, of all kernels
-  double clocks;  // of a multiprocessor for an access: an element, or 16 bytes of items
+  double start;   // seconds, all launches together
+  double clocks;  // of a multiprocessor per access: an element, or 16 bytes in the step items
 };
 passes_law law_of(const policy& how) {
   switch (how.how) {
@@ -38,12 +37,12 @@ prediction predict_passes(const machine_profile& on, const step& how, std::int64
   return all;
 }
 
-// Of a ring: what is moved, and for each tile of a block, from the stages' number on, what its stages do not
-// hide. Each further stage hides the same share of what those before it left open.
+// A ring: the traffic, and for each tile of a block after the first `stages` the latency that the stages do
+// not hide. Each further stage hides the same share of what the stages before it left exposed.
 constexpr double ring_start = 5.0e-6, ring_by_threads_start = 7.3e-6;
-// of a tile whose events come one after the other
+// seconds per tile, nothing overlapped; the share that each further stage leaves
 constexpr double exposed = 4.15e-6, left_by_a_stage = 0.63;
-constexpr double exposed_by_threads = 2.1e-6;  // of four stages that threads fill
+constexpr double exposed_by_threads = 2.1e-6;  // seconds per tile, four stages filled by threads
 prediction predict_ring(const machine_profile& on, const ring_policy& ring, std::int64_t count,
                         std::size_t size) {
   const bool engine = ring.mover == tile_mover::copy_engine;
@@ -59,9 +58,9 @@ prediction predict_ring(const machine_profile& on, const ring_policy& ring, std:
   return all;
 }
 
-// All tiles at once: a start, an exchange of totals, and the array's way through the L2 cache.
+// All tiles at once: a start, an exchange of totals, and the array's traffic through the L2 cache.
 prediction predict_wave(const machine_profile& on, std::int64_t count, std::size_t size) {
-  // seconds; of one tile; of the cache's rate
+  // seconds; seconds for one tile; share of the L2 rate
   constexpr double start = 1.9e-6, alone = 1.15e-6, reached = 0.57;
   const std::int64_t bytes = count * static_cast<std::int64_t>(size);
   prediction all;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The recording twin of a streaming product that a ring feeds.
+// The recording twin of a streaming product fed by a ring.
 #pragma once
 #include <antiphase/channel/recorded.cuh>
 #include <cstddef>
@@ -7,15 +7,15 @@
 #include <type_traits>
 #include <utility>
 #include <vector>
-#include "src/gemm/fp64/fp64_kernels.hpp"
-#include "src/gemm/fp64/ring_product.cuh"
+#include "src/gemm/stream/fp64_kernels.hpp"
+#include "src/gemm/stream/ring_product.cuh"
 #include "src/trace/twin.hpp"
 
 namespace antiphase::gemms {
 inline namespace AP_TARGET {
 
-// FP64 Tensor Cores of a multiprocessor do 128 multiply-adds in a cycle, in which it issues an instruction of
-// 128 threads.
+// Work of a step for the clock of the CPU executor, in instructions per thread: in a cycle, a
+// multiprocessor's FP64 Tensor Cores do 128 multiply-adds and it issues an instruction for 128 threads.
 template <fp64_policy P> struct recorded_fp64 {
   static constexpr int of_step =
       P.tile.m * P.tile.n * slab_k * P.slabs / (P.computing_warps() * warp_size);
@@ -38,7 +38,7 @@ template <fp64_policy P> twin fp64_twin(const char* of, const char* name) {
                      .count = kernel_type::loading_warps,
                      .loads = true}}};
 }
-// Of the rows of a table that are drawn, or of all (ANTIPHASE_TWINS).
+// Twins of the rows of a table that are drawn, or of all (ANTIPHASE_TWINS).
 template <const auto& Table, std::size_t... I> std::vector<twin> fp64_twins_of(std::index_sequence<I...>) {
   std::vector<twin> all;
   const auto add = [&]<std::size_t N>(std::integral_constant<std::size_t, N>) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The recording GEMM kernels that copy asynchronously (sm_80). Those with wide copies have one twin for
-// row-major operands and one for any.
+// Recording GEMM kernels of the ladder with asynchronous copies (sm_80). Steps with wide copies have a twin
+// for row-major operands and one for any strides.
 #include <antiphase/gemm/ladder.hpp>
 #include <vector>
 #include "src/trace/traced.cuh"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The recording GEMM kernels that need nothing newer than sm_75.
+// Recording GEMM kernels of the ladder for sm_75 and newer.
 #include <antiphase/gemm/ladder.hpp>
 #include <vector>
 #include "src/trace/traced.cuh"

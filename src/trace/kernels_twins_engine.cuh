@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// The recording twins of tensor-core-tma and narrow (sm_90a).
+// Recording twins of tensor-core-tma and narrow (sm_90a).
 #include <antiphase/channel/recorded.cuh>
 #include <vector>
-#include "src/gemm/tf32/tf32_product.cuh"
+#include "src/gemm/narrow/tf32_product.cuh"
 #include "src/gemm/f16_ladder/tensor_core_tma.cuh"
 #include "src/trace/twin.hpp"
 
@@ -15,7 +15,7 @@ template <warpgroup_policy P> struct recorded_warpgroup_waits : warpgroup_waits<
                         tensor_core_work(std::int64_t{128} * P.columns * warpgroup_depth, threads)>;
 };
 
-// Three products of TF32, which a multiprocessor does at half the rate.
+// Three TF32 products per step, at half the rate of f16.
 template <class Channel, int Warps> using recorded_tf32_ring =
     recorded<Channel, Warps,
              2 * tensor_core_work(std::int64_t{3} * tf32_tile.m * tf32_tile.n * tf32_stage_k,
@@ -36,8 +36,8 @@ template <tf32_policy P> twin tf32_twin(const char* of, const char* name) {
     t.roles = {{.name = "prepare", .first = 0, .count = preparing},
                {.name = "load", .first = preparing, .loads = true},
                computes};
-  } else {  // who copies prepares, and commits both as one event
-    // .first is written out: nvcc's host code would put .count in its place
+  } else {  // copying warps also prepare, and commit both as one event
+    // .first = 0 is written out: without it, nvcc's host code initialises .first with .count
     t.roles = {{.name = "load and prepare", .first = 0, .count = kernel_type::preparing_warps, .loads = true},
                computes};
   }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The recording twins of streaming products that the copy engine feeds (sm_90a).
+// Recording twins of streaming products fed by TMA (sm_90a).
 #include "src/trace/fp64_twin.cuh"
 
 namespace antiphase::gemms {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The recording twins of streaming products with warps that copy the operands (sm_80).
+// Recording twins of streaming products whose operands warps copy with cp.async (sm_80).
 #include "src/trace/fp64_twin.cuh"
 
 namespace antiphase::gemms {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The recording twins of products by asynchronous copies (sm_80): Tensor Cores fed by all threads.
+// Recording twins of Tensor Core products with asynchronous copies by all threads (sm_80).
 #include <antiphase/channel/recorded.cuh>
 #include <antiphase/channel/recorder.cuh>
 #include <vector>
@@ -10,8 +10,8 @@
 namespace antiphase::gemms {
 inline namespace AP_TARGET {
 
-// The recorder takes registers of its own, so no second block per multiprocessor is asked for: spilled
-// registers would show up as time.
+// The recorder needs registers of its own, so no second block per multiprocessor is requested: spills would
+// show up as time.
 template <tensor_policy P> struct traced_tensor_core {
   using plain = tensor_core<P>;
   static constexpr int threads = plain::threads;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The recording twins of single-pass scans whose tiles threads move (sm_80): one line, and several.
+// Recording twins of single-pass scans with tiles copied by threads (cp.async, sm_80): one line, and several.
 #include <vector>
 #include "src/scan/ring/single_pass_list.cuh"
 #include "src/trace/scan_twin.cuh"
@@ -7,7 +7,7 @@
 namespace antiphase::scans {
 inline namespace AP_TARGET {
 
-// (An alias would do, but of one nvcc 13.0 makes host code that names a template parameter of its own.)
+// A struct, since for an alias nvcc 13.0 generates host code that names the alias's template parameter.
 template <ring_policy P, lines_kind Lines = lines_kind::one> struct traced_scan
     : single_pass<typed_elements<float, float, float, sum, Lines, P>,
                   recorded_scan_rules<single_pass_rules<P>, P>> {};

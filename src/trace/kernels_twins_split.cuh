@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The recording twins of split products that the copy engine feeds; of those whose blocks share tiles too, as
-// those of few tiles do (sm_90a).
+// Recording twins of split products fed by TMA (sm_90a), with and without clusters that share a tile
+// (split-K).
 #include <antiphase/channel/recorded.cuh>
 #include <utility>
 #include <vector>
@@ -10,7 +10,7 @@
 namespace antiphase::gemms {
 inline namespace AP_TARGET {
 
-// Of a step, in which a tile is multiplied three times.
+// Work of a step, which multiplies a tile three times.
 constexpr int split_work(int threads) {
   return tensor_core_work(std::int64_t{3} * split_tile * split_tile * split_step, threads);
 }

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The recording twins of one-wave scans: sums of FP32. A block has one tile and no ring; its phases are
-// recorded.
+// Recording twins of one-wave scans: sums of FP32. A block has one tile and no ring; its phases are recorded.
 #include <antiphase/channel/recorded.cuh>
 #include <antiphase/channel/recorder.cuh>
 #include <cstddef>
@@ -12,14 +11,14 @@
 namespace antiphase::scans {
 inline namespace AP_TARGET {
 
-// What a warp logs of its phases: the verbs of a ring of one slot, as complete_from_verbs() reads them.
-// `Bytes` of a thread's loads and its instructions are told to the clock of the CPU executor.
+// Logs a warp's phases as the verbs of a ring of one slot, which complete_from_verbs() reads. Advances the
+// clock of the CPU executor by a thread's loads, `Bytes`, and its instructions.
 template <int Bytes> class wave_recorder {
  public:
   AP_DEV explicit wave_recorder(const span_log& log) : spans_(log) {}
 
   AP_DEV void operator()(wave_phase at) {
-    // an element is added up, then scanned
+    // one per element: first to add it up, then to scan it
     constexpr int instructions = Bytes / static_cast<int>(sizeof(float));
     switch (at) {
       case wave_phase::begins: break;
@@ -55,7 +54,7 @@ template <int Bytes> class wave_recorder {
   AP_DEV void log(span_kind kind, int event, std::int64_t begin) { spans_.add(kind, 0, 0, begin, event); }
 
   recorder<> spans_;
-  std::int64_t since_ = 0;  // the phase before
+  std::int64_t since_ = 0;  // begin of the current phase
 };
 
 template <wave_policy P> struct traced_wave {

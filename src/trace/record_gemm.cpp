@@ -26,7 +26,7 @@ namespace {
 
 using gemms::instance;
 
-// Recorded as a call launches them; of short and dots the error says why they are not.
+// Policies recorded through a call of gemm(). short and dots have no twin; the error says why.
 constexpr std::string_view beside_the_ladder[] = {"short", "stream", "dots", "narrow", "split", "split-mma"};
 
 void require_something(std::int64_t m, std::int64_t n, std::int64_t k) {
@@ -40,16 +40,16 @@ struct launch_plan {
   const instance* twin;
   extent3 grid;
   gemms::problem arguments;
-  std::optional<kernel> plain;  // of the same variant; none: the call launches another
+  std::optional<kernel> plain;  // of the same variant; none: the call would launch another
 };
 
-// The twin of the kernel that gemm() would launch, or, as not every variant has one, that of the step's
-// variant for any strides.
+// The twin of the kernel that gemm() would launch or, if that variant has none, of the step's variant for any
+// strides.
 launch_plan choose(target where, std::string_view policy, const gemms::problem& p) {
   if (policy == gemms::steps[0].name)
     throw bad_request(
         fmt::format("policy {} has no pipeline to record: expected a step with shared tiles", policy));
-  // the two share all but the number of slots
+  // async-1 is async-2 with another number of slots
   const gemms::step& like = gemms::find_step(policy == gemms::async_one ? "async-2" : policy);
   const gemms::plan plan = gemms::prepare(where, like, p);
   const instance* best = nullptr;
@@ -76,8 +76,8 @@ void require_recordable(const launch_plan& plan, const trace_options& options) {
   require_sensible(options);
 }
 
-// The spans of a warp in its first steps. A ring of one slot also logs its releases; with more slots, loads
-// and commits run ahead.
+// Spans of a warp in its first `steps` steps. A ring of one slot also logs its releases; with more slots,
+// loads and commits run ahead.
 int capacity_for(int steps, int stages) { return stages == 1 ? 5 * steps : 4 * steps + 2 * (stages - 1); }
 
 timeline record_once(const context& where, const launch_plan& plan, timeline t,
@@ -137,7 +137,7 @@ timeline record_gemm(const context& where, std::string_view policy, const gemms:
                        .step_bytes = std::int64_t{twin.how.tile.m + twin.how.tile.n} * twin.how.tile_k *
                                      static_cast<int>(sizeof(float))};
   timeline best = record_once(where, plan, empty, options);
-  // the simulation's clock tells the same every time
+  // the clock of the CPU executor is deterministic
   const int runs = where.kind() != target::cuda || p.beta != 0 ? 1 : options.runs;
   for (int i = 1; i < runs; ++i) {
     timeline next = record_once(where, plan, empty, options);

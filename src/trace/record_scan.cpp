@@ -19,7 +19,7 @@
 namespace antiphase {
 namespace {
 
-// One-wave kernels have one name for all sizes of tiles: the twin is that of the tiles this scan has.
+// One-wave kernels share one name for all tile sizes: keeps only the twin with this scan's tile size.
 std::vector<twin> twins_for(target where, const scan_problem& p) {
   const int tile_bytes = scans::wave_for(p.length * static_cast<std::int64_t>(sizeof(float))).tile_bytes();
   std::vector<twin> some;

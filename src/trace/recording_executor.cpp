@@ -16,7 +16,7 @@
 namespace antiphase {
 namespace {
 
-// Verbs of a warp in a step: in a scan four waits and a commit.
+// Room for a warp's spans: in a step (a scan has four waits and a commit), and besides.
 constexpr int spans_of_step = 6, spans_besides = 16;
 
 // A context that owns nothing.
@@ -24,7 +24,7 @@ context on_borrowed(const executor& e) {
   return context(std::shared_ptr<const executor>(std::shared_ptr<void>(), &e));
 }
 
-// Where the log lies in the params of a twin: behind those of the kernel, aligned.
+// Offset of the log in a twin's params: after those of the kernel, aligned.
 constexpr std::size_t log_at(std::size_t params_bytes) {
   return (params_bytes + alignof(span_log) - 1) / alignof(span_log) * alignof(span_log);
 }
@@ -57,7 +57,7 @@ launch_counts recording_executor::launch(const kernel& k, extent3 grid, const vo
   std::memcpy(all.data(), params, k.params_bytes);
   std::memcpy(all.data() + log_at(k.params_bytes), &log, sizeof log);
   kernel code = found->code;
-  code.cluster = k.cluster;  // which host code may choose
+  code.cluster = k.cluster;  // chosen by the host
   recorded_ = &*found;
   const kernel& what = how_ == mode::timed_as_is ? k : code;
   const void* with = how_ == mode::timed_as_is ? params : all.data();
@@ -68,8 +68,8 @@ launch_counts recording_executor::launch(const kernel& k, extent3 grid, const vo
   return done;
 }
 
-// Which block draws a tile follows from the order in which threads run, and with several workers that is the
-// operating system's. One worker in a fixed order makes it the kernel's own, whatever the context's seed and
+// Which block draws a tile depends on the order in which threads run, with several workers on the operating
+// system. On the CPU, one worker in a fixed order makes the timeline independent of the context's seed and of
 // the machine.
 launch_counts recording_executor::launch_twin(const kernel& k, extent3 grid, const void* params,
                                               stream s) const {

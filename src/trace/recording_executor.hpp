@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// An executor that launches the recording twin in the place of one kernel.
+// An executor that launches the recording twin in place of one kernel.
 #pragma once
 #include <antiphase/context.hpp>
 #include <antiphase/executor/forwarding_executor.hpp>
@@ -12,23 +12,22 @@
 
 namespace antiphase {
 
-// The library's calls, on a context of it, run as ever, but for the first launch of a kernel with a twin:
-// that one is recorded. The executor that it stands before must outlive it.
+// Calls on its context run unchanged, except for the first launch of a kernel with a twin: the twin is
+// launched instead. launch() throws bad_request if the grid has no block options.block. The executor it
+// forwards to must outlive it.
 class recording_executor final : public forwarding_executor {
  public:
-  // `timed` launches are waited for: the twin's, or, with `as_is`, that of the kernel itself, which is not
-  // recorded.
+  // timed: waits for the twin's launch and takes its time. timed_as_is: the same for the kernel itself.
   enum class mode { record, timed, timed_as_is };
   recording_executor(const executor& on, const std::vector<twin>& twins, const trace_options& options,
                      mode how = mode::record);
 
-  // The launch that was recorded, once the stream's work is done; nothing if there was none. Throws
-  // bad_request if it had no such block.
+  // The timeline of the recorded launch; nothing if there was none. Call it when the stream's work is done.
   std::optional<timeline> take(timeline empty) const;
-  // How long the launch took, if it was timed; 0: there was none.
+  // Duration of the timed launch; 0 if there was none.
   double milliseconds() const { return milliseconds_; }
   using forwarding_executor::milliseconds;  // of work
-  // The kernels that were launched, for a message that there was none with a twin.
+  // The kernels launched, for the message that none has a twin.
   const std::vector<const char*>& launched() const { return launched_; }
 
   bool shares_memory_with(const executor& other) const override {

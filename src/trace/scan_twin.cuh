@@ -9,12 +9,11 @@ namespace antiphase::scans {
 inline namespace AP_TARGET {
 
 template <class Rules, ring_policy P> struct recorded_scan_rules : Rules {
-  // A lane's instructions for its part of a tile, roughly, for the clock of the CPU executor: an element
-  // costs two.
+  // A lane's instructions for its part of a tile, for the clock of the CPU executor: roughly two per element.
   using ring = recorded<typename Rules::ring, P.threads() / 32, P.rows * 8>;
 };
 
-// Kernel: a single_pass<> of such rules.
+// Kernel: a single_pass<> with recorded_scan_rules.
 template <class Kernel> twin scan_twin(const char* of, const char* name) {
   constexpr ring_policy P = Kernel::P;
   const int w = P.warps;
@@ -31,7 +30,7 @@ template <class Kernel> twin scan_twin(const char* of, const char* name) {
                     {.name = "scan", .first = 0, .count = w, .computes = true},
                     {.name = "store", .first = 2 * w + 3}}};
 }
-// The ring of f32 that a list of kernels has.
+// The ring that the lists of kernels have for f32.
 template <tile_mover M, lines_kind Lines>
 constexpr ring_policy ring_of_floats = ring_for(sizeof(float), sizeof(float), false, Lines, M);
 

@@ -43,7 +43,7 @@ const timeline_role* role_of(const std::vector<timeline_role>& roles, int agent)
 
 bool is_moment(const span_record& s) { return s.kind == span_kind::commit || s.kind == span_kind::release; }
 
-// One warp's verbs, in the order of time, and between them what it did.
+// Reads one warp's verbs in order of time, and adds spans for its activity between them.
 class reader {
  public:
   reader(const timeline_role& role, int stages, std::vector<span_record>& out)
@@ -51,7 +51,8 @@ class reader {
 
   void read(span_record s) {
     verb& last = seen_[{s.kind, s.ring, s.event}];
-    // The next step's slot is another one: this is the same event once more, which some wait for twice.
+    // With several stages, the next step has another slot. The same slot again is the same event, which some
+    // warps wait for twice.
     if (stages_ == 1 || s.slot != last.slot) last = {last.step + 1, s.slot};
     s.step = last.step;
     if (doing_) did_until(s.begin);
@@ -71,7 +72,7 @@ class reader {
   };
   void did_until(std::int64_t end) {
     if (end <= doing_->begin) return;
-    if (last_ < out_->size()) {  // the same once more, interrupted by a moment: one span
+    if (last_ < out_->size()) {  // continues an activity interrupted only by commits and releases: one span
       span_record& before = (*out_)[last_];
       const bool moments =
           std::all_of(out_->begin() + static_cast<std::ptrdiff_t>(last_) + 1, out_->end(), is_moment);
@@ -96,7 +97,7 @@ class reader {
     switch (s.kind) {
       case span_kind::acquire: return load_of(s);
       case span_kind::wait:
-        // a loader that keeps its loads in flight within bounds
+        // a loader that limits its loads in flight
         if (role_->loads && !role_->computes) return load;
         working_ = {span_kind::compute, s.step, s.slot, s.end};
         waited_ = true;
@@ -108,7 +109,7 @@ class reader {
         on.begin = s.end;
         return on;
       }
-      case span_kind::load: return load_of(s);  // logged itself, where nothing is acquired: until the wait
+      case span_kind::load: return load_of(s);  // logged itself if no slot is acquired: until the wait
       case span_kind::compute: break;
     }
     return std::nullopt;
@@ -117,15 +118,15 @@ class reader {
   const timeline_role* role_;
   int stages_;
   std::vector<span_record>* out_;
-  std::map<std::tuple<span_kind, int, int>, verb> seen_;  // the last of each
+  std::map<std::tuple<span_kind, int, int>, verb> seen_;  // the latest of each
   std::optional<activity> doing_;
   activity loading_{}, working_{};
   bool waited_ = false;
   std::size_t last_ = std::numeric_limits<std::size_t>::max();
 };
 
-// The steps of which every warp of some role has all spans: those that give slots back, or else those that
-// compute.
+// The number of steps with all spans of every warp that releases slots or, without releases, of every warp
+// that computes.
 int complete_steps(const timeline& t, const std::vector<timeline_role>& roles) {
   const bool released =
       std::ranges::any_of(t.spans, [](const span_record& s) { return s.kind == span_kind::release; });
@@ -143,10 +144,10 @@ int complete_steps(const timeline& t, const std::vector<timeline_role>& roles) {
   return steps.empty() ? 0 : least;
 }
 
-// Steps of an agent that had to log so many spans, of which the first found room (`kept`), by how many spans
-// lie between its marks, one of each step. Steps have the same number of spans, or nearly: then the mean is
-// no whole number only because marks come in groups, and the first and the last of those that were kept need
-// not be at the same place of a group.
+// Estimates the steps of an agent that logged `logged` spans, the first of which were kept, from the mean
+// distance of its marks, one per step. If all steps have the same number of spans, the mean can be fractional
+// only because marks come in groups, and the first and last kept marks may have different positions in
+// theirs: then it is rounded.
 int all_steps(std::span<const span_record> kept, int logged,
               const std::function<bool(const span_record&)>& is_mark) {
   int marks = 0, first = 0, last = 0;
@@ -161,7 +162,7 @@ int all_steps(std::span<const span_record> kept, int logged,
       std::lround(logged / (std::abs(mean - whole) * (marks - 1) < 4 * mean ? whole : mean)));
 }
 
-// The same of the agent that has most of them.
+// The same for the agent with the most steps.
 int all_steps(const timeline& t, std::span<const std::int32_t> counts,
               const std::function<bool(const span_record&)>& is_mark) {
   int most = 0;
@@ -204,8 +205,8 @@ void number_complete_spans(timeline& t, std::span<const std::int32_t> counts) {
 
 void complete_from_verbs(timeline& t, std::span<const std::int32_t> counts) {
   const std::vector<timeline_role> roles = roles_of(t);
-  // The event before the last is waited for in every step by those who use the slot last, and not once more
-  // at the end.
+  // Warps that use the slot last wait for the second to last event once per step, and not once more at the
+  // end.
   const int before_last = static_cast<int>(t.phases.size()) - 2;
   const auto waited = [&](const span_record& s) {
     const timeline_role* const role = role_of(roles, s.agent);

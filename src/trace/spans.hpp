@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// From what a recording twin has logged to a timeline.
+// From the log of a recording twin to a timeline.
 #pragma once
 #include <antiphase/trace.hpp>
 #include <cstdint>
@@ -10,26 +10,27 @@
 
 namespace antiphase {
 
-// What the warps logged, warp by warp, `capacity` spans for each; counts[warp] says how many it had. Adds
-// them to the timeline, counts the others as dropped, and lets time begin with the first of them.
+// Adds logged spans to the timeline. The log has room for `capacity` spans of each warp; counts[warp] is the
+// number that the warp had, and those beyond `capacity` are counted as dropped. Time begins with the first
+// span.
 void collect(timeline& t, std::span<const span_record> log, std::span<const std::int32_t> counts,
              int capacity);
 
-// Of a timeline whose spans are those of a ring's verbs: numbers their steps, by their order, and adds what
-// warps did between them: loading after they acquired a slot, working after they waited for an event. Sets
-// `recorded`, and `steps` to as many as there were: where spans were dropped, by `counts` (as of collect) and
-// how many a step has.
+// For a timeline with the spans of a ring's verbs: numbers their steps by order, and adds the warps'
+// activities between them: loading after they acquired a slot, computing after they waited for an event. Sets
+// `recorded` and `steps`. If spans were dropped, `steps` is estimated from `counts` (see collect) and the
+// spans per step.
 void complete_from_verbs(timeline& t, std::span<const std::int32_t> counts);
 
-// Of a timeline whose spans are complete (twin::spans): numbers the steps of each warp's loads, commits,
-// waits and computations by their order, as kernels do that run one pipeline for each of their tiles. Sets
-// `recorded`, and `steps` if that is 0, in the same way.
+// For a timeline with complete spans (twin::spans): numbers the steps of each warp's loads, commits, waits
+// and computations by order, for kernels that run one pipeline per tile. Sets `recorded` and, if it is 0,
+// `steps`, in the same way.
 void number_complete_spans(timeline& t, std::span<const std::int32_t> counts);
 
-// Ends the timeline with the first `most` steps.
+// Cuts the timeline off after its first `most` steps.
 void keep_steps(timeline& t, int most);
 
-// The steps that every warp has computed, of a timeline without roles.
+// The number of steps that every warp has computed, in a timeline without roles.
 int computed_steps(const timeline& t);
 
 }  // namespace antiphase

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Figures from the spans of a timeline.
+// Figures computed from the spans of a timeline.
 #include <antiphase/trace.hpp>
 
 #include <algorithm>
@@ -23,11 +23,11 @@ const timeline_role& role_of(const std::vector<timeline_role>& roles, int agent)
 
 bool is_wait(const span_record& s, bool roles, bool blocking) {
   if (s.kind == span_kind::wait || s.kind == span_kind::acquire) return true;
-  if (s.kind == span_kind::load) return blocking;  // its issue is short beside it
+  if (s.kind == span_kind::load) return blocking;  // a blocking load is mostly waiting
   return !roles && (s.kind == span_kind::commit || s.kind == span_kind::release);
 }
 
-// The value below which this share of the values lies; 0 of none.
+// The value below which this share of the values lies; 0 if there are none.
 double quantile(std::vector<double> values, double share) {
   if (values.empty()) return 0;
   const auto at = static_cast<std::ptrdiff_t>(share * static_cast<double>(values.size() - 1));
@@ -35,10 +35,11 @@ double quantile(std::vector<double> values, double share) {
   return values[static_cast<std::size_t>(at)];
 }
 
-// Whether the loads of warps that load and compute block them: they end in registers or in plain stores, so
-// that their data are there when their span ends. No global memory answers as soon as that: behind an
-// asynchronous load, or one that is staged, the first commit and wait take longer. With three slots or more
-// other loads lie between; on a GPU issuing those may take as long as an answer, so it is not told.
+// Whether loads block the warps that load and compute: loads through registers or plain stores, whose data
+// have arrived when the span ends. Such loads take `soonest` or longer, and the first commit and wait after
+// them less. After asynchronous or staged loads, commit and wait take longer, since no global memory answers
+// that soon. With three slots or more, other loads lie between, and on a GPU issuing those may take as long
+// as an answer: then false.
 bool loads_block(const timeline& t) {
   constexpr std::int64_t soonest = 200;
   if (!t.roles.empty() || (t.stages > 2 && t.runs_on == target::cuda)) return false;
@@ -60,14 +61,14 @@ bool loads_block(const timeline& t) {
   });
 }
 
-// How warps waited for a step's data. Where warps wait for each other as well, the last to come tells whether
-// data were late; in a ring with roles, any.
+// Waits of warps for a step's data. Where warps also wait for each other, the shortest wait, that of the last
+// warp, shows whether data were late; in a ring with roles, any wait does.
 struct data_waits {
-  std::int64_t begin = never;  // of the first
+  std::int64_t begin = never;  // of the earliest wait
   std::int64_t shortest = never, longest = 0;
 };
 
-// A wait that finds its data there takes as long as the shortest of all, and never longer than `at_once`
+// A wait whose data have arrived takes about as long as the shortest of all, and never longer than `at_once`
 // cycles or ticks.
 void estimate_arrivals(std::vector<step_times>& steps, const std::vector<data_waits>& waits, bool roles) {
   constexpr std::int64_t at_once = 100;
@@ -136,14 +137,14 @@ std::vector<step_times> by_step(const timeline& t) {
       case span_kind::release:
         if (with_roles && s.event > 0) {
           std::int64_t& happened = step.events[static_cast<std::size_t>(s.event)];
-          // others may go on before the clock is read again behind the arrival
+          // others may continue before this warp reads the clock again after its arrival
           happened = std::max(happened, s.begin);
         }
         break;
       case span_kind::acquire: break;
     }
   }
-  // Steps without a load have no place in time: what was recorded has none of them, or not this part.
+  // Steps without a load have no place in time: the recording has no loads, or not these.
   if (std::ranges::any_of(steps, [](const step_times& s) { return s.issued == never || s.landed == never; }))
     return {};
   for (step_times& s : steps) {
@@ -163,7 +164,7 @@ namespace {
 struct interval {
   std::int64_t begin, end;
 };
-// When at least one computing warp computes: intervals apart from each other, in the order of time.
+// When at least one computing warp computes: disjoint intervals, in order of time.
 std::vector<interval> computing(const timeline& t) {
   const std::vector<timeline_role> roles = roles_of(t);
   std::vector<interval> all;
@@ -200,7 +201,7 @@ void count_hidden(overlap& o, const timeline& t, const std::vector<step_times>& 
   if (in_flight > 0) o.hidden = static_cast<double>(hidden) / static_cast<double>(in_flight);
 }
 
-// What a span of waiting waits for.
+// What a waiting span waits for.
 std::string cause_of(const timeline& t, const span_record& s) {
   if (s.ring != 0) return t.rings[static_cast<std::size_t>(s.ring)];
   switch (s.kind) {
@@ -247,7 +248,7 @@ void count_bytes(overlap& o, const timeline& t, const std::vector<step_times>& s
     changes.insert(changes.end(), {{s.issued, 1}, {s.arrived, -1}});
     in_flight += static_cast<double>(s.arrived - s.issued);
   }
-  std::ranges::sort(changes);  // of the same time, landings first
+  std::ranges::sort(changes);  // at equal times, arrivals first
   int now = 0, most = 0;
   for (const auto& [time, change] : changes) most = std::max(most, now += change);
   o.most_bytes = most * t.step_bytes;
@@ -255,8 +256,8 @@ void count_bytes(overlap& o, const timeline& t, const std::vector<step_times>& s
     o.mean_bytes = in_flight * static_cast<double>(t.step_bytes) / static_cast<double>(o.duration);
 }
 
-// Of loads that were under way together and both seen landing: how long the later one took beyond the
-// earlier.
+// Time between the landings of consecutive loads that were in flight together and both seen landing: the 10 %
+// quantile.
 double rate_of(const std::vector<step_times>& steps) {
   std::vector<double> apart;
   for (std::size_t i = 1; i < steps.size(); ++i) {
@@ -267,8 +268,8 @@ double rate_of(const std::vector<step_times>& steps) {
   return quantile(apart, 0.1);
 }
 
-// The phase of a slot, after the load, that takes longest on average, if those who load wait for free slots
-// for most of their time and those who compute do not do it: 0, if there is none.
+// The longest phase of a slot on average, other than the load, if loading warps wait for free slots for half
+// of their time or more and the phase is not that of a computing role; otherwise 0.
 std::size_t holds_slots(const timeline& t, const std::vector<step_times>& steps) {
   const std::vector<timeline_role> roles = roles_of(t);
   double acquiring = 0, last = 0;  // time begins with 0

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The tiled GEMM kernel with a recorder: the same code, and the timeline of one of its blocks.
+// The tiled GEMM kernel with a recorder: the same code, which also logs the timeline of one block.
 #pragma once
 #include <antiphase/channel/recorder.cuh>
 #include <antiphase/gemm/ladder.hpp>
@@ -16,8 +16,8 @@
 namespace antiphase::gemms {
 inline namespace AP_TARGET {
 
-// The recorder takes registers of its own, so no second block per multiprocessor is asked for: spilled
-// registers would show up as time.
+// The recorder needs registers of its own, so no second block per multiprocessor is requested: spills would
+// show up as time.
 template <policy P> struct traced {
   static constexpr int threads = tiled<P>::threads;
   static constexpr shared_kind shared = tiled<P>::shared;
@@ -42,7 +42,7 @@ template <policy P> struct traced {
 template <std::size_t I> struct traced_name {
   static constexpr std::array<std::string_view, 3> parts{"gemm.", steps[I].name, ", recorded"};
 };
-// The twins of the steps with one kernel for any strides whose tiles are copied that way.
+// Twins of the steps that have one kernel for any strides and copy tiles by `Copy`.
 template <copy_kind Copy, std::size_t I> void add_traced_step(std::vector<instance>& list) {
   if constexpr (is_general_step(steps[I]) && steps[I].how.copy == Copy)
     list.push_back({steps[I].name, steps[I].how, kernel_of<traced<steps[I].how>>(joined<traced_name<I>>)});

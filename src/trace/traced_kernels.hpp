@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The recording twins of the ladder's kernels, as each target's lists give them.
+// Lists of recording twins of the ladder's kernels, by target.
 #pragma once
 #include <antiphase/gemm/ladder.hpp>
 #include <vector>

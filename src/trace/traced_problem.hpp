@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a recording GEMM kernel is asked to do.
+// The parameters of a recording GEMM kernel.
 #pragma once
 #include <antiphase/channel/record.hpp>
 #include <antiphase/gemm/problem.hpp>

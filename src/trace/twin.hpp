@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A recording twin of a kernel, and what its warps do.
+// A recording twin of a kernel, and the roles of its warps.
 #pragma once
 #include <algorithm>
 #include <antiphase/executor/kernel.hpp>
@@ -11,10 +11,10 @@
 
 namespace antiphase {
 
-// Its params are those of the kernel that it stands for, and a span_log behind them (recorded_params,
+// Its params are those of the kernel that it stands for, followed by a span_log (recorded_params,
 // channel/recorded.cuh).
 struct twin {
-  // what a ring's verbs log (recorded.cuh), or all that there is (recorder.cuh)
+  // of_verbs: those that a ring's verbs log (recorded.cuh); complete: all spans (recorder.cuh)
   enum class spans { of_verbs, complete };
 
   const char* of;  // the name of the kernel that it stands for
@@ -22,19 +22,19 @@ struct twin {
   int stages;
   std::int64_t step_bytes;
   spans spans_are = spans::of_verbs;
-  int tile_k = 0;  // of a kernel whose blocks have one tile each: k of a step
+  int tile_k = 0;  // k of a step, for kernels with one tile per block
   std::string step_is = "step along K";
   std::vector<std::string> phases = {"load", "compute"};  // of a slot, as timeline::phases
   std::vector<timeline_role> roles = {};                  // none: every warp loads and computes
 };
 
-// Whether kernels have a twin that neither the documentation nor a test draws (CMake's ANTIPHASE_TWINS).
+// Whether kernels that neither the documentation nor a test draws have a twin, too (CMake's ANTIPHASE_TWINS).
 #ifdef ANTIPHASE_EVERY_TWIN
 constexpr bool every_twin = true;
 #else
 constexpr bool every_twin = false;
 #endif
-// "NAME, recorded", of a row of a table.
+// The text "NAME, recorded".
 struct twin_name {
   char text[64] = {};
   constexpr explicit twin_name(std::string_view of) {
@@ -43,9 +43,9 @@ struct twin_name {
   }
 };
 
-// Of `macs` multiply-adds of f16 by a block: instructions of each of the `threads` threads that do nothing
-// else meanwhile, for the clock of the CPU executor. A multiprocessor does 2048 multiply-adds in a cycle, and
-// an instruction of all threads takes a cycle per 128 threads.
+// Cost of a block's `macs` f16 multiply-adds on Tensor Cores, for the clock of the CPU executor: instructions
+// of each of `threads` threads, which do nothing else meanwhile. A multiprocessor does 2048 multiply-adds in
+// a cycle and issues an instruction for 128 threads.
 constexpr int tensor_core_work(std::int64_t macs, int threads) {
   return static_cast<int>(macs / 2048 * 128 / threads);
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The twins of each target, as the lists kernels_twins_*.cuh give them, and all of a family.
+// Twins by target: the lists of kernels_twins_*.cuh, and all of a family.
 #pragma once
 #include <antiphase/gemm/ladder.hpp>
 #include <vector>
@@ -24,7 +24,7 @@ std::vector<twin> twins_of_fp64_async();
 }  // namespace cuda
 
 const std::vector<twin>& all_twins(target where);
-// of the ladder: steps with the policies of their twins
+// of the ladder: its steps, with their twins' policies
 const std::vector<instance>& traced_instances(target where);
 }  // namespace gemms
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The kernels of the library that no recording twin stands for, and why.
+// Kernels of the library without a recording twin, and why.
 #pragma once
 #include <span>
 #include <string_view>
@@ -7,7 +7,7 @@
 namespace antiphase {
 
 struct kernels_without_twin {
-  std::string_view named;  // as their names begin
+  std::string_view named;  // prefix of their names
   const char* why;
 };
 std::span<const kernels_without_twin> without_twin();

@@ -5,7 +5,7 @@
 
 namespace antiphase::tool {
 
-// An input file is not what it has to be (exit code 3); the message names the file, what was found and what
+// An input file is malformed or unsuitable (exit code 3); the message names the file, what was found and what
 // was expected.
 struct bad_input : error {
   using error::error;
@@ -14,8 +14,8 @@ struct bad_input : error {
 struct output_failed : error {
   using error::error;
 };
-// The reader of standard output or of a pipe has gone away (exit code 1); a caller may want to stay silent,
-// as `head` expects.
+// The reader of standard output or of a pipe has closed it (exit code 1). Callers may end without a message,
+// as users of `head` expect.
 struct output_closed : output_failed {
   using output_failed::output_failed;
 };

@@ -8,8 +8,8 @@
 
 namespace antiphase::tool {
 
-// run(first, last) for parts of [0, count), at the same time; must not throw. Fewer than `least` are not
-// worth a thread.
+// Runs run(first, last) concurrently for parts that cover [0, count); it must not throw. Every part has at
+// least `least` elements, unless there is only one part.
 template <class Run> void in_parallel(std::size_t count, Run run, std::size_t least = 1 << 14) {
   const std::size_t parts =
       std::clamp<std::size_t>(count / least, 1, std::max(1u, std::thread::hardware_concurrency()));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Libraries that are loaded when they are needed, by the dynamic loader.
+// Libraries opened on demand with the dynamic loader.
 #include "tool/base/shared_library.hpp"
 
 #include <dlfcn.h>

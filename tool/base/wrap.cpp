@@ -12,10 +12,11 @@
 namespace antiphase::tool {
 namespace {
 
-// that text is broken beside; what stands further right goes below
+// Rightmost start of a second column that continues below itself. Beyond it, the second column moves to the
+// next line.
 constexpr std::size_t rightmost_column = 40;
 
-// `words` appended to `text`, whose last line has `used` columns, in lines that begin at column `indent`.
+// Appends `words` to `text`, whose last line has `used` columns; lines that follow begin at column `indent`.
 void append_words(std::string& text, std::string_view words, std::size_t used, std::size_t indent,
                   std::size_t columns) {
   bool first = true;
@@ -43,7 +44,7 @@ std::string wrapped_line(std::string_view line, std::size_t columns) {
   const std::size_t gap = line.find("  ", lead);
   const std::size_t second = gap == std::string_view::npos ? gap : line.find_first_not_of(' ', gap);
   std::string text;
-  if (second == std::string_view::npos) {  // a paragraph, or an item of a list
+  if (second == std::string_view::npos) {  // a paragraph or a list item
     const std::size_t indent = lead + (line.substr(lead).starts_with("- ") ? 2 : 0);
     text.append(lead, ' ');
     append_words(text, line.substr(lead), lead, indent, columns);

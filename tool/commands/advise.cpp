@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The subcommand advise: when double buffering pays, and with what. Nothing runs, and no GPU is needed.
+// The subcommand advise: when double buffering pays, and with which policy. Nothing runs; no GPU is needed.
 #include <antiphase/advise.hpp>
 
 #include <fmt/format.h>
@@ -53,7 +53,8 @@ struct request {
   common_options common;
 };
 
-// A shipped profile's name, or a file; by itself the first GPU's, or the H200's where there is none.
+// A shipped profile's name or a file; if empty, the profile of the first GPU, or of the H200 if there is
+// none.
 machine_profile profile_for(const std::string& device, std::string& why) {
   std::error_code not_even_a_name;
   if (device.ends_with(".json") || std::filesystem::exists(device, not_even_a_name))
@@ -83,8 +84,8 @@ std::string text_of(const advice& a) {
     for (const advised_policy& p : a.others)
       if (rows.size() <= shown)
         rows.push_back({p.name, us(p.takes.seconds), std::string(name(p.takes.largest()))});
-    // Two lists, each from the fastest on: what `auto` chooses from, and steps of the ladder, which are asked
-    // for by name.
+    // Two lists, each sorted from the fastest: candidates of `auto`, and ladder steps, which must be
+    // requested by name.
     if (const std::size_t first = a.compared + 1; a.compared > 0 && first < rows.size())
       rows.insert(rows.begin() + static_cast<std::ptrdiff_t>(first),
                   {"---", "steps of the ladder, by name:"});

@@ -143,7 +143,7 @@ void require_sensible(const request& r) {
   }
 }
 
-// Names every array with its shape when the shapes do not fit.
+// If the shapes do not fit, throws an error that names every array and its shape.
 void require_fitting(const npy_array& a, const npy_array& b, const std::optional<npy_array>& c) {
   if (a.shape[1] != b.shape[0])
     throw bad_request(fmt::format(
@@ -162,13 +162,13 @@ void require_fitting(const npy_array& a, const npy_array& b, const std::optional
                                   shape_text(result)));
 }
 
-// What --cast has done, as a sentence and as JSON.
+// Conversions by --cast, as a sentence and as JSON.
 struct casts {
   std::string text;
   json value = json::object();
 };
 
-// Makes f4 of an operand that is not.
+// Converts an operand to f4 unless it has that type.
 void cast(npy_array& array, const char* operand, casts& done) {
   if (array.type == element::f32) return;
   const auto as_floats =
@@ -191,7 +191,7 @@ void cast(npy_array& array, const char* operand, casts& done) {
 struct outcome {
   std::vector<float> c;
   std::string policy;
-  json bounds = json::object();  // none: the reference
+  json bounds = json::object();  // empty for the reference
   launch_counts counts = {};
 };
 
@@ -228,8 +228,8 @@ outcome multiply(const place& at, const request& r, const npy_array& a, const np
   return {.c = std::move(c), .policy = ran.kernel, .bounds = bound_json(ran), .counts = counts};
 }
 
-// What multiply() would run. Nothing is read of the matrices but their shapes: three addresses stand for what
-// the device would allocate.
+// Reports what multiply() would run. Only the shapes of the matrices are used: three placeholder addresses
+// stand for device memory.
 void tell_choice(const request& r, const place& at, const npy_array& a, const npy_array& b) {
   const std::int64_t m = a.shape[0], n = b.shape[1], k = a.shape[1];
   const auto address = [](std::uintptr_t number) { return reinterpret_cast<float*>(number * 4096); };
@@ -294,7 +294,7 @@ void run(const request& r) {
   cast(b, "B", casted);
   if (c0) cast(*c0, "C0", casted);
   if (!casted.text.empty()) say(r.common, casted.text);
-  output_file out{r.output};  // before the work: a folder that cannot be written should cost no time
+  output_file out{r.output};  // before the work: fail early if the folder is not writable
   std::vector<float> c(static_cast<std::size_t>(a.shape[0] * b.shape[1]));
   if (c0) std::ranges::copy(c0->values<float>(), c.begin());
   const outcome result = multiply(at, r, a, b, std::move(c));

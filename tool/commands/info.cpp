@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The subcommand info: what can run here, with which limits, and what runs by default.
+// The subcommand info: available devices, their limits, and the default.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -51,7 +51,7 @@ constexpr const char* examples =
     "  antiphase info --measure --output my_gpu.json\n"
     "      a machine profile, for antiphase advise --device my_gpu.json";
 
-// Which one corrects gemm's predictions, or why that cannot be told.
+// The tuning that corrects gemm's predictions, or why it could not be read.
 std::string tuning_of(const device& d) {
   try {
     return gemms::tuning_text(d.limits);
@@ -94,7 +94,7 @@ std::string list_of(const auto& steps) {
   return text;
 }
 
-// The steps of the ladder first.
+// GEMM policies, steps of the ladder first.
 std::vector<gemms::policy_info> gemm_policies() {
   const std::span<const gemms::policy_info> all = gemms::policies();
   std::vector<gemms::policy_info> list(all.begin(), all.end());
@@ -110,14 +110,14 @@ std::vector<std::string> known_capabilities() {
 }
 
 struct request {
-  std::string of;  // compute capability; empty: what is here
+  std::string of;  // compute capability; empty: the devices of this machine
   bool measure = false;
   std::string output;
   place_options place;
   common_options common;
 };
 
-// A machine profile of the GPU that is there, to a file or standard output.
+// Writes a machine profile of the GPU to a file or standard output.
 void measure(const request& r) {
   const place at = choose_place(r.place, reference::not_offered);
   if (at.where->kind() != target::cuda)
@@ -126,7 +126,7 @@ void measure(const request& r) {
         at.why));
   say_place(r.common, at);
   std::optional<output_file> out;
-  if (!r.output.empty()) out.emplace(r.output);  // before the work
+  if (!r.output.empty()) out.emplace(r.output);  // before the work: fail early
   const std::string text = to_text(measure_machine(*at.where));
   if (!out) return print(text);
   out->write(text);

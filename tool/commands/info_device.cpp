@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// info --for: the features of a GPU, and which policies of gemm and scan run there. Nothing is run: a CPU
-// executor with the device's limits is asked, whose kernels need the same memory and threads.
+// info --for: features of a GPU, and which policies of gemm and scan run there. Nothing runs: explain() is
+// called for a CPU executor with the device's limits, whose kernels need the same memory and threads.
 #include "tool/commands/info_device.hpp"
 
 #include <fmt/format.h>
@@ -24,17 +24,17 @@
 namespace antiphase::tool {
 namespace {
 
-// A policy there: whether it runs, or why not.
+// Whether a policy runs on the device, or why not.
 struct row {
   std::string name;
   std::string why_not;   // empty: it runs
-  std::string bound;     // that holds, if any does
-  bool small_c = false;  // it runs nevertheless, where C is small
+  std::string bound;     // the bound that holds, if any
+  bool small_c = false;  // runs only where C is small
 
   bool runs() const { return why_not.empty() || small_c; }
 };
 
-// What `ask` refuses, without the policy's name; empty if it does not.
+// The message of not_supported from `ask`, without the policy's name; empty if it did not throw.
 template <class F> std::string refusal_of(std::string_view policy, F ask) {
   try {
     ask();
@@ -48,7 +48,7 @@ template <class F> std::string refusal_of(std::string_view policy, F ask) {
   return {};
 }
 
-// A product of matrices by rows that nobody reads: three addresses stand for what the device would allocate.
+// A product of row-major matrices that are never read: three placeholder addresses stand for device memory.
 gemm_problem product_of(const extents& e) {
   const auto address = [](std::uintptr_t number) { return reinterpret_cast<float*>(number * 4096); };
   return {.a = row_major<const float>(address(1), e.m, e.k),
@@ -57,7 +57,7 @@ gemm_problem product_of(const extents& e) {
 }
 
 constexpr extents large{4096, 4096, 4096}, small{256, 256, 256}, few_k{2048, 2048, 4};
-constexpr extents thin{2048, 8, 2};  // which every policy with sums in FP64 takes
+constexpr extents thin{2048, 8, 2};  // accepted by every policy with sums in FP64
 
 std::vector<row> gemm_candidates(const context& where) {
   std::vector<row> rows;
@@ -68,7 +68,7 @@ std::vector<row> gemm_candidates(const context& where) {
           p.name, [&] { r.bound = to_text(explain(where, product_of(asked), {.policy = p.name}).bound); });
     };
     r.why_not = refused(p.sums == gemm_sums::doubles ? thin : large);
-    r.small_c = !r.why_not.empty() && refused(small).empty();  // a step has variants of other tiles for it
+    r.small_c = !r.why_not.empty() && refused(small).empty();  // a step has variants with other tiles for it
     rows.push_back(r);
   }
   return rows;
@@ -79,8 +79,8 @@ std::vector<row> f16_candidates(const context& where) {
     rows.push_back({.name = s.name, .why_not = gemms::refuses(where.runs_on(), s).value_or(""), .bound = {}});
   return rows;
 }
-// The steps of the scan ladder, as scans' own explain() judges them. auto's choice among them is not told: on
-// a GPU it is another than on the executor that is asked here.
+// The steps of the scan ladder, as judged by explain(). The choice of auto is not shown: on a GPU it differs
+// from that of the CPU executor used here.
 std::vector<row> scan_candidates(const context& where) {
   std::vector<row> rows;
   void* const array = reinterpret_cast<void*>(std::uintptr_t{4096});
@@ -92,7 +92,7 @@ std::vector<row> scan_candidates(const context& where) {
   return rows;
 }
 
-// What auto takes by shape.
+// Shapes for which the choice of auto is shown.
 struct shape_class {
   const char* name;
   extents shape;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What would run on a GPU of a compute capability, from its published limits.
+// Policies that would run on a GPU of a given compute capability, by its published limits.
 #pragma once
 #include <string_view>
 
@@ -7,7 +7,7 @@
 
 namespace antiphase::tool {
 
-// Prints it for `info --for`. Throws bad_request if the limits of no such device are known.
+// Prints them for `info --for`. Throws bad_request if no limits are known for that compute capability.
 void tell_device(std::string_view compute_capability, const common_options& options);
 
 }  // namespace antiphase::tool

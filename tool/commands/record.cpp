@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the subcommands that take figures share: members of the JSON, texts of the tables.
+// Shared by the subcommands that measure: JSON members and texts of tables.
 #include "tool/commands/record.hpp"
 
 #include <fmt/format.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The subcommand run: a program whose products of cuBLAS antiphase computes.
+// The subcommand run: runs a program with its cuBLAS products computed by antiphase.
 #include <elf.h>
 #include <fmt/format.h>
 #include <sys/stat.h>
@@ -52,11 +52,11 @@ constexpr const char* explanation =
 
 struct request {
   std::vector<std::string> words;      // the program and its arguments
-  std::string least, precision, json;  // empty: not said
+  std::string least, precision, json;  // empty: not given
   bool report = false, profile = false;
 };
 
-// The loader takes spaces and colons for the ends of names.
+// The dynamic loader treats spaces and colons in LD_PRELOAD as separators.
 std::string preloadable(std::string file) {
   if (file.find_first_of(" :") != std::string::npos)
     throw error(
@@ -65,7 +65,7 @@ std::string preloadable(std::string file) {
                     file));
   return file;
 }
-// In the installed package, or in the folder of a build.
+// Path of the interposer: in the installed package, or in a build folder.
 std::string interposer() {
   const fs::path folder = fs::canonical("/proc/self/exe").parent_path();
   const fs::path places[] = {folder / ".." / ANTIPHASE_LIBRARIES / "libantiphase_cublas.so",
@@ -76,7 +76,7 @@ std::string interposer() {
       fmt::format("libantiphase_cublas.so is missing: expected {}", places[0].lexically_normal().string()));
 }
 
-// What execvp() will run: the file itself, or the first of its name in PATH that may be executed.
+// The file that execvp() will run: the path itself, or the first executable file of that name in PATH.
 fs::path file_of(const std::string& program) {
   if (program.find('/') != std::string::npos) return program;
   const char* const path = std::getenv("PATH");
@@ -89,8 +89,8 @@ fs::path file_of(const std::string& program) {
   return {};
 }
 
-// Why the loader will put nothing in front of the program, or of the interpreter that its first line names;
-// empty: nothing is known.
+// Reason why the loader cannot preload into the program or the interpreter named in its first line; empty if
+// none is known.
 std::string cannot_be_preloaded(const std::string& program, int depth = 0) {
   const fs::path file = file_of(program);
   std::ifstream in(file, std::ios::binary);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The subcommand trace: the timeline of a running kernel, as a picture or for Perfetto.
+// The subcommand trace: timeline of a running kernel, as a picture or for Perfetto.
 #include <antiphase/trace.hpp>
 
 #include <fcntl.h>
@@ -88,7 +88,7 @@ std::string drawn(picture_format as, const std::vector<timeline>& timelines) {
   return perfetto_json(timelines);
 }
 
-// What --compare stages=LIST or policy=LIST says: what is compared, and the values.
+// Parsed --compare stages=LIST or policy=LIST: what is compared, and the values.
 struct comparison {
   std::string what;
   std::vector<std::string> values;
@@ -122,7 +122,7 @@ comparison compared(const request& r) {
 // The kernels that can be recorded.
 std::vector<std::string> recorded_gemm_policies() {
   std::vector<std::string> names = names_of(gemms::steps);
-  names.front() = "async-1";  // in the place of naive
+  names.front() = "async-1";  // instead of naive
   for (const gemms::tensor_core_step& s : gemms::tensor_core_steps) names.emplace_back(s.name);
   names.insert(names.end(), {"split", "split-mma", "narrow", "stream"});
   return names;
@@ -130,11 +130,11 @@ std::vector<std::string> recorded_gemm_policies() {
 const std::vector<std::string> recorded_scan_policies{"single-pass-async", "single-pass-1", "single-pass-2",
                                                       "single-pass-3",     "single-pass",   "one-wave"};
 
-// Kernels that differ in their number of stages only, and how they are called.
+// Kernels that differ only in their number of stages, and their names.
 struct stage_family {
-  std::string_view of;  // as the names begin
+  std::string_view of;  // common prefix of the names
   std::vector<int> stages;
-  std::string_view bare;  // the one whose name does not say its stages, which are the last of them
+  std::string_view bare;  // name of the kernel with the most stages, if it has no number
 };
 const stage_family gemm_families[] = {{"async", {1, 2, 3, 4}, ""}, {"tensor-core", {2, 3, 4}, ""}};
 const stage_family scan_families[] = {{"single-pass", {1, 2, 3, 8}, "single-pass"}};
@@ -146,7 +146,7 @@ std::string with_stages(const stage_family& f, int stages) {
   return stages == f.stages.back() && !f.bare.empty() ? std::string(f.bare)
                                                       : fmt::format("{}-{}", f.of, stages);
 }
-// The policies that --compare asks for.
+// The policies requested by --compare.
 std::vector<std::string> compared_policies(const request& r, std::span<const stage_family> families) {
   if (!r.stages.empty()) throw bad_request("--stages and --compare: expected one of them, they say the same");
   const comparison wanted = compared(r);
@@ -195,8 +195,8 @@ std::vector<std::string> scan_policies_of(const request& r) {
   return policies.empty() ? std::vector<std::string>{"single-pass"} : policies;
 }
 
-// Multiply-adds of a block in a cycle or tick: durations of kernels with other tiles are of other work. 0:
-// not known.
+// Multiply-adds per block and cycle or tick: comparable between kernels with different tiles, unlike
+// durations. 0: unknown.
 double work_rate(const timeline& t, const overlap& o) {
   const auto rate = [&](const auto& step) {
     return o.duration == 0 ? 0.
@@ -270,7 +270,7 @@ std::string nothing_recorded(const timeline& t) {
       t.block);
 }
 
-// What one more stage would change, at best.
+// Best possible gain from one more stage.
 std::string gain_text(const overlap& o) {
   const double gain = o.step_time > 0 ? 1 - o.next_time / o.step_time : 0;
   return gain < 0.005 ? "nothing" : fmt::format("up to -{:.0f} %", gain * 100);
@@ -338,7 +338,7 @@ std::vector<timeline> record_products(const context& where, const request& r,
       timelines.push_back(record_gemm(where, policy, p, options));
       continue;
     }
-    // Rows of f16 that start at multiples of 16 bytes.
+    // Rows of f16, aligned to 16 bytes.
     const auto halves = [&](const std::vector<float>& values, std::int64_t rows, std::int64_t columns) {
       const std::int64_t apart = (columns + 7) / 8 * 8;
       std::vector<f16> padded(static_cast<std::size_t>(rows * apart));
@@ -394,7 +394,7 @@ std::string text_of(const std::string& path) {
   return text;
 }
 
-// Timelines that programs have recorded themselves.
+// Draws timelines that programs recorded themselves.
 void draw_files(const request& r) {
   if (!r.policies.empty() || !r.stages.empty() || !r.compare.empty())
     throw bad_request(

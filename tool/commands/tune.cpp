@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The subcommand tune: how long gemm's policies take on this GPU, for a file that corrects their predictions.
+// The subcommand tune: measures gemm's policies on this GPU and writes a file that corrects their
+// predictions.
 #include <fmt/chrono.h>
 #include <fmt/format.h>
 
@@ -53,11 +54,11 @@ constexpr const char* explanation =
     "      which tuning is in use";
 
 constexpr std::int64_t most_products = 16384, largest_extent = 8192;
-// no list of bench gemm, whose figures are to judge what comes of this one
+// not a list of bench gemm: those judge the result independently
 constexpr std::uint64_t seed = 20261122;
-// a policy that is predicted to take so many times as long as the first is not
+// policies predicted to take longer than this multiple of the fastest are not measured
 constexpr double worth_measuring = 4;
-const gemm_tuning as_predicted{};  // leaves predictions as they are
+const gemm_tuning as_predicted{};  // a tuning without corrections
 
 struct request {
   std::string output;
@@ -66,10 +67,10 @@ struct request {
   common_options common;
 };
 
-// A product, and who may be the fastest at it.
+// A product, and the candidates for its fastest policy.
 struct contest {
   listed_product of;
-  tuning_sample sample;  // without times so far
+  tuning_sample sample;  // measured times are added later
 };
 
 gemm_options by(const std::string& policy) { return {.policy = policy, .tuning = &as_predicted}; }
@@ -94,7 +95,7 @@ contest contest_of(const context& where, const listed_product& p, std::size_t& w
 std::vector<contest> contests(const context& where, std::size_t& workspace) {
   std::vector<contest> all;
   for (listed_product& p : random_products(seed, most_products, largest_extent)) {
-    if (all.size() % 5 == 4) p.beta = 1;  // not always the products that gain_of() judges by
+    if (all.size() % 5 == 4) p.beta = 1;  // a period coprime to that of gain_of()
     contest one = contest_of(where, p, workspace);
     if (!one.sample.times.empty()) all.push_back(std::move(one));
   }
@@ -119,7 +120,7 @@ gemm_tuning tuning_of(const device_limits& device, std::span<const tuning_sample
           .policies = fitted(samples)};
 }
 
-// How much longer than the fastest the chosen policy takes, over products that the factors do not come from.
+// Slowdown of the chosen policy against the fastest, over products outside the fit.
 struct gain {
   std::size_t products = 0;
   double before = 1, after = 1;
@@ -174,7 +175,7 @@ void run(const request& r) {
     throw not_supported(fmt::format(
         "tune measures a GPU, and it would run on the CPU executor ({}): expected a usable GPU", at.why));
   say_place(r.common, at);
-  output_file out{r.output};  // before the work: a folder that cannot be written should cost no time
+  output_file out{r.output};  // before the work: fail early if the folder is not writable
 
   const auto now = [] { return std::chrono::steady_clock::now(); };
   const auto end = now() + std::chrono::seconds(r.seconds);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Elements of arrays as another type.
+// Conversion of array elements to another type.
 #include "tool/files/convert.hpp"
 
 #include <fmt/format.h>
@@ -22,7 +22,7 @@ template <class To, class From> To number_of(const From& x) {
     return static_cast<To>(x);
 }
 
-// Exact for every element: it has 64 bits of precision, the largest integers and f8 have no more.
+// Exact for every element type: it has 64 bits of precision; integers and f8 need no more.
 using exact = long double;
 static_assert(std::numeric_limits<exact>::digits >= 64);
 

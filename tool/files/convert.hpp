@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Elements of arrays as another type.
+// Conversion of array elements to another type.
 #pragma once
 #include <antiphase/core/element.hpp>
 #include <cstddef>
@@ -12,19 +12,19 @@
 
 namespace antiphase::tool {
 
-// Elements as another type; integers wrap around. Floats do not become integers.
+// Elements as another type; integers wrap around. Floats are not converted to integers.
 std::vector<std::byte> converted(std::span<const std::byte> bytes, element from, element to);
 
-// What is lost when numbers become f4.
+// Loss from conversion of numbers to f4.
 struct cast_loss {
   std::int64_t elements = 0;
-  // in value; 0: nothing is lost. NaN and infinities stay what they are
+  // values that the conversion changed; 0: it is exact. NaN and infinities do not count
   std::int64_t changed = 0;
-  std::int64_t infinite = 0, zero = 0, denormal = 0;  // of the changed ones, what became that
-  double largest_relative_error = 0;                  // of the other changed ones; at most 2^-24
+  std::int64_t infinite = 0, zero = 0, denormal = 0;  // changed values, by what they became
+  double largest_relative_error = 0;                  // of the other changed values; at most 2^-24
 };
 
-// Elements as f4, rounded to the nearest, and what that loses. Of truth values everything but 0 is 1.
+// Elements rounded to the nearest f4, and the loss. Truth values other than 0 become 1.
 struct cast_floats {
   std::vector<float> values;
   cast_loss loss;

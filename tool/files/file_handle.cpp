@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// An open file descriptor, and reading and writing through it to the end.
+// An open file descriptor; complete reads and writes through it.
 #include "tool/files/file_handle.hpp"
 
 #include <fcntl.h>
@@ -18,14 +18,15 @@ constexpr int first_free = 3;                               // after standard in
 constexpr std::size_t most_at_once = std::size_t{1} << 30;  // Linux moves at most 2 GiB - 4 KiB in one call
 constexpr std::size_t longest_quote = 200;
 
-// After EAGAIN: somebody has made the shared pipe or terminal non-blocking, so wait as a blocking call would.
+// After EAGAIN: another process has made the shared pipe or terminal non-blocking, so wait as a blocking call
+// would.
 void wait_until_ready(int descriptor, short events) {
   pollfd wanted{.fd = descriptor, .events = events, .revents = 0};
   poll(&wanted, 1, -1);
 }
 
-// The length of the character that `text` begins with, if that is a printable one in UTF-8; else 0. Messages
-// may end up in a terminal or in JSON, and neither may see control characters or broken text.
+// Length of the UTF-8 character that `text` begins with, if it is printable; else 0. Messages may end up in a
+// terminal or in JSON, which must not get control characters or malformed UTF-8.
 std::size_t printable_length(std::string_view text) {
   const auto byte = [&](std::size_t i) { return static_cast<unsigned>(static_cast<unsigned char>(text[i])); };
   const unsigned lead = byte(0);
@@ -48,7 +49,8 @@ file_handle::~file_handle() { close(); }
 
 int file_handle::close() {
   const int descriptor = std::exchange(descriptor_, -1);
-  // After EINTR the descriptor is gone on Linux; a second try could close somebody else's.
+  // After EINTR, Linux has closed the descriptor; a second close() could hit one that another thread just
+  // opened.
   return descriptor < 0 || ::close(descriptor) == 0 || errno == EINTR ? 0 : errno;
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// An open file descriptor, and reading and writing through it to the end.
+// An open file descriptor; complete reads and writes through it.
 #pragma once
 #include <cstddef>
 #include <span>
@@ -23,30 +23,29 @@ class file_handle {
 
   int get() const { return descriptor_; }
   explicit operator bool() const { return descriptor_ >= 0; }
-  // Closes now and returns 0, or the error number that closing gave: some file systems report a full disk
-  // only here.
+  // Closes now and returns 0, or the errno of close(): some file systems report a full disk only here.
   int close();
 
  private:
   int descriptor_ = -1;
 };
 
-// Opens a file. The descriptor is never 0, 1 or 2, even if those are closed: otherwise a message could land
-// in a result. On failure the handle is empty and errno says why.
+// Opens a file. The descriptor is never 0, 1 or 2, even if those are closed: otherwise a message could be
+// written into a result file. On failure the handle is empty and errno has the reason.
 file_handle open_file(const std::string& path, int flags, unsigned mode = 0);
-// A second descriptor of an open file, with the same promise.
+// A second descriptor of an open file; likewise never 0, 1 or 2.
 file_handle duplicate(int descriptor);
 
-// Reads until `into` is full or the input ends, and returns how many bytes came; -1 with errno on an error.
+// Reads until `into` is full or the input ends; returns the number of bytes read, or -1 with errno set.
 std::ptrdiff_t read_fully(int descriptor, std::span<std::byte> into);
-// Writes all of `from` and returns 0, or the error number.
+// Writes all of `from`; returns 0 or the error number.
 int write_fully(int descriptor, std::span<const std::byte> from);
 
-// What the system calls an error number.
+// The system's text for an error number.
 std::string error_text(int number);
-// Text in single quotes, fit for a message: what cannot be printed is escaped, and long text is cut.
+// Text in single quotes for a message: unprintable characters are escaped, long text is truncated.
 std::string quoted(std::string_view text);
-// How messages call a path; "-" is the standard input or output.
+// Name of a path in messages; "-" is standard input or output.
 std::string input_name(const std::string& path);
 std::string output_name(const std::string& path);
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What paths name: open descriptors of this process, links, the same file under two names.
+// What paths refer to: open descriptors of this process, links, the same file under two names.
 #include "tool/files/file_names.hpp"
 
 #include <fmt/format.h>
@@ -19,7 +19,7 @@
 namespace antiphase::tool {
 namespace {
 
-constexpr int most_links = 40;  // as many as Linux follows
+constexpr int most_links = 40;  // Linux's own limit
 
 std::string folder_of(const std::string& path) {
   const std::size_t slash = path.rfind('/');
@@ -31,7 +31,7 @@ bool is_link(const std::string& path) {
   return lstat(path.c_str(), &about) == 0 && S_ISLNK(about.st_mode);
 }
 
-// What a symbolic link says, relative to where the link is. Nothing on an error.
+// Target of a symbolic link, resolved against the folder of the link. Nothing on an error.
 std::optional<std::string> target_of(const std::string& link) {
   std::array<char, PATH_MAX> text{};
   const ssize_t length = readlink(link.c_str(), text.data(), text.size());
@@ -46,7 +46,7 @@ std::string without_links(const std::string& path) {
   return real ? real.get() : "";
 }
 
-// The number that is the name of an entry in /proc/self/fd, or in that of a thread.
+// The descriptor number that names an entry of /proc/self/fd or of a thread's fd folder.
 std::optional<int> descriptor_entry(const std::string& path) {
   const std::string folder = folder_of(path);
   const char *const first = path.data() + folder.size(), *const last = path.data() + path.size();
@@ -59,7 +59,7 @@ std::optional<int> descriptor_entry(const std::string& path) {
   return real == process + "/fd" || of_a_thread ? std::optional{number} : std::nullopt;
 }
 
-// What stands behind a path, "-" being `standard`; nothing if there is no such file.
+// stat() of a path, or fstat() of `standard` for "-"; nothing if there is no such file.
 std::optional<struct stat> look_up(const std::string& path, int standard) {
   struct stat about {};
   const int result = path == "-" ? fstat(standard, &about) : stat(path.c_str(), &about);
@@ -105,7 +105,7 @@ std::string follow_links(std::string path) {
 bool is_standard_output(const std::string& path) {
   if (output_descriptor(path) == STDOUT_FILENO) return true;
   const auto to = look_up(path, STDOUT_FILENO), standard = look_up("-", STDOUT_FILENO);
-  // what a terminal or /dev/null receives cannot be mixed up
+  // output to a terminal or /dev/null cannot be mixed up
   return are_same(to, standard) && !S_ISCHR(to->st_mode);
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The table of temporary files, the last words, and the signal handlers that read them.
+// The table of temporary files, the last words, and the signal handlers that use them.
 #include "tool/files/interrupt.hpp"
 
 #include <fmt/format.h>
@@ -19,8 +19,8 @@
 namespace antiphase::tool {
 namespace {
 
-// A handler may only look at lock-free atomics and memory that they guard, and may not allocate: hence fixed
-// slots.
+// A handler may access only lock-free atomics and memory that they guard, and may not allocate: hence slots
+// of fixed size.
 enum class slot_state { free, filling, armed };
 struct slot {
   std::atomic<slot_state> state{slot_state::free};
@@ -35,16 +35,16 @@ void remove_registered_files() {
     if (s.state.load() == slot_state::armed) unlink(s.path);
 }
 
-// Whoever exchanges the pointer for null owns what it points to: a handler, which may run on any thread, or
-// the object that set it.
+// Whoever exchanges the pointer for null owns its target: a handler, which may run on any thread, or the
+// object that set it.
 struct words {
   std::string output, message;
 };
 std::atomic<words*> current{nullptr};
 static_assert(std::atomic<words*>::is_always_lock_free);
 
-// Writes, unless nobody reads: then it gives up. A blocking write could not, but of a pipe that is ready
-// takes this much at once.
+// Writes to the end, but gives up when nobody reads for 5 s. poll() bounds the wait: a pipe that is ready
+// takes PIPE_BUF bytes without blocking.
 void write_patiently(int descriptor, std::string_view text) {
   constexpr int patience_ms = 5000;
   constexpr std::size_t at_once = PIPE_BUF;
@@ -64,8 +64,8 @@ void say_last_words() {
   write_patiently(STDERR_FILENO, last->message);
 }
 
-// The first signal ends the program. Another one, as `timeout` sends it, may reach another thread meanwhile,
-// and must not cut that short.
+// The first signal ends the program. A second one (`timeout` sends several) may reach another thread
+// meanwhile and must not interrupt the first one's handler.
 std::atomic_flag is_ending = ATOMIC_FLAG_INIT;
 
 void on_interrupt(int signal) {
@@ -124,8 +124,8 @@ removed_on_signal::removed_on_signal(std::string_view path) : slot_{0} {
 
 namespace {
 
-// Puts new words in the place of the old ones. A handler that has taken those is about to end the program;
-// then there is nothing to do but wait for it, on whichever thread it runs.
+// Replaces the old words. If a handler has taken them, it is about to end the program on some thread: then
+// wait for that.
 void exchange_words(words* next, bool armed) {
   const words* const before = current.exchange(next);
   while (armed && before == nullptr) {

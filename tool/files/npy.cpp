@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Arrays in .npy files: reading, writing, and the order of their elements.
+// Arrays in .npy files: reading, writing and element order.
 #include "tool/files/npy.hpp"
 
 #include <fcntl.h>
@@ -25,10 +25,10 @@ namespace {
 
 constexpr std::string_view magic = "\x93NUMPY";
 constexpr std::size_t longest_header = 10'000;
-// of a stream, whose header may promise more than will come
+// initial buffer for a stream, whose header may promise more data than follow
 constexpr std::size_t first_buffer = std::size_t{16} << 20;
 
-// An input that is being read, and what messages call it.
+// An input that is being read, and its name in messages.
 struct source {
   std::string name;
   file_handle file;
@@ -57,7 +57,7 @@ struct found_header {
 };
 
 found_header read_header(const source& in, booleans take) {
-  std::array<std::byte, 12> start{};  // magic, version, length: 2 bytes in version 1.0, 4 in the later ones
+  std::array<std::byte, 12> start{};  // magic, version, length: 2 bytes in version 1.0, else 4
   std::size_t found = read_some(in, std::span{start}.first(10));
   const auto value = [&](std::size_t i) { return static_cast<std::size_t>(start[i]); };
   const std::string_view text{reinterpret_cast<const char*>(start.data()), std::min(found, magic.size())};
@@ -97,8 +97,8 @@ found_header read_header(const source& in, booleans take) {
       data_bytes(header.type, header.shape), shape_text(header.shape), numpy_name(header.type))};
 }
 
-// malloc and not new: growing moves whole pages without copying them, and nothing is filled with zeros first.
-// Aligned to 16 bytes.
+// malloc instead of new: realloc moves whole pages without copying, and nothing is zero-filled first. Aligned
+// to 16 bytes.
 struct freed {
   void operator()(std::byte* memory) const { std::free(memory); }
 };
@@ -124,7 +124,7 @@ buffer read_stream(const source& in, const npy_header& header) {
   return memory;
 }
 
-// The mapped file from `offset` on, or null where it cannot be mapped.
+// The mapped file from `offset` on; null if it cannot be mapped.
 std::shared_ptr<const std::byte> map_file(const source& in, std::size_t offset) {
   const std::size_t length = static_cast<std::size_t>(in.about.st_size);
   void* const start = mmap(nullptr, length, PROT_READ, MAP_PRIVATE, in.file.get(), 0);
@@ -137,8 +137,8 @@ void reverse_bytes(std::span<std::byte> data, std::size_t size) {
   for (std::size_t at = 0; at < data.size(); at += size) std::ranges::reverse(data.subspan(at, size));
 }
 
-// Copies the elements of an n-dimensional array in Fortran order to C order: the last index runs fastest in
-// the result, the first one in the source.
+// Copies an n-dimensional array from Fortran order to C order: the last index varies fastest in the result,
+// the first in the source.
 template <class T> void copy_to_c_order(const T* from, T* to, std::span<const std::int64_t> shape) {
   std::array<std::int64_t, most_dimensions> stride{};
   std::array<std::int64_t, most_dimensions> index{};
@@ -149,7 +149,7 @@ template <class T> void copy_to_c_order(const T* from, T* to, std::span<const st
   }
   const std::size_t last = shape.size() - 1;
   const std::int64_t rows = element_count(shape.first(last));
-  std::int64_t offset = 0;  // of the row that the indices name
+  std::int64_t offset = 0;  // of the row at `index`
   for (std::int64_t row = 0; row < rows; ++row) {
     for (std::int64_t i = 0; i < shape[last]; ++i) *to++ = from[offset + i * stride[last]];
     for (std::size_t axis = last; axis-- > 0;) {
@@ -161,7 +161,7 @@ template <class T> void copy_to_c_order(const T* from, T* to, std::span<const st
   }
 }
 
-// numpy takes every byte that is not 0 for true.
+// numpy treats every nonzero byte as true.
 void make_truths_plain(npy_array& array) {
   const std::span<const std::byte> from = array.bytes();
   if (std::ranges::all_of(from, [](std::byte b) { return b <= std::byte{1}; })) return;
@@ -191,8 +191,8 @@ npy_array read_npy(const std::string& path, booleans take) {
                   .order = header.order,
                   .means = header.means};
 
-  // Files of /proc are regular and claim to be empty; a descriptor that was open before need not stand at the
-  // start of its file.
+  // Files of /proc are regular but report size 0. A descriptor opened earlier need not be at the start of its
+  // file.
   const bool whole_file = S_ISREG(in.about.st_mode) && in.about.st_size > 0 && from_the_start && path != "-";
   if (whole_file) {
     const std::uint64_t behind_header =
@@ -203,7 +203,7 @@ npy_array read_npy(const std::string& path, booleans take) {
   if (expected == 0) return array;
   if (whole_file && header.bytes == byte_order::native && offset % size == 0)
     array.data = map_file(in, offset);
-  // as reading leaves it, for whoever shares it
+  // leaves the file position where reading would, for processes that share it
   if (array.data != nullptr) lseek(in.file.get(), static_cast<off_t>(expected), SEEK_CUR);
   if (array.data == nullptr) {
     buffer memory = read_stream(in, header);
@@ -219,7 +219,7 @@ npy_array in_c_order(npy_array array) {
   array.order = storage_order::row_major;
   const std::span<const std::byte> from = array.bytes();
   const auto longer_than_one = [](std::int64_t extent) { return extent > 1; };
-  // both orders are the same
+  // at most one dimension exceeds 1: both orders are the same
   if (from.empty() || std::ranges::count_if(array.shape, longer_than_one) < 2) return array;
 
   buffer to;

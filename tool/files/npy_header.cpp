@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The grammar of .npy headers: a small part of Python's literals, and numpy's names of types.
+// Grammar of .npy headers: a small subset of Python's literals, and numpy's names of types.
 #include "tool/files/npy_header.hpp"
 
 #include <fmt/format.h>
@@ -18,7 +18,7 @@ namespace {
 
 constexpr char native_mark = std::endian::native == std::endian::little ? '<' : '>';
 
-// Why a type that numpy knows cannot be used, and what to do about it.
+// Reason why a numpy type cannot be used, and a hint what to do about it.
 struct refused_kind {
   char kind;
   std::string_view name;
@@ -43,7 +43,7 @@ std::string supported(booleans take) {
   return fmt::format("{}f2, f4, f8, i1, i2, i4, i8, u1, u2, u4 or u8", take == booleans::taken ? "b1, " : "");
 }
 
-// What messages of a file need.
+// Context for messages about a file.
 struct reader_of {
   std::string_view file;
   booleans take;
@@ -55,7 +55,7 @@ struct reader_of {
                               quoted(descr), supported(who.take), hint)};
 }
 
-// The locale must not change what a header means.
+// Independent of the locale, unlike isspace() and isdigit().
 bool is_space(char c) { return c == ' ' || c == '\t' || c == '\n' || c == '\r' || c == '\f'; }
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
@@ -65,7 +65,7 @@ struct element_format {
   meaning means = meaning::numbers;
 };
 
-// A type as numpy describes it: an optional mark of the byte order, a letter and a size.
+// A type in numpy's notation: an optional byte-order mark, a letter and a size.
 element_format parse_descr(std::string_view descr, const reader_of& who) {
   std::string_view rest = descr;
   char mark = '=';
@@ -88,7 +88,7 @@ element_format parse_descr(std::string_view descr, const reader_of& who) {
     return {element::u8, byte_order::native, meaning::truths};
   if (rest == "f12" || rest == "f16")
     refuse_type(who, descr, "long doubles", "convert the array with .astype('f8')");
-  // M8[ns] has a unit
+  // M8[ns] ends in a unit
   const bool letter_and_size = rest.size() == 1 || (rest.size() > 1 && (is_digit(rest[1]) || rest[1] == '['));
   for (const refused_kind& refused : refused_kinds)
     if (letter_and_size && rest.front() == refused.kind) refuse_type(who, descr, refused.name, refused.hint);
@@ -96,7 +96,7 @@ element_format parse_descr(std::string_view descr, const reader_of& who) {
                               supported(who.take))};
 }
 
-// A place in the text of a header, and the few literals that may stand there.
+// A position in the text of a header, and parsers of the few literals that may occur there.
 class literal_reader {
  public:
   literal_reader(std::string_view text, std::string_view file) : text_{text}, file_{file} {}
@@ -106,7 +106,7 @@ class literal_reader {
     throw bad_input{
         fmt::format("{}: bad header: expected {} at character {}, found {}", file_, expected, at_, found)};
   }
-  // Whether the next thing is `c`; if so, it is taken.
+  // Consumes `c` if it is the next character after white space; returns whether it was.
   bool take(char c) {
     skip_space();
     if (at_ == text_.size() || text_[at_] != c) return false;
@@ -120,7 +120,7 @@ class literal_reader {
     skip_space();
     if (at_ != text_.size()) fail("nothing but space after the dictionary");
   }
-  // Without escapes: no name or type that is read here needs them.
+  // A string without escapes: no name or type in a header needs them.
   std::string_view string(std::string_view what) {
     skip_space();
     const char quote = at_ < text_.size() ? text_[at_] : '\0';
@@ -144,7 +144,7 @@ class literal_reader {
   std::vector<std::int64_t> shape() {
     expect('(', "a tuple such as (2, 3) for shape");
     std::vector<std::int64_t> result;
-    bool comma = true;  // a single dimension without one is a number in brackets, not a tuple
+    bool comma = true;  // one dimension without a comma is a number in parentheses
     while (!take(')')) {
       if (!comma) fail("',' or ')' in shape");
       if (result.size() == most_dimensions)
@@ -186,7 +186,7 @@ class literal_reader {
   }
 };
 
-// Dimensions of zero do not hide the others: numpy refuses such shapes as well.
+// A dimension of 0 does not excuse overflow of the others: numpy refuses such shapes too.
 bool too_large(element type, std::span<const std::int64_t> shape) {
   std::int64_t left = std::numeric_limits<std::int64_t>::max() / static_cast<std::int64_t>(size_of(type));
   for (const std::int64_t extent : shape) {
@@ -252,7 +252,7 @@ std::string npy_preamble(element type, std::span<const std::int64_t> shape, stor
   std::string header = fmt::format(
       "{{'descr': '{}{}', 'fortran_order': {}, 'shape': {}, }}", size_of(type) == 1 ? '|' : native_mark,
       numpy_name(type, means), order == storage_order::column_major ? "True" : "False", shape_text(shape));
-  const std::size_t used = fixed + header.size() + 1;  // the newline that ends it
+  const std::size_t used = fixed + header.size() + 1;  // the final newline
   header.append((alignment - used % alignment) % alignment, ' ');
   header += '\n';
   std::string preamble = "\x93NUMPY";

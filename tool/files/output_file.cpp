@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A result that is being written: it appears complete, or not at all.
+// An output file that appears complete or not at all.
 #include "tool/files/output_file.hpp"
 
 #include <fcntl.h>
@@ -17,7 +17,7 @@
 namespace antiphase::tool {
 namespace {
 
-constexpr int most_names_tried = 100;     // for a temporary file, when older ones lie around
+constexpr int most_names_tried = 100;     // for a temporary file: earlier runs may have left some
 constexpr unsigned new_file_mode = 0666;  // less the umask
 
 std::string folder_of(const std::string& path) {
@@ -43,7 +43,7 @@ output_file::output_file(const std::string& path) : name_{output_name(path)} {
   }
   target_ = follow_links(path);
   if (target_.empty()) fail("cannot be written", path.empty() ? ENOENT : errno);
-  struct stat found {};  // a link of /proc may name a file that was removed since
+  struct stat found {};  // a link in /proc may name a file deleted since
   if (exists && (stat(target_.c_str(), &found) != 0 || found.st_dev != existing.st_dev ||
                  found.st_ino != existing.st_ino))
     fail("cannot be replaced, because no other name leads to it", ENOENT);
@@ -62,7 +62,7 @@ void output_file::open_temporary() {
   for (int attempt = 0; attempt < most_names_tried; ++attempt) {
     temporary_ = fmt::format("{}.antiphase-{}-{}.tmp", folder_of(target_), getpid(), attempt);
     struct stat about {};
-    if (lstat(temporary_.c_str(), &about) == 0) continue;  // somebody else's: it must not even be registered
+    if (lstat(temporary_.c_str(), &about) == 0) continue;  // another process's: must not even be registered
     guard_ = std::make_unique<removed_on_signal>(temporary_);
     file_ = open_file(temporary_, O_WRONLY | O_CREAT | O_EXCL, new_file_mode);
     if (file_) return;
@@ -97,7 +97,7 @@ void output_file::commit() {
   if (number != 0) fail("writing failed at the end", number);
 }
 
-// A caller that goes on after an error finds a closed file: write() and commit() throw again.
+// After an error the file is closed: further write() and commit() calls throw again.
 void output_file::discard() noexcept {
   file_.close();
   if (!temporary_.empty()) unlink(temporary_.c_str());

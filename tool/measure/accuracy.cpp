@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// How far a product is from the exact one, for operands of any kind.
+// Error of a product against FP64, for operands of any kind.
 #include "tool/measure/accuracy.hpp"
 
 #include <algorithm>
@@ -35,7 +35,7 @@ sampled_product::sampled_product(const matrix_view<const float>& a, const matrix
   const std::size_t width = columns_.size();
   exact_.assign(rows_.size() * width, 0);
   size_ = exact_;
-  constexpr std::int64_t block = 1024;  // of k, whose elements of B are then read from a cache
+  constexpr std::int64_t block = 1024;  // along k: its elements of B stay cached
   std::vector<double> of_b(width * static_cast<std::size_t>(block));
   for (std::int64_t first = 0; first < a.columns; first += block) {
     const std::int64_t end = std::min(a.columns, first + block);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What `bench scan --own` scans: elements of 4 to 32 bytes with an operator of their own, as a user of
+// Element types of `bench scan --own`: 4 to 32 bytes, with an operator of their own, as a user of
 // <antiphase/scan.cuh> would write them.
 #pragma once
 #include <algorithm>
@@ -10,16 +10,16 @@
 
 namespace antiphase::tool {
 
-// Maps x -> x + offset, or x -> offset - x where it flips, one for each offset. Aligned for the widest
-// accesses, which helps whoever scans.
+// Maps x -> x + offset or, if it flips, x -> offset - x, with N independent offsets. Aligned for the widest
+// accesses that its size allows.
 template <class Word, int N>
 struct alignas(std::min<std::size_t>(sizeof(Word) * (N + 1) & -(sizeof(Word) * (N + 1)), 16)) turn {
   Word flips;  // 0, or all bits
   Word offset[N];
   bool operator==(const turn&) const = default;
 };
-// First x, then y: associative, not commutative, and of a few instructions. Exact, as integers wrap around;
-// and no element is ever forgotten, so that one that is left out shows in all results after it.
+// Composition, first x, then y: associative, not commutative, a few instructions. Exact, since integers wrap
+// around. No element is lost in a result: omitting one changes all results after it.
 struct one_turn_after_the_other {
   template <class Word, int N>
   AP_FN turn<Word, N> operator()(const turn<Word, N>& x, const turn<Word, N>& y) const {
@@ -32,9 +32,9 @@ struct one_turn_after_the_other {
   }
 };
 
-// Bytes of the elements there are.
+// Sizes of the elements, in bytes.
 inline constexpr int custom_sizes[] = {4, 8, 16, 24, 32};
-// What visit.operator()<T>() returns for the elements of `size` bytes, which is one of custom_sizes.
+// Returns visit.operator()<T>() for the element type of `size` bytes, one of custom_sizes.
 template <class Visit> auto with_custom_element(int size, Visit visit) {
   switch (size) {
     case 4: return visit.template operator()<turn<std::uint16_t, 1>>();
@@ -45,8 +45,8 @@ template <class Visit> auto with_custom_element(int size, Visit visit) {
   }
 }
 
-// inclusive_scan of `count` elements of `size` bytes in the memory of `where`, for the CPU executor and for
-// GPUs; and the policy of the ladder that it follows.
+// inclusive_scan of `count` elements of `size` bytes in memory of `where`, for the CPU executor and for GPUs;
+// `policy` is the policy that it follows.
 struct custom_scan {
   launch_counts (*run)(const context& where, int size, const void* in, void* out, std::int64_t count,
                        stream on);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Operands to try products with, by name. Every element is made of random bits of its own place, so that any
-// number of threads can.
+// Named distributions of operands. Every element depends on its own place only, so any number of threads can
+// generate them.
 #include "tool/measure/distributions.hpp"
 
 #include <fmt/format.h>
@@ -20,7 +20,7 @@ namespace {
 
 using place = element_place;
 
-// Independent random numbers of one place.
+// Independent random numbers for one place.
 class noise {
  public:
   explicit noise(const place& p) : noise(p, p.k) {}
@@ -58,7 +58,7 @@ double wide(const place& p) {
   noise n(p);
   return n.normal() * std::pow(10., 20 * n.uniform() - 10);
 }
-// A power of two that falls from 2^top to 2^-top.
+// Powers of two from 2^top down to 2^-top.
 double falling(double top, std::int64_t i, std::int64_t count) {
   return std::exp2(std::round(top - 2 * top * static_cast<double>(i) / static_cast<double>(count)));
 }
@@ -68,7 +68,7 @@ double graded_inversely(const place& p) { return normal(p) / falling(60, p.k, p.
 double one_large(const place& p) { return normal(p) * (p.k == p.depth / 3 ? 0x1p40 : 1); }
 double one_small(const place& p) { return normal(p) * (p.k == p.depth / 3 ? 0x1p-40 : 1); }
 double large_somewhere(const place& p) { return normal(p) * (p.k == random_k(p, 0) ? 0x1p40 : 1); }
-// exp(3 n) over the sum of the line, on average.
+// exp(3 n) divided by the expected sum of its line.
 double softmax(const place& p) {
   return noise(p).log_normal(3) / (std::exp(4.5) * static_cast<double>(p.depth));
 }
@@ -87,7 +87,7 @@ double four(const place& p) {
     if (p.k == random_k(p, i)) return normal(p);
   return 0;
 }
-// Neighbours along k: x and about -x in A meet the same in B.
+// Adjacent elements along k: x and about -x in A are multiplied by the same element of B.
 template <bool Exact, double (*Of)(const place&)> double cancelling(const place& p) {
   place first = p;
   first.k -= p.k % 2;
@@ -107,8 +107,8 @@ template <int Power> double small_tail(const place& p) {
   noise n(p);
   return n.sign() * std::pow(n.uniform(), Power);
 }
-// Built against the scheme: sums that every step truncates, sums of many small products beside a large one,
-// elements where they begin to be tiny, FP16 subnormals.
+// Worst cases for the splitting scheme: sums that every step truncates; many small products beside a large
+// one; elements at the threshold of being tiny; FP16 subnormals.
 constexpr double worst_significand = 1 + 0x1p-11 - 3 * 0x1p-23;
 double truncated_a(const place& p) { return p.k % 64 == 0 ? worst_significand : 0x1p-12; }
 double truncated_b(const place& p) {
@@ -140,7 +140,7 @@ template <int Exponent> double scaled(const place& p) {
   return normal(p) * std::exp2(static_cast<double>(Exponent));
 }
 
-// No product of these overflows FP32.
+// No product of two such operands overflows FP32.
 constexpr distribution all[] = {
     {"uniform", "[-1, 1)", uniform, uniform},
     {"uniform01", "[0, 1)", uniform01, uniform01},
@@ -187,7 +187,8 @@ constexpr distribution all[] = {
     {"denormal-results", "normal 2^-100 x normal 2^-45", scaled<-100>, scaled<-45>},
 };
 
-// Lines lie side by side (an element's neighbour has the next k) or interleaved (it is of the next line).
+// Fills an operand whose lines are contiguous (the next element in memory has the next k) or interleaved (it
+// belongs to the next line).
 std::vector<float> fill(double (*of)(const place&), std::uint64_t seed, std::int64_t lines,
                         std::int64_t depth, bool side_by_side) {
   std::vector<float> values(static_cast<std::size_t>(lines * depth));

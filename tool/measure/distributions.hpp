@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Operands to try products with, by name: from what everybody measures to what breaks splitting.
+// Named distributions of operands, from the usual ones to those that are hard for splitting schemes.
 #pragma once
 #include <cstdint>
 #include <span>
@@ -8,11 +8,11 @@
 
 namespace antiphase::tool {
 
-// Where an element stands: a line is a row of A or a column of B, k the other index.
+// Position of an element: a line is a row of A or a column of B, k the other index.
 struct element_place {
   std::uint64_t seed;  // differs between A and B
   std::int64_t line, k;
-  std::int64_t lines, depth;  // how many lines there are, and how long they are
+  std::int64_t lines, depth;  // number of lines, and their length
 };
 
 struct distribution {
@@ -25,8 +25,8 @@ struct distribution {
 std::span<const distribution> distributions();
 const distribution& find_distribution(std::string_view name);  // throws bad_request
 
-// The elements of A, M x K, or of B, K x N, each lying as its strides say. They depend on their place in the
-// matrix alone.
+// Elements of A, M x K, or of B, K x N, stored by rows or by columns. Their values depend only on their place
+// in the matrix.
 std::vector<float> left_operand(const distribution& d, std::int64_t m, std::int64_t k, bool by_rows);
 std::vector<float> right_operand(const distribution& d, std::int64_t k, std::int64_t n, bool by_rows);
 

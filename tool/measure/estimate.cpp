@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// How long the CPU executor will need: a small piece of the work, by the same kernel, tells.
+// Expected duration on the CPU executor, extrapolated from a small piece of the work by the same kernel.
 #include "tool/measure/estimate.hpp"
 
 #include <fmt/format.h>
@@ -14,13 +14,13 @@ namespace antiphase::tool {
 namespace {
 
 constexpr double worth_a_word = 10;   // seconds
-constexpr double surely_quick = 1e9;  // multiply-adds; the slowest step needs 6 s for them on two old cores
+constexpr double surely_quick = 1e9;  // multiply-adds; the slowest step takes 6 s for them on two old cores
 constexpr std::int64_t probe_extent = 256;
-// of a scan's tiles; fibers of its kernels take a few microseconds each
+// threads of all tiles of a scan; each fiber of its kernels takes a few microseconds
 constexpr double surely_quick_threads = 5e5;
 constexpr std::int64_t probe_threads = 1 << 15;
 
-// Multiply-adds that a kernel does for a product, those of tiles' edges included.
+// Multiply-adds of a kernel for a product, including the padding of edge tiles.
 double work(const gemm_choice& chosen, std::int64_t m, std::int64_t n, std::int64_t k) {
   const auto rounded = [](std::int64_t extent, std::int64_t tile) {
     return static_cast<double>(ceil_div(extent, tile) * tile);
@@ -28,12 +28,12 @@ double work(const gemm_choice& chosen, std::int64_t m, std::int64_t n, std::int6
   return rounded(m, chosen.tile.m) * rounded(n, chosen.tile.n) * rounded(k, chosen.tile_k);
 }
 
-// A piece of a scan: of few lines the first elements, of many short lines the first lines.
+// A piece of a scan: the first elements of a few long lines, or the first of many short lines.
 scans::problem piece_of(const scans::problem& p, const scan_choice& chosen) {
   const std::int64_t elements = std::max<std::int64_t>(2, probe_threads / chosen.threads) * chosen.tile;
   scans::problem piece = p;
   piece.length = std::min(p.length, elements);
-  // a tile for each
+  // one tile per line
   const bool by_the_line =
       p.length < chosen.tile && p.inner * p.outer > 1 && chosen.tiles >= p.outer * p.inner;
   const std::int64_t lines = std::max<std::int64_t>(1, elements / (by_the_line ? chosen.tile : piece.length));
@@ -80,7 +80,7 @@ expected_time estimate(const context& where, const scans::problem& p, const scan
   const scan_options by{.policy = chosen.kernel};
   const double share = static_cast<double>(explained(probe, by).tiles) / static_cast<double>(chosen.tiles);
   expected_time time;
-  for (int turn = 0; turn < 2; ++turn)  // the first makes the fibers
+  for (int turn = 0; turn < 2; ++turn)  // the first run creates the fibers
     time = time_of([&] { keys != nullptr ? scan_by_key(where, probe, *keys, by) : scan(where, probe, by); });
   return time * (1 / share);
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// How long the CPU executor will need.
+// Expected duration of work on the CPU executor.
 #pragma once
 #include <antiphase/gemm.hpp>
 #include <antiphase/scan.hpp>
@@ -9,15 +9,15 @@
 
 namespace antiphase::tool {
 
-// Found by running a small piece of the same shape with the same kernel; operands need not be there. Nothing
-// on a GPU, and for products that cannot take long.
+// Measures a small piece of the same shape with the same kernel; the operands need not exist. Returns zero on
+// a GPU and for products that are surely quick.
 expected_time estimate(const context& where, const gemm_problem& p, const gemm_options& how);
-// The same of a scan; `keys` may be null.
+// Likewise for a scan; `keys` may be null.
 expected_time estimate(const context& where, const scans::problem& p, const scans::scan_keys* keys,
                        const scan_options& how);
 
-// If it will take more than ten seconds or so, says how long, and what would be faster if anything is. `what`
-// is a kernel, or all of a command's work. The line lives while that runs.
+// If the work will take more than about ten seconds, says how long, and what would be faster, if anything is.
+// `what` names the kernel, or all of a command's work. Keep the returned line alive while the work runs.
 [[nodiscard]] progress_line warn_if_slow(const common_options& options, std::string_view what,
                                          const expected_time& time, std::string_view faster = "");
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Work that is launched as a CUDA graph.
+// Work launched as a CUDA graph.
 #include "tool/measure/graph.hpp"
 
 #include <cuda_runtime_api.h>
@@ -13,7 +13,7 @@ namespace {
 
 void check(cudaError_t result, const char* call) {
   if (result == cudaSuccess) return;
-  cudaGetLastError();  // not the reason why a later call fails
+  cudaGetLastError();  // clears the error, lest a later call report it
   throw device_error(fmt::format("{} failed: {}", call, cudaGetErrorString(result)));
 }
 
@@ -32,7 +32,7 @@ own_stream make_stream() {
   return own_stream(made);
 }
 
-// For the memory that the work keeps for the stream.
+// Lets the work allocate memory that it keeps for the stream.
 void run_once(const work& run, cudaStream_t on) {
   run(on);
   check(cudaStreamSynchronize(on), "cudaStreamSynchronize");
@@ -44,7 +44,7 @@ graph record(const work& run, int runs, cudaStream_t on) {
   try {
     for (int i = 0; i < runs; ++i) run(on);
   } catch (const error& failure) {
-    cudaStreamEndCapture(on, &made);  // what it reports is the consequence
+    cudaStreamEndCapture(on, &made);  // its error only follows from `failure`
     cudaGetLastError();
     const graph unfinished(made);
     throw not_supported(fmt::format("it cannot be captured into a graph: {}", failure.what()));
@@ -53,8 +53,8 @@ graph record(const work& run, int runs, cudaStream_t on) {
   return graph(made);
 }
 
-// A stream, and the graph of what it was told. Memory that the library keeps for the stream is used by
-// whoever launches the graph.
+// A stream and the graph captured from it. Every launch of the graph uses the memory that the library keeps
+// for that stream.
 class recorded_work {
  public:
   recorded_work(const work& run, int runs) : stream_(make_stream()) {
@@ -80,7 +80,7 @@ std::vector<std::string> kernels_in(cudaGraph_t recorded) {
   for (const cudaGraphNode_t node : nodes) {
     cudaGraphNodeType type{};
     check(cudaGraphNodeGetType(node, &type), "cudaGraphNodeGetType");
-    if (type != cudaGraphNodeTypeKernel) continue;  // memory that is allocated, freed or set
+    if (type != cudaGraphNodeTypeKernel) continue;  // memory is allocated, freed or set
     cudaKernelNodeParams launch{};
     check(cudaGraphKernelNodeGetParams(node, &launch), "cudaGraphKernelNodeGetParams");
     const char* name = nullptr;
@@ -95,7 +95,7 @@ std::vector<std::string> kernels_in(cudaGraph_t recorded) {
 work in_graph(const context& where, const work& run, int runs) {
   if (where.kind() != target::cuda) throw not_supported("the CPU executor has no graphs");
   std::shared_ptr<const recorded_work> graph;
-  // on its device
+  // with its device current
   where.runs_on().milliseconds([&](stream) { graph = std::make_shared<const recorded_work>(run, runs); },
                                nullptr);
   return [graph](stream on) { graph->launch(on); };
@@ -115,7 +115,7 @@ std::vector<std::string> kernels_of(const context& where, const work& run) {
     }
     names = kernels_in(recorded.get());
   };
-  where.runs_on().milliseconds(look, nullptr);  // on its device
+  where.runs_on().milliseconds(look, nullptr);  // with its device current
   return names;
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Times of short works, each as a CUDA graph that holds many of its runs.
+// Times of short works, each measured as a CUDA graph of many runs.
 #include "tool/measure/graph_times.hpp"
 
 #include <algorithm>

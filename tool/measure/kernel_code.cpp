@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which compiled code a figure belongs to: fingerprints of the kernels that a measured call runs.
+// Compiled code that a measured time belongs to: fingerprints of the kernels that the call runs.
 #include "tool/measure/kernel_code.hpp"
 
 #include <algorithm>
@@ -11,11 +11,11 @@
 namespace antiphase::tool {
 namespace {
 
-// What a code was made for, as in sm_90a: 90, of this device alone.
+// Target of compiled code: of sm_90a the number 90, and that no other device runs it.
 struct architecture {
   bool is_ptx;
   int number = 0;
-  bool alone;  // a: not for any later device
+  bool alone;  // suffix a: no other device
 
   explicit architecture(std::string_view code) {
     const std::string_view text = code.substr(0, code.find(':'));
@@ -23,12 +23,12 @@ struct architecture {
     std::from_chars(text.data() + text.find('_') + 1, text.data() + text.size(), number);
     alone = text.ends_with('a');
   }
-  // Machine code runs on devices of its major version that are not older, PTX on all that are not.
+  // Machine code runs on devices of the same major version that are not older; PTX on all that are not older.
   bool runs_on(int major, int minor) const {
     const int device = 10 * major + minor;
     return alone ? number == device : number <= device && (is_ptx || number / 10 == major);
   }
-  // CUDA prefers machine code to PTX, and of several the latest.
+  // CUDA prefers machine code to PTX and, among several, the latest.
   auto rank() const { return std::pair(!is_ptx, number); }
 };
 
@@ -60,7 +60,7 @@ std::vector<std::string> code_of(const context& where, std::span<const work> wor
       kernels.insert(kernels.end(), more.begin(), more.end());
     }
   } catch (const error&) {
-    // the CPU executor has no graphs; on a GPU the figure is right, though nobody can tell for how long
+    // The CPU executor has no graphs. On a GPU the time is valid, but cannot be tied to its code.
     return {};
   }
   return codes_of(kernel_codes(), kernels, where.limits().major, where.limits().minor);

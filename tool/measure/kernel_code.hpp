@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which compiled code a figure belongs to: fingerprints of the kernels that a measured call runs.
+// Compiled code that a measured time belongs to: fingerprints of the kernels that the call runs.
 #pragma once
 #include <antiphase/context.hpp>
 #include <span>
@@ -13,21 +13,21 @@ namespace antiphase::tool {
 
 struct kernel_code {
   std::string_view kernel;  // its mangled name
-  // what it was compiled for and the fingerprint: sm_90a:0123456789abcdef, of PTX compute_80:0123456789abcdef
+  // target and fingerprint: sm_90a:0123456789abcdef; for PTX compute_80:0123456789abcdef
   std::string_view code;
 };
-// All kernels of the library and of this program. scripts/fingerprint.py writes the list during the build; it
-// is empty in a build without the CUDA toolkit's cuobjdump.
+// All kernels of the library and of this program. scripts/fingerprint.py generates the list during the build;
+// it is empty in a build without the CUDA toolkit's cuobjdump.
 std::span<const kernel_code> kernel_codes();
 
-// What a device of this compute capability runs of these kernels: sorted, each once. Empty if one of them is
-// not in the list.
+// The codes of these kernels that a device of this compute capability runs: sorted, without duplicates. Empty
+// if any of the kernels is not in the list.
 std::vector<std::string> codes_of(std::span<const kernel_code> list, std::span<const std::string> kernels,
                                   int major, int minor);
 
-// The code that the works run, in terms of kernel_codes(). Empty where that is not known: on the CPU
-// executor, in a build without a list, and where a work cannot be captured. To be called after the times have
-// been taken: see kernels_of() in tool/graph.hpp.
+// Codes that the works run, as in kernel_codes(). Empty if they are unknown: on the CPU executor, in a build
+// without a list, or if a work cannot be captured. Call it after measuring: see kernels_of() in
+// tool/measure/graph.hpp.
 std::vector<std::string> code_of(const context& where, std::span<const work> works);
 
 }  // namespace antiphase::tool

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a GPU is and does while figures are taken on it, asked of NVML. The library is looked for at run time.
+// Properties and state of a GPU during measurements, from NVML, which is loaded at run time.
 #include "tool/measure/machine.hpp"
 
 #include <dlfcn.h>
@@ -18,7 +18,7 @@ namespace antiphase::tool {
 namespace {
 
 using device = void*;
-// As NVML's stable C interface numbers them. A result of 0 is success.
+// Numbers from NVML's stable C interface. A result of 0 means success.
 constexpr unsigned sm_clock = 1, memory_clock = 2;
 
 class nvml {
@@ -36,8 +36,7 @@ class nvml {
   }
   explicit operator bool() const { return ready_; }
 
-  // Calls a function that writes its answer to its last argument; false if there is no such function or
-  // answer.
+  // Calls a function that stores its answer through its last argument; false if it does not exist or fails.
   template <class T, class... Args> bool ask(const char* function, T& answer, Args... arguments) const {
     const auto call = find<int (*)(Args..., T*)>(function);
     return call != nullptr && call(arguments..., &answer) == 0;
@@ -64,8 +63,8 @@ unsigned index_of(const std::string& on) {
   return index;
 }
 
-// NVML's device for what CUDA calls `on`. They may count differently (CUDA_VISIBLE_DEVICES, order by speed),
-// so the name must agree: else none.
+// NVML's device for CUDA's `on`. Their numbering may differ (CUDA_VISIBLE_DEVICES, order by speed), so the
+// names must agree; otherwise none.
 device find_device(const nvml& library, const place& at) {
   unsigned index = index_of(at.on);
   const char* const visible = std::getenv("CUDA_VISIBLE_DEVICES");

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Taking times on a GPU: warmed up, in random order, medians with their spread. docs/measuring.md says how
-// and why.
+// Measuring times on a GPU: warm-up, random order, medians with their spread. docs/measuring.md has the
+// method and its reasons.
 #include "tool/measure/measure.hpp"
 
 #include <algorithm>
@@ -62,7 +62,7 @@ timing summary(std::vector<double> samples) {
 timing host_time(const executor& where, const work& run) {
   constexpr double most_ms = 100;  // of the device's work
   constexpr int few = 20;
-  where.milliseconds(run, nullptr);  // loads the code, fills what is kept from call to call
+  where.milliseconds(run, nullptr);  // loads the code, fills caches that last from call to call
   const double once_ms = std::max(where.milliseconds(run, nullptr), 1e-3);
   const int rounds = static_cast<int>(std::clamp(most_ms / (few * once_ms), 1., 20.));
   std::vector<double> samples;
@@ -93,7 +93,7 @@ std::vector<timing> measure(const executor& where, const std::vector<work>& work
     for (const std::size_t i : order) {
       if (how.kind == protocol_kind::rested)
         std::this_thread::sleep_for(std::chrono::duration<double, std::milli>(how.rest_ms));
-      // the sample finds its own code and data in the caches, not those of the work before
+      // Untimed run: the sample finds its own code and data in the caches, not those of the previous work.
       where.milliseconds(works[i], nullptr);
       const auto many = [&](stream on) {
         for (int n = 0; n < repeats[i]; ++n) works[i](on);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Words for matrix products that several subcommands use.
+// Texts and JSON about matrix products, shared by several subcommands.
 #include "tool/measure/product.hpp"
 
 #include <fmt/format.h>
@@ -45,7 +45,7 @@ weaker_bound parse_weaker_bound(std::string_view text) {
 }
 
 json bound_json(const gemm_choice& chosen) {
-  // infinities as null
+  // JSON writes infinities as null.
   const auto numbers = [](const gemm_bound& b) { return json{{"units", b.units}, {"absolute", b.absolute}}; };
   return {{"bound", numbers(chosen.bound)},
           {"asked_bound", numbers(chosen.asked)},

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Lists of products to measure: drawn at random, of a file, over a map.
+// Lists of products to measure: random, from a file, or a map of sizes.
 #include "tool/measure/product_list.hpp"
 
 #include <fcntl.h>
@@ -25,7 +25,7 @@ constexpr std::int64_t most_elements = std::int64_t{1} << 29;  // of A, B and C 
 constexpr const char* layouts[] = {"nn", "nt", "tn", "tt"};
 constexpr const char* members[] = {"name", "group", "m", "n", "k", "layout", "beta", "count"};
 
-// The standard says which numbers the generator gives, but not what its distributions make of them.
+// The standard specifies the generator's numbers, but not how its distributions transform them.
 class dice {
  public:
   explicit dice(std::uint64_t seed) : bits_(seed) {}
@@ -65,7 +65,7 @@ std::string content_of(const std::string& path) {
   return content;
 }
 
-// Reads the members of one product; complaints name the file and the product.
+// Reads the members of one product; errors name the file and the product.
 class product_reader {
  public:
   product_reader(const json& from, std::string who) : from_(from), who_(std::move(who)) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Memory for the products of a list, and calls that use it.
+// Device memory for a list of products, and calls that use it.
 #include "tool/measure/product_memory.hpp"
 
 #include <algorithm>

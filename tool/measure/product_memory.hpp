@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Memory for the products of a list, and calls that use it.
+// Device memory for a list of products, and calls that use it.
 #pragma once
 #include <antiphase/context.hpp>
 #include <antiphase/gemm.hpp>
@@ -15,21 +15,20 @@
 
 namespace antiphase::tool {
 
-// Allocated once, large enough for each of the products and for the workspace that it is said to need.
-// Operands are normal values.
+// Allocated once, large enough for each of the products and for `workspace` bytes. Operands are normally
+// distributed.
 class product_memory {
  public:
   product_memory(const context& where, std::span<const listed_product> products, std::size_t workspace);
 
   gemm_problem problem(const listed_product& p);
-  // The options of a call that computes the product, its batch and this workspace among them, by whom `how`
-  // asks for.
+  // Options of a call that computes the product: `how` plus its batch and this workspace.
   gemm_options options(const listed_product& p, gemm_options how);
   work call(const listed_product& p, const gemm_options& how, bool counting = false);
-  // Runs the work once, with a C that only it can make right, and looks at the result.
+  // Runs the work once on a C that it must overwrite to pass, and judges the result.
   accuracy judge(const listed_product& p, const spot_check& check, const work& run,
                  const gemm_bound& promised);
-  std::uint64_t recomputed() const { return recomputed_.to_host()[0]; }  // since judge() began
+  std::uint64_t recomputed() const { return recomputed_.to_host()[0]; }  // since the last judge() began
   const operand_values& values() const { return values_; }
 
  private:
@@ -42,8 +41,7 @@ class product_memory {
   device_array<std::byte> workspace_;
 };
 
-// The same problem and options before there is memory, as explain() can be asked about them: operands at
-// addresses that nobody reads.
+// The same problem and options without memory, for explain(): the operands' addresses are never read.
 gemm_problem imagined(const listed_product& p);
 gemm_options in_batches(const listed_product& p, gemm_options how);
 

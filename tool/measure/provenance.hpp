@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where the program comes from. cmake/AntiphaseCommit.cmake writes the definition during the build.
+// Commit that the program was built from. cmake/AntiphaseCommit.cmake generates the definition during the
+// build.
 #pragma once
 #include <string_view>
 
 namespace antiphase::tool {
 
-// The commit the program was built from, with "-dirty" after it if the sources differed from it; empty
-// without git.
+// The commit; "-dirty" is appended if the sources differed from it. Empty without git.
 std::string_view built_from();
 
 }  // namespace antiphase::tool

@@ -35,8 +35,8 @@ operand describe(const matrix_view<const float>& v, const char* name) {
   return {by_rows ? CblasNoTrans : CblasTrans, narrow(std::max<std::int64_t>(leading, 1), name)};
 }
 
-// Loaded by the first product: OpenBLAS starts a thread for each core as it is loaded, and waits for ever
-// where memory is too scarce for their stacks.
+// Loaded by the first product: when loaded, OpenBLAS starts a thread per core, and hangs if memory is too
+// scarce for their stacks.
 decltype(&cblas_sgemm) sgemm() {
   struct open_blas {
     open_blas() { file.find(sgemm, "cblas_sgemm"); }
@@ -58,12 +58,12 @@ std::string reference_name() {
 }
 
 void reference_gemm(const gemms::problem& p) {
-  // With alpha = 0 A and B are not to be read; OpenBLAS multiplies them by it all the same and so keeps their
-  // NaN.
+  // With alpha = 0, A and B must not be read, but OpenBLAS would multiply them by 0 and so keep their NaNs:
+  // hence k = 0.
   const blasint m = narrow(p.m(), "M"), n = narrow(p.n(), "N"), k = p.alpha == 0 ? 0 : narrow(p.k(), "K");
   if (m == 0 || n == 0) return;
   const operand a = describe(p.a, "the row length of A"), b = describe(p.b, "the row length of B");
-  const float nothing = 0;  // stands for operands without elements, whose pointers may be null
+  const float nothing = 0;  // for operands without elements, whose pointers may be null
   sgemm()(CblasRowMajor, a.how, b.how, m, n, k, p.alpha, k == 0 ? &nothing : p.a.data, a.leading,
           k == 0 ? &nothing : p.b.data, b.leading, p.beta, p.c.data, std::max<blasint>(n, 1));
 }

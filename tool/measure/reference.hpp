@@ -6,12 +6,11 @@
 
 namespace antiphase::tool {
 
-// The library, and the version that this program was built for. Does not load it.
+// Name of the library and the version that this program was built for. Does not load it.
 std::string reference_name();
 
-// The same product on the CPU; all pointers are host memory. C has to be row-major, A and B row- or
-// column-major. Throws not_supported if the library is not there, or an extent does not fit its 32-bit
-// integers.
+// The same product on the CPU; all pointers are to host memory. C must be row-major, A and B row- or
+// column-major. Throws not_supported if the library is missing or an extent exceeds its 32-bit integers.
 void reference_gemm(const gemms::problem& p);
 
 }  // namespace antiphase::tool

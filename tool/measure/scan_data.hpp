@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The arrays of the subcommands that measure scans.
+// Arrays for the subcommands that measure scans.
 #pragma once
 #include <antiphase/scan.hpp>
 #include <cstdint>
@@ -14,7 +14,7 @@
 
 namespace antiphase::tool {
 
-// Floats in [-1, 1); integers all of the type, so that sums wrap around.
+// Floats in [-1, 1); integers over the whole range of the type, so that sums wrap around.
 template <class T> std::vector<T> scan_input(std::int64_t count) {
   std::vector<T> values(static_cast<std::size_t>(count));
   in_parallel(values.size(), [&](std::size_t first, std::size_t last) {
@@ -29,12 +29,12 @@ template <class T> std::vector<T> scan_input(std::int64_t count) {
   return values;
 }
 
-// Every element is read once and written once, whatever a kernel really moves.
+// Counts one read and one write per element, whatever a kernel really moves.
 constexpr double gigabytes_per_second(std::int64_t count, std::size_t size, double us) {
   return 2 * static_cast<double>(count) * static_cast<double>(size) / us * 1e-3;
 }
 
-// Input and output of a scan, and what is known of the result.
+// Input and output of a scan, and the check of its result.
 template <class T, class Out = T> struct scan_arrays {
   context where;
   std::vector<T> host;
@@ -51,8 +51,8 @@ template <class T, class Out = T> struct scan_arrays {
     if constexpr (!std::is_same_v<T, Out>) p.accumulate = element_of<Out>;
     return p;
   }
-  // Runs the work and judges its sums, each tile of `tile` elements on its own. The output held something
-  // wrong before: an element that is left out must not pass as the one of the run before.
+  // Runs the work and checks its sums, each tile of `tile` elements separately. The output is filled with
+  // wrong values first: otherwise an element that is not written could pass with the previous run's value.
   verdict judge(const work& run, std::int64_t tile) {
     std::vector<Out> wrong(host.size());
     in_parallel(wrong.size(), [&](std::size_t first, std::size_t last) {

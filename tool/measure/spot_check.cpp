@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Operands of any size that cost the host nothing, and products of them judged by a sample.
+// Operands of any size at little cost for the host, and products of them checked by a sample.
 #include "tool/measure/spot_check.hpp"
 
 #include <algorithm>
@@ -15,9 +15,9 @@ namespace {
 
 constexpr std::int64_t period = 262139;                          // prime
 constexpr std::int64_t most_rows = 2048, most_values = 1 << 23;  // of C that are copied to the host
-constexpr std::int64_t budget = 10'000'000;                      // products in FP64
+constexpr std::int64_t budget = 10'000'000;                      // multiply-adds in FP64
 
-// Where the elements of one line begin and how far they are apart, within the period.
+// Start and stride of the elements of one line, modulo the period.
 struct walk {
   std::int64_t at, step;
   walk(std::int64_t first, std::int64_t distance, std::int64_t length)
@@ -35,7 +35,7 @@ void repeated_values::fill(const context& where, float* device, std::int64_t cou
   const auto bytes = [](std::int64_t values) { return static_cast<std::size_t>(values) * sizeof(float); };
   std::int64_t filled = std::min(count, length());
   if (filled > 0) on.copy_in(device, period_.data(), bytes(filled), nullptr);
-  while (filled < count) {  // whole periods, so that they go on as they should
+  while (filled < count) {  // multiples of the period, so that the sequence stays periodic
     const std::int64_t more = std::min(filled, count - filled);
     on.copy(device + filled, device, bytes(more), nullptr);
     filled += more;
@@ -62,7 +62,7 @@ spot_check::spot_check(const listed_product& of, const operand_values& values)
              width = static_cast<std::int64_t>(columns.size());
   const std::int64_t most =
       std::min(height * width, std::max(budget / std::max<std::int64_t>(k, 1), std::int64_t{64}));
-  // after so many the pairs of rows and columns come again
+  // period after which the pairs of row and column would repeat
   const std::int64_t turn = std::lcm(height, width);
   for (std::int64_t i = 0; i < most; ++i)
     points_.push_back({.row = static_cast<std::size_t>(i % height),
@@ -95,7 +95,7 @@ spot_check::spot_check(const listed_product& of, const operand_values& values)
 double spot_check::component(const point& at, double difference, const gemm_bound& promised) const {
   constexpr double u = gemm_bound::u;
   const double units = promised.units * u * at.size;
-  const double besides =  // what C may be off by for other reasons than the sum
+  const double besides =  // allowed error other than that of the sum
       beta_ == 0 ? promised.absolute
                  : promised.allowed(at.size, 1, std::abs(at.product), std::abs(at.added)) - units;
   const double own = (static_cast<double>(k_) * at.size + std::abs(at.exact)) * 0x1p-53;

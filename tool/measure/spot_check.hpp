@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Operands of any size that cost the host nothing, and products of them judged by a sample.
+// Operands of any size at little cost for the host, and products of them checked by a sample.
 #pragma once
 #include <antiphase/context.hpp>
 #include <antiphase/gemm/bound.hpp>
@@ -11,8 +11,7 @@
 
 namespace antiphase::tool {
 
-// Normal values that begin again after a prime number of places, so that no row of a matrix looks like the
-// next one.
+// Normally distributed values with a prime period, so that no row of a matrix equals the next one.
 class repeated_values {
  public:
   explicit repeated_values(std::vector<float> period) : period_(std::move(period)) {}
@@ -25,15 +24,16 @@ class repeated_values {
   std::vector<float> period_;
 };
 
-// What every list of products is made of: A, B and what C holds before, from its first place on.
+// Operands of all products of a list: A, B and the previous C each begin at index 0.
 struct operand_values {
   repeated_values a, b, c;
 };
 operand_values normal_operands();
 
-// Compares C = A B + beta C, of all products of a batch as one tall matrix, with FP64. Rows: one of each 128,
-// at least 64 and at most 2048 of them, of which every element has to be finite. Of these, outputs that take
-// 10 million products altogether, in other columns for every row, are compared.
+// Compares C = A B + beta C with FP64; the products of a batch form one tall matrix. Rows: one of each 128,
+// at least 64 and at most 2048, fewer if N exceeds 2^17 (8 at least); all their elements must be finite.
+// Outputs compared: those of these rows, at different columns in each row, that cost 10 million multiply-adds
+// (64 at least).
 class spot_check {
  public:
   spot_check(const listed_product& of, const operand_values& values);

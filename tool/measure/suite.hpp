@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The file bench/suite.json. tool/CMakeLists.txt makes the definition of it.
+// The file bench/suite.json. tool/CMakeLists.txt generates the definition from it.
 #pragma once
 #include <string_view>
 

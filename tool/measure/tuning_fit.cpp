@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// From measured times to the factors of a tuning.
+// Fits the factors of a tuning to measured times.
 #include "tool/measure/tuning_fit.hpp"
 
 #include <algorithm>
@@ -11,7 +11,7 @@ namespace {
 
 using gemms::tuning_class;
 
-// A sum of logarithms, and the weights that it is divided by.
+// A weighted sum of logarithms, and the sum of its weights.
 struct mean_log {
   double sum = 0, weight = 0;
   void add(const mean_log& more, double weighing) {
@@ -54,7 +54,7 @@ mean_log all_of(const by_class& ratios) {
 }  // namespace
 
 std::vector<gemms::tuning::of_policy> fitted(std::span<const tuning_sample> samples) {
-  // Of the weights that were tried these chose best for products that the factors did not come from.
+  // Of the weights tried, this one and that of as_predicted chose best for products outside the fit.
   constexpr double neighbour = .1;
   constexpr mean_log as_predicted{0, 1};
   std::vector<gemms::tuning::of_policy> all;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// From measured times to the factors of a tuning.
+// Fits the factors of a tuning to measured times.
 #pragma once
 #include <antiphase/gemm/tuning.hpp>
 #include <span>
@@ -8,7 +8,7 @@
 
 namespace antiphase::tool {
 
-// What the policies took for one product.
+// Predicted and measured times of the policies for one product.
 struct tuning_sample {
   gemms::tuning_class of;
   struct time {
@@ -18,16 +18,17 @@ struct tuning_sample {
   std::vector<time> times;
 };
 
-// Of every policy that was measured. A factor is the geometric mean of measured / predicted over the products
-// of its class, those of the classes beside it, which count a tenth each, and one product that takes as long
-// as predicted: where little was measured, predictions are believed. Three digits behind the point.
+// Factors of every measured policy. A factor is the weighted geometric mean of measured / predicted: over the
+// products of its class (weight 1), those of adjacent classes (0.1), and one fictitious product that takes
+// exactly the predicted time (1), so that predictions prevail where little was measured. Rounded to three
+// decimals.
 std::vector<gemms::tuning::of_policy> fitted(std::span<const tuning_sample> samples);
 
-// How many times as long as the fastest policy the one takes that is predicted to be the fastest with these
-// factors, as the geometric mean over products; 1 for none.
+// Slowdown of choosing by these factors: the time of the policy predicted to be fastest over that of the
+// fastest, as the geometric mean over products; 1 if there are none.
 double lag_of(std::span<const tuning_sample> samples, const gemms::tuning& with);
 
-// The mean of measured / predicted over all products of a policy, likewise, and how many products that are.
+// Geometric mean of measured / predicted over all products of a policy, and their number.
 struct mean_ratio {
   std::string policy;
   std::size_t products;

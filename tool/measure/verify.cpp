@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Test data for the ladders, and whether a result computed from them is right.
+// Test data for the ladders, and checks of results computed from them.
 #include "tool/measure/verify.hpp"
 
 #include <algorithm>
@@ -14,10 +14,11 @@ constexpr double unit = 0x1p-24;       // of FP32: the largest relative error of
 constexpr double sample_budget = 3e8;  // multiply-adds in FP64 that a sample may cost
 constexpr std::int64_t smallest_sample = 8;
 
-// A sum of k terms in the order of k is off by about unit * sqrt(k) / 2.4 of its usual size; four to five
-// times that is suspicious, and a missing term of 4096 is a thousand times as much. Tensor Cores cut the sum
-// off toward zero with every 16 products, by a third of a unit of the result on average, which adds up; six
-// times that is suspicious, and a missing term of 4096 is hundreds of times as much.
+// A sum of k terms in the order of k has an error of about unit * sqrt(k) / 2.4 relative to its usual size.
+// The bound is four to five times that; a missing term of 4096 would exceed the error a thousand times.
+// Tensor Cores truncate the sum toward zero every 16 products, by a third of a unit of the result on average,
+// and these errors add up. The bound is six times that; a missing term of 4096 would exceed it hundreds of
+// times.
 double bound(std::int64_t k, arithmetic how) {
   const double rounded = 2 * unit * (std::sqrt(static_cast<double>(k)) + 2);
   return how == arithmetic::fp32 ? rounded : rounded + 2 * unit * (static_cast<double>(k) / 16 + 1);
@@ -46,7 +47,7 @@ product_check::product_check(std::span<const float> a, std::span<const float> b,
   const std::int64_t count =
       std::min(m, std::max(smallest_sample, static_cast<std::int64_t>(sample_budget / per_row)));
   for (std::int64_t i = 0; i < count; ++i)
-    rows_.push_back(count == 1 ? 0 : i * (m - 1) / (count - 1));  // the first and the last among them
+    rows_.push_back(count == 1 ? 0 : i * (m - 1) / (count - 1));  // includes the first and the last row
   compute_rows(a, b);
   compute_checksums(a, b);
 }
@@ -125,8 +126,8 @@ template <class T> verdict check_sums(std::span<const T> in, std::span<const T> 
       largest = std::max({largest, std::abs(static_cast<double>(sum)), std::sqrt(squares)});
       wrong += difference * difference;
       right += static_cast<double>(sum * sum);
-      // Sums over a tree are off by some roundings per level of what they pass through; a missing element is
-      // far more.
+      // Tree sums have an error of some roundings per level, relative to the sums on the way; a missing
+      // element causes a far larger one.
       const double rounding = static_cast<double>(std::numeric_limits<T>::epsilon()) / 2;
       const double levels = 16 + 8 * std::log2(static_cast<double>(std::min<std::int64_t>(
                                                    tile, static_cast<std::int64_t>(in.size()))) +

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Test data for the ladders, and whether a result computed from them is right.
+// Test data for the ladders, and checks of results computed from them.
 #pragma once
 #include <cstdint>
 #include <span>
@@ -8,7 +8,7 @@
 
 namespace antiphase::tool {
 
-// Values in [-1, 1) that depend on the seed and on the position, each on its own.
+// Values in [-1, 1), each a function of the seed and its position only.
 std::vector<float> random_values(std::size_t count, std::uint64_t seed);
 std::uint64_t random_bits(std::uint64_t seed, std::uint64_t position);
 
@@ -17,12 +17,12 @@ struct verdict {
   bool verified = false;
 };
 
-// What adds up the products: FP32 with roundings to the nearest, or Tensor Cores, which cut off.
+// How the products are summed: FP32 rounded to nearest, or Tensor Cores, which truncate.
 enum class arithmetic { fp32, tensor_cores };
 
-// Judges products C = A * B of row-major matrices of random_values(). A sample of rows is compared with FP64
-// element by element; all rows are checked by multiplying with a random vector of signs, C x = A (B x), which
-// a wrong row does not survive.
+// Checks products C = A * B of row-major matrices of random_values(). A sample of rows is compared with FP64
+// element by element. All rows are checked by multiplication with a random vector of signs, C x = A (B x),
+// which exposes a wrong row.
 class product_check {
  public:
   product_check(std::span<const float> a, std::span<const float> b, std::int64_t m, std::int64_t n,
@@ -36,14 +36,14 @@ class product_check {
   std::vector<double> expected_;    // rows_ x n
   std::vector<float> signs_;        // n
   std::vector<double> checksum_;    // m: A (B signs)
-  std::vector<double> size_;        // m: the length that row i of C has on average over such data
+  std::vector<double> size_;        // m: expected length (2-norm) of row i of C for such data
 
   void compute_rows(std::span<const float> a, std::span<const float> b);
   void compute_checksums(std::span<const float> a, std::span<const float> b);
 };
 
-// Judges sums: each tile of `tile` elements (the last one may be shorter) summed on its own, in the order of
-// positions. Integers have to be exact.
+// Checks prefix sums: each tile of `tile` elements (the last may be shorter) is summed separately, in order
+// of position. Integers must be exact.
 template <class T> verdict check_sums(std::span<const T> in, std::span<const T> out, std::int64_t tile);
 extern template verdict check_sums<float>(std::span<const float>, std::span<const float>, std::int64_t);
 extern template verdict check_sums<double>(std::span<const double>, std::span<const double>, std::int64_t);

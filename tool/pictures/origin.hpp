@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Whence timelines are: what draws them says it where it says what they are.
+// Origin of timelines, as pictures and pages state it.
 #pragma once
 #include <antiphase/trace.hpp>
 #include <span>
@@ -7,13 +7,14 @@
 
 namespace antiphase::tool {
 
-// "recorded on NVIDIA H200", or "modelled on the CPU executor", perhaps "for" the device that it simulates.
+// "recorded on NVIDIA H200", or "modelled on the CPU executor", with "for" the simulated device if there is
+// one.
 inline std::string origin_of(const timeline& t) {
   if (t.runs_on == target::cuda) return "recorded on " + t.device;
   return "modelled on the CPU executor" +
          (t.device.empty() || t.device == "CPU executor" ? "" : ", for " + t.device);
 }
-// Of several: each once.
+// Origins of several timelines, without duplicates.
 inline std::string origin_of(std::span<const timeline> all) {
   std::string text;
   for (const timeline& t : all)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Writing the Trace Event Format.
+// Writer of the Trace Event Format.
 #include "perfetto.hpp"
 
 #include <algorithm>
@@ -13,7 +13,7 @@ namespace {
 
 using json = nlohmann::ordered_json;
 
-constexpr int first_warp = 1000;  // thread ids: buffers from 0 on, warps from here on
+constexpr int first_warp = 1000;  // thread ids: buffers start at 0, warps here
 
 std::string name_of(const timeline& t, const timeline_role& role, const span_record& s) {
   const bool main_ring = s.ring == 0;

@@ -7,9 +7,9 @@
 
 namespace antiphase::tool {
 
-// JSON in the Trace Event Format. Each timeline is a process; its buffers (load in flight, compute) and its
-// warps (every span) are its threads. The format counts in microseconds: a nanosecond is shown as one, a
-// clock cycle too.
+// JSON in the Trace Event Format. Each timeline becomes a process; its buffers (load in flight, compute) and
+// its warps (all spans) become threads. The format's unit is the microsecond: one nanosecond, or one clock
+// cycle, is shown as one microsecond.
 std::string perfetto_json(std::span<const timeline> timelines);
 
 }  // namespace antiphase::tool

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The forms in which timelines are written.
+// File formats of timelines.
 #pragma once
 #include <fmt/format.h>
 #include <antiphase/core/error.hpp>
@@ -12,8 +12,8 @@ namespace antiphase::tool {
 
 enum class picture_format { page, still, perfetto };
 
-// What `asked` says, or the file's name if it is empty. Throws bad_request where neither does; `otherwise`
-// says what would help.
+// The format named by `asked` or, if that is empty, by the file's extension. Throws bad_request if neither
+// gives one; `otherwise` is advice for the message.
 inline picture_format picture_format_of(const std::string& file, const std::string& asked,
                                         const char* otherwise) {
   if (!asked.empty())

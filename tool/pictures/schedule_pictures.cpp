@@ -83,7 +83,7 @@ const char* colour_of(event_kind kind) {
 
 struct middle {
   double x = 0, y = 0;
-  std::int64_t length = 0;  // of the event; 0: there is none
+  std::int64_t length = 0;  // of the event; 0: none
 };
 
 double draw_finding(picture& p, const drawn_finding& f, double y) {

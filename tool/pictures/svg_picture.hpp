@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What pictures of lanes over time are drawn with, as SVG.
+// Elements of SVG pictures that show lanes over time.
 #pragma once
 #include <fmt/format.h>
 #include <algorithm>
@@ -11,7 +11,7 @@
 
 namespace antiphase::tool {
 
-// Colours that stay apart for colour-blind eyes: M. Okabe and K. Ito, Color Universal Design, 2008.
+// Colours that colour-blind readers can distinguish: M. Okabe and K. Ito, Color Universal Design, 2008.
 inline constexpr const char* load_colour = "#56b4e9";
 inline constexpr const char* compute_colour = "#e69f00";
 inline constexpr const char* look_colour = "#cc79a7";
@@ -32,7 +32,7 @@ text { font-family: "DejaVu Sans", "Segoe UI", Helvetica, Arial, sans-serif; fil
 </style>
 )";
 
-// 1, 2 or 5 times a power of ten, so that at most `most` of them fit.
+// Smallest distance of 1, 2 or 5 times a power of ten at which at most `most` ticks fit into the range.
 inline double tick_distance(double range, int most) {
   const double rough = range / most, power = std::pow(10, std::floor(std::log10(rough)));
   for (const double factor : {1.0, 2.0, 5.0})
@@ -51,7 +51,7 @@ class picture {
     out_ += fmt::format("<line x1=\"{:.1f}\" y1=\"{:.1f}\" x2=\"{:.1f}\" y2=\"{:.1f}\" stroke=\"{}\"/>\n", x1,
                         y1, x2, y2, colour);
   }
-  // A bar with what it is inside, as far as that fits, and in full when pointed at.
+  // A bar with its label inside, as far as it fits; the tooltip has the full text.
   void bar(double from, double to, double y, const char* colour, std::string_view label,
            std::string_view number, std::string_view hint) {
     const double w = std::max(to - from, 0.5);
@@ -66,7 +66,7 @@ class picture {
                                                                   : std::string_view();
     if (!shown.empty()) text(from + w / 2, y + row_height / 2 + 4.5, "class=\"bar\"", shown);
   }
-  // A frame around a bar, without filling.
+  // An unfilled frame around a bar.
   void frame(double from, double to, double y, const char* colour) {
     out_ += fmt::format(
         "<rect x=\"{:.2f}\" y=\"{:.1f}\" width=\"{:.2f}\" height=\"{:.0f}\" rx=\"3\" fill=\"none\" "
@@ -74,7 +74,7 @@ class picture {
         from - 1, y - 1.5, to - from + 2, row_height + 3, colour);
   }
   void append(const picture& more) { out_ += more.out_; }
-  // The SVG, on white.
+  // The complete SVG on a white background.
   std::string whole(double width, double height, std::string_view title) const {
     return fmt::format(
         "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {0:.0f} {1:.0f}\" width=\"{0:.0f}\" "

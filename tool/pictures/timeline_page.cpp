@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Filling the page in.
+// Inserts data into the HTML page's template.
 #include "timeline_page.hpp"
 
 #include <fmt/format.h>
@@ -92,7 +92,7 @@ std::string about(const timeline& t) {
                      t.runs_on == target::cuda ? "" : ": times are ticks of a model, nothing was measured");
 }
 
-// `text` with each of the names in double braces replaced.
+// `text` with each {{name}} replaced by its value.
 std::string filled(std::string_view text,
                    std::initializer_list<std::pair<std::string_view, std::string>> values) {
   std::string out;
@@ -112,7 +112,7 @@ std::string filled(std::string_view text,
 }  // namespace
 
 std::string filled_page(std::string text, std::string_view title) {
-  // Within a script element nothing but its end is markup.
+  // Inside a script element only its end tag and comments are markup.
   for (std::size_t at = 0; (at = text.find("</", at)) != text.npos; at += 3) text.insert(at + 1, "\\");
   for (std::size_t at = 0; (at = text.find("<!", at)) != text.npos; at += 6) text.replace(at, 1, "\\u003c");
   return filled(timeline_page_template(), {{"title", xml_text(title)}, {"data", text}});

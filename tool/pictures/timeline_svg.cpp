@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Drawing timelines.
+// Timelines drawn as SVG.
 #include "timeline_svg.hpp"
 
 #include <fmt/format.h>
@@ -23,7 +23,7 @@ constexpr double row_height = picture::row_height, row_gap = 5;
 constexpr double panel_head = 28, panel_gap = 30;
 constexpr double head = 100, foot = 98;
 
-// What is drawn of one timeline.
+// The drawn part of one timeline.
 struct panel {
   const timeline* what;
   std::vector<step_times> steps;
@@ -31,7 +31,7 @@ struct panel {
   double height() const { return panel_head + (what->stages + 1) * (row_height + row_gap); }
 };
 
-// From time to the picture.
+// Maps time to x coordinates.
 struct scale {
   std::int64_t end;
   std::string_view unit;
@@ -50,7 +50,7 @@ std::string plural(int count, std::string_view noun) {
 
 bool has_later_phases(const timeline& t) { return !t.roles.empty() && t.phases.size() > 2; }
 
-// Of a phase after the load, by its name.
+// Colour of a phase after the load, by its name.
 const char* phase_colour(std::string_view phase) {
   if (phase == "look back") return look_colour;
   return phase == "store" ? store_colour : compute_colour;
@@ -102,8 +102,8 @@ void draw_buffers(picture& p, const panel& of, const scale& s, double y) {
   }
 }
 
-// What the computing warps of a kernel with roles do: they may hold several slots at a time, so there is no
-// bar for each.
+// The compute spans of a kernel with warp roles: its warps may hold several slots at a time, so there is no
+// bar per slot.
 void draw_work(picture& p, const panel& of, const scale& s, double y) {
   std::vector<std::pair<std::int64_t, std::int64_t>> work;
   for (const span_record& span : of.what->spans)
@@ -120,7 +120,7 @@ void draw_work(picture& p, const panel& of, const scale& s, double y) {
   }
 }
 
-// The warps together: grey where none of them computes.
+// All warps together: grey where none of them computes.
 void draw_warps(picture& p, const panel& of, const scale& s, double y) {
   p.text(left - 12, y + row_height / 2 + 4.5, "class=\"row\"", "warps");
   p.bar(s.x(of.steps.front().issued), s.x(of.steps.back().compute_end), y, wait_colour, "", "",

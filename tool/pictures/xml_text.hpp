@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// Text within XML and HTML.
+// Escaping of text in XML and HTML.
 #pragma once
 #include <string>
 #include <string_view>
 
 namespace antiphase::tool {
 
-// With what would be markup replaced, also within attributes; control characters, which XML 1.0 does not
-// have, become spaces.
+// The text with markup characters escaped, also for attributes. Control characters, which XML 1.0 does not
+// allow, become spaces.
 inline std::string xml_text(std::string_view text) {
   std::string out;
   for (const char c : text) {

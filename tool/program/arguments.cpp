@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reading arguments, and messages about those that no one understands.
+// Parsing of arguments, and messages about arguments that no command accepts.
 #include "tool/program/arguments.hpp"
 
 #include <fmt/format.h>
@@ -23,23 +23,23 @@
 
 namespace antiphase::tool {
 
-// What commands tell the program while they are added.
+// State that commands register with the program while they are added.
 struct program_state {
-  std::function<void()> chosen;  // by the user
-  // of options, and how they are called
+  std::function<void()> chosen;  // action of the command that the user chose
+  // names that an option does not have, and the name it does have
   std::map<std::pair<const CLI::App*, std::string>, std::string> other_names;
-  // of commands
+  // by command
   std::map<std::string, std::function<std::vector<std::string>(const std::vector<std::string>&)>> rewritten;
   struct rest_of_command {
     std::vector<std::string>* words;
-    bool begins_with_program;  // else behind --
+    bool begins_with_program;  // else it begins after --
   };
-  std::map<std::string, rest_of_command> rest;  // of commands that take it as it is
+  std::map<std::string, rest_of_command> rest;  // by command: its words that pass unparsed
 };
 
 namespace {
 
-// CLI11's help in lines that fit a terminal.
+// CLI11's help, wrapped to the width of the terminal.
 class narrow_help : public CLI::Formatter {
  public:
   narrow_help() {
@@ -67,7 +67,7 @@ std::vector<std::string> names_of_commands(const CLI::App& command) {
   return names;
 }
 
-// What to say of an option that does not exist.
+// The message about an option that does not exist.
 std::string unknown_option(const CLI::App& command, const std::string& word, const program_state& state) {
   const std::string name = word.substr(0, word.find('='));
   const auto other = state.other_names.find({&command, name});
@@ -76,7 +76,7 @@ std::string unknown_option(const CLI::App& command, const std::string& word, con
                                                       : suggestion(name, names_of_options(command)));
 }
 
-// What nobody wanted, up to the "--" behind which every word is an argument; and what stands behind that.
+// Words that CLI11 left over before "--", and the arguments after it.
 struct left_over {
   std::vector<std::string> words, arguments;
 };
@@ -86,7 +86,7 @@ left_over left_over_of(const CLI::App& command) {
   return {.words = {all.begin(), mark}, .arguments = {mark == all.end() ? mark : mark + 1, all.end()}};
 }
 
-// What to say of an option with too few or too many values; CLI11's words would not do for a sentence.
+// The message about an option with too few or too many values; CLI11's text does not fit into a sentence.
 std::string wrong_count(const CLI::App& command, const CLI::ParseError& failure) {
   const std::string what = failure.what();
   const std::string name = what.substr(0, what.find(':'));
@@ -99,8 +99,8 @@ std::string wrong_count(const CLI::App& command, const CLI::ParseError& failure)
                      most == 1 ? "a value" : fmt::format("{} values", most), name, option->get_type_name());
 }
 
-// The first of the words that is neither an option of the command nor an option's value. One that is no
-// option of the command at all counts as the last, so that nothing behind it is read.
+// The first word that is neither an option of the command nor the value of one. After an option that the
+// command does not have, scanning stops: what follows could be its value.
 char** end_of_options(const CLI::App& command, char** word, char** end) {
   for (; word < end && looks_like_option(*word) && *word != std::string_view("--"); ++word) {
     const std::string_view all = *word, name = all.substr(0, all.find('='));
@@ -111,7 +111,7 @@ char** end_of_options(const CLI::App& command, char** word, char** end) {
   return std::min(word, end);
 }
 
-// What is wrong with the arguments, in one sentence that names what exists instead.
+// One sentence about what is wrong with the arguments, naming valid alternatives.
 std::string usage_error(const CLI::App& program, const CLI::ParseError& failure, const program_state& state) {
   const CLI::App* command = &program;
   std::string words = "antiphase";
@@ -119,7 +119,7 @@ std::string usage_error(const CLI::App& program, const CLI::ParseError& failure,
   while (!command->get_subcommands().empty()) {
     const std::vector<std::string> before = command->remaining();
     const auto option = std::ranges::find_if(before, looks_like_option);
-    if (option == before.end() && !before.empty()) break;  // no command, with one behind it
+    if (option == before.end() && !before.empty()) break;  // an unknown command before a known one
     if (too_early.empty() && option != before.end()) too_early = *option;
     command = command->get_subcommands().front();
     words += " " + command->get_name();
@@ -147,7 +147,7 @@ std::string usage_error(const CLI::App& program, const CLI::ParseError& failure,
   return fmt::format("{} (see {} --help)", what, words);
 }
 
-// The help of the command that the words name.
+// Help text of the command that the words name.
 std::string help_of(const CLI::App& program, const std::vector<std::string>& words) {
   const CLI::App* command = &program;
   std::string before;  // the names above it
@@ -289,7 +289,7 @@ void arguments::takes_rest(std::vector<std::string>& words) {
 
 void arguments::takes_program(std::vector<std::string>& words, const char* about) {
   state_->rest[app_->get_name()] = {&words, true};
-  // CLI11 is given the first word alone: it reads [a,b] as several.
+  // CLI11 gets the first word only: it would parse a word such as [a,b] as several values.
   app_->add_option_function<std::string>(
           "program", [](const std::string&) {}, about)
       ->required()
@@ -300,7 +300,7 @@ void arguments::footer(const char* text) { app_->footer(text); }
 
 void arguments::runs(std::function<void()> action) {
   app_->callback([action = std::move(action), state = state_, app = app_] {
-    // else one of these has been chosen, and its callback ran before
+    // If a subcommand was chosen, its own callback has already run.
     if (app->get_subcommands().empty()) state->chosen = action;
   });
 }
@@ -344,7 +344,7 @@ void program::run(int argc, char** argv) {
     all = rewritten->second({all.begin() + 1, all.end()});
     all.insert(all.begin(), command);
   }
-  std::ranges::reverse(all);  // as CLI11 wants them
+  std::ranges::reverse(all);  // the order that CLI11 expects
   try {
     app_->parse(std::move(all));
   } catch (const CLI::CallForVersion& asked) {

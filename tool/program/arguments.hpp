@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The arguments of the program and of its subcommands, read by CLI11. Only arguments.cpp includes that
-// library's header: it takes the compiler longer than everything else in most of our files.
+// The arguments of the program and of its subcommands, parsed by CLI11. Only arguments.cpp includes CLI11's
+// header: in most files it would take longer to compile than everything else.
 #pragma once
 #include <functional>
 #include <memory>
@@ -14,12 +14,12 @@ class Option;
 
 namespace antiphase::tool {
 
-// What is wrong with a value, or nothing; it says what was expected.
+// Returns what is wrong with a value and what was expected; empty if the value is valid.
 using value_check = std::function<std::string(const std::string&)>;
 value_check number_in_fp32();
 value_check integer_from(long long least);
 value_check integer_between(long long least, long long most);
-value_check not_empty();  // a shell's unset variable must not pass for an option that was left away
+value_check not_empty();  // catches an unset shell variable: an empty value is not an absent option
 
 struct program_state;
 
@@ -30,14 +30,14 @@ class option {
       : option_(of), app_(&command), state_(&state) {}
   option& required();
   option& several();                    // values separated by commas
-  option& values(int least, int most);  // each a word of its own; without any the value becomes empty
-  static constexpr int any = 1 << 29;   // of `most`: however many, in CLI11's number for that
-  // may be given several times; what takes values is called with each
+  option& values(int least, int most);  // each a separate word; without any, the value becomes empty
+  static constexpr int any = 1 << 29;   // for `most`: no limit, as CLI11 spells it
+  // May be given several times; the function that takes its values is called for each.
   option& repeated();
-  option& shows_default();                     // the value before parsing, in the help
-  option& type_name(const std::string& name);  // what stands for the value in the help
+  option& shows_default();                     // help shows the value from before parsing
+  option& type_name(const std::string& name);  // placeholder of the value in the help
   option& check(value_check wrong);
-  // what the option is not called, though people may think so: a message will lead them here
+  // A name that users may try instead of this option's; the error message leads them here.
   option& otherwise(const char* name);
 
  private:
@@ -53,22 +53,22 @@ class arguments {
   arguments add_subcommand(const char* name, const char* about);
   void require_subcommand();
 
-  // The value stays as it is if the option is not given. For the types that arguments.cpp lists: text,
-  // numbers, and vectors of them.
+  // If the option is not given, the value stays unchanged. Instantiated for the types listed in
+  // arguments.cpp: text, numbers and vectors of them.
   template <class T> option add_option(const char* names, T& value, const std::string& about);
   // Calls `taken` with each value.
   option add_option(const char* name, const std::function<void(const std::string&)>& taken,
                     const char* about);
   void add_flag(const char* names, bool& value, const char* about);
 
-  // What is made of the command's words, up to --, before they are read.
+  // Rewrites the command's words, up to --, before they are parsed.
   void rewrites(std::function<std::vector<std::string>(const std::vector<std::string>&)> of);
-  void takes_rest(std::vector<std::string>& words);  // what stands behind --, as it is
-  // A program and its arguments, as they are, from the first word on that is no option of the command; "--"
-  // may stand before it.
+  void takes_rest(std::vector<std::string>& words);  // the words after --, unparsed
+  // Takes a program and its arguments, unparsed: all words from the first one that is not an option of the
+  // command. "--" may precede it.
   void takes_program(std::vector<std::string>& words, const char* about);
   void footer(const char* text);
-  // if the user chose this command, once all arguments have been read
+  // Sets what runs, after all arguments have been parsed, if the user chose this command.
   void runs(std::function<void()> action);
 
  private:
@@ -84,8 +84,8 @@ class program {
   program& operator=(const program&) = delete;
 
   arguments commands();
-  // Runs the command that was chosen, or prints help or version. Throws bad_usage with one sentence that
-  // names what exists instead.
+  // Runs the chosen command, or prints the help or the version. Throws bad_usage with one sentence that names
+  // valid alternatives.
   void run(int argc, char** argv);
 
  private:

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the subcommands share: their options, and how they join the program.
+// What the subcommands share: common options, and the functions that add them to the program.
 #pragma once
 #include "tool/program/arguments.hpp"
 
 namespace antiphase::tool {
 
 struct common_options {
-  bool quiet = false;  // no messages but errors
+  bool quiet = false;  // no messages except errors
   bool json = false;   // results as one JSON object with "schema": 1
 };
 void add_common_options(arguments command, common_options& options);

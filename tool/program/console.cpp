@@ -40,7 +40,7 @@ void complain(std::string_view message) {
   std::string line = fmt::format("antiphase: {}", message);
   if (isatty(STDERR_FILENO) != 0) line = wrapped(line, terminal_columns(STDERR_FILENO));
   line += '\n';
-  write_fully(STDERR_FILENO, std::as_bytes(std::span{line}));  // if that fails, there is nobody to tell
+  write_fully(STDERR_FILENO, std::as_bytes(std::span{line}));  // nowhere to report a failure
 }
 
 void show_progress(std::string_view line) {
@@ -66,7 +66,7 @@ int exit_code_of(const std::function<void()>& work) {
     work();
     return 0;
   } catch (const output_closed&) {
-    return 1;  // whoever read our output has seen enough, and wants no complaint about it
+    return 1;  // the reader has closed the pipe on purpose: no message
   } catch (const bad_usage& e) {
     complain(e.what());
     return 2;

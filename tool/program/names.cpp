@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Values of options that are names.
+// Option values that are names.
 #include "tool/program/names.hpp"
 
 #include <fmt/format.h>
@@ -15,8 +15,8 @@
 namespace antiphase::tool {
 namespace {
 
-// What a type that is written differently is called by numpy's short names: float32, f32 and single are f4.
-// Empty if it is no type.
+// numpy's short name of a type in another spelling: f4 for float32, f32 and single. Empty if the text is no
+// type.
 std::string short_name_of(std::string_view text) {
   for (const auto& [word, name] : {std::pair{"half", "f2"},
                                    {"single", "f4"},

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Values of options that are names.
+// Option values that are names.
 #pragma once
 #include <antiphase/core/element.hpp>
 #include <cstddef>
@@ -10,16 +10,16 @@
 
 namespace antiphase::tool {
 
-// The place of `text` among the names that `option` takes; throws bad_request that tells the closest of them,
-// and all: "--protocol 'warm': expected rested or hot".
+// Index of `text` among the names that `option` takes. Throws bad_request with the closest name, or all of
+// them: "--protocol 'warm': expected rested or hot".
 std::size_t choice_of(std::string_view option, std::string_view text, const std::vector<std::string>& known);
 
-// A type by numpy's short name, one of `known`; throws bad_request. Of f32, float32 or double the message
-// tells what they are called here. `also`: what the option takes beside types.
+// Parses numpy's short name of a type, which must be one of `known`; throws bad_request. For f32, float32 or
+// double, the message gives the short name. `also`: values that the option takes besides types.
 element parse_type(std::string_view option, std::string_view text, std::span<const element> known,
                    const std::vector<std::string>& also = {});
 
-// All types that numpy knows, those that C++ can calculate with first.
+// All types that numpy knows; types that C++ calculates with come first.
 inline constexpr element all_types[] = {element::f32, element::f64, element::i8, element::i16,
                                         element::i32, element::i64, element::u8, element::u16,
                                         element::u32, element::u64, element::f16};

@@ -19,7 +19,7 @@ namespace antiphase::tool {
 namespace {
 
 constexpr std::string_view no_gpu = "no GPU is usable: ", as_asked = "as --on asks";
-constexpr long long most_shared_kib = 1 << 20;  // more than any device has, and no overflow in bytes
+constexpr long long most_shared_kib = 1 << 20;  // above any device's limit; no overflow in bytes
 
 context cpu_context(const place_options& options) {
   cpu_options cpu{.seed = options.seed};
@@ -41,7 +41,7 @@ std::string_view reference_text(reference also) {
   return also == reference::offered ? "OpenBLAS" : "plain loops on the host";
 }
 
-// N of "cuda:N", 0 of "cuda"; nothing for another text.
+// N of "cuda:N", 0 of "cuda"; nothing for any other text.
 std::optional<int> cuda_device(std::string_view on) {
   if (on == "cuda") return 0;
   constexpr std::string_view prefix = "cuda:";
@@ -110,7 +110,7 @@ place choose_place(const place_options& options, reference also) {
   if (const auto device = cuda_device(options.on)) return on_cuda(options, *device, asked);
   std::vector<std::string> known{"cpu", "cuda", "cuda:N"};
   if (is_offered(also)) known.push_back("reference");
-  // of all names cpu is the closest to it
+  // By spelling, the closest name to gpu would be cpu.
   const bool means_cuda = options.on.starts_with("gpu") || options.on.starts_with("GPU");
   const bool means_reference = also == reference::offered && options.on == "openblas";
   throw bad_request(fmt::format("--on {}: {}", tool::quoted(options.on),

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where a command runs: --on and what belongs to it.
+// Where a command runs: --on and related options.
 #pragma once
 #include <antiphase/context.hpp>
 #include <cstdint>
@@ -12,24 +12,24 @@
 namespace antiphase::tool {
 
 struct place_options {
-  // cpu, cuda, cuda:N, perhaps reference; empty: a GPU if one is usable, else cpu
+  // cpu, cuda, cuda:N or, where offered, reference; empty: a GPU if one is usable, else cpu
   std::string on;
-  std::int64_t shared_limit = 0;  // KiB of shared memory per block to make do with; 0: what the device has
-  unsigned seed = 1;              // of the CPU executor's schedule
+  std::int64_t shared_limit = 0;  // limit on shared memory per block, KiB; 0: the device's own
+  unsigned seed = 1;              // seed of the CPU executor's schedule
 };
-// Whether --on reference exists: OpenBLAS, or plain loops on the host.
+// Whether --on reference exists, and what it is: OpenBLAS, or plain loops on the host.
 enum class reference { offered, offered_as_loops, not_offered };
 void add_place_options(arguments command, place_options& options, reference also);
 
-// The place chosen, and why.
+// The chosen place, and why it was chosen.
 struct place {
-  std::optional<context> where;  // none: the reference
-  std::string on;                // as --on would name it
-  std::string name;              // of the device
+  std::optional<context> where;  // absent: the reference
+  std::string on;                // in the notation of --on
+  std::string name;              // name of the device
   std::string why;
 };
 place choose_place(const place_options& options, reference also);
-// Says which place was chosen and why.
+// Reports which place was chosen and why.
 void say_place(const common_options& options, const place& chosen);
 json to_json(const place& chosen);
 json to_json(const launch_counts& counts);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// How long work on the CPU executor will take, and a line on the terminal that says how far it has come.
+// Expected duration of work on the CPU executor, and a progress line for the terminal.
 #include "tool/program/progress.hpp"
 
 #include <fmt/format.h>
@@ -17,7 +17,7 @@
 namespace antiphase::tool {
 namespace {
 
-constexpr double worth_a_line = 3;  // seconds
+constexpr double worth_a_line = 3;  // seconds of expected time
 
 expected_time now() {
   timespec used{};

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// How long work on the CPU executor will take, and a line on the terminal that says how far it has come.
+// Expected duration of work on the CPU executor, and a progress line for the terminal.
 #pragma once
 #include <string>
 #include <thread>
@@ -8,8 +8,8 @@
 
 namespace antiphase::tool {
 
-// Of work that has been estimated: by the clock, and of all processors together. Nothing: not known, or soon
-// over.
+// Estimated duration of work: wall-clock time, and processor time summed over all threads. Zero: unknown, or
+// short.
 struct expected_time {
   double seconds = 0, processor_seconds = 0;
 
@@ -22,14 +22,14 @@ struct expected_time {
     return {time.seconds * factor, time.processor_seconds * factor};
   }
 };
-// What `run` takes.
+// Wall-clock and processor time that run() takes.
 template <class Run> expected_time time_of(Run run);
 
 std::string time_text(double seconds);  // 12 seconds, 3 minutes
 
-// As long as it lives, somebody who watches sees a share and the time left, of work that takes more than a
-// few seconds; at the end the line is gone. The share is that of the processors' time: what else runs on the
-// machine makes the work take longer, but not the share wrong.
+// Shows the share done and the time left while it lives, if standard error is a terminal and the work takes
+// more than a few seconds; the destructor erases the line. The share is measured in processor time: other
+// load on the machine prolongs the work, but does not distort the share.
 class progress_line {
  public:
   progress_line(const common_options& options, const expected_time& whole);

@@ -27,7 +27,7 @@ std::string table_text(const std::vector<std::vector<std::string>>& rows, std::s
       used += 2 + width[last];
     if (first > 1) text += '\n';
     for (const auto& row : rows) {
-      if (row.size() < columns && first > 1) continue;  // its text has been told
+      if (row.size() < columns && first > 1) continue;  // its text is in the first part
       std::string line = fmt::format("{:<{}}", row[0], width[0]);
       for (std::size_t i = first; i < std::min(last, row.size()); ++i)
         line += is_free_text(row, i) ? "  " + row[i] : fmt::format("  {:>{}}", row[i], width[i]);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Results that come one by one, kept while the rest is being measured.
+// Results that arrive one by one, kept while the rest is being measured.
 #include "tool/program/unfinished.hpp"
 
 #include <fmt/format.h>
@@ -46,7 +46,7 @@ unfinished_results::~unfinished_results() {
   if (std::uncaught_exceptions() == exceptions_ || shown_.empty()) return;
   try {
     print(shown_);
-  } catch (const std::exception&) {  // the error that ends the program is the one to tell
+  } catch (const std::exception&) {  // the error that ends the program takes precedence
   }
 }
 

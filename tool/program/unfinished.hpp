@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Results that come one by one, kept while the rest is being measured.
+// Results that arrive one by one, kept while the rest is being measured.
 #pragma once
 #include <cstddef>
 #include <functional>
@@ -11,21 +11,21 @@
 
 namespace antiphase::tool {
 
-// If a signal or an error ends the program, what was shown last goes to standard output: with --json the
-// document with "partial": true, else the text. After finish() it is up to the caller.
+// If a signal or an error ends the program, the last results shown go to standard output: with --json the
+// document with "partial": true, else the text. After finish() the caller prints them.
 class unfinished_results {
  public:
-  // `document` is all of the result but the list of the results, its member `list`. `planned` counts what
-  // will come, called `noun`, with an s.
+  // `document`: the result without its list of results, the member named `list`. `planned`: number of results
+  // expected. `noun`: what messages call them, a plural in s.
   unfinished_results(const common_options& options, json document, std::string list, std::size_t planned,
                      std::string noun);
   ~unfinished_results();
   unfinished_results(const unfinished_results&) = delete;
   unfinished_results& operator=(const unfinished_results&) = delete;
 
-  // What is there now that `done` have come. Only the one of the two that is wanted is called.
+  // Records the results so far, `done` in number. Only one of the two functions is called, as --json selects.
   void show(std::size_t done, const std::function<json()>& records, const std::function<std::string()>& text);
-  void finish();  // nothing more is kept; to be called before the results are printed
+  void finish();  // ends the recording; call before the results are printed
 
  private:
   common_options options_;
@@ -34,7 +34,7 @@ class unfinished_results {
   std::size_t planned_;
   std::string noun_;
   std::string shown_;  // empty before the first results
-  int exceptions_;     // that were under way when this began
+  int exceptions_;     // in flight at construction
   last_words words_;
 };
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// CUB and copies on a GPU, in a build without a CUDA toolkit.
+// CUB and GPU copies in a build without a CUDA toolkit.
 #include "tool/rivals/rivals.hpp"
 
 namespace antiphase::tool {

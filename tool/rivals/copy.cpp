@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Copies on a GPU.
+// Device-to-device copies on a GPU.
 #include <cuda_runtime_api.h>
 #include <fmt/format.h>
 
@@ -11,7 +11,7 @@ namespace {
 // 13000 is 13.0
 std::string version_text(int version) { return fmt::format("{}.{}", version / 1000, version % 1000 / 10); }
 
-// Of what copies.
+// Versions of the runtime and the driver, which do the copy.
 std::string versions() {
   int runtime = 0, driver = 0;
   cudaRuntimeGetVersion(&runtime);

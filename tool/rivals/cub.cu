@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// CUB, compiled in.
+// Prefix sums by CUB, which is compiled in.
 #include <cub/device/device_scan.cuh>
 
 #include "tool/rivals/cub.cuh"
@@ -16,8 +16,8 @@
 namespace antiphase::tool {
 
 #if AP_CUB_RUN_TO_RUN
-// The workspace of a call whose other arguments come as an environment: allocated in the first run, and kept.
-// Some members are there for CUB's concepts only.
+// Workspace for a call that gets its other arguments as an environment: allocated in the first run, then
+// kept. Some members exist only to satisfy CUB's concepts.
 class kept_workspace {
  public:
   explicit kept_workspace(const context& where)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the files that call CUB share.
+// Helpers shared by the files that call CUB.
 #pragma once
 #include <antiphase/core/error.hpp>
 #include <memory>
@@ -11,7 +11,7 @@
 
 namespace antiphase::tool {
 
-// CUB as it is compiled in, without the work.
+// Description of the CUB that is compiled in, without the work.
 inline rival cub_as(std::string mode) {
   return {.key = "cub",
           .name = "CUB",
@@ -25,8 +25,8 @@ inline void check_cub(cudaError_t result) {
     throw device_error(std::string("a scan of CUB failed: ") + cudaGetErrorString(result));
 }
 
-// A call of CUB, call(workspace, its size, stream), with a workspace of the size that a first call without
-// one asks for.
+// Returns work that runs call(workspace, its size, stream). The workspace has the size that CUB reports for a
+// call without one.
 template <class Call> work with_workspace(const context& where, Call call) {
   std::size_t bytes = 0;
   check_cub(call(nullptr, bytes, nullptr));

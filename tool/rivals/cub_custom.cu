@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// CUB's scans of the elements of `bench scan --own`, compiled in.
+// Scans by CUB, which is compiled in, of the elements of `bench scan --own`.
 #include <cub/device/device_scan.cuh>
 
 #include "tool/measure/custom_scan.hpp"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// cuBLAS, found at run time: the program starts without it.
+// cuBLAS, loaded at run time: the program starts without it.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -20,7 +20,7 @@ constexpr int sums_in_fp32 = 16;                    // CUBLAS_MATH_DISALLOW_REDU
 constexpr int real_16 = 2, real_32 = 0;             // CUDA_R_16F, CUDA_R_32F
 constexpr int compute_32 = 68, any_algorithm = -1;  // CUBLAS_COMPUTE_32F, CUBLAS_GEMM_DEFAULT
 
-// The functions of cuBLAS that are needed, as its stable C interface declares them. A status of 0 is success.
+// The required functions of cuBLAS, as declared by its stable C interface. A status of 0 means success.
 class cublas {
  public:
   cublas() {
@@ -56,11 +56,11 @@ class cublas {
                         &p.beta, p.c.data, n),
                  "cublasSgemm");
   }
-  // `count` products, with a workspace.
+  // `count` products in default math, with a workspace.
   void multiply(const gemms::problem& p, std::int64_t count, std::span<std::byte> workspace, stream on) {
     begin(default_math, on);
     check_cublas(set_workspace_(handle_, workspace.data(), workspace.size()),
-                 "cublasSetWorkspace");  // behind the stream, which takes it away
+                 "cublasSetWorkspace");  // after cublasSetStream, which resets it
     const int m = static_cast<int>(p.m()), n = static_cast<int>(p.n()), k = static_cast<int>(p.k());
     const cublas_operand a = cublas_operand_of(p.a), b = cublas_operand_of(p.b);
     if (count == 1)
@@ -100,8 +100,8 @@ class cublas {
   int (*gemm_ex_)(handle, int, int, int, int, int, const void*, const void*, int, int, const void*, int, int,
                   const void*, void*, int, int, int, int) = nullptr;
 
-  // In every call, as FP32 and f16 products share the handle, which belongs to the device that is current in
-  // the first one.
+  // In every call: FP32 and f16 products share the handle. It belongs to the device that is current in the
+  // first call.
   void begin(int math, stream on) {
     if (handle_ == nullptr) check_cublas(create_(&handle_), "cublasCreate");
     check_cublas(set_math_(handle_, math), "cublasSetMathMode");
@@ -109,7 +109,7 @@ class cublas {
   }
 };
 
-// A handle takes a while to make: rivals share it for as long as there is one.
+// Creating a handle is slow: rivals share it while any of them exists.
 std::shared_ptr<cublas> the_cublas() {
   static std::weak_ptr<cublas> known;
   auto library = known.lock();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// cublasLt, found at run time like cuBLAS.
+// cublasLt, loaded at run time like cuBLAS.
 #include "tool/rivals/cublas_lt.hpp"
 
 #include <fmt/format.h>
@@ -34,7 +34,7 @@ static_assert(sizeof(heuristic_result) == 96);
 }  // namespace
 
 cublas_operand cublas_operand_of(const matrix_view<const float>& v) {
-  // a transposed row, too: then the stride of its only row says nothing
+  // includes a transposed row: the stride of its only row is meaningless
   const bool by_rows = v.column_stride == 1;
   const std::int64_t leading =
       by_rows ? std::max(v.row_stride, v.columns) : std::max(v.column_stride, v.rows);
@@ -46,7 +46,7 @@ void check_cublas(int status, const char* call) {
   if (status != 0) throw device_error(fmt::format("{} failed with status {}", call, status));
 }
 
-// The functions that are needed, as the stable C interface declares them.
+// The required functions, as declared by the stable C interface.
 class cublas_lt {
  public:
   cublas_lt() {
@@ -69,7 +69,7 @@ class cublas_lt {
   ~cublas_lt() {
     if (handle_ != nullptr) destroy(handle_);
   }
-  handle get() {  // made when it is first needed
+  handle get() {  // created on first use
     if (handle_ == nullptr) check_cublas(create(&handle_), "cublasLtCreate");
     return handle_;
   }
@@ -130,7 +130,7 @@ class lt_product {
   heuristic_result chosen_{};
   bool found_ = false;
 
-  // A column-major matrix of a row-major or a transposed one: rows and columns as they lie.
+  // Layout of a matrix as cublasLt sees it, column-major: rows and columns as stored.
   handle layout_of(std::int64_t rows, std::int64_t columns, std::int64_t leading, std::int64_t count) {
     handle made = nullptr;
     check_cublas(library_->make_layout(&made, real_32, static_cast<std::uint64_t>(rows),

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Products by cublasLt, with the algorithm that its heuristics name first; and what it shares with cuBLAS.
+// Products by cublasLt with the first algorithm of its heuristics, and helpers shared with cuBLAS.
 #pragma once
 #include <antiphase/executor/kernel.hpp>
 #include <antiphase/gemm/problem.hpp>
@@ -11,21 +11,21 @@
 
 namespace antiphase::tool {
 
-// A row-major matrix is a column-major one that is transposed.
+// BLAS's view of a row-major matrix: its transpose is column-major.
 struct cublas_operand {
   static constexpr int plain = 0, transposed = 1;  // CUBLAS_OP_N, CUBLAS_OP_T
   int how, leading;
 };
 cublas_operand cublas_operand_of(const matrix_view<const float>& v);
 
-// Throws device_error if a status is not 0, which is success.
+// Throws device_error if a status is not 0 (success).
 void check_cublas(int status, const char* call);
 
 class cublas_lt;
 std::shared_ptr<cublas_lt> make_cublas_lt();
-const std::string& why_not(const cublas_lt& library);  // empty if it is there
+const std::string& why_not(const cublas_lt& library);  // empty if the library was loaded
 
-// `count` products, their algorithm chosen.
+// A plan for `count` products with a chosen algorithm.
 class lt_product;
 std::shared_ptr<const lt_product> plan_of(const std::shared_ptr<cublas_lt>& library, const gemms::problem& p,
                                           std::int64_t count,

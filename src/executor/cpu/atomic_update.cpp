@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Atomic operations that read and write in one step.
+// Atomic read-modify-write operations.
 #include <algorithm>
 #include <type_traits>
 
@@ -41,10 +41,10 @@ Word perform(thread_state& self, Word* at, const atomic_step& step, Word value, 
   }
   Word now = __atomic_load_n(at, __ATOMIC_SEQ_CST), after = now;
   do after = writes(now) ? value_after(step, now, value) : now;
-  // which reads `now` again
+  // reloads `now` on failure
   while (!__atomic_compare_exchange_n(at, &now, after, false, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST));
   if (after == now) {
-    self.owner->loaded(self, at, now, where);  // it may be a loop's that waits
+    self.owner->loaded(self, at, now, where);  // may belong to a loop that waits
   } else {
     self.loads.something_else();
     self.owner->note_write();

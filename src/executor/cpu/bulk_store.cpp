@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Bulk stores of the CPU executor: rows, boxes of tensors and reductions, in a thread's groups.
+// Bulk stores of the CPU executor: contiguous bytes, boxes of tensors and reductions, in a thread's groups.
 #include <algorithm>
 #include <cstring>
 
@@ -22,14 +22,14 @@ template <class T> T updated(bulk_update what, T now, T value) {
     if (what == bulk_update::bit_xor) return now ^ value;
   }
   if constexpr (std::is_signed_v<T> && std::is_integral_v<T>) {
-    using word = std::make_unsigned_t<T>;  // wraps around
+    using word = std::make_unsigned_t<T>;  // to wrap around
     return static_cast<T>(static_cast<word>(now) + static_cast<word>(value));
   } else {
     return now + value;
   }
 }
 
-// Other workers may update the same numbers.
+// Atomic: other workers may update the same numbers.
 template <class T>
 void update_all(void* to, const unsigned char* values, std::size_t bytes, bulk_update what) {
   auto* at = static_cast<T*>(to);
@@ -38,7 +38,7 @@ void update_all(void* to, const unsigned char* values, std::size_t bytes, bulk_u
     std::memcpy(&value, values + i * sizeof(T), sizeof value);
     __atomic_load(&at[i], &now, __ATOMIC_RELAXED);
     do after = updated(what, now, value);
-    // which reads `now` again
+    // reloads `now` on failure
     while (!__atomic_compare_exchange(&at[i], &now, &after, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED));
   }
 }

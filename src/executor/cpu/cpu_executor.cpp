@@ -70,7 +70,7 @@ class cpu_executor final : public executor {
   void copy(void* to, const void* from, std::size_t bytes, stream on) const override {
     move(to, from, bytes, on);
   }
-  void synchronize(stream on) const override { hold(on); }  // other threads' work, which may be under way
+  void synchronize(stream on) const override { hold(on); }  // waits for other threads' work
   double milliseconds(const std::function<void(stream)>& queue, stream on) const override {
     const auto start = std::chrono::steady_clock::now();
     queue(on);

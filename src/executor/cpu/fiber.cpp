@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The stacks that fibers run on.
+// Stacks of fibers.
 #include "fiber.hpp"
 
 #include <sys/mman.h>
@@ -20,17 +20,17 @@
 namespace antiphase::cpu_detail {
 namespace {
 std::size_t page() { return static_cast<std::size_t>(sysconf(_SC_PAGESIZE)); }
-// Every guard page splits a mapping, and Linux gives a process 65,530 mappings: a few dozen workers with a
-// thousand stacks each would take them all, and nothing could be allocated any more. Stacks without a guard
-// cost a diagnosis, not correctness.
+// Every guard page splits a mapping, and Linux limits a process to 65,530 mappings: a few dozen workers with
+// a thousand stacks each would use them all up, and further allocations would fail. A stack without a guard
+// costs a diagnosis, not correctness.
 constexpr std::size_t most_guards = 16 * 1024;
-std::atomic<std::size_t> guards_of_all{0};  // of all arenas, and of the mappings that wait
+std::atomic<std::size_t> guards_of_all{0};  // of all arenas and waiting mappings
 
 std::size_t stride() { return stack_arena::stack_bytes + page(); }
 
-// Mappings of arenas that are no more, for the next: guard pages, and memory that is touched for the first
-// time, took a fifth of the time where executors come and go. To hand the memory back meanwhile would take
-// longer than the pages cost: few of a stack are ever touched.
+// Mappings of destroyed arenas, for reuse: protecting guard pages and first touches of memory took a fifth of
+// the time where executors are often made and destroyed. Pages are not returned to the system meanwhile: that
+// would take longer than they cost, since few of a stack are ever touched.
 struct mapping {
   unsigned char* base = nullptr;
   std::size_t count = 0, guards = 0;
@@ -43,8 +43,8 @@ struct mapping {
 };
 class waiting_mappings {
  public:
-  // The smallest that has room for so many stacks; none: base is null. Neither call waits: in a forked
-  // process, who holds the lock may be missing.
+  // The smallest with room for `count` stacks; none: base is null. Neither call blocks: in a forked process,
+  // the thread that holds the lock may not exist.
   mapping take(std::size_t count) {
     const std::unique_lock lock(guard_, std::try_to_lock);
     if (!lock) return {};
@@ -53,7 +53,7 @@ class waiting_mappings {
       if (all_[i].count >= count && (best == length_ || all_[i].count < all_[best].count)) best = i;
     return best == length_ ? mapping{} : without(best);
   }
-  // Those that have waited longest make room for it.
+  // Unmaps the oldest ones to make room for it.
   void keep(const mapping& m) {
     const std::unique_lock lock(guard_, std::try_to_lock);
     if (!lock || m.count > stack_arena::most_waiting) return m.unmap();
@@ -76,11 +76,11 @@ class waiting_mappings {
   std::array<mapping, 64> all_;
   std::size_t length_ = 0, stacks_ = 0;
 };
-static_assert(std::is_trivially_destructible_v<waiting_mappings>);  // executors may end after what is static
+static_assert(std::is_trivially_destructible_v<waiting_mappings>);  // executors may outlive statics
 constinit waiting_mappings waiting;
 
-// AddressSanitizer remembers the frames that a fiber was unwound from or never returned from; the next one
-// starts on a clean stack.
+// Clears AddressSanitizer's poison of frames that a fiber was unwound from or never returned from: the next
+// one starts on a clean stack.
 void forget([[maybe_unused]] const void* stack, [[maybe_unused]] std::size_t bytes) {
 #if ANTIPHASE_ASAN
   __asan_unpoison_memory_region(stack, bytes);

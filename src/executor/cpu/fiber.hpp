@@ -15,10 +15,10 @@
 
 namespace antiphase::cpu_detail {
 
-// The stacks of one worker: one mapping, each stack above a guard page, as long as the process can have more
-// of them. Tops are staggered by a few cache lines: stacks that all ended at the same offset would share the
-// same few cache sets, and a block's thousand threads would evict each other at every switch. The mappings of
-// arenas that are no more wait for the next ones, most_waiting stacks at most.
+// The stacks of one worker: one mapping, each stack above a guard page, as long as the process has guards
+// left. Tops are staggered by a few cache lines: stacks that all ended at the same offset would share the
+// same few cache sets, and a block's thousand threads would evict each other at every switch. Mappings of
+// destroyed arenas are reused by later ones, up to most_waiting stacks.
 class stack_arena {
  public:
   static constexpr std::size_t stack_bytes = ANTIPHASE_ASAN ? 256 * 1024 : 64 * 1024, most_waiting = 4096;
@@ -26,7 +26,7 @@ class stack_arena {
   stack_arena(const stack_arena&) = delete;
   stack_arena& operator=(const stack_arena&) = delete;
   ~stack_arena();
-  void reserve(std::size_t count);  // releases the old mapping: no fiber may live on it
+  void reserve(std::size_t count);  // releases the old mapping, which no fiber may use
   std::size_t count() const { return count_; }
   boost::context::stack_context stack(std::size_t index) const;
 
@@ -37,16 +37,15 @@ class stack_arena {
   std::size_t guards_ = 0;
 };
 
-// Hands one stack of an arena to Boost.Context, which gives it back when the fiber has ended; the arena keeps
-// it.
+// Lends a stack of an arena to Boost.Context, which "deallocates" it when the fiber ends; the arena keeps it.
 struct borrowed_stack {
   boost::context::stack_context context;
   boost::context::stack_context allocate() const { return context; }
   void deallocate(boost::context::stack_context&) const noexcept {}
 };
 
-// A place to switch away from and back to. AddressSanitizer wants to be told where the stack it will see next
-// lies.
+// A context to switch from and back to. AddressSanitizer must be told the bounds of the stack that is
+// switched to.
 struct fiber {
   boost::context::fiber context;
   [[maybe_unused]] void* fake_stack = nullptr;
@@ -55,7 +54,7 @@ struct fiber {
   bool entered = false;
 };
 
-// The fiber that the last switch of this worker left: whoever runs next files its continuation there.
+// The fiber that this worker's last switch left: the next one to run stores its continuation there.
 struct switching {
   fiber* left = nullptr;
 
@@ -78,21 +77,21 @@ struct switching {
     arrived(from, std::move(to.context).resume());
 #endif
   }
-  // Unwinds the stack of `to` and comes back.
+  // Unwinds the stack of `to` and returns.
   void end(fiber& from, fiber& to) {
     left = &from;
     departs(from, to);
     to.context = boost::context::fiber{};
-    if (!to.entered) {  // nobody there could say that it leaves
+    if (!to.entered) {  // it never ran, so it cannot announce its own switch
       landed(to);
       departs(to, from);
     }
     landed(from);
     to.entered = false;
   }
-  // Gives up a fiber without unwinding it: what its frames own is lost, as is the handle.
+  // Abandons a fiber without unwinding it: what its frames own leaks, and so does the handle.
   void leave(fiber& of) { [[maybe_unused]] auto* lost = new boost::context::fiber(std::move(of.context)); }
-  // What a fiber runs; it ends only by being unwound.
+  // Runs the body of a fiber, which ends only by being unwound.
   template <class Run> void leaves_for_good(Run run) {
 #if ANTIPHASE_ASAN
     try {

@@ -16,7 +16,7 @@ thread_local const int* interrupt_flag = nullptr;
 
 constexpr std::uint64_t most_together = std::uint64_t{1} << 18;  // threads: as many as the largest GPUs hold
 
-// Blocks of a launch that are under way at once on each of `workers`, in whole clusters.
+// Blocks of a launch resident at once on each of `workers`, in whole clusters.
 int resident_blocks(const cpu_options& options, const kernel& k, extent3 grid, unsigned workers) {
   const auto cluster = static_cast<unsigned>(k.cluster);
   const std::uint64_t all = grid.count() / cluster;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Running a grid on a pool of workers: what the CPU executor and the checker share.
+// Running a grid on a pool of workers, for the CPU executor and the checker.
 #pragma once
 #include <antiphase/executor/cpu/cpu_executor.hpp>
 #include <memory>
@@ -14,8 +14,8 @@ namespace antiphase::cpu_detail {
 // Idle workers keep their fibers and stacks from launch to launch.
 class worker_pool {
  public:
-  // options.workers is at least 1; 1 if somebody watches. `chosen`: the blocks that run, by index in the
-  // grid; none: all.
+  // options.workers is at least 1, and 1 with an observer. `chosen`: the blocks to run, by index in the grid;
+  // empty: all.
   launch_counts launch(const cpu_options& options, const kernel& k, extent3 grid, const void* params,
                        stream on, observer* watch, std::span<const std::uint64_t> chosen = {});
 

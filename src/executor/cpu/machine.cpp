@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The verbs of the machine: barriers, warps, copies of a thread.
+// The verbs of the machine: barriers, warp operations, asynchronous copies.
 #include <algorithm>
 #include <antiphase/core/tile.hpp>
 #include <antiphase/executor/cpu/machine.hpp>
@@ -70,7 +70,7 @@ void lanes_missing(const thread_state& self, const char* what, place where) {
 }
 
 void require_alike(block_state& block) {
-  const auto settings_of = [&](int warp) -> thread_state& {  // of a lane that has them all
+  const auto settings_of = [&](int warp) -> thread_state& {  // of the lane with the most
     const auto first = block.thread.begin() + warp * 32;
     return **std::max_element(
         first, first + std::min(32, block.threads - warp * 32),
@@ -121,7 +121,7 @@ void block_barrier(place where) { meet_block(called_from(__builtin_return_addres
 vote_count block_vote(bool yes, place where) {
   thread_state& self = called_from(__builtin_return_address(0));
   meet_block(self, yes, where);
-  return self.home->votes;  // the next barrier cannot end before this thread comes to it
+  return self.home->votes;  // valid: the next barrier cannot end before this thread arrives at it
 }
 
 namespace {
@@ -244,8 +244,7 @@ const exchange_slot* warp_exchange(unsigned mask, const void* mine, int bytes, p
   if ((mask >> lane & 1u) == 0)
     fail(self, fault::barrier_misuse, where,
          fmt::format("lane {} is not in its own mask {:#010x}", lane, mask));
-  // A mask may name lanes that had ended before they came here, or that the last warp of a block does not
-  // have.
+  // A mask may name lanes that have ended already, or that a partial last warp does not have.
   require_none_past(self, mask, where, named_by_mask);
   const unsigned expected = mask & self.home->lanes[static_cast<std::size_t>(self.index / 32)];
   auto& meetings = self.home->warp[static_cast<std::size_t>(self.index / 32)];
@@ -260,7 +259,7 @@ const exchange_slot* warp_exchange(unsigned mask, const void* mine, int bytes, p
     m->buffer ^= 1;
     m->bytes = bytes;
     m->where = where;
-    // a sync is one wherever its lanes come to it
+    // lanes of a sync may arrive at different places
   } else if (m->bytes != bytes || (bytes > 0 && !same(m->where, where))) {
     fail(self, fault::divergent_barrier, where,
          fmt::format("divergent warp operation: other lanes of the warp are at the one in {}",
@@ -275,8 +274,8 @@ const exchange_slot* warp_exchange(unsigned mask, const void* mine, int bytes, p
   self.owner->suspend(self, last ? condition::ready : condition::at_warp, where);
   self.exchanged = m->values[buffer];
   self.exchanged_by = m->came[buffer];
-  // Whoever watches sees what else the lanes do. If that is nothing, the exchange has told them what a load
-  // tells others.
+  // An observer sees what else the lanes do. If they do nothing else, the exchange counts like a load for
+  // detecting loops that wait.
   if (self.owner->watch() == nullptr)
     self.loads.something_else();
   else
@@ -383,7 +382,7 @@ void wait_for_previous_grid() {
 void polled() { here().owner->progress(); }
 void loaded(const void* at, std::uint64_t value, place where) {
   thread_state& self = here();
-  if (self.owner->watch() != nullptr) return;  // who watches sees loads, and others too
+  if (self.owner->watch() != nullptr) return;  // an observer sees these loads itself
   self.code = __builtin_return_address(0);
   self.owner->loaded(self, at, value, where);
 }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tensor Core operations: of a warp at once, of a warpgroup between issue and wait.
+// Tensor Core operations: a warp's, which are synchronous, and a warpgroup's, in flight between issue and
+// wait.
 #include "matrix.hpp"
 
 #include <algorithm>
@@ -19,7 +20,8 @@ namespace {
 
 constexpr int warp = 32, warps_together = 4, rows_of_warp = 16, depth = 16;
 
-// All threads of one unit at one place. `finish` runs once, for all of them, in order of their index.
+// All threads of a warp or warpgroup meet at one place. The last to arrive calls `finish` once, with all of
+// them in order of their index.
 template <class Finish>
 void together(thread_state& self, collective& m, int parties, condition why, place where, Finish finish) {
   if (self.index / parties * parties + parties > self.block->threads)
@@ -106,7 +108,7 @@ struct operand {
         pattern(static_cast<swizzle>((4 - (descriptor >> 62)) % 4)),
         transposed(is_transposed) {}
 
-  // Of the element in row or column `mn`, at index k.
+  // Address of the element in row or column `mn`, at index k.
   std::uint32_t address(int mn_index, int k_index) const {
     const auto mn = static_cast<std::uint32_t>(mn_index), k = static_cast<std::uint32_t>(k_index);
     const std::uint32_t width = width_of(pattern);
@@ -119,8 +121,8 @@ struct operand {
       offset = mn % 8 * width + mn / 8 * stride + (plain ? k % 8 * 2 + k / 8 * leading : k * 2);
     return swizzled(start + offset, pattern);
   }
-  // Calls f(address, mn, k, step) for every piece of 16 bytes; step: whether its elements follow each other
-  // in mn.
+  // Calls f(address, mn, k) for every piece of 16 bytes; its elements are consecutive in mn if transposed,
+  // else in k.
   template <class Do> void each_piece(int first, int count, Do f) const {
     for (int mn = 0; mn < count; mn += transposed ? 8 : 1)
       for (int k = 0; k < depth; k += transposed ? 1 : 8) f(address(first + mn, k), mn, k);
@@ -174,7 +176,7 @@ void read_operands(const block_state& block, matrix_operation& o, int warp_in_gr
                                        : read(block, b, 0, w.columns, 1, w.columns);
 }
 
-// What a warp reads of shared memory, as few ranges.
+// The shared memory that a warp reads, as merged ranges.
 std::vector<std::span<const unsigned char>> ranges_of(const block_state& block, const matrix_operation& o,
                                                       int warp_in_group) {
   std::vector<std::uint32_t> pieces;
@@ -203,7 +205,7 @@ constexpr std::uint32_t poison = 0x7FADBEEF;
 
 void require_poison(const thread_state& t, const sum_in_flight& s, place where) {
   const float* registers = s.registers[t.index % warp];
-  const auto is_poison = [](const float& x) {  // by bits: a copy of the float might quiet it
+  const auto is_poison = [](const float& x) {  // by bits: copying the float might make it a quiet NaN
     std::uint32_t bits = 0;
     std::memcpy(&bits, &x, sizeof bits);
     return bits == poison;
@@ -222,8 +224,8 @@ void remember(thread_state& t, used_registers r) {
   std::erase_if(t.used, [&](const used_registers& other) { return other.at == r.at; });
   t.used.push_back(std::move(r));
 }
-// A wgmma is about to take them: either a fence has come since they were last touched, or they have not been
-// touched since a wgmma.
+// Whether a wgmma may take the registers: there was a fence since they were last touched, or they have not
+// been touched since a wgmma.
 bool are_fenced(const thread_state& t, const void* at, std::size_t bytes) {
   const auto last = std::ranges::find(t.used, at, &used_registers::at);
   return t.registers_fenced && (last == t.used.end() || (last->bytes.size() == bytes && are_as(*last)));
@@ -231,17 +233,16 @@ bool are_fenced(const thread_state& t, const void* at, std::size_t bytes) {
 std::size_t bytes_of_sum(int columns) { return sizeof(float) * static_cast<std::size_t>(columns / 2); }
 constexpr std::size_t bytes_of_a = 4 * sizeof(std::uint32_t);
 
-struct brought_step {  // by a thread
+struct brought_step {  // the argument of one thread
   float* sum;
   machine::warpgroup_step what;
   const std::uint32_t* a;
   operand_type type;
-  bool a_stays = true;  // its registers are the kernel's, which must not touch them before the wait
+  bool a_stays = true;  // A's registers belong to the kernel, which must not touch them before the wait
 };
 const brought_step& step_of(const thread_state* t) { return *static_cast<const brought_step*>(t->brought); }
 
-// The sum of these lanes: one that is in flight already, to which the new operation adds behind the others,
-// or a new one.
+// The sum of these lanes: a new one, or one in flight, to which the new operation adds after earlier ones.
 std::shared_ptr<sum_in_flight> sum_of(warp_matrices& m, std::span<thread_state* const> lanes, place where) {
   const brought_step& first = step_of(lanes.front());
   for (auto& s : m.sums) {
@@ -348,8 +349,8 @@ void land(thread_state& self, warp_matrices& m, std::span<thread_state* const> l
   m.operations.pop_front();
   ++m.landed;
 }
-// A group is the warpgroup's: where one warp has waited for it, its operands have been read for all four, and
-// may be overwritten.
+// A group belongs to the warpgroup: once one warp has waited for it, operands have been read for all four
+// warps and may be overwritten.
 void read_for_others(thread_state& self, const warp_matrices& m) {
   const int first = self.index / warp / warps_together * warps_together;
   for (int w = 0; w < warps_together; ++w) {
@@ -467,7 +468,7 @@ void warpgroup_fence(place where) {
   thread_state& self = called_from(__builtin_return_address(0));
   self.registers_fenced = true;
   self.used.clear();
-  // The warp meets here only where somebody watches: nothing else depends on it.
+  // The warp meets here only if an observer watches: nothing else depends on it.
   if (self.owner->watch() == nullptr) return;
   together(self, matrices_of(self).lanes, warp, condition::at_warp, where,
            [](std::span<thread_state* const>) {});

@@ -12,13 +12,13 @@
 namespace antiphase::cpu_detail {
 namespace {
 
-// The 64 bits of the word are ours to lay out: kernels treat them as opaque. Bit 63 tells a barrier from
+// Layout of the 64-bit word, which kernels treat as opaque. Bit 63 is 0, which distinguishes an mbarrier from
 // poisoned memory.
 struct fields {
   std::uint32_t parties;  // 20 bits
-  std::uint32_t missing;  // 20 bits: arrivals still to come in this phase
-  std::int32_t bytes;     // 22 bits, signed: announced and not yet landed
-  unsigned parity;        // of the phase under way
+  std::uint32_t missing;  // 20 bits: pending arrivals of this phase
+  std::int32_t bytes;     // 22 bits, signed: expected and not yet landed
+  unsigned parity;        // of the current phase
 };
 constexpr std::uint64_t mask20 = (1u << 20) - 1, mask22 = (1u << 22) - 1;
 constexpr std::int32_t byte_limit = (1 << 20) - 1;
@@ -82,17 +82,17 @@ void phase_ended(block_state& block, worker& owner, const std::uint64_t* word) {
 }
 
 namespace {
-// What waits for a thread's copies has arrived with them.
+// An arrival that waited for a thread's copies: lands them, then arrives.
 void arrive_with_copies(block_state& block, worker& owner, const bulk_load_state& a) {
   land_copies(*a.copies_of, a.copies);
   if (observer* watch = owner.watch()) watch->copies_arrived(*a.copies_of, a.word, a.mark);
   fields f = unpack(*a.word);
-  --f.missing;  // arrivals that others make leave this one its place
+  --f.missing;  // reserved: other arrivals leave room for this one
   mbarrier_clock& time = block.clock_of(a.word);
   time.latest = std::max(time.latest, a.lands);
   if (advance(a.word, f)) phase_ended(block, owner, a.word);
 }
-// Arrivals at the mbarrier that copies under way will make.
+// Arrivals that copies in flight will make at the mbarrier.
 std::uint32_t arrivals_to_come(const block_state& block, const std::uint64_t* word) {
   return static_cast<std::uint32_t>(
       std::count_if(block.loads.begin(), block.loads.end(),

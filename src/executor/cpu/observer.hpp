@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the executor tells somebody who watches a launch. The checker is the only one so far.
+// Callbacks for observing a launch. The checker is the only observer so far.
 #pragma once
 #include <antiphase/core/error.hpp>
 #include <antiphase/executor/cpu/machine_verbs.hpp>
@@ -17,7 +17,7 @@ struct async_copy;
 struct bulk_load_state;
 struct bulk_store_state;
 
-// A launch that failed, in parts; what() says it in a sentence.
+// A failed launch: the parts of the message; what() is the whole sentence.
 enum class fault { divergent_barrier, deadlock, never_waited_for, barrier_misuse, bad_copy, gave_up };
 struct kernel_fault : device_error {
   kernel_fault(const std::string& sentence, fault k, std::string kernel_name, std::string sentence_part,
@@ -34,13 +34,12 @@ struct kernel_fault : device_error {
   std::string kernel;
   std::string happened;
   extent3 block;
-  int thread;  // -1: no single one
+  int thread;  // -1: not a single one
   place where;
-  const void* code;  // behind the call of the verb; null: not known
+  const void* code;  // return address of the verb's call; null: unknown
 };
 
-// Called on the worker's OS thread, at the moment the thing happens; launches that are observed have one
-// worker.
+// Called on the worker's OS thread when the event happens. Observed launches have one worker.
 class observer {
  public:
   observer() = default;
@@ -48,25 +47,25 @@ class observer {
   observer& operator=(const observer&) = delete;
   virtual ~observer() = default;
 
-  // for the blocks of a launch; `bytes` covers all of them
+  // for all blocks of a launch together
   virtual unsigned char* shared_memory(std::size_t bytes) = 0;
   virtual void launch_begins(const launch_state& launch, stream on) = 0;
   virtual void launch_ends() = 0;
-  virtual bool enough() { return false; }  // whether no more blocks of the launch need to begin
+  virtual bool enough() { return false; }  // true: no further block of the launch begins
   virtual void block_begins(block_state& block) = 0;
   virtual void block_ends(block_state& block) = 0;
-  virtual void runs(thread_state* t) = 0;  // from now on; null: the scheduler
+  virtual void runs(thread_state* t) = 0;  // the thread that runs from now on; null: the scheduler
   virtual void thread_ends(thread_state& t, place where) = 0;
 
   virtual void previous_grid_waited(thread_state& t) = 0;
 
-  // All of `threads` have met: what each did before is ordered before what each does next.
+  // All of `threads` have met: what each did before happens before what each does next.
   virtual void met(block_state& block, std::span<thread_state* const> threads) = 0;
-  // A named barrier: one arrival; and, at the last one, those that wait for it go on.
+  // A named barrier: each arrival; and after the last one, the threads that waited continue.
   virtual void arrived(thread_state& t, const void* barrier) = 0;
   virtual void passed(const void* barrier, std::span<thread_state* const> waiting) = 0;
 
-  // The barrier of a cluster: one arrival, the last one, and a thread that has waited and goes on.
+  // The cluster barrier: an arrival, the end of a phase, and a thread that continues after its wait.
   virtual void cluster_arrived(thread_state& t, bool releases) = 0;
   virtual void cluster_phase_ended(cluster_state& c) = 0;
   virtual void cluster_waited(thread_state& t) = 0;
@@ -80,10 +79,10 @@ class observer {
   virtual void mbarrier_touched(thread_state& t, const std::uint64_t* word, place where) = 0;
   virtual void mbarrier_arrived(thread_state& t, const std::uint64_t* word) = 0;
   virtual void mbarrier_phase_ended(block_state& block, const std::uint64_t* word) = 0;
-  // has seen the end of the phase before the present one
+  // the thread has seen the end of the previous phase
   virtual void mbarrier_waited(thread_state& t, const std::uint64_t* word) = 0;
-  // An arrival there is to follow when the thread's asynchronous copies so far have landed; a number for
-  // those copies. It has followed.
+  // The thread's asynchronous copies so far will arrive at the mbarrier when they have landed: returns a
+  // number for them. And they have arrived.
   virtual std::uint32_t copies_tracked(thread_state& t, const std::uint64_t* word) = 0;
   virtual void copies_arrived(thread_state& t, const std::uint64_t* word, std::uint32_t tracked) = 0;
   virtual void bulk_load_issued(thread_state& t, const bulk_load_state& load, place where) = 0;
@@ -93,12 +92,12 @@ class observer {
   virtual void proxy_fence(thread_state& t, machine::proxy of) = 0;
   virtual void mbarrier_fence(thread_state& t) = 0;
 
-  // An atomic operation that is about to be performed.
+  // Before an atomic operation.
   virtual void atomic_begins(thread_state& t, const void* at, const machine::atomic_step& step,
                              std::uint64_t expected, place where) = 0;
 
   virtual void read_by_verb(thread_state& t, const void* from, std::size_t bytes) = 0;
-  // Tensor Core operations of all lanes of a warp, and what of shared memory they read.
+  // Tensor Core operations of a whole warp, with the shared memory they read.
   virtual void matrix_issued(std::span<thread_state* const> warp,
                              std::span<const std::span<const unsigned char>> reads, place where) = 0;
   virtual void matrices_committed(std::span<thread_state* const> warp) = 0;

@@ -37,7 +37,7 @@ void number_set::assign_difference(const number_set& of, const number_set& witho
 void number_set::take_all(number_set& others) {
   if (others.empty()) return;
   for (std::size_t w = 0; w < words_.size(); ++w) words_[w] |= std::exchange(others.words_[w], 0);
-  count_ += std::exchange(others.count_, 0);  // nobody is in both
+  count_ += std::exchange(others.count_, 0);  // the sets are disjoint
 }
 
 scheduler::scheduler(const cpu_options& options, unsigned worker, std::size_t threads, std::size_t resident)
@@ -64,7 +64,7 @@ scheduler::scheduler(const cpu_options& options, unsigned worker, std::size_t th
     priority_.resize(all);
     std::iota(priority_.begin(), priority_.end(), changes);
     for (std::size_t i = all; i > 1; --i) std::swap(priority_[i - 1], priority_[random.below(i)]);
-    // Where the length of the run is not known, all powers of two are as likely: step s is hit with
+    // If the length of the run is unknown, all powers of two are equally likely: step s is hit with
     // probability 1/(20 s) or more.
     for (unsigned i = 0; i < changes; ++i) {
       const std::uint64_t octave = std::uint64_t{1} << random.below(20);
@@ -87,7 +87,7 @@ void scheduler::stopped(std::size_t thread, stop why, bool progressed) {
   vain_.insert(thread);
 }
 
-// Follows the script, or does what is proposed, and writes it down.
+// Follows the script or else the proposed choice, and records the decision.
 std::uint32_t scheduler::pin_registers(std::size_t all, std::size_t worth, std::size_t proposed) {
   auto chosen = static_cast<std::uint32_t>(proposed);
   if (all < 2 || script_ == nullptr) return chosen;
@@ -115,7 +115,7 @@ std::size_t scheduler::in_line(const number_set& line, std::size_t n) {
   return *nth & 0xFFFFFFFF;
 }
 
-// Where the candidates begin. Now and then it is another one's turn.
+// The rank that the candidates are counted from: on a fair turn, a random one.
 std::size_t scheduler::start() const {
   return is_fair_turn() ? random_source(steps_).below(candidates_.size()) : 0;
 }
@@ -142,7 +142,7 @@ std::size_t scheduler::choose() {
   return order_ == schedule::priority ? highest() : candidates_.nth(0);
 }
 
-// As the script says, where there is one, or as it writes down.
+// The thread that the script chooses or, in another order, `thread`, recorded in the script.
 std::size_t scheduler::scripted(std::size_t thread) {
   const std::size_t n = candidates_.size(), from = start();
   std::size_t proposed = 0;
@@ -180,8 +180,8 @@ std::size_t scheduler::took(std::size_t thread) {
   return thread;
 }
 
-// In the order of a script: where somebody may get on, none first; where all poll in vain, a load first, so
-// that 0 always leads on.
+// In a script's numbering, choice 0 always makes progress: no landing if a thread can progress, a load if all
+// poll in vain.
 std::size_t scheduler::landing_of(std::size_t loads, std::size_t drawn_load) {
   const bool none = drawn_load == loads;
   if (any_candidate()) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which thread runs next and when copies land: the decisions of one worker, in numbers of threads only.
+// The decisions of one worker: which thread runs next, and when copies land. Knows threads by number only.
 #pragma once
 #include <antiphase/executor/cpu/cpu_executor.hpp>
 #include <bit>
@@ -26,7 +26,7 @@ class random_source {
   std::uint64_t state_;
 };
 
-// Numbers below a bound, in a bit each: they are counted and found in order without a sort.
+// A set of numbers below a bound, as a bit mask: ranks and order need no sort.
 class number_set {
  public:
   explicit number_set(std::size_t bound = 0) : words_((bound + 63) / 64) {}
@@ -43,8 +43,8 @@ class number_set {
   bool empty() const { return count_ == 0; }
   std::size_t rank(std::size_t i) const;                                    // how many are less than i
   std::size_t nth(std::size_t n) const;                                     // the one of rank n
-  void assign_difference(const number_set& of, const number_set& without);  // of the same bound
-  void take_all(number_set& others);                                        // they are empty then
+  void assign_difference(const number_set& of, const number_set& without);  // all of the same bound
+  void take_all(number_set& others);                                        // leaves them empty
   template <class Do> void for_each(Do f) const {
     for (std::size_t w = 0; w < words_.size(); ++w)
       for (std::uint64_t left = words_[w]; left != 0; left &= left - 1)
@@ -56,47 +56,48 @@ class number_set {
   std::size_t count_ = 0;
 };
 
-// Why a thread no longer runs: it has done something, or it has looked for something in vain, or it lets
-// others go first before it does something.
+// Why a thread stopped running: it did something, or it polled in vain, or it yields before it does
+// something.
 enum class stop { has_done_something, polls, gives_way };
 
-// A thread's number is its block's slot times the threads of a block plus its index. A thread that polls is a
-// candidate again when another thread has done something since, or when all poll in vain.
+// A thread's number is its block's slot times the threads per block, plus its index. A polling thread becomes
+// a candidate again when another thread has made progress, or when all poll in vain.
 class scheduler {
  public:
   scheduler() = default;
   scheduler(const cpu_options& options, unsigned worker, std::size_t threads, std::size_t resident);
 
-  // Plain random draws need none of the bookkeeping below: the worker draws from its own list and is as fast
-  // as can be.
+  // Plain random order needs none of the bookkeeping below: the worker draws from its own list, which is
+  // fastest.
   bool tracks() const { return tracks_; }
   bool draws() const { return order_ == schedule::random; }
   random_source random{1};
 
-  // What happened.
+  // Events.
   void made_ready(std::size_t thread) {
     if (!polling_.has(thread)) candidates_.insert(thread);
   }
-  void stopped(std::size_t thread, stop why, bool progressed);  // the one taken last
+  void stopped(std::size_t thread, stop why, bool progressed);  // the latest one taken
   void memory_changed() { candidates_.take_all(vain_); }
 
-  // Threads. A random schedule says whom the worker has drawn; the others choose. First they make sure that
-  // there are candidates.
+  // Threads. In random order, took() reports the thread that the worker drew; otherwise take() chooses. If
+  // there are no candidates, both first make those that polled in vain candidates.
   bool any_candidate() const { return !candidates_.empty(); }
   bool all_in_vain() const { return candidates_.empty() && !vain_.empty(); }
   std::size_t take();
   std::size_t took(std::size_t thread);
 
-  // Landings. Loads in flight may land where they have to (only pollers can run) or where that is mixed.
+  // Landings. Loads in flight may land when they must (only polling threads can run) or if landings are
+  // mixed.
   bool may_land() const {
     return landings_ == landing::mixed || candidates_.size() + vain_.size() == polling_.size();
   }
   bool lands_now() { return pin_registers(2, 2, random() & 1) != 0; }
-  std::size_t landing_of(std::size_t loads);                          // which one lands now; loads: none
-  std::size_t landing_of(std::size_t loads, std::size_t drawn_load);  // the same, where the worker has drawn
+  std::size_t landing_of(std::size_t loads);                          // index that lands; loads: none
+  std::size_t landing_of(std::size_t loads, std::size_t drawn_load);  // the same, if the worker drew one
 
  private:
-  static constexpr unsigned changes = 3;  // of priorities
+  static constexpr unsigned changes = 3;  // of priority
   static constexpr std::uint64_t fair_every = 1024;
 
   std::uint32_t pin_registers(std::size_t all, std::size_t worth, std::size_t proposed);
@@ -112,13 +113,13 @@ class scheduler {
   landing landings_ = landing::late;
   bool tracks_ = false;
   schedule_script* script_ = nullptr;
-  // The order in which a script counts threads: who has been passed over goes to the end of the line. So one
-  // deviation has a thread, or many, wait for as long as others can run, and a bug needs few.
+  // The order in which a script counts threads: those passed over go to the end. So a single deviation makes
+  // one or many threads wait for as long as others can run, and reproducing a bug needs few of them.
   std::vector<std::uint64_t> place_, sorted_;
   std::uint32_t skips_ = 0;
-  number_set candidates_, vain_;  // vain: polled, and nothing has happened since
-  number_set polling_;            // among both
-  number_set still_polling_;      // among the candidates: has not done anything since it polled
+  number_set candidates_, vain_;  // vain_: polled, without progress of others since
+  number_set polling_;            // in either set
+  number_set still_polling_;      // candidates that have done nothing since they polled
   std::uint64_t steps_ = 0;
   std::size_t last_ = 0;
   bool last_polled_ = false;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Exploring, shortening and spelling scripts.
+// Exploring and shortening scripts, and scripts as text.
 #include "script.hpp"
 
 #include <fmt/format.h>
@@ -40,12 +40,12 @@ struct shortening {
   schedule_script& script;
   const scripted_run& run;
   unsigned limit, runs = 0;
-  // the last that failed: only tried with fewer deviations, so it is the one with fewest
+  // the latest that failed: each attempt has fewer deviations, so it has the fewest
   schedule_script best;
 
   shortening(schedule_script& s, const scripted_run& r, unsigned most) : script(s), run(r), limit(most) {}
 
-  // What was taken differs from the choices where these were too large or too many; it has no deviation that
+  // Keeps what was taken, not `choices`: these may have been too large or too many. It has no deviation that
   // they lack.
   bool fails(script_choices choices) {
     ++runs;
@@ -80,7 +80,7 @@ struct shortening {
     for (bool found = true; !spent() && (found || chunk > 1);) {
       found = false;
       chunk = std::max<std::size_t>(chunk / 2, 1);
-      for (std::size_t tried = 0; !spent();) {  // all deviations before this decision
+      for (std::size_t tried = 0; !spent();) {  // the deviations before this decision have been tried
         const auto at = deviations(tried);
         if (at.empty()) break;
         script_choices fewer = best.choices;
@@ -94,12 +94,11 @@ struct shortening {
     }
   }
 
-  // One large deviation instead of several small ones: threads that were passed over a few at a time, all at
-  // once.
+  // Replaces several small deviations by a large one: threads passed over a few at a time, all at once.
   bool merge() {
     auto at = deviations();
     if (at.size() < 2) return false;
-    at.pop_back();  // the last one replaces no other
+    at.pop_back();  // the last one has none after it to replace
     if (at[0] != 0) at.insert(at.begin(), 0);
     for (const std::size_t decision : at) {
       const std::uint32_t most = best.taken[decision].candidates;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What to do with scripts: run all of them, shorten one that fails, write one as text.
+// Scripts of schedules: running all of them, shortening a failing one, and their text form.
 #pragma once
 #include <antiphase/executor/cpu/cpu_executor.hpp>
 #include <cstdint>
@@ -12,28 +12,27 @@ namespace antiphase::cpu_detail {
 
 using script_choices = std::vector<std::uint32_t>;
 
-// The choices that repeat what was taken.
+// The choices that reproduce the decisions taken.
 script_choices taken(const schedule_script& script);
 
 // "12:3,40:1": choice 3 at decision 12, 1 at decision 40, forward (0) at all others.
 std::string to_text(const script_choices& choices);
 script_choices from_text(std::string_view text);  // throws bad_request
 
-// Below, `run` runs the case once on one executor of order schedule::script that has been given `script`, and
-// says whether all was well.
+// Runs the case once, on an executor of order schedule::script with the given `script`. True if it passed.
 using scripted_run = std::function<bool()>;
 
 struct exploration {
   std::uint64_t schedules = 0;
-  bool complete = false;  // there are no others
+  bool complete = false;  // all schedules were run
 };
-// Runs every schedule of a tiny case, depth first, up to `limit` of them. Ends early where a run fails;
-// `script` then says how.
+// Runs every schedule of a tiny case, depth first, up to `limit` of them. Ends at the first failing run, with
+// its decisions in `script`.
 exploration explore(schedule_script& script, const scripted_run& run, std::uint64_t limit);
 
-// Takes out of a failing script as many deviations from forward order as it finds within `limit` runs: first
-// the tail, then chunk by chunk (Zeller and Hildebrandt, IEEE TSE 2002). Leaves in `script` the shortest that
-// failed and what it took; returns how many runs that needed.
+// Removes as many deviations from forward order as possible from a failing script, within `limit` runs: first
+// the tail, then chunk by chunk (delta debugging: Zeller and Hildebrandt, IEEE TSE 2002). Leaves the shortest
+// failing script and its decisions in `script`; returns the number of runs.
 unsigned shorten(schedule_script& script, const scripted_run& run, unsigned limit);
 
 }  // namespace antiphase::cpu_detail

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// When nobody can go on: who waits where.
+// Deadlock reports: which threads wait where.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -23,7 +23,7 @@ std::string ranges(const std::vector<int>& sorted) {
   return out;
 }
 
-// Loads that only the checker sees have no place in the source, but one in the code.
+// Loads that only the checker sees have a code address, but no source location.
 bool is_placed(const thread_state& t) { return t.where.line() != 0; }
 
 std::string waits_for(const thread_state& t) {
@@ -58,12 +58,12 @@ std::string text(place where) {
 
 bool same(place a, place b) {
   if (a.line() != b.line() || a.column() != b.column()) return false;
-  // within a file of the compiler's one string
+  // usually the same pointer within a translation unit
   return a.file_name() == b.file_name() || std::strcmp(a.file_name(), b.file_name()) == 0;
 }
 
 std::exception_ptr worker::stall() const {
-  // that has not finished; best of all one of which the text does not say where it polls
+  // the first unfinished thread; preferably one that polls without a source location in the text
   const thread_state* first = nullptr;
   std::string out = fmt::format("kernel {} cannot go on", launch_->what.name);
   for (const auto& block : blocks_) {

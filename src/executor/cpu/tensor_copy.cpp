@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tensor maps of the CPU executor, and boxes on their way to shared memory.
+// Tensor maps of the CPU executor, and copies of boxes to and from shared memory.
 #include <algorithm>
 #include <antiphase/core/error.hpp>
 #include <antiphase/executor/cpu/machine.hpp>
@@ -14,7 +14,7 @@
 namespace antiphase::cpu_detail {
 namespace {
 
-// What a tensor map of this executor holds; the mark tells it from one of CUDA's.
+// Contents of this executor's tensor maps; the mark distinguishes them from CUDA's.
 constexpr std::uint64_t mark = 0x616E'7469'6D61'7031ull;
 struct record {
   std::uint64_t mark;
@@ -31,14 +31,14 @@ std::uint32_t rows(const tensor_layout& t) {
   return count;
 }
 
-struct row_part {  // of a row of the box: what lies inside of the tensor
+struct row_part {  // the part of a row of the box that lies inside the tensor
   unsigned char* at;
   std::uint32_t skipped;  // bytes before it
   std::uint32_t bytes;
 };
 row_part part_of(const tensor_box& b, std::uint32_t row) {
   const tensor_layout& t = b.of;
-  auto* at = static_cast<unsigned char*>(const_cast<void*>(t.data));  // a store writes to it
+  auto* at = static_cast<unsigned char*>(const_cast<void*>(t.data));  // stores write to it
   for (int d = 1; d < t.dimensions; row /= t.box[d], ++d) {
     const std::int64_t index = std::int64_t{b.first.index[d]} + row % t.box[d];
     if (index < 0 || index >= static_cast<std::int64_t>(t.extent[d])) return {nullptr, 0, 0};
@@ -71,7 +71,7 @@ std::vector<std::span<const unsigned char>> parts_of(const tensor_box& b) {
     if (const row_part p = part_of(b, row); p.bytes > 0) all.emplace_back(p.at, p.bytes);
   return all;
 }
-// f(where the piece lies in shared memory, where it lies in the box as rows), for each piece of 16 bytes.
+// Calls f(offset in shared memory, offset in the unswizzled box) for each piece of 16 bytes.
 template <class F> void each_piece(const tensor_layout& t, std::uint32_t in_shared, F f) {
   for (std::uint32_t piece = 0; piece < rows(t) * row_bytes(t); piece += 16)
     f(swizzled(in_shared + piece, t.pattern), piece);
@@ -123,7 +123,7 @@ using namespace cpu_detail;
 static_assert(sizeof(tensor_place::index) == tensor_dimensions * sizeof(int));
 namespace {
 
-// The box that a copy names, or the failure of the launch.
+// The box of a copy. Fails the launch if TMA would not take it.
 std::shared_ptr<const tensor_box> box_of(const thread_state& self, const tensor_map& map, tensor_place first,
                                          int dimensions, const void* in_shared, const char* what,
                                          const char* direction, place where) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // One step of Hopper's Tensor Core, as measured on an H200: the 16 products and the sum so far are aligned to
 // the largest of their exponents (a product's is the sum of its factors', a subnormal factor counting as -14;
-// zeros have none), cut off behind 25 fraction bits, added exactly, and the result is cut off to FP32.
+// zeros have none), truncated to 25 fraction bits and added exactly; the result is truncated to FP32.
 #include "tensor_core.hpp"
 
 #include <algorithm>
@@ -38,7 +38,7 @@ template <int Width> struct panel {  // of B
   bool finite[Width];
 };
 
-// The part that the compiler turns into vector code where the processor has shifts by a vector.
+// This loop vectorises where the processor has variable vector shifts (AVX2).
 #if defined(__x86_64__) && !defined(__SANITIZE_ADDRESS__)
 #define VECTORISED [[gnu::target_clones("avx2", "default")]]
 #define FUSED [[gnu::target_clones("fma", "default")]]
@@ -127,9 +127,9 @@ void multiply_plain(const std::uint16_t* a, const std::uint16_t* b, int rows, in
 
 // tf32
 // -----------------------------------------------------------------------------------------------------------
-// As measured on an H200, too: 8 products, which a zero sum so far leaves alone. Nothing is aligned to less
-// than 2^-133, and a sum of 2^128 or more is infinite.
-// ignored: bits of an FP32 number
+// Also as measured on an H200: steps of 8 products, where a sum so far of zero does not affect the alignment.
+// Exponents are aligned to 2^-133 or more, and a sum of 2^128 or more is infinite. ignored: bits of an FP32
+// number
 constexpr int tf32_depth = 8, tf32_ignored = 13, tf32_least_exponent = -133;
 
 // value = significand * 2^(exponent - 10)
@@ -153,7 +153,7 @@ float tf32_plain(const std::uint32_t* a, const std::uint32_t* b, float c) {
   return std::isnan(sum) ? std::bit_cast<float>(0x7FFFFFFFu) : static_cast<float>(sum);
 }
 
-// sum * 2^exponent, cut off to FP32.
+// sum * 2^exponent, truncated to FP32.
 float tf32_finish(std::int64_t sum, int exponent) {
   const auto power = [](int n) { return std::bit_cast<double>(static_cast<std::uint64_t>(n + 1023) << 52); };
   const double exact = static_cast<double>(sum) * power(exponent);
@@ -184,7 +184,7 @@ float tf32_step(const tf32_line& a, const tf32_line& b, float c) {
 
 }  // namespace
 
-// An instruction each where the processor has one, else a call.
+// One FMA instruction each where the processor has it, else a call.
 FUSED void multiply_step_f64(const double (&a)[16][4], const double (&b)[4][8],
                              double (&__restrict sum)[16][8]) {
   for (int i = 0; i < 16; ++i)
@@ -215,8 +215,8 @@ void multiply_step_tf32(std::span<const std::uint32_t> a, std::span<const std::u
 
 void multiply_step(std::span<const std::uint16_t> a, std::span<const std::uint16_t> b, int rows, int columns,
                    std::span<float> sum, tensor_sums how) {
-  // All that is accessed, looked at once where the standard library checks itself: builds with sanitizers,
-  // which leave the loops alone.
+  // Checks all bounds once, in builds with standard library assertions (sanitizers), which do not instrument
+  // the loops.
   const auto size = [](int one, int other) { return static_cast<std::size_t>(one * other); };
   const std::uint16_t *const from_a = a.first(size(rows, depth)).data(), *const from_b =
                                                                              b.first(size(depth, columns))

@@ -11,7 +11,7 @@ namespace antiphase::cpu_detail {
 // row-major and dense.
 void multiply_step(std::span<const std::uint16_t> a, std::span<const std::uint16_t> b, int rows, int columns,
                    std::span<float> sum, tensor_sums how);
-// The same of 8 products of tf32: A is rows x 8, the transposed B columns x 8, both bits of FP32 numbers.
+// The same in a step of 8 products of tf32: A is rows x 8, the transposed B columns x 8, both as FP32 bits.
 void multiply_step_tf32(std::span<const std::uint32_t> a, std::span<const std::uint32_t> b, int rows,
                         int columns, std::span<float> sum, tensor_sums how);
 // An FP64 step: sum += A B for A of 16 x 4 and B of 4 x 8, in fused multiply-adds in the order of k.

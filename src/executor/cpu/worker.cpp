@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The scheduler: which fiber runs next, how blocks begin and end.
+// The worker: which fiber runs next, how blocks begin and end.
 #include "worker.hpp"
 
 #include <fmt/format.h>
@@ -46,7 +46,7 @@ void reset(meeting& m) {
   m.latest = 0;
 }
 
-// What lanes that meet in a loop have brought: the same again, and they may be waiting.
+// A hash of what lanes brought to an exchange: if it repeats, they may be waiting in a loop.
 std::uint64_t number_of_exchange(const warp_meeting& m) {
   std::uint64_t n = m.where.line() + (std::uint64_t{m.where.column()} << 20);
   for (unsigned left = m.bytes > 0 ? m.arrived : 0; left != 0; left &= left - 1) {
@@ -61,7 +61,7 @@ std::uint64_t number_of_exchange(const warp_meeting& m) {
 }  // namespace
 
 thread_state& here() {
-  // Every thread_view that `current` points to is a thread_state: only worker.cpp sets it.
+  // `current` is only set in worker.cpp, always to a thread_state.
   return *const_cast<thread_state*>(static_cast<const thread_state*>(machine::current));
 }
 
@@ -115,7 +115,7 @@ bool load_history::goes_on() { return in_vain_ == 0 && std::exchange(waited_, fa
 
 worker::~worker() { discard(); }
 
-// Ends every fiber, also one stuck in a kernel: Boost.Context unwinds its stack.
+// Ends every fiber, even one stuck in a kernel: Boost.Context unwinds its stack.
 void worker::discard() {
   fiber here_for_good;
   for (auto& block : blocks_)
@@ -171,7 +171,7 @@ void worker::prepare(int resident) {
   }
   const std::size_t stride = shared_stride(launch_->what.shared_bytes);
 #if ANTIPHASE_ASAN
-  // what the launch before had poisoned
+  // poisoned by the previous launch
   __asan_unpoison_memory_region(shared_storage_.data(), shared_storage_.size());
 #endif
   const std::size_t bytes = stride * static_cast<std::size_t>(resident) + shared_alignment;
@@ -204,7 +204,7 @@ void worker::prepare(int resident) {
   }
 }
 
-// A fiber runs one thread after the other, for as long as the worker lives.
+// A fiber runs one thread after another, for the life of the worker.
 void worker::enter_fiber(thread_state& self) {
   for (;;) {
     std::exception_ptr thrown;
@@ -225,7 +225,7 @@ void worker::enter_fiber(thread_state& self) {
   }
 }
 
-// The blocks of a cluster are neighbours along x, where the grid is a multiple of it.
+// Blocks of a cluster are neighbours along x; the grid's x is a multiple of the cluster.
 bool worker::begin_cluster(cluster_state& cluster) {
   if (launch_->watch != nullptr && launch_->watch->enough()) return false;
   const std::uint64_t first = launch_->next_block.fetch_add(cluster.blocks.size(), std::memory_order_relaxed);
@@ -323,7 +323,7 @@ void worker::finish_thread(thread_state& self) {
   if (--block.running > 0) return no_longer_missing(self);
   require_alike(block);
   if (watch() != nullptr)
-    watch()->block_ends(block);  // which reports loads in flight, by what was waited for
+    watch()->block_ends(block);  // reports loads in flight, by what was waited for
   else if (!block.loads.empty())
     fail(self, fault::never_waited_for, place::current(),
          fmt::format(
@@ -333,9 +333,9 @@ void worker::finish_thread(thread_state& self) {
   if (--cluster.unfinished == 0) begin_cluster(cluster);
 }
 
-// A thread that has ended takes part in nothing any more: the barrier of its block and the operations of its
-// warp wait for the others only, who may all have come. A named barrier counts warps, so that one which has
-// ended is missed there, as a lane is by a Tensor Core operation, which takes the whole warp.
+// A thread has ended: the block barrier and its warp's operations now wait for the others only, and complete
+// if these have all arrived. A named barrier counts warps, so it still misses a warp that has ended, just as
+// a Tensor Core operation, which needs the whole warp, misses a lane.
 void worker::no_longer_missing(const thread_state& self) {
   block_state& block = *self.home;
   if (block.barrier.arrived == block.running) complete(block.barrier);
@@ -351,8 +351,8 @@ void worker::no_longer_missing(const thread_state& self) {
   }
 }
 
-// Whoever of its warp waits at what takes this lane too, and which it has gone past, is told now; those who
-// come later will be.
+// Fails threads of its warp that wait at an operation which needs this lane and which it has gone past.
+// Records the lane for threads that arrive later.
 void worker::note_way_out(const thread_state& self) {
   block_state& block = *self.home;
   const auto warp = static_cast<std::size_t>(self.index / 32);
@@ -384,13 +384,13 @@ void worker::complete(meeting& m) {
   let_go(m);
 }
 void worker::complete(warp_meeting& m) {
-  // What a lane brings that has not come: nothing that anybody should use.
+  // Values of lanes that have not arrived: poison, which no lane may use.
   for (unsigned missing = m.bytes > 0 ? ~m.arrived : 0; missing != 0; missing &= missing - 1)
     std::memset(m.values[m.buffer][__builtin_ctz(missing)].bytes, poison, static_cast<std::size_t>(m.bytes));
   m.came[m.buffer] = m.arrived;
   const std::uint64_t brought = number_of_exchange(m);
   m.again = std::exchange(m.brought, brought) == brought;
-  // What carries a value does not order memory.
+  // Exchanges of values do not order memory.
   if (watch() != nullptr && m.bytes == 0) watch()->met(*m.waiting.front()->home, m.waiting);
   meet_in_time(m.waiting);
   for (thread_state* t : m.waiting) make_ready(*t);
@@ -439,7 +439,7 @@ void worker::let_go(meeting& m) {
   progress();
 }
 
-// One thread less is missing; a thread that has ended counts.
+// One thread arrives. Ended threads count as arrived.
 void worker::arrive(cluster_state& c) {
   if (--c.missing > 0 || c.running == 0) return;
   if (watch() != nullptr) watch()->cluster_phase_ended(c);
@@ -507,22 +507,21 @@ thread_state* worker::pick() {
   return last_;
 }
 
-// Tells the scheduler who has become ready.
+// Reports newly ready threads to the scheduler.
 void worker::track() {
   for (; known_ < ready_.size(); ++known_) schedule_.made_ready(ready_[known_]->number);
 }
 
-// Another round in which everybody who can run has polled in vain. True if that has gone on for too long.
+// Counts a round in which all runnable threads polled in vain. True if there have been too many.
 bool worker::gives_up() {
   if (idle_rounds_++ == 0) idle_since_ = now();
   const bool alone = launch_->options.workers == 1;
-  if (!alone && idle_rounds_ % 64 == 0) std::this_thread::yield();  // what is polled for may need this core
+  if (!alone && idle_rounds_ % 64 == 0) std::this_thread::yield();  // another worker may need this core
   return idle_rounds_ > idle_limit &&
          (alone || (idle_rounds_ % 1024 == 0 && now() - idle_since_ > idle_nanoseconds));
 }
 
-// Bulk loads that wait to land do so when nobody else can run (the latest moment that is legal), or earlier
-// where landings are mixed.
+// Pending bulk loads land when no thread can run (the latest legal moment), or earlier if landings are mixed.
 thread_state* worker::draw() {
   const auto land_one = [&] {
     if (const std::size_t n = loads(); n > 0) land_load(schedule_.landing_of(n, schedule_.random.below(n)));
@@ -533,11 +532,12 @@ thread_state* worker::draw() {
     if (launch_->options.copies == landing::mixed && picks_ % 4 == 0) land_one();
     if (stalled) land_one();
     if ((ready_.empty() || picks_ % 64 == 0) && !polling_.empty()) {
-      // So many threads may poll that not all of them have their turn before the first have it again.
+      // With many polling threads, the first may have another turn before the last have had one: all_poll
+      // needs a round without other progress.
       const bool all_poll = ready_.empty() || !std::exchange(moved_, false);
       if (all_poll && !stalled) land_one();
       if (all_poll && gives_up()) return nullptr;
-      ready_.insert(ready_.end(), polling_.begin(), polling_.end());  // of which reports say that they poll
+      ready_.insert(ready_.end(), polling_.begin(), polling_.end());  // reports show them as polling
       polling_.clear();
     }
     if (!ready_.empty()) {
@@ -557,7 +557,7 @@ thread_state* worker::draw() {
   }
 }
 
-// The same by a schedule, which knows all that ready_ and polling_ say.
+// The same by the scheduler, which has all information of ready_ and polling_.
 thread_state* worker::choose() {
   for (std::size_t n = loads(); n > 0 && schedule_.may_land(); n = loads()) {
     const std::size_t which = schedule_.landing_of(n);
@@ -585,9 +585,9 @@ void worker::suspend(thread_state& self, condition why, place where) {
   switch_from(self.self);
 }
 
-// Goes on with whoever is to run next; with the scheduler itself if nobody can.
+// Switches to the next thread; to the worker's main fiber if no thread can run.
 void worker::switch_from(fiber& from) {
-  // Another worker may have failed already when this one starts: then there is nobody to go to.
+  // If another worker has failed, no further thread runs.
   thread_state* next =
       launch_->failed.load(std::memory_order_relaxed) || launch_->is_interrupted() ? nullptr : pick();
   if (next == nullptr) {

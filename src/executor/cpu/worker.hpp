@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// One OS thread's share of a launch: blocks of fibers, who may run, who waits for what.
+// One OS thread's share of a launch: blocks of fibers, which of them can run, and what the others wait for.
 #pragma once
 #include <algorithm>
 #include <antiphase/executor/cpu/cpu_executor.hpp>
@@ -29,17 +29,17 @@ struct async_copy {
   int from_source;
 };
 
-// Asynchronous copies of one thread that have not landed yet, in the order of issue.
+// Asynchronous copies of one thread that have not landed yet, in order of issue.
 struct copy_queue {
   struct group {
     std::size_t end;     // index one past its last copy
     std::int64_t lands;  // by the clock
   };
   std::vector<async_copy> copies;
-  std::vector<group> groups;  // closed ones, from the oldest in flight on
+  std::vector<group> groups;  // committed ones, oldest in flight first
   std::size_t landed = 0;     // copies[0, landed) have landed
-  std::uint64_t gone = 0;     // that stood before them
-  std::int64_t lands = 0;     // when all that have been issued have landed, by the clock
+  std::uint64_t gone = 0;     // copies removed before copies[0]
+  std::int64_t lands = 0;     // when all issued copies have landed, by the clock
   std::uint64_t issued() const { return gone + copies.size(); }
   void forget_landed() {
     if (landed < copies.size() && landed < 4096) return;
@@ -57,7 +57,7 @@ struct copy_queue {
   }
 };
 
-// A box of a tensor under way to shared memory, or from there.
+// A box of a tensor on its way to or from shared memory.
 struct tensor_box {
   tensor_layout of;
   machine::tensor_place first;
@@ -67,14 +67,14 @@ struct bulk_store_state {
   void* to;
   const unsigned char* from;
   std::uint32_t bytes;
-  std::shared_ptr<const tensor_box> box = nullptr;       // null: bytes in a row
-  std::optional<machine::bulk_step> updates = {};        // what is there
-  std::optional<std::vector<unsigned char>> captured{};  // what was read
+  std::shared_ptr<const tensor_box> box = nullptr;       // null: contiguous bytes
+  std::optional<machine::bulk_step> updates = {};        // a reduction: what it does
+  std::optional<std::vector<unsigned char>> captured{};  // the bytes read
   bool written = false;
   std::int64_t lands = 0;  // by the clock
 };
 struct bulk_store_queue {
-  // closed, oldest first; read[i] says whether group i has been read
+  // committed, oldest first
   std::vector<std::vector<bulk_store_state>> groups;
   std::vector<bulk_store_state> open;
   std::size_t read = 0;  // groups[0, read) have been read
@@ -94,15 +94,15 @@ enum class condition {
   finished
 };
 
-// What a thread's loads have brought since it last did anything else: to tell a loop that waits from work.
+// What a thread's loads returned since it last did anything else, to distinguish a waiting loop from work.
 class load_history {
  public:
-  // Whether the thread has come to wait: many loads in a row have brought, at their places, what they had
-  // brought there before.
+  // Whether the thread waits in a loop: `patience` loads in a row have returned the same values at their
+  // places as before.
   bool waits(const void* code, const void* at, std::uint64_t value);
-  // Whether the load just told brought something new to a thread that had waited.
+  // Whether the latest load returned something new to a thread that had waited.
   bool goes_on();
-  // or about to: the last load brought what it had brought before
+  // or is about to: the latest load returned the same value as before
   bool is_waiting() const { return in_vain_ > 0; }
   void something_else() {
     seen_.clear();
@@ -115,21 +115,21 @@ class load_history {
     const void* at;
     std::uint64_t value;
   };
-  static constexpr std::size_t most = 1024;  // places that a loop looks at
+  static constexpr std::size_t most = 1024;  // places that a loop reads
   static constexpr unsigned patience = 16;   // loads in vain
   std::vector<load> seen_;
   unsigned in_vain_ = 0;
-  bool waited_ = false;  // since something was new
+  bool waited_ = false;  // since the latest new value
 };
 
-// Which block barriers a thread has gone past that ends: those in lines [from, behind) of the file. A thread
-// that leaves early, before it comes to them, has gone past none.
+// The block barriers that an ending thread has gone past: those in lines [from, behind) of the file. A thread
+// that returns early, before it reaches them, has gone past none.
 struct way_out {
   place where{};
   unsigned from = 0, behind = 0;
   bool goes_past(place barrier) const;
 };
-// Lanes of a warp that have ended on one such way.
+// Lanes of a warp that ended on one such way.
 struct lanes_gone {
   unsigned lanes;
   way_out by;
@@ -141,24 +141,24 @@ struct thread_state : machine::thread_view {
   fiber self;
   condition now = condition::idle;
   place where{};
-  thread_clock time;          // beside what every switch writes
-  std::size_t number = 0;     // as the scheduler counts
+  thread_clock time;          // next to what every switch writes
+  std::size_t number = 0;     // the scheduler's number
   const void* key = nullptr;  // the mbarrier waited for
   unsigned parity = 0;
   copy_queue copies;
   bulk_store_queue stores;
   const machine::exchange_slot* exchanged = nullptr;  // what the last exchange returned
-  unsigned exchanged_by = 0;                          // the lanes that brought it
-  const void* brought = nullptr;                      // to the collective operation it waits in
-  bool cluster_arrived = false;                       // at the cluster's barrier, and has not waited since
-  unsigned cluster_phase = 0;                         // in which it arrived last
-  bool registers_fenced = false;                      // there has been a wgmma_fence
-  std::vector<used_registers> used;                   // since the last one
-  // where the kernel called the machine last: behind the call
+  unsigned exchanged_by = 0;                          // the lanes that took part
+  const void* brought = nullptr;                      // argument of the collective operation it waits in
+  bool cluster_arrived = false;                       // at the cluster barrier, without a wait since
+  unsigned cluster_phase = 0;                         // of its latest arrival
+  bool registers_fenced = false;                      // by a wgmma_fence
+  std::vector<used_registers> used;                   // since the latest fence
+  // return address of the kernel's latest call of the machine
   const void* code = nullptr;
   void* watched = nullptr;  // the observer's
   load_history loads;
-  way_out leaves{};  // on which it is about to end
+  way_out leaves{};  // set when it is about to end
   struct register_setting {
     int registers;
     place where;
@@ -168,33 +168,33 @@ struct thread_state : machine::thread_view {
   bool inside_hook = false;                     // of the checker: a frame that must not be unwound
 };
 
-// Threads that have come to a barrier and wait for the rest.
+// Threads that have arrived at a barrier and wait for the rest.
 struct meeting {
   std::vector<thread_state*> waiting;
   int arrived = 0;
   int expected = 0;
-  int yes = 0;              // of those who have arrived and were asked
+  int yes = 0;              // votes of those that have arrived
   std::int64_t latest = 0;  // arrival, by the clock
   place where{};
 };
 
-// A barrier that counts warps: one has come when all of its lanes have that have not ended.
+// A barrier that counts warps. A warp arrives when all of its lanes that have not ended have arrived.
 struct named_barrier : meeting {
   struct of_warp {
-    // that have come, while others are missing; those of them that wait for other warps too
+    // arrived, while other lanes are missing; those of them that also wait for the other warps
     unsigned lanes = 0, staying = 0;
     std::vector<thread_state*> coming;  // these lanes
-    bool aligned = false;               // one of them says that all lanes of the warp come to the same place
+    bool aligned = false;               // one of them uses the aligned form: all lanes at one place
     place where{};
   };
   std::vector<of_warp> warps;
-  int incomplete = 0;         // lanes that wait for others of their warp
-  std::uint32_t counted = 0;  // warps that have come
-  bool whole = false;         // all warps of the block that have not ended are to come
+  int incomplete = 0;         // lanes waiting for others of their warp
+  std::uint32_t counted = 0;  // warps that have arrived
+  bool whole = false;         // expects all warps of the block that have not ended
 };
 
-// Lanes with one mask that exchange values. Two sets of values alternate: who comes to the next exchange has
-// read the one before.
+// Lanes with one mask that exchange values. Two buffers alternate: a lane that arrives at the next exchange
+// has read the previous one.
 struct warp_meeting {
   unsigned mask = 0;
   unsigned arrived = 0;
@@ -203,12 +203,12 @@ struct warp_meeting {
   place where{};
   std::vector<thread_state*> waiting;
   machine::exchange_slot values[2][32];
-  unsigned came[2] = {};      // the lanes that brought them
-  std::uint64_t brought = 0;  // in the last exchange: a number made of the values and the place
-  bool again = false;         // the same as in the one before
+  unsigned came[2] = {};      // lanes that arrived, by buffer
+  std::uint64_t brought = 0;  // in the latest exchange: a hash of the values and the place
+  bool again = false;         // the same hash as in the previous one
 };
 
-// Lanes of a warp that have come to an instruction of the whole warp.
+// Lanes of a warp that have arrived at an instruction of the whole warp.
 struct whole_warp_meeting {
   const char* what = "";
   std::vector<thread_state*> waiting;
@@ -220,12 +220,13 @@ struct bulk_load_state {
   const void* from;
   std::uint32_t bytes;
   std::uint64_t* word;
-  std::shared_ptr<const tensor_box> box = nullptr;  // null: bytes in a row
+  std::shared_ptr<const tensor_box> box = nullptr;  // null: contiguous bytes
   std::int64_t lands = 0;                           // by the clock
-  // No load, but an arrival that waits for a thread's asynchronous copies: all that had been issued then.
+  // If set, not a load, but an arrival that waits for this thread's asynchronous copies up to number
+  // `copies`.
   thread_state* copies_of = nullptr;
   std::uint64_t copies = 0;
-  std::uint32_t mark = 0;  // the observer's, of these copies
+  std::uint32_t mark = 0;  // the observer's, for these copies
 };
 
 struct cluster_state;
@@ -234,13 +235,13 @@ struct block_state : machine::block_view {
   std::vector<std::unique_ptr<thread_state>> thread;
   int running = 0;
   meeting barrier;
-  // threads that have gone past barriers and ended: one for each way
+  // threads that have gone past barriers and ended, one per way
   std::vector<std::pair<int, way_out>> gone;
-  machine::vote_count votes{};  // of the last block barrier
+  machine::vote_count votes{};  // of the latest block barrier
   named_barrier named[16];
   std::vector<std::vector<std::unique_ptr<warp_meeting>>> warp;
-  std::vector<unsigned> lanes;                // of each warp, that have not ended
-  std::vector<std::vector<lanes_gone>> past;  // of each warp, that have gone past what its lanes do together
+  std::vector<unsigned> lanes;                // per warp: those that have not ended
+  std::vector<std::vector<lanes_gone>> past;  // per warp: those that went past its collective operations
   std::vector<whole_warp_meeting> whole;      // by warp
   std::vector<thread_state*> at_mbarriers;
   std::vector<bulk_load_state> loads;   // issued, not landed
@@ -257,15 +258,15 @@ struct block_state : machine::block_view {
   }
 };
 
-// Blocks that begin together and whose slots are free when all have ended.
+// Blocks that begin together; their slots are reused when all have ended.
 struct cluster_state {
   std::span<const std::unique_ptr<block_state>> blocks;  // by rank
   std::uint64_t number = 0;                              // in the grid
   int unfinished = 0;                                    // blocks
-  // The barrier: of the threads that run, how many have still to arrive in this phase.
+  // The cluster barrier: running threads, and those of them still to arrive in this phase.
   int running = 0, missing = 0;
   unsigned phase = 0;
-  std::int64_t latest = 0, ended = 0;  // by the clock: arrival in this phase, end of the one before
+  std::int64_t latest = 0, ended = 0;  // by the clock: arrival in this phase, end of the previous one
   std::vector<thread_state*> waiting;
 };
 
@@ -278,16 +279,16 @@ struct launch_state {
   std::atomic<std::uint64_t> next_block{0};
   std::atomic<bool> failed{false};
   observer* watch = nullptr;
-  // the blocks that run, if not all do; of kernels without clusters
+  // the blocks to run, if not all; for kernels without clusters only
   std::span<const std::uint64_t> chosen = {};
-  const int* interrupt_flag = nullptr;  // of the thread that launches
+  const int* interrupt_flag = nullptr;  // of the launching thread
   bool is_interrupted() const {
     return interrupt_flag != nullptr && __atomic_load_n(interrupt_flag, __ATOMIC_RELAXED) != 0;
   }
   std::uint64_t blocks() const { return chosen.empty() ? grid.count() : chosen.size(); }
 };
 
-// Keeps its fibers and stacks from launch to launch.
+// A worker keeps its fibers and stacks from launch to launch.
 class worker {
  public:
   worker() = default;
@@ -295,19 +296,19 @@ class worker {
   worker& operator=(const worker&) = delete;
   ~worker();
 
-  // Runs blocks of the launch until there are none left; throws what a kernel or the scheduler reports.
+  // Runs blocks of the launch until none is left. Throws what a kernel or the scheduler reports.
   void run(launch_state& launch, unsigned index, int resident);
 
-  // What the machine's functions (machine.cpp) build on; all are called on the running fiber.
+  // For the machine's functions (machine.cpp); all are called on the running fiber.
   launch_state& launch() { return *launch_; }
   observer* watch() { return launch_->watch; }
   launch_counts counts;
-  void suspend(thread_state& self, condition why, place where);  // until somebody makes it ready
+  void suspend(thread_state& self, condition why, place where);  // until it is made ready
   void make_ready(thread_state& t);
   void complete(meeting& m);
   void complete(warp_meeting& m);
   void complete_named(named_barrier& m);
-  void come(block_state& block, named_barrier& m, std::size_t warp);  // all of its lanes have
+  void come(block_state& block, named_barrier& m, std::size_t warp);  // all of the warp's lanes have arrived
   void end_if_complete(const block_state& block, named_barrier& m);
   void arrive(cluster_state& c);
   void wake_mbarrier(block_state& block, const void* word);
@@ -316,15 +317,15 @@ class worker {
     idle_rounds_ = 0;
     progressed_ = moved_ = true;
   }
-  // A load of what other threads may write, at the place self.code, has brought `value`. A thread that waits
-  // in a loop of its own, without poll(), lets others go first.
+  // A load, at code address self.code, of memory that other threads may write has returned `value`. Suspends
+  // a thread that waits in a loop of its own, without poll().
   void loaded(thread_state& self, const void* at, std::uint64_t value, place where);
-  // The thread could go on, but another may go first: before an atomic operation of a kernel that is watched.
-  // Whether it has written since it was taken last, its watcher notes.
+  // Yields without waiting for anything: before an atomic operation of an observed kernel. The observer notes
+  // whether the thread has written since it was last taken.
   void give_way(thread_state& self);
   void note_write() { wrote_ = true; }
-  // Ends the launch from within a fiber that must not be unwound (the compiler takes the checker's hooks for
-  // functions that do not throw).
+  // Ends the launch from within a fiber that must not be unwound: the compiler assumes that the checker's
+  // hooks do not throw.
   void abandon(thread_state& self, std::exception_ptr why);
 
  private:
@@ -357,10 +358,10 @@ class worker {
   std::vector<thread_state*> ready_, polling_;
   std::uint64_t idle_rounds_ = 0;
   std::uint64_t picks_ = 0;
-  // what the scheduler has to be told about: who ran, with what success, and ready_ from known_ on
+  // not yet reported to the scheduler: the thread that ran, what it did, and ready_ from known_ on
   thread_state* last_ = nullptr;
   bool progressed_ = false, gave_way_ = false, wrote_ = false;
-  // a thread has done something else but poll, since those that poll were let go on last
+  // a thread has done something other than polling since the polling ones were last resumed
   bool moved_ = false;
   std::size_t known_ = 0;
   std::int64_t idle_since_ = 0;
@@ -370,7 +371,7 @@ class worker {
   thread_state* abandoned_ = nullptr;
 };
 
-// Threads that have met go on together.
+// Threads that have met continue at the same time.
 inline void meet_in_time(std::span<thread_state* const> all) {
   std::int64_t latest = 0;
   for (const thread_state* t : all) latest = std::max(latest, t->time.now());
@@ -382,16 +383,18 @@ inline void meet_in_time(std::span<thread_state* const> all) {
 
 // The running thread's state.
 thread_state& here();
-// Comes to the block's barrier, and goes on when all are there.
+// Arrives at the block barrier and waits for all.
 void meet_block(thread_state& self, bool yes, place where);
-// What takes the whole warp is called by a part of it: lanes of self's warp have ended, or pass it by.
+// Fails: an operation of the whole warp is called by a part of it, since lanes of self's warp have ended
+// without it.
 [[noreturn]] void lanes_missing(const thread_state& self, const char* what, place where);
-// None of these lanes of self's warp has gone past this place and ended, where self waits or comes to. `who`
-// is to come there.
+// Fails if one of these lanes of self's warp has ended after going past this place, where self waits or
+// arrives. `who`: the threads that must arrive there, for the message.
 constexpr const char *named_by_mask = "All lanes that its mask names and",
                      *all_of_warp = "All lanes of the warp";
 void require_none_past(const thread_state& self, unsigned lanes, place where, const char* who);
-// The threads of the block have ended: what the warps of a warpgroup have to do alike, they have done.
+// When the threads of a block have ended: fails unless all warps of each warpgroup made the same setmaxnreg
+// calls.
 void require_alike(block_state& block);
 inline thread_state& called_from(const void* code) {
   thread_state& self = here();
@@ -410,14 +413,14 @@ void land(block_state& block, worker& owner, const bulk_load_state& load);
 std::string describe_mbarrier(const std::uint64_t* word);
 // `ranks`: the blocks of the cluster in which it lands; 0: the thread's own.
 void issue(thread_state& self, const bulk_load_state& load, unsigned ranks, place where);
-void land_arrivals(thread_state& self);  // that waited for copies which have landed by now
+void land_arrivals(thread_state& self);  // arrivals whose copies have all landed
 
-// A thread's asynchronous copies up to this number land, if they have not. machine.cpp
+// Lands a thread's asynchronous copies up to this number. machine.cpp
 void land_copies(thread_state& of, std::uint64_t end);
 
 // bulk stores, bulk_store.cpp
 void issue(thread_state& self, bulk_store_state store, place where);
-void finish(bulk_store_state& store);  // it has been read, and is written
+void finish(bulk_store_state& store);  // writes the bytes, which have been read
 
 // tensor maps, tensor_copy.cpp
 tensor_map encode(const tensor_layout& tensor);

@@ -25,17 +25,17 @@
 namespace antiphase {
 namespace {
 
-// Every call of the runtime goes through here: `call` says what was tried.
+// Checks a call of the runtime; `call` names it in the error.
 template <class... Args> void check(cudaError_t result, fmt::format_string<Args...> call, Args&&... args) {
   if (result == cudaSuccess) return;
-  cudaGetLastError();  // an error that is not sticky must not show up at somebody else's next call
+  cudaGetLastError();  // clears a non-sticky error, which the caller's next call would report
   const std::string text = fmt::format("{} failed: {} ({})", fmt::format(call, std::forward<Args>(args)...),
                                        cudaGetErrorString(result), cudaGetErrorName(result));
   if (result == cudaErrorMemoryAllocation) throw out_of_memory(text);
   throw device_error(text);
 }
 
-// Makes a device current for a scope; the caller's comes back afterwards.
+// Makes a device current for a scope and restores the caller's.
 class current_device {
  public:
   explicit current_device(int device) : device_{device} {
@@ -52,8 +52,8 @@ class current_device {
   int device_, before_ = 0;
 };
 
-// While some stream of the thread is captured, the runtime refuses what might have to wait for the device,
-// making a memory pool among it. A scope that says it is not part of the capture.
+// A scope in relaxed capture mode. While the thread captures a stream, the runtime otherwise refuses calls
+// that might wait for the device, such as making a memory pool.
 class beside_capture {
  public:
   beside_capture() {
@@ -67,7 +67,7 @@ class beside_capture {
   cudaStreamCaptureMode mode_ = cudaStreamCaptureModeRelaxed;
 };
 
-// A point in a stream whose time is taken.
+// A CUDA event with timing.
 class event {
  public:
   event() { check(cudaEventCreate(&event_), "cudaEventCreate"); }
@@ -80,9 +80,9 @@ class event {
   cudaEvent_t event_ = nullptr;
 };
 
-// Holds a stream back until it is opened: what is queued meanwhile then runs without waiting for the host,
-// whose launches take longer than short kernels do. It opens by itself after a while, because what is queued
-// may wait for the stream (the first launch of a kernel does).
+// Blocks a stream until it is opened: work queued meanwhile then runs without waiting for the host, whose
+// launches take longer than short kernels. Opens by itself after `longest`, because queueing may wait for the
+// stream (the first launch of a kernel does).
 class gate {
  public:
   explicit gate(cudaStream_t on) : on_{on} {
@@ -92,7 +92,7 @@ class gate {
   gate& operator=(const gate&) = delete;
   ~gate() {
     open();
-    cudaStreamSynchronize(on_);  // the stream may still look at the flag
+    cudaStreamSynchronize(on_);  // the callback may still read the flag
   }
   void open() { open_.store(true, std::memory_order_release); }
 
@@ -134,8 +134,8 @@ device_limits describe(int device) {
           .shared_reserved = bytes(cudaDevAttrReservedSharedMemoryPerBlock)};
 }
 
-// A function of the driver, which is not linked: a program must start where there is no driver. Null if the
-// driver does not have it.
+// A driver function, looked up at run time so that programs start without a driver. Null if the driver lacks
+// it.
 template <class Function> Function of_driver(const char* name, unsigned version) {
   void* function = nullptr;
   cudaDriverEntryPointQueryResult found{};
@@ -175,7 +175,7 @@ CUtensorMapSwizzle swizzle_mode(swizzle s) {
   return CU_TENSOR_MAP_SWIZZLE_NONE;
 }
 
-// A launch as the runtime wants to know it, with no attribute where there is nothing to say.
+// The runtime's launch configuration, with attributes only where needed.
 struct launch_configuration {
   launch_configuration(const kernel& k, extent3 grid, std::size_t dynamic_shared, stream on, bool overlaps) {
     config.gridDim = dim3(grid.x, grid.y, grid.z);
@@ -300,7 +300,7 @@ class cuda_executor final : public executor {
     return borrow_from_pool(bytes, on);
   }
   void give_back(void* memory, stream on) const noexcept override {
-    if (graph_memory::capture_of(on)) return;  // the graph keeps it
+    if (graph_memory::capture_of(on)) return;  // owned by the graph
     int before = device_;
     cudaGetDevice(&before);
     if (before != device_) cudaSetDevice(device_);
@@ -308,7 +308,7 @@ class cuda_executor final : public executor {
     if (before != device_) cudaSetDevice(before);
   }
 
-  // What the pool keeps and no queued work uses goes back to the device.
+  // Returns the pool's unused memory to the device.
   void trim() const {
     const current_device use(device_);
     free_released();
@@ -316,8 +316,8 @@ class cuda_executor final : public executor {
       check(cudaMemPoolTrimTo(pool_, 0), "giving back what a memory pool keeps on {}", limits_.name);
   }
 
-  // An encoded layout holds nothing but the layout, and encoding takes as long as choosing a kernel: 64 of a
-  // thread's are kept.
+  // An encoded map depends on the layout alone, and encoding takes as long as choosing a kernel: caches 64
+  // per thread.
   tensor_map encode(const tensor_layout& t) const override {
     static thread_local memo<4 + 3 * tensor_dimensions, tensor_map, 64> known;
     std::array<std::uint64_t, 4 + 3 * tensor_dimensions> key{
@@ -342,7 +342,7 @@ class cuda_executor final : public executor {
                                                           dynamic),
             "reading the occupancy of kernel {}", k.name);
       u.blocks_on_device = u.blocks_per_multiprocessor * limits_.multiprocessors;
-      // some multiprocessors may be left over: a cluster does not reach beyond a group of them
+      // some multiprocessors may stay empty: a cluster must fit in a group of them (GPC)
       if (k.cluster > 1) {
         const launch_configuration how(k, {.x = static_cast<unsigned>(k.cluster)}, dynamic, nullptr,
                                        overlaps(k));
@@ -381,8 +381,9 @@ class cuda_executor final : public executor {
     if (k.entry == nullptr) throw bad_request(fmt::format("kernel {} was not compiled for CUDA", k.name));
     return k.entry;
   }
-  // Whether the kernel may begin before the one before it has ended: if the device can do that and the code
-  // waits. Code for GPUs before 9.0 does not, and newer ones run it where they find no other.
+  // Whether to launch with programmatic dependent launch: if the device supports it and the code waits for
+  // the previous grid. Code compiled for GPUs before 9.0 does not wait, and newer GPUs run it if there is no
+  // other.
   bool overlaps(const kernel& k) const {
     if (!k.overlaps_previous || !features_of(limits_).dependent_launch) return false;
     static thread_local memo<2, bool, 64> known;
@@ -416,7 +417,7 @@ class cuda_executor final : public executor {
     std::memcpy(&made, &map, sizeof map);
     return made;
   }
-  // Where an allocation finds no room, the pool gives back what it keeps, and it is tried once more.
+  // Retries an allocation that is out of memory after trimming the pool.
   template <class Attempt> cudaError_t once_more_if_full(Attempt attempt) const {
     const cudaError_t first = attempt();
     if (first != cudaErrorMemoryAllocation || pool_.load() == nullptr) return first;
@@ -434,8 +435,8 @@ class cuda_executor final : public executor {
     check(once_more_if_full(attempt), "borrowing {} bytes on {}", bytes, limits_.name);
     return memory;
   }
-  // Memory of a captured call: what the graph has already, or more, which is allocated in a stream that is
-  // never captured.
+  // Memory for a captured call: a block that the graph holds already, or a new one, allocated in a stream
+  // that is never captured.
   void* lent_to(const graph_memory::capture& by, std::size_t bytes) const {
     if (void* const memory = graph_memory::held(by, bytes)) return memory;
     const beside_capture not_recorded;
@@ -454,8 +455,8 @@ class cuda_executor final : public executor {
   void free_released() const {
     for (void* const memory : graph_memory::released(device_)) cudaFree(memory);
   }
-  // A pool of our own: the device's default one returns its memory at every synchronisation, and the next
-  // call would wait for more. This one keeps a tenth of the device's memory, and what is in use.
+  // A private pool: the device's default one returns its memory at every synchronisation, so the next call
+  // would wait for an allocation. This one keeps up to a tenth of the device's memory.
   void make_pool() const {
     const beside_capture not_recorded;
     cudaMemPoolProps properties{};
@@ -470,8 +471,8 @@ class cuda_executor final : public executor {
     check(cudaMemPoolSetAttribute(made, cudaMemPoolAttrReleaseThreshold, &keep),
           "setting up a memory pool on {}", limits_.name);
   }
-  // The dynamic shared memory of a launch. The kernel is allowed to have more than 48 KiB, or clusters beyond
-  // the portable, after asking; once is enough.
+  // The dynamic shared memory of a launch. More than 48 KiB, or clusters beyond the portable size, must be
+  // requested with function attributes, once per kernel.
   std::size_t prepare(const kernel& k) const {
     const std::size_t dynamic = k.shared == shared_kind::dynamic ? k.shared_bytes : 0;
     if (k.cluster <= portable_cluster && dynamic <= limits_.shared_per_block) return dynamic;
@@ -482,7 +483,7 @@ class cuda_executor final : public executor {
     before.store(asks.word, std::memory_order_release);
     return dynamic;
   }
-  // What a launch asks for, in a word: 0 if it does not fit in one.
+  // The attributes a launch needs, packed in a word; 0 if they do not fit.
   struct asked_for {
     std::uint64_t word = 0;
     explicit asked_for(const kernel& k) {
@@ -548,8 +549,8 @@ int cuda_device_count() {
 }
 
 int current_cuda_device() {
-  // The driver knows what another copy of the runtime in the process has made current; before a thread's
-  // first context nobody has.
+  // The driver's current device is also right if another copy of the runtime in the process has set it; it
+  // has none before the thread's first context.
   static const auto ask =
       cuda_device_count() > 0 ? of_driver<decltype(&cuCtxGetDevice)>("cuCtxGetDevice", 2000) : nullptr;
   CUdevice current = 0;

@@ -18,19 +18,19 @@ struct block {
   std::list<block>::iterator self;
 };
 
-// No call of CUDA is made under the lock: CUDA calls destructors of user objects under locks of its own.
+// Never call CUDA under this lock: CUDA calls the destructors of user objects under its own locks.
 struct blocks {
   std::mutex change;
   std::list<block> in_graphs, released;
   std::atomic<bool> some_released = false;
 };
-// Never destroyed: graphs may go while the program ends.
+// Never destroyed: graphs may be destroyed while the program ends.
 blocks& all() {
   static auto& one = *new blocks;
   return one;
 }
 
-// Moves the block from list to list, so that it allocates nothing.
+// Splices the block to the other list, which allocates nothing.
 void CUDART_CB release(void* which) {
   auto& b = all();
   const std::scoped_lock lock(b.change);
@@ -50,7 +50,7 @@ std::optional<capture> capture_of(cudaStream_t on) {
   const cudaError_t result =
       cudaStreamGetCaptureInfo_v2(on, &status, &found.id, &found.graph, nullptr, nullptr);
 #endif
-  if (result != cudaSuccess) cudaGetLastError();  // what is queued next fails in the same way, and says so
+  if (result != cudaSuccess) cudaGetLastError();  // the next launch fails in the same way, and reports it
   if (result != cudaSuccess || status != cudaStreamCaptureStatusActive) return std::nullopt;
   return found;
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Memory for calls that are captured into a graph: allocated beside the capture, and kept by the graph.
+// Memory for calls that are captured into a graph: allocated outside the capture, and owned by the graph.
 #pragma once
 #include <cuda_runtime_api.h>
 
@@ -7,31 +7,32 @@
 #include <optional>
 #include <vector>
 
-// Allocations that the capture records would be nodes of memory, and a graph with such nodes can be neither a
-// child of another graph nor instantiated twice. XLA makes each captured product a child graph. So a CUDA
-// user object holds a block of memory, which CUDA keeps for the graph, its copies and all that is
-// instantiated from them. When the last of them has gone, and what they have launched is done, the block is
-// released: whoever works on the device next frees it, since the destructor of a user object may not call
-// CUDA.
+// Allocations in the capture would become memory nodes, and a graph with such nodes can be neither a child of
+// another graph nor instantiated twice; XLA makes each captured product a child graph. So a CUDA user object
+// owns each block of memory. The graph, its copies and their executable graphs hold references to it. When
+// the last is destroyed and its launches have finished, the block is put on the list of released ones. The
+// next call on the device frees it, since the destructor of a user object may not call CUDA.
 namespace antiphase::graph_memory {
 
-// The graph that a stream is being captured into. Work of one stream in one capture comes one after the
-// other, and shares memory.
+// The graph that a stream is being captured into. Work of one stream in one capture is sequential and shares
+// memory.
 struct capture {
   cudaStream_t on;
   unsigned long long id;
   cudaGraph_t graph;
 };
-// Nothing while the stream is not captured.
+// Nothing if the stream is not being captured.
 std::optional<capture> capture_of(cudaStream_t on);
 
-// What the graph holds already for this stream, if it has so many bytes; or null.
+// A block of at least `bytes` that the graph holds already for this stream; or null.
 void* held(const capture& by, std::size_t bytes);
 
-// Hands memory of a device over to the graph. If this fails, the memory is released.
+// Makes the graph the owner of a device's memory. On failure, the memory is put on the list of released
+// blocks.
 cudaError_t hold(const capture& by, void* memory, std::size_t bytes, int device);
 
-// All that graphs have released on a device; the caller frees it. Costs next to nothing if there is nothing.
+// Takes all blocks that graphs have released on a device; the caller frees them. If there are none, one
+// atomic load.
 std::vector<void*> released(int device);
 
 }  // namespace antiphase::graph_memory

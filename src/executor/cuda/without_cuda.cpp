@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The CUDA executor of a build without the GPU part: it says so.
+// Stubs of the CUDA executor for builds without the GPU part.
 #include <fmt/format.h>
 
 #include <antiphase/core/error.hpp>

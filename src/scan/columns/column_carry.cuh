@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What is carried along a column from tiles to tiles, and single elements on their way to registers and back.
+// The type carried along a column from tile to tile, and conversions of single elements on load and store.
 #pragma once
 #include <antiphase/scan/detail/carried.cuh>
 #include <antiphase/scan/detail/element_values.cuh>
@@ -9,8 +9,8 @@
 namespace antiphase::scans {
 inline namespace AP_TARGET {
 
-// A sum of doubles and what its roundings have left out (Knuth's two-sum). A column may have millions of
-// groups of tiles, one after the other, which as many roundings would be too much for the bound of a sum
+// A sum of doubles and its accumulated rounding error (Knuth's two-sum). A column may have millions of groups
+// of tiles, added one after the other: as many roundings would exceed the error bound of a sum
 // (docs/accuracy.md).
 struct two_doubles {
   double high, low;
@@ -21,7 +21,7 @@ struct two_doubles {
 };
 AP_DEV two_doubles operator+(const two_doubles& a, const two_doubles& b) {
   const double sum = a.high + b.high;
-  if (!(sum - sum == 0)) return two_doubles(sum);  // infinite or NaN, whose rest would be NaN
+  if (!(sum - sum == 0)) return two_doubles(sum);  // infinite or NaN: the rest would be NaN
   const double of_b = sum - a.high;
   const double rest = (a.high - (sum - of_b)) + (b.high - of_b) + (a.low + b.low);
   if (rest == 0) return two_doubles(sum);  // -0 stays -0

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The scan along an axis that is not the last: columns side by side, read once and written once.
+// The scan along an axis other than the last: columns side by side, read once and written once.
 #pragma once
 #include <antiphase/device/barrier.cuh>
 #include <antiphase/device/kernel.cuh>
@@ -15,14 +15,14 @@ inline namespace AP_TARGET {
 
 // plan
 // -----------------------------------------------------------------------------------------------------------
-// A block has a tile of some rows of a strip of columns: thread (segment, column) keeps its rows in
-// registers. Neighbouring threads have neighbouring columns, so accesses are contiguous; a tile of whole rows
-// goes through shared memory, where it is contiguous in memory. The segments' totals are scanned in shared
-// memory. Where a strip has several tiles, a block publishes the totals of its columns and looks back, each
-// segment at a group of eight tiles before its own; what lies before a group is published by the block of the
-// last tile of the group before. Blocks go through the first tiles of all strips, then the second ones, and
-// wait for blocks of lower index only. Totals are folded group after group, so results are the same bits in
-// every run.
+// A block has a tile: some rows of a strip of columns. Thread (segment, column) keeps its rows of the column
+// in registers. Neighbouring threads have neighbouring columns, so accesses are coalesced. A tile of whole
+// rows is contiguous in memory and is copied through shared memory. The segments' totals are scanned in
+// shared memory. Where a strip has several tiles, a block publishes the totals of its columns and looks back:
+// each segment reads one group of eight tiles, starting with the block's own group. The prefix of a group is
+// published by the block with the last tile of the group before. Block indices run through the first tiles of
+// all strips, then the second ones, so that blocks wait for lower indices only. Totals are folded group after
+// group, so results are the same bits in every run.
 template <class In, class Out, class Value, class Op> struct columns {
   static constexpr int threads = column_threads;
   static constexpr int blocks_wanted = 3;
@@ -43,7 +43,7 @@ template <class In, class Out, class Value, class Op> struct columns {
     alignas(16) unsigned char stage[threads * each * item_bytes];
     shared_values<Value, threads> total[2];
     shared_values<carry_type, threads> of_group, before_group;
-    shared_values<Value, threads> before;  // of a column
+    shared_values<Value, threads> before;  // the tile, per column
     bool knows[threads];
   };
   static constexpr shared_kind shared =
@@ -53,14 +53,14 @@ template <class In, class Out, class Value, class Op> struct columns {
   AP_DEV static Value neutral() { return exact_identity<Op, Value>(); }
   AP_DEV static bool reverse(const params& p) { return p.direction == scan_direction::reverse; }
 
-  // The thread's part of the block's tile.
+  // The thread's place in the block's tile.
   struct part {
     std::uint32_t tile;
     std::int64_t strip, first;  // row of the tile, in scan order
     int rows;                   // of the tile
     int column, segment;
     bool active;
-    std::int64_t line;  // where its column begins in memory
+    std::int64_t line;  // offset of its column in memory
 
     AP_DEV explicit part(const params& p) {
       const std::int64_t block = block_index().x;
@@ -77,11 +77,11 @@ template <class In, class Out, class Value, class Op> struct columns {
     }
     AP_DEV int row(int r) const { return segment * each + r; }
     AP_DEV bool has(int r) const { return active && row(r) < rows; }
-    // In memory, of row `row` of the tile.
+    // Index along the column in memory of row `row` of the tile.
     AP_DEV std::int64_t along(const params& p, int row) const {
       return reverse(p) ? p.length - 1 - first - row : first + row;
     }
-    // Of a tile of whole rows: where it begins, and a row within it.
+    // For a tile of whole rows: its offset in memory, and the index of the thread's row r in the staged tile.
     AP_DEV std::int64_t begin(const params& p) const {
       return (strip * p.length + (reverse(p) ? p.length - first - rows : first)) * p.inner;
     }
@@ -152,7 +152,8 @@ template <class In, class Out, class Value, class Op> struct columns {
 
   // within the block
   // ---------------------------------------------------------------------------------------------------------
-  // Totals up to and with each segment of a column (Kogge and Stone); returns the buffer that they are in.
+  // Inclusive scan of the segments' totals of each column (Kogge and Stone). Returns the index of the result
+  // buffer.
   AP_DEV static int scan_segments(const params& p, storage& s, const part& here, Value mine) {
     const int at = thread_index();
     if (here.active) s.total[0][at] = mine;
@@ -179,15 +180,15 @@ template <class In, class Out, class Value, class Op> struct columns {
     return (static_cast<std::uint32_t>(here.strip) * p.tiles + tile) * static_cast<std::uint32_t>(p.columns) +
            static_cast<std::uint32_t>(here.column);
   }
-  // Of what lies before group `number`, 1 or more, of a strip.
+  // Index of the prefix of group `number` of a strip; group 0 has none.
   AP_DEV static std::uint32_t prefix_number(const params& p, const part& here, std::uint32_t number) {
     const std::uint32_t groups = (p.tiles + group - 1) / group - 1;
     return (static_cast<std::uint32_t>(here.strip) * groups + number - 1) *
                static_cast<std::uint32_t>(p.columns) +
            static_cast<std::uint32_t>(here.column);
   }
-  // Every thread waits for the totals of its group; the one that looks back furthest also for what lies
-  // before it. The others take that if it is there.
+  // Every thread waits for the totals of its group. The one that looks back furthest also waits for its
+  // group's prefix; the others take that if it has been published.
   AP_DEV static void read_group(const params& p, storage& s, const part& here, std::uint32_t tag) {
     const std::uint32_t last = here.tile / group, back = static_cast<std::uint32_t>(here.segment);
     if (!here.active || back > last) return;
@@ -221,7 +222,8 @@ template <class In, class Out, class Value, class Op> struct columns {
     s.before_group[thread_index()] = before;
     s.knows[thread_index()] = knows;
   }
-  // What lies before the tile, by the first thread of a column; publishes what lies before the next group.
+  // The tile's prefix, computed by the first thread of a column. The last tile of a group also publishes the
+  // prefix of the next group.
   AP_DEV static Value join_groups(const params& p, storage& s, const part& here, std::uint32_t tag,
                                   const Value& mine) {
     int back = 0;
@@ -235,7 +237,7 @@ template <class In, class Out, class Value, class Op> struct columns {
                 carry_type(Op{}(before, carry_type(Op{}(up_to, static_cast<carry_type>(mine))))));
     return static_cast<Value>(into == 0 ? before : carry_type(Op{}(before, up_to)));
   }
-  // The block that is last to come here ends the epoch: all have read it.
+  // The last block to arrive ends the epoch: all have read it.
   AP_DEV static void leave(const params& p, std::uint64_t epoch) {
     const std::uint64_t all = static_cast<std::uint64_t>(p.strips) * p.tiles;
     if (atomic_add(p.control + ticket_word, std::uint64_t{1}) != all - 1) return;
@@ -254,7 +256,7 @@ template <class In, class Out, class Value, class Op> struct columns {
     const part here(p);
     const bool exchanges = p.tiles > 1;
     std::uint64_t epoch = 0;
-    // on its way while the elements are
+    // overlaps with the loads of the elements
     if (exchanges && thread_index() == 0) epoch = load_relaxed(p.control + epoch_word);
     Value v[each];
     load(p, s, here, v);

@@ -25,8 +25,8 @@ element value_of(const problem& p) { return value_type(unsigned_of(p.type), unsi
 column_shape shape_of(const problem& p) {
   return column_shape_of({p.outer, p.length, p.inner, p.direction}, size_of(value_of(p)));
 }
-// Of what is carried from group to group: sums of floats in two of the next wider type, or in two of their
-// own.
+// Bytes carried from group to group. Sums of floats take twice the value's size: f32 in a double, f64 in two
+// doubles.
 std::size_t carry_bytes(const problem& p) {
   const element value = value_of(p);
   return is_floating(value) && p.operation == scan_operation::sum ? 2 * size_of(value) : size_of(value);
@@ -51,7 +51,7 @@ misfit columns_suit(const step&, const request& r) {
   if (r.keys != nullptr) return misfit::no_segments;
   if (r.empty()) return misfit::none;
   if (r.what.inner == 1) return misfit::lines;
-  // Blocks, and words of the workspace, are counted in 31 bits.
+  // Block indices and words of the workspace must fit in 31 bits.
   constexpr std::int64_t most = std::numeric_limits<int>::max();
   return shape_of(r.what).blocks() > most || words_of(r.what) > most ? misfit::length : misfit::none;
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The compiled kernels of the scan of columns, and what a request becomes for them.
+// The compiled kernels of the scan of columns, and the plan of a request for them.
 #pragma once
 #include <antiphase/executor/kernel.hpp>
 #include <antiphase/scan/ladder.hpp>
@@ -13,7 +13,7 @@ struct request;
 struct plan;
 enum class misfit;
 
-// One kernel; signed integers share those of unsigned ones, and maxima those of minima.
+// One kernel. Signed integers share the kernels of unsigned ones, and maxima those of minima.
 struct columns_instance {
   element in, out;
   scan_operation operation;
@@ -21,8 +21,8 @@ struct columns_instance {
 };
 std::span<const columns_instance> columns_instances(target where);
 
-// The columns of the table (choose.hpp), of the step `columns`. The workspace is that of single_pass.hpp, its
-// words as columns.cuh has them.
+// Columns of the table in choose.hpp, for the step `columns`. The workspace begins as in single_pass.hpp;
+// columns.cuh lays out its state words.
 misfit columns_suit(const step& how, const request& r);
 std::string columns_words(misfit why, const step& how, const request& r);
 std::size_t columns_workspace(const step& how, const problem& p, const scan_keys* keys);

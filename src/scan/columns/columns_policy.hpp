@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// How columns are cut into tiles, and what a scan of them is told.
+// How columns are cut into tiles, and the arguments of their scan.
 #pragma once
 #include <algorithm>
 #include <antiphase/core/tile.hpp>
@@ -12,13 +12,13 @@
 namespace antiphase::scans {
 
 constexpr int column_threads = 256;
-constexpr int column_group = 8;  // tiles whose totals are folded before they join what lies before them
-// Rows of a thread, for values that are computed with of `size` bytes. One more than lanes that share the
-// banks of shared memory in turn, so that segments of narrow tiles begin in different banks.
+constexpr int column_group = 8;  // tiles whose totals are folded before their prefix is added
+// Rows per thread, for values of `size` bytes. One more than the values that span all 32 banks of shared
+// memory, so that segments of narrow tiles begin in different banks.
 constexpr int column_rows(std::size_t size) { return size == 8 ? 17 : 33; }
 
-// A line along an inner axis is a column: its elements lie `inner` apart, and its neighbours beside it. All
-// columns of a problem, outer by outer, stand side by side in `strips` of `columns` columns. A tile has
+// A line along an inner axis is a column: its elements lie `inner` apart, neighbouring columns side by side.
+// All columns of a problem, by outer index, are divided into `strips` of `columns` columns. A tile has
 // `segments` x `each` rows of a strip, a thread `each` rows of a column.
 struct column_shape {
   int each, columns, segments;
@@ -28,14 +28,14 @@ struct column_shape {
 
   constexpr int rows() const { return each * segments; }
   constexpr std::int64_t blocks() const { return strips * tiles; }
-  // Of the tiles' totals, and of what lies before each group of tiles.
+  // The number of published tile totals, and of prefixes of groups.
   constexpr std::int64_t totals() const { return tiles == 1 ? 0 : blocks() * columns; }
   constexpr std::int64_t prefixes() const {
     return tiles == 1 ? 0 : strips * (ceil_div<std::int64_t>(tiles, column_group) - 1) * columns;
   }
 };
-// Long columns: 32 columns and 8 threads for each. Short ones need fewer threads, and a block takes more of
-// them. Columns of fewer than 32 side by side make a tile of whole rows.
+// Long columns: 32 per block, with 8 threads each. Short ones need fewer threads, so a block takes more of
+// them. With fewer than 32 long columns side by side, a tile has whole rows.
 constexpr column_shape column_shape_of(const lines& over, std::size_t value_size) {
   const int each = column_rows(value_size);
   const std::int64_t wanted = ceil_div<std::int64_t>(over.length, each), all = over.outer * over.inner;
@@ -64,11 +64,11 @@ struct column_arguments {
   bool whole_rows;
   scan_kind kind;
   scan_direction direction;
-  std::uint64_t initial;   // what stands before the first element, of the type that is computed with
+  std::uint64_t initial;   // the value before the first element, in the type computed in
   std::uint64_t flip;      // see element_values.cuh
-  std::uint64_t* control;  // not looked at where a strip is one tile
+  std::uint64_t* control;  // unused where a strip is one tile
   std::uint64_t* states;
-  std::uint64_t state_words;  // that there are, those of other launches included
+  std::uint64_t state_words;  // available, including those of other launches
 };
 
 }  // namespace antiphase::scans

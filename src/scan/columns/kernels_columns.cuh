@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The kernels of the scan of columns: sums, products and minima, which are maxima too, and sums that are
-// wider than the elements.
+// Kernels of the scan of columns: sums, products, minima (which maxima share), and sums wider than the
+// elements.
 #include <cstdint>
 #include <vector>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Entering scan kernels into a list.
+// Adds scan kernels to a list.
 #pragma once
 #include <antiphase/core/element.hpp>
 #include <antiphase/scan/detail/device_wide.cuh>
@@ -13,11 +13,11 @@
 namespace antiphase::scans {
 inline namespace AP_TARGET {
 
-// A step and its kernels by name; the texts last.
+// Names of a step and its kernels, in static storage.
 struct names {
   const char *step, *totals, *scan;
 };
-// Those of a step of a list, such as `steps`.
+// Names of the kernels of Steps[I], where Steps is a list such as `steps`.
 template <const auto& Steps, std::size_t I> struct totals_name {
   static constexpr std::array<std::string_view, 3> parts{"scan.", Steps[I].name, ".totals"};
 };

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The kernels of sums and products: those of signed integers run as those of unsigned ones.
+// Kernels of sums and products; signed integers share the kernels of unsigned ones.
 #include <cstdint>
 
 #include "kernel_list.cuh"

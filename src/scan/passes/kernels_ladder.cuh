@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The kernels of the ladder's steps of several passes that have sums only, to bound what has to be compiled.
+// Kernels of the ladder's steps with several passes that have sums only, to limit compilation.
 #include <cstdint>
 #include <iterator>
 #include <utility>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The kernels of maxima.
+// Kernels of maxima.
 #include <cstdint>
 
 #include "kernel_list.cuh"

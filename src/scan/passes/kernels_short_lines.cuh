@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The kernels for many short lines, for the CPU executor. GPUs get an empty list: there idle threads of a
-// block cost next to nothing.
+// Kernels for many short lines, for the CPU executor only. On GPUs the list is empty: idle threads of a block
+// cost next to nothing there.
 #include <antiphase/scan/ladder.hpp>
 #include <cstdint>
 #include <iterator>

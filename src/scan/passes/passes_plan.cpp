@@ -34,7 +34,7 @@ template <class T> T from_bits(std::uint64_t bits) {
 
 lines lines_of(const problem& p) { return {p.outer, p.length, p.inner, p.direction}; }
 
-// The problem as its kernels see it; calls f(arguments<T>) with the type they work on.
+// Calls f(arguments<T>) with the problem's arguments in the type that kernels compute in.
 template <class F> auto with_arguments(const problem& p, F f) {
   return with_element(computed_as(p), [&]<class T>() {
     return f(arguments<T>{.in = static_cast<const T*>(p.in),

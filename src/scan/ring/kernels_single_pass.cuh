@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The kernels of the single-pass scan (sm_90) of one line; its shorter rings for the ladder only.
+// Kernels of the single-pass scan (sm_90) of one line, and its shorter rings, which only the ladder has.
 #include <array>
 #include <iterator>
 #include <string_view>

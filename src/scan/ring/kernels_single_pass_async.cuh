@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The kernels of the single-pass scan of one line whose tiles threads move (sm_80).
+// Kernels of the single-pass scan of one line, tiles copied by threads (cp.async, sm_80).
 #include "single_pass_list.cuh"
 
 namespace antiphase::scans {

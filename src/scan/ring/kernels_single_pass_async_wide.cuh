@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The kernels of the single-pass scan with wider sums whose tiles threads move (sm_80).
+// Kernels of the single-pass scan with sums wider than the elements, tiles copied by threads (cp.async,
+// sm_80).
 #include "single_pass_list.cuh"
 
 namespace antiphase::scans {

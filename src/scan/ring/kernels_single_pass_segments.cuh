@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The kernels of the single-pass scan of several lines: rows, and segments by key and by head flags.
+// Kernels of the single-pass scan (sm_90) of several lines: rows, and segments by key and by head flags.
 #include "single_pass_list.cuh"
 
 namespace antiphase::scans {

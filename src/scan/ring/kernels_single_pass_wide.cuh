@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The kernels of the single-pass scan whose sums are wider than the elements.
+// Kernels of the single-pass scan (sm_90) with sums wider than the elements.
 #include "single_pass_list.cuh"
 
 namespace antiphase::scans {

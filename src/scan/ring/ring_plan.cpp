@@ -28,8 +28,7 @@ lines_kind over(const problem& p, const scan_keys* keys) {
   return keys != nullptr || (p.outer > 1 && p.length > 0) ? lines_kind::segments : lines_kind::one;
 }
 
-// Whether the algorithm has kernels of such types and lines. Those of segments have no sums that are wider
-// than the elements.
+// Whether the algorithm supports these types and lines. Segments have no sums wider than the elements.
 bool takes_types(const step& how, const problem& p, const scan_keys* keys) {
   const element in = unsigned_of(p.type), out = unsigned_of(result_type(p));
   const bool one_line = over(p, keys) == lines_kind::one;
@@ -38,7 +37,7 @@ bool takes_types(const step& how, const problem& p, const scan_keys* keys) {
   return one_line || in == out;
 }
 
-// The numbers of the kernel that scans what takes_types().
+// Parameters of the kernel for a problem that takes_types() accepts.
 struct shape {
   ring_policy ring;
   element value;

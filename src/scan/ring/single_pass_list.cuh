@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Entering kernels of the single-pass scan into a list.
+// Adds kernels of the single-pass scan to a list.
 #pragma once
 #include <antiphase/scan/detail/single_pass.cuh>
 #include <cstdint>
@@ -11,7 +11,7 @@
 namespace antiphase::scans {
 inline namespace AP_TARGET {
 
-// Of a step and its kernels, as literals.
+// Names of a step and its kernels, as literals.
 struct single_pass_names {
   const char *step, *one_line, *segments;
 };
@@ -43,10 +43,10 @@ void add_single_pass(std::vector<single_pass_instance>& list, scan_operation ope
     add_ring<In, Out, Value, Op, L, ring>(list, operation, called.step,
                                           L == lines_kind::one ? called.one_line : called.segments);
 }
-// What is computed with.
+// The type computed in.
 template <class T> using computed_in =
-    std::conditional_t<is_tf32<T>, std::conditional_t<std::is_integral_v<T>, std::uint32_t, float>, T>;
-// Sum, product and minimum, which is the maximum too: see element_values.cuh.
+    std::conditional_t<is_narrow<T>, std::conditional_t<std::is_integral_v<T>, std::uint32_t, float>, T>;
+// Sum, product and minimum; maxima share the minimum's kernel: see element_values.cuh.
 template <tile_mover M, lines_kind L, class... T>
 void add_operations(std::vector<single_pass_instance>& list) {
   (add_single_pass<M, T, T, computed_in<T>, sum, L>(list, scan_operation::sum), ...);
@@ -57,8 +57,8 @@ template <tile_mover M, class In, class... Out> void add_wide_sums(std::vector<s
   (add_single_pass<M, In, Out, Out, sum, lines_kind::one>(list, scan_operation::sum), ...);
 }
 
-// One line, one line with sums that are wider than the elements, and several lines: rows, and segments by key
-// and by head flags.
+// One line; one line with sums wider than the elements; several lines (rows, segments by key and by head
+// flags).
 template <tile_mover M> std::vector<single_pass_instance> kernels_of_one_line() {
   std::vector<single_pass_instance> list;
   add_operations<M, lines_kind::one, float, double, std::uint8_t, std::uint16_t, std::uint32_t, std::uint64_t,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The kernels of the one-wave scan: sums, those of signed integers as those of unsigned ones.
+// Kernels of the one-wave scan: sums; signed integers share the kernels of unsigned ones.
 #include <cstdint>
 #include <utility>
 #include "src/scan/wave/one_wave.cuh"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The scan of short arrays: every tile in the registers of a block of its own, all of them at once, totals
-// exchanged once.
+// The scan of short arrays: one tile per block, held in registers; all blocks in one wave, one exchange of
+// totals.
 #pragma once
 #include <antiphase/core/tile.hpp>
 #include <antiphase/device/barrier.cuh>
@@ -15,12 +15,13 @@ inline namespace AP_TARGET {
 
 // plan
 // -----------------------------------------------------------------------------------------------------------
-// Block b has tile b, in scan order. Its warps load their rows, one barrier joins their totals, warp 0
-// publishes the tile's total. Every warp then does its own look-back (look_back.cuh) while its rows' scans
-// run, so that there is no second barrier. A block waits only for blocks of lower index, which have started
-// before it. The order in which totals are folded depends on the tile's number alone.
+// Block b has tile b, in scan order. Its warps load their rows, one barrier joins their totals, thread 0
+// publishes the tile's total. Every warp scans its rows and then does its own look-back (look_back.cuh), so
+// that there is no second barrier. A block waits only for blocks of lower index, which have started before
+// it. The order in which totals are folded depends on the tile's number alone, so results are the same bits
+// in every run.
 
-// Where a warp stands, for a recording twin: run() tells its argument `at_phase`.
+// Progress of a warp, for a recording twin: run() calls its argument `at_phase` with it.
 enum class wave_phase {
   begins,
   loading,
@@ -37,9 +38,9 @@ template <scannable T, operator_on<T> Op, wave_policy P> struct one_wave {
   static_assert(valid(P) && sizeof(T) <= 8);
   static constexpr int threads = P.threads();
   static constexpr residency blocks = residency::in_order;
-  // where launching takes longer than scanning
+  // up to this size, launching takes longer than scanning
   static constexpr bool overlaps_previous = P.tile_bytes() <= 16 << 10;
-  static constexpr int chunk = 16 / sizeof(T);  // elements of a lane in a row
+  static constexpr int chunk = 16 / sizeof(T);  // elements per lane and row
   static constexpr int tile_chunks = P.warps * P.rows * warp_size;
   static constexpr int tile = tile_chunks * chunk;  // elements
   using total_type = computed_as<Op, T>;
@@ -59,11 +60,11 @@ template <scannable T, operator_on<T> Op, wave_policy P> struct one_wave {
  private:
   AP_DEV static total_type neutral() { return exact_identity<Op, total_type>(); }
 
-  // The block's tile in memory, and the offsets of its chunks. A reverse scan takes tiles, chunks and
+  // The block's tile in memory, and the offsets of its chunks. A reverse scan counts tiles, chunks and
   // elements from the other end.
   struct part {
     std::int64_t first;
-    int count, present;  // elements; chunks, the last of them perhaps not full
+    int count, present;  // elements; chunks, the last one perhaps partial
     bool reverse;
 
     AP_DEV explicit part(const params& p) : reverse(p.direction == scan_direction::reverse) {
@@ -73,13 +74,12 @@ template <scannable T, operator_on<T> Op, wave_policy P> struct one_wave {
       count = static_cast<int>(tiles.length(at));
       present = (count + chunk - 1) / chunk;
     }
-    // From `first` to the first element of a lane's chunk in a row; outside of 0 ... count - 1 where there is
-    // no such chunk.
+    // Offset from `first` of a lane's chunk in a row; outside of 0 ... count - 1 if there is no such chunk.
     AP_DEV int offset(int warp, int row) const {
       const int number = (warp * P.rows + row) * warp_size + lane_index();
       return (reverse ? present - 1 - number : number) * chunk;
     }
-    AP_DEV bool holds(int at) const { return at >= 0 && at + chunk <= count; }  // all of the chunk
+    AP_DEV bool holds(int at) const { return at >= 0 && at + chunk <= count; }  // the whole chunk
   };
   AP_DEV static bool is_aligned(const void* array) {
     return reinterpret_cast<std::uintptr_t>(array) % 16 == 0;
@@ -87,7 +87,7 @@ template <scannable T, operator_on<T> Op, wave_policy P> struct one_wave {
 
   // load
   // ---------------------------------------------------------------------------------------------------------
-  // Loads a lane's chunks in scan order; missing elements become neutral. A whole tile has no branch per row,
+  // Loads a lane's chunks in scan order; missing elements become neutral. A full tile has no branch per row,
   // so that all loads are in flight at once.
   AP_DEV static void load(const params& p, const part& here, int warp, elements (&v)[P.rows]) {
     const T* from = static_cast<const T*>(p.in) + here.first;
@@ -127,8 +127,8 @@ template <scannable T, operator_on<T> Op, wave_policy P> struct one_wave {
       if (w < warps) total = Op{}(total, s.warp_total[w]);
     return total;
   }
-  // The prefix of the tile, for every lane. The last tile's block ends the epoch: all blocks have published,
-  // so they have read it.
+  // The tile's prefix, in every lane. The last tile's block ends the epoch: all blocks have published by
+  // then, so all have read it.
   AP_DEV static total_type fetch_prefix(const params& p, std::uint64_t epoch, std::uint32_t number) {
     look_back<total_type, Op, tagged_words, batches_at_once> earlier{p.states, tag_of(epoch)};
     const total_type before = shuffle(earlier.prefix_of(number), 0);
@@ -176,7 +176,7 @@ template <scannable T, operator_on<T> Op, wave_policy P> struct one_wave {
     const std::uint32_t number = block_index().x;
     const bool exchanges = p.tiles > 1;
     std::uint64_t epoch = 0;
-    // on its way while the elements are
+    // overlaps with the loads of the elements
     if (exchanges && thread_index() == 0) epoch = load_relaxed(p.control + epoch_word);
 
     const part here(p);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The compiled kernels of the one-wave scan, and what a request becomes for them.
+// The compiled kernels of the one-wave scan, and the plan of a request for them.
 #pragma once
 #include <antiphase/executor/kernel.hpp>
 #include <antiphase/scan/detail/passes.hpp>
@@ -15,7 +15,7 @@ struct request;
 struct plan;
 enum class misfit;
 
-// One kernel; signed integers share those of unsigned ones.
+// One kernel. Signed integers share the kernels of unsigned ones.
 struct wave_instance {
   element type;
   scan_operation operation;
@@ -25,15 +25,15 @@ struct wave_instance {
 };
 std::span<const wave_instance> wave_instances(target where);
 
-// The columns of the table (choose.hpp), of the step one-wave. The workspace is that of single_pass.hpp.
+// Columns of the table in choose.hpp, for the step one-wave. The workspace is laid out as in single_pass.hpp.
 misfit wave_suits(const step& how, const request& r);
 std::string wave_words(misfit why, const step& how, const request& r);
 std::size_t wave_workspace(const step& how, const problem& p, const scan_keys* keys);
 std::size_t most_wave_workspace(const step& how, const problem& p, const scan_keys* keys);  // of any problem
 plan plan_wave(const step& how, const request& r);
 
-// A certain kernel, whatever it is for: its working memory for a problem with elements, and its launch.
-// `initial`: the bytes of the element that an exclusive scan starts from.
+// A given kernel, without a choice: its workspace for a problem with elements, and its launch. `initial`: the
+// bits of the element that an exclusive scan starts from.
 std::size_t one_wave_workspace(const wave_instance& with, const problem& p);
 launchable prepare_one_wave(const wave_instance& with, const problem& p, std::uint64_t initial,
                             std::span<std::byte> workspace);

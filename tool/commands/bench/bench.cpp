@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The subcommand bench: what the public calls take, beside the libraries one would use instead.
+// The subcommand bench: times of the public calls, next to those of alternative libraries.
 #include "tool/commands/bench/bench.hpp"
 
 namespace antiphase::tool {

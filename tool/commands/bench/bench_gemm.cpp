@@ -110,7 +110,7 @@ struct subject {
   template <class T> matrix_view<T> b(T* at) const { return view_of_b(at, size, layout); }
 };
 
-// Of precision fp32 by the policy that was asked for.
+// Options for a precision; fp32 uses the requested policy.
 gemm_options options_of(precision with, std::string_view policy) {
   gemm_options options{.accuracy = with};
   if (with == precision::fp32) options.policy = policy;
@@ -119,7 +119,7 @@ gemm_options options_of(precision with, std::string_view policy) {
 
 expected_time estimate_all(std::string_view policy, const context& where,
                            const std::vector<subject>& subjects, const std::vector<precision>& precisions) {
-  // for what is not there yet
+  // placeholder addresses: nothing is allocated yet
   const auto address = [](std::uintptr_t number) { return reinterpret_cast<float*>(number * 4096); };
   expected_time whole;
   for (const subject& s : subjects)
@@ -132,7 +132,7 @@ expected_time estimate_all(std::string_view policy, const context& where,
   return whole;
 }
 
-struct measured {  // of one precision
+struct measured {  // one per precision
   precision with;
   gemm_choice chosen;
   accuracy error;
@@ -150,7 +150,7 @@ struct measured_rival {
   timing host = {};
 };
 
-// The matrices of a subject on the device, and what is known of their product.
+// The matrices of a subject on the device, and their reference product.
 class bench {
  public:
   bench(const context& where, const subject& s, std::string_view policy)
@@ -195,7 +195,7 @@ class bench {
     m.recomputed = recomputed_.to_host()[0];
     return m;
   }
-  // Runs the work and looks at C, which held NaN before.
+  // Runs the work on a C filled with NaN and checks the result.
   accuracy judge(const work& run, const gemm_bound& promised) {
     c_.copy_from(std::vector<float>(c_.size(), std::numeric_limits<float>::quiet_NaN()));
     where_.runs_on().milliseconds(run, nullptr);
@@ -385,7 +385,7 @@ void require_verified(const std::vector<outcome>& all) {
     throw verification_failed(fmt::format("verification failed: the result of {} is wrong", wrong));
 }
 
-// What a list has no use for, if it is given.
+// Refuses options that do not apply to a list of products.
 void refuse_besides_a_list(const request& r, const std::string& list) {
   const std::pair<bool, const char*> given[] = {{!r.sizes.empty(), "--size"},
                                                 {!r.m.empty(), "--m"},

@@ -24,7 +24,7 @@
 namespace antiphase::tool {
 namespace {
 
-// In which ways a product is computed, and what is asked of the options for it.
+// Options of the two ways in which a product is computed: as requested, and batch-invariant.
 gemm_options asked(const product_list_request& r) { return {.policy = r.policy}; }
 constexpr gemm_options invariant{.reproducible = reproducibility::batch_invariant};
 
@@ -34,13 +34,13 @@ std::size_t workspace_of(const context& where, const product_list_request& r) {
     bytes = std::max(bytes, explain(where, imagined(p), in_batches(p, asked(r))).workspace);
     if (r.list.invariance == batch_invariance::measured)
       bytes = std::max(bytes, explain(where, imagined(p), in_batches(p, invariant)).workspace);
-    // others may run
+    // without prepared operands, other policies may run
     if (r.list.prepared) bytes = std::max(bytes, gemm_workspace(where, imagined(p), in_batches(p, asked(r))));
   }
   return bytes;
 }
 
-// The rivals that are there and right.
+// The rivals that are available and correct.
 std::vector<product_outcome::opponent> opponents(const common_options& common, product_memory& memory,
                                                  const fast_cublas& cublas, const listed_product& p,
                                                  const spot_check& check) {
@@ -65,7 +65,7 @@ std::vector<product_outcome::opponent> opponents(const common_options& common, p
   return found;
 }
 
-// Lists for a GPU would take the CPU executor days.
+// Lists meant for a GPU would take days on the CPU executor.
 void require_little(const std::vector<listed_product>& products) {
   constexpr double most = 1e10;  // multiply-adds, a minute or two
   double sum = 0;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// bench gemm --random, --suite, --map: many products, each quickly, beside the best of cuBLAS and the roof.
+// bench gemm --random, --suite, --map: many products, each measured briefly, next to the best of cuBLAS and
+// the roofline.
 #pragma once
 #include <cstdint>
 #include <optional>
@@ -16,22 +17,22 @@ struct product_list_options {
   std::optional<std::string> suite;  // a file; empty: the suite that is compiled in
   std::optional<std::int64_t> map;   // K
   bool serving = false;
-  std::int64_t largest = 0;  // extent of --random, --map and --serving; 0: the usual one
-  bool prepared = false;     // B of each product is prepared
+  std::int64_t largest = 0;  // extent of --random, --map and --serving; 0: the default
+  bool prepared = false;     // B of each product is prepared in advance
 };
 void add_list_options(arguments command, product_list_options& options);
 
-// Whether products are also computed with reproducibility::batch_invariant, to see what that costs.
+// Whether products are also computed with reproducibility::batch_invariant, to measure its cost.
 enum class batch_invariance { left_out, measured };
 
 struct product_list {
-  std::string option;  // that asks for it
-  std::string set;     // what it is called: suite, random 1, map 256, prepared suite
+  std::string option;  // the option that requests the list
+  std::string set;     // name of the list: suite, random 1, map 256, prepared suite
   std::vector<listed_product> products;
   batch_invariance invariance = batch_invariance::left_out;
   bool prepared = false;
 };
-// The list that is asked for, if there is one. Throws bad_request, and bad_input of a file.
+// The requested list, if any. Throws bad_request, or bad_input for a file.
 std::optional<product_list> list_of(const product_list_options& options);
 
 struct product_list_request {
@@ -40,7 +41,7 @@ struct product_list_request {
   std::string policy = "auto";
   bool beside_cublas = true;
 };
-// Measures them, and prints the result. Throws verification_failed if a product is wrong.
+// Measures the products and prints the result. Throws verification_failed if a product is wrong.
 void bench_products(const product_list_request& r);
 
 }  // namespace antiphase::tool

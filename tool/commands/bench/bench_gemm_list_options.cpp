@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which list of products bench gemm is asked for.
+// Options of bench gemm that select a list of products.
 #include <fmt/format.h>
 
 #include <antiphase/core/error.hpp>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What bench gemm says of a list of products: records, table, geometric means.
+// Results of bench gemm for a list of products: records, table, geometric means.
 #include "tool/commands/bench/bench_gemm_list_text.hpp"
 
 #include <fmt/format.h>
@@ -22,7 +22,7 @@ struct roof_time {
   double us;
   const char* by;
 };
-// What the device takes at least: its memory, its arithmetic, or a launch.
+// Lower bound on the device's time, from memory bandwidth, arithmetic rate or launch time.
 std::optional<roof_time> roof_time_of(const listed_product& p, const device_roof* roof) {
   if (roof == nullptr) return std::nullopt;
   const auto c = static_cast<double>(p.of_c());
@@ -39,7 +39,7 @@ std::optional<double> times_cublas(const product_outcome& o) {
   if (rival == nullptr) return std::nullopt;
   return rival->time.median_us / o.time.median_us;
 }
-// How many times as long results take that are batch_invariant.
+// Ratio of the batch_invariant time to the ordinary one.
 std::optional<double> price_of_invariance(const product_outcome& o) {
   if (!o.invariant) return std::nullopt;
   return o.invariant->time.median_us / o.time.median_us;
@@ -61,7 +61,7 @@ std::optional<double> rivals_share_of_roof(const product_outcome& o, const devic
   return rival == nullptr ? std::nullopt : share_of_roof(o, rival->time, roof);
 }
 
-// The geometric mean of what is known; none if nothing is.
+// Geometric mean of the known values; nothing if there are none.
 std::optional<double> mean(const outcomes& of, const auto& value) {
   double sum = 0;
   int count = 0;
@@ -112,7 +112,7 @@ outcomes group_of(const std::vector<product_outcome>& all, const std::string& gr
   std::erase_if(list, [&](const product_outcome* o) { return o->of.group != group; });
   return list;
 }
-// The slowest beside cuBLAS, that one first.
+// The slowest relative to cuBLAS, slowest first.
 outcomes worst_of(const std::vector<product_outcome>& all) {
   outcomes list = all_of(all);
   std::erase_if(list, [](const product_outcome* o) { return !times_cublas(*o); });
@@ -200,7 +200,7 @@ json to_json(const summary& s) {
   return value;
 }
 
-// Enters what was timed.
+// Adds the measured times.
 void add_times(json& record, const product_outcome& o, const device_roof* roof) {
   record["protocol"] = "graph";
   add_time(record, "ours", o.time);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What bench gemm says of a list of products: records, table, geometric means.
+// Results of bench gemm for a list of products: records, table, geometric means.
 #pragma once
 #include <antiphase/gemm.hpp>
 #include <cstdint>
@@ -14,7 +14,7 @@
 
 namespace antiphase::tool {
 
-// Of the same product in another way.
+// Outcome of the same product, computed in another way.
 struct other_outcome {
   gemm_choice chosen = {};
   accuracy error = {};
@@ -35,7 +35,7 @@ struct product_outcome {
   };
   std::vector<opponent> rivals = {};
   std::optional<other_outcome> invariant = {};  // with reproducibility::batch_invariant
-  struct without {                              // the same call, with nothing prepared
+  struct without {                              // the same call without prepared operands
     gemm_choice chosen = {};
     timing time = {}, preparing = {};
   };
@@ -54,10 +54,10 @@ std::string text_of(const listed_product& p);
 
 json records_of_products(const std::vector<product_outcome>& all, const std::string& set,
                          const device_roof* roof, bool timed);
-json rivals_of_products(const std::vector<product_outcome>& all);  // each once
+json rivals_of_products(const std::vector<product_outcome>& all);  // without duplicates
 json summary_of_products(const std::vector<product_outcome>& all, const device_roof* roof);
 std::string text_of_products(const std::vector<product_outcome>& all, const device_roof* roof, bool timed);
-// Throws verification_failed that names the wrong ones.
+// Throws verification_failed, naming the wrong products.
 void require_verified(const std::vector<product_outcome>& all);
 
 }  // namespace antiphase::tool

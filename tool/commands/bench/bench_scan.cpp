@@ -58,10 +58,10 @@ constexpr const char* explanation =
     "  antiphase bench scan --type all --against memcpy --json";
 
 constexpr int launches_in_a_graph = 40;
-// read and written; for more a launch is lost in the rest
+// bytes read and written; in longer calls a launch's time is negligible
 constexpr std::int64_t most_bytes_of_short_calls = 128 << 20;
 
-// Times of one array that were taken in one way.
+// Times of one array, all measured in the same way.
 struct times {
   std::string how;
   timing ours;
@@ -74,14 +74,14 @@ struct measured_rival {
 struct outcome {
   std::string type, called;  // in JSON, in tables
   std::int64_t count;
-  double bytes = 0;         // that a call has to move
-  std::string policy = {};  // that ran
+  double bytes = 0;         // that a call must move
+  std::string policy = {};  // the one that ran
   verdict ours = {};
   launch_counts counts = {};
-  std::vector<measured_rival> rivals = {};  // those that are there
+  std::vector<measured_rival> rivals = {};  // the available ones
   std::vector<times> taken = {};
   std::vector<std::string> code = {};     // of the kernels that ran
-  std::vector<std::string> why_not = {};  // what was not measured
+  std::vector<std::string> why_not = {};  // reasons for what was not measured
 
   bool is_beside(std::string_view rival) const {
     return std::ranges::any_of(rivals, [&](const measured_rival& one) { return one.who.key == rival; });
@@ -115,7 +115,7 @@ std::vector<std::int64_t> sizes_of(const scan_request& r, target where) {
   return {1 << 16, 1 << 18, 1 << 20, 1 << 22, 1 << 24, 1 << 26, 1 << 28};
 }
 
-// Who is timed for one array, and where the times go.
+// The works timed for one array, and where their times go.
 struct contest {
   std::vector<work> works;
   std::vector<timing*> results;
@@ -130,7 +130,7 @@ struct contest {
   }
 };
 
-// The rivals that are there, and whether they are right.
+// Adds the available rivals and checks their results.
 void add_rivals(const scan_request& r, scan_subject& subject, outcome& o) {
   if (r.beside("cub"))
     for (rival& one : subject.rivals()) {
@@ -176,7 +176,7 @@ void measure_all(const scan_request& r, const context& where, scan_subject& subj
   add_rivals(r, subject, o);
   take_times(where, subject, {.kind = parse_protocol(r.protocol), .samples = r.repeats}, o);
   o.code = code_of(where, std::vector<work>{[&](stream on) { subject.run(on); }});
-  for (measured_rival& one : o.rivals) one.who.run = {};  // its workspace goes
+  for (measured_rival& one : o.rivals) one.who.run = {};  // frees its workspace
 }
 
 using cells = std::vector<std::string>;
@@ -220,7 +220,7 @@ std::string kind_of(const scan_request& r) {
          : !r.accumulate.empty() ? "scan.wider"
                                  : "scan.sum";
 }
-// What is scanned, if it is not for the sums of the whole array in its own type.
+// What is scanned, unless it is the whole array, summed in its own type.
 std::string what_of(const scan_request& r) {
   if (!r.own.empty()) return "x + offset, offset - x";
   if (r.segment > 0) return fmt::format("a key for each {}", r.segment);
@@ -239,7 +239,7 @@ void add_measured(json& value, const measured_rival& one, const timing& time, co
   value["rivals"][key]["verified"] = one.result->verified;
   value["times_" + key] = time.median_us / ours.median_us;
 }
-// One per way of taking times, or one without times.
+// One record per way of timing, or one without times.
 json record(const scan_request& r, const outcome& o, const times* t) {
   json value{{"kernel", kind_of(r) + (r.policy == "auto" ? "" : "." + r.policy)},
              {"policy", o.policy},
@@ -280,7 +280,7 @@ void require_sensible(const scan_request& r) {
         "--own has types and a kernel of its own: it cannot be combined with --type or --policy");
 }
 
-// What the arrays of a request hold, one after the other.
+// Contents of the arrays of a request, in order.
 struct contents {
   std::string type, called;  // in JSON, in tables
   std::function<std::unique_ptr<scan_subject>(const context&, std::int64_t count)> make;
@@ -301,8 +301,8 @@ std::vector<contents> contents_of(const scan_request& r) {
   return all;
 }
 
-// From an array that takes a moment, a hundredth or less of those whose time matters; references on the host,
-// which take their share, are in it.
+// Extrapolated from an array that takes a moment, a hundredth or less of those whose duration matters.
+// Includes the references on the host, which take their share of the time.
 expected_time estimate_all(const scan_request& r, const context& where, const std::vector<contents>& arrays,
                            const std::vector<std::int64_t>& sizes) {
   expected_time whole;
@@ -314,13 +314,13 @@ expected_time estimate_all(const scan_request& r, const context& where, const st
     for (const std::int64_t size : sizes) {
       if (size / piece < 16) continue;
       try {
-        for (int turn = 0; turn < 2 && (!of_piece || turn == 1); ++turn)  // the first makes the fibers
+        for (int turn = 0; turn < 2 && (!of_piece || turn == 1); ++turn)  // the first run creates the fibers
           of_piece = time_of([&] {
             const auto subject = array.make(where, piece);
             subject->judge([&](stream on) { subject->run(on); });
           });
         whole += *of_piece * (static_cast<double>(size) / static_cast<double>(piece));
-      } catch (const not_supported&) {  // which it will say in its turn
+      } catch (const not_supported&) {  // reported when this array is measured
       }
     }
   }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Scans with a type and an operator of one's own, as bench scan measures them.
+// Scans with a user-defined type and operator, for bench scan.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -69,7 +69,7 @@ template <class T> class custom_array final : public scan_subject {
 
   std::int64_t count() const { return static_cast<std::int64_t>(host_.size()); }
   const T* input() const { return in_.data(); }
-  // A flip is 0 or all bits: no result holds these.
+  // Flips are 0 or all bits, so no result can equal these elements.
   std::vector<T> all_wrong() const {
     T wrong;
     std::memset(static_cast<void*>(&wrong), 0x77, sizeof wrong);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Sums, as bench scan measures them: of whole arrays, of rows, by key, in wider types.
+// Sums for bench scan: of whole arrays, of rows, by key, in wider types.
 #include <fmt/format.h>
 
 #include <antiphase/core/error.hpp>
@@ -15,7 +15,7 @@
 namespace antiphase::tool {
 namespace {
 
-// What is added up to what: sums in the type itself, and the wider ones that are measured.
+// Combinations of input and sum type that are measured: the type itself and some wider ones.
 template <class T, class Out>
 constexpr bool is_measured = std::is_same_v<T, Out> || (scans::accumulates(element_of<T>, element_of<Out>) &&
                                                         std::is_signed_v<T> == std::is_signed_v<Out>);
@@ -58,7 +58,7 @@ template <class T, class Out> class sums final : public scan_subject {
   const scan_request& request_;
   scan_arrays<T, Out> arrays_;
   device_array<std::int32_t> keys_;
-  // from the first to the second, where the input's bytes are not those that are moved
+  // source and destination of the copy, if the call moves other bytes than the input's size
   std::vector<device_array<std::byte>> copied_;
 
   std::int64_t count() const { return arrays_.count(); }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The subcommand check: the library's kernels under the checker.
+// The subcommand check: runs the library's kernels under the checker.
 #include "tool/commands/check/check.hpp"
 
 #include <antiphase/core/error.hpp>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What `antiphase check` runs: the cases of the library's kernels.
+// The cases of the library's kernels that `antiphase check` runs.
 #include "tool/commands/check/check_cases.hpp"
 
 namespace antiphase::tool {

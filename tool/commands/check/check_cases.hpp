@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What `antiphase check` runs.
+// The cases that `antiphase check` runs.
 #pragma once
 #include <antiphase/checker.hpp>
 #include <vector>

@@ -23,7 +23,7 @@
 namespace antiphase::tool {
 namespace {
 
-// A word as a shell takes it.
+// A word, quoted for a shell if necessary.
 std::string quoted_for_shell(const std::string& word) {
   const bool plain =
       !word.empty() &&
@@ -56,7 +56,7 @@ plain_program program_of(const check_request& r) {
   return p;
 }
 
-// Nothing that is read, and nothing that is written beside it, is overwritten.
+// Outputs must not overwrite the inputs or each other.
 void require_outputs_of_their_own(const check_request& r, const plain_program& p) {
   for (const std::string& output : {r.sarif, r.trace}) {
     if (output.empty()) continue;
@@ -71,7 +71,7 @@ void require_outputs_of_their_own(const check_request& r, const plain_program& p
         fmt::format("--sarif and --trace both write to {}: expected a file for each", output_name(r.sarif)));
 }
 
-// What a replay needs again, beside the schedule, which is put behind it.
+// The command for a replay, without the schedule, which is appended.
 std::string command_of(const check_request& r, const plain_program& p) {
   std::string command = "antiphase check";
   for (const std::string& s : p.sources) command += " " + quoted_for_shell(s);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Why a program was not checked, as places in its sources: from what the compiler, the pre-pass or the
-// program's run has said.
+// Reasons why a program was not checked, as places in its sources: parsed from the output of the compiler,
+// the pre-pass or the program's run.
 #include <antiphase/plain_cuda.hpp>
 #include <regex>
 #include <sstream>

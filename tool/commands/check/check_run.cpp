@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Running the subcommand check, in a build with the checker.
+// Runs the subcommand check in a build with the checker.
 #include <fmt/format.h>
 #include <antiphase/checker.hpp>
 

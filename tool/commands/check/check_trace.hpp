@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// --trace of the subcommand check: the schedules that show what was found, drawn.
+// --trace of the subcommand check: pictures of the schedules that reproduce its findings.
 #pragma once
 #include <antiphase/checker.hpp>
 #include <string>
@@ -12,18 +12,18 @@ namespace antiphase::tool {
 
 class finding_trace {
  public:
-  // Refuses a file whose name does not say its form.
+  // Throws bad_request if the file's name does not imply a format.
   explicit finding_trace(const check_request& r);
   bool wanted() const { return !file_.empty(); }
   void add(const check_report& report, const std::string& command, const std::string& behind = {});
-  // Writes what there is to draw; says so if there is nothing, and that no file was written.
+  // Writes the picture. If there is nothing to draw, says so, and that no file was written.
   void finish(const common_options& common) const;
 
  private:
   std::string file_;
   std::string (*draw_)(std::span<const drawn_finding>) = nullptr;
   std::vector<drawn_finding> findings_;
-  std::size_t without_ = 0;  // findings that no thread of a kernel was at
+  std::size_t without_ = 0;  // findings without a kernel thread to draw
 };
 
 }  // namespace antiphase::tool

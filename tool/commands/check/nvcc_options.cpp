@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// nvcc's options beside a program for the subcommand check, as a line of a Makefile has them: what changes
-// nothing here is passed over.
+// nvcc's options, as copied from a Makefile, for the subcommand check. Options without an effect here are
+// skipped.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -14,8 +14,7 @@ namespace {
 
 using std::string_view;
 
-// Without their dashes, of which nvcc takes one or two. What has a value has it behind "=", or as the next
-// word.
+// Names without their dashes (nvcc takes one or two). A value follows "=" or is the next word.
 constexpr string_view with_value =
     " gpu-architecture arch gpu-code code generate-code gencode relocatable-device-code rdc maxrregcount ftz "
     "prec-div prec-sqrt fmad "
@@ -39,14 +38,14 @@ constexpr string_view without_value =
     "no-compress no-exceptions noeh "
     "shared MD MMD MP cuda no-device-link nodlink keep-device-functions extensible-whole-program ewp O0 O1 "
     "O2 O3 ";
-// Of the toolkit, for which the stand-in headers speak.
+// Libraries of the toolkit, for which the stand-in headers substitute.
 constexpr string_view libraries =
     " cuda cudart cudadevrt cublas cublasLt cudnn cufft curand cusolver cusparse nvrtc nvToolsExt nvidia-ml ";
 
 bool among(string_view names, string_view name) {
   return !name.empty() && names.find(fmt::format(" {} ", name)) != string_view::npos;
 }
-// What the compiler is told too, under g++'s name for it.
+// The equivalent g++ option of an option that the compiler also gets.
 string_view letter_of(string_view name) {
   for (const auto& [is, letter] : {std::pair<string_view, string_view>{"include-path", "-I"},
                                    {"system-include", "-I"},
@@ -58,7 +57,7 @@ string_view letter_of(string_view name) {
     if (name == is) return letter;
   return {};
 }
-// g++'s own, which people hand to nvcc with --forward-unknown-to-host-compiler.
+// g++'s own options, which users pass to nvcc with --forward-unknown-to-host-compiler.
 bool is_of_host_compiler(string_view word) {
   return word.size() > 2 && string_view("WfmgO").find(word[1]) != string_view::npos;
 }

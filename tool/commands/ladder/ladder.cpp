@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The subcommand ladder: every step from the textbook's first kernel to the fastest, side by side.
+// The subcommand ladder: all steps from the textbook's first kernel to the fastest, side by side.
 #include "tool/commands/ladder/ladder.hpp"
 
 #include <fmt/format.h>
@@ -87,7 +87,7 @@ json to_json(const ladder_row& row, std::string_view kernel, target where) {
     return value;
   }
   value["shared_bytes"] = row.usage.shared_bytes;
-  // How many blocks fit follows from the registers, which only a GPU's machine code has.
+  // The number of resident blocks depends on registers, known only from a GPU's machine code.
   const bool known = where == target::cuda;
   value["blocks_per_multiprocessor"] = known ? json(row.usage.blocks_per_multiprocessor) : json();
   value["occupancy"] = known ? json(row.usage.occupancy) : json();

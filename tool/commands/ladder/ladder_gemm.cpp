@@ -58,7 +58,7 @@ struct request {
   std::optional<std::int64_t> size, m, n, k;
   ladder_options options;
 };
-// The matrices of a run, and what is known about their product.
+// The matrices of a run, and the check of their product.
 struct bench {
   extents size;
   std::vector<float> host_a, host_b;
@@ -79,9 +79,9 @@ struct bench {
             .b = row_major(std::as_const(b).data(), size.k, size.n),
             .c = row_major(c.data(), size.m, size.n)};
   }
-  // Fills C with NaN: an output that is left out must not pass as the one of the run before.
+  // Fills C with NaN, so that an output that is not written cannot pass with the previous run's value.
   void forget_result() { c.copy_from(std::vector<float>(c.size(), std::numeric_limits<float>::quiet_NaN())); }
-  // The first block's share, for timelines.
+  // The part of the product that the first block computes, for timelines.
   gemms::problem corner(const gemms::step& s) {
     gemms::problem p = problem();
     p.a.rows = p.c.rows = std::min<std::int64_t>(size.m, s.how.tile.m);
@@ -96,8 +96,8 @@ work launcher(const context& where, const gemms::plan& plan) {
 
 bool is_tiled(const gemms::step& s) { return std::string_view(s.name) != "naive"; }
 
-// What the loads of a step read of A and B: A once for every column of tiles, B once for every row of them.
-// Naive has tiles of one output.
+// Bytes that a step loads: A once per column of tiles, B once per row of tiles. The tiles of naive have one
+// output.
 std::int64_t bytes_moved(const gemms::step& s, const gemms::plan& plan, const extents& e) {
   const gemms::extent2 tile = is_tiled(s) ? plan.what.how.tile : gemms::extent2{1, 1};
   const std::int64_t floats =
@@ -129,7 +129,7 @@ gemm_row run_step(const context& where, bench& data, const gemms::step& s) {
   return row;
 }
 
-// Times all steps, their parts and the rival in one go, so that they can be compared.
+// Times all steps, their parts and the rival together, so that the times are comparable.
 void time_all(const context& where, bench& data, const protocol& how, std::vector<gemm_row>& rows,
               timed_rival& cublas, const std::function<void()>& progress) {
   timed_works works;
@@ -159,7 +159,7 @@ extents extents_of(const request& r, target where) {
   return e;
 }
 
-// The steps of a run: all, or those that were asked for.
+// The steps of a run: all or those requested.
 struct chosen_steps {
   std::vector<const gemms::step*> floats;
   std::vector<const gemms::tensor_core_step*> halves;
@@ -203,8 +203,8 @@ void run_floats(const context& where, const extents& e, const std::vector<const 
   }
 }
 
-// By a product that takes a second or less: steps, what they are compared with and what is recorded of them
-// all grow as it does.
+// Extrapolated from a product that takes a second or less: the time of steps, checks and recordings grows in
+// proportion.
 expected_time estimate_all(const context& where, const extents& e, const chosen_steps& steps) {
   const auto little = [](std::int64_t extent) { return std::min<std::int64_t>(extent, 128); };
   const extents piece{little(e.m), little(e.n), little(e.k)};

@@ -61,16 +61,16 @@ struct request {
 };
 struct scan_row : ladder_row {
   int tile = 0;
-  bool single_pass = false;  // no time for tiles on their own
+  bool single_pass = false;  // tiles cannot be timed separately
   verdict whole_result;
   timing whole_time;
   double whole_gain = 0;
 };
 
-// that the steps are compiled for
+// for which the steps are compiled
 constexpr element types[] = {element::f32, element::f64, element::i32, element::u32};
 
-// The arrays of a run, and the two ways to scan them.
+// The arrays of a run, and two ways to scan them: tile by tile, or whole.
 template <class T> struct bench : scan_arrays<T> {
   using scan_arrays<T>::scan_arrays, scan_arrays<T>::where, scan_arrays<T>::problem;
 
@@ -78,7 +78,7 @@ template <class T> struct bench : scan_arrays<T> {
     if (this->host.empty() || scans::is_single_pass(s)) return {};
     return {scans::prepare_tiles(where.kind(), s, problem())};
   }
-  // With a workspace of its own, as it is before the first use.
+  // Uses a new workspace, zeroed as for its first use.
   std::vector<scans::launchable> whole(const scans::step& s,
                                        std::vector<device_array<std::byte>>& workspaces) {
     const std::vector<std::byte> zeros(scans::workspace_bytes(s, problem()));
@@ -213,14 +213,14 @@ json records(const std::vector<scan_row>& rows, const timed_rivals& rivals, std:
     record["shape"] = {{"n", count}};
     record["type"] = name(type);
     record["tile"] = row.tile;
-    if (row.refused.empty()) {  // of the whole array, as the rivals'
+    if (row.refused.empty()) {  // of the whole array, like the rivals' errors
       record["error"]["ours"] = row.whole_result.error;
       if (!row.single_pass) record["error"]["tiles"] = row.result.error;
     }
     if (row.refused.empty() && row.whole_time.median_us > 0) {
       record["protocol"] = name(how);
       add_time(record, "ours", row.whole_time);                   // the whole array, as the rivals scan it
-      if (!row.single_pass) add_time(record, "tiles", row.time);  // what gain_percent is about
+      if (!row.single_pass) add_time(record, "tiles", row.time);  // the times behind gain_percent
       if (row.single_pass) record.erase("gain_percent");
       record["gain_of_whole_percent"] = row.whole_gain;
       add_time(record, "memcpy", rivals.copy_time);

@@ -11,8 +11,7 @@
 namespace antiphase::tool {
 namespace {
 
-// Random values that f16 holds: as floats, side by side, and as f16 in rows that start at multiples of 16
-// bytes.
+// Random values representable in f16: contiguous as floats, and as f16 in rows aligned to 16 bytes.
 struct rounded {
   std::int64_t rows, columns, stride = ceil_div<std::int64_t>(std::max<std::int64_t>(columns, 1), 8) * 8;
   std::vector<float> as_floats;
@@ -52,7 +51,7 @@ struct half_bench {
   void forget_result() { c.copy_from(std::vector<float>(c.size(), std::numeric_limits<float>::quiet_NaN())); }
 };
 
-// A once for every column of tiles, B once for every row of them.
+// Bytes loaded: A once per column of tiles, B once per row of tiles.
 std::int64_t bytes_moved(const gemms::tensor_core_step& s, const extents& e) {
   const std::int64_t halves =
       ceil_div<std::int64_t>(e.n, s.tile.n) * e.m * e.k + ceil_div<std::int64_t>(e.m, s.tile.m) * e.k * e.n;

@@ -24,8 +24,9 @@
 namespace antiphase::tool {
 namespace {
 
-// The shapes that numbers of the laws come from (docs/model.md), rested; hot times of the same shapes are no
-// news. Policies beside the ladder are fitted to other products than those of bench/results.
+// Shapes that the constants of the laws were fitted to (docs/model.md), rested; hot times of the same shapes
+// are not independent either. Policies beside the ladder were fitted to products that are not in
+// bench/results.
 bool is_fitted_product(const extents& e) { return e.m == e.n && e.n == e.k && (e.m == 1024 || e.m == 4096); }
 bool is_fitted_scan(std::int64_t n) { return n == 1 << 16 || n == 1 << 24 || n == 1 << 28; }
 
@@ -49,8 +50,8 @@ prediction predict_step(const machine_profile& on, std::string_view step, const 
   const gemms::plan plan = gemms::prepare(target::cpu, gemms::find_step(step), imagined(p));
   return gemms::predict(on, plan.what.how, size_of(p));
 }
-// By the library's own law for the policy, as its tuning corrects it; nothing if it does not take the
-// product.
+// Prediction of the library's own law for the policy, corrected by its tuning; nothing if the policy does not
+// take the product.
 std::optional<prediction> predict_policy(const machine_profile& on, const context& where,
                                          std::string_view policy, const listed_product& p) {
   try {
@@ -108,8 +109,7 @@ class reader {
                                     : predict_step(on_, policy, p);
     add({halves ? "tensor-core ladder" : "gemm ladder", policy, shape, name, fitted, seconds, takes});
   }
-  // Of other data than normal the times differ by the data; prepared operands are not what the laws are asked
-  // for here.
+  // Other data than normal change the times, and the laws as used here do not cover prepared operands.
   void read_product(const json& r, const std::string& protocol, double seconds) {
     if (r.value("data", "normal") != "normal" || r.value("set", "").starts_with("prepared")) return;
     const listed_product p = product_of(r);
@@ -163,7 +163,7 @@ std::vector<double> ranks(const std::vector<double>& of) {
   std::iota(order.begin(), order.end(), std::size_t{0});
   std::ranges::stable_sort(order, [&](std::size_t i, std::size_t j) { return of[i] < of[j]; });
   std::vector<double> rank(of.size());
-  for (std::size_t i = 0; i < order.size();) {  // those that are equal share the mean of their places
+  for (std::size_t i = 0; i < order.size();) {  // ties share the mean of their ranks
     std::size_t end = i;
     while (end < order.size() && of[order[end]] == of[order[i]]) ++end;
     for (std::size_t j = i; j < end; ++j) rank[order[j]] = static_cast<double>(i + end - 1) / 2;
@@ -233,7 +233,7 @@ std::vector<family_error> errors_of(const std::vector<judged_time>& times) {
     }
     if (f.ranked > 0) f.rank /= static_cast<double>(f.ranked);
   }
-  std::rotate(all.begin(), all.begin() + 1, all.end());  // all of them last
+  std::rotate(all.begin(), all.begin() + 1, all.end());  // the total goes last
   return all;
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The subcommand model: predictions beside the measurements of result files.
+// The subcommand model: predictions next to the measurements in result files.
 #include <fmt/format.h>
 
 #include <algorithm>

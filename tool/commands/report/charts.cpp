@@ -14,7 +14,7 @@ constexpr double width = 720, left = 150, right = 150, row = 22;  // of bars
 constexpr double plane_width = 720, plane_height = 400, margin_x = 64, margin_y = 46;
 
 struct scale {
-  double low = 0, high = 1;  // powers of ten
+  double low = 0, high = 1;  // logarithms to base 10
   double from = 0, to = 1;   // pixels
   double operator()(double value) const {
     return from + (std::log10(value) - low) / (high - low) * (to - from);
@@ -38,7 +38,7 @@ std::vector<double> ticks(const scale& s) {
         all.push_back(value);
   return all;
 }
-// Circle, square, triangle, diamond: told apart without colours too.
+// Circle, square, triangle, diamond: distinguishable without colour.
 std::string mark(const dot& d, double x, double y) {
   const std::string title = fmt::format("<title>{}</title>", escaped(d.title));
   switch (d.series) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Charts of the report as SVG that lies within a page, whose style sheet colours it by class: light or dark.
+// Charts of the report as inline SVG; the page's style sheet colours it by class, light or dark.
 #pragma once
 #include <antiphase/trace.hpp>
 #include <optional>
@@ -8,13 +8,13 @@
 
 namespace antiphase::tool {
 
-// For text between tags, and in quoted attributes.
+// Escapes text for use between tags and in quoted attributes.
 std::string escaped(std::string_view text);
 
 struct bar {
   std::string label;
   double value = 0;   // of the bar
-  double marked = 0;  // where a line stands across it; 0: none
+  double marked = 0;  // position of a line across the bar; 0: none
   std::string text;   // beside it
 };
 // Horizontal bars from 0, one below the other.
@@ -32,10 +32,10 @@ struct curve {
 struct plane {
   std::string title, x, y;  // of the axes
 };
-// Both axes logarithmic; what is not positive is left out.
+// Both axes are logarithmic; points that are not positive are dropped.
 std::string scatter_svg(const std::vector<dot>& dots, const std::vector<curve>& curves, const plane& axes);
 
-// A timeline, step by step: just made, or read from a file.
+// A timeline, step by step: freshly recorded or read from a file.
 struct drawn_timeline {
   int stages = 1;
   std::vector<step_times> steps{};
@@ -45,8 +45,8 @@ struct drawn_timeline {
   std::string limited_by{};         // empty: not known
 };
 
-// Timelines of one kernel with other numbers of buffers, below each other on one scale: a lane for each
-// buffer, loading and in use, and one for the warps that compute. So many steps of each.
+// Timelines of one kernel with different numbers of buffers, below each other on a common time scale: a lane
+// per buffer (loading, in use) and one for the computing warps. Draws `steps` steps of each.
 std::string timelines_svg(const std::vector<drawn_timeline>& timelines, int steps, const std::string& name);
 
 }  // namespace antiphase::tool

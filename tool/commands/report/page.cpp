@@ -55,13 +55,13 @@ std::string section(std::string_view name, std::string_view text) {
 }
 std::string percent(double share) {
   const double rounded = std::round(1000 * share) / 10;
-  return fmt::format("{:+.1f} %", rounded == 0 ? 0 : rounded);  // not -0.0
+  return fmt::format("{:+.1f} %", rounded == 0 ? 0 : rounded);  // avoids -0.0
 }
 std::string rate_text(double rate) {
   return rate < 1000 ? fmt::format("{:.3g}", rate) : fmt::format("{:.0f}", rate);
 }
 
-// A kernel is told by its step alone.
+// A measured step; its prediction is found by the step's name and time.
 struct step_time {
   std::string step, kind;
   const json* record = nullptr;
@@ -86,7 +86,7 @@ std::vector<step_time> steps_of(const machine_profile& on, const named_result& r
   return all;
 }
 
-// Rates by step, from which gains are seen, and what belongs to them.
+// Section of a ladder: chart of rates by step, from which gains can be read, and a table.
 std::string ladder_section(const machine_profile& on, const named_result& r) {
   const std::vector<step_time> steps = steps_of(on, r);
   if (steps.empty()) return {};
@@ -96,7 +96,7 @@ std::string ladder_section(const machine_profile& on, const named_result& r) {
                                     shape.at("k").get<double>() * 1e-6
                               : 8 * shape.at("n").get<double>() * 1e-3;  // TFLOP/s, GB/s
   const auto rate = [&](double us) { return work / us; };
-  std::vector<std::vector<bar>> charts;  // one for each kind of operands
+  std::vector<std::vector<bar>> charts;  // one per kind of operand
   std::vector<cells> rows{{"step", "us", product ? "TFLOP/s" : "GB/s", "gain",
                            product ? "texts promise" : "of a copy", "predicted us", "off", "limit", "blocks",
                            "occupancy", "shared B", "registers", "error"}};
@@ -263,8 +263,8 @@ std::string accuracy_section(const std::vector<product_point>& products) {
                 "<span class=\"key\"><i class=\"s0\"></i>antiphase<i class=\"s1\"></i>cuBLAS FP32</span>");
 }
 
-// What the texts promise register-tile at a cube: by the measured times of its loads and its computation,
-// where they are known, as in the ladder's table; else by the model's.
+// The gain that textbooks promise register-tile for a cube: from measured times of its loads and computation,
+// if known, as in the ladder's table; else from the model's.
 std::string promise_to(const advice& predicted, std::int64_t size, const std::vector<named_result>& results) {
   for (const named_result& r : results)
     for (const json& record : r.content.at("records")) {
@@ -312,7 +312,7 @@ drawn_timeline drawn(const timeline& t) {
           .waiting = o.waiting,
           .limited_by = o.limited_by};
 }
-// As `trace --json` tells it.
+// A timeline as written by `trace --json`.
 drawn_timeline drawn(const json& t) {
   drawn_timeline d{.stages = t.at("stages"), .unit = t.at("unit"), .hidden = t.at("hidden_share")};
   d.limited_by = t.value("limited_by", "");
@@ -363,7 +363,7 @@ std::string timelines_section(const std::vector<named_result>& recorded,
     rows.push_back({fmt::format("{}", d.stages), fmt::format("{:.0f} {}", d.step_time, d.unit),
                     fmt::format("{:.0f} %", 100 * d.hidden),
                     d.waiting ? fmt::format("{:.0f} %", 100 * *d.waiting) : "", d.limited_by});
-  const auto drop = [&](std::size_t column) {  // that an older recording does not tell
+  const auto drop = [&](std::size_t column) {  // empty in older recordings
     if (std::ranges::any_of(rows.begin() + 1, rows.end(),
                             [&](const cells& row) { return !row[column].empty(); }))
       return;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The report as one page.
+// The report as one HTML page.
 #pragma once
 #include <antiphase/executor/machine.hpp>
 #include <antiphase/trace.hpp>
@@ -16,10 +16,10 @@ struct named_result {
   std::string name;  // of the file
   json content;
 };
-// HTML that asks for nothing else: style and charts are in it. `from` is a sentence that says whence the
-// results are. Throws bad_input for records that are not as docs/measuring.md says. `recorded`: what `trace
-// --json` wrote on that machine of a kernel with one buffer and with more. Where there is none, `overlap` is
-// drawn: such timelines, just made. `counted` stands below the profiling recipe.
+// A self-contained HTML page: style and charts are inline. `from`: a sentence on the origin of the results.
+// `recorded`: output of `trace --json` on that machine, for one kernel with one buffer and with more.
+// `overlap`: freshly recorded timelines of that kind, drawn if `recorded` is empty. `counted` is shown below
+// the profiling recipe. Throws bad_input for records that do not follow docs/measuring.md.
 std::string report_page(const machine_profile& on, const std::vector<named_result>& results,
                         const std::string& from, const std::vector<named_result>& recorded,
                         const std::vector<timeline>& overlap, const profile& counted = {});

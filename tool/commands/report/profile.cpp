@@ -11,7 +11,7 @@
 namespace antiphase::tool {
 namespace {
 
-// The fields of a line of CSV: in double quotes, which are doubled within.
+// Fields of a CSV line: in double quotes, with quotes inside doubled.
 std::vector<std::string> fields_of(std::string_view line) {
   std::vector<std::string> fields(1);
   bool quoted = false;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The profiling recipe of the report, and what Nsight Compute says when it is followed.
+// The profiling recipe of the report, and Nsight Compute's output for it.
 #pragma once
 #include <string>
 #include <string_view>
@@ -12,15 +12,15 @@ struct profile_figure {
 };
 struct profile {
   std::vector<profile_figure> figures;  // of one launch
-  std::string why_not;                  // there are none, in a sentence; empty where nobody has tried
+  std::string why_not;                  // reason for missing figures, a sentence; empty if nobody tried
 };
 
 // A shell command that profiles one launch of a ladder's step; `program` is this tool.
 std::string profiling_recipe(std::string_view program);
-// What `ncu --csv` printed. Lines around the table are its messages; if there is no table, an error among
-// them says why.
+// Parses the output of `ncu --csv`. Lines around the table are messages; if there is no table, an error among
+// them becomes why_not.
 profile read_profile(std::string_view printed);
-// Follows the recipe, if ncu is on PATH; takes at most so many seconds. Without ncu there is nothing to say.
+// Follows the recipe if ncu is on PATH, for at most `seconds`. Without ncu the result is empty.
 profile take_profile(const std::string& program, int seconds);
 
 }  // namespace antiphase::tool

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The subcommand report: one page about a machine, from result files, from runs on its GPU, or from those of
-// an H200.
+// The subcommand report: one page about a machine, from result files, from runs on its GPU, or from shipped
+// results of an H200.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -67,7 +67,7 @@ std::string read(const std::string& path) {
   return text;
 }
 
-// What another process of this program prints; empty if it failed or took longer.
+// Output of another process of this program; empty if it failed or exceeded the time.
 std::string output_of(const std::string& arguments, int seconds) {
   std::string quoted;
   for (const char c : std::filesystem::canonical("/proc/self/exe").string())
@@ -101,7 +101,7 @@ std::vector<named_result> measured(const request& r, const std::string& on) {
   return results;
 }
 
-// Takes the timelines out of them.
+// Moves the timelines out of the results.
 std::vector<named_result> recordings_among(std::vector<named_result>& results) {
   std::vector<named_result> taken;
   for (named_result& r : results)
@@ -116,7 +116,7 @@ std::vector<named_result> shipped() {
   return all;
 }
 
-// The name of the device that the files are of: all of one.
+// The device that the files were measured on; it must be the same in all.
 std::string device_of(const std::vector<named_result>& results) {
   std::string name;
   for (const named_result& r : results) {
@@ -144,7 +144,7 @@ std::string origin(const std::vector<named_result>& results, std::string_view fi
                      results.size(), least, least == most ? "" : " to " + most, driver);
 }
 
-// The asynchronous kernel with one, two and three buffers, in its first steps.
+// Timelines of the asynchronous kernel's first steps with one, two and three buffers.
 std::vector<timeline> overlap_of(const context& where) {
   const std::int64_t m = where.kind() == target::cuda ? 4096 : 128, k = 512;
   const std::vector<float> values = random_values(static_cast<std::size_t>(m * k), 1);
@@ -183,7 +183,7 @@ void run(const request& r) {
   std::vector<named_result> recordings = recordings_among(results);
   if (results.empty())
     throw bad_input("the files are timelines alone: expected results of bench or ladder beside them");
-  if (recordings.empty()) {  // those of this machine that we have
+  if (recordings.empty()) {  // shipped ones of this machine
     std::vector<named_result> known = shipped();
     recordings = recordings_among(known);
     std::erase_if(recordings,

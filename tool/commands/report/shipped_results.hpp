@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Some of the files in bench/results, compiled in: what a report shows where there is neither a GPU nor a
-// file. tool/CMakeLists.txt makes the definition.
+// Some files of bench/results, compiled in: shown by a report if there is neither a GPU nor a file.
+// tool/CMakeLists.txt generates the definition.
 #pragma once
 #include <span>
 #include <string_view>

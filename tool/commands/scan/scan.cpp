@@ -145,7 +145,7 @@ npy_array read_keys(const request& r, const npy_array& x) {
     throw bad_request(
         fmt::format("--by-key {}: the keys have the shape {}, expected {}, one for every element of {}",
                     keys.name, shape_text(keys.shape), shape_text(x.shape), x.name));
-  if (is_half(keys.type)) {  // which the library does not compare
+  if (is_half(keys.type)) {  // the library cannot compare these
     const std::vector<std::byte> wider = converted(keys.bytes(), keys.type, element::f32);
     const auto owned = std::make_shared<std::vector<std::byte>>(wider);
     keys.data = std::shared_ptr<const std::byte>(owned, owned->data());
@@ -154,7 +154,7 @@ npy_array read_keys(const request& r, const npy_array& x) {
   return keys;
 }
 
-// Says whether finite elements have become results that are not, and what helps.
+// Reports whether finite elements gave non-finite results, and what helps.
 void say_range(const request& r, const scan_job& job, const std::optional<left_range>& left,
                const std::vector<std::int64_t>& shape) {
   if (!left) return;

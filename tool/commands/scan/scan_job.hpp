@@ -8,7 +8,7 @@
 
 namespace antiphase::tool {
 
-// outer x inner lines of `length` elements, as scan_problem has them.
+// outer x inner lines of `length` elements each, as in scan_problem.
 struct scan_job {
   scan_operation operation = scan_operation::sum;
   scan_kind kind = scan_kind::inclusive;
@@ -22,8 +22,8 @@ struct scan_job {
   std::int64_t count() const { return outer * length * inner; }
 };
 
-// Where an exclusive scan begins, in the type of the results: of truths, the least value is 0 and the largest
-// 1.
+// Initial value of an exclusive scan, in the type of the results: the operation's identity; for a minimum of
+// truths 1.
 template <class T> T first_of_exclusive(const scan_job& job);
 
 }  // namespace antiphase::tool

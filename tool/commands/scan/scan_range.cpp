@@ -38,7 +38,7 @@ std::optional<left_range> find_left_range(const scan_job& job, std::span<const s
   };
   with_stored_element(job.type, look);
   if (found.count == 0) return std::nullopt;
-  // Only now are the elements read.
+  // The elements are read only in this rare case.
   bool finite = true;
   with_stored_element(of_elements, [&]<class T>() {
     for (const T& x : values_of<T>(elements)) {

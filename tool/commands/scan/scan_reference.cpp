@@ -8,7 +8,7 @@
 namespace antiphase::tool {
 namespace {
 
-// What a step computes with: f2 in FP32, rounded after every step.
+// Type in which a step computes: FP32 for 16-bit floats, which are rounded after every step.
 template <class T> using computed_in =
     std::conditional_t<std::is_same_v<T, f16> || std::is_same_v<T, bf16>, float, T>;
 template <class T> computed_in<T> value_of(const T& x) {
@@ -26,7 +26,7 @@ template <class T> T rounded(const computed_in<T>& x) {
     return x;
 }
 
-// Integers wrap around: their arithmetic is that of 64 bits without a sign.
+// Integers wrap around: computed as unsigned 64-bit.
 template <class T, class Op> T wrapping(T a, T b, Op op) {
   if constexpr (std::is_integral_v<T>)
     return static_cast<T>(op(static_cast<std::uint64_t>(a), static_cast<std::uint64_t>(b)));
@@ -34,8 +34,8 @@ template <class T, class Op> T wrapping(T a, T b, Op op) {
     return op(a, b);
 }
 
-// All lines of an outer index at once, so that memory is walked through in its order along any axis. What
-// stands before an element is the output next to it, and nothing where its line begins.
+// Processes all lines of an outer index together, so that memory is read sequentially along any axis. The
+// prefix of an element is the adjacent output; at the start of a line there is none.
 template <class T, class Op>
 void scan_lines(const scan_job& job, const T* in, T* out, std::span<const std::uint8_t> heads, Op op) {
   const bool forward = job.direction == scan_direction::forward, exclusive = job.kind == scan_kind::exclusive;
@@ -77,7 +77,7 @@ std::vector<std::byte> reference_scan(const scan_job& job, std::span<const std::
       case scan_operation::product:
         return scan_lines(job, in, out, heads,
                           [](auto a, auto b) { return wrapping(a, b, std::multiplies<>()); });
-      // The first NaN stays, and of equal values the first: 0 and -0.
+      // The first NaN wins and, of equal values such as 0 and -0, the first.
       case scan_operation::min:
         return scan_lines(job, in, out, heads,
                           [](auto a, auto b) { return b < a || (a == a && b != b) ? b : a; });

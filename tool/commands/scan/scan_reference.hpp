@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Scans as numpy has them: plain loops on the host, every line from its first element to its last.
+// Scans by numpy's rules: plain loops on the host, every line from its first element to its last.
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -10,12 +10,12 @@
 
 namespace antiphase::tool {
 
-// The results of `elements`, which have the job's type. Every step is rounded to that type, f2 too. `heads`,
-// if not empty, has a byte for each element, in memory order: not 0 where a segment begins.
+// Results for `elements`, which have the job's type. Every step is rounded to that type, including f2.
+// `heads`, if not empty, has a byte per element in memory order: nonzero at the start of a segment.
 std::vector<std::byte> reference_scan(const scan_job& job, std::span<const std::byte> elements,
                                       std::span<const std::uint8_t> heads);
 
-// The heads of segments of equal keys next to each other; a NaN differs from every key.
+// Heads of segments of adjacent equal keys; a NaN differs from every key.
 std::vector<std::uint8_t> heads_of(std::span<const std::byte> keys, element type);
 
 }  // namespace antiphase::tool

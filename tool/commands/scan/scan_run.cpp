@@ -14,10 +14,10 @@ namespace {
 
 constexpr std::string_view plain_loops = "; --on reference (plain loops) takes a fraction of that";
 
-// What the library is to scan: elements of type `in`, whose results have type `out` and become the job's
-// afterwards. Elements stay as they are where the library adds them up in the wanted type by itself. It has
-// no kernels for 8- and 16-bit integers by key, nor for f2 along an inner axis; they go through 32 bits, and
-// exclusive scans begin at what the narrow type begins with.
+// Types for the library's scan: elements have type `in`; results have type `out` and are converted to the
+// job's type afterwards. Elements are passed unconverted if the library can accumulate them in the wanted
+// type. It has no kernels for 8- and 16-bit integers by key, nor for f2 along an inner axis. These go through
+// 32 bits; exclusive scans then start at the narrow type's initial value.
 struct library_types {
   element in, out;
   std::optional<scan_value> initial;
@@ -38,7 +38,7 @@ library_types types_for_library(const scan_job& job, element of_elements,
   return types;
 }
 
-// What the library is asked, but for the arrays.
+// The library's problem without the arrays.
 scan_problem problem_of(const scan_job& job, const library_types& types) {
   return {.type = types.in,
           .operation = job.operation,
@@ -51,7 +51,7 @@ scan_problem problem_of(const scan_job& job, const library_types& types) {
           .accumulate = types.out};
 }
 
-// The elements of an array as a type; where it is theirs, without a copy.
+// Elements of an array converted to a type; no copy if they have it.
 struct elements_as {
   std::vector<std::byte> changed;
   std::span<const std::byte> bytes;
@@ -111,7 +111,7 @@ scan_outcome scan_on_reference(const scan_job& job, const npy_array& x,
 scan_choice choice_of_scan(const context& where, const scan_job& job, const std::string& policy,
                            const npy_array& x, const std::optional<npy_array>& keys) {
   const library_types types = types_for_library(job, x.type, keys);
-  // Addresses stand for what the device would allocate, each with room for elements of 8 bytes.
+  // Placeholder addresses stand for device memory, spaced for elements of 8 bytes.
   const auto address = [&](std::uintptr_t number) {
     return reinterpret_cast<std::byte*>((1 + number * (static_cast<std::uintptr_t>(job.count()) / 512 + 1)) *
                                         4096);
