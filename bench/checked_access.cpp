@@ -166,7 +166,7 @@ int main(int argc, char** argv) {
   const std::pair<const char*, program> all[] = {{"gemm naive 128^3", product(128, "naive", 4)},
                                                  {"gemm tiled 128^3", product(128, "tiled", 4)},
                                                  {"gemm async-2 128^3", product(128, "async-2", 4)},
-                                                 {"gemm split 128^3", product(128, "split", 1)},
+                                                 {"gemm split 128^3", product(128, "fp16", 1)},
                                                  {"scan 2^18", one_scan(1 << 18, 4)}};
   for (const auto& [name, p] : all)
     if (is_wanted(name)) of_library(name, p, runs);

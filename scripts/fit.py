@@ -6,7 +6,7 @@
 
 LIBRARY is build/PRESET/bench/laws/liblaws_predict.so: it reads LAWS and predicts. DATA is what measure_ways
 wrote on the card that LAWS is for, plain or compressed by xz. A way is a kernel family with its parameters.
-Each family (short, stream, dots, narrow, split) is fitted by itself to three quarters of the products. The
+Each family (fp64-short, fp64, fp64-dots, tf32, fp16) is fitted by itself to three quarters of the products. The
 others are the test set: the error of predictions, and how much longer the chosen way takes than the fastest.
 --write puts the numbers into LAWS.
 
@@ -28,9 +28,9 @@ import sys
 import numpy as np
 from scipy.optimize import least_squares
 
-FAMILIES = {"short": (0,), "stream": (1,), "dots": (2,), "narrow": (3,), "split": (4, 5)}
-NAMES = {"short": 0, "stream": 1, "dots": 2, "narrow": 3, "split": 4, "split-mma": 5}
-# Parameters shared by all families; fitted with stream, which moves the most bytes.
+FAMILIES = {"fp64-short": (0,), "fp64": (1,), "fp64-dots": (2,), "tf32": (3,), "fp16": (4, 5)}
+NAMES = {"fp64-short": 0, "fp64": 1, "fp64-dots": 2, "tf32": 3, "fp16": 4, "fp16-mma": 5}
+# Parameters shared by all families; fitted with fp64, which moves the most bytes.
 SHARED = (
     "memory rate",
     "stored rate",
@@ -86,7 +86,7 @@ def read(path, library):
         words = ways.split()
         for name, time in zip(words[::2], words[1::2]):
             family, *how = name.split("/")
-            form = library.form(how.pop(0)) if family == "stream" else 0
+            form = library.form(how.pop(0)) if family == "fp64" else 0
             if form < 0:
                 continue  # a form that no longer exists
             rows.append((*shape, NAMES[family], form, *([int(x) for x in how] or (1, 1))))
@@ -108,7 +108,7 @@ def fit(library, family, rows, us, weight, rounds):
     own = [
         i
         for i, path in enumerate(library.paths)
-        if path.startswith(family + "/") or (family == "stream" and path in SHARED)
+        if path.startswith(family + "/") or (family == "fp64" and path in SHARED)
     ]
     at = np.array(own)
     least, most = library.least[at], library.most[at]

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// The kernels of one target, from lists of kernels that are each compiled once per target.
+// From the lists of kernels, each compiled once for every target, to the kernels of one target.
 //
-// A family (gemm, scan) names its lists once, in a macro LISTS(LIST) with an entry LIST(instance,
-// plain_kernels) for each: the element type and the function `std::vector<instance> plain_kernels()` that a
-// file kernels_*.cuh defines. AP_REGISTRY() turns it into a registry per target: cpu, cuda, and checked,
-// which is a library of its own.
+// A room names its lists once, in a macro LISTS(LIST) with an entry LIST(instance, plain_kernels) for each: the
+// type of the list's elements, and the function `std::vector<instance> plain_kernels()` that a file
+// kernels_*.cuh defines. AP_LISTS(NAME, LISTS) makes from it the class NAME, which knows the kernels of each
+// target: cpu, cuda, and checked, which is a library of its own. To add a list, name it there and in
+// src/CMakeLists.txt.
 #pragma once
 #include <antiphase/core/error.hpp>
 #include <antiphase/executor/kernel.hpp>
@@ -20,37 +21,26 @@
 #define AP_IF_CUDA(...)
 #endif
 
-#define AP_DECLARE_LIST(type, list) std::vector<type> list();
-#define AP_APPEND_LIST(type, list) ::antiphase::registry_detail::append(all, &list);
-// In the namespace of a family: defines TARGET::registered<Instance>(), all instances of that type compiled
-// for the target.
-#define AP_REGISTRY(TARGET, LISTS)                               \
-  namespace TARGET {                                             \
-  LISTS(AP_DECLARE_LIST)                                         \
-  template <class Instance> std::vector<Instance> registered() { \
-    std::vector<Instance> all;                                   \
-    LISTS(AP_APPEND_LIST)                                        \
-    return all;                                                  \
-  }                                                              \
-  }
-
 namespace antiphase {
-namespace registry_detail {
 
-template <class Instance, class Other> void append(std::vector<Instance>& all, std::vector<Other> (*list)()) {
+template <class Instance, class Other> void append_list(std::vector<Instance>& all, std::vector<Other> (*list)()) {
   if constexpr (std::is_same_v<Instance, Other>)
     for (const Instance& i : list()) all.push_back(i);
 }
 
-}  // namespace registry_detail
-
-// The kernels of the checker. A program that links antiphase::checker enters them before their first use; in
-// others the list stays empty.
+// The kernels of the checker: empty until a program that links antiphase::checker enters them, which it does
+// before their first use.
 template <class Instance> std::vector<Instance>& checked_list() {
   static std::vector<Instance> list;
   return list;
 }
-template <class Instance> const std::vector<Instance>& require_checked_list() {
+
+// All instances of a type that `Lists`, a class of AP_LISTS, has for a target; made once. Throws not_supported
+// for the checker's kernels in a program without them.
+template <class Lists, class Instance> const std::vector<Instance>& instances_of(target where) {
+  static constinit made_once<std::vector<Instance>> on_cpu, on_cuda;
+  if (where == target::cpu) return on_cpu.get(Lists::template on_cpu<Instance>);
+  if (where == target::cuda) return on_cuda.get(Lists::template on_cuda<Instance>);
   if (checked_list<Instance>().empty())
     throw not_supported("the kernels for the checker are not part of this program: link antiphase::checker");
   return checked_list<Instance>();
@@ -58,13 +48,37 @@ template <class Instance> const std::vector<Instance>& require_checked_list() {
 
 }  // namespace antiphase
 
-// In the namespace of a family, after AP_REGISTRY() for cpu and, with CUDA, cuda: defines
-// instances_of<Instance>(target), made once. Throws not_supported for the checker's kernels in a program
-// without them.
-#define AP_INSTANCES()                                                                                  \
-  template <class Instance> const std::vector<Instance>& instances_of(target where) {                   \
-    static constinit made_once<std::vector<Instance>> on_cpu, on_cuda;                                  \
-    if (where == target::checked) return require_checked_list<Instance>();                              \
-    if (where == target::cpu) return on_cpu.get(cpu::registered<Instance>);                             \
-    return on_cuda.get([] { return std::vector<Instance>{AP_IF_CUDA(cuda::registered<Instance>())}; }); \
-  }
+#define AP_DECLARE_LIST(type, list) std::vector<type> list();
+#define AP_APPEND_CPU(type, list) ::antiphase::append_list(all, &cpu::list);
+#define AP_APPEND_CUDA(type, list) ::antiphase::append_list(all, &cuda::list);
+#define AP_APPEND_CHECKED(type, list) ::antiphase::append_list(all, &checked::list);
+#define AP_ENTER_CHECKED(type, list) ::antiphase::checked_list<type>() = on_checked<type>();
+#define AP_LISTS(NAME, LISTS)                                                  \
+  namespace cpu {                                                              \
+  LISTS(AP_DECLARE_LIST)                                                       \
+  }                                                                            \
+  namespace cuda {                                                             \
+  LISTS(AP_DECLARE_LIST)                                                       \
+  }                                                                            \
+  namespace checked {                                                          \
+  LISTS(AP_DECLARE_LIST)                                                       \
+  }                                                                            \
+  struct NAME {                                                                \
+    template <class Instance> static std::vector<Instance> on_cpu() {          \
+      std::vector<Instance> all;                                               \
+      LISTS(AP_APPEND_CPU)                                                     \
+      return all;                                                              \
+    }                                                                          \
+    template <class Instance> static std::vector<Instance> on_cuda() {         \
+      std::vector<Instance> all;                                               \
+      AP_IF_CUDA(LISTS(AP_APPEND_CUDA))                                        \
+      return all;                                                              \
+    }                                                                          \
+    /* For the checker, whose library has these kernels. */                    \
+    template <class Instance> static std::vector<Instance> on_checked() {      \
+      std::vector<Instance> all;                                               \
+      LISTS(AP_APPEND_CHECKED)                                                 \
+      return all;                                                              \
+    }                                                                          \
+    static void enter_checked() { LISTS(AP_ENTER_CHECKED) }                    \
+  };

@@ -15,15 +15,15 @@
 
 namespace antiphase::fit {
 
-enum class family { short_, stream, dots, narrow, split, split_mma };
+enum class family { fp64_short, fp64, fp64_dots, tf32, fp16, fp16_mma };
 
-// A policy, and how it divides the work: stream has a form, blocks of a cluster and parts of K, dots a square
-// (0: for a vector) and slots, narrow blocks of a cluster and parts of K.
+// A policy, and how it divides the work: fp64 has a form, blocks of a cluster and parts of K, fp64-dots a square
+// (0: for a vector) and slots, tf32 blocks of a cluster and parts of K.
 struct way {
   family by;
   int form = 0, first = 1, second = 1;
 };
-std::string name_of(const way& w);  // "stream/32x8-8/2/1"
+std::string name_of(const way& w);  // "fp64/32x8-8/2/1"
 
 double seconds_of(const gemms::laws& l, const gemms::product_shape& p, const device_limits& device,
                   const way& w);

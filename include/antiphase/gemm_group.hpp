@@ -16,7 +16,7 @@ struct gemm_group_choice;
 // As gemm_options, for all products.
 struct gemm_group_options {
   precision accuracy = precision::fp32;
-  // auto: products that pay together are computed in one launch, as by policy stream, each other one by
+  // auto: products that pay together are computed in one launch, as by policy fp64, each other one by
   std::string_view policy = "auto";
   // itself. stream: as many as can be in one launch. Others: one after the
   // other by that policy

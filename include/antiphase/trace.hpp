@@ -73,7 +73,7 @@ struct trace_options {
 
 // Computes the product with a recording twin of its kernel and returns the timeline of one block. `policy` is
 // the name of a step of the ladder; "async-1", the asynchronous kernel with a single buffer, to compare the
-// other stages with; "split", "split-mma", "narrow"; or "stream", where the copy engine or threads fill a
+// other stages with; "fp16", "fp16-mma", "tf32"; or "fp64", where the copy engine or threads fill a
 // ring for it. Where a step of the ladder has variants for the layouts of A and B, there are two twins: one
 // for row-major operands with wide copies, one for all others.
 //

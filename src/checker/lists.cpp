@@ -8,12 +8,13 @@ namespace antiphase::checker_detail {
 void enter_checked_kernels() {
   static std::once_flag once;
   std::call_once(once, [] {
-#define AP_ENTER_LIST(type, list) checked_list<gemms::type>() = gemms::checked::registered<gemms::type>();
-    AP_GEMM_LISTS(AP_ENTER_LIST)
-#undef AP_ENTER_LIST
-#define AP_ENTER_LIST(type, list) checked_list<scans::type>() = scans::checked::registered<scans::type>();
-    AP_SCAN_LISTS(AP_ENTER_LIST)
-#undef AP_ENTER_LIST
+    gemms::fp32_lists::enter_checked();
+    gemms::f16_lists::enter_checked();
+    gemms::fp64_lists::enter_checked();
+    gemms::fp16_lists::enter_checked();
+    gemms::tf32_lists::enter_checked();
+    gemms::finish_lists::enter_checked();
+    scans::scan_lists::enter_checked();
   });
 }
 

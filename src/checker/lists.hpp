@@ -1,22 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
 // The library's own kernels, compiled for the checker.
 #pragma once
-#include "src/gemm/registry.hpp"
+#include "src/gemm/f16_ladder/f16_lists.hpp"
+#include "src/gemm/fp16/fp16_lists.hpp"
+#include "src/gemm/fp32/fp32_lists.hpp"
+#include "src/gemm/fp64/fp64_lists.hpp"
+#include "src/gemm/operands/finish_lists.hpp"
+#include "src/gemm/tf32/tf32_lists.hpp"
 #include "src/scan/registry.hpp"
 
-namespace antiphase {
+// All lists of products: LIST(instance, list) of each.
+#define AP_GEMM_LISTS(LIST) \
+  AP_FP32_LISTS(LIST) AP_F16_LISTS(LIST) AP_FP64_LISTS(LIST) AP_FP16_LISTS(LIST) AP_TF32_LISTS(LIST) AP_FINISH_LISTS(LIST)
 
-namespace gemms {
-AP_REGISTRY(checked, AP_GEMM_LISTS)
-}
-namespace scans {
-AP_REGISTRY(checked, AP_SCAN_LISTS)
-}
-
-namespace checker_detail {
+namespace antiphase::checker_detail {
 
 // Makes them known to gemm() and scan() on a checking executor. Any number of calls, from any thread.
 void enter_checked_kernels();
 
-}  // namespace checker_detail
-}  // namespace antiphase
+}  // namespace antiphase::checker_detail

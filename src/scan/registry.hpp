@@ -25,8 +25,6 @@
 
 namespace antiphase::scans {
 
-AP_REGISTRY(cpu, AP_SCAN_LISTS)
-AP_IF_CUDA(AP_REGISTRY(cuda, AP_SCAN_LISTS))
-AP_INSTANCES()
+AP_LISTS(scan_lists, AP_SCAN_LISTS)
 
 }  // namespace antiphase::scans

@@ -2,10 +2,6 @@
 // The recording twin of a streaming product fed by a ring.
 #pragma once
 #include <antiphase/channel/recorded.cuh>
-#include <cstddef>
-#include <iterator>
-#include <type_traits>
-#include <utility>
 #include <vector>
 #include "src/gemm/stream/fp64_kernels.hpp"
 #include "src/gemm/stream/ring_product.cuh"
@@ -23,8 +19,6 @@ template <fp64_policy P> struct recorded_fp64 {
   using kernel_type = ring_product<P, ring>;
 };
 
-template <const auto& Table, std::size_t N> inline constexpr twin_name fp64_twin_name{Table[N].name};
-
 template <fp64_policy P> twin fp64_twin(const char* of, const char* name) {
   using kernel_type = typename recorded_fp64<P>::kernel_type;
   return {.of = of,
@@ -38,18 +32,9 @@ template <fp64_policy P> twin fp64_twin(const char* of, const char* name) {
                      .count = kernel_type::loading_warps,
                      .loads = true}}};
 }
-// Twins of the rows of a table that are drawn, or of all (ANTIPHASE_TWINS).
-template <const auto& Table, std::size_t... I> std::vector<twin> fp64_twins_of(std::index_sequence<I...>) {
-  std::vector<twin> all;
-  const auto add = [&]<std::size_t N>(std::integral_constant<std::size_t, N>) {
-    if constexpr (every_twin || Table[N].drawn)
-      all.push_back(fp64_twin<Table[N].how>(Table[N].name, fp64_twin_name<Table, N>.text));
-  };
-  (add(std::integral_constant<std::size_t, I>()), ...);
-  return all;
-}
-template <const auto& Table> std::vector<twin> fp64_twins_of() {
-  return fp64_twins_of<Table>(std::make_index_sequence<std::size(Table)>());
+template <const auto& Table> std::vector<twin> fp64_twins() {
+  return twins_from_table<Table>(
+      []<fp64_policy P>(const char* of, const char* name) { return fp64_twin<P>(of, name); });
 }
 
 }  // namespace AP_TARGET

@@ -5,7 +5,7 @@
 namespace antiphase::gemms {
 inline namespace AP_TARGET {
 
-std::vector<twin> twins_of_fp64_async() { return fp64_twins_of<streams::kernels_by_cp_async>(); }
+std::vector<twin> twins_of_fp64_async() { return fp64_twins<fp64::kernels_by_cp_async>(); }
 
 }  // namespace AP_TARGET
 }  // namespace antiphase::gemms

@@ -46,8 +46,8 @@ inline twin split_mma_twin() {
                     tensor_core_work(std::int64_t{3} * split_tile * split_tile * split_step, plain::threads);
   using ring = recorded_copies<async_copies<how.stages>, typename plain::storage, warps, work>;
   return {
-      .of = "gemm.split-mma",
-      .code = kernel_of<recording_copies<split_mma_product<how, ring>, warps>>("gemm.split-mma, recorded"),
+      .of = "gemm.fp16-mma",
+      .code = kernel_of<recording_copies<split_mma_product<how, ring>, warps>>("gemm.fp16-mma, recorded"),
       .stages = how.stages,
       .step_bytes = 2 * static_cast<std::int64_t>(sizeof(typename plain::part))};
 }

@@ -4,9 +4,12 @@
 #include <algorithm>
 #include <antiphase/executor/kernel.hpp>
 #include <antiphase/trace.hpp>
+#include <cstddef>
 #include <cstdint>
+#include <iterator>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace antiphase {
@@ -42,6 +45,22 @@ struct twin_name {
     for (const char c : std::string_view(", recorded")) *end++ = c;
   }
 };
+
+template <const auto& Table, std::size_t N> inline constexpr twin_name twin_name_of{Table[N].name};
+
+// make<row.how>(name of the kernel, name of its twin) of each row of a table of kernels that is drawn, or of
+// all (ANTIPHASE_TWINS).
+template <const auto& Table> std::vector<twin> twins_from_table(auto make) {
+  std::vector<twin> all;
+  const auto add = [&]<std::size_t N>() {
+    if constexpr (every_twin || Table[N].drawn)
+      all.push_back(make.template operator()<Table[N].how>(Table[N].name, twin_name_of<Table, N>.text));
+  };
+  [&]<std::size_t... I>(std::index_sequence<I...>) {
+    (add.template operator()<I>(), ...);
+  }(std::make_index_sequence<std::size(Table)>());
+  return all;
+}
 
 // Cost of a block's `macs` f16 multiply-adds on Tensor Cores, for the clock of the CPU executor: instructions
 // of each of `threads` threads, which do nothing else meanwhile. A multiprocessor does 2048 multiply-adds in

@@ -11,14 +11,16 @@ namespace gemms {
 namespace cpu {
 std::vector<twin> twins_by_threads();
 std::vector<twin> twins_by_tma();
-std::vector<twin> twins_of_split();
+std::vector<twin> twins_of_fp16();
+std::vector<twin> twins_of_tf32();
 std::vector<twin> twins_of_fp64();
 std::vector<twin> twins_of_fp64_async();
 }  // namespace cpu
 namespace cuda {
 std::vector<twin> twins_by_threads();
 std::vector<twin> twins_by_tma();
-std::vector<twin> twins_of_split();
+std::vector<twin> twins_of_fp16();
+std::vector<twin> twins_of_tf32();
 std::vector<twin> twins_of_fp64();
 std::vector<twin> twins_of_fp64_async();
 }  // namespace cuda

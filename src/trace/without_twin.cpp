@@ -14,25 +14,25 @@ constexpr const char
 
 constexpr kernels_without_twin list[] = {
     {"gemm.naive", "it has no pipeline: every thread reads global memory as it goes"},
-    {"gemm.short", in_registers},
-    {"gemm.dots-", in_registers},
-    {"gemm.stream-lanes-", in_registers},
-    {"gemm.stream-kept-", in_registers},
-    {"gemm.stream-direct-", in_registers},
-    {"gemm.stream-alone-", in_registers},
-    {"gemm.stream-finish-",
+    {"gemm.fp64-short", in_registers},
+    {"gemm.fp64-dots-", in_registers},
+    {"gemm.fp64-lanes-", in_registers},
+    {"gemm.fp64-kept-", in_registers},
+    {"gemm.fp64-block-", in_registers},
+    {"gemm.fp64-warp-", in_registers},
+    {"gemm.fp64-finish-",
      "it is the stream-async kernel of that tile with an epilogue: record the product without"},
-    {"gemm.narrow-kept-",
+    {"gemm.tf32-kept-",
      "it is narrow, but for what it keeps from tile to tile: record a product of more k, which narrow "
      "prepares tile by tile"},
     {"gemm.group-",
-     "its tiles are those of a stream-async kernel: record a product of one member's shape by policy stream"},
-    {"gemm.split-brief", passes},
-    {"gemm.split-thirds", passes},
-    {"gemm.split-short", passes},
-    {"gemm.split-medium", passes},
-    {"gemm.split-long", passes},
-    {"gemm.split-alone", passes},
+     "its tiles are those of a stream-async kernel: record a product of one member's shape by policy fp64"},
+    {"gemm.fp16-split-brief", passes},
+    {"gemm.fp16-split-thirds", passes},
+    {"gemm.fp16-split-short", passes},
+    {"gemm.fp16-split-medium", passes},
+    {"gemm.fp16-split-long", passes},
+    {"gemm.fp16-split-alone", passes},
     {"gemm.finish", passes},
     {"scan.two-barriers", passes},
     {"scan.double-buffer",
@@ -49,8 +49,8 @@ std::span<const kernels_without_twin> without_twin() { return list; }
 const char* why_no_twin(std::string_view kernel) {
   if (!every_twin)
     for (const std::span<const gemms::fp64_kernel> table :
-         {std::span<const gemms::fp64_kernel>(gemms::streams::kernels_by_tma),
-          std::span<const gemms::fp64_kernel>(gemms::streams::kernels_by_cp_async)})
+         {std::span<const gemms::fp64_kernel>(gemms::fp64::kernels_by_tma),
+          std::span<const gemms::fp64_kernel>(gemms::fp64::kernels_by_cp_async)})
       for (const gemms::fp64_kernel& one : table)
         if (one.name == kernel && !one.drawn)
           return "its recording twin is compiled where CMake is told ANTIPHASE_TWINS=all";

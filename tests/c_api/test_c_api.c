@@ -363,7 +363,7 @@ static void workspaces_of_products(void) {
   subject = "workspace";
   operands x = {matrix_of(50, 1, 0, 1), matrix_of(33, 1, 0, 2), matrix_of(33, 1, 0, 0), {0}};
   antiphase_sgemm_args args = args_of(&x, 29, 33, 50);
-  args.policy = "split";
+  args.policy = "fp16";
   fill_c(&x, &args);
   size_t bytes = 0;
   EXPECT(antiphase_sgemm_workspace(&args, &bytes) == ANTIPHASE_OK);
@@ -511,7 +511,7 @@ static void allocators(void) {
   subject = "allocators";
   operands x = {matrix_of(50, 1, 0, 1), matrix_of(33, 1, 0, 2), matrix_of(33, 1, 0, 0), {0}};
   antiphase_sgemm_args args = args_of(&x, 29, 33, 50);
-  args.policy = "split";
+  args.policy = "fp16";
   fill_c(&x, &args);
   counted one = {0};
   REFUSED(antiphase_set_allocator(count_in, NULL, &one), ANTIPHASE_BAD_REQUEST, "no function to deallocate");
@@ -682,7 +682,7 @@ static void* multiply_in_a_thread(void* number) {
     operands x = {
         matrix_of(k, 1, 0, 1 + *(int*)number), matrix_of(n, 1, 0, 9 + again), matrix_of(n, 1, 0, 0), {0}};
     antiphase_sgemm_args args = args_of(&x, m, n, k);
-    args.policy = again % 2 ? "split" : NULL;
+    args.policy = again % 2 ? "fp16" : NULL;
     fill_c(&x, &args);
     wrong += antiphase_sgemm(&args, (antiphase_stream)(uintptr_t)(8 + 8 * *(int*)number)) != ANTIPHASE_OK ||
              wrong_in(&x, &args) != 0;

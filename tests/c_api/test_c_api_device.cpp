@@ -58,16 +58,16 @@ void take_back(void* user, void* memory, std::size_t, int, antiphase_stream on) 
 }
 
 void expect_all_of_it(const context& where, int device) {
-  for (const char* policy : {static_cast<const char*>(nullptr), "split"})
+  for (const char* policy : {static_cast<const char*>(nullptr), "fp16"})
     expect_right_on(where, device, policy);
   counted memory{&where.runs_on()};
   ASSERT_EQ(antiphase_set_allocator(lend, take_back, &memory), ANTIPHASE_OK);
-  expect_right_on(where, device, "split");
+  expect_right_on(where, device, "fp16");
   ASSERT_EQ(antiphase_set_allocator(nullptr, nullptr, nullptr), ANTIPHASE_OK);
   EXPECT_EQ(memory.lent, 1);
   EXPECT_EQ(memory.back, 1);
   ASSERT_EQ(antiphase_trim(device), ANTIPHASE_OK) << antiphase_last_message();
-  expect_right_on(where, device, "split");
+  expect_right_on(where, device, "fp16");
 
   device_array<float> sums(where, std::vector<float>(10007, 1));
   antiphase_scan_args args = ANTIPHASE_SCAN_ARGS_INIT;
@@ -94,9 +94,9 @@ TEST(CApiCuda, memory_that_is_not_there) {
   std::string why;
   if (antiphase::cuda_devices(&why).empty()) GTEST_SKIP() << why;
   const context where = context::on("cuda");
-  expect_right_on(where, 0, "split");
+  expect_right_on(where, 0, "fp16");
   EXPECT_THROW(where.runs_on().borrow(std::size_t{1} << 50, nullptr), antiphase::out_of_memory);
-  expect_right_on(where, 0, "split");
+  expect_right_on(where, 0, "fp16");
 }
 
 }  // namespace

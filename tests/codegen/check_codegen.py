@@ -394,7 +394,7 @@ def main():
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument(
-        "check", choices=("resources", "packets", "product", "narrow", "vector", "memory", "rows", "reads")
+        "check", choices=("resources", "packets", "product", "tf32", "vector", "memory", "rows", "reads")
     )
     parser.add_argument("--objects", nargs="*", default=[])
     parser.add_argument("--cuobjdump")
@@ -443,7 +443,7 @@ def main():
     if options.check == "vector":
         own = [(k, text) for k, text in code if "dots_vector" in k.name]
         return report([(k, list(vector_faults(k, text))) for k, text in own], lambda k: True)
-    if options.check == "narrow":
+    if options.check == "tf32":
         own = [(k, text) for k, text in code if "narrow_product" in k.name]
         return report([(k, list(narrow_faults(k, text))) for k, text in own], lambda k: True)
     if options.check == "product":

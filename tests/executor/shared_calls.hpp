@@ -92,10 +92,10 @@ inline shared_call scanned_by_key(std::string policy, std::int64_t length) {
 inline std::vector<shared_call> calls_of_every_policy() {
   std::vector<shared_call> all;
   for (const gemms::step& s : gemms::steps) all.push_back(product(s.name, 37, 41, 35));
-  for (const char* policy : {"split", "split-mma"}) all.push_back(product(policy, 5, 6, 68));
-  for (const char* policy : {"stream", "narrow"}) all.push_back(product(policy, 37, 41, 70));
-  all.push_back(product("dots", 37, 5, 70));
-  all.push_back(product("short", 37, 41, 4));
+  for (const char* policy : {"fp16", "fp16-mma"}) all.push_back(product(policy, 5, 6, 68));
+  for (const char* policy : {"fp64", "tf32"}) all.push_back(product(policy, 37, 41, 70));
+  all.push_back(product("fp64-dots", 37, 5, 70));
+  all.push_back(product("fp64-short", 37, 41, 4));
   std::int64_t more = 0;
   for (const scans::step& s : scans::steps)
     all.push_back(scanned(s.name, 1, (scans::is_single_pass(s) ? 6'205 : 1'205) + (more += 200)));

@@ -169,18 +169,18 @@ inline random_call draw_call(std::uint64_t seed, std::int64_t most) {
   random_call r{.seed = seed};
   const int by = static_cast<int>(d.below(100));
   if (by >= 50)
-    r.policy = by < 60   ? "stream"
-               : by < 70 ? "narrow"
-               : by < 82 ? "split"
-               : by < 86 ? "split-mma"
-               : by < 90 ? "dots"
-                         : "short";
+    r.policy = by < 60   ? "fp64"
+               : by < 70 ? "tf32"
+               : by < 82 ? "fp16"
+               : by < 86 ? "fp16-mma"
+               : by < 90 ? "fp64-dots"
+                         : "fp64-short";
   if (by >= 93)
     r.policy = gemms::policies()[static_cast<std::size_t>(
                                      d.below(static_cast<std::int64_t>(gemms::policies().size())))]
                    .name;
   if (r.policy == "auto" && d.one_in(12)) r.accuracy = precision::strict;
-  if (r.accuracy == precision::fp32 && (r.policy == "auto" || r.policy == "stream" || r.policy == "short") &&
+  if (r.accuracy == precision::fp32 && (r.policy == "auto" || r.policy == "fp64" || r.policy == "fp64-short") &&
       d.one_in(5))
     r.reproducible = reproducibility::batch_invariant;
 
@@ -191,9 +191,9 @@ inline random_call draw_call(std::uint64_t seed, std::int64_t most) {
   };
   r.m = extent(3000), r.n = extent(3000),
   r.k = d.one_in(60) ? extent(budget > 100000 ? 140000 : 3000) : extent(5000);
-  if (r.policy == "short" && !d.one_in(10)) r.k = 1 + d.below(4);
-  if (r.policy == "dots" && d.one_in(2)) (d.one_in(2) ? r.m : r.n) = 1 + d.below(8);
-  if (r.policy == "dots" && budget > 100000 && d.one_in(2))
+  if (r.policy == "fp64-short" && !d.one_in(10)) r.k = 1 + d.below(4);
+  if (r.policy == "fp64-dots" && d.one_in(2)) (d.one_in(2) ? r.m : r.n) = 1 + d.below(8);
+  if (r.policy == "fp64-dots" && budget > 100000 && d.one_in(2))
     r.m = 1 + d.below(8), r.n = 1 + d.below(8), r.k = 8193 + d.below(9000);  // not by lanes
   r.count = d.one_in(3) ? d.pick<std::int64_t>({0, 2, 2, 3, 3, 4, 5, 7, 1 + d.log_uniform(200)}) : 1;
   if (r.count != 1 && d.one_in(4)) r.members = members_lie::by_pointers;

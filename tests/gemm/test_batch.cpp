@@ -92,8 +92,8 @@ std::int64_t dense_distance(const dense& d, const placing& how) {
 
 // Policies that products with this K may run by, on any device; and the bound of each.
 std::vector<std::string> policies_for(std::int64_t k) {
-  std::vector<std::string> all{"auto", "narrow", "split", "split-mma", "naive", "warp-tile", "stream"};
-  if (k <= 4) all.emplace_back("short");
+  std::vector<std::string> all{"auto", "tf32", "fp16", "fp16-mma", "naive", "warp-tile", "fp64"};
+  if (k <= 4) all.emplace_back("fp64-short");
   return all;
 }
 gemm_bound bound_by(const context& where, const gemm_problem& p, const gemm_options& options) {
@@ -138,7 +138,7 @@ TEST_P(gemm_batches, members_are_products_of_their_own) {
 TEST_P(gemm_batches, by_pointers) {
   const context where = any();
   for (const auto& [policy, k] :
-       {std::pair<const char*, std::int64_t>{"short", 3}, {"stream", 70}, {"dots", 70}})
+       {std::pair<const char*, std::int64_t>{"fp64-short", 3}, {"fp64", 70}, {"fp64-dots", 70}})
     for (const int odd : {0, 1}) {
       SCOPED_TRACE(testing::Message() << policy << (odd ? ", unaligned" : ""));
       const std::int64_t m = 67, n = 36, count = 3;
@@ -171,10 +171,10 @@ TEST_P(gemm_batches, by_pointers) {
         EXPECT_LE(j.worst, 1) << "member " << i << " at C(" << j.row << ", " << j.column << "), K = " << k;
       }
       try {
-        gemm(where, what, {.policy = "split", .batch = how.batch});
+        gemm(where, what, {.policy = "fp16", .batch = how.batch});
         ADD_FAILURE() << "split took arrays of pointers";
       } catch (const not_supported& e) {
-        EXPECT_THAT(e.what(), HasSubstr("policy split: it takes no arrays of pointers"));
+        EXPECT_THAT(e.what(), HasSubstr("policy fp16: it takes no arrays of pointers"));
       }
     }
 }
@@ -356,7 +356,7 @@ TEST_P(gemm_epilogues, every_policy_finishes) {
   for (const std::int64_t k : {0, 4, 50})
     for (const std::string& policy : policies_for(k))
       for (std::size_t i = 0; i < std::size(epilogue_cases); ++i) {
-        if (sanitized && policy.starts_with("split") && i % 3 != 0) continue;
+        if (sanitized && policy.starts_with("fp16") && i % 3 != 0) continue;
         SCOPED_TRACE(testing::Message() << policy << ", K = " << k << ", case " << i);
         expect_finished(policy, epilogue_cases[i], 70, 37, k, i % 2 == 0 ? 1 : 2,
                         i % 3 == 0 ? major::column : major::row, 0);
@@ -377,15 +377,15 @@ TEST_P(gemm_epilogues, in_the_product_with_the_bits_of_its_sum) {
                       {major::row, major::row, 1, 1, 0},
                       {major::row, major::column, 2, 0, 0},
                       {major::column, major::column, 3, 0, 0}};
-  for (const std::string policy : {"split", "split-mma"}) {
-    if (policy == "split-mma" ? false : is_cuda() && where.limits().major != 9) continue;
+  for (const std::string policy : {"fp16", "fp16-mma"}) {
+    if (policy == "fp16-mma" ? false : is_cuda() && where.limits().major != 9) continue;
     for (const bool difficult : {false, true})
       for (std::size_t i = 0; i < std::size(lies); ++i)
         for (const epilogue_case& one :
              {epilogue_case{activation::relu, true, true, false, false, -1.5f, 0.75f, 2},
               {activation::none, false, true, true, false, 1, -0.5f, 1},
               {activation::none, true, true, false, false, 1, 0, 1}}) {
-          if ((!is_cuda() && policy != "split" && i % 2 != 0) || (difficult && i % 2 != 0)) continue;
+          if ((!is_cuda() && policy != "fp16" && i % 2 != 0) || (difficult && i % 2 != 0)) continue;
           SCOPED_TRACE(testing::Message() << policy << ", lie " << i << (difficult ? ", difficult" : "")
                                           << ", alpha " << one.alpha);
           constexpr int m = 133, n = 150, k = 100;
@@ -437,7 +437,7 @@ TEST_P(gemm_epilogues, of_streams_and_short_products) {
         for (const int odd : {0, 1}) {
           SCOPED_TRACE(testing::Message()
                        << m << " x " << n << " x " << k << ", case " << i << (odd ? ", unaligned" : ""));
-          expect_finished(k > 4 ? "stream" : "short", epilogue_cases[i], m, n, k, 2, by_c, odd);
+          expect_finished(k > 4 ? "fp64" : "fp64-short", epilogue_cases[i], m, n, k, 2, by_c, odd);
         }
 }
 // One and two lines of the short operand have more lines of the long one in a thread than eight have.
@@ -451,7 +451,7 @@ TEST_P(gemm_epilogues, of_inner_products) {
                                   {3, 140, 50},
                                   {90, 7, 6}}) {
       SCOPED_TRACE(testing::Message() << m << " x " << n << " x " << k << ", case " << i);
-      expect_finished("dots", epilogue_cases[i], m, n, k, 2, i % 2 == 0 ? major::row : major::column,
+      expect_finished("fp64-dots", epilogue_cases[i], m, n, k, 2, i % 2 == 0 ? major::row : major::column,
                       i % 3 == 0);
     }
 }
@@ -469,7 +469,7 @@ TEST_P(gemm_epilogues, in_place) {
         const gemm_problem what{.a = a.view(), .b = b.view(), .c = c.view(), .beta = 1};
         gemm_options how{.policy = policy, .epilogue = {.residual = c.view()}};
         if (gradient) how.epilogue.function = activation::relu_gradient, how.epilogue.input = c.view();
-        const bool at_once = policy == "auto" || policy == "short" || policy == "stream";
+        const bool at_once = policy == "auto" || policy == "fp64-short" || policy == "fp64";
         std::string refusal;
         try {
           gemm(where, what, how);
@@ -501,10 +501,10 @@ TEST_P(gemm_epilogues, in_place_of_large_products) {
   const auto kernel = [&](const matrix_view<const float>& input) {
     return explain(any(), p, {.epilogue = {.function = activation::gelu_gradient, .input = input}}).kernel;
   };
-  EXPECT_EQ(kernel(c), "stream");
+  EXPECT_EQ(kernel(c), "fp64");
   matrix_view<const float> apart = c;
   apart.data += 1 << 22;
-  EXPECT_NE(kernel(apart), "stream");
+  EXPECT_NE(kernel(apart), "fp64");
 }
 TEST_P(gemm_epilogues, infinities_and_nan) {
   const context where = any();
@@ -607,9 +607,9 @@ TEST_P(gemm_invariant, what_does_not_keep_it_is_refused) {
     return "";
   };
   EXPECT_EQ(said({}), "");
-  EXPECT_EQ(said({.policy = "stream"}), "");
-  EXPECT_THAT(said({.policy = "split"}),
-              HasSubstr("policy split does not keep reproducible batch_invariant"));
+  EXPECT_EQ(said({.policy = "fp64"}), "");
+  EXPECT_THAT(said({.policy = "fp16"}),
+              HasSubstr("policy fp16 does not keep reproducible batch_invariant"));
   EXPECT_THAT(said({.accuracy = precision::strict}),
               HasSubstr("precision strict adds up small C in slices of K"));
 }

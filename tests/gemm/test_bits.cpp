@@ -43,13 +43,13 @@ class gemm_bits : public on_device {
   }
   bool runs(const gemm_options& options) const {
     const device_limits device = any().limits();
-    return device.major == 9 || (device.major > 7 && options.policy != "split");
+    return device.major == 9 || (device.major > 7 && options.policy != "fp16");
   }
   // Every precision and split policy that takes operands of any layout. (The steps of the ladder:
   // test_layouts.cpp.)
   template <class Each> void each_policy(Each each) const {
     std::vector<gemm_options> all{
-        {}, {.accuracy = precision::strict}, {.policy = "split"}, {.policy = "split-mma"}};
+        {}, {.accuracy = precision::strict}, {.policy = "fp16"}, {.policy = "fp16-mma"}};
     for (const gemm_options& options : all) {
       if (!runs(options)) continue;
       SCOPED_TRACE(testing::Message() << "policy " << options.policy
@@ -93,7 +93,7 @@ TEST_P(gemm_bits, of_short_products_do_not_depend_on_how_anything_lies) {
   constexpr std::int64_t taken[] = {0, 5, 2, 1};  // the second and the last cancel
   const product as_usual = product_of(made(70, 4, [&](auto i, auto at) { return longer.a(i, taken[at]); }),
                                       made(4, 131, [&](auto at, auto j) { return longer.b(taken[at], j); }));
-  for (const gemm_options& options : {gemm_options{}, gemm_options{.policy = "short"}}) {
+  for (const gemm_options& options : {gemm_options{}, gemm_options{.policy = "fp64-short"}}) {
     const dense expected = run(as_usual, options);
     each_placing(as_usual, [&](product p) {
       for (const major by_c : {major::row, major::column}) {
@@ -120,7 +120,7 @@ TEST_P(gemm_bits, of_strict_do_not_depend_on_how_anything_lies) {
 }
 // A column-major C is computed as its transpose, with the bits of that product.
 TEST_P(gemm_bits, of_a_column_major_c_are_those_of_the_transposed_product) {
-  for (const gemm_options& options : {gemm_options{}, {.policy = "split"}, {.policy = "split-mma"}}) {
+  for (const gemm_options& options : {gemm_options{}, {.policy = "fp16"}, {.policy = "fp16-mma"}}) {
     if (!runs(options)) continue;
     for (const auto& [m, n, k] : {std::array{4, 4, 32}, {133, 9, 200}}) {
       product p = cancelling(m, n, k);
@@ -136,10 +136,10 @@ TEST_P(gemm_bits, of_a_column_major_c_are_those_of_the_transposed_product) {
 }
 // All of these products do have outputs that are computed again, of a list and of a whole tile.
 TEST_P(gemm_bits, are_looked_at_where_outputs_are_recomputed) {
-  if (!runs({.policy = "split"})) GTEST_SKIP() << any().limits().name << " is not for it";
+  if (!runs({.policy = "fp16"})) GTEST_SKIP() << any().limits().name << " is not for it";
   for (const auto& [m, n, k] : shapes) {
     device_array<std::uint64_t> recomputed(any(), std::vector<std::uint64_t>{0});
-    run(cancelling(m, n, k), {.policy = "split", .recomputed = recomputed.data()});
+    run(cancelling(m, n, k), {.policy = "fp16", .recomputed = recomputed.data()});
     EXPECT_GE(recomputed.to_host()[0], static_cast<std::uint64_t>(m * n) * 4 / 5)
         << m << " x " << n << " x " << k;
   }

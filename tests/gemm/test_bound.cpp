@@ -99,12 +99,12 @@ TEST(gemm_choice_bound, is_that_of_the_kernel) {
   const auto units = [](const asking& how) { return chosen(how).bound.units; };
   const double split = 80 + 6556 / 59., on_ampere = 121 + 6556 / 55.;
   EXPECT_EQ(units({}), 1 + 6556 * 0x1p-29);  // stream
-  EXPECT_EQ(units({.options = {.policy = "split"}}), split);
-  EXPECT_EQ(units({.kib = 99, .options = {.policy = "split-mma"}}), split);
-  EXPECT_EQ(units({.major = 8, .minor = 6, .kib = 99, .options = {.policy = "split-mma"}}), on_ampere);
+  EXPECT_EQ(units({.options = {.policy = "fp16"}}), split);
+  EXPECT_EQ(units({.kib = 99, .options = {.policy = "fp16-mma"}}), split);
+  EXPECT_EQ(units({.major = 8, .minor = 6, .kib = 99, .options = {.policy = "fp16-mma"}}), on_ampere);
   EXPECT_EQ(units({.major = 8, .minor = 6, .kib = 99}), 1 + 6556 * 0x1p-29);  // dots, as it is small
   EXPECT_EQ(units({.major = 12, .kib = 99}), 6556);
-  EXPECT_EQ(units({.major = 12, .kib = 99, .options = {.policy = "split-mma"}}), infinity);
+  EXPECT_EQ(units({.major = 12, .kib = 99, .options = {.policy = "fp16-mma"}}), infinity);
   EXPECT_EQ(units({.options = {.accuracy = precision::strict}}), 6556);
   EXPECT_EQ(units({.options = {.policy = "async-2"}}), 6556);
   EXPECT_EQ(units({.k = 12}), 1 + 12 * 0x1p-29);
@@ -155,7 +155,7 @@ TEST(gemm_choice_bound, if_weaker_is_refused_by_every_call_that_says_so) {
   EXPECT_THAT(
       refused([&] {
         chosen(
-            {.major = 12, .kib = 99, .options = {.policy = "split-mma", .if_weaker = weaker_bound::refuse}});
+            {.major = 12, .kib = 99, .options = {.policy = "fp16-mma", .if_weaker = weaker_bound::refuse}});
       }),
       HasSubstr("no known bound"));
 }

@@ -63,18 +63,18 @@ std::vector<std::string> able(const device_limits& d, const asked& q) {
   const bool ampere = capability[0] == '8', hopper = capability == "9.0";
   const bool fast_fp64 = capability == "8.0" || hopper || capability == "10.0";
   std::vector<std::string> all;
-  if ((fast_fp64 || ampere) && q.k <= 4) all.emplace_back("short");
+  if ((fast_fp64 || ampere) && q.k <= 4) all.emplace_back("fp64-short");
   const bool large = q.m > 512 && q.n > 512 && q.k > 512;
   const bool vector = q.m == 1 || q.n == 1;  // which is left to dots
-  if (fast_fp64 && !(hopper && large) && !vector) all.emplace_back("stream");
+  if (fast_fp64 && !(hopper && large) && !vector) all.emplace_back("fp64");
   const bool little = q.k <= 8192 && double(q.m) * double(q.n) * double(q.k) <= 4e6;
   const bool few = q.m <= 8 || q.n <= 8;  // which are left to stream
-  if ((fast_fp64 || ampere) && (vector || little || (few && !fast_fp64))) all.emplace_back("dots");
+  if ((fast_fp64 || ampere) && (vector || little || (few && !fast_fp64))) all.emplace_back("fp64-dots");
   if (hopper && q.k > 4) {
-    all.emplace_back("narrow");
-    all.emplace_back("split");
+    all.emplace_back("tf32");
+    all.emplace_back("fp16");
   }
-  if ((hopper || ampere) && q.k > 4) all.emplace_back("split-mma");
+  if ((hopper || ampere) && q.k > 4) all.emplace_back("fp16-mma");
   return all;
 }
 
@@ -153,23 +153,23 @@ TEST(gemm_table, auto_loses_little_on_an_h200) {
     std::map<std::string, double> us;
   };
   for (const measured& one :
-       std::initializer_list<measured>{{4096, 4096, 4096, {{"split", 629.6}}},
+       std::initializer_list<measured>{{4096, 4096, 4096, {{"fp16", 629.6}}},
                                        // nothing comes near
-                                       {16384, 16384, 16384, {{"split", 1}}},
-                                       {1024, 1024, 1024, {{"split", 21}, {"narrow", 23}}},
-                                       {4, 4096, 4096, {{"stream", 20}}},
-                                       {4096, 32, 4096, {{"stream", 24}}},
-                                       {64, 64, 1'000'000, {{"stream", 1}}},
-                                       {64, 4096, 4096, {{"narrow", 33.6}}},
-                                       {1, 4096, 4096, {{"dots", 17.7}, {"stream", 20.2}}},
-                                       {8192, 1, 1024, {{"dots", 7.0}, {"stream", 9.1}}},
-                                       {512, 512, 512, {{"stream", 9.7}, {"split", 12.4}}},
-                                       {1'000'000, 64, 64, {{"narrow", 137}, {"stream", 220}}},
-                                       {100'000, 256, 32, {{"narrow", 43}, {"stream", 55}}},
-                                       {8192, 8192, 16, {{"narrow", 89}, {"stream", 93}, {"split", 103}}},
-                                       {32, 32, 512, {{"dots", 1.8}}},
-                                       {256, 256, 256, {{"stream", 3.9}}},
-                                       {13680, 13, 4, {{"short", 1.8}, {"stream", 3.0}}}}) {
+                                       {16384, 16384, 16384, {{"fp16", 1}}},
+                                       {1024, 1024, 1024, {{"fp16", 21}, {"tf32", 23}}},
+                                       {4, 4096, 4096, {{"fp64", 20}}},
+                                       {4096, 32, 4096, {{"fp64", 24}}},
+                                       {64, 64, 1'000'000, {{"fp64", 1}}},
+                                       {64, 4096, 4096, {{"tf32", 33.6}}},
+                                       {1, 4096, 4096, {{"fp64-dots", 17.7}, {"fp64", 20.2}}},
+                                       {8192, 1, 1024, {{"fp64-dots", 7.0}, {"fp64", 9.1}}},
+                                       {512, 512, 512, {{"fp64", 9.7}, {"fp16", 12.4}}},
+                                       {1'000'000, 64, 64, {{"tf32", 137}, {"fp64", 220}}},
+                                       {100'000, 256, 32, {{"tf32", 43}, {"fp64", 55}}},
+                                       {8192, 8192, 16, {{"tf32", 89}, {"fp64", 93}, {"fp16", 103}}},
+                                       {32, 32, 512, {{"fp64-dots", 1.8}}},
+                                       {256, 256, 256, {{"fp64", 3.9}}},
+                                       {13680, 13, 4, {{"fp64-short", 1.8}, {"fp64", 3.0}}}}) {
     double least = std::numeric_limits<double>::infinity();
     for (const auto& [policy, us] : one.us) least = std::min(least, us);
     const auto taken = one.us.find(chosen(one.m, one.n, one.k));
@@ -181,7 +181,7 @@ TEST(gemm_table, auto_loses_little_on_an_h200) {
   EXPECT_EQ(explain(where, problem_of({4, 4, 4}),
                     {.batch = {.count = 100'000, .a_stride = 16, .b_stride = 16, .c_stride = 16}})
                 .kernel,
-            "short");
+            "fp64-short");
 }
 
 // Microseconds that were measured on an H200, in graphs, of policies that auto takes and of such that it does
@@ -193,19 +193,19 @@ TEST(gemm_table, predictions_are_near_what_was_measured) {
     asked of;
     double us;
   };
-  for (const auto& [policy, of, us] : {measured{"stream", {512, 512, 512}, 9.72},
-                                       {"split", {512, 512, 512}, 12.58},
-                                       {"stream", {824, 5220, 44}, 19.34},
-                                       {"split", {824, 5220, 44}, 22.0},
-                                       {"stream", {1024, 1024, 64}, 6.32},
-                                       {"stream", {4, 8192, 1024}, 9.96},
-                                       {"stream", {8192, 8, 1024}, 11.64},
-                                       {"narrow", {64, 4096, 4096, major::row, major::column}, 33.6},
-                                       {"narrow", {1'000'000, 64, 64}, 137.2},
-                                       {"narrow", {8192, 8192, 16}, 90.1},
-                                       {"narrow", {.m = 4096, .n = 4096, .k = 64, .beta = 1}, 46.8},
-                                       {"split", {8192, 8192, 64}, 101.5},
-                                       {"split", {4096, 4096, 4096}, 629.6}}) {
+  for (const auto& [policy, of, us] : {measured{"fp64", {512, 512, 512}, 9.72},
+                                       {"fp16", {512, 512, 512}, 12.58},
+                                       {"fp64", {824, 5220, 44}, 19.34},
+                                       {"fp16", {824, 5220, 44}, 22.0},
+                                       {"fp64", {1024, 1024, 64}, 6.32},
+                                       {"fp64", {4, 8192, 1024}, 9.96},
+                                       {"fp64", {8192, 8, 1024}, 11.64},
+                                       {"tf32", {64, 4096, 4096, major::row, major::column}, 33.6},
+                                       {"tf32", {1'000'000, 64, 64}, 137.2},
+                                       {"tf32", {8192, 8192, 16}, 90.1},
+                                       {"tf32", {.m = 4096, .n = 4096, .k = 64, .beta = 1}, 46.8},
+                                       {"fp16", {8192, 8192, 64}, 101.5},
+                                       {"fp16", {4096, 4096, 4096}, 629.6}}) {
     const double predicted = 1e6 * explain(where, problem_of(of), {.policy = policy}).predicted;
     EXPECT_NEAR(predicted, us, 0.45 * us) << policy << ", " << of;
   }
@@ -217,16 +217,16 @@ TEST(gemm_table, predictions_know_what_is_slow) {
   const auto takes = [&](const char* policy, std::int64_t m, std::int64_t n, std::int64_t k, float beta = 0) {
     return explain(where, problem_of({.m = m, .n = n, .k = k, .beta = beta}), {.policy = policy}).predicted;
   };
-  for (const auto& [policy, by_halves, anywhere] : {std::tuple{"split", 1.02, 1.02}, {"narrow", 1.05, 1.1}}) {
+  for (const auto& [policy, by_halves, anywhere] : {std::tuple{"fp16", 1.02, 1.02}, {"tf32", 1.05, 1.1}}) {
     EXPECT_GT(takes(policy, 4096, 4100, 64), by_halves * takes(policy, 4096, 4096, 64)) << policy;
     EXPECT_LT(takes(policy, 4100, 4096, 64), 1.25 * takes(policy, 4096, 4096, 64))
         << policy << ": C lies by rows";
     EXPECT_GT(takes(policy, 4096, 4099, 64), anywhere * takes(policy, 4096, 4096, 64)) << policy;
     EXPECT_GT(takes(policy, 4096, 4096, 64, 1), 1.2 * takes(policy, 4096, 4096, 64)) << policy;
   }
-  EXPECT_GT(takes("split-mma", 128, 128, 8192), 4 * takes("split", 128, 128, 8192));
-  EXPECT_LT(takes("split-mma", 4096, 4096, 1024), 4 * takes("split", 4096, 4096, 1024));
-  EXPECT_GT(takes("stream", 4000, 1003, 64), takes("stream", 4000, 1000, 64));
+  EXPECT_GT(takes("fp16-mma", 128, 128, 8192), 4 * takes("fp16", 128, 128, 8192));
+  EXPECT_LT(takes("fp16-mma", 4096, 4096, 1024), 4 * takes("fp16", 4096, 4096, 1024));
+  EXPECT_GT(takes("fp64", 4000, 1003, 64), takes("fp64", 4000, 1000, 64));
 }
 
 // Memory, as far as the L2 cache cannot help; multiplying units; and of what auto might have taken itself, it
@@ -246,8 +246,8 @@ TEST(gemm_table, no_prediction_is_below_what_the_device_can_do) {
             const double bytes = 4 * (m * k + k * n + m * n * (beta == 0 ? 1 : 2));
             const auto least = [&](const gemms::policy_info& p) {
               const double rate = p.ladder != nullptr ? on.multiply_adds.value * processors * on.clock.value
-                                  : p.name.starts_with("split") ? on.tensor_fp16.value * power / 3
-                                  : p.name == "narrow"          ? on.tensor_tf32.value * power / 3
+                                  : p.name.starts_with("fp16") ? on.tensor_fp16.value * power / 3
+                                  : p.name == "tf32"          ? on.tensor_tf32.value * power / 3
                                                                 : on.tensor_fp64.value;
               const double chain = p.name == "naive" ? 4 * k / on.clock.value : 0;
               return (1 - 1e-9) * std::max({(bytes - on.cache_size.value) / on.memory_bytes.value,
@@ -263,9 +263,9 @@ TEST(gemm_table, no_prediction_is_below_what_the_device_can_do) {
                 // FP64; the ladder keeps a K of 1 alone.
                 const bool by_rule =
                     p.ladder != nullptr ||
-                    (p.name == "stream" && (m == 1 || n == 1 || std::min({m, n, k}) > 512)) ||
-                    (p.name == "dots" && m > 1 && n > 1 && m * n * k > 4e6) ||
-                    (k <= 4 && (p.name.starts_with("split") || p.name == "narrow"));
+                    (p.name == "fp64" && (m == 1 || n == 1 || std::min({m, n, k}) > 512)) ||
+                    (p.name == "fp64-dots" && m > 1 && n > 1 && m * n * k > 4e6) ||
+                    (k <= 4 && (p.name.starts_with("fp16") || p.name == "tf32"));
                 const bool compared_with =
                     features_of(on.limits).fast_fp64 || compute_capability(on.limits).starts_with("8");
                 if (!by_rule && compared_with && keeps(p.promise(on.limits, q.k), is.asked)) {
@@ -315,8 +315,8 @@ TEST(gemm_table, needs_are_honoured_on_every_published_device) {
 TEST(gemm_table, every_policy_needs_what_its_kernels_are_compiled_for) {
   for (const gemms::policy_info& p : gemms::policies()) {
     const bool waits_for_copies = p.ladder != nullptr && p.ladder->how.copy == gemms::copy_kind::asynchronous;
-    const bool by_wgmma = p.name == "split" || p.name == "narrow", by_mma = p.name == "split-mma";
-    const bool streams = p.name == "stream";
+    const bool by_wgmma = p.name == "fp16" || p.name == "tf32", by_mma = p.name == "fp16-mma";
+    const bool streams = p.name == "fp64";
     EXPECT_EQ(p.needs.cp_async, waits_for_copies || by_mma || streams) << p.name;
     EXPECT_EQ(p.needs.mma_sync, by_mma || streams) << p.name;
     EXPECT_EQ(p.needs.wgmma, by_wgmma) << p.name;
@@ -328,7 +328,7 @@ TEST(gemm_table, names_are_found_and_others_refused) {
   EXPECT_EQ(gemms::find_policy("auto"), nullptr);
   for (const gemms::policy_info& p : gemms::policies()) EXPECT_EQ(gemms::find_policy(p.name), &p);
   EXPECT_THROW(gemms::find_policy("split_mma"), bad_request);
-  EXPECT_EQ(gemms::find_policy("split-inside"), gemms::find_policy("split")) << "a name that was";
+  EXPECT_EQ(gemms::find_policy("split-inside"), gemms::find_policy("fp16")) << "a name that was";
   EXPECT_EQ(gemms::policies().size(), std::size(gemms::steps) + 6);
 }
 
@@ -338,7 +338,7 @@ TEST(gemm_table, a_call_tells_what_it_ran) {
   const product p = product_of(random_reals(130, 20, 1), random_reals(20, 7, 2));
   matrix a(where, p.a, p.place_a), b(where, p.b, p.place_b), c(where, p.c, p.place_c);
   const gemm_problem what{.a = a.view(), .b = b.view(), .c = c.view()};
-  for (const char* policy : {"auto", "async-2", "split-mma"}) {
+  for (const char* policy : {"auto", "async-2", "fp16-mma"}) {
     gemm_choice ran;
     gemm(where, what, {.policy = policy, .ran = &ran});
     const gemm_choice told = explain(where, what, {.policy = policy});

@@ -72,7 +72,7 @@ class gemm_groups : public on_device {
 // executor has two multiprocessors, on which calls of their own are predicted to be faster: there the launch
 // is asked for by name.
 TEST_P(gemm_groups, the_bits_are_those_of_single_calls) {
-  const std::string_view policy = any().kind() == target::cpu ? "stream" : "auto";
+  const std::string_view policy = any().kind() == target::cpu ? "fp64" : "auto";
   for (const context& where : several())
     for (const int count : {1, 2, 11, sanitized ? 12 : 140}) {
       std::vector<product> all = various(count, static_cast<unsigned>(count));
@@ -108,13 +108,13 @@ TEST_P(gemm_groups, by_name) {
        {std::array{300, 40, 70}, {7, 260, 33}, {150, 150, 5}, {64, 64, 300}, {1, 1, 1000}})
     all.push_back(product_of(reals(m, k, 7), reals(k, n, 8), 1, 0.5f));
   on_the_device d(where, all);
-  gemm_group(where, d.problems, {.policy = "stream"});
+  gemm_group(where, d.problems, {.policy = "fp64"});
   where.runs_on().synchronize(nullptr);
-  EXPECT_EQ(explain(where, d.problems, {.policy = "stream"}).together, all.size());
+  EXPECT_EQ(explain(where, d.problems, {.policy = "fp64"}).together, all.size());
   for (std::size_t i = 0; i < all.size(); ++i)
     EXPECT_TRUE(same_bits(
         d.result(i),
-        alone(where, all[i], {.policy = "stream", .reproducible = reproducibility::batch_invariant})))
+        alone(where, all[i], {.policy = "fp64", .reproducible = reproducibility::batch_invariant})))
         << i;
 }
 // Whatever else is in the group.

@@ -67,15 +67,15 @@ TEST(gemm_laws, a_file_is_read_whole_or_refused) {
   EXPECT_THAT(said(3),
               HasSubstr("laws 'a.json': expected a JSON object with 'device', 'multiprocessors' and 'laws'"));
   nlohmann::json wrong = right;
-  wrong["laws"]["stream"]["ring"].erase("cluster");
+  wrong["laws"]["fp64"]["ring"].erase("cluster");
   EXPECT_THAT(said(wrong), HasSubstr("'stream.ring.cluster' is missing"));
-  wrong = right, wrong["laws"]["dots"]["start"] = "fast";
+  wrong = right, wrong["laws"]["fp64-dots"]["start"] = "fast";
   EXPECT_THAT(said(wrong), HasSubstr("'dots.start' is \"fast\": expected a number from 0.3 to 3"));
-  wrong = right, wrong["laws"]["split"]["line"] = nullptr;
+  wrong = right, wrong["laws"]["fp16"]["line"] = nullptr;
   EXPECT_THAT(said(wrong), HasSubstr("'split.line' is null: expected a number"));
-  wrong = right, wrong["laws"]["split"]["mma"] = 1;
+  wrong = right, wrong["laws"]["fp16"]["mma"] = 1;
   EXPECT_THAT(said(wrong), HasSubstr("'split.mma' is 1: expected an object"));
-  wrong = right, wrong["laws"]["short"]["strat"] = 1;
+  wrong = right, wrong["laws"]["fp64-short"]["strat"] = 1;
   EXPECT_THAT(said(wrong), HasSubstr("'short.' has 3 members: expected the 2 that the laws know"));
 }
 
@@ -109,7 +109,7 @@ TEST(gemm_laws, predictions_grow_with_the_product) {
             for (const auto& [more_m, more_n, more_k] :
                  {std::array<std::int64_t, 3>{2 * m, n, k}, {m, 2 * n, k}, {m, n, 2 * k}}) {
               const double there = takes(policy, more_m, more_n, more_k);
-              const bool few_k = k <= 4 && (policy == "narrow" || policy.starts_with("split"));
+              const bool few_k = k <= 4 && (policy == "tf32" || policy.starts_with("fp16"));
               const bool vector = (m == 1 && more_m > 1) || (n == 1 && more_n > 1);
               if (here < 0 || there < 0 || few_k || vector) continue;
               ++compared;

@@ -86,7 +86,7 @@ class gemm_prepared : public on_device {
 
 TEST_P(gemm_prepared, the_bits_are_those_of_the_same_policy_without) {
   const context where = any();
-  for (const char* const policy : {"split", "split-mma"}) {
+  for (const char* const policy : {"fp16", "fp16-mma"}) {
     if (!runs(policy)) continue;
     in_all_layouts({{37, 131, 65}, {131, 37, 130}, {1, 5, 17}, {150, 140, 33}}, product_of_all_kinds,
                    [&](const product& p) {
@@ -100,32 +100,32 @@ TEST_P(gemm_prepared, the_bits_are_those_of_the_same_policy_without) {
 // K in pieces: each has parts of its own.
 TEST_P(gemm_prepared, of_long_k) {
   const context where = any();
-  if (!runs("split") || sanitized) GTEST_SKIP() << where.limits().name << " has no wgmma, or is slow";
+  if (!runs("fp16") || sanitized) GTEST_SKIP() << where.limits().name << " has no wgmma, or is slow";
   product p = product_of(reals(3, k_of_a_piece + 77, 1), reals(k_of_a_piece + 77, 5, 2), 1, 0.5f);
   p.place_a = placed_in_packets(major::row, p.a);
   if (!is_cuda()) {  // seconds for each
-    const dense is = computed_prepared(where, "split", p, {true, true});
+    const dense is = computed_prepared(where, "fp16", p, {true, true});
     AP_EXPECT_KEPT(is, p);
     return;
   }
   for (const which side : either)
-    EXPECT_TRUE(same_bits(computed_prepared(where, "split", p, side), computed_plainly(where, "split", p)));
+    EXPECT_TRUE(same_bits(computed_prepared(where, "fp16", p, side), computed_plainly(where, "fp16", p)));
 }
 TEST_P(gemm_prepared, general_strides) {
   const context where = any();
-  if (!runs("split")) GTEST_SKIP() << where.limits().name << " has no wgmma";
+  if (!runs("fp16")) GTEST_SKIP() << where.limits().name << " has no wgmma";
   const product p = product_of_general_strides(90);
   for (const which side : either)
-    EXPECT_TRUE(same_bits(computed_prepared(where, "split", p, side), computed_plainly(where, "split", p)));
+    EXPECT_TRUE(same_bits(computed_prepared(where, "fp16", p, side), computed_plainly(where, "fp16", p)));
 }
 // Policies that take no parts read the operand.
 TEST_P(gemm_prepared, any_policy_takes_it) {
   const context where = any();
   for (const auto& [policy, k] : {std::pair{"auto", 100},
-                                  {"stream", 100},
-                                  {"dots", 100},
-                                  {"narrow", 100},
-                                  {"short", 4},
+                                  {"fp64", 100},
+                                  {"fp64-dots", 100},
+                                  {"tf32", 100},
+                                  {"fp64-short", 4},
                                   {"strict", 100},
                                   {"naive", 100}}) {
     product p = product_of(reals(8, k, 1), reals(k, 44, 2), 1, 0.5f);
@@ -145,28 +145,28 @@ TEST_P(gemm_prepared, any_policy_takes_it) {
 // serve both sides.
 TEST_P(gemm_prepared, the_same_lines_on_the_other_side) {
   const context where = any();
-  if (!runs("split")) GTEST_SKIP() << where.limits().name << " has no wgmma";
+  if (!runs("fp16")) GTEST_SKIP() << where.limits().name << " has no wgmma";
   const product p = product_of(reals(45, 70, 1), reals(70, 139, 2));
   matrix x(where, p.a, placed(major::row, p.a, 1)), w(where, p.b, placed(major::row, p.b, 3)),
       c(where, p.c, p.place_c);
   const prepared_operand weights = prepare(where, b, w.view());
-  gemm_options how{.policy = "split"};
+  gemm_options how{.policy = "fp16"};
   how.prepared_a = &weights;
   gemm(where, {.a = transposed(weights.view()), .b = transposed(x.view()), .c = transposed(c.view())}, how);
   where.runs_on().synchronize(nullptr);
-  EXPECT_TRUE(same_bits(c.read(), computed_plainly(where, "split", p)));
+  EXPECT_TRUE(same_bits(c.read(), computed_plainly(where, "fp16", p)));
 
   const dense square = reals(131, 70, 3), none = filled(131, 131, 7);
   matrix s(where, square, placed(major::column, square, 2)), gram(where, none, placed(major::row, none, 1));
   const auto on = std::make_shared<listening>(make_cpu_executor());
   const prepared_operand rows = prepare(where, a, s.view());
-  gemm_options both{.policy = "split"};
+  gemm_options both{.policy = "fp16"};
   both.prepared_a = &rows;
   const context there = is_cuda() ? where : context(on);
   gemm(there, {.a = s.view(), .b = transposed(s.view()), .c = gram.view()}, both);
   where.runs_on().synchronize(nullptr);
   const product squared = product_of(square, transposed(square));
-  EXPECT_TRUE(same_bits(gram.read(), computed_plainly(where, "split", squared)));
+  EXPECT_TRUE(same_bits(gram.read(), computed_plainly(where, "fp16", squared)));
   if (!is_cuda()) {
     EXPECT_EQ(on->heard.size(), 1u) << testing::PrintToString(on->heard);
   }
@@ -191,10 +191,10 @@ TEST_P(gemm_prepared, what_it_saves) {
     gemm(where, what, how);
     return std::pair(on->heard.size(), explain(where, what, how));
   };
-  const auto [launches, plain] = told("split", nullptr, nullptr);
-  const auto [with_a, after_a] = told("split", &of_a, nullptr);
-  const auto [with_b, after_b] = told("split", nullptr, &of_b);
-  const auto [with_both, after_both] = told("split", &of_a, &of_b);
+  const auto [launches, plain] = told("fp16", nullptr, nullptr);
+  const auto [with_a, after_a] = told("fp16", &of_a, nullptr);
+  const auto [with_b, after_b] = told("fp16", nullptr, &of_b);
+  const auto [with_both, after_both] = told("fp16", &of_a, &of_b);
   EXPECT_EQ((std::vector<std::size_t>{launches, with_a, with_b, with_both}),
             (std::vector<std::size_t>{2, 2, 2, 1}));
   EXPECT_EQ(plain.workspace - after_a.workspace, of_a.memory().size());
@@ -205,10 +205,10 @@ TEST_P(gemm_prepared, what_it_saves) {
   EXPECT_THAT(plain.why, testing::Not(testing::Contains(HasSubstr("prepared"))));
   EXPECT_THAT(after_b.why, testing::Contains("B is prepared, so the split pass leaves it out"));
   EXPECT_THAT(after_both.why, testing::Contains("A and B are prepared, so the split pass leaves them out"));
-  const auto [streamed, after_stream] = told("stream", &of_a, &of_b);
+  const auto [streamed, after_stream] = told("fp64", &of_a, &of_b);
   EXPECT_EQ(streamed, 1u);
   EXPECT_THAT(after_stream.why,
-              testing::Contains("policy stream has no use for what was prepared: it reads the operand"));
+              testing::Contains("policy fp64 has no use for what was prepared: it reads the operand"));
 }
 TEST_P(gemm_prepared, memory_of_the_caller) {
   const context where = any();
@@ -245,7 +245,7 @@ TEST_P(gemm_prepared, size_never_shrinks) {
 }
 TEST_P(gemm_prepared, split_once_more_after_a_change) {
   const context where = any();
-  if (!runs("split")) GTEST_SKIP() << where.limits().name << " has no wgmma";
+  if (!runs("fp16")) GTEST_SKIP() << where.limits().name << " has no wgmma";
   product p = product_of(reals(45, 70, 1), reals(70, 131, 2));
   device_array<float> w(where, p.b.value);
   matrix x(where, p.a, p.place_a), c(where, p.c, p.place_c);
@@ -253,15 +253,15 @@ TEST_P(gemm_prepared, split_once_more_after_a_change) {
   p.b = reals(70, 131, 77, 9);
   w.copy_from(p.b.value);
   weights.renew(nullptr);
-  gemm_options how{.policy = "split"};
+  gemm_options how{.policy = "fp16"};
   how.prepared_b = &weights;
   gemm(where, {.a = x.view(), .b = weights.view(), .c = c.view()}, how);
   where.runs_on().synchronize(nullptr);
-  EXPECT_TRUE(same_bits(c.read(), computed_plainly(where, "split", p)));
+  EXPECT_TRUE(same_bits(c.read(), computed_plainly(where, "fp16", p)));
 }
 TEST_P(gemm_prepared, batches_with_one_operand_for_all) {
   const context where = any();
-  if (!runs("split")) GTEST_SKIP() << where.limits().name << " has no wgmma";
+  if (!runs("fp16")) GTEST_SKIP() << where.limits().name << " has no wgmma";
   const std::int64_t m = 20, n = 131, k = 45, count = 3;
   const dense all = reals(m * count, k, 1), w = reals(k, n, 2), none = filled(m * count, n, nan);
   matrix x(where, all, placed(major::row, all, 3)), weights(where, w, placed(major::column, w, 1)),
@@ -269,14 +269,14 @@ TEST_P(gemm_prepared, batches_with_one_operand_for_all) {
   const prepared_operand ready = prepare(where, b, weights.view());
   gemm_problem what{.a = x.view(), .b = weights.view(), .c = c.view()};
   what.a.rows = what.c.rows = m;
-  gemm_options how{.policy = "split",
+  gemm_options how{.policy = "fp16",
                    .batch = {count, m * what.a.row_stride, 0, m * what.c.row_stride},
                    .epilogue = {.scale = 2}};
   how.prepared_b = &ready;
   gemm(where, what, how);
   where.runs_on().synchronize(nullptr);
   product p = product_of(all, w);
-  const dense right = computed_plainly(where, "split", p);
+  const dense right = computed_plainly(where, "fp16", p);
   EXPECT_TRUE(same(c.read(), made(m * count, n, [&](auto i, auto j) { return 2 * right(i, j); })));
 }
 TEST_P(gemm_prepared, with_nothing_to_multiply) {
@@ -371,9 +371,9 @@ TEST_P(gemm_prepared, what_makes_no_sense_is_refused) {
   EXPECT_THAT(of_gemm({.a = x, .b = w, .c = row_major(at + 1000, 8, 8)}, nullptr, &inside),
               testing::AllOf(HasSubstr("the memory of the prepared B at 0x"), HasSubstr("overlaps C at 0x")));
   EXPECT_THAT(of_gemm({.a = x, .b = w, .c = out}, nullptr, &inside,
-                      {.policy = "split", .workspace = bytes_at(960, 200000)}),
+                      {.policy = "fp16", .workspace = bytes_at(960, 200000)}),
               HasSubstr("overlaps the memory of the prepared B"));
-  gemm_options counting{.policy = "split"};
+  gemm_options counting{.policy = "fp16"};
   counting.recomputed = reinterpret_cast<std::uint64_t*>(at + 1026);
   EXPECT_THAT(of_gemm({.a = x, .b = w, .c = out}, nullptr, &inside, counting), HasSubstr("recomputed at 0x"));
 }

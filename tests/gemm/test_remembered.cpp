@@ -223,7 +223,7 @@ TEST_F(repeated_calls, each_difference_makes_another_call) {
   };
   for (const step& s : steps) {
     asked first = base(m);
-    if (s.in_parts) first.how.policy = "split-mma";
+    if (s.in_parts) first.how.policy = "fp16-mma";
     s.before(first);
     asked second = first;
     s.then(second);

@@ -63,7 +63,7 @@ TEST_P(line_sums, of_any_shape_and_layout) {
 }
 TEST_P(line_sums, by_any_policy) {
   const dense values = reals(129, 67, 3, 5);
-  for (const char* policy : {"stream", "dots", "narrow", "split", "split-mma", "tiled", "strict"})
+  for (const char* policy : {"fp64", "fp64-dots", "tf32", "fp16", "fp16-mma", "tiled", "strict"})
     expect_sums(values, placed(major::row, values), policy);
 }
 

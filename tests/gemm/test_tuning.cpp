@@ -29,8 +29,8 @@ gemm_tuning tuning_of(const device_limits& d) {
           .compute_capability = compute_capability(d),
           .multiprocessors = d.multiprocessors,
           .made = "today",
-          .policies = {factors_of("stream", [](std::size_t i) { return 1 + static_cast<double>(i) / 64; }),
-                       factors_of("split", [](std::size_t) { return 0.5; })}};
+          .policies = {factors_of("fp64", [](std::size_t i) { return 1 + static_cast<double>(i) / 64; }),
+                       factors_of("fp16", [](std::size_t) { return 0.5; })}};
 }
 
 gemm_problem problem_of(std::int64_t m, std::int64_t n, std::int64_t k) {
@@ -74,8 +74,8 @@ TEST(gemm_tuning, a_file_keeps_all_of_it) {
     EXPECT_EQ(read.policies[i].factors, made.policies[i].factors);
   }
   const tuning_class last = gemms::tuning_class_at(tuning_class::count - 1);
-  EXPECT_EQ(read.factor("stream", last), 1 + (tuning_class::count - 1.) / 64);
-  EXPECT_EQ(read.factor("dots", last), 1);
+  EXPECT_EQ(read.factor("fp64", last), 1 + (tuning_class::count - 1.) / 64);
+  EXPECT_EQ(read.factor("fp64-dots", last), 1);
 }
 
 // What is wrong with a file, in one sentence that names it.
@@ -133,13 +133,13 @@ TEST(gemm_tuning, a_broken_file_is_refused_with_its_name) {
     EXPECT_THAT(with("/device/multiprocessors", number), HasSubstr("'multiprocessors' is ")) << number;
   EXPECT_THAT(with("/classes/k", {32, 256}),
               HasSubstr("'k' is [32,256]: expected [4,16,64,256,1024,4096], which this version tells apart"));
-  EXPECT_THAT(with("/factors/slit", good["factors"]["split"]),
+  EXPECT_THAT(with("/factors/slit", good["factors"]["fp16"]),
               HasSubstr("a policy 'slit': expected short, stream, dots"));
-  EXPECT_THAT(with("/factors/tiled", good["factors"]["split"]),
+  EXPECT_THAT(with("/factors/tiled", good["factors"]["fp16"]),
               HasSubstr("a policy 'tiled': expected short, stream, dots"));
   EXPECT_THAT(with("/factors/split/4/3/6", {1, 1}),
-              HasSubstr("'split' is [1,1]: expected arrays of 7, in each 4, in each 7, in each 3 factors"));
-  EXPECT_THAT(with("/factors/split/7", good["factors"]["split"][0]),
+              HasSubstr("'fp16' is [1,1]: expected arrays of 7, in each 4, in each 7, in each 3 factors"));
+  EXPECT_THAT(with("/factors/split/7", good["factors"]["fp16"][0]),
               HasSubstr("expected arrays of 7, in each 4"));
   for (const json& factor : {json(0), json(-1), json(1e-9), json(1e9), json("1"), json(nullptr)})
     EXPECT_THAT(with("/factors/split/6/3/6/2", factor), HasSubstr("expected factors from 1/1024 to 1024"))
@@ -268,12 +268,12 @@ TEST(gemm_tuning, batches_and_epilogues_have_the_class_of_what_runs) {
                     together = gemms::tuning_class_of(m, n, k, 500).index();
   ASSERT_NE(alone, together);
   gemm_tuning t = tuning_of(d);
-  t.policies = {factors_of("stream", [&](std::size_t i) { return i == together ? 3. : 1.; }),
-                factors_of("split", [&](std::size_t i) { return i == alone ? 2. : 1.; })};
+  t.policies = {factors_of("fp64", [&](std::size_t i) { return i == together ? 3. : 1.; }),
+                factors_of("fp16", [&](std::size_t i) { return i == alone ? 2. : 1.; })};
   const std::vector<float> bias(static_cast<std::size_t>(n));
   const gemm_options how{.batch = of, .epilogue = {.column_bias = bias.data()}, .tuning = &t};
   for (const gemm_choice::candidate& c : explain(where, problem_of(m, n, k), how).considered) {
-    const double right = c.kernel == "stream" ? 3 : c.kernel == "split" ? 2 : 1;
+    const double right = c.kernel == "fp64" ? 3 : c.kernel == "fp16" ? 2 : 1;
     EXPECT_EQ(c.factor, right) << c.kernel;
   }
 }
@@ -325,7 +325,7 @@ TEST(gemm_tuning, a_call_runs_what_the_tuning_chooses) {
   gemm_tuning t = tuning_of(where.limits());
   const product p = product_of(random_reals(40, 70, 1), random_reals(70, 36, 2));
   matrix a(where, p.a, p.place_a), b(where, p.b, p.place_b);
-  for (const char* slowed : {"", "stream", "narrow"}) {
+  for (const char* slowed : {"", "fp64", "tf32"}) {
     t.policies = {factors_of(slowed, [](std::size_t) { return 500.; })};
     matrix c(where, p.c, p.place_c), again(where, p.c, p.place_c);
     gemm_choice ran;

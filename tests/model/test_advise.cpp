@@ -33,15 +33,15 @@ std::string kernel_refusal(const std::string& members) {
 }
 
 TEST(advise, picks_what_auto_takes) {
-  EXPECT_EQ(advise_gemm(an_h200(), {.m = 4096, .n = 4096, .k = 4096}).pick.name, "split");
-  EXPECT_EQ(advise_gemm(an_h200(), {.m = 1, .n = 1024, .k = 1024}).pick.name, "dots");
+  EXPECT_EQ(advise_gemm(an_h200(), {.m = 4096, .n = 4096, .k = 4096}).pick.name, "fp16");
+  EXPECT_EQ(advise_gemm(an_h200(), {.m = 1, .n = 1024, .k = 1024}).pick.name, "fp64-dots");
   EXPECT_EQ(advise_gemm(shipped_profile("RTX 4090"), {.m = 4096, .n = 4096, .k = 4096}).pick.name,
-            "split-mma");
+            "fp16-mma");
   for (const char* const geforce : {"RTX 3090", "RTX 4090"})
     for (const gemms::product_size& p : {gemms::product_size{.m = 1, .n = 1, .k = 8192},
                                          {.m = 2, .n = 4096, .k = 4096},
                                          {.m = 64, .n = 64, .k = 64}})
-      EXPECT_EQ(advise_gemm(shipped_profile(geforce), p).pick.name, "dots");
+      EXPECT_EQ(advise_gemm(shipped_profile(geforce), p).pick.name, "fp64-dots");
   EXPECT_EQ(advise_scan(an_h200(), 1 << 16).pick.name, "one-wave");
   EXPECT_EQ(advise_scan(an_h200(), 1 << 28).pick.name, "single-pass");
   EXPECT_EQ(advise_scan(shipped_profile("A100"), 1 << 28).pick.name, "single-pass-async");
@@ -57,13 +57,13 @@ TEST(advise, tells_of_what_is_much_faster_with_a_weaker_bound) {
 
 TEST(advise, says_nothing_of_what_the_device_cannot_run) {
   const advice a = advise_gemm(shipped_profile("A100"), {.m = 64, .n = 4096, .k = 512});
-  for (const advised_policy& p : a.others) EXPECT_THAT(p.name, Not(AnyOf("split", "narrow")));
+  for (const advised_policy& p : a.others) EXPECT_THAT(p.name, Not(AnyOf("fp16", "tf32")));
   EXPECT_EQ(a.pick.name, a.others.front().name);
 }
 
 TEST(advise, tells_what_would_change_the_answer) {
   const advice a = advise_gemm(an_h200(), {.m = 4096, .n = 16, .k = 4096});
-  EXPECT_EQ(a.pick.name, "stream");
+  EXPECT_EQ(a.pick.name, "fp64");
   EXPECT_THAT(a.changes, Contains(HasSubstr("N = ")));
   EXPECT_THAT(advise_scan(an_h200(), 1 << 20).changes,
               Contains("with 8388608 elements it would be single-pass"));

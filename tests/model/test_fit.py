@@ -46,21 +46,21 @@ class Fit(unittest.TestCase):
         )
 
     def test_changed_numbers_are_found_again(self):
-        before = self.content["laws"]["short"]["start"]
-        self.content["laws"]["short"]["start"] = 2 * before
-        done = self.fit("short", "--write", "--rounds", "12")
+        before = self.content["laws"]["fp64-short"]["start"]
+        self.content["laws"]["fp64-short"]["start"] = 2 * before
+        done = self.fit("fp64-short", "--write", "--rounds", "12")
         self.assertEqual(done.returncode, 0, done.stderr)
-        found = json.loads(self.laws.read_text())["laws"]["short"]["start"]
+        found = json.loads(self.laws.read_text())["laws"]["fp64-short"]["start"]
         self.assertLess(abs(found / before - 1), 0.1, done.stdout)
 
     def test_without_write_nothing_changes(self):
-        done = self.fit("short", "--rounds", "1", card="h100")
+        done = self.fit("fp64-short", "--rounds", "1", card="h100")
         self.assertEqual(done.returncode, 0, done.stderr)
         self.assertEqual(json.loads(self.laws.read_text()), self.content)
         self.assertIn("longer than the fastest in the mean", done.stdout)
 
     def test_wrong_files(self):
-        self.content["laws"]["short"]["start"] = -1
+        self.content["laws"]["fp64-short"]["start"] = -1
         done = self.fit()
         self.assertEqual(done.returncode, 1)
         self.assertIn("'short.start' is -1: expected a number from 0.3 to 5", done.stderr)

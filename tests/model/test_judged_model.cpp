@@ -71,7 +71,7 @@ TEST(judged_model, records) {
   times.clear();
   const json tune = json::parse(
       R"({"command": "tune", "records": [{"shape": {"m": 4096, "n": 4096, "k": 4096}, "layout": "nn", "beta": 0,
-    "times": [{"policy": "split", "measured_us": 640}, {"policy": "narrow", "measured_us": 1500}, {"policy": "dots", "measured_us": 9}]}]})");
+    "times": [{"policy": "fp16", "measured_us": 640}, {"policy": "tf32", "measured_us": 1500}, {"policy": "fp64-dots", "measured_us": 9}]}]})");
   add_times(on, tune, "t.json", times);
   ASSERT_EQ(times.size(), 2U);  // dots does not take it
   EXPECT_EQ(times[0].shape, times[1].shape);

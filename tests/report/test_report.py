@@ -86,7 +86,7 @@ class ReportTest(unittest.TestCase):
         ours, theirs = (2e-6 * m * n * k / rate for rate in (tflops, cublas))
         return {
             "kernel": f"gemm.{precision}",
-            "policy": "split",
+            "policy": "fp16",
             "shape": {"m": m, "n": n, "k": k},
             "type": "f32",
             "layout": layout,
@@ -809,7 +809,7 @@ class Lists(PublicCalls):
         m, n, k = shape
         return {
             "kernel": "gemm.fp32",
-            "policy": "stream",
+            "policy": "fp64",
             "set": of,
             "name": name,
             "group": group,
@@ -843,7 +843,7 @@ class Lists(PublicCalls):
         times = {"ours": 10, "cublas_fp32": 40, "unprepared": 12.5, "preparing": 3}
         record = {
             **self.listed("prepared suite", "one", 10, 40, (1, 2, 3), beta=1),
-            "prepared": {"operand": "b", "unprepared_policy": "narrow"},
+            "prepared": {"operand": "b", "unprepared_policy": "tf32"},
             "time_us": times,
         }
         self.result("a", [record, self.listed("suite", "one", 11, 40, (1, 2, 3))])
@@ -859,7 +859,7 @@ class Lists(PublicCalls):
             "a",
             [
                 self.listed("suite", "a batch", 20, 30, count=32, beta=1),
-                self.listed("suite", "one", 40, 10, (1, 2, 3), policy="short", group="h"),
+                self.listed("suite", "one", 40, 10, (1, 2, 3), policy="fp64-short", group="h"),
             ],
         )
         self.run_report()
@@ -886,7 +886,7 @@ class Lists(PublicCalls):
             "a",
             [
                 self.listed("random 1", "1", 10, 40),
-                self.listed("random 1", "2", 10, 10, policy="split"),
+                self.listed("random 1", "2", 10, 10, policy="fp16"),
                 self.listed("random 2", "1", 10, 5, (3, 3, 3), by="launch"),
             ],
         )
@@ -946,7 +946,7 @@ class Lists(PublicCalls):
                 name,
                 us,
                 30,
-                batch_invariant={"policy": "short", "price": invariant_us / us},
+                batch_invariant={"policy": "fp64-short", "price": invariant_us / us},
                 **members,
             )
             record["time_us"]["ours_batch_invariant"] = invariant_us

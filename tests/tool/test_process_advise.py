@@ -16,7 +16,7 @@ class Advise(ToolTest):
         ).stdout.decode()
         for said in (
             "product of 4096 x 4096 x 4096, on NVIDIA H200",
-            "policy split",
+            "policy fp16",
             "what limits it",
             "what would change the answer",
             "stages of",

@@ -13,12 +13,12 @@ class Bench(ToolTest):
         return json.loads(self.run_tool("bench", "gemm", *arguments, "--json", "-q", *CPU).stdout)["records"]
 
     def test_records(self):
-        records = self.records(*SMALL, "--policy", "split")
+        records = self.records(*SMALL, "--policy", "fp16")
         self.assertEqual(
             [(r["kernel"], r["layout"], r["data"]) for r in records],
             [("gemm.fp32", "nn", "normal"), ("gemm.strict", "nn", "normal")],
         )
-        self.assertEqual((records[0]["policy"], records[1]["policy"]), ("split", "strict"))
+        self.assertEqual((records[0]["policy"], records[1]["policy"]), ("fp16", "strict"))
         for record in records:
             self.assertEqual(record["shape"], {"m": 70, "n": 130, "k": 100})
             self.assertIs(record["verified"], True)
@@ -68,12 +68,12 @@ class Bench(ToolTest):
             self.assertEqual(len({r["error"]["ours"] for r in records if r["kernel"] == kernel}), 1)
 
     def test_recomputed_outputs_are_counted(self):
-        every = self.records(*SMALL, "--data", "outlier-tiny", "--precision", "fp32", "--policy", "split")[0][
+        every = self.records(*SMALL, "--data", "outlier-tiny", "--precision", "fp32", "--policy", "fp16")[0][
             "recomputed"
         ]
         self.assertEqual(every, {"outputs": 70 * 130, "share": 1})
         some = self.records(
-            "--size", "128", "--data", "sparse10-exp4n", "--precision", "fp32", "--policy", "split"
+            "--size", "128", "--data", "sparse10-exp4n", "--precision", "fp32", "--policy", "fp16"
         )[0]["recomputed"]
         self.assertTrue(0 < some["outputs"] < 128 * 128, some)
         self.assertEqual(some["share"], some["outputs"] / 128**2)
@@ -105,7 +105,7 @@ class Bench(ToolTest):
         self.assertNotIn("TFLOP/s", lines[2])
         self.assertEqual(
             [line.split()[7:10] for line in lines[3:]],
-            [["fp32", "stream", lines[3].split()[9]], ["strict", *lines[4].split()[8:10]]],
+            [["fp32", "fp64", lines[3].split()[9]], ["strict", *lines[4].split()[8:10]]],
         )
         for line in lines[3:]:
             self.assertTrue(line.endswith(" yes"), line)
@@ -355,15 +355,15 @@ class Explain(ToolTest):
 
     def test_what_would_run(self):
         self.matrices(130, 70, 200)
-        chosen = self.explain("--policy", "stream")
-        self.assertEqual(chosen["kernel"], "stream")
+        chosen = self.explain("--policy", "fp64")
+        self.assertEqual(chosen["kernel"], "fp64")
         self.assertEqual(chosen["bound"], {"units": 1 + 200 * 2**-29, "absolute": 2**-150})
-        chosen = self.explain("--policy", "narrow")
+        chosen = self.explain("--policy", "tf32")
         self.assertEqual(chosen["bound"], {"units": 80 + 200 / 59, "absolute": 2**-150})
-        chosen = self.explain("--policy", "split")
+        chosen = self.explain("--policy", "fp16")
         self.assertEqual(
             (chosen["kernel"], chosen["precision"], chosen["shape"]),
-            ("split", "fp32", {"m": 130, "n": 70, "k": 200}),
+            ("fp16", "fp32", {"m": 130, "n": 70, "k": 200}),
         )
         self.assertEqual((chosen["tile"]["m"], chosen["tile"]["n"]), (128, 128))
         self.assertGreater(chosen["stages"], 1)
@@ -375,23 +375,23 @@ class Explain(ToolTest):
         self.assertEqual(self.names(), ["A.npy", "B.npy"])
         ran = json.loads(
             self.run_tool(
-                "gemm", "A.npy", "B.npy", "--output", "C.npy", "--policy", "split", "--json", *CPU
+                "gemm", "A.npy", "B.npy", "--output", "C.npy", "--policy", "fp16", "--json", *CPU
             ).stdout
         )
-        self.assertEqual((ran["policy"], ran["precision"]), ("split", "fp32"))
+        self.assertEqual((ran["policy"], ran["precision"]), ("fp16", "fp32"))
         by_split = self.read("C.npy")
         ran = json.loads(
             self.run_tool(
-                "gemm", "A.npy", "B.npy", "--output", "D.npy", "--policy", "split-mma", "--json", *CPU
+                "gemm", "A.npy", "B.npy", "--output", "D.npy", "--policy", "fp16-mma", "--json", *CPU
             ).stdout
         )
-        self.assertEqual(ran["policy"], "split-mma")
+        self.assertEqual(ran["policy"], "fp16-mma")
         self.assertEqual(self.read("D.npy"), by_split)  # sums of ones, exact
 
     def test_strictly(self):
         self.matrices(20, 30, 40, order="F")
         chosen = self.explain("--precision", "strict")
-        self.assertNotEqual(chosen["kernel"], "split")
+        self.assertNotEqual(chosen["kernel"], "fp16")
         self.assertIn("strict", chosen["why"][0])
         ran = json.loads(
             self.run_tool(
@@ -403,26 +403,26 @@ class Explain(ToolTest):
     def test_what_was_refused(self):
         self.matrices(900, 700, 1200)
         considered = self.explain()["considered"]
-        self.assertEqual(considered[0]["kernel"], "split")
+        self.assertEqual(considered[0]["kernel"], "fp16")
         self.assertEqual(considered, sorted(considered, key=lambda c: c["predicted_us"]))
         chosen = self.explain("--shared-limit", "48")
-        self.assertNotEqual(chosen["kernel"], "split")
+        self.assertNotEqual(chosen["kernel"], "fp16")
         self.assertIn("split: ", chosen["refused"][0])
         self.assertIn("shared memory", chosen["refused"][0])
-        self.assertEqual(self.explain("--shared-limit", "99", "--policy", "split-mma")["kernel"], "split-mma")
+        self.assertEqual(self.explain("--shared-limit", "99", "--policy", "fp16-mma")["kernel"], "fp16-mma")
         text = self.run_tool(
             "gemm", "A.npy", "B.npy", "--explain", "--shared-limit", "48", *CPU
         ).stdout.decode()
         self.assertIn(f"refused: {chosen['refused'][0]}", text)
         self.refused(
             4,
-            ["policy split", "shared memory"],
+            ["policy fp16", "shared memory"],
             "gemm",
             "A.npy",
             "B.npy",
             "--explain",
             "--policy",
-            "split",
+            "fp16",
             "--shared-limit",
             "48",
             *CPU,
@@ -489,7 +489,7 @@ class Explain(ToolTest):
         self.refused(
             2, ["--precision 'double'", "fp32 or strict"], *both, "--explain", "--precision", "double", *CPU
         )
-        for policy in ("split", "split-mma"):
+        for policy in ("fp16", "fp16-mma"):
             self.refused(
                 2,
                 [f"--policy {policy} ", "--precision strict"],

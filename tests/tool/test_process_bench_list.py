@@ -76,7 +76,7 @@ class BenchList(ToolTest):
         name = self.list_of(
             product("plain", 20, 33, 17, "tn", count=5), product("added", 9, 5, 40, "nt", count=70, beta=1)
         )
-        for policy in ("auto", "split", "tiled"):
+        for policy in ("auto", "fp16", "tiled"):
             records = self.result("--suite", name, "--policy", policy)["records"]
             self.assertEqual(
                 [(r["count"], r["beta"], r["verified"]) for r in records], [(5, 0, True), (70, 1, True)]
@@ -85,7 +85,7 @@ class BenchList(ToolTest):
 
     def test_the_policy_that_is_asked_for(self):
         name = self.list_of(product("plain", 33, 20, 40), product("added", 20, 33, 70, "tn", beta=1))
-        for policy in ("split-mma", "stream", "tiled"):
+        for policy in ("fp16-mma", "fp64", "tiled"):
             self.assertEqual(
                 [
                     (r["policy"], r["verified"])
@@ -100,7 +100,7 @@ class BenchList(ToolTest):
             product("batch", 9, 5, 40, count=3),
             product("added", 20, 33, 70, "tn", beta=1),
         )
-        for policy in ("auto", "split", "tiled"):
+        for policy in ("auto", "fp16", "tiled"):
             records = self.result("--suite", name, "--prepared", "--policy", policy)["records"]
             self.assertEqual(
                 [(r["name"], r["set"], r["verified"]) for r in records],
@@ -145,13 +145,13 @@ class BenchList(ToolTest):
         for record in records:
             self.assertIs(record["verified"], True)
             invariant = record["batch_invariant"]
-            self.assertEqual(invariant["policy"], "stream")
+            self.assertEqual(invariant["policy"], "fp64")
             self.assertTrue(0 <= invariant["component"] <= invariant["allowed"] < 2, record)
             self.assertNotIn("price", invariant)  # of a simulated GPU it would mean nothing
-        self.assertNotEqual({r["policy"] for r in records}, {"stream"})
-        of_split = self.result("--serving", "--largest", "12", "--policy", "split")["records"]
+        self.assertNotEqual({r["policy"] for r in records}, {"fp64"})
+        of_split = self.result("--serving", "--largest", "12", "--policy", "fp16")["records"]
         self.assertEqual(
-            {(r["policy"], r["batch_invariant"]["policy"]) for r in of_split}, {("split", "stream")}
+            {(r["policy"], r["batch_invariant"]["policy"]) for r in of_split}, {("fp16", "fp64")}
         )
         self.assertNotIn("batch_invariant", self.result("--random", "1", "2", "--largest", "9")["records"][0])
         self.refused(4, ["15 products", "too many for the CPU executor"], *BENCH, "--serving", *CPU)
@@ -221,7 +221,7 @@ class BenchList(ToolTest):
                 value,
                 *CPU,
             )
-        self.refused(2, ["'splitt'", "split"], *BENCH, "--random", "1", "5", "--policy", "splitt", *CPU)
+        self.refused(2, ["'splitt'", "fp16"], *BENCH, "--random", "1", "5", "--policy", "splitt", *CPU)
 
     def test_wrong_files(self):
         self.refused(3, ["'nowhere.json'", "cannot be opened"], *BENCH, "--suite", "nowhere.json", *CPU)

@@ -28,7 +28,7 @@ class Gemm(ToolTest):
         policies = json.loads(self.run_tool("info", "--json").stdout)["gemm_policies"]
         self.assertGreater(len(policies), 8)
         for policy in policies:
-            expected = self.matrices(7, 70, {"short": 4}.get(policy, 37))  # what they take
+            expected = self.matrices(7, 70, {"fp64-short": 4}.get(policy, 37))  # what they take
             done = self.run_tool("gemm", "A.npy", "B.npy", "-o", "C.npy", "--policy", policy, "--json", *CPU)
             self.assertEqual(json.loads(done.stdout)["policy"], policy)
             self.assertEqual(self.read("C.npy")[0], expected, policy)

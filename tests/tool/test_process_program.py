@@ -141,15 +141,15 @@ class Program(ToolTest):
             ("'tensor-core-2' f16 operands GEMM policy", (*gemm, "--policy", "tensor-core-2")),
             ("'async-1' only trace", (*gemm, "--policy", "async-1")),
             (
-                "'split' policy gemm beside not step GEMM ladder",
-                ("ladder", "gemm", "--policy", "split", *CPU),
+                "'fp16' policy gemm beside not step GEMM ladder",
+                ("ladder", "gemm", "--policy", "fp16", *CPU),
             ),
             ("'auto' choice not a step", ("ladder", "gemm", "--policy", "auto", *CPU)),
             ("'async-1' only trace", ("ladder", "gemm", "--policy", "async-1", *CPU)),
             ("'auto' choice not a step of the scan ladder", ("ladder", "scan", "--policy", "auto", *CPU)),
             ("'one-wav' did mean one-wave", ("ladder", "scan", "--policy", "one-wav", *CPU)),
-            ("'dots' policy gemm beside not twin", (*trace, "--policy", "dots")),
-            ("'short' not", (*trace, "--policy", "short")),
+            ("'fp64-dots' policy gemm beside not twin", (*trace, "--policy", "fp64-dots")),
+            ("'fp64-short' not", (*trace, "--policy", "fp64-short")),
             ("'single-pas' did mean single-pass", (*trace, "scan", "--policy", "single-pas")),
             ("'padde' did mean padded", (*trace, "--policy", "padde")),
             ("'fp23' did mean fp32", (*gemm, "--precision", "fp23")),
@@ -365,11 +365,11 @@ class Info(ToolTest):
         info = json.loads(self.run_tool("info", "--json").stdout)
         automatic = {
             "7.5": ("double-buffered",) * 2,
-            "8.0": ("split-mma", "stream"),
-            "8.6": ("split-mma", "short"),
-            "8.9": ("split-mma", "short"),
-            "9.0": ("split", "stream"),
-            "10.0": ("stream", "stream"),
+            "8.0": ("fp16-mma", "fp64"),
+            "8.6": ("fp16-mma", "fp64-short"),
+            "8.9": ("fp16-mma", "fp64-short"),
+            "9.0": ("fp16", "fp64"),
+            "10.0": ("fp64", "fp64"),
             "12.0": ("warp-tile",) * 2,
         }
         for capability, (large, few_k) in automatic.items():
@@ -387,7 +387,7 @@ class Info(ToolTest):
 
     def test_why_a_policy_does_not_run_there(self):
         told, gemm, auto, scan = self.there("8.0")
-        self.assertIn("9.0", gemm["split"]["why_not"])
+        self.assertIn("9.0", gemm["fp16"]["why_not"])
         self.assertIn(
             "wgmma", {name for name, has in told["features"].items() if not has and "wgmma" in name}.pop()
         )
@@ -407,7 +407,7 @@ class Info(ToolTest):
         self.assertTrue(all(one["runs"] for one in (*gemm.values(), *scan.values())))
         self.assertEqual(
             (auto["narrow C"]["kernel"], told["tensor_core_sums"]["known"]),
-            ("narrow", "measured by this project"),
+            ("tf32", "measured by this project"),
         )
 
     def test_a_device_in_words(self):
@@ -415,7 +415,7 @@ class Info(ToolTest):
         for word in (
             "compute capability 8.6",
             "RTX 3090",
-            "split-mma",
+            "fp16-mma",
             "does not run: it needs",
             "runs where C is small; else",
         ):
@@ -437,7 +437,7 @@ class Ladder(ToolTest):
         floats = [
             policy
             for policy in info["gemm_policies"]
-            if not policy.startswith("split") and policy not in ("short", "stream", "dots", "narrow")
+            if not policy.startswith("fp16") and policy not in ("fp64-short", "fp64", "fp64-dots", "tf32")
         ]
         self.assertEqual([r["policy"] for r in records], floats + info["gemm_f16_steps"])
         self.assertEqual(
@@ -628,10 +628,10 @@ class Trace(ToolTest):
     def test_comparing_policies(self):
         small = ("--m", "128", "--n", "128", "--k", "1500", "--record", "8")
         table = self.run_tool(
-            "trace", "--compare", "policy=split,narrow,stream,async-2", *small, "--output", "t.svg", *CPU
+            "trace", "--compare", "policy=fp16,narrow,stream,async-2", *small, "--output", "t.svg", *CPU
         ).stdout.decode()
         rows = [line.split() for line in table.partition("\n\n")[0].splitlines()]
-        self.assertEqual([row[0] for row in rows], ["policy", "split", "narrow", "stream", "async-2"])
+        self.assertEqual([row[0] for row in rows], ["policy", "fp16", "tf32", "fp64", "async-2"])
         for words in (
             "loads hidden",
             "warps wait",
@@ -847,8 +847,8 @@ class Trace(ToolTest):
         )
         for compare, words in (
             ("policy=", "policy= and names"),
-            ("policy=split,", "policy= and names"),
-            ("policy=split,split", "'split' stands there twice"),
+            ("policy=fp16,", "policy= and names"),
+            ("policy=fp16,split", "'fp16' stands there twice"),
             ("stages=2,2", "'2' stands there twice"),
             ("policy=splitt", "'splitt'"),
             ("policy=naive", "no pipeline"),
@@ -861,9 +861,9 @@ class Trace(ToolTest):
             "--output",
             "t.svg",
             "--policy",
-            "split",
+            "fp16",
             "--compare",
-            "policy=narrow",
+            "policy=tf32",
         )
         self.refused(
             2,
@@ -890,10 +890,10 @@ class Trace(ToolTest):
             "--output",
             "t.svg",
             "--policy",
-            "stream",
+            "fp64",
         )
         self.refused(
-            2, ["'short'", "recording twin"], *base, "--output", "t.svg", "--compare", "policy=short,split"
+            2, ["'fp64-short'", "recording twin"], *base, "--output", "t.svg", "--compare", "policy=fp64-short,split"
         )
         self.refused(2, ["--rows", "trace scan"], *base, "--output", "t.svg", "--rows", "2")
         self.refused(2, ["--rows 3", "divisor"], "trace", "scan", "--output", "t.svg", "--rows", "3", *CPU)

@@ -24,7 +24,7 @@ class Tune(ToolTest):
         extents = [len(ends) + 1 for ends in CLASSES.values()]
         factors = {
             policy: [[[[factor] * 3] * extents[2]] * extents[1]] * extents[0]
-            for policy, factor in {"stream": 900, "split": 1}.items()
+            for policy, factor in {"fp64": 900, "fp16": 1}.items()
         }
         content = {
             "schema": 1,
@@ -63,18 +63,18 @@ class Tune(ToolTest):
 
     def test_the_file_decides_what_runs(self):
         plain = self.explained()
-        self.assertEqual((plain["kernel"], plain["considered"][0]["factor"]), ("stream", 1))
+        self.assertEqual((plain["kernel"], plain["considered"][0]["factor"]), ("fp64", 1))
         self.assertIn("none for CPU executor", plain["tuning"])
         environment = self.tuning()
         tuned = self.explained(env=environment)
-        self.assertNotEqual(tuned["kernel"], "stream")
+        self.assertNotEqual(tuned["kernel"], "fp64")
         self.assertIn("'t.json', for CPU executor", tuned["tuning"])
-        self.assertEqual({c["kernel"]: c["factor"] for c in tuned["considered"]}["stream"], 900)
+        self.assertEqual({c["kernel"]: c["factor"] for c in tuned["considered"]}["fp64"], 900)
         predictions = {c["kernel"]: c["predicted_us"] for c in plain["considered"]}
         for c in tuned["considered"]:
             self.assertAlmostEqual(c["predicted_us"], c["factor"] * predictions[c["kernel"]])
         self.assertEqual(self.explained(env=environment), tuned)
-        self.assertEqual(self.explained("--policy", "stream", env=environment)["kernel"], "stream")
+        self.assertEqual(self.explained("--policy", "fp64", env=environment)["kernel"], "fp64")
         text = self.run_tool("gemm", "A.npy", "B.npy", "--explain", *CPU, env=environment).stdout.decode()
         self.assertRegex(text, r"\n  tuning: 't.json', for CPU executor \(.*\)\n")
         done = self.run_tool("gemm", "A.npy", "B.npy", "-o", "C.npy", *CPU, env=environment)
@@ -104,7 +104,7 @@ class Tune(ToolTest):
             ({"version": "0.0.1"}, "it was made with version 0.0.1"),
         ):
             told = self.explained(env=self.tuning(**members))
-            self.assertEqual(told["kernel"], "stream")
+            self.assertEqual(told["kernel"], "fp64")
             self.assertIn(f"'t.json' is left aside: {why}", told["tuning"])
 
     def test_a_broken_file_is_refused(self):

@@ -9,8 +9,7 @@
 #include <string_view>
 #include <vector>
 
-#include "src/gemm/registry.hpp"
-#include "src/scan/registry.hpp"
+#include "src/checker/lists.hpp"
 #include "src/trace/twin_lists.hpp"
 #include "src/trace/without_twin.hpp"
 
@@ -54,7 +53,7 @@ bool is_twin(const std::vector<twin>& twins, std::string_view kernel) {
 // any strides.
 bool is_traced_step(std::string_view kernel) {
   return std::ranges::any_of(
-      gemms::instances_of<gemms::instance>(target::cpu), [&](const gemms::instance& i) {
+      instances_of<gemms::fp32_lists, gemms::instance>(target::cpu), [&](const gemms::instance& i) {
         return i.code.name == kernel &&
                std::ranges::any_of(gemms::traced_instances(target::cpu), [&](const gemms::instance& t) {
                  return std::string_view(t.step) == i.step;

@@ -108,15 +108,15 @@ struct split_case {
 };
 // The simulated device has two multiprocessors: of three tiles block 0 has the first and the last, of five
 // three.
-constexpr split_case split_cases[] = {{"split", 7, 300, 120, 200, 2 * 8},
-                                      {"split-mma", 3, 300, 120, 200, 2 * 8},
-                                      {"narrow", 5, 520, 60, 160, 3 * 6},
+constexpr split_case split_cases[] = {{"fp16", 7, 300, 120, 200, 2 * 8},
+                                      {"fp16-mma", 3, 300, 120, 200, 2 * 8},
+                                      {"tf32", 5, 520, 60, 160, 3 * 6},
                                       // Two blocks share the one tile: each has half of k.
-                                      {"split", 6, 100, 100, 256, 4},
+                                      {"fp16", 6, 100, 100, 256, 4},
                                       // The short operand along k; operands at no multiple of 16 bytes, which
                                       // threads copy.
-                                      {"narrow", 6, 60, 520, 160, 3 * 6},
-                                      {"narrow", 6, 521, 61, 161, 3 * 6}};
+                                      {"tf32", 6, 60, 520, 160, 3 * 6},
+                                      {"tf32", 6, 521, 61, 161, 3 * 6}};
 
 TEST(RecordRoles, SplitProducts) {
   for (const split_case& c : split_cases) {
@@ -130,7 +130,7 @@ TEST(RecordRoles, SplitProducts) {
     EXPECT_EQ(t.steps, c.steps) << c.policy;
     EXPECT_GE(t.recorded, c.steps - 1) << c.policy;
     EXPECT_EQ(t.dropped, 0u);
-    EXPECT_EQ(t.step_bytes, c.policy == std::string("narrow") ? 24 << 10 : 32 << 10) << c.policy;
+    EXPECT_EQ(t.step_bytes, c.policy == std::string("tf32") ? 24 << 10 : 32 << 10) << c.policy;
     const overlap o = measure(t);
     EXPECT_GT(o.hidden, 0) << c.policy;
     EXPECT_GE(o.most_bytes, 2 * t.step_bytes) << c.policy;
@@ -140,7 +140,7 @@ TEST(RecordRoles, SplitProducts) {
 // Tiles that four blocks share, and eight, as they do on a device with more multiprocessors.
 TEST(RecordRoles, ProductsWhoseTilesManyBlocksShare) {
   for (const int blocks : {4, 8})
-    for (const auto& [policy, stages] : {std::pair{"split", 5}}) {
+    for (const auto& [policy, stages] : {std::pair{"fp16", 5}}) {
       device_limits limits = on_cpu().limits();
       limits.multiprocessors = blocks * blocks / 2;
       const context where(make_cpu_executor({.seed = 1, .workers = 1, .limits = limits}));
@@ -172,8 +172,8 @@ TEST(RecordRoles, StreamingProducts) {
   for (const form& f : stream_shapes) {
     SCOPED_TRACE(testing::Message() << f.m << " x " << f.n << " x " << f.k);
     product p(where, f.m, f.n, f.k), plain(where, f.m, f.n, f.k);
-    const timeline t = record_gemm(where, "stream", p.problem());
-    gemm(where, plain.problem(), {.policy = "stream"});
+    const timeline t = record_gemm(where, "fp64", p.problem());
+    gemm(where, plain.problem(), {.policy = "fp64"});
     EXPECT_EQ(p.c.to_host(), plain.c.to_host());
     expect_in_order(t);
     EXPECT_EQ(t.stages, f.stages);
@@ -218,7 +218,7 @@ TEST(RecordRoles, CostIsMeasured) {
   const context where = on_cpu();
   product p(where, 128, 128, 64), plain(where, 128, 128, 64);
   gemm(where, plain.problem(), {.policy = "async-2"});
-  for (const char* policy : {"async-2", "split-mma"}) {
+  for (const char* policy : {"async-2", "fp16-mma"}) {
     const timeline t = record_gemm(where, policy, p.problem(), {.cost_runs = 3});
     EXPECT_EQ(t.cost.runs, 3) << policy;
     EXPECT_GT(t.cost.plain_ms, 0) << policy;
@@ -239,7 +239,7 @@ TEST(RecordRoles, CostIsMeasured) {
 TEST(RecordRoles, SplitHasALoaderAndEightComputingWarps) {
   const context where = on_cpu();
   product p(where, 256, 256, 256);
-  const timeline t = record_gemm(where, "split", p.problem());
+  const timeline t = record_gemm(where, "fp16", p.problem());
   ASSERT_EQ(t.roles.size(), 2u);
   std::map<int, std::map<span_kind, int>> kinds;
   for (const span_record& s : t.spans) ++kinds[s.agent][s.kind];
@@ -259,13 +259,13 @@ TEST(RecordRoles, SplitHasALoaderAndEightComputingWarps) {
 
 TEST(RecordRoles, KeepsTheFirstStepsWhenThereIsNoRoomForAll) {
   const context where = on_cpu();
-  for (const char* policy : {"split", "split-mma"}) {
+  for (const char* policy : {"fp16", "fp16-mma"}) {
     product p(where, 256, 256, 640);
     const timeline t = record_gemm(where, policy, p.problem(), {.steps = 4});
     EXPECT_EQ(t.recorded, 4) << policy;
     EXPECT_GT(t.dropped, 0u) << policy;
     // What was logged without room is counted too. At the end of a tile split-mma waits once more.
-    EXPECT_NEAR(t.steps, 2 * 20, std::string_view(policy) == "split" ? 0 : 1) << policy;
+    EXPECT_NEAR(t.steps, 2 * 20, std::string_view(policy) == "fp16" ? 0 : 1) << policy;
     expect_in_order(t);
   }
 }
@@ -403,13 +403,13 @@ TEST(RecordRoles, RefusalsSayWhy) {
     return "none";
   };
   product thin(where, 4, 64, 128), tiny(where, 64, 64, 3), odd(where, 8, 8, 200), few(where, 8, 8, 8);
-  EXPECT_THAT(refusal([&] { record_gemm(where, "dots", thin.problem()); }),
+  EXPECT_THAT(refusal([&] { record_gemm(where, "fp64-dots", thin.problem()); }),
               HasSubstr("straight into registers"));
-  EXPECT_THAT(refusal([&] { record_gemm(where, "short", tiny.problem()); }), HasSubstr("gemm.short"));
-  EXPECT_THAT(refusal([&] { record_gemm(where, "stream", odd.problem()); }),
-              HasSubstr("gemm.stream-direct-16x8"));
-  EXPECT_THAT(refusal([&] { record_gemm(where, "stream", few.problem()); }),
-              HasSubstr("gemm.stream-alone-32x32"));
+  EXPECT_THAT(refusal([&] { record_gemm(where, "fp64-short", tiny.problem()); }), HasSubstr("gemm.fp64-short"));
+  EXPECT_THAT(refusal([&] { record_gemm(where, "fp64", odd.problem()); }),
+              HasSubstr("gemm.fp64-block-16x8"));
+  EXPECT_THAT(refusal([&] { record_gemm(where, "fp64", few.problem()); }),
+              HasSubstr("gemm.fp64-warp-32x32"));
   EXPECT_THAT(refusal([&] {
                 record_scan(where, "columns",
                             {.in = thin.b.data(), .out = thin.c.data(), .length = 16, .inner = 4});
@@ -427,7 +427,7 @@ TEST(RecordRoles, RefusalsSayWhy) {
 TEST(RecordRoles, TimelinesSurviveAsText) {
   const context where = on_cpu();
   product p(where, 256, 128, 128);
-  for (const char* policy : {"split", "async-2"}) {
+  for (const char* policy : {"fp16", "async-2"}) {
     const timeline t = record_gemm(where, policy, p.problem());
     const std::string text = to_json(t);
     const timeline again = timeline_of(text);
@@ -504,12 +504,12 @@ template <class Action> std::string refusal_of(Action action) {
 TEST(RecordRoles, RefusesWhatHasNoTwin) {
   const context where = on_cpu();
   product p(where, 4, 4, 16);
-  EXPECT_THAT(refusal_of([&] { record_gemm(where, "stream", p.problem()); }), HasSubstr("gemm.stream-alone"))
+  EXPECT_THAT(refusal_of([&] { record_gemm(where, "fp64", p.problem()); }), HasSubstr("gemm.fp64-warp"))
       << "which has no ring";
   product larger(where, 300, 300, 64);
-  EXPECT_THAT(refusal_of([&] { record_gemm(where, "split", larger.problem(), {.block = 2}); }),
+  EXPECT_THAT(refusal_of([&] { record_gemm(where, "fp16", larger.problem(), {.block = 2}); }),
               HasSubstr("block 2 does not exist"));
-  EXPECT_THAT(refusal_of([&] { record_gemm(where, "split", larger.problem(), {.runs = 0}); }),
+  EXPECT_THAT(refusal_of([&] { record_gemm(where, "fp16", larger.problem(), {.runs = 0}); }),
               HasSubstr("runs = 0"));
   device_array<float> out(where, 100);
   const scan_problem scanned{.in = larger.a.data(), .out = out.data(), .length = 100};
@@ -526,7 +526,7 @@ TEST(RecordRoles, CudaTwinsComputeTheSameBits) {
   std::string why;
   if (cuda_devices(&why).empty()) GTEST_SKIP() << "no GPU: " << why;
   const context where(make_cuda_executor());
-  for (const char* policy : {"split", "split-mma"}) {
+  for (const char* policy : {"fp16", "fp16-mma"}) {
     product p(where, 2100, 2048, 500), plain(where, 2100, 2048, 500);
     const timeline t = record_gemm(where, policy, p.problem());
     gemm(where, plain.problem(), {.policy = policy});
@@ -538,22 +538,22 @@ TEST(RecordRoles, CudaTwinsComputeTheSameBits) {
     const char* policy;
     int m, n, k;
   };
-  for (const few_tiles& f : {few_tiles{"split", 100, 100, 1024},
-                             {"split", 1000, 1000, 2048},
-                             {"stream", 300, 8, 8192},
-                             {"stream", 9000, 64, 256},
-                             {"stream", 128, 128, 4096},
+  for (const few_tiles& f : {few_tiles{"fp16", 100, 100, 1024},
+                             {"fp16", 1000, 1000, 2048},
+                             {"fp64", 300, 8, 8192},
+                             {"fp64", 9000, 64, 256},
+                             {"fp64", 128, 128, 4096},
                              // Tiles that four and eight blocks share, operands that begin anywhere, rings
                              // that threads fill.
-                             {"split", 250, 250, 4096},
-                             {"split", 100, 100, 8192},
-                             {"narrow", 4096, 256, 512},
-                             {"narrow", 256, 4096, 512},
-                             {"narrow", 4097, 255, 513},
-                             {"stream", 301, 7, 8191},
-                             {"stream", 9001, 65, 257},
-                             {"stream", 129, 129, 4095},
-                             {"stream", 2000, 131, 67}}) {
+                             {"fp16", 250, 250, 4096},
+                             {"fp16", 100, 100, 8192},
+                             {"tf32", 4096, 256, 512},
+                             {"tf32", 256, 4096, 512},
+                             {"tf32", 4097, 255, 513},
+                             {"fp64", 301, 7, 8191},
+                             {"fp64", 9001, 65, 257},
+                             {"fp64", 129, 129, 4095},
+                             {"fp64", 2000, 131, 67}}) {
     product p(where, f.m, f.n, f.k), plain(where, f.m, f.n, f.k);
     SCOPED_TRACE(testing::Message() << f.policy << ", " << f.m << " x " << f.n << " x " << f.k);
     timeline t;

@@ -350,7 +350,10 @@ void add_gemm(arguments program) {
   add_place_options(command, r->place, reference::offered);
   add_common_options(command, r->common);
   command.footer(examples);
-  command.runs([r] { run(*r); });
+  command.runs([r] {
+    r->policy = current_policy(r->policy);
+    run(*r);
+  });
 }
 
 }  // namespace antiphase::tool

@@ -55,11 +55,11 @@ constexpr const char* examples =
     "Examples:\n"
     "  antiphase trace gemm --compare stages=1,2,3,4 --output overlap.html\n"
     "      the asynchronous kernel with one to four buffers, side by side\n"
-    "  antiphase trace gemm --policy split --m 4096 --n 4096 --k 4096 --record 64 --output split.html\n"
-    "  antiphase trace gemm --compare policy=split,narrow --m 512 --n 256 --output three.html\n"
+    "  antiphase trace gemm --policy fp16 --m 4096 --n 4096 --k 4096 --record 64 --output split.html\n"
+    "  antiphase trace gemm --compare policy=fp16,tf32 --m 512 --n 256 --output three.html\n"
     "  antiphase trace scan --compare stages=1,2,8 --output scan.html\n"
     "  antiphase trace scan --policy one-wave --block 7 --output wave.html\n"
-    "  antiphase trace gemm --policy split --m 4096 --n 4096 --k 4096 --overhead 50 --output split.json\n"
+    "  antiphase trace gemm --policy fp16 --m 4096 --n 4096 --k 4096 --overhead 50 --output split.json\n"
     "      the same, and how much longer the kernel takes because it is recorded\n"
     "  antiphase trace gemm --policy double-buffered --output trace.json\n"
     "  antiphase trace gemm --policy warp-tile --block 5 -o - --format svg > t.svg";
@@ -124,7 +124,7 @@ std::vector<std::string> recorded_gemm_policies() {
   std::vector<std::string> names = names_of(gemms::steps);
   names.front() = "async-1";  // instead of naive
   for (const gemms::tensor_core_step& s : gemms::tensor_core_steps) names.emplace_back(s.name);
-  names.insert(names.end(), {"split", "split-mma", "narrow", "stream"});
+  names.insert(names.end(), {"fp16", "fp16-mma", "tf32", "fp64"});
   return names;
 }
 const std::vector<std::string> recorded_scan_policies{"single-pass-async", "single-pass-1", "single-pass-2",
@@ -176,7 +176,8 @@ std::vector<std::string> compared_policies(const request& r, std::span<const sta
 std::vector<std::string> gemm_policies_of(const request& r) {
   std::vector<std::string> policies;
   const std::vector<std::string> known = recorded_gemm_policies();
-  for (const std::string& policy : r.compare.empty() ? r.policies : compared_policies(r, gemm_families)) {
+  for (const std::string& named : r.compare.empty() ? r.policies : compared_policies(r, gemm_families)) {
+    const std::string policy = current_policy(named);
     if (policy == "naive")
       throw bad_request("--policy naive: it has no pipeline to record, expected another step");
     if (std::ranges::find(known, policy) == known.end())

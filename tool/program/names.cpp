@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <antiphase/core/error.hpp>
 #include <antiphase/core/names.hpp>
+#include <antiphase/gemm/policies.hpp>
 #include <utility>
 
 #include "tool/files/file_handle.hpp"
@@ -53,6 +54,14 @@ element parse_type(std::string_view option, std::string_view text, std::span<con
   throw bad_request(fmt::format("{} {}: {}{} (numpy's names, in bytes)", option, tool::quoted(text),
                                 is_known ? fmt::format("did you mean {}? Expected ", meant) : "expected ",
                                 listed(names)));
+}
+
+std::string current_policy(const std::string& name) {
+  const std::string_view now = gemms::renamed_policy(name);
+  if (now.empty()) return name;
+  fmt::print(stderr, "antiphase: policy {} is called {} now; the former name is taken until the next release\n",
+             name, now);
+  return std::string(now);
 }
 
 }  // namespace antiphase::tool

@@ -25,4 +25,7 @@ inline constexpr element all_types[] = {element::f32, element::f64, element::i8,
                                         element::u32, element::u64, element::f16};
 inline constexpr std::span<const element> types_to_calculate_with = std::span(all_types).first(10);
 
+// The policy's name of today. For a former one, which is taken for one release, a line on stderr says so.
+std::string current_policy(const std::string& name);
+
 }  // namespace antiphase::tool

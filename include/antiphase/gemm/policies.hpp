@@ -37,6 +37,8 @@ std::span<const policy_info> policies();
 const policy_info* find_policy(std::string_view name);
 // What a policy's former name, taken for one release, stands for; empty: it is none.
 std::string_view renamed_policy(std::string_view name);
+// Whether that name is of a policy whose kernels are gone: what was measured of it is of no use.
+bool is_gone(std::string_view name);
 
 // The one-buffer member of the asynchronous family. It is no step of the ladder: it exists to compare more
 // stages with.

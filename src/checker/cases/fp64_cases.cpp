@@ -31,7 +31,7 @@ struct doubling {
   }
 };
 
-void stream_by(const context& where, const gemms::fp64_instance& with, const product& p, bool turned,
+void multiply_by(const context& where, const gemms::fp64_instance& with, const product& p, bool turned,
                int cluster, int parts) {
   // lanes that read for themselves must know where operands end
   on_device d(where, p, !with.how.is_fed_by_ring());
@@ -46,40 +46,40 @@ void stream_by(const context& where, const gemms::fp64_instance& with, const pro
 }
 // Whole tiles and edges, stored along either operand and one by one, with the ring going around, infinities,
 // and tiles that clusters and parts share.
-void stream_by(const context& where, const gemms::fp64_instance& with) {
+void multiply_by(const context& where, const gemms::fp64_instance& with) {
   using enum storage_order;
   const gemms::fp64_policy& how = with.how;
-  if (how.by == gemms::loader::kept) {
+  if (how.kind == gemms::kernel_kind::kept_lines) {
     const std::int64_t most = gemms::most_kept_k(how);
     if (how.whole) {  // which knows no edges
-      stream_by(where, with, {48, 32, most, 1, 0.5f, rows, columns}, false, 1, 1);
-      return stream_by(where, with, {64, 48, most, -1.5f, 0, columns, rows}, true, 1, 1);
+      multiply_by(where, with, {48, 32, most, 1, 0.5f, rows, columns}, false, 1, 1);
+      return multiply_by(where, with, {64, 48, most, -1.5f, 0, columns, rows}, true, 1, 1);
     }
-    stream_by(where, with, {133, 37, most, 1, 0}, false, 1, 1);
-    stream_by(where, with, with_odd_lines({71, 131, most - 3, 1, 0, rows, columns, 1}), true, 1, 1);
-    return stream_by(where, with, {67, 36, 4, -1.5f, 0.5f, columns, columns}, false, 1, 1);
+    multiply_by(where, with, {133, 37, most, 1, 0}, false, 1, 1);
+    multiply_by(where, with, with_odd_lines({71, 131, most - 3, 1, 0, rows, columns, 1}), true, 1, 1);
+    return multiply_by(where, with, {67, 36, 4, -1.5f, 0.5f, columns, columns}, false, 1, 1);
   }
-  if (how.by == gemms::loader::direct || how.by == gemms::loader::alone) {
-    const std::int64_t round = gemms::direct_step * how.slabs;
-    stream_by(where, with, {how.tile.m, how.tile.n, 2 * round, 1, 0}, false, 1, 1);
+  if (how.kind == gemms::kernel_kind::block_tile || how.kind == gemms::kernel_kind::warp_tile) {
+    const std::int64_t round = gemms::held_k * how.slabs;
+    multiply_by(where, with, {how.tile.m, how.tile.n, 2 * round, 1, 0}, false, 1, 1);
     for (const std::int64_t k : {round + 22, round + 5, round - 3})
       for (const storage_order of_a : {rows, columns})
         for (const storage_order of_b : {rows, columns})
-          stream_by(where, with, {how.tile.n + 3, how.tile.m + 5, k, -1.5f, 0.5f, of_a, of_b, 1, 0},
+          multiply_by(where, with, {how.tile.n + 3, how.tile.m + 5, k, -1.5f, 0.5f, of_a, of_b, 1, 0},
                     of_a == of_b, 1, 1);
-    if (how.by == gemms::loader::direct)
-      return stream_by(where, with, with_odd_lines({37, 31, round - 11, 1, 0}), false, 1, 1);
-    return stream_by(where, with, with_odd_lines({21, 31, 61, 1, 0}), false, 1, 1);
+    if (how.kind == gemms::kernel_kind::block_tile)
+      return multiply_by(where, with, with_odd_lines({37, 31, round - 11, 1, 0}), false, 1, 1);
+    return multiply_by(where, with, with_odd_lines({21, 31, 61, 1, 0}), false, 1, 1);
   }
-  const std::int64_t stage = gemms::slab_k * how.slabs, around = (how.stages + 1) * stage + 19,
+  const std::int64_t stage = gemms::slab_k * how.slabs, around = (std::max(how.stages, how.held) + 1) * stage + 19,
                      once = stage + 7;
-  stream_by(where, with, {how.tile.m, how.tile.n, around, 1, 0}, false, 1, 1);
+  multiply_by(where, with, {how.tile.m, how.tile.n, around, 1, 0}, false, 1, 1);
   // which does not lie at a multiple of 16 bytes
-  const storage_order of_b = how.by == gemms::loader::engine ? rows : columns;
-  stream_by(where, with, {how.tile.n + 3, how.tile.m + 5, once, -1.5f, 0.5f, columns, of_b, 1}, true, 1, 1);
+  const storage_order of_b = how.by == gemms::loader::tma ? rows : columns;
+  multiply_by(where, with, {how.tile.n + 3, how.tile.m + 5, once, -1.5f, 0.5f, columns, of_b, 1}, true, 1, 1);
   if (!how.shares) return;
-  stream_by(where, with, {how.tile.m, how.tile.n, 4 * once, 1, 0.5f}, false, 2, 2);
-  stream_by(where, with, with_odd_lines({37, 31, 4 * once, 1, 0}), false, 2, 1);
+  multiply_by(where, with, {how.tile.m, how.tile.n, 4 * once, 1, 0.5f}, false, 2, 2);
+  multiply_by(where, with, with_odd_lines({37, 31, 4 * once, 1, 0}), false, 2, 1);
 }
 
 // Lines of either operand along k and across, edges, infinities, warps that share an output, and a vector.
@@ -130,7 +130,7 @@ void multiply_short(const context& where) {
     for (const product& p :
          {product(71, 133, 3, 1, 0), with_odd_lines({71, 133, 4, -1.5f, 0.5f, columns, columns, 1}),
           product(64, 128, 4, 1, 2, neither, neither)})
-      multiply(where, "gemm.short", "short", p, finishes);
+      multiply(where, "gemm.fp64-short", "fp64-short", p, finishes);
 }
 // More members than go with one launch, so that the table is written, whole tiles and edges of each layout;
 // then a few.
@@ -164,58 +164,69 @@ void finish_results(const context& where) {
 }  // namespace
 
 std::string case_of(const gemms::fp64_policy& how) {
-  const bool finishes = how.finishes;
-  switch (how.by) {
-    case gemms::loader::engine: return "gemm/stream";
-    case gemms::loader::copiers: return finishes ? "gemm/stream-finish" : "gemm/stream-async";
-    case gemms::loader::lanes: return "gemm/stream-lanes";
-    case gemms::loader::kept: return finishes ? "gemm/stream-kept-finish" : "gemm/stream-kept";
-    case gemms::loader::direct: return finishes ? "gemm/stream-direct-finish" : "gemm/stream-direct";
-    case gemms::loader::alone: return finishes ? "gemm/stream-alone-finish" : "gemm/stream-alone";
+  const char* const end = how.finishes ? "-finish" : "";
+  switch (how.kind) {
+    case gemms::kernel_kind::ring:
+      if (how.finishes) return "gemm/fp64-finish";
+      return how.by == gemms::loader::tma ? "gemm/fp64" : "gemm/fp64-async";
+    case gemms::kernel_kind::lanes: return fmt::format("gemm/fp64-lanes{}", end);
+    case gemms::kernel_kind::kept_lines: return fmt::format("gemm/fp64-kept{}", end);
+    case gemms::kernel_kind::block_tile: return fmt::format("gemm/fp64-block{}", end);
+    case gemms::kernel_kind::warp_tile: return fmt::format("gemm/fp64-warp{}", end);
+  }
+  return {};
+}
+namespace {
+
+std::string about(const gemms::fp64_policy& how) {
+  const char* const end = how.finishes ? ", with an epilogue" : "";
+  switch (how.kind) {
+    case gemms::kernel_kind::ring:
+      return fmt::format("sums in FP64 on Tensor Cores, by a ring that {}{}",
+                         how.by == gemms::loader::tma ? "TMA fills" : "copying warps fill", end);
+    case gemms::kernel_kind::lanes: return fmt::format("the same, lanes read operands into registers{}", end);
+    case gemms::kernel_kind::kept_lines:
+      return fmt::format("the same, for few k: an operand stays in registers{}", end);
+    case gemms::kernel_kind::block_tile:
+      return fmt::format("the same, for small products: each warp has a share of K in registers{}", end);
+    case gemms::kernel_kind::warp_tile:
+      return fmt::format("the same, for few k: each warp has a tile and all k in registers{}", end);
   }
   return {};
 }
 
+}  // namespace
+
 std::vector<checked_case> fp64_cases() {
   std::vector<checked_case> cases;
   for (const gemms::policy_info& n : gemms::policies()) {
-    if (n.name == "short") cases.push_back({"gemm/short", std::string(n.adds), multiply_short});
-    if (n.name == "dots")
-      cases.push_back({"gemm/dots", std::string(n.adds), [](const context& where) {
+    if (n.name == "fp64-short") cases.push_back({"gemm/fp64-short", std::string(n.adds), multiply_short});
+    if (n.name == "fp64-dots")
+      cases.push_back({"gemm/fp64-dots", std::string(n.adds), [](const context& where) {
                          for (const gemms::dots_instance& i : gemms::dots_instances(target::checked))
                            inner_products_by(where, i);
                        }});
   }
   cases.push_back(
-      {"gemm/group", "products of different shapes in one launch, as by stream", [](const context& where) {
+      {"gemm/group", "products of different shapes in one launch, as by fp64", [](const context& where) {
          for (const gemms::group_instance& i : gemms::group_instances(target::checked))
            multiply_group(where, i, 5);
          multiply_group(where, gemms::group_instances(target::checked).front(), gemms::group_inline + 2);
        }});
-  struct variant {
-    gemms::loader by;
-    bool finishes;
-    const char* about;
-  };
-  using enum gemms::loader;
-  for (const variant& v :
-       {variant{engine, false, "sums in FP64 on Tensor Cores, fed by the copy engine"},
-        {copiers, false, "the same, fed by copying warps"},
-        {copiers, true, "the same, with an epilogue"},
-        {lanes, false, "the same, whose lanes read operands into registers"},
-        {kept, false, "the same, for few k: an operand stays in registers"},
-        {kept, true, "the same, with an epilogue"},
-        {direct, false, "the same, for small products: each warp reads its share of K into registers"},
-        {direct, true, "the same, with an epilogue"},
-        {alone, false, "the same, for few k: each warp has a tile and all k in registers"},
-        {alone, true, "the same, with an epilogue"}}) {
-    std::vector<gemms::fp64_instance> all;
-    for (const gemms::fp64_instance& i : gemms::fp64_instances(target::checked))
-      if (i.how.by == v.by && i.how.finishes == v.finishes) all.push_back(i);
-    cases.push_back({case_of(all.front().how), v.about, [all](const context& where) {
-                       for (const gemms::fp64_instance& i : all) stream_by(where, i);
-                     }});
+  // A case for each kind of kernel, in the order of the table.
+  std::vector<std::pair<std::string, std::vector<gemms::fp64_instance>>> kinds;
+  for (const gemms::fp64_instance& i : gemms::fp64_instances(target::checked)) {
+    const std::string name = case_of(i.how);
+    const auto found = std::ranges::find(kinds, name, [](const auto& kind) { return kind.first; });
+    if (found == kinds.end())
+      kinds.emplace_back(name, std::vector{i});
+    else
+      found->second.push_back(i);
   }
+  for (const auto& [name, all] : kinds)
+    cases.push_back({name, about(all.front().how), [all = all](const context& where) {
+                       for (const gemms::fp64_instance& i : all) multiply_by(where, i);
+                     }});
   cases.push_back(
       {"gemm/finish", "a pass over results, for policies that know no epilogues", finish_results});
   return cases;

@@ -39,16 +39,16 @@ void add(std::vector<library_kernel>& all, const gemms::product_instance& i) {
                  fmt::format("clusters of {}, {} stages", i.how.cluster, i.how.stages), i.code});
 }
 void add(std::vector<library_kernel>& all, const gemms::split_pass_instance& i) {
-  all.push_back({"gemm/split-pass",
+  all.push_back({"gemm/fp16-pass",
                  fmt::format("{} threads, {} pieces{}", i.policy.threads, i.policy.pieces,
                              i.policy.clusters ? ", clusters" : ""),
                  i.what});
 }
 void add(std::vector<library_kernel>& all, const gemms::short_instance& i) {
-  all.push_back({"gemm/short", i.code.name, i.code});
+  all.push_back({"gemm/fp64-short", i.code.name, i.code});
 }
 void add(std::vector<library_kernel>& all, const gemms::dots_instance& i) {
-  all.push_back({"gemm/dots", i.code.name, i.code});
+  all.push_back({"gemm/fp64-dots", i.code.name, i.code});
 }
 void add(std::vector<library_kernel>& all, const gemms::finish_instance& i) {
   all.push_back({"gemm/finish", "", i.code});

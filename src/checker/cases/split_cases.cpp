@@ -72,7 +72,7 @@ void multiply_by(const context& where, const gemms::product_instance& with) {
   require_recomputed(with, multiply(where, with, cancelling(3, {19, 262, 39, 1, -1, rows, columns}), 1),
                      3 * 262);
 }
-const char* policy_of(gemms::multiplier by) { return by == gemms::multiplier::split ? "split" : "split-mma"; }
+const char* policy_of(gemms::multiplier by) { return by == gemms::multiplier::warpgroups ? "fp16" : "fp16-mma"; }
 
 // Split pass
 // -----------------------------------------------------------------------------------------------------------
@@ -164,7 +164,7 @@ std::vector<checked_case> split_cases() {
                                             : fmt::format("the same, {} blocks share a tile", i.how.cluster),
                          [i](const context& where) { multiply_by(where, i); }});
   }
-  cases.push_back({"gemm/split-pass",
+  cases.push_back({"gemm/fp16-pass",
                    "what splits the operands: lines of different length, and devices without clusters",
                    [all = gemms::split_pass_instances(target::checked)](const context& where) {
                      split_all(where, all);

@@ -64,15 +64,15 @@ void tf32_kept_by(const context& where, const gemms::tf32_instance& with) {
 }  // namespace
 
 std::string case_of(const gemms::tf32_policy& how) {
-  if (how.kept_halves > 0) return "gemm/narrow-kept";
-  return how.by == gemms::loader::engine ? "gemm/narrow" : "gemm/narrow-async";
+  if (how.kept_halves > 0) return "gemm/tf32-kept";
+  return how.by == gemms::loader::tma ? "gemm/tf32" : "gemm/tf32-async";
 }
 
 std::vector<checked_case> tf32_cases() {
   constexpr const char* told[][2] = {
-      {"gemm/narrow", "three products of TF32 parts, fed by the copy engine"},
-      {"gemm/narrow-async", "the same, fed by threads"},
-      {"gemm/narrow-kept", "the same of few k, with the short operand kept in shared memory"}};
+      {"gemm/tf32", "three products of TF32 parts, fed by the copy engine"},
+      {"gemm/tf32-async", "the same, fed by threads"},
+      {"gemm/tf32-kept", "the same of few k, with the short operand kept in shared memory"}};
   std::vector<checked_case> cases;
   for (const auto& [name, what] : told) {
     std::vector<gemms::tf32_instance> all;

@@ -100,12 +100,12 @@ const fp64_choice& division_of(const request& r) {
 bool is_for_vectors(const request& r) {
   return is_vector(r.what) && r.of.count == 1 && !r.invariant && dots_tiles_fit(r.what, r.of);
 }
-bool streams_well(const candidate&, const request& r) {
+bool fp64_suits(const candidate&, const request& r) {
   constexpr std::int64_t far = 512;
   const bool large = r.what.m() > far && r.what.n() > far && r.what.k() > far;
   return (!large || r.input_is_c || first_missing(r.has, of_wgmma) != nullptr) && !is_for_vectors(r);
 }
-judged_plan plan_streams(const candidate&, const request& r) {
+judged_plan plan_fp64_product(const candidate&, const request& r) {
   if (!fp64_tiles_fit(r.what, r.of)) return objection{reason::many_tiles};
   if (const auto found = plan_fp64(r.where, r.what, r.of, r.after, division_of(r))) return *found;
   return objection{reason::no_kernel};
@@ -143,9 +143,9 @@ double cost_of_dots(const candidate&, const request& r) {
 // -----------------------------------------------------------------------------------------------------------
 const tf32_choice& tf32_division_of(const request& r) {
   static thread_local division_memo<tf32_choice> known;
-  if (!r.narrow)
-    r.narrow = known.get(division_key(r), [&] { return divide_tf32(shape_of(r.what, r.of), r.device()); });
-  return *r.narrow;
+  if (!r.tf32)
+    r.tf32 = known.get(division_key(r), [&] { return divide_tf32(shape_of(r.what, r.of), r.device()); });
+  return *r.tf32;
 }
 judged_plan plan_tf32_product(const candidate&, const request& r) {
   if (!tf32_tiles_fit(r.what, r.of))
@@ -197,7 +197,7 @@ constexpr std::string_view fastest =
     "three products of FP16 parts on Tensor Cores, certified, are the fastest way to it";
 
 constexpr candidate beside_the_ladder[choice::beside_the_ladder] = {
-    {.is = {.name = "short",
+    {.is = {.name = "fp64-short",
             .adds = "sums in FP64, for a K of up to 4",
             .needs = {},
             .sums = gemm_sums::doubles},
@@ -208,19 +208,19 @@ constexpr candidate beside_the_ladder[choice::beside_the_ladder] = {
      .batches = true,
      .pointers = true,
      .finishes = finishes_all},
-    {.is = {.name = "stream",
+    {.is = {.name = "fp64",
             .adds =
                 "sums in FP64 on Tensor Cores, operands as they are; compute capability 8.0, 9.0 and 10.0",
             .needs = {.cp_async = true, .mma_sync = true, .fast_fp64 = true},
             .sums = gemm_sums::doubles},
-     .suits = streams_well,
+     .suits = fp64_suits,
      .cost = cost_of_fp64,
-     .plan = plan_streams,
+     .plan = plan_fp64_product,
      .why = "sums in FP64 on Tensor Cores read operands as they are, and need no certificate",
      .batches = true,
      .pointers = true,
      .finishes = finishes_all},
-    {.is = {.name = "dots",
+    {.is = {.name = "fp64-dots",
             .adds = "sums in FP64 as inner products, for a row or column of C and small products",
             .needs = {},
             .sums = gemm_sums::doubles},
@@ -232,7 +232,7 @@ constexpr candidate beside_the_ladder[choice::beside_the_ladder] = {
      .batches = true,
      .pointers = true,
      .finishes = finishes_all},
-    {.is = {.name = "narrow",
+    {.is = {.name = "tf32",
             .adds = "three products of TF32 parts, split on their way; compute capability 9.0",
             .needs = of_wgmma,
             .sums = {}},
@@ -241,22 +241,22 @@ constexpr candidate beside_the_ladder[choice::beside_the_ladder] = {
      .plan = plan_tf32_product,
      .why = "three products of TF32 parts on Tensor Cores, certified, take operands as they are",
      .batches = true},
-    {.is = {.name = "split",
+    {.is = {.name = "fp16",
             .adds = "three products of FP16 parts on Tensor Cores, certified; compute capability 9.0",
             .needs = of_wgmma,
             .sums = {}},
      .suits = is_certain,
-     .cost = cost_of_split<multiplier::split>,
-     .plan = plan_split_product<multiplier::split>,
+     .cost = cost_of_split<multiplier::warpgroups>,
+     .plan = plan_split_product<multiplier::warpgroups>,
      .why = fastest,
      .finishes = split_finishes},
-    {.is = {.name = "split-mma",
+    {.is = {.name = "fp16-mma",
             .adds = "the same through mma.sync; compute capability 8.0 and above",
             .needs = {.cp_async = true, .mma_sync = true},
             .sums = {}},
      .suits = is_certain,
-     .cost = cost_of_split<multiplier::split_mma>,
-     .plan = plan_split_product<multiplier::split_mma>,
+     .cost = cost_of_split<multiplier::warps>,
+     .plan = plan_split_product<multiplier::warps>,
      .why = fastest,
      .finishes = split_finishes},
 };
@@ -346,7 +346,7 @@ void take(choice& c, const candidate& chosen, judged_plan&& judged) {
 }
 
 void take_asked(choice& c, const candidate& asked) {
-  if (c.of.invariant && asked.plan != plan_streams && asked.plan != plan_short_product)
+  if (c.of.invariant && asked.plan != plan_fp64_product && asked.plan != plan_short_product)
     throw not_supported(
         fmt::format("policy {} does not keep reproducible batch_invariant: expected auto, stream or short",
                     asked.is.name));
@@ -359,7 +359,7 @@ void take_asked(choice& c, const candidate& asked) {
 
 // Whether a row of C has the same bits whatever other rows and members there are: of policies whose sums take
 // one path through k. Which of them runs must follow from K alone.
-bool keeps_rows(const candidate& one, const request&) { return one.plan == plan_streams; }
+bool keeps_rows(const candidate& one, const request&) { return one.plan == plan_fp64_product; }
 
 // Of those beside the ladder that suit and can, the one that is predicted to be fastest; none for strict,
 // whose order of additions they do not keep. One of which nothing is promised runs only if asked for.
@@ -451,7 +451,7 @@ const machine_profile& request::machine() const {
 
 request request::unfinished(std::int64_t first) const {
   request one = *this;
-  one.after = {}, one.division.reset(), one.narrow.reset(), one.inner.reset();
+  one.after = {}, one.division.reset(), one.tf32.reset(), one.inner.reset();
   if (after.residual.data != nullptr) one.what.beta = 0;
   one.what.a.data += first * of.a_stride;
   one.what.b.data += first * of.b_stride;

@@ -34,7 +34,7 @@ struct request {
   ready_operands ready;  // that were prepared
   // how stream would divide K, once somebody has asked
   mutable std::optional<fp64_choice> division = {};
-  mutable std::optional<tf32_choice> narrow = {};          // and narrow
+  mutable std::optional<tf32_choice> tf32 = {};            // and tf32
   mutable std::optional<dots_choice> inner = {};                      // and dots
   mutable std::shared_ptr<const machine_profile> machine_known = {};  // what machine() has found
 

@@ -50,26 +50,26 @@ void describe(gemm_choice& to, const fp64_plan& p) {
   to.code.emplace_back(p.with->code.name);
   to.tile = p.turned ? extent2{p.with->how.tile.n, p.with->how.tile.m} : p.with->how.tile;
   to.tile_k = p.with->how.is_fed_by_ring() ? slab_k * p.with->how.slabs : slab_k / 2;
-  to.stages = p.with->how.stages;
+  to.stages = std::max(p.with->how.stages, 1);
   to.blocks = p.grid.count();
   to.cluster = p.how.cluster;
   to.parts = p.how.parts;
-  if (p.with->how.by == loader::copiers && p.with->how.finishes)
+  if (p.with->how.by == loader::cp_async && p.with->how.finishes)
     to.why.emplace_back(
-        "warps of their own copy the operands, as in all kernels of stream that have a ring and know "
+        "warps of their own copy the operands, as in all kernels of fp64 that have a ring and know "
         "epilogues");
-  else if (p.with->how.by == loader::copiers)
+  else if (p.with->how.by == loader::cp_async)
     to.why.emplace_back(
-        "warps of their own copy the operands: the copy engine (compute capability 9.0) takes rows at "
+        "warps of their own copy the operands: TMA (compute capability 9.0) takes rows at "
         "multiples of 16 bytes, and is left "
         "not many of 16 bytes alone");
-  if (p.with->how.by == loader::kept)
+  if (p.with->how.kind == kernel_kind::kept_lines)
     to.why.push_back(fmt::format(
         "each warp keeps 32 lines of an operand in registers, and walks over {} tiles of C", p.rounds));
-  if (p.with->how.by == loader::direct)
+  if (p.with->how.kind == kernel_kind::block_tile)
     to.why.push_back(fmt::format("the {} warps of a block take {} k each by turns, straight into registers",
-                                 p.with->how.slabs, direct_step));
-  if (p.with->how.by == loader::alone)
+                                 p.with->how.slabs, held_k));
+  if (p.with->how.kind == kernel_kind::warp_tile)
     to.why.emplace_back(
         "each warp has a tile of its own and all of K, straight from memory to registers and back");
   say_how_shared(to);
@@ -82,9 +82,9 @@ void describe(gemm_choice& to, const tf32_plan& p) {
   to.blocks = p.grid.count();
   to.cluster = p.how.cluster;
   to.parts = p.how.parts;
-  if (p.with->how.by == loader::copiers)
+  if (p.with->how.by == loader::cp_async)
     to.why.emplace_back(
-        "threads copy the operands, since the copy engine would ask for rows at multiples of 16 bytes");
+        "threads copy the operands, since TMA would ask for rows at multiples of 16 bytes");
   say_how_shared(to);
 }
 void describe(gemm_choice& to, const dots_plan& p) {

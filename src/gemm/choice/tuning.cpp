@@ -103,7 +103,9 @@ void read_factors(const reader& from, const std::string& policy, const json& val
     from.wrong(policy, value, expected_factors);
   for (const json& one : value) read_factors(from, policy, one, depth + 1, to);
 }
-tuning::of_policy read_policy(const reader& from, const std::string& policy, const json& value) {
+tuning::of_policy read_policy(const reader& from, const std::string& name, const json& value) {
+  const std::string_view now = renamed_policy(name);
+  const std::string policy(now.empty() ? std::string_view(name) : now);
   std::vector<std::string> known;
   for (const policy_info& p : policies())
     if (p.ladder == nullptr) known.emplace_back(p.name);
@@ -144,7 +146,7 @@ tuning parse(std::string_view text, std::string from) {
   const json& factors = whole.at("factors", "an object with the factors of each policy");
   if (!factors.is_object()) whole.wrong("factors", factors, "an object with the factors of each policy");
   for (const auto& [policy, value] : factors.items())
-    if (renamed_policy(policy).empty()) t.policies.push_back(read_policy(whole, policy, value));
+    if (!is_gone(policy)) t.policies.push_back(read_policy(whole, policy, value));
   return t;
 }
 

@@ -11,7 +11,7 @@
 #include <limits>
 #include <vector>
 
-#include "src/gemm/registry.hpp"
+#include "src/gemm/f16_ladder/f16_lists.hpp"
 #include "src/gemm/operands/views.hpp"
 #include "src/names.hpp"
 
@@ -68,7 +68,7 @@ const tensor_core_step& find_tensor_core_step(std::string_view name) {
 }
 
 std::span<const tensor_core_instance> tensor_core_instances(target where) {
-  return instances_of<tensor_core_instance>(where);
+  return instances_of<f16_lists, tensor_core_instance>(where);
 }
 
 namespace {

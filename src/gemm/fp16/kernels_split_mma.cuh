@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-// The kernel of policy split-mma: products of split operands for devices without warpgroup operations
-// (sm_80).
+// The kernels of policy fp16-mma, for devices without warpgroup operations (sm_80).
 #include <vector>
+#include "src/gemm/fp16/fp16_kernels.hpp"
 #include "src/gemm/fp16/split_mma_product.cuh"
+#include "src/gemm/operands/from_table.cuh"
 
 namespace antiphase::gemms {
 inline namespace AP_TARGET {
 
-std::vector<product_instance> split_mma_kernels() {
-  return {{split_mma_policy, kernel_of<split_mma_product<split_mma_policy>>("gemm.split-mma")}};
-}
+template <auto P> using mma_product_of = split_mma_product<P>;
+std::vector<product_instance> split_mma_kernels() { return from_table<fp16::by_warps, mma_product_of>(); }
 
 }  // namespace AP_TARGET
 }  // namespace antiphase::gemms

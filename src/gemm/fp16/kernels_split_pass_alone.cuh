@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 // The split pass for devices without clusters (sm_80).
+#include <vector>
+#include "src/gemm/fp16/fp16_kernels.hpp"
 #include "src/gemm/fp16/split_pass.cuh"
+#include "src/gemm/operands/from_table.cuh"
 
 namespace antiphase::gemms {
 inline namespace AP_TARGET {
 
-std::vector<split_pass_instance> split_pass_alone_kernels() {
-  return {{split_alone, kernel_of<split_pass<split_alone>>("gemm.split-alone")}};
-}
+template <auto P> using pass_of = split_pass<P>;
+std::vector<split_pass_instance> split_pass_alone_kernels() { return from_table<fp16::passes_alone, pass_of>(); }
 
 }  // namespace AP_TARGET
 }  // namespace antiphase::gemms

@@ -8,7 +8,7 @@
 #include <antiphase/executor/limits.hpp>
 #include <limits>
 
-#include "src/gemm/registry.hpp"
+#include "src/gemm/fp16/fp16_lists.hpp"
 
 namespace antiphase::gemms {
 
@@ -37,7 +37,7 @@ std::int64_t clusters_for(const split_policy& how, int cluster, const operand_li
 }  // namespace
 
 const std::vector<split_pass_instance>& split_pass_instances(target where) {
-  return instances_of<split_pass_instance>(where);
+  return instances_of<fp16_lists, split_pass_instance>(where);
 }
 
 split_launch plan_split(const split_pass_instance& with, int cluster, const operand_lines& a,

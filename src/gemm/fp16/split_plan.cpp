@@ -10,7 +10,7 @@
 #include <limits>
 #include <vector>
 
-#include "src/gemm/registry.hpp"
+#include "src/gemm/fp16/fp16_lists.hpp"
 #include "src/gemm/operands/checks.hpp"
 #include "src/gemm/fp16/split_pass.hpp"
 
@@ -19,7 +19,7 @@ namespace antiphase::gemms {
 namespace {
 
 const product_instance* find_product(target where, multiplier by, int cluster) {
-  for (const product_instance& i : instances_of<product_instance>(where))
+  for (const product_instance& i : instances_of<fp16_lists, product_instance>(where))
     if (i.how.by == by && i.how.cluster == cluster) return &i;
   return nullptr;
 }
@@ -43,7 +43,7 @@ int blocks_per_tile(std::int64_t tiles, std::int64_t chunks, int multiprocessors
 }
 
 int blocks_of_cluster(multiplier by, std::int64_t tiles, std::int64_t chunks, int multiprocessors) {
-  return by == multiplier::split_mma ? 1 : blocks_per_tile(tiles, chunks, multiprocessors);
+  return by == multiplier::warps ? 1 : blocks_per_tile(tiles, chunks, multiprocessors);
 }
 
 // Persistent blocks take tiles in rounds, as many at a time as there are multiprocessors. What the last round
@@ -112,8 +112,8 @@ product_rounds rounds_of(multiplier by, std::int64_t m, std::int64_t n, std::int
 // multiplied.
 double split_seconds(const laws& l, const product_shape& p, const device_limits& device, multiplier by,
                      const parts_made& made) {
-  const split_law& us = l.split;
-  const split_multiply& of = by == multiplier::split ? us.wgmma : us.mma;
+  const fp16_law& us = l.fp16;
+  const fp16_multiply& of = by == multiplier::warpgroups ? us.wgmma : us.mma;
   const double cards = cards_of(l, device), m = static_cast<double>(p.m), n = static_cast<double>(p.n),
                k = static_cast<double>(p.k);
   const mean_layout lies = mean_layout_of(p.m, p.n, p.k);
@@ -164,7 +164,7 @@ product_plan plan_product_of(const context& where, const problem& what, multipli
   const int multiprocessors = std::max(1, where.limits().multiprocessors);
   const std::int64_t chunks = ceil_div<std::int64_t>(k_piece, split_chunk),
                      left_over =
-                         by != multiplier::split ? 0 : tiles_left_over(tiles, chunks, multiprocessors);
+                         by != multiplier::warpgroups ? 0 : tiles_left_over(tiles, chunks, multiprocessors);
   product_plan plan{what,
                     k_piece,
                     static_cast<std::int32_t>(rows),
@@ -200,8 +200,8 @@ bool takes_parts(const context& where) {
     const kernel* const code = product_kernel(where.kind(), by);
     return code != nullptr && shortage_of(where.limits(), *code) == shortage::none;
   };
-  return (has.sm_90a && runs(multiplier::split)) ||
-         (has.cp_async && has.mma_sync && runs(multiplier::split_mma));
+  return (has.sm_90a && runs(multiplier::warpgroups)) ||
+         (has.cp_async && has.mma_sync && runs(multiplier::warps));
 }
 
 launch_counts make_ready(const context& where, const ready_lines& lines, stream on) {
@@ -218,13 +218,13 @@ launch_counts make_ready(const context& where, const ready_lines& lines, stream 
 }
 
 const std::vector<product_instance>& product_instances(target where) {
-  return instances_of<product_instance>(where);
+  return instances_of<fp16_lists, product_instance>(where);
 }
 
 launch_counts run(const context& where, const product_plan& plan, std::span<std::byte> workspace,
                   std::uint64_t* recomputed, stream on) {
   const multiplier by = plan.by();
-  const bool tensors = by != multiplier::split_mma;
+  const bool tensors = by != multiplier::warps;
   std::byte* const split_b_at = workspace.data() + plan.bytes_of_a();
   std::byte* const uncertain = split_b_at + plan.bytes_of_b();
   launch_counts total;

@@ -68,7 +68,7 @@ double split_seconds(const laws& l, const product_shape& p, const device_limits&
 
 // For a product that multiplies, on a device with such Tensor Cores. Throws not_supported if this build has
 // no such kernel.
-product_plan plan_product(const context& where, const problem& p, multiplier by = multiplier::split);
+product_plan plan_product(const context& where, const problem& p, multiplier by = multiplier::warpgroups);
 // The same where `what` is already as product_plan has it.
 product_plan plan_product_of(const context& where, const problem& what, multiplier by,
                              const ready_operands& ready, const ending& after);

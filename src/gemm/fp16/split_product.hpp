@@ -9,29 +9,29 @@
 
 namespace antiphase::gemms {
 
-// Who multiplies, by the names of the policies:
-//   split       warpgroups, fed by TMA (sm_90a)
-//   split_mma   warps, fed by their own asynchronous copies (sm_80)
-enum class multiplier { split, split_mma };
+// Who multiplies:
+//   warpgroups  wgmma, fed by TMA (sm_90a); policy fp16
+//   warps       mma.sync, fed by their own asynchronous copies (sm_80); policy fp16-mma
+enum class multiplier { warpgroups, warps };
 
 // A stage holds 32 k of both operands, hi and lo: 32 KiB. The blocks of a cluster share a tile (split-K):
 // each takes a part of K, and the parts are added in the order of the blocks.
 struct product_policy {
   int stages = 7;
-  int cluster = 1;  // always 1 for split_mma
-  multiplier by = multiplier::split;
+  int cluster = 1;  // always 1 for warps
+  multiplier by = multiplier::warpgroups;
 
   constexpr bool operator==(const product_policy&) const = default;
 };
 constexpr int split_step = 32, split_chunk = 64;  // k of a stage; k until the sum is promoted
 constexpr bool valid(const product_policy& p) {
-  if (p.by == multiplier::split_mma) return p.cluster == 1 && (p.stages == 2 || p.stages == 3);
+  if (p.by == multiplier::warps) return p.cluster == 1 && (p.stages == 2 || p.stages == 3);
   return p.stages >= 4 && (p.cluster == 1 || p.cluster == 2 || p.cluster == 4 || p.cluster == 8);
 }
 
 // A block with three slots fits a device with 99 KiB of shared memory for it (sm_86, sm_89); with four it
 // does not.
-constexpr product_policy split_mma_policy{.stages = 3, .by = multiplier::split_mma};
+constexpr product_policy split_mma_policy{.stages = 3, .by = multiplier::warps};
 
 struct product_instance {
   product_policy how;

@@ -18,7 +18,7 @@
 #include <vector>
 
 #include "src/gemm/fp32/ladder_plan.hpp"
-#include "src/gemm/registry.hpp"
+#include "src/gemm/fp32/fp32_lists.hpp"
 #include "src/gemm/operands/checks.hpp"
 
 namespace antiphase::gemms {
@@ -67,7 +67,7 @@ int slices_of(target where, const step& how, const problem& p, parts run) {
 
 }  // namespace
 
-std::span<const instance> instances(target where) { return instances_of<instance>(where); }
+std::span<const instance> instances(target where) { return instances_of<fp32_lists, instance>(where); }
 
 const step& find_step(std::string_view name) {
   for (const step& s : steps)

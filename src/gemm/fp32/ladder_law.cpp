@@ -193,7 +193,7 @@ static double at_full_clock(const machine_profile& on, const machine_figure& rat
 }
 
 roof roof_of(const machine_profile& on, std::string_view policy, const product_size& p) {
-  const bool split = policy.starts_with("split"), narrow = policy == "narrow";
+  const bool split = policy.starts_with("fp16"), narrow = policy == "tf32";
   if (split || narrow)
     return longest(on, p, sizeof(float),
                    3 * products_of(p) / at_full_clock(on, split ? on.tensor_fp16 : on.tensor_tf32));
@@ -234,7 +234,7 @@ prediction explained(const machine_profile& on, std::string_view policy, const p
   const double c = real(p.m) * real(p.n) * (p.adds_c ? 2 : 1);
   const double moving = sizeof(float) * real(p.count) * (real(p.m) * real(p.k) + real(p.k) * real(p.n) + c) /
                         on.memory_bytes.value;
-  const bool split = policy.starts_with("split"), narrow = policy == "narrow";
+  const bool split = policy.starts_with("fp16"), narrow = policy == "tf32";
   const double rate = split ? on.tensor_fp16.value : narrow ? on.tensor_tf32.value : on.tensor_fp64.value;
   const double multiplying = rate > 0 ? (split || narrow ? 3 : 1) * products / rate : 0;
   prediction all;

@@ -27,7 +27,7 @@ inline namespace AP_TARGET {
 // costs little while the caches hold the operands. A lane takes the same k and lines as in any other stream,
 // two in one read where they lie side by side.
 template <fp64_policy P> struct block_tile {
-  static_assert(valid(P) && P.by == loader::direct);
+  static_assert(valid(P) && P.kind == kernel_kind::block_tile);
   using sums = fp64_sums<P>;
   static constexpr int threads = P.slabs * warp_size, blocks_wanted = P.blocks;
   static constexpr bool overlaps_previous = true;
@@ -64,7 +64,7 @@ template <fp64_policy P> struct block_tile {
     const bool along_short = p.short_stride == 1 || p.long_stride != 1;
     // from place to place
     const int of_row = along_short ? columns + gap : 1, of_column = along_short ? 1 : rows + gap;
-    const std::int64_t first_k = direct_step * warp;
+    const std::int64_t first_k = held_k * warp;
     lane_reader<rows> of_long;
     lane_reader<columns> of_short;
     begin_and_wait(
@@ -74,7 +74,7 @@ template <fp64_policy P> struct block_tile {
     lane_reads<rows> a;
     lane_reads<columns> b;
     const auto read = [&](std::int64_t there) {
-      if (there < direct_step)
+      if (there < held_k)
         of_long.end_after(p.of_long, there, q), of_short.end_after(p.of_short, there, q);
       of_long.read(a, p.of_long, there, g, q), of_short.read(b, p.of_short, there, g, q);
     };
@@ -98,10 +98,10 @@ template <fp64_policy P> struct block_tile {
 
     sums sum = {};
     AP_ROLLED
-    for (std::int64_t k = first_k; k < p.k; k += direct_step * P.slabs) {
+    for (std::int64_t k = first_k; k < p.k; k += held_k * P.slabs) {
       const lane_elements<rows> now_a = of_long.take(a, p.of_long, p.k - k, q);
       const lane_elements<columns> now_b = of_short.take(b, p.of_short, p.k - k, q);
-      constexpr int round = direct_step * P.slabs;
+      constexpr int round = held_k * P.slabs;
       if (const std::int64_t left_then = p.k - k - round; left_then > 0) {
         of_long.move(round * p.of_long.k_stride), of_short.move(round * p.of_short.k_stride);
         read(left_then);

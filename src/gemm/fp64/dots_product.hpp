@@ -70,14 +70,38 @@ struct dots_place {
 constexpr dots_division divided_by_lanes(int lanes, int square) { return {.slots = lanes, .square = square}; }
 constexpr dots_division divided_for_vector(int slots) { return {.slots = slots}; }
 
-struct dots_instance {
+// A kernel by lanes has a square, one for a vector has lines of a thread.
+struct dots_policy {
   int square = 0;           // of a division
   int lines_of_thread = 0;  // for a vector
   bool finishes = false;    // knows epilogues
   bool across = false;      // for operands across k
-  kernel code;
 
   constexpr bool for_vector() const { return square == 0; }
+  constexpr bool operator==(const dots_policy&) const = default;
 };
+struct dots_instance : dots_policy {
+  kernel code;
+};
+
+// Members that are named follow one another without a gap: nvcc 13.0 misplaces those behind one.
+struct dots_kernel {
+  const char* name;
+  dots_policy how;
+};
+inline dots_instance instance_of(const dots_kernel& row, kernel code) { return {row.how, code}; }
+
+constexpr dots_kernel dots_table[] = {
+    {.name = "gemm.fp64-dots-lanes-1", .how = {.square = 1, .lines_of_thread = 0, .finishes = false, .across = false}},
+    {.name = "gemm.fp64-dots-lanes-2", .how = {.square = 2, .lines_of_thread = 0, .finishes = false, .across = false}},
+    {.name = "gemm.fp64-dots-finish-lanes", .how = {.square = 1, .lines_of_thread = 0, .finishes = true, .across = false}},
+    {.name = "gemm.fp64-dots-across-1", .how = {.square = 1, .lines_of_thread = 0, .finishes = false, .across = true}},
+    {.name = "gemm.fp64-dots-across-2", .how = {.square = 2, .lines_of_thread = 0, .finishes = false, .across = true}},
+    {.name = "gemm.fp64-dots-finish-across", .how = {.square = 1, .lines_of_thread = 0, .finishes = true, .across = true}},
+    {.name = "gemm.fp64-dots-vector-1", .how = {.square = 0, .lines_of_thread = 1, .finishes = false, .across = false}},
+    {.name = "gemm.fp64-dots-vector-2", .how = {.square = 0, .lines_of_thread = 2, .finishes = false, .across = false}},
+    {.name = "gemm.fp64-dots-vector-across", .how = {.square = 0, .lines_of_thread = 4, .finishes = false, .across = true}},
+    {.name = "gemm.fp64-dots-finish-vector", .how = {.square = 0, .lines_of_thread = 2, .finishes = true, .across = false}},
+    {.name = "gemm.fp64-dots-finish-vector-across", .how = {.square = 0, .lines_of_thread = 4, .finishes = true, .across = true}}};
 
 }  // namespace antiphase::gemms

@@ -13,16 +13,7 @@
 namespace antiphase::gemms {
 namespace {
 
-constexpr kernel_kind feed_of(loader by) {
-  switch (by) {
-    case loader::lanes: return kernel_kind::lanes;
-    case loader::kept: return kernel_kind::kept;
-    case loader::direct: return kernel_kind::direct;
-    case loader::alone: return kernel_kind::alone;
-    default: return kernel_kind::ring;
-  }
-}
-// From the first kernel of the table that has the form. law: its number among those of its feed.
+// From the first kernel of the table that has the form. law: its number among those of its kind.
 constexpr fp64_form form_of(std::string_view name, std::size_t law) {
   const auto made_of = [&](const fp64_policy& how) {
     return fp64_form{.name = name,
@@ -31,23 +22,23 @@ constexpr fp64_form form_of(std::string_view name, std::size_t law) {
                        .resident = how.blocks,
                        .slabs = how.slabs,
                        .shares = how.shares,
-                       .feed = feed_of(how.by)};
+                       .kind = how.kind};
   };
-  for (const fp64_kernel& k : streams::kernels_by_tma)
+  for (const fp64_kernel& k : fp64::kernels_by_tma)
     if (k.form == name) return made_of(k.how);
-  for (const fp64_kernel& k : streams::kernels_in_registers)
+  for (const fp64_kernel& k : fp64::kernels_in_registers)
     if (k.form == name) return made_of(k.how);
   throw "no kernel has this form";
 }
 constexpr auto forms = [] {
   std::array<fp64_form,
-             std::size(ring_law::forms) + 2 + std::size(direct_law::forms) + std::size(alone_law::forms)>
+             std::size(ring_law::forms) + 2 + std::size(block_law::forms) + std::size(warp_law::forms)>
       all{};
   std::size_t n = 0;
   const auto add = [&](auto& names) {
     for (std::size_t i = 0; i < std::size(names); ++i) all[n++] = form_of(names[i], i);
   };
-  add(ring_law::forms), add(direct_law::forms), add(alone_law::forms);
+  add(ring_law::forms), add(block_law::forms), add(warp_law::forms);
   all[n++] = form_of("lanes-64x8", 0);
   all[n++] = form_of("kept", 0);
   return all;
@@ -62,7 +53,7 @@ struct shape {
   double m, n, long_one, short_one, k, batch;
   moved_bytes moved;
   mean_layout lies;
-  bool engine;   // the device has one
+  bool tma;      // the device has it
   double cards;  // multiprocessors, in those of the card that the law is of
   int multiprocessors;
   double slower;  // than that card's FP64 Tensor Cores, by multiprocessor
@@ -76,14 +67,14 @@ double places_of(const fp64_form& f, const shape& s, int cluster) {
 double halves_of(const shape& s) { return up(s.k / (slab_k / 2)); }
 
 double us_of_lanes(const laws& l, const fp64_form& f, const shape& s) {
-  const lanes_law& us = l.stream.lanes;
+  const lanes_law& us = l.fp64.lanes;
   const double work = tiles_of(f.tile, s) * (us.tile + us.half * halves_of(s)) * s.slower;
   return us.start + us.wait * (halves_of(s) - 1) + us_before_moving(l, us.moving, s.moved) +
          longer(work, us_to_move(l, us.moving, s.moved)) / s.cards;
 }
 // Where there are several walks to a place, they come one after the other.
 double us_of_kept(const laws& l, const fp64_form& f, const shape& s) {
-  const kept_law& us = l.stream.kept;
+  const kept_law& us = l.fp64.kept;
   const auto whole = [](double x) { return static_cast<std::int64_t>(up(x)); };
   const bool no_edges = (s.k == 16 || s.k == 32) && down(s.m / f.tile.m) * f.tile.m == s.m &&
                         down(s.n / f.tile.n) * f.tile.n == s.n;
@@ -104,10 +95,10 @@ double us_of_kept(const laws& l, const fp64_form& f, const shape& s) {
          longer(compute, us_to_move(l, us.moving, s.moved) / s.cards);
 }
 // Blocks that wait for latency, up to two on a multiprocessor side by side, and more of them in waves.
-double us_of_direct(const laws& l, const fp64_form& f, const shape& s) {
-  const direct_law& us = l.stream.direct;
-  const direct_times& of = us.of[f.law];
-  const double tiles = tiles_of(f.tile, s), rounds = up(up(s.k / direct_step) / f.slabs),
+double us_of_block(const laws& l, const fp64_form& f, const shape& s) {
+  const block_law& us = l.fp64.direct;
+  const block_times& of = us.of[f.law];
+  const double tiles = tiles_of(f.tile, s), rounds = up(up(s.k / held_k) / f.slabs),
                waves = tiles / places_of(f, s, 1);
   const double of_rounds = of.round * (1 + us.uneven * s.lies.either_uneven) * (rounds - 1);
   const double block =
@@ -120,9 +111,9 @@ double us_of_direct(const laws& l, const fp64_form& f, const shape& s) {
 }
 // Blocks of four warps that wait for latency, and more of them in waves. Where a multiprocessor has several,
 // what they issue adds up, less so among those that it has at once.
-double us_of_alone(const laws& l, const fp64_form& f, const shape& s) {
-  const alone_law& us = l.stream.alone;
-  const alone_times& of = us.of[f.law];
+double us_of_warp(const laws& l, const fp64_form& f, const shape& s) {
+  const warp_law& us = l.fp64.alone;
+  const warp_times& of = us.of[f.law];
   const auto count = [&](std::int64_t rows, std::int64_t columns) {
     return up(s.m / static_cast<double>(rows)) * up(s.n / static_cast<double>(columns)) * s.batch;
   };
@@ -158,7 +149,7 @@ double crowded(const crowd_law& by, double all, int resident) {
 // By a ring. longer_step: how many times longer a step takes that copies by four bytes.
 double us_of_ring(const laws& l, const fp64_form& f, const ring_times& of, const shape& s,
                   const fp64_division& d, double start, double longer_step) {
-  const ring_law& us = l.stream.ring;
+  const ring_law& us = l.fp64.ring;
   const double all = tiles_of(f.tile, s) * d.cluster * d.parts / places_of(f, s, d.cluster);
   const double rounds = f.shares
                             ? times_beside(all, f.resident, us.paired, us.paired) * (all <= 1 ? 1 : up(all))
@@ -179,21 +170,21 @@ double us_of_ring(const laws& l, const fp64_form& f, const ring_times& of, const
          (d.parts > 1 ? us.part + d.parts * us.each_part : 0);
 }
 double us_of_rings(const laws& l, const fp64_form& f, const shape& s, const fp64_division& d) {
-  const ring_law& us = l.stream.ring;
+  const ring_law& us = l.fp64.ring;
   const bool many_rows = tiles_of(f.tile, s) * s.k > static_cast<double>(most_brief_rows);
-  const double copied = s.engine ? s.lies.either_uneven + (many_rows ? s.lies.brief : 0) : 1;
+  const double copied = s.tma ? s.lies.either_uneven + (many_rows ? s.lies.brief : 0) : 1;
   double all = 0;
-  if (copied < 1) all += (1 - copied) * us_of_ring(l, f, us.engine[f.law], s, d, us.start, 1);
+  if (copied < 1) all += (1 - copied) * us_of_ring(l, f, us.tma[f.law], s, d, us.start, 1);
   if (copied > 0) {
     const double by_four =
         (us.long_by_four * s.lies.long_uneven + us.short_by_four * s.lies.short_uneven) / copied;
-    all += copied * us_of_ring(l, f, us.copiers[f.law], s, d, us.copiers_start, 1 + by_four);
+    all += copied * us_of_ring(l, f, us.cp_async[f.law], s, d, us.cp_async_start, 1 + by_four);
   }
   // a tile's C is read when its sums are there, so nothing hides that
   all += s.moved.read_of_c / (us.read_rate * s.cards);
   // A row of a box that ends before the box does, as the last ones of a short operand across k do, the engine
   // asks for in pieces.
-  if (s.engine && s.short_one > 1 &&
+  if (s.tma && s.short_one > 1 &&
       (f.tile.n < slab_k || down(s.short_one / slab_k) * slab_k < s.short_one))
     all += s.lies.short_rows * us.part_of_row *
            std::min(2., tiles_of(f.tile, s) * d.cluster * d.parts / s.multiprocessors);
@@ -201,11 +192,11 @@ double us_of_rings(const laws& l, const fp64_form& f, const shape& s, const fp64
 }
 // In the mean over layouts: the copy engine takes the operands in some of them.
 double seconds_of(const laws& l, const fp64_form& f, const shape& s, const fp64_division& d) {
-  switch (f.feed) {
+  switch (f.kind) {
     case kernel_kind::lanes: return 1e-6 * us_of_lanes(l, f, s);
-    case kernel_kind::kept: return 1e-6 * us_of_kept(l, f, s);
-    case kernel_kind::direct: return 1e-6 * us_of_direct(l, f, s);
-    case kernel_kind::alone: return 1e-6 * us_of_alone(l, f, s);
+    case kernel_kind::kept_lines: return 1e-6 * us_of_kept(l, f, s);
+    case kernel_kind::block_tile: return 1e-6 * us_of_block(l, f, s);
+    case kernel_kind::warp_tile: return 1e-6 * us_of_warp(l, f, s);
     case kernel_kind::ring: break;
   }
   return 1e-6 * us_of_rings(l, f, s, d);
@@ -220,7 +211,7 @@ shape shape_of(const laws& l, const product_shape& p, const device_limits& devic
           .batch = size(p.count),
           .moved = bytes_of(p),
           .lies = mean_layout_of(p.m, p.n, p.k),
-          .engine = features_of(device).sm_90a,
+          .tma = features_of(device).sm_90a,
           .cards = cards_of(l, device),
           .multiprocessors = multiprocessors_of(device),
           .slower = fp64_slower(device)};

@@ -14,6 +14,10 @@ struct fp64_kernel {
   bool drawn = false;  // in the documentation and in tests: its recording twin is always built
 };
 
+inline fp64_instance instance_of(const fp64_kernel& row, kernel code) {
+  return {.form = row.form, .how = row.how, .code = code};
+}
+
 // Members that are named follow one another without a gap: nvcc 13.0 misplaces those behind one.
 namespace fp64 {
 

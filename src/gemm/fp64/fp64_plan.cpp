@@ -3,44 +3,15 @@
 
 #include <algorithm>
 #include <antiphase/core/tile.hpp>
-#include <atomic>
 #include <cstdint>
 #include <cstdlib>
 #include <limits>
 #include <optional>
 
 #include "src/gemm/laws/cost.hpp"
-#include "src/gemm/registry.hpp"
+#include "src/gemm/fp64/fp64_lists.hpp"
 
 namespace antiphase::gemms {
-
-// What the copy engine takes: rows in order, each as far from the one before as at least its length.
-bool tma_takes(const line_operand& o, std::int64_t k) {
-  constexpr std::int64_t farthest = std::int64_t{1} << 37, most = std::int64_t{1} << 31;  // floats; indices
-  const std::int64_t in_row = o.along_k ? k : o.lines, rows = o.along_k ? o.lines : k,
-                     apart = o.along_k ? o.line_stride : o.k_stride;
-  return o.member == nullptr && o.width == 4 && in_row < most && rows < most &&
-         (rows == 1 || (apart >= in_row && apart < farthest)) && o.batch_stride >= 0 &&
-         o.batch_stride < farthest;
-}
-tensor_map encode(const context& where, const line_operand& o, std::int64_t k, std::int64_t batch,
-                  int lines) {
-  const auto in_row = static_cast<std::uint64_t>(o.along_k ? k : o.lines),
-             rows = static_cast<std::uint64_t>(o.along_k ? o.lines : k);
-  // bytes; of a stride that is never taken
-  const std::uint64_t least = ceil_div<std::uint64_t>(in_row, 4) * 16;
-  const std::uint64_t apart =
-      rows > 1 ? static_cast<std::uint64_t>(o.along_k ? o.line_stride : o.k_stride) * 4 : least;
-  const std::uint64_t members = o.batch_stride > 0 ? static_cast<std::uint64_t>(batch) : 1;
-  return where.runs_on().encode(
-      {.data = o.data,
-       .element_bytes = sizeof(float),
-       .dimensions = 3,
-       .extent = {in_row, rows, members},
-       .stride = {sizeof(float), apart, members > 1 ? static_cast<std::uint64_t>(o.batch_stride) * 4 : apart},
-       .box = {slab_k, static_cast<std::uint32_t>(o.along_k ? lines : slab_k), 1},
-       .pattern = swizzle::bytes_128});
-}
 
 namespace {
 
@@ -68,22 +39,21 @@ bool side_by_side(const line_operand& o, std::int64_t k) {
 }
 // Whether the kernel has room for so many k.
 bool holds(const fp64_policy& how, std::int64_t k) {
-  return (how.by != loader::kept || k <= most_kept_k(how)) &&
-         (how.by != loader::alone || k <= most_alone_k);
+  return (how.kind != kernel_kind::kept_lines || k <= most_kept_k(how)) &&
+         (how.kind != kernel_kind::warp_tile || k <= most_warp_tile_k);
 }
 bool can(const context& where, const fp64_instance& with, const both_operands& o, std::int64_t k) {
   if (shortage_of(where.limits(), with.code) != shortage::none || !holds(with.how, k)) return false;
-  switch (with.how.by) {
-    case loader::engine:
-      return features_of(where.limits()).sm_90a && tma_takes(o.long_one, k) &&
-             tma_takes(o.short_one, k);
-    case loader::copiers:
-    case loader::direct: return true;
-    case loader::alone:
+  switch (with.how.kind) {
+    case kernel_kind::ring:
+      return with.how.by != loader::tma || (features_of(where.limits()).sm_90a &&
+                                            tma_takes(o.long_one, k) && tma_takes(o.short_one, k));
+    case kernel_kind::block_tile: return true;
+    case kernel_kind::warp_tile:
       if (!side_by_side(o.long_one, k) || !side_by_side(o.short_one, k)) return false;
       break;
-    case loader::lanes: break;
-    case loader::kept:
+    case kernel_kind::lanes: break;
+    case kernel_kind::kept_lines:
       if (with.how.whole && (k != most_kept_k(with.how) || !is_whole(o.long_one, with.how.tile.m) ||
                              !is_whole(o.short_one, with.how.tile.n)))
         return false;
@@ -103,24 +73,7 @@ bool avoids_brief_rows(const fp64_policy& how, const both_operands& o, std::int6
 }  // namespace
 
 const std::vector<fp64_instance>& fp64_instances(target where) {
-  return instances_of<fp64_instance>(where);
-}
-
-packing packs_of(const problem& p, const batch& of, bool turned, int wide) {
-  const bool one_line = (turned ? p.m() : p.n()) <= 1;
-  const std::int64_t of_long = turned ? p.c.column_stride : p.c.row_stride,
-                     of_short = turned ? p.c.row_stride : p.c.column_stride;
-  const auto aligned = [&](std::int64_t apart, int count) {
-    const bool begins =
-        of.by_pointers() ||
-        (of.c_stride % count == 0 &&
-         reinterpret_cast<std::uintptr_t>(p.c.data) % (4u * static_cast<unsigned>(count)) == 0);
-    return begins && apart % count == 0;
-  };
-  if (of_short == 1 && !one_line && aligned(of_long, wide)) return packing::along_short;
-  if (of_short == 1 && !one_line && aligned(of_long, 2)) return packing::pairs_along_short;
-  if (of_long == 1 && aligned(of_short, 2)) return packing::along_long;
-  return packing::none;
+  return instances_of<fp64_lists, fp64_instance>(where);
 }
 
 std::size_t fp64_plan::workspace() const {
@@ -158,7 +111,7 @@ bool can_fp64(const context& where, const fp64_instance& with, const problem& p,
 fp64_plan plan_fp64(const context& where, const problem& p, const batch& of, const epilogue& after,
                         const fp64_instance& with, bool turned, const fp64_division& how, int rounds) {
   fp64_plan plan{in_tiles(p, of, after, turned, with.how.tile), &with, how};
-  if (with.how.by == loader::kept) {
+  if (with.how.kind == kernel_kind::kept_lines) {
     const std::int64_t places =
         std::int64_t{multiprocessors_of(where.limits())} * with.how.blocks * kept_warps;
     plan.rounds = rounds > 0 ? rounds : kept_rounds(plan.along_long, plan.along_short * of.count, places);
@@ -187,11 +140,11 @@ bool replaces(const fp64_instance& with, const fp64_form& f) {
 bool has(const fp64_instance& with, const fp64_form& f) {
   if (!with.how.finishes) return with.form == f.name;
   const bool fits = with.how.tile.n >= f.tile.n;
-  switch (f.feed) {
+  switch (f.kind) {
     case kernel_kind::lanes: return false;
-    case kernel_kind::kept: return with.how.by == loader::kept;
-    case kernel_kind::direct: return with.how.by == loader::direct && fits;
-    case kernel_kind::alone: return with.how.by == loader::alone && fits;
+    case kernel_kind::kept_lines: return with.how.kind == f.kind;
+    case kernel_kind::block_tile:
+    case kernel_kind::warp_tile: return with.how.kind == f.kind && fits;
     case kernel_kind::ring: return replaces(with, f);
   }
   return false;
@@ -204,7 +157,7 @@ fp64_choice divide(const context& where, const problem& p, const batch& of, bool
   const std::span<const fp64_form> forms = fp64_forms();
   unsigned available = 0;
   for (const fp64_instance& with : fp64_instances(where.kind())) {
-    if (with.how.by == loader::engine || with.how.finishes ||
+    if (with.how.by == loader::tma || with.how.finishes ||
         shortage_of(where.limits(), with.code) != shortage::none)
       continue;
     for (std::size_t i = 0; i < forms.size(); ++i) {
@@ -226,16 +179,16 @@ std::optional<fp64_plan> plan_fp64(const context& where, const problem& p, const
   const fp64_instance* with = nullptr;
   const auto better = [&](const fp64_instance& one, const fp64_instance& other, const both_operands& o) {
     if (one.how.tile.n != other.how.tile.n) return one.how.tile.n < other.how.tile.n;
-    if (one.how.by == loader::kept)
-      return one.how.stages != other.how.stages ? one.how.stages < other.how.stages : one.how.whole;
+    if (one.how.kind == kernel_kind::kept_lines)
+      return one.how.held != other.how.held ? one.how.held < other.how.held : one.how.whole;
     const loader first =
-        avoids_brief_rows(one.how, o, p.k(), of.count) ? loader::copiers : loader::engine;
+        avoids_brief_rows(one.how, o, p.k(), of.count) ? loader::cp_async : loader::tma;
     return one.how.by == first && other.how.by != first;
   };
   // Whether B is the long operand. What is kept are lines along which C lies, so that a warp writes whole
   // rows of its tile.
   const auto turned = [&](const fp64_form& form) {
-    return form.feed == kernel_kind::kept || form.feed == kernel_kind::alone
+    return form.kind == kernel_kind::kept_lines || form.kind == kernel_kind::warp_tile
                ? p.c.column_stride != 1 && p.c.row_stride == 1
                : p.n() > p.m();
   };
@@ -249,57 +202,11 @@ std::optional<fp64_plan> plan_fp64(const context& where, const problem& p, const
   };
   fp64_form form = *best.form;
   if (!find(form, has)) {
-    if (form.feed == kernel_kind::ring) return std::nullopt;
-    form.feed = kernel_kind::ring;
+    if (form.kind == kernel_kind::ring) return std::nullopt;
+    form.kind = kernel_kind::ring;
     if (!find(form, replaces)) return std::nullopt;
   }
   return plan_fp64(where, p, of, after, *with, turned(form), best.how);
-}
-
-tiled_plan in_tiles(const problem& p, const batch& of, const epilogue& after, bool turned, extent2 tile) {
-  tiled_plan plan{.what = p, .of = of, .after = after, .turned = turned};
-  plan.along_long = ceil_div<std::int64_t>(turned ? p.n() : p.m(), tile.m);
-  plan.along_short = ceil_div<std::int64_t>(turned ? p.m() : p.n(), tile.n);
-  plan.tiles = plan.along_long * plan.along_short * of.count;
-  return plan;
-}
-
-tiled_problem arguments_of(const context& where, const tiled_plan& plan, extent2 tile, brought_by by,
-                            packing packs, int cluster, int parts, std::span<std::byte> workspace) {
-  static std::atomic<std::uint64_t> calls = 0x616E'7469'0000'0000ull;
-  const problem& p = plan.what;
-  const both_operands o = operands_of(p, plan.of, plan.turned);
-  // Of an operand that the engine cannot take, which others read then, there is none.
-  const auto map_of = [&](const line_operand& one, loader loader, int lines) {
-    return loader == loader::engine && tma_takes(one, p.k())
-               ? encode(where, one, p.k(), plan.of.count, lines)
-               : tensor_map{};
-  };
-  const ending end = ending_of(p, plan.after);
-  const auto flags = static_cast<std::size_t>(plan.tiles * cluster * parts);
-  auto* const arrived = reinterpret_cast<std::uint64_t*>(workspace.data());
-  return {
-      .long_map = map_of(o.long_one, by.long_one, tile.m),
-      .short_map = map_of(o.short_one, by.short_one, tile.n),
-      .of_long = o.long_one,
-      .of_short = o.short_one,
-      .c = p.c.data,
-      .c_member = plan.of.c,
-      .long_stride = plan.turned ? p.c.column_stride : p.c.row_stride,
-      .short_stride = plan.turned ? p.c.row_stride : p.c.column_stride,
-      .batch_stride = plan.of.c_stride,
-      .packs = packs,
-      .rounds = 1,
-      .k = p.k(),
-      .k_of_part = plan.k_of_part,
-      .tiles_along_long = divider(static_cast<std::uint32_t>(std::max<std::int64_t>(plan.along_long, 1))),
-      .tiles_along_short = divider(static_cast<std::uint32_t>(std::max<std::int64_t>(plan.along_short, 1))),
-      .tiles = static_cast<std::uint32_t>(plan.tiles),
-      .parts = parts,
-      .call = parts > 1 ? ++calls : 0,
-      .partial = parts > 1 ? reinterpret_cast<double*>(arrived + flags) : nullptr,
-      .arrived = arrived,
-      .end = plan.turned ? transposed(end) : end};
 }
 
 launch_counts run(const context& where, const fp64_plan& plan, std::span<std::byte> workspace, stream on) {

@@ -14,7 +14,7 @@ inline namespace AP_TARGET {
 // Every tile is computed as ring_product computes it alone, with the same bits. What it reads of its
 // problem lies in shared memory, where the block puts it when it comes to a tile of another member.
 template <fp64_policy P> struct group_product {
-  static_assert(P.by == loader::copiers && !P.shares && !P.finishes);
+  static_assert(P.by == loader::cp_async && !P.shares && !P.finishes);
   using product = ring_product<P>;
   static constexpr int threads = product::threads, blocks_wanted = P.blocks;
   static constexpr shared_kind shared = shared_kind::dynamic;

@@ -28,7 +28,7 @@ inline namespace AP_TARGET {
 // twos before it uses any. An output has the same sum in the same order as of any other stream that does not
 // divide K.
 template <fp64_policy P> struct kept_lines {
-  static_assert(valid(P) && P.by == loader::kept);
+  static_assert(valid(P) && P.kind == kernel_kind::kept_lines);
   using sums = fp64_sums<P>;
   static_assert(sums::rows == P.tile.m && sums::rows == 16 && sums::two == 2);
   static constexpr int warps_of_block = kept_warps, threads = warps_of_block * warp_size,
@@ -45,24 +45,24 @@ template <fp64_policy P> struct kept_lines {
 
  private:
   using cell = typename sums::cell;
-  using long_lines = lane_block<rows, P.stages>;
-  using short_lines = lane_block<columns, P.stages>;
+  using long_lines = lane_block<rows, P.held>;
+  using short_lines = lane_block<columns, P.held>;
 
   // read
   // ---------------------------------------------------------------------------------------------------------
   // Lines of a warp, all k: asked for, and later taken.
   template <int Lines> struct reading_any {
-    lane_block<Lines, P.stages> next;
+    lane_block<Lines, P.held> next;
     // Those from line `first` on, of `left` from `top` on.
     AP_DEV void ask(const line_operand& o, const float* data, std::int64_t top, int first, int left, int k,
                     int g, int q) {
       lane_source(o, data, top, k).read(next, first, left, g, q);
     }
-    AP_DEV lane_block<Lines, P.stages> take(const line_operand&, int) const { return next; }
+    AP_DEV lane_block<Lines, P.held> take(const line_operand&, int) const { return next; }
   };
   template <int Lines> struct reading_whole {
     lane_reader<Lines, true> at;
-    lane_reads<Lines> next[P.stages];
+    lane_reads<Lines> next[P.held];
     AP_DEV void begin(const line_operand& o, const float* data, std::int64_t top, int g, int q) {
       at.begin(o, data, top, 0, g, q);
     }
@@ -70,16 +70,16 @@ template <fp64_policy P> struct kept_lines {
     AP_DEV void ask(const line_operand& o, const float*, std::int64_t, int first, int, int, int g, int q) {
       if (first > 0) at.move(Lines * o.line_stride);
       AP_UNROLL
-      for (int n = 0; n < P.stages; ++n) {
+      for (int n = 0; n < P.held; ++n) {
         lane_reader<Lines, true> half = at;
         half.move(16 * n * o.k_stride);
         half.read(next[n], o, 16, g, q);
       }
     }
-    AP_DEV lane_block<Lines, P.stages> take(const line_operand& o, int q) const {
-      lane_block<Lines, P.stages> all;
+    AP_DEV lane_block<Lines, P.held> take(const line_operand& o, int q) const {
+      lane_block<Lines, P.held> all;
       AP_UNROLL
-      for (int n = 0; n < P.stages; ++n) {
+      for (int n = 0; n < P.held; ++n) {
         const lane_elements<Lines> some = at.take(next[n], o, 16, q);
         AP_UNROLL
         for (int l = 0; l < all.count; ++l) {
@@ -142,12 +142,12 @@ template <fp64_policy P> struct kept_lines {
     c += w.top * p.long_stride + w.left * p.short_stride;
 
     of_long.ask(p.of_long, w.of_long, w.top, 0, lines_left, k, g, q);
-    double kept[P.stages][short_lines::count][4];
+    double kept[P.held][short_lines::count][4];
     {
       of_short.ask(p.of_short, w.of_short, w.left, 0, columns_left, k, g, q);
       const short_lines b = of_short.take(p.of_short, q);
       AP_UNROLL
-      for (int n = 0; n < P.stages; ++n) {
+      for (int n = 0; n < P.held; ++n) {
         AP_UNROLL
         for (int l = 0; l < short_lines::count; ++l) {
           AP_UNROLL
@@ -163,7 +163,7 @@ template <fp64_policy P> struct kept_lines {
         of_long.ask(p.of_long, w.of_long, w.top, line + rows, lines_left, k, g, q);
       sums sum = {};
       AP_UNROLL
-      for (int n = 0; n < P.stages; ++n) {
+      for (int n = 0; n < P.held; ++n) {
         AP_UNROLL
         for (int i = 0; i < 4; i += 2) {
           if (16 * n + 4 * i >= k) break;

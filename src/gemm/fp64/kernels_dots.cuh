@@ -1,39 +1,24 @@
 // SPDX-License-Identifier: Apache-2.0
-// The kernels of policy dots (sm_75).
+// The kernels of policy fp64-dots (sm_75).
 #pragma once
+#include <type_traits>
 #include <vector>
 #include "src/gemm/fp64/dots_by_lanes.cuh"
 #include "src/gemm/fp64/dots_vector.cuh"
+#include "src/gemm/operands/from_table.cuh"
 
 namespace antiphase::gemms {
 inline namespace AP_TARGET {
 
-template <int Square, bool Finishes, bool Across> dots_instance dots_by_lanes_of(const char* name) {
-  return {.square = Square,
-          .finishes = Finishes,
-          .across = Across,
-          .code = kernel_of<dots_by_lanes<Square, Finishes, Across>>(name)};
-}
-template <bool Across, int Rows, bool Finishes> dots_instance dots_vector_of(const char* name) {
-  return {.lines_of_thread = Rows,
-          .finishes = Finishes,
-          .across = Across,
-          .code = kernel_of<dots_vector<Across, Rows, Finishes>>(name)};
-}
-
-std::vector<dots_instance> dots_kernels() {
-  return {dots_by_lanes_of<1, false, false>("gemm.dots-lanes-1"),
-          dots_by_lanes_of<2, false, false>("gemm.dots-lanes-2"),
-          dots_by_lanes_of<1, true, false>("gemm.dots-finish-lanes"),
-          dots_by_lanes_of<1, false, true>("gemm.dots-across-1"),
-          dots_by_lanes_of<2, false, true>("gemm.dots-across-2"),
-          dots_by_lanes_of<1, true, true>("gemm.dots-finish-across"),
-          dots_vector_of<false, 1, false>("gemm.dots-vector-1"),
-          dots_vector_of<false, 2, false>("gemm.dots-vector-2"),
-          dots_vector_of<true, 4, false>("gemm.dots-vector-across"),
-          dots_vector_of<false, 2, true>("gemm.dots-finish-vector"),
-          dots_vector_of<true, 4, true>("gemm.dots-finish-vector-across")};
-}
+template <dots_policy P> struct dots_code {
+  using type = dots_by_lanes<P.square, P.finishes, P.across>;
+};
+template <dots_policy P>
+requires(P.for_vector()) struct dots_code<P> {
+  using type = dots_vector<P.across, P.lines_of_thread, P.finishes>;
+};
+template <auto P> using dots_code_of = typename dots_code<P>::type;
+std::vector<dots_instance> dots_kernels() { return from_table<dots_table, dots_code_of>(); }
 
 }  // namespace AP_TARGET
 }  // namespace antiphase::gemms

@@ -1,15 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
-// The kernels of policy stream that know epilogues (sm_80).
+// The kernels of policy fp64 that know epilogues (sm_80).
 #pragma once
-#include "src/gemm/fp64/fp64_instances.cuh"
+#include <vector>
+#include "src/gemm/fp64/fp64_kernels.hpp"
 #include "src/gemm/fp64/ring_product.cuh"
+#include "src/gemm/operands/from_table.cuh"
 
 namespace antiphase::gemms {
 inline namespace AP_TARGET {
 
-template <fp64_policy P> using ring_kernel = ring_product<P>;
+template <auto P> using ring_kernel = ring_product<P>;
 std::vector<fp64_instance> fp64_finish_kernels() {
-  return fp64_instances_of<streams::kernels_that_finish, ring_kernel>();
+  return from_table<fp64::kernels_that_finish, ring_kernel>();
 }
 
 }  // namespace AP_TARGET

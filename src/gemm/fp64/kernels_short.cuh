@@ -7,8 +7,8 @@ namespace antiphase::gemms {
 inline namespace AP_TARGET {
 
 std::vector<short_instance> short_kernels() {
-  return {{false, kernel_of<short_product<false>>("gemm.short")},
-          {true, kernel_of<short_product<true>>("gemm.short-finish")}};
+  return {{false, kernel_of<short_product<false>>("gemm.fp64-short")},
+          {true, kernel_of<short_product<true>>("gemm.fp64-short-finish")}};
 }
 
 }  // namespace AP_TARGET

@@ -40,7 +40,7 @@ inline namespace AP_TARGET {
 template <fp64_policy P, template <class Channel, int Warps> class RingOf = plain_ring>
 struct ring_product {
   static_assert(valid(P));
-  static constexpr bool by_tma = P.by == loader::engine, by_lanes = P.by == loader::lanes,
+  static constexpr bool by_tma = P.by == loader::tma, by_lanes = P.by == loader::lanes,
                         shares = P.shares;
   static constexpr int computing_warps = P.computing_warps(), loading_warps = by_tma ? 1 : P.copying_warps,
                        threads = (computing_warps + loading_warps) * warp_size;
@@ -180,7 +180,7 @@ struct ring_product {
   // Warps take slabs of their own, both operands or, in pairs, one each; of more warps than that, each takes
   // rows of its own. Where tiles are long, one operand each would leave half of the warps with little to do.
   AP_DEV static void load(const params& p, storage& s, slot_cursor& at,
-                          const work& w) requires(P.by == loader::copiers) {
+                          const work& w) requires(P.by == loader::cp_async) {
     constexpr bool takes_both = loading_warps <= P.slabs || P.tile.m >= 4 * P.tile.n;
     constexpr int takers = loading_warps / (takes_both ? 1 : 2),
                   at_once = takers < P.slabs ? takers : P.slabs;
@@ -242,8 +242,8 @@ struct ring_product {
   using short_fragment = panel_fragment<columns, sums::two>;
 
   // Of operands in registers.
-  using long_lines = lane_lines<rows, 2, P.stages>;
-  using short_lines = lane_lines<columns, sums::two, P.stages>;
+  using long_lines = lane_lines<rows, 2, P.held>;
+  using short_lines = lane_lines<columns, sums::two, P.held>;
   // Where the lane's first elements lie in the panels of a slab.
   struct starts {
     int of_long, of_short;
@@ -321,15 +321,15 @@ struct ring_product {
       return first + half / 2 * (slab_k * P.slabs) + half % 2 * (slab_k / 2);
     };
     AP_UNROLL
-    for (int n = 0; n < P.stages; ++n) o.load(n, at(n), k);
+    for (int n = 0; n < P.held; ++n) o.load(n, at(n), k);
     AP_ROLLED
-    for (int half = 0; half < halves; half += P.stages) {
+    for (int half = 0; half < halves; half += P.held) {
       AP_UNROLL
-      for (int n = 0; n < P.stages; ++n) {
+      for (int n = 0; n < P.held; ++n) {
         AP_UNROLL
         for (int i = 0; i < sums::down; ++i)
           multiply_half(o.a.x[n][2 * i], o.a.x[n][2 * i + 1], o.b.x[n], sum.value[i]);
-        if (half + n + P.stages < halves) o.load(n, at(half + n + P.stages), k);
+        if (half + n + P.held < halves) o.load(n, at(half + n + P.held), k);
       }
     }
   }

@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "src/gemm/registry.hpp"
+#include "src/gemm/fp64/fp64_lists.hpp"
 
 namespace antiphase::gemms {
 namespace {
@@ -44,7 +44,7 @@ arrangement arranged(const problem& p, const batch& of) {
 }  // namespace
 
 const kernel* short_kernel(target where, const epilogue& after) {
-  for (const short_instance& i : instances_of<short_instance>(where))
+  for (const short_instance& i : instances_of<fp64_lists, short_instance>(where))
     if (i.finishes != after.is_plain()) return &i.code;
   return nullptr;
 }

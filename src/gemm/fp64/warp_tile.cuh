@@ -23,7 +23,7 @@ inline namespace AP_TARGET {
 // multiprocessor's own cache. An output has the same sum in the same order as of any other stream that does
 // not divide K.
 template <fp64_policy P> struct warp_tile {
-  static_assert(valid(P) && P.by == loader::alone && P.stages == 1);
+  static_assert(valid(P) && P.kind == kernel_kind::warp_tile);
   using sums = fp64_sums<P>;
   static constexpr int warps_of_block = P.warps.m * P.warps.n, threads = warps_of_block * warp_size,
                        blocks_wanted = P.blocks;
@@ -59,7 +59,7 @@ template <fp64_policy P> struct warp_tile {
 
     sums sum = {};
     AP_ROLLED
-    for (int k_left = k; k_left > 0; k_left -= direct_step) {
+    for (int k_left = k; k_left > 0; k_left -= held_k) {
       lane_elements<rows> a;
       lane_elements<columns> b;
       of_long.read(a, k_left, q), of_short.read(b, k_left, q);

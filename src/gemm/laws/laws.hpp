@@ -71,8 +71,8 @@ struct crowd_law {
 struct ring_law {
   static constexpr std::string_view forms[] = {"32x8-8", "32x32-8", "32x16-4", "32x32-4",
                                                "128x16", "64x64",   "32x32"};
-  std::array<ring_times, std::size(forms)> engine, copiers;
-  double start, copiers_start;
+  std::array<ring_times, std::size(forms)> tma, cp_async;
+  double start, cp_async_start;
   // how much longer a step takes of an operand that is copied by four bytes
   double long_by_four, short_by_four;
   crowd_law walking, starting;  // of blocks that walk over tiles
@@ -85,16 +85,16 @@ struct ring_law {
   double rate;                 // of all that the L2 cache holds
   double odd_rows, half_rows;  // longer, by how C's rows begin
   double read_rate;            // of C
-  double part_of_row;          // where boxes of the copy engine reach beyond rows of a short operand
+  double part_of_row;          // where boxes of TMA reach beyond rows of a short operand
   void each(law_visitor& v) {
     for (std::size_t i = 0; i < std::size(forms); ++i) {
       v.enter(forms[i]);
-      v.inside("engine", engine[i]);
-      v.inside("copiers", copiers[i]);
+      v.inside("tma", tma[i]);
+      v.inside("cp_async", cp_async[i]);
       v.leave();
     }
     v.number("start", start, .01, 3);
-    v.number("copiers start", copiers_start, .01, 3);
+    v.number("cp_async start", cp_async_start, .01, 3);
     v.number("long by four", long_by_four, 0, 2);
     v.number("short by four", short_by_four, 0, 2);
     v.inside("walking", walking);
@@ -113,7 +113,7 @@ struct ring_law {
   }
 };
 
-// stream-lanes: so many warps that what they wait for is hidden. A tile takes `tile` and, for every 16 k,
+// Lanes: so many warps that what they wait for is hidden. A tile takes `tile` and, for every 16 k,
 // `half`, of all multiprocessors.
 struct lanes_law {
   double start, wait;  // wait: for every 16 k behind the first
@@ -127,7 +127,7 @@ struct lanes_law {
     v.inside("moving", moving);
   }
 };
-// stream-kept: walks over tiles, of which each waits for the one before. `deep`: where K is above 16.
+// Kept lines: walks over tiles, of which each waits for the one before. `deep`: where K is above 16.
 struct kept_walk {
   double start, deep, wave, round, round_deep;
   void each(law_visitor& v) {
@@ -155,17 +155,17 @@ struct kept_law {
     v.inside("moving", moving);
   }
 };
-// stream-direct: a block alone on its multiprocessor, and each further round over k.
-struct direct_times {
+// Block tiles: a block alone on its multiprocessor, and each further round over k.
+struct block_times {
   double block, round;
   void each(law_visitor& v) {
     v.number("block", block, .3, 4);
     v.number("round", round, .05, 2);
   }
 };
-struct direct_law {
-  static constexpr std::string_view forms[] = {"direct-16x8", "direct-32x8", "direct-16x16"};
-  std::array<direct_times, std::size(forms)> of;
+struct block_law {
+  static constexpr std::string_view forms[] = {"block-16x8", "block-32x8", "block-16x16"};
+  std::array<block_times, std::size(forms)> of;
   double beside, beside_round;  // longer, with another block on the multiprocessor
   double uneven;                // how much longer a round takes of operands whose rows begin anywhere
   // of each wave behind the first; how much of a begun wave counts as a whole one
@@ -182,9 +182,9 @@ struct direct_law {
     v.number("filling", filling, 0, 4);
   }
 };
-// stream-alone: a block alone and each further 16 k of it; what a block among others adds, and each 8 k of
+// Warp tiles: a block alone and each further 16 k of it; what a block among others adds, and each 8 k of
 // it.
-struct alone_times {
+struct warp_times {
   double block, round, tile, step;
   void each(law_visitor& v) {
     v.number("block", block, .3, 4);
@@ -193,9 +193,9 @@ struct alone_times {
     v.number("step", step, .005, 1);
   }
 };
-struct alone_law {
-  static constexpr std::string_view forms[] = {"alone-32x32", "alone-32x64"};
-  std::array<alone_times, std::size(forms)> of;
+struct warp_law {
+  static constexpr std::string_view forms[] = {"warp-32x32", "warp-32x64"};
+  std::array<warp_times, std::size(forms)> of;
   // how much longer operands take whose rows begin anywhere, and a tile where C's do
   double uneven, tile_odd;
   double further, at_once;  // of each wave behind the first; of blocks that a multiprocessor has at once
@@ -213,14 +213,14 @@ struct fp64_law {
   ring_law ring;
   lanes_law lanes;
   kept_law kept;
-  direct_law direct;
-  alone_law alone;
+  block_law block;
+  warp_law warp;
   void each(law_visitor& v) {
     v.inside("ring", ring);
     v.inside("lanes", lanes);
     v.inside("kept", kept);
-    v.inside("direct", direct);
-    v.inside("alone", alone);
+    v.inside("block", block);
+    v.inside("warp", warp);
   }
 };
 
@@ -280,7 +280,7 @@ struct dots_law {
   }
 };
 
-// narrow: rounds of chunks of 64 k. `kept`: where the short operand is kept, a tile and every 16 k of it.
+// tf32: rounds of chunks of 64 k. `kept`: where the short operand is kept, a tile and every 16 k of it.
 struct tf32_law {
   // later: each round behind the first; among_all: of a chunk, where all multiprocessors work
   double start, later, chunk, among_all;
@@ -322,8 +322,8 @@ struct tf32_law {
   }
 };
 
-// split, split-mma: the pass that splits, then rounds of chunks of 64 k.
-struct split_multiply {
+// fp16, fp16-mma: the pass that splits, then rounds of chunks of 64 k.
+struct fp16_multiply {
   double start, pass_rate, chunk, tail, alone, left, stored, adds;
   void each(law_visitor& v) {
     v.number("start", start, 2, 20);
@@ -336,8 +336,8 @@ struct split_multiply {
     v.number("adds", adds, .5, 3);  // longer, storing where C is read
   }
 };
-struct split_law {
-  split_multiply wgmma, mma;
+struct fp16_law {
+  fp16_multiply wgmma, mma;
   double line, brief_line;            // of the pass; brief: K is at most split_brief_k
   double across, odd_pass;            // longer, the pass of lines across k, and of lines that begin anywhere
   double cluster;                     // where blocks share a tile
@@ -370,10 +370,10 @@ struct laws {
   double kept, not_kept;
   double to_fill;  // bytes that fill the buffers of stores
   short_law few_k;
-  fp64_law stream;
+  fp64_law fp64;
   dots_law dots;
-  tf32_law narrow;
-  split_law split;
+  tf32_law tf32;
+  fp16_law fp16;
   void each(law_visitor& v) {
     v.number("memory rate", memory_rate, 2.4e6, 5e6);
     v.number("stored rate", stored_rate, 1e6, 8e6);
@@ -383,11 +383,11 @@ struct laws {
     v.number("kept", kept, 1e7, 5e7);
     v.number("not kept", not_kept, 6e7, 3e8);
     v.number("to fill", to_fill, 1e5, 4e7);
-    v.inside("short", few_k);
-    v.inside("stream", stream);
-    v.inside("dots", dots);
-    v.inside("narrow", narrow);
-    v.inside("split", split);
+    v.inside("fp64-short", few_k);
+    v.inside("fp64", fp64);
+    v.inside("fp64-dots", dots);
+    v.inside("tf32", tf32);
+    v.inside("fp16", fp16);
   }
 };
 

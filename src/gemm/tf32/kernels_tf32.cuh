@@ -1,33 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
-// The kernels of policy narrow (sm_90a).
+// The kernels of policy tf32 (sm_90a).
 #pragma once
 #include <vector>
+#include "src/gemm/operands/from_table.cuh"
 #include "src/gemm/tf32/tf32_kept.cuh"
+#include "src/gemm/tf32/tf32_kernels.hpp"
 #include "src/gemm/tf32/tf32_product.cuh"
 
 namespace antiphase::gemms {
 inline namespace AP_TARGET {
 
-template <tf32_policy P> tf32_instance tf32_instance_of(const char* name) {
-  return {P, kernel_of<tf32_product<P>>(name)};
-}
-template <bool LongAlongK, int Halves> tf32_instance tf32_kept_of(const char* name) {
-  constexpr tf32_policy how{.long_along_k = LongAlongK, .kept_halves = Halves};
-  return {how, kernel_of<tf32_kept<how>>(name)};
-}
-
+template <auto P> using tf32_ring = tf32_product<P>;
+template <auto P> using tf32_keeping = tf32_kept<P>;
 std::vector<tf32_instance> tf32_kernels() {
-  return {tf32_instance_of<tf32_policy{true, true}>("gemm.narrow-kk"),
-          tf32_instance_of<tf32_policy{true, false}>("gemm.narrow-kn"),
-          tf32_instance_of<tf32_policy{false, true}>("gemm.narrow-nk"),
-          tf32_instance_of<tf32_policy{false, false}>("gemm.narrow-nn"),
-          tf32_instance_of<tf32_policy{true, true, loader::copiers}>("gemm.narrow-async"),
-          tf32_kept_of<true, 1>("gemm.narrow-kept-k-16"),
-          tf32_kept_of<false, 1>("gemm.narrow-kept-n-16"),
-          tf32_kept_of<true, 2>("gemm.narrow-kept-k-32"),
-          tf32_kept_of<false, 2>("gemm.narrow-kept-n-32"),
-          tf32_kept_of<true, 4>("gemm.narrow-kept-k-64"),
-          tf32_kept_of<false, 4>("gemm.narrow-kept-n-64")};
+  std::vector<tf32_instance> all = from_table<tf32::rings, tf32_ring>();
+  const std::vector<tf32_instance> keeping = from_table<tf32::keeping, tf32_keeping>();
+  all.insert(all.end(), keeping.begin(), keeping.end());
+  return all;
 }
 
 }  // namespace AP_TARGET

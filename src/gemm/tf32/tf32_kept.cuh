@@ -36,7 +36,7 @@ inline namespace AP_TARGET {
 // rows at a time.
 template <tf32_policy P, template <class Channel, int Warps> class RingOf = plain_ring> struct tf32_kept
     : tf32_outputs {
-  static_assert(valid(P) && P.kept_halves > 0 && P.by == loader::engine);
+  static_assert(valid(P) && P.kept_halves > 0 && P.by == loader::tma);
   static constexpr int threads = 3 * warpgroup_size, preparing_warps = 4,
                        preparing_threads = preparing_warps * warp_size;
   static constexpr int halves = P.kept_halves, steps = (halves + 1) / 2, stages = P.stages(),

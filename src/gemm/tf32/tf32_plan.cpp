@@ -8,7 +8,7 @@
 #include <limits>
 
 #include "src/gemm/laws/cost.hpp"
-#include "src/gemm/registry.hpp"
+#include "src/gemm/tf32/tf32_lists.hpp"
 
 namespace antiphase::gemms {
 namespace {
@@ -94,7 +94,7 @@ shape shape_of(const product_shape& p) {
 }
 // Where the short operand is kept. Where rows of C begin anywhere, threads store them.
 double us_of_kept(const laws& l, const device_limits& device, const shape& s) {
-  const tf32_law& us = l.narrow;
+  const tf32_law& us = l.tf32;
   const double multiprocessors = multiprocessors_of(device);
   const double blocks = std::min(1., s.tiles / multiprocessors), halves = s.of.k <= 16   ? 1
                                                                           : s.of.k <= 32 ? 2
@@ -116,7 +116,7 @@ double us_of_kept(const laws& l, const device_limits& device, const shape& s) {
 }
 // What a tile takes besides its chunks is hidden but for a block's first tile, whose share is in `start`.
 double us_of(const laws& l, const device_limits& device, const shape& s, const tf32_division& how) {
-  const tf32_law& us = l.narrow;
+  const tf32_law& us = l.tf32;
   const double k = static_cast<double>(s.of.k),
                places = multiprocessors_of(device) * share_of_places(how.cluster);
   const double busy = s.tiles * how.cluster * how.parts / places, rounds = std::max(1., std::ceil(busy));
@@ -174,7 +174,7 @@ tf32_choice divide_tf32(const product_shape& p, const device_limits& device) {
 }
 
 const std::vector<tf32_instance>& tf32_instances(target where) {
-  return instances_of<tf32_instance>(where);
+  return instances_of<tf32_lists, tf32_instance>(where);
 }
 
 std::size_t tf32_plan::workspace() const {
@@ -208,7 +208,7 @@ bool can_tf32(const context& where, const tf32_instance& with, const problem& p,
                 bool turned) {
   const both_operands o = operands_of(p, of, turned);
   if (shortage_of(where.limits(), with.code) != shortage::none) return false;
-  if (with.how.by == loader::copiers) return true;
+  if (with.how.by == loader::cp_async) return true;
   if (with.how.kept_halves > 0)
     return p.k() > sparse_nonzeros && p.k() <= with.how.kept_halves * tf32_stage_k / 2 &&
            tma_takes(o.long_one, p.k()) && o.long_one.along_k == with.how.long_along_k;
@@ -238,7 +238,7 @@ std::optional<tf32_plan> plan_tf32(const context& where, const problem& p, const
   const tf32_instance* with = nullptr;
   // Whoever keeps an operand comes first, with as few steps as there are; then whoever the copy engine feeds.
   const auto rank = [](const tf32_policy& one) {
-    return one.by == loader::copiers ? 0
+    return one.by == loader::cp_async ? 0
            : one.kept_halves == 0           ? 1
                                             : 1 + tf32_chunk - one.kept_halves;
   };

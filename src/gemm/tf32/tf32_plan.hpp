@@ -10,7 +10,8 @@
 #include <vector>
 
 #include "src/gemm/tf32/tf32_product.hpp"
-#include "src/gemm/fp64/fp64_plan.hpp"
+#include "src/gemm/laws/cost.hpp"
+#include "src/gemm/operands/tiled_plan.hpp"
 
 namespace antiphase::gemms {
 

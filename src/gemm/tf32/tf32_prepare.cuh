@@ -14,7 +14,7 @@ inline namespace AP_TARGET {
 // the operand does not lie along k as wgmma wants it, the elements once more. Who copies operands prepares
 // them as well.
 template <tf32_policy P> struct tf32_preparation {
-  static constexpr bool by_tma = P.by == loader::engine, turns = !by_tma || !P.short_along_k;
+  static constexpr bool by_tma = P.by == loader::tma, turns = !by_tma || !P.short_along_k;
   static constexpr int warps = by_tma ? 3 : 4, threads = warps * warp_size;
   using slot = tf32_slot<P>;
 

@@ -5,7 +5,8 @@
 #include <antiphase/executor/kernel.hpp>
 #include <cstdint>
 
-#include "src/gemm/fp64/fp64_product.hpp"
+#include "src/gemm/operands/loader.hpp"
+#include "src/gemm/operands/tiled_problem.hpp"
 
 namespace antiphase::gemms {
 
@@ -18,7 +19,7 @@ constexpr int tf32_stage_k = 32, tf32_chunk = 64;  // k of a stage; k until the 
 // operand stay in shared memory.
 struct tf32_policy {
   bool long_along_k = true, short_along_k = true;
-  loader by = loader::engine;
+  loader by = loader::tma;
   int kept_halves = 0;  // of a stage
 
   constexpr bool operator==(const tf32_policy&) const = default;
@@ -26,7 +27,7 @@ struct tf32_policy {
   constexpr int stages() const { return kept_halves > 2 || !short_along_k ? 5 : 6; }
 };
 constexpr bool valid(const tf32_policy& p) {
-  return p.by == loader::engine
+  return p.by == loader::tma
              ? p.kept_halves == 0 || (p.short_along_k && p.kept_halves * tf32_stage_k / 2 <= tf32_chunk)
              : p.long_along_k && p.short_along_k && p.kept_halves == 0;
 }

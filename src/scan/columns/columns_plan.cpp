@@ -16,7 +16,7 @@
 namespace antiphase::scans {
 
 std::span<const columns_instance> columns_instances(target where) {
-  return instances_of<columns_instance>(where);
+  return instances_of<scan_lists, columns_instance>(where);
 }
 
 namespace {

@@ -12,7 +12,7 @@
 
 namespace antiphase::scans {
 
-std::span<const instance> instances(target where) { return instances_of<instance>(where); }
+std::span<const instance> instances(target where) { return instances_of<scan_lists, instance>(where); }
 
 namespace {
 

@@ -17,7 +17,7 @@
 namespace antiphase::scans {
 
 std::span<const single_pass_instance> single_pass_instances(target where) {
-  return instances_of<single_pass_instance>(where);
+  return instances_of<scan_lists, single_pass_instance>(where);
 }
 
 namespace {

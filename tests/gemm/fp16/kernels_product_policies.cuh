@@ -11,9 +11,9 @@ template <product_policy P> product_instance product_of_policy(const char* name)
 }
 
 std::vector<product_instance> product_policies() {
-  return {product_of_policy<product_policy{.stages = 4}>("gemm.split.stages-4"),
-          product_of_policy<product_policy{.stages = 5}>("gemm.split.stages-5"),
-          product_of_policy<product_policy{.stages = 6}>("gemm.split.stages-6")};
+  return {product_of_policy<product_policy{.stages = 4}>("gemm.fp16.stages-4"),
+          product_of_policy<product_policy{.stages = 5}>("gemm.fp16.stages-5"),
+          product_of_policy<product_policy{.stages = 6}>("gemm.fp16.stages-6")};
 }
 
 }  // namespace AP_TARGET

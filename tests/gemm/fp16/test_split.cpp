@@ -8,7 +8,7 @@
 namespace antiphase::gemm_test {
 namespace {
 
-// Where, and what multiplies: policy split, or split-mma.
+// Where, and what multiplies: policy fp16, or split-mma.
 struct split_on {
   const char *device, *policy;
 };
@@ -20,12 +20,12 @@ class gemm_split : public on_device_with<split_on> {
     on_device_with::SetUp();
     // What differs between the two there is what they access, not what they compute.
     const std::string name = testing::UnitTest::GetInstance()->current_test_info()->name();
-    if (sanitized && policy() == "split-mma" && !name.starts_with("shapes_and_layouts") &&
+    if (sanitized && policy() == "fp16-mma" && !name.starts_with("shapes_and_layouts") &&
         !name.starts_with("general_strides"))
       GTEST_SKIP() << "under AddressSanitizer by the other policy";
     if (IsSkipped() || !is_cuda()) return;
     const device_limits device = any().limits();
-    if (policy() == "split" ? device.major != 9 : device.major < 8)
+    if (policy() == "fp16" ? device.major != 9 : device.major < 8)
       GTEST_SKIP() << device.name << " is not for policy " << policy();
   }
   std::string_view device() const override { return GetParam().device; }
@@ -33,7 +33,7 @@ class gemm_split : public on_device_with<split_on> {
   dense split(const context& where, const product& p) const { return computed(where, policy(), p); }
   dense split(const product& p) const { return split(any(), p); }
   // Whether several blocks have a tile of a small product, each with a list of its own.
-  bool shares_tiles() const { return policy() == "split" && any().limits().multiprocessors > 8; }
+  bool shares_tiles() const { return policy() == "fp16" && any().limits().multiprocessors > 8; }
 };
 
 // shapes and layouts
@@ -110,7 +110,7 @@ TEST_P(gemm_split, beta_of_0_leaves_c_unread) {
 }
 TEST_P(gemm_split, k_in_pieces) {
   if (sanitized) GTEST_SKIP() << "minutes of it under AddressSanitizer, for one more turn of a loop";
-  if (!is_cuda() && policy() == "split-mma")
+  if (!is_cuda() && policy() == "fp16-mma")
     GTEST_SKIP() << "half a minute of it, for a loop on the host that both policies share";
   product p = product_of(reals(3, 65536 + 100, 1), reals(65536 + 100, 2, 2), 1.25f, 0.5f);
   AP_EXPECT_KEPT(split(p), p);
@@ -349,7 +349,7 @@ TEST_P(gemm_split, tiles_that_blocks_share) {
 // Three tiles more than persistent blocks take in whole rounds: clusters share those, in a launch of their
 // own.
 TEST_P(gemm_split, tiles_left_over_are_shared) {
-  if (policy() != "split") GTEST_SKIP() << "only blocks of warpgroups share tiles";
+  if (policy() != "fp16") GTEST_SKIP() << "only blocks of warpgroups share tiles";
   if (sanitized)
     GTEST_SKIP() << "a minute of it under AddressSanitizer, for kernels that other tests run there";
   device_limits device = simulated_device();
@@ -377,7 +377,7 @@ TEST_P(gemm_split, tiles_left_over_are_shared) {
     return explain(
                where,
                {.a = {&in, rows, depth, depth, 1}, .b = {&in, depth, n, n, 1}, .c = {&out, rows, n, n, 1}},
-               {.policy = "split"})
+               {.policy = "fp16"})
         .why;
   };
   const auto says_so = testing::Contains(testing::HasSubstr("3 tiles are left over"));
@@ -462,12 +462,12 @@ TEST_P(gemm_split, random_products) {
 }
 
 const auto names = [](const auto& info) {
-  return std::string(info.param.policy) == "split" ? "wgmma" : "mma";
+  return std::string(info.param.policy) == "fp16" ? "wgmma" : "mma";
 };
 INSTANTIATE_TEST_SUITE_P(Cpu, gemm_split,
-                         testing::Values(split_on{"cpu", "split"}, split_on{"cpu", "split-mma"}), names);
+                         testing::Values(split_on{"cpu", "fp16"}, split_on{"cpu", "fp16-mma"}), names);
 INSTANTIATE_TEST_SUITE_P(Cuda, gemm_split,
-                         testing::Values(split_on{"cuda", "split"}, split_on{"cuda", "split-mma"}), names);
+                         testing::Values(split_on{"cuda", "fp16"}, split_on{"cuda", "fp16-mma"}), names);
 
 // what multiplies
 // -----------------------------------------------------------------------------------------------------------
@@ -484,11 +484,11 @@ TEST_P(gemm_split_kinds, give_the_same_bits) {
     if (more > 0 && m < 100) continue;
     if (sanitized && k > 100) continue;
     product p = product_of(reals(m + more, k, 1), reals(k, n + more, 2), 1.5f, 0.5f);
-    EXPECT_TRUE(same_bits(computed(where, "split-mma", p), computed(where, "split", p)))
+    EXPECT_TRUE(same_bits(computed(where, "fp16-mma", p), computed(where, "fp16", p)))
         << m << " x " << n << " x " << k;
     p.a(3, 0) = p.b(2, 1) = 0x1p-60f;  // certificates, and some outputs computed again
     for (std::int64_t l = 0; l < k; ++l) p.a(4, l) = l % 2 == 0 ? p.a(3, l) : -p.a(4, l - 1);
-    EXPECT_TRUE(same_bits(computed(where, "split-mma", p), computed(where, "split", p)))
+    EXPECT_TRUE(same_bits(computed(where, "fp16-mma", p), computed(where, "fp16", p)))
         << m << " x " << n << " x " << k;
   }
 }
@@ -510,29 +510,29 @@ gemm_choice chosen_on(int major, int minor, std::size_t shared, std::string_view
 TEST(gemm_split_choice, is_by_the_device) {
   constexpr std::size_t kib = 1024;
   const gemm_choice on_ampere = chosen_on(8, 6, 99 * kib);
-  EXPECT_EQ(on_ampere.kernel, "split-mma");
+  EXPECT_EQ(on_ampere.kernel, "fp16-mma");
   EXPECT_EQ(on_ampere.stages, 3);
   EXPECT_THAT(on_ampere.refused,
               testing::Contains(testing::AllOf(testing::StartsWith("split: "), testing::HasSubstr("9.0"))));
-  EXPECT_EQ(chosen_on(8, 9, 99 * kib).kernel, "split-mma");
-  EXPECT_EQ(chosen_on(9, 0, 99 * kib, "split-mma").kernel, "split-mma");
-  EXPECT_EQ(chosen_on(9, 0, 227 * kib, "split-mma").kernel, "split-mma");
+  EXPECT_EQ(chosen_on(8, 9, 99 * kib).kernel, "fp16-mma");
+  EXPECT_EQ(chosen_on(9, 0, 99 * kib, "fp16-mma").kernel, "fp16-mma");
+  EXPECT_EQ(chosen_on(9, 0, 227 * kib, "fp16-mma").kernel, "fp16-mma");
   const gemm_choice on_turing = chosen_on(7, 5, 64 * kib), unknown = chosen_on(12, 0, 99 * kib);
   EXPECT_THAT(on_turing.refused, testing::Contains(testing::AllOf(testing::StartsWith("split-mma: "),
                                                                   testing::HasSubstr("8.0 or above"))));
   EXPECT_THAT(unknown.refused, testing::Contains(testing::AllOf(testing::StartsWith("split-mma: "),
                                                                 testing::HasSubstr("if asked for"))));
-  EXPECT_FALSE(unknown.kernel.starts_with("split"));
-  EXPECT_EQ(chosen_on(12, 0, 99 * kib, "split-mma").kernel, "split-mma");
-  EXPECT_THROW(chosen_on(8, 0, 163 * kib, "split"), not_supported);
-  EXPECT_THROW(chosen_on(8, 6, 64 * kib, "split-mma"), not_supported);
+  EXPECT_FALSE(unknown.kernel.starts_with("fp16"));
+  EXPECT_EQ(chosen_on(12, 0, 99 * kib, "fp16-mma").kernel, "fp16-mma");
+  EXPECT_THROW(chosen_on(8, 0, 163 * kib, "fp16"), not_supported);
+  EXPECT_THROW(chosen_on(8, 6, 64 * kib, "fp16-mma"), not_supported);
 }
 // As on sm_86: no clusters, no copy engine, 99 KiB.
 TEST(gemm_split_choice, runs_without_anything_of_sm_90) {
   device_limits device = simulated_device();
   device.major = 8, device.minor = 6, device.shared_opt_in = 99 * 1024, device.multiprocessors = 3;
   const product p = product_of(reals(300, 150, 1), reals(150, 270, 2), 1.25f, -1);
-  AP_EXPECT_KEPT(computed(context(make_cpu_executor({.limits = device})), "split-mma", p), p);
+  AP_EXPECT_KEPT(computed(context(make_cpu_executor({.limits = device})), "fp16-mma", p), p);
 }
 
 }  // namespace

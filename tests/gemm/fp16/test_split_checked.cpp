@@ -110,9 +110,9 @@ TEST_P(short_checked, few_values_of_k) {
   expect_clean(p);
 }
 
-INSTANTIATE_TEST_SUITE_P(fp64, short_checked, testing::Values("short"));
-INSTANTIATE_TEST_SUITE_P(wgmma, split_checked, testing::Values("split"));
-INSTANTIATE_TEST_SUITE_P(mma, split_checked, testing::Values("split-mma"));
+INSTANTIATE_TEST_SUITE_P(fp64, short_checked, testing::Values("fp64-short"));
+INSTANTIATE_TEST_SUITE_P(wgmma, split_checked, testing::Values("fp16"));
+INSTANTIATE_TEST_SUITE_P(mma, split_checked, testing::Values("fp16-mma"));
 
 }  // namespace
 }  // namespace antiphase::gemm_test

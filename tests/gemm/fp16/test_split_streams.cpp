@@ -56,13 +56,13 @@ TEST_F(gemm_split_streams_Cuda, the_same_bits_in_100_runs_beside_other_work) {
   };
   for (const auto& [m, n, k] : {std::array<std::int64_t, 3>{1900, 1700, 1003}, {260, 390, 2100}}) {
     const product p = product_with_everything(m, n, k, 0);
-    const dense first = computed(where, "split", p);
+    const dense first = computed(where, "fp16", p);
     on_the_device memory(where, p);
     for (int run = 0; run < 100; ++run) {
       for (int i = 0; i <= run % 3; ++i)
         gemm(where, {.a = square(0), .b = square(1), .c = square(2)},
              {.policy = run % 2 ? "naive" : "strict", .on = elsewhere.get});
-      gemm(where, memory.problem(), {.policy = "split", .on = here.get});
+      gemm(where, memory.problem(), {.policy = "fp16", .on = here.get});
       AP_CUDA_OK(cudaStreamSynchronize(here.get));
       ASSERT_TRUE(same_bits(memory.c.read(), first))
           << "run " << run << " of " << m << " x " << n << " x " << k;
@@ -104,10 +104,10 @@ void expect_replays(const context& where, bool own_workspace, std::string_view p
   }
 }
 TEST_F(gemm_split_streams_Cuda, graphs_with_memory_of_the_stream) {
-  for (const char* policy : {"split", "stream", "narrow"}) expect_replays(context::on("cuda"), false, policy);
+  for (const char* policy : {"fp16", "fp64", "tf32"}) expect_replays(context::on("cuda"), false, policy);
 }
 TEST_F(gemm_split_streams_Cuda, graphs_with_a_workspace) {
-  for (const char* policy : {"split", "stream", "narrow"}) expect_replays(context::on("cuda"), true, policy);
+  for (const char* policy : {"fp16", "fp64", "tf32"}) expect_replays(context::on("cuda"), true, policy);
 }
 
 // A call that is captured as a graph of its own.
@@ -131,7 +131,7 @@ std::size_t free_memory() {
 TEST_F(gemm_split_streams_Cuda, graphs_within_others) {
   const context where = context::on("cuda");
   const own_stream on;
-  for (const char* policy : {"split", "stream", "narrow", "strict"}) {
+  for (const char* policy : {"fp16", "fp64", "tf32", "strict"}) {
     SCOPED_TRACE(policy);
     product p = product_with_everything(130, 72, 4096);
     on_the_device memory(where, p), moved(where, p);
@@ -165,7 +165,7 @@ TEST_F(gemm_split_streams_Cuda, a_thousand_captures_leave_no_memory_behind) {
   const own_stream on;
   const product p = product_with_everything(900, 700, 1003);
   on_the_device memory(where, p);
-  cudaGraph_t whole = nullptr, part = captured(where, memory, "split", on.get);
+  cudaGraph_t whole = nullptr, part = captured(where, memory, "fp16", on.get);
   cudaGraphNode_t node = nullptr;
   cudaGraphExec_t program = nullptr;
   AP_CUDA_OK(cudaGraphCreate(&whole, 0));
@@ -174,14 +174,14 @@ TEST_F(gemm_split_streams_Cuda, a_thousand_captures_leave_no_memory_behind) {
   AP_CUDA_OK(cudaGraphInstantiate(&program, whole, 0));
   std::size_t before = 0;
   for (int time = 0; time < 1000; ++time) {
-    part = captured(where, memory, "split", on.get);
+    part = captured(where, memory, "fp16", on.get);
     AP_CUDA_OK(cudaGraphExecChildGraphNodeSetParams(program, node, part));
     AP_CUDA_OK(cudaGraphDestroy(part));
     AP_CUDA_OK(cudaGraphLaunch(program, on.get));
     if (time % 10 == 0) cudaStreamSynchronize(on.get);  // what is in flight has its memory still
     if (time == 100) before = free_memory();
   }
-  const std::size_t most_growth = 4 * gemm_workspace(where, memory.problem(), {.policy = "split"});
+  const std::size_t most_growth = 4 * gemm_workspace(where, memory.problem(), {.policy = "fp16"});
   EXPECT_LE(before, free_memory() + most_growth);
   AP_CUDA_OK(cudaGraphExecDestroy(program));
   AP_CUDA_OK(cudaGraphDestroy(whole));
@@ -193,10 +193,10 @@ TEST_F(gemm_split_streams_Cuda, captured_calls_of_a_stream_share_memory) {
   const own_stream on;
   const product p = product_with_everything(3000, 3000, 3000);
   on_the_device memory(where, p);
-  gemm(where, memory.problem(), {.policy = "split", .on = on.get});
+  gemm(where, memory.problem(), {.policy = "fp16", .on = on.get});
   const std::size_t before = free_memory(),
-                    bytes = gemm_workspace(where, memory.problem(), {.policy = "split"});
-  const cudaGraph_t graph = captured(where, memory, "split", on.get, 40);
+                    bytes = gemm_workspace(where, memory.problem(), {.policy = "fp16"});
+  const cudaGraph_t graph = captured(where, memory, "fp16", on.get, 40);
   EXPECT_LE(before, free_memory() + 4 * bytes);
   AP_CUDA_OK(cudaGraphDestroy(graph));
 }
@@ -216,7 +216,7 @@ TEST_F(gemm_split_streams_Cuda, graphs_that_prepare) {
   AP_CUDA_OK(cudaStreamBeginCapture(on.get, cudaStreamCaptureModeGlobal));
   const prepared_operand ready =
       prepare(where, gemm_operand::b, of_b, {.on = on.get, .memory = {memory.data(), memory.size()}});
-  gemm_options how{.policy = "split", .on = on.get};
+  gemm_options how{.policy = "fp16", .on = on.get};
   how.prepared_b = &ready;
   gemm(where, {.a = a.view(), .b = of_b, .c = c.view(), .alpha = p.alpha}, how);
   AP_CUDA_OK(cudaStreamEndCapture(on.get, &graph));
@@ -226,7 +226,7 @@ TEST_F(gemm_split_streams_Cuda, graphs_that_prepare) {
     b.copy_from(p.b.value);
     AP_CUDA_OK(cudaGraphLaunch(program, on.get));
     AP_CUDA_OK(cudaStreamSynchronize(on.get));
-    EXPECT_TRUE(same_bits(c.read(), computed(where, "split", p))) << "replay " << replay;
+    EXPECT_TRUE(same_bits(c.read(), computed(where, "fp16", p))) << "replay " << replay;
   }
   AP_CUDA_OK(cudaGraphExecDestroy(program));
   AP_CUDA_OK(cudaGraphDestroy(graph));

@@ -83,7 +83,7 @@ class gemm_dots : public on_device {
     }
     return planned;
   }
-  dense computed_dots(const product& p) const { return computed(any(), "dots", p); }
+  dense computed_dots(const product& p) const { return computed(any(), "fp64-dots", p); }
 };
 void expect_kept(const dense& c, const product& p) {
   const judged j = judge(c, p, bound_of(gemm_sums::doubles, p.a.columns));
@@ -274,7 +274,7 @@ TEST(gemm_dots_policy, takes_few_lines_and_small_products) {
     const gemm_problem p{
         .a = {memory.data(), m, k, k, 1}, .b = {b, k, 9, 9, 1}, .c = {b + 9 * k, m, 9, 9, 1}};
     try {
-      explain(where, p, {.policy = "dots"});
+      explain(where, p, {.policy = "fp64-dots"});
       return "";
     } catch (const not_supported& e) {
       return e.what();

@@ -37,7 +37,7 @@ class gemm_fp64 : public on_device {
     return gemms::can_fp64(where, with, {.a = a.view(), .b = b.view(), .c = c.view()}, {}, turned);
   }
   const std::vector<fp64_instance>& kernels() const { return gemms::fp64_instances(any().kind()); }
-  dense streamed(const product& p) const { return computed(any(), "stream", p); }
+  dense streamed(const product& p) const { return computed(any(), "fp64", p); }
 };
 
 // Within what sums in FP64 promise, which is next to correct rounding.

@@ -11,7 +11,7 @@ namespace {
 
 class gemm_short : public on_device {
  protected:
-  dense computed_short(const product& p) { return computed(any(), "short", p); }
+  dense computed_short(const product& p) { return computed(any(), "fp64-short", p); }
 };
 
 // What a sum in FP64 gives, in the order of k, whose products are exact.
@@ -69,14 +69,14 @@ TEST_P(gemm_short, is_chosen_for_many_tiny_products) {
                    how);
   };
   const gemm_options many{.batch = {.count = 100'000, .a_stride = 12, .b_stride = 8, .c_stride = 6}};
-  EXPECT_EQ(chosen(where, 3, many).kernel, "short");
-  EXPECT_EQ(chosen(where, 4, many).kernel, "short");
+  EXPECT_EQ(chosen(where, 3, many).kernel, "fp64-short");
+  EXPECT_EQ(chosen(where, 4, many).kernel, "fp64-short");
   EXPECT_EQ(chosen(where, 4, many).workspace, 0u);
-  EXPECT_NE(chosen(where, 5, many).kernel, "short");
-  EXPECT_NE(chosen(where, 4, {.accuracy = precision::strict}).kernel, "short");
+  EXPECT_NE(chosen(where, 5, many).kernel, "fp64-short");
+  EXPECT_NE(chosen(where, 4, {.accuracy = precision::strict}).kernel, "fp64-short");
   const auto refused = [&](const context& there, std::int64_t k) {
     try {
-      chosen(there, k, {.policy = "short"});
+      chosen(there, k, {.policy = "fp64-short"});
     } catch (const not_supported& e) {
       return std::string(e.what());
     }
@@ -86,7 +86,7 @@ TEST_P(gemm_short, is_chosen_for_many_tiny_products) {
   device_limits other = simulated_device();
   other.major = 7, other.minor = 5;  // slow in FP64, and without a faster way to keep the bound
   const context slow(make_cpu_executor({.limits = other}));
-  EXPECT_NE(chosen(slow, 4).kernel, "short");
+  EXPECT_NE(chosen(slow, 4).kernel, "fp64-short");
   EXPECT_EQ(refused(slow, 4), "nothing") << "who asks for it gets it";
 }
 
@@ -94,7 +94,7 @@ TEST_P(gemm_short, every_schedule_gives_the_same_bits) {
   product p = product_of(reals(150, 4, 1, 60), reals(4, 137, 2, 60), 1, 1);
   for (std::int64_t i = 0; i < 150; i += 7) p.a(i, 3) = 0;
   const dense first = computed_short(p);
-  for (const context& where : several()) EXPECT_TRUE(same_bits(computed(where, "short", p), first));
+  for (const context& where : several()) EXPECT_TRUE(same_bits(computed(where, "fp64-short", p), first));
 }
 
 AP_ON_BOTH_DEVICES(gemm_short);

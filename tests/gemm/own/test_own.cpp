@@ -60,7 +60,7 @@ TEST_P(own_epilogues, of_any_shape) {
   }
   expect_right(integers(40, 50, 0, 1, 1, 3));  // nothing to multiply: beta C
   expect_right(integers(40, 50, 6, 1, 0, 1));  // the same
-  for (const char* policy : {"split", "narrow", "tiled"})
+  for (const char* policy : {"fp16", "tf32", "tiled"})
     expect_right(integers(150, 70, 40, 9, 1, 1), {.policy = policy});
 }
 

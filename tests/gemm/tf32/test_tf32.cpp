@@ -48,7 +48,7 @@ class gemm_tf32 : public on_device {
   // By the policy's name; `recomputed` as expected.
   dense narrowed(const product& p, std::uint64_t expected_again = 0) const {
     device_array<std::uint64_t> recomputed(any(), std::vector<std::uint64_t>(1));
-    const dense c = computed(any(), "narrow", p, recomputed.data());
+    const dense c = computed(any(), "tf32", p, recomputed.data());
     EXPECT_EQ(recomputed.to_host()[0], expected_again) << "outputs were computed again";
     return c;
   }

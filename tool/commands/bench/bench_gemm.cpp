@@ -504,7 +504,10 @@ void add_bench_gemm(arguments bench) {
   command.add_option("--against", r->against, "cublas (default) or none").type_name("NAME");
   add_bench_options(command, *r);
   command.footer(explanation);
-  command.runs([r] { run(*r); });
+  command.runs([r] {
+    r->policy = current_policy(r->policy);
+    run(*r);
+  });
 }
 
 }  // namespace antiphase::tool

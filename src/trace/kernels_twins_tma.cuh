@@ -52,13 +52,11 @@ std::vector<twin> twins_by_tma() {
            .code = kernel_of<recording<tensor_core>>("gemm.tensor-core-tma, recorded"),
            .stages = tensors.stages,
            .step_bytes = sizeof(tensor_core::slot),
-           .roles = {loads, {.name = "compute", .first = 4, .count = 8, .computes = true}}},
-          tf32_twin<tf32_policy{true, true}>("gemm.narrow-kk", "gemm.narrow-kk, recorded"),
-          tf32_twin<tf32_policy{true, false}>("gemm.narrow-kn", "gemm.narrow-kn, recorded"),
-          tf32_twin<tf32_policy{false, true}>("gemm.narrow-nk", "gemm.narrow-nk, recorded"),
-          tf32_twin<tf32_policy{false, false}>("gemm.narrow-nn", "gemm.narrow-nn, recorded"),
-          tf32_twin<tf32_policy{true, true, loader::copiers}>("gemm.narrow-async",
-                                                                         "gemm.narrow-async, recorded")};
+           .roles = {loads, {.name = "compute", .first = 4, .count = 8, .computes = true}}}};
+}
+std::vector<twin> twins_of_tf32() {
+  return twins_from_table<tf32::rings>(
+      []<tf32_policy P>(const char* of, const char* name) { return tf32_twin<P>(of, name); });
 }
 
 }  // namespace AP_TARGET

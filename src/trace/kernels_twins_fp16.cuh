@@ -4,6 +4,7 @@
 #include <antiphase/channel/recorded.cuh>
 #include <utility>
 #include <vector>
+#include "src/gemm/fp16/fp16_kernels.hpp"
 #include "src/gemm/fp16/split_product.cuh"
 #include "src/trace/twin.hpp"
 
@@ -32,11 +33,9 @@ template <product_policy P> twin split_twin(const char* of, const char* name) {
       of, name,
       {{.name = "load", .loads = true}, {.name = "compute", .first = 4, .count = 8, .computes = true}});
 }
-std::vector<twin> twins_of_split() {
-  return {split_twin<product_policy{}>("gemm.split", "gemm.split, recorded"),
-          split_twin<product_policy{.stages = 6, .cluster = 2}>("gemm.split-2", "gemm.split-2, recorded"),
-          split_twin<product_policy{.stages = 5, .cluster = 4}>("gemm.split-4", "gemm.split-4, recorded"),
-          split_twin<product_policy{.stages = 5, .cluster = 8}>("gemm.split-8", "gemm.split-8, recorded")};
+std::vector<twin> twins_of_fp16() {
+  return twins_from_table<fp16::by_warpgroups>(
+      []<product_policy P>(const char* of, const char* name) { return split_twin<P>(of, name); });
 }
 
 }  // namespace AP_TARGET

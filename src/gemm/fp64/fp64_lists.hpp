@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: Apache-2.0
+// The lists of kernels that add up in FP64.
+#pragma once
+#include "src/gemm/fp64/dots_product.hpp"
+#include "src/gemm/fp64/fp64_product.hpp"
+#include "src/gemm/fp64/group_product.hpp"
+#include "src/gemm/fp64/short_product.hpp"
+#include "src/registry.hpp"
+
+#define AP_FP64_LISTS(LIST) \
+  LIST(fp64_instance, fp64_kernels)               \
+  LIST(fp64_instance, fp64_async_kernels)         \
+  LIST(fp64_instance, fp64_finish_kernels)        \
+  LIST(fp64_instance, fp64_lanes_kernels)         \
+  LIST(short_instance, short_kernels)             \
+  LIST(dots_instance, dots_kernels)               \
+  LIST(group_instance, group_kernels)             \
+  LIST(group_table_instance, group_table_kernels)
+
+namespace antiphase::gemms {
+
+AP_LISTS(fp64_lists, AP_FP64_LISTS)
+
+}  // namespace antiphase::gemms

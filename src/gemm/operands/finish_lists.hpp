@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: Apache-2.0
+// The list of passes that finish results.
+#pragma once
+#include "src/gemm/operands/finish_pass.hpp"
+#include "src/registry.hpp"
+
+#define AP_FINISH_LISTS(LIST) \
+  LIST(finish_instance, finish_kernels)
+
+namespace antiphase::gemms {
+
+AP_LISTS(finish_lists, AP_FINISH_LISTS)
+
+}  // namespace antiphase::gemms

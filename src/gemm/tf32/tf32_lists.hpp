@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: Apache-2.0
+// The list of kernels that multiply in TF32.
+#pragma once
+#include "src/gemm/tf32/tf32_product.hpp"
+#include "src/registry.hpp"
+
+#define AP_TF32_LISTS(LIST) \
+  LIST(tf32_instance, tf32_kernels)
+
+namespace antiphase::gemms {
+
+AP_LISTS(tf32_lists, AP_TF32_LISTS)
+
+}  // namespace antiphase::gemms
