@@ -180,10 +180,10 @@ struct overlap {
   bool knows_rate = false;
 };
 
-// Estimates a step's time in a ring of `stages` slots from recorded times: the maximum of
+// Estimates the step time that a ring of `stages` slots would have with one more, from recorded times. It is
+// the maximum of
 //   - `busy`, what a step takes without waiting;
-//   - what the slots allow: a slot is filled for `load`, and used for `use` where the loader is a role of its
-//     own; each further stage lets one more load be in flight;
+//   - what the slots allow: load / stages; where the loader is a role of its own, (load + use) / (stages + 1);
 //   - `rate`, the time from landing to landing as memory was seen to deliver; 0: unknown.
 // A lower bound, since other limits are not known.
 double one_more_stage(int stages, bool roles, double load, double use, double busy, double rate);
