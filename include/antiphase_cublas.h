@@ -31,10 +31,10 @@ ANTIPHASE_CUBLAS_API size_t antiphase_cublas_report(char* text, size_t room);
  * null pointer. This process ends as the program does, with its exit code or by its signal; the function
  * returns, with the error number, only if the program cannot be executed.
  *
- * Where the environment asks for a report, a profile or a log file, this process stays as the program's parent.
- * It forwards SIGTERM, SIGHUP, SIGUSR1 and SIGUSR2, and reports for the program and its children what they did
- * not report themselves because they were killed, crashed or left by _exit(). Otherwise this process becomes
- * the program (exec). */
+ * Where the environment asks for a report, a profile or a log file, this process stays as the program's
+ * parent. It forwards SIGTERM, SIGHUP, SIGUSR1 and SIGUSR2, and reports for the program and its children what
+ * they did not report themselves because they were killed, crashed or left by _exit(). Otherwise this process
+ * becomes the program (exec). */
 ANTIPHASE_CUBLAS_API int antiphase_cublas_run(char* const words[]);
 
 #ifdef __cplusplus

@@ -183,7 +183,7 @@ struct overlap {
 // Estimates the step time that a ring of `stages` slots would have with one more, from recorded times. It is
 // the maximum of
 //   - `busy`, what a step takes without waiting;
-//   - what the slots allow: load / stages; where the loader is a role of its own, (load + use) / (stages + 1);
+//   - what the slots allow: load / stages; (load + use) / (stages + 1) where the loader is a role of its own;
 //   - `rate`, the time from landing to landing as memory was seen to deliver; 0: unknown.
 // A lower bound, since other limits are not known.
 double one_more_stage(int stages, bool roles, double load, double use, double busy, double rate);
