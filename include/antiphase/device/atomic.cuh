@@ -30,8 +30,8 @@ template <scope S, class T> AP_DEV std::atomic_ref<T> atomic_on(T* at) {
 }
 #endif
 
-// T: an integer of 4 or 8 bytes, or float for atomic_add. Memory: global or shared. S: the scope; for
-// clusters use device scope.
+// T: an integer of 4 or 8 bytes, or float for atomic_add. Memory: global or shared. S: the scope;
+// scope::cluster is treated as device scope.
 //   atomic_add      adds and returns the old value; relaxed
 //   load_acquire    makes visible what a store_release has published
 //   store_release   publishes everything that this thread wrote or saw before

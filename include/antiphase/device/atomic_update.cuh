@@ -13,7 +13,7 @@
 namespace antiphase {
 inline namespace AP_TARGET {
 
-// All return the old value. S: the scope; for clusters use device scope. O: the memory ordering.
+// All return the old value. S: the scope; cluster is treated as device. O: the memory ordering.
 //   atomic_exchange           T: 4 or 8 bytes, trivially copyable
 //   atomic_compare_exchange   as well; writes only if the bytes equal those of `expected`. A failed one
 //                             orders like a load
