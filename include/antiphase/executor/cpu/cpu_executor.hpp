@@ -38,7 +38,7 @@ struct schedule_script {
     std::uint32_t chosen;
     bool operator==(const decision&) const = default;
   };
-  // one for each decision, modulo the number of candidates; after the last one, 0
+  // one for each decision, modulo the number of threads that can be chosen; after the last one, 0
   std::vector<std::uint32_t> choices;
   std::vector<decision> taken;  // only where there was a choice
 };
