@@ -60,7 +60,7 @@ constexpr tuning_class tuning_class_of(std::int64_t m, std::int64_t n, std::int6
 
 // Factors by which gemm multiplies predicted times before it takes the policy with the least:
 //
-//   const gemm_tuning measured = gemms::read_tuning("h200.tuning");  // written by `antiphase tune`
+//   const gemm_tuning measured = gemms::read_tuning("tuning.json");  // written by `antiphase tune`
 //   gemm(where, p, {.tuning = &measured});
 //
 // A value type. Its contents depend on the file alone, so the same call takes the same policy wherever the
