@@ -70,7 +70,7 @@ inline std::string listed(const std::vector<std::string>& names) {
   return text;
 }
 
-// What to say behind "there is no ...": "did you mean tiled? Expected naive, tiled or padded", or "expected
+// The text after "there is no ...": "did you mean tiled? Expected naive, tiled or padded", or "expected
 // naive, tiled or padded".
 inline std::string suggestion(std::string_view given, const std::vector<std::string>& known) {
   const std::string* const closest = closest_name(given, known);

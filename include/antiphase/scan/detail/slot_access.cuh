@@ -25,7 +25,8 @@ struct tile_extent {
   int count;
 };
 
-// Of `count` elements that begin `shift` bytes after a multiple of 16, first ... end - 1 are copied in bulk.
+// The part of a tile that is copied in bulk: elements first ... end - 1 of `count`, which begin `shift` bytes
+// after a multiple of 16.
 template <class T> struct moved_in_bulk {
   int first, end, count;
 
