@@ -22,8 +22,9 @@ concept phase_barrier = requires(B barrier, int parties) {
 // arrived, and the last event releases the slot for the next round. Producer and consumer are the two-event
 // case {full, empty}:
 //
-//   channel<mbarrier, 3, threads(1), warps(4)> ring; // in shared memory: 3 slots, one producer thread, 4
-//   warps // one thread: ring.init(); fence_mbarrier_init(); then a block barrier
+//   channel<mbarrier, 3, threads(1), warps(4)> ring;  // in shared memory: one producer thread, four warps
+//   if (thread_index() == 0) ring.init(), fence_mbarrier_init();
+//   block_barrier();
 //
 //   cursor<3> at;                                     // the producer
 //   for (int i = 0; i < steps; ++i, ++at) {

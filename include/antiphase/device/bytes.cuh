@@ -7,11 +7,11 @@
 namespace antiphase {
 inline namespace AP_TARGET {
 
-// weighted_bytes    plus + dot product of the four bytes of `word` and of `weights`, unsigned (dp4a)
-// weighted_halves   plus + dot product of the two 16-bit halves of `word` and the lower two bytes of
-// `weights` pick_bytes        byte i of the result is the byte of `lower` (0 ... 3) or `upper` (4 ... 7) that
-// hexadecimal
-//                   digit i of `which` selects (PRMT)
+//   weighted_bytes    plus + dot product of the four bytes of `word` and of `weights`, unsigned (dp4a)
+//   weighted_halves   plus + dot product of the two 16-bit halves of `word` and the lower two bytes of
+//                     `weights` (dp2a)
+//   pick_bytes        byte i of the result is the byte of `lower` (0 ... 3) or `upper` (4 ... 7) that
+//                     hexadecimal digit i of `which` selects (PRMT)
 #if AP_ON_GPU
 AP_DEV std::uint32_t weighted_bytes(std::uint32_t word, std::uint32_t weights, std::uint32_t plus) {
   return __dp4a(word, weights, plus);

@@ -18,14 +18,13 @@ inline namespace AP_TARGET {
 //   of a 16x8 A    a[0], a[1]: as above; a[2], a[3]: the same, four columns on
 //   of an 8x8 B    b[0], b[1]: rows q, q + 4 of column g
 //
-// ldmatrix              loads four 8x8 matrices of f16 from shared memory: lane 8 i + r passes the address of
-// row
-//                       r of matrix i, aligned to 16 bytes; to[i] receives row g, columns 2q, 2q + 1 of
-//                       matrix i
-// ldmatrix_transposed   the same for the transposed matrices
-// mma                   sum += A B. f16: products are exact, the sum is not rounded as by IEEE
-//                       (docs/design/executor.md). double: a chain of IEEE fused multiply-adds in the order
-//                       of k
+//   ldmatrix              loads four 8x8 matrices of f16 from shared memory: lane 8 i + r passes the address
+//                         of row r of matrix i, aligned to 16 bytes; to[i] receives row g, columns 2q, 2q + 1
+//                         of matrix i
+//   ldmatrix_transposed   the same for the transposed matrices
+//   mma                   sum += A B. f16: products are exact, the sum is not rounded as by IEEE
+//                         (docs/design/executor.md). double: a chain of IEEE fused multiply-adds in the order
+//                         of k
 #if AP_ON_GPU
 AP_DEV void ldmatrix(std::uint32_t (&to)[4], const void* row) {
   asm volatile("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0, %1, %2, %3}, [%4];"

@@ -49,10 +49,11 @@ AP_DEV matrix_descriptor further(matrix_descriptor d, int bytes) {
 //   wgmma           starts sum += A B, or sum = A B if not `accumulate`. Until wgmma_wait, the sum's
 //                   registers must not be read or written except by another wgmma of the same shape, and A's
 //                   registers not written. The CPU executor checks this at the wait
-//   wgmma_fence required before the first wgmma, and before one whose registers the thread has accessed since
-//   wgmma_commit closes the group of all wgmma since the last commit wgmma_wait<N> returns when all but the
-//   last N groups are done: their registers may be used, and as far as
-//                   this warp is concerned their operands overwritten
+//   wgmma_fence     required before the first wgmma, and before one whose registers the thread has accessed
+//                   since
+//   wgmma_commit    closes the group of all wgmma since the last commit
+//   wgmma_wait<N>   returns when all but the last N groups are done: their registers may be used, and as far
+//                   as this warp is concerned their operands overwritten
 //   pin_registers   keeps the compiler from moving accesses to the registers across it; no instruction
 #if AP_ON_GPU
 template <major A, major B, int Registers>

@@ -61,9 +61,10 @@ template <ring_policy P> struct single_pass_rules {
 //   ordered, back_in_memory     converts a chunk from memory order to scan order, and back
 //   keep(v)                     keeps the chunk packed in registers
 //   complete(p, slot, shift, n) pads a tile of n elements at its end, and up to whole words around it
-//   find_marks the marks of a warp's chunks; offset_of(row): a chunk's first element in the tile total_of the
-//   total of a chunk with these marks with_initial the prefix of a tile, preceded by the call's initial value
-//   from the results of a chunk, from the total before it
+//   find_marks                  the marks of the lane's chunks; offset_of(row): a chunk's first element
+//   total_of                    the total of a chunk with these marks
+//   with_initial                the prefix of a tile, preceded by the call's initial value
+//   from                        the results of a chunk, from the total before it
 template <class E>
 concept ring_elements = std::same_as<decltype(E::ring), const ring_policy> &&
     std::derived_from<typename E::params, single_pass_arguments> &&

@@ -29,9 +29,11 @@ enum tile_event { loaded, reduced, prefixed, scanned, stored };
 //   filled_by_lanes()    called after lanes have written to the slot as well
 //   commit(ring, at, n)  the whole tile has been issued, n bytes of it by load(): commits `loaded` as soon as
 //                        these have landed
-//   finish(ring, at) after the last tile; the slot's number marks the end. Commits all tiles and this slot
-//   store(...) the storing warp starts to empty a slot release(ring, at) releases the slot as soon as it has
-//   been read finish_stores() called before the storing warp ends
+//   finish(ring, at)     after the last tile; the slot's number marks the end. Commits all tiles and this
+//                        slot
+//   store(...)           the storing warp starts to empty a slot
+//   release(ring, at)    releases the slot as soon as it has been read
+//   finish_stores()      called before the storing warp ends
 
 template <ring_policy P> class copies_by_engine {
  public:
