@@ -204,7 +204,7 @@ void set_thread(view& v, const thread_model& t, stamp time) {
   v.threads[static_cast<std::size_t>(t.index)] = time;
 }
 
-// What a thread's own last proxy fence covers; null: no fence yet.
+// Knowledge that a thread's own last proxy fence covers; null: no fence yet.
 knowledge_ptr fenced_by(const thread_model& t, space in) {
   const proxy_fenced& own = t.fenced[in];
   if (own.known == nullptr) return nullptr;

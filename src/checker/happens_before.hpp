@@ -65,7 +65,7 @@ struct begun_patterns {
   by_reach released, read;
 };
 
-// What a thread's last proxy fence covers.
+// A thread's last proxy fence, and what it covers.
 struct proxy_fenced {
   knowledge_ptr known;  // of others, as the thread knew it then; null: no fence yet
   stamp time = 0;       // the thread's own time then

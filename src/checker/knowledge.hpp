@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What an actor knows of the pasts of others: vector clocks, shared and immutable once published.
+// An actor's knowledge of the pasts of others: vector clocks, shared and immutable once published.
 #pragma once
 #include <algorithm>
 #include <array>
@@ -43,7 +43,7 @@ struct view : boost::intrusive_ref_counter<view, boost::thread_unsafe_counter> {
 };
 using view_ptr = boost::intrusive_ptr<const view>;
 
-// Where memory lies, as far as proxy fences distinguish.
+// State spaces, as far as proxy fences distinguish them.
 enum class space : std::uint8_t { shared, global };
 constexpr space all_spaces[] = {space::shared, space::global};
 template <class T> struct by_space : std::array<T, 2> {

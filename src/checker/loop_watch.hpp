@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the scheduler needs to know of the running thread's loops.
+// Reports the running thread's polling loops to the scheduler.
 #pragma once
 #include <algorithm>
 #include <antiphase/executor/cpu/machine.hpp>

@@ -108,7 +108,7 @@ bool reads_operand(const attributes<of_product>& says, of_product which, std::op
   return true;
 }
 
-// Whether a product is small, with as few queries as possible; its validity is not checked.
+// True if a product is small, by as few queries as possible; its validity is not checked.
 bool is_surely_small(const attributes<of_product>& says, attribute_function* ask, const lt_product& p) {
   const attributes<of_layout> a(ask, p.of_a), d(ask, p.of_d);
   std::uint64_t m = 0, n = 0, k = 0;

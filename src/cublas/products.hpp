@@ -67,7 +67,7 @@ struct lt_product {
 };
 reading request_of(const original& of, handle of_caller, const lt_product& p);
 
-// Whether the call may be taken at all; counts it if not.
+// True if the call may be taken at all; counts it if not.
 bool is_considered();
 // True if the arguments alone show that cuBLAS computes it; then it is counted. Most calls end here. They
 // find this code cold, so cache lines touched matter more than instructions.

@@ -62,7 +62,7 @@ double seconds_of(const row& r) {
   const double each = r.timed > 0 ? r.mean.load() : r.each.cublas_seconds;
   return each * static_cast<double>(r.calls);
 }
-// What would be left of that with antiphase.
+// The part of that which would be left with antiphase.
 double left_of(const row& r) {
   const double share = r.each.cublas_seconds > 0 ? r.each.seconds / r.each.cublas_seconds : 1;
   return share * seconds_of(r);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What plain CUDA programs may use under the checker: one table for --dialect, the documentation and the
+// The dialect of plain CUDA under the checker: one table for --dialect, the documentation and the
 // pre-pass's refusals.
 #include "dialect.hpp"
 

@@ -1081,7 +1081,7 @@ void run_main(const std::string& object, const plain_program& of, const context&
 
 }  // namespace antiphase::plain
 
-// What the compiler and the prelude lead here
+// called by compiled programs and the prelude
 // -----------------------------------------------------------------------------------------
 
 using namespace antiphase;
