@@ -84,7 +84,7 @@ endif()
 set(options -G "${GENERATOR}" "-DCMAKE_CXX_COMPILER=${COMPILER}" -DCMAKE_BUILD_TYPE=Release -DCMAKE_EXPORT_COMPILE_COMMANDS=ON
             "-DCONSUMER_MAIN=${REPOSITORY}/examples/gemm.cpp" "-DCMAKE_CXX_COMPILER_LAUNCHER=${LAUNCHER}" "-DCMAKE_CXX_FLAGS=${FLAGS}")
 if(HOW STREQUAL "subdirectory")
-  # tests/checker/api builds the checker within a consumer
+  # tests/checker/api covers the checker as a part of a build
   list(APPEND options "-DANTIPHASE_FROM=${REPOSITORY}" -DANTIPHASE_CUDA=OFF -DANTIPHASE_CHECKER=OFF -DANTIPHASE_WARNINGS=ON -DANTIPHASE_QUICK=ON
                       # higher optimisation would take longer than everything else; without -O, GCC warns of
                       # loops

@@ -156,7 +156,7 @@ template <int N, int Threads, shortcut Taken = shortcut::none> struct over_stage
 
 // Copy groups of each thread: commit closes a group, wait lets N - 2 of them stay open and is a block
 // barrier. A group lands at any time from its first copy to the wait for it, before or after those of other
-// threads; an engine beside each thread lands it.
+// threads; a separate agent per thread lands it.
 template <int N, int Threads, shortcut Taken = shortcut::none> struct over_copy_groups {
   static constexpr int stages = N;
   struct shared {

@@ -67,9 +67,9 @@ class oracle {
         all.emplace_back(t.node, f);
     return all;
   }
-  // An atomic write is overwritten safely by a plain write that comes after an update which has read it, or
-  // read a later value. The same holds for accesses of the atomic write's block before it, within as wide a
-  // scope.
+  // An atomic write is overwritten safely by a write (not an update) that comes after an update which has
+  // read it, or read a later value. The same holds for accesses of the atomic write's block before it, within
+  // as wide a scope.
   bool observed(const touch& earlier, const touch& now) const {
     if (!now.writes || now.updates) return false;
     const auto same_place = [](const touch& a, const touch& b) { return a.start < b.end && b.start < a.end; };

@@ -140,7 +140,8 @@ TEST_P(one_wave, launch_after_launch) {
 }
 
 // Every launch advances the count, except one of a single tile, which exchanges nothing. Each launch clears
-// one old word in turn, so that a launch number that wraps around finds no words of its predecessor.
+// one old word in turn, so that after the launch number wraps around, no words of the earlier launch with the
+// same number are left.
 TEST_P(one_wave, counts_launches_and_clears_old_words) {
   const context where = any();
   const std::size_t words = where.runs_on().scratch(8 * (scans::control_words + 8), nullptr).size() / 8;
