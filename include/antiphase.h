@@ -1,11 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-// Matrix products and scans for C, and for all that can call C: libantiphase.so.0. C99 and C++; no header of
-// CUDA is needed. docs/c.md is the first page.
+// Matrix products and scans for C and for every language that can call C: libantiphase.so.0. C99 or C++; no
+// CUDA headers are needed. Begin with docs/c.md.
 //
-// Every call returns a status, and nothing is ever thrown out of one. Host threads may call at the same time.
-// Work is queued on a stream and may still run when the call returns; a call may be captured into a CUDA
-// graph. Arguments are checked first: after ANTIPHASE_BAD_REQUEST or ANTIPHASE_NOT_SUPPORTED nothing has been
-// launched or written.
+//   antiphase_sgemm_args args = ANTIPHASE_SGEMM_ARGS_INIT;
+//   args.m = 300, args.n = 100, args.k = 200;
+//   args.a = a, args.b = b, args.c = c;  // device memory, rows densely packed
+//   if (antiphase_sgemm(&args, stream) != ANTIPHASE_OK) fprintf(stderr, "%s\n", antiphase_last_message());
+//
+// Every call returns a status; none throws. Host threads may call concurrently. Work is queued on a stream
+// and may still run when the call returns; a call may be captured into a CUDA graph. Arguments are checked
+// first: after ANTIPHASE_BAD_REQUEST or ANTIPHASE_NOT_SUPPORTED nothing has been launched or written.
 #ifndef ANTIPHASE_H
 #define ANTIPHASE_H
 #include <stddef.h>
@@ -29,26 +33,25 @@ typedef enum antiphase_status {
   ANTIPHASE_BAD_REQUEST = 1,    // an argument makes no sense
   ANTIPHASE_NOT_SUPPORTED = 2,  // it makes sense, but this device, or this version, cannot do it
   ANTIPHASE_DEVICE_ERROR = 3,   // the device failed while working
-  ANTIPHASE_OUT_OF_MEMORY = 4,  // neither the device nor the allocator has so much left
+  ANTIPHASE_OUT_OF_MEMORY = 4,  // the device or the allocator has no room
   ANTIPHASE_FAILED = 5,         // anything else: a fault of the library
   ANTIPHASE_INTERRUPTED = 6     // by antiphase_set_interrupt_flag()
 } antiphase_status;
 
-// 10000 major + 100 minor + patch, of the library that runs.
+// Version of the loaded library: 10000 major + 100 minor + patch.
 ANTIPHASE_API int antiphase_version(void);
-// "bad request", of a status that is known; else "unknown status". Lives for ever.
+// A status in words, such as "bad request"; "unknown status" for other values. A static string.
 ANTIPHASE_API const char* antiphase_status_name(antiphase_status status);
-// What went wrong in this thread's last call that did not return ANTIPHASE_OK: one sentence with the numbers.
-// Empty if none has. It lives until the thread's next call.
+// What went wrong in this thread's last failed call: one sentence with the numbers; empty if none has failed.
+// Valid until the thread's next call.
 ANTIPHASE_API const char* antiphase_last_message(void);
 
 // ---- Devices
 // -----------------------------------------------------------------------------------------------------------
 
-// Where a call runs, as its arguments say: the number of a CUDA device from 0, in CUDA's order, or one of
-// these.
+// Where a call runs: a CUDA device number from 0, in CUDA's order, or one of these.
 enum {
-  ANTIPHASE_CPU = -1,            // the CPU executor, on memory of the host: slow, and there on every machine
+  ANTIPHASE_CPU = -1,            // the CPU executor, on host memory: slow, available on every machine
   ANTIPHASE_CURRENT_DEVICE = -2  // the calling thread's current CUDA device
 };
 
@@ -58,61 +61,59 @@ ANTIPHASE_API int antiphase_device_count(void);
 ANTIPHASE_API antiphase_status antiphase_synchronize(int device, antiphase_stream on);
 
 // From now on the calling thread's calls on ANTIPHASE_CPU return ANTIPHASE_INTERRUPTED within a few
-// milliseconds after *flag is no longer
-// 0. Another thread sees to that, or a signal handler, which may write an int as well as a volatile
-//    sig_atomic_t. What they write is unspecified then; a scan's own workspace has to be prepared again.
-//    NULL: they run to their end, as at first.
+// milliseconds after another thread or a signal handler has set *flag to other than 0 (an int is as good as a
+// volatile sig_atomic_t). An interrupted call leaves its results unspecified, and a scan's workspace has to
+// be prepared again. NULL (the default): calls run to their end.
 ANTIPHASE_API void antiphase_set_interrupt_flag(const int* flag);
 
-// So many bytes of the device's memory, from an address that is a multiple of 256, for work that is queued on
-// the stream until they are given back on it, as cudaMallocAsync gives them; NULL if there are not so many.
-// Called from any thread, with `user` as it was given. Neither function may throw or call antiphase.
+// An allocator with the semantics of cudaMallocAsync: returns `bytes` of device memory, aligned to 256 bytes,
+// for work that is queued on the stream until antiphase_deallocate on that stream; NULL if there is no room.
+// Called from any thread, with `user` as passed to antiphase_set_allocator. Neither function may throw or
+// call antiphase.
 typedef void* (*antiphase_allocate)(void* user, size_t bytes, int device, antiphase_stream on);
 typedef void (*antiphase_deallocate)(void* user, void* memory, size_t bytes, int device, antiphase_stream on);
-// From where calls without a workspace take theirs from now on, on all devices, ANTIPHASE_CPU among them:
-// torch's or RMM's memory, say. Three times NULL: from the library's own pool on each device, as at first.
-// What is in use goes back to where it came from.
+// Sets the allocator for calls without a workspace, on all devices including ANTIPHASE_CPU: torch's or RMM's,
+// say. Three times NULL (the default): the library's own pool on each device. Memory in use is returned to
+// the allocator that it came from.
 ANTIPHASE_API antiphase_status antiphase_set_allocator(antiphase_allocate allocate,
                                                        antiphase_deallocate deallocate, void* user);
-// Gives back to the device what the pool keeps and no queued work uses. By itself the pool keeps at most a
-// tenth of the device's memory when a stream has been waited for, and gives back all of it that is free
-// before a call fails for want of memory.
+// Returns the pool's unused memory to the device. Without this call, waiting for a stream trims the pool to a
+// tenth of the device's memory, and all that is unused is returned before a call fails with
+// ANTIPHASE_OUT_OF_MEMORY.
 ANTIPHASE_API antiphase_status antiphase_trim(int device);
 
 // ---- Matrix products
 // -----------------------------------------------------------------------------------------------------------
 
 enum { ANTIPHASE_PRECISION_FP32 = 0, ANTIPHASE_PRECISION_STRICT = 1 };  // docs/accuracy.md
-// on what the bits of an output may depend
+// what the bits of an output may depend on
 enum { ANTIPHASE_BY_SHAPE = 0, ANTIPHASE_BATCH_INVARIANT = 1 };
-// where a device cannot keep the precision's bound
+// if the device cannot keep the precision's bound: compute anyway, or ANTIPHASE_NOT_SUPPORTED
 enum { ANTIPHASE_TAKE_WEAKER = 0, ANTIPHASE_REFUSE_WEAKER = 1 };
-// a stride: one row, or one column, stands for all
+// a stride that broadcasts: all rows, or all columns, are the same memory
 #define ANTIPHASE_REPEATED INT64_MAX
-// functions of results
+// activation functions
 enum { ANTIPHASE_IDENTITY = 0, ANTIPHASE_RELU = 1, ANTIPHASE_GELU = 2, ANTIPHASE_GELU_TANH = 3 };
 
-// C(i, j) = f(alpha AB(i, j) + beta R(i, j) + row_bias[i] + column_bias[j]) in FP32, A of m x k, B of k x n,
-// C and R of m x n; R is C, or `added`. Make one with the initialiser, then set what you need:
+// C(i, j) = f(alpha AB(i, j) + beta R(i, j) + row_bias[i] + column_bias[j]) in FP32, with A of m x k, B of
+// k x n, C and R of m x n; R is C itself or `added`. Start from the initialiser and set what you need:
 //
 //   antiphase_sgemm_args args = ANTIPHASE_SGEMM_ARGS_INIT;
 //
-// Memory is the device's. Strides count elements: element (i, j) lies at a[i * a_row_stride + j *
-// a_column_stride]. Both 0 stand for densely packed rows; one alone is refused where it counts. Column-major
-// with a leading dimension: row stride 1, column stride ld. Transposed: the other way round. Negative strides
-// are fine, and in what is only read ANTIPHASE_REPEATED. Member l of a batch lies l times the batch stride
-// behind the first; 0 is the same A, B or bias for all.
+// Layout. All matrices are device memory. Strides count elements: element (i, j) of A is
+// a[i * a_row_stride + j * a_column_stride]. Both strides 0: densely packed rows; one alone 0 is refused
+// where it matters. Column-major with a leading dimension: row stride 1, column stride ld. Transposed:
+// exchange the two. Negative strides are allowed, and ANTIPHASE_REPEATED in operands that are only read.
 //
-// Or the addresses of the members' matrices stand in three arrays of `batch` pointers in memory of the
-// device, a_members and so on; then a, b, c and the three strides are left at 0. What members overlap nobody
-// can tell before the work is done.
+// Batch. Member l begins l times the batch stride after the first; a stride of 0 shares one A, B or bias.
+// Alternatively, a_members, b_members and c_members are device arrays of `batch` device pointers; a, b, c and
+// the three batch strides stay 0 then, and overlaps between members cannot be detected.
 //
 // alpha = 0 leaves A and B unread, beta = 0 leaves R unread, k = 0 gives f(beta R + biases); m, n or batch =
-// 0 does nothing. C may not overlap anything else, but may be R. Elements between those of C are never
-// touched.
+// 0 does nothing. C may be R, but not overlap anything else. Elements between those of C are never touched.
 typedef struct antiphase_sgemm_args {
-  size_t size;     // of this struct, as the caller was compiled: the initialiser's
-  int32_t device;  // the number of one, ANTIPHASE_CPU or (initialiser) ANTIPHASE_CURRENT_DEVICE
+  size_t size;     // sizeof this struct in the caller; set by the initialiser
+  int32_t device;  // a device number, ANTIPHASE_CPU or (initialiser) ANTIPHASE_CURRENT_DEVICE
   int32_t precision;
   int64_t m, n, k;
   const float* a;
@@ -133,13 +134,13 @@ typedef struct antiphase_sgemm_args {
   int32_t reproducible;
   int32_t if_weaker;
   int32_t reserved;    // 0
-  const char* policy;  // NULL: the one that is predicted to be fastest
-  // of the device, aligned to 256, left alone until the work is done; NULL: the allocator's
+  const char* policy;  // NULL: the one with the least predicted time
+  // device memory, aligned to 256 bytes, not to be touched until the work is done; NULL: from the allocator
   void* workspace;
   size_t workspace_size;  // at least as antiphase_sgemm_workspace() says
   const float* added;     // R; NULL: C itself
   int64_t added_row_stride, added_column_stride, added_batch_stride;
-  const float* const* a_members;  // NULL: they lie at equal distances
+  const float* const* a_members;  // NULL: members by batch strides
   const float* const* b_members;
   float* const* c_members;
 } antiphase_sgemm_args;
@@ -151,23 +152,23 @@ typedef struct antiphase_sgemm_args {
   }
 
 ANTIPHASE_API antiphase_status antiphase_sgemm(const antiphase_sgemm_args* args, antiphase_stream on);
-// The bytes that the call takes; 0 if it needs none. Never fewer when m, n, k or the batch grow.
+// Bytes of workspace that the call takes, 0 if none. Never fewer when m, n, k or the batch grow.
 ANTIPHASE_API antiphase_status antiphase_sgemm_workspace(const antiphase_sgemm_args* args, size_t* bytes);
-// How many times faster than cuBLAS's FP32 the call is predicted to be, at least. On a device on which cuBLAS
-// was measured (an NVIDIA H200) by a law fitted to that; elsewhere in place of cuBLAS by multiply-adds at
-// four fifths of the device's peak rate, which no BLAS that was measured exceeds. At most 1 if less than 1.5
-// microseconds are saved. For ANTIPHASE_CPU it is that of the GPU which it simulates.
+// Predicted speed-up over cuBLAS's FP32, as a lower estimate. Where cuBLAS was measured (NVIDIA H200 and H100
+// SXM), its time comes from a law fitted to that; elsewhere from multiply-adds at four fifths of the device's
+// peak rate, which no measured BLAS exceeds. At most 1 if less than 1.5 microseconds are saved.
+// ANTIPHASE_CPU: that of the simulated GPU.
 ANTIPHASE_API antiphase_status antiphase_sgemm_gain(const antiphase_sgemm_args* args, double* times);
-// The seconds that the call is predicted to take, and those of cuBLAS's FP32 (on devices on which it was not
-// measured: at least); and the bytes that it asks the allocator for if it has no workspace, which are often
-// fewer than antiphase_sgemm_workspace() says.
+// Predicted seconds of the call and of cuBLAS's FP32 (a lower estimate where that was not measured), and the
+// bytes that the call takes from the allocator if it has no workspace: often fewer than
+// antiphase_sgemm_workspace() says.
 ANTIPHASE_API antiphase_status antiphase_sgemm_predict(const antiphase_sgemm_args* args, double* seconds,
                                                        double* cublas_seconds, size_t* borrowed);
-// All that these two tell, for the price of one. If the same thread makes the same call next, that need not
-// choose again what it runs.
+// The results of the two functions above, for the price of one. If the thread's next call is the same
+// product, it does not choose again what it runs.
 ANTIPHASE_API antiphase_status antiphase_sgemm_judge(const antiphase_sgemm_args* args, double* seconds,
                                                      double* cublas_seconds, double* times, size_t* borrowed);
-// What the call would run, and why: lines of text, cut off where `room` bytes with the final 0 end (4096 is
+// What the call would run, and why, as lines of text, truncated to `room` bytes with the final 0 (4096 is
 // enough for most).
 ANTIPHASE_API antiphase_status antiphase_sgemm_explain(const antiphase_sgemm_args* args, char* text,
                                                        size_t room);
@@ -194,31 +195,36 @@ enum { ANTIPHASE_INCLUSIVE = 0, ANTIPHASE_EXCLUSIVE = 1 };
 enum { ANTIPHASE_FORWARD = 0, ANTIPHASE_REVERSE = 1 };
 enum { ANTIPHASE_BY_KEYS = 0, ANTIPHASE_BY_HEAD_FLAGS = 1 };
 
-// outer x inner scans of `length` elements each, over one densely packed array: element i of the scan (o, j)
-// lies at (o length + i) inner + j. `out` may be `in`, but not overlap it otherwise. Make one with
-// ANTIPHASE_SCAN_ARGS_INIT.
+// outer x inner scans of `length` elements each, over one densely packed array: element i of scan (o, j) lies
+// at (o length + i) inner + j. `out` may be `in`, but not overlap it otherwise. Start from the initialiser;
+// the default is an inclusive, forward sum of FP32:
+//
+//   antiphase_scan_args args = ANTIPHASE_SCAN_ARGS_INIT;
+//   args.in = in, args.out = out, args.length = n;
+//   antiphase_status status = antiphase_scan(&args, stream);
+//
 typedef struct antiphase_scan_args {
-  size_t size;     // of this struct, as the caller was compiled: the initialiser's
-  int32_t device;  // the number of one, ANTIPHASE_CPU or (initialiser) ANTIPHASE_CURRENT_DEVICE
+  size_t size;     // sizeof this struct in the caller; set by the initialiser
+  int32_t device;  // a device number, ANTIPHASE_CPU or (initialiser) ANTIPHASE_CURRENT_DEVICE
   int32_t type;    // of the elements; 0: ANTIPHASE_F32
   const void* in;
   void* out;
   int64_t outer, length, inner;  // initialiser: 1, 0, 1
   int32_t operation;
-  int32_t kind;  // inclusive; or exclusive: an output is what lies before it
+  int32_t kind;  // inclusive; or exclusive: an output leaves out its own element
   int32_t direction;
-  int32_t result_type;  // of results and of all sums, wider than the elements'; 0: the elements'
+  int32_t result_type;  // of results and all sums, wider than the elements'; 0: the elements' type
   // All below may be missing in an older caller's struct.
-  // of the host: where exclusive scans begin, one value of the result's type; NULL: 0 of sums, 1 of products,
-  // ...
+  // host memory: the initial value of exclusive scans, of the result's type; NULL: the identity (0 for sums,
+  // 1 for products, ...)
   const void* initial;
-  // of the device: what tells the segments of one line apart, each scanned on its own; NULL: no segments
+  // device memory: keys or flags that divide one line into segments, each scanned on its own; NULL: none
   const void* keys;
   int32_t key_type;  // 0: ANTIPHASE_I32
-  // a segment ends where the next key is another one, or begins where a head flag, a byte, is not 0
+  // by keys: a segment ends where the next key differs; by head flags: it begins where a byte is not 0
   int32_t segments;
   const char* policy;  // NULL: the fastest
-  void* workspace;     // as antiphase_scan_workspace() says, initialised once; NULL: the library's
+  void* workspace;     // see antiphase_scan_workspace(); prepared once; NULL: the library's
   size_t workspace_size;
 } antiphase_scan_args;
 
@@ -229,10 +235,10 @@ typedef struct antiphase_scan_args {
   }
 
 ANTIPHASE_API antiphase_status antiphase_scan(const antiphase_scan_args* args, antiphase_stream on);
-// The bytes of a workspace, aligned to 16, for this scan and all that are shorter and otherwise the same.
+// Bytes of a workspace, aligned to 16 bytes, for this scan and all shorter ones that are otherwise the same.
 ANTIPHASE_API antiphase_status antiphase_scan_workspace(const antiphase_scan_args* args, size_t* bytes);
-// Initialises args' workspace, once before its first use and again after a scan in it has failed; waits for
-// the stream. Then the workspace serves scans one after the other, captured ones too.
+// Initialises args' workspace: once before its first use, and again after a scan with it has failed. Waits
+// for the stream. The workspace then serves scans one after the other, captured ones too.
 ANTIPHASE_API antiphase_status antiphase_scan_prepare_workspace(const antiphase_scan_args* args,
                                                                 antiphase_stream on);
 ANTIPHASE_API antiphase_status antiphase_scan_explain(const antiphase_scan_args* args, char* text,
@@ -241,13 +247,16 @@ ANTIPHASE_API antiphase_status antiphase_scan_explain(const antiphase_scan_args*
 // ---- Advice
 // -----------------------------------------------------------------------------------------------------------
 
-// Which policy and how many buffers suit a product, a scan or a kernel of one's own, predicted for a device
-// that need not be there; nothing runs. The question is a JSON object: {"about": "gemm", "m": 4096, "n":
-// 4096, "k": 4096}, {"about": "scan", "count": 65536, "size": 4} or {"about": "kernel", "kernel":
-// "smem=16KiB,regs=64,compute=900clk"}, each with "device", the name of a machine profile ("H200" if absent),
-// or "profile", the text of a file that `antiphase info --measure` wrote. The answer is one, cut off where
-// `room` bytes with the final 0 end (16384 are enough). ANTIPHASE_BAD_REQUEST for questions that make no
-// sense.
+// Predicts which policy and how many stages suit a product, a scan or a kernel of one's own. Nothing runs,
+// and the device need not be present. `question` is a JSON object, one of
+//
+//   {"about": "gemm", "m": 4096, "n": 4096, "k": 4096}
+//   {"about": "scan", "count": 65536, "size": 4}
+//   {"about": "kernel", "kernel": "smem=16KiB,regs=64,compute=900clk"}
+//
+// each with "device", the name of a machine profile (default "H200"), or "profile", the text of a file that
+// `antiphase info --measure` wrote. The answer is a JSON object too, truncated to `room` bytes with the final
+// 0 (16384 are enough). ANTIPHASE_BAD_REQUEST for questions that make no sense.
 ANTIPHASE_API antiphase_status antiphase_advise(const char* question, char* answer, size_t room);
 
 #ifdef __cplusplus

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A stream of CUDA for the tests that need one of their own.
+// A CUDA stream for tests that need one of their own.
 #pragma once
 #include <cuda_runtime_api.h>
 
@@ -7,7 +7,7 @@
 
 namespace antiphase {
 
-// It does not wait for the default one.
+// Non-blocking: does not synchronise with the default stream.
 struct own_stream {
   cudaStream_t get = nullptr;
   own_stream() {

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Whether tests run under AddressSanitizer, where kernels take ten times as long: long ones are content with
-// a part of their cases there.
+// Under AddressSanitizer, where kernels take ten times as long, long tests run only a part of their cases.
 #pragma once
 
 namespace antiphase::test {

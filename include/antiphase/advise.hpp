@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// When double buffering pays, and with what: advice for a product, a scan or a kernel of one's own, by the
-// model of docs/model.md. No GPU is needed, and nothing runs.
+// Advice whether double buffering pays, and with which policy and how many stages: for a product, a scan or a
+// kernel of one's own, by the model of docs/model.md. No GPU is needed, and nothing runs.
 #pragma once
 #include <antiphase/executor/machine.hpp>
 #include <antiphase/executor/pipeline_law.hpp>
@@ -14,36 +14,42 @@
 
 namespace antiphase {
 
-// A policy and what it is predicted to take.
+// A policy and its predicted time.
 struct advised_policy {
   std::string name;
   prediction takes;
 };
-// A kernel with so many buffers.
+// The kernel with this many stages.
 struct advised_stages {
   int stages = 1;
   bool fits = false;
   std::size_t shared_bytes = 0;  // of a block
-  int resident = 0;              // blocks of a multiprocessor
+  int resident = 0;              // blocks per multiprocessor
   double occupancy = 0;          // resident threads / threads_per_multiprocessor
-  double bytes_in_flight = 0;    // of a multiprocessor, while its blocks wait for loads
-  // of a step of a multiprocessor's blocks for each block; of a product: of all of it
+  double bytes_in_flight = 0;    // per multiprocessor, while its blocks wait for loads
+  // of a product: the whole; otherwise one step of all blocks of a multiprocessor, divided by their number
   double seconds = 0;
-  double gain = 0;  // over one stage, signed: 0.1 is a tenth faster
+  double gain = 0;  // over one stage, signed: 0.1 is 10 % faster
   limit largest = limit::latency;
 };
 
+// The answer of advise_gemm(), advise_scan() and advise_kernel():
+//
+//   const advice a = advise_gemm(shipped_profile("H200"), {.m = 4096, .n = 4096, .k = 4096});
+//   std::printf("%s: %g ms\n", a.pick.name.c_str(), 1e3 * a.pick.takes.seconds);
+//
 struct advice {
   machine_profile on;
   std::string about;  // "product of 4096 x 4096 x 4096"
   advised_policy pick;
-  // from the fastest on; those beside the ladder, then the ladder's steps
+  // Policies beside the ladder, then the ladder's steps, each from the fastest on. Of a kernel of one's own:
+  // by stages.
   std::vector<advised_policy> others;
-  std::size_t compared = 0;             // of them, those beside the ladder, which a product's choice compares
-  std::string pipelined;                // whose stages these are
-  std::vector<advised_stages> stages;   // from 1 on
-  double textbook_gain = 1;             // what (Tl + Tc) / max(Tl, Tc) promises that kernel
-  double bytes_needed_in_flight = 0;    // of a multiprocessor: bandwidth x latency under load
+  std::size_t compared = 0;             // how many of them are beside the ladder: what auto chooses from
+  std::string pipelined;                // the kernel that `stages` is about
+  std::vector<advised_stages> stages;   // 1, 2, 3 ... stages
+  double textbook_gain = 1;             // (Tl + Tc) / max(Tl, Tc) of that kernel
+  double bytes_needed_in_flight = 0;    // per multiprocessor: bandwidth x latency under load
   std::vector<std::string> limits;      // sentences: what limits the pick
   std::vector<std::string> changes;     // sentences: what would change the answer
   std::vector<std::string> recommends;  // sentences
@@ -51,38 +57,41 @@ struct advice {
 
 // C = A B of FP32, row-major. Throws bad_request for extents that make no sense.
 advice advise_gemm(const machine_profile& on, const gemms::product_size& p);
-// Inclusive sums of one line of `count` elements of `size` bytes: 1, 2, 4 or 8.
+// Inclusive sums of one line of `count` elements of `size` bytes: 1, 2, 4 or 8. Throws bad_request.
 advice advise_scan(const machine_profile& on, std::int64_t count, std::size_t size = 4);
 
-// A kernel of one's own: blocks that load `smem` bytes into a slot, wait, and compute from it, again and
-// again.
+// A kernel of one's own, for advise_kernel(): blocks that repeatedly load `smem` bytes into a slot, wait, and
+// compute from it.
 struct own_kernel {
   std::size_t smem = 0;              // bytes of a slot
   std::size_t fixed = 0;             // bytes of shared memory beside the slots
-  int registers = 32;                // of a thread
-  int threads = 256;                 // of a block
-  std::optional<double> load_bytes;  // that a block reads from memory for a slot; neither: smem
-  // from asking for a slot to having it, measured (mean_wait of `antiphase trace` with one stage)
+  int registers = 32;                // per thread
+  int threads = 256;                 // per block
+  std::optional<double> load_bytes;  // a block reads from memory for a slot; with neither, smem
+  // measured, from issuing a slot's loads to their landing (mean_wait of `antiphase trace` with one stage)
   std::optional<double> load_seconds;
   double compute = 0;        // seconds that a block alone computes from a slot
   bool asynchronous = true;  // cp.async or bulk copies, not registers
-  // Warps that only load fill a channel, with S loads in flight; if not, all warps load and compute in a
+  // true: producer warps fill a channel, with S loads in flight. false: all warps load and compute in a
   // `pipeline`, with S - 1.
   bool by_roles = false;
 };
-// Its members from
-// "smem=16KiB,regs=64,load=16KiB,compute=900clk,threads=256,fixed=0,copy=async,form=pipeline". Sizes: B
-// (default), KiB. Times: clk, ns, us; of compute clk is the default. load: a size or a time. copy: async,
-// bulk or registers. form: pipeline or roles, which bulk copies have if nothing is said. Throws bad_request
-// that names the member.
+// Parses "smem=16KiB,regs=64,load=16KiB,compute=900clk,threads=256,fixed=0,copy=async,form=pipeline". Sizes:
+// B (default) or KiB. Times: clk (default of compute), ns or us. load: a size or a time. copy: async, bulk or
+// registers. form: pipeline or roles; roles is the default with copy=bulk. Throws bad_request that names the
+// member.
+//
+//   const advice a = advise_kernel(h200, parse_kernel(h200, "smem=16KiB,regs=64,compute=900clk"));
+//
 own_kernel parse_kernel(const machine_profile& on, std::string_view text);
 advice advise_kernel(const machine_profile& on, const own_kernel& k);
 
-// What was advised as a JSON object, in a line.
+// The advice as a JSON object in one line.
 std::string to_json_text(const advice& a);
-// The same by a question in JSON: {"about": "gemm", "m": 4096, "n": 4096, "k": 4096}, {"about": "scan",
-// "count": 65536, "size": 4} or {"about": "kernel", "kernel": "smem=..."}, each with "device", a shipped
-// profile's name ("H200" if absent), or "profile", the text of a file. Throws bad_request.
+// Answers a question in JSON by to_json_text(). Questions: {"about": "gemm", "m": 4096, "n": 4096, "k":
+// 4096}, {"about": "scan", "count": 65536, "size": 4} or {"about": "kernel", "kernel": "smem=..."}, each with
+// "device", a shipped profile's name (default "H200"), or "profile", a profile file's text. Throws
+// bad_request.
 std::string advise_json(std::string_view question);
 
 }  // namespace antiphase

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Runs kernels under the checker: races, missing waits and bad accesses, found without a GPU.
+// The checker: runs kernels without a GPU and finds races, missing waits and bad accesses.
 #pragma once
 #include <antiphase/context.hpp>
 #include <antiphase/executor/cpu/cpu_executor.hpp>
@@ -11,30 +11,30 @@
 #include <string_view>
 #include <vector>
 
-// Kernels are checked if they are compiled into the inline namespace `checked` with the compiler's
-// instrumentation: in CMake, antiphase_checked_kernels(target SOURCES ...). The program links
-// antiphase::checker. docs/checking.md explains what is found and how.
+// Only kernels that are compiled into the inline namespace `checked`, with the compiler's instrumentation,
+// are checked: in CMake, antiphase_checked_kernels(target SOURCES ...). The program links antiphase::checker.
+// docs/checking.md explains what is found and how.
 namespace antiphase {
 
 enum class finding_kind {
-  race,                 // two accesses that nothing orders, one of them a write
-  read_before_landing,  // of the bytes of an asynchronous copy that nobody has waited for
-  overwritten_in_use,   // a write, or a copy's, to bytes that are still being read, copied or landing
-  uninitialised,        // a read of memory nobody has written
+  race,                 // two unordered accesses, at least one of them a write
+  read_before_landing,  // a read of an asynchronous copy's bytes without a wait for the copy
+  overwritten_in_use,   // a write, by a thread or a copy, to bytes still being read, copied or landing
+  uninitialised,        // a read of memory that was never written
   outside_memory,       // an access to memory that is neither the block's nor the executor's
-  missing_proxy_fence,  // ordinary writes handed to the copy engine without fence_async
+  missing_proxy_fence,  // ordinary writes passed on to TMA without fence_async
   divergent_barrier,    // threads of a block at different barriers, lanes of a warp at different operations
-  deadlock,             // nobody can go on
+  deadlock,             // no thread can continue
   never_waited_for,     // asynchronous copies in flight when their thread or block ends
-  // arrivals or bytes that a barrier does not expect, a barrier used before it is initialised
+  // more arrivals or bytes than a barrier expects, or a barrier used before it was initialised
   barrier_misuse,
   bad_copy,      // misaligned, of a bad size, or not between global and shared memory
   gave_up,       // the kernel trapped
   wrong_result,  // the program threw: its own check of the numbers failed
-  // Of whole programs in plain CUDA:
-  misaligned,  // an access by a type that wants a larger alignment than the address has
+  // Only of whole programs in plain CUDA:
+  misaligned,  // the address is less aligned than the accessed type requires
   bad_launch,  // a configuration that the device refuses
-  leak,        // device memory that nobody has given back
+  leak,        // device memory that was never freed
 };
 const char* name(finding_kind kind);  // "race", "read before landing", ...
 
@@ -44,19 +44,19 @@ struct code_place {
   bool operator==(const code_place&) const = default;
 };
 
-// One of the two sides of a finding: who did what, where, and when.
+// One of the two accesses of a finding: what was done, where, by which thread, and when.
 struct finding_side {
   std::string action;               // "write of 4 bytes", "asynchronous copy of 16 bytes"
   code_place at;                    // in the kernel
-  std::vector<code_place> through;  // the library's headers it went through, innermost first
-  // how the kernel came to `at`: the calls that were under way, innermost first, as far as known
+  std::vector<code_place> through;  // lines in the library's headers, innermost first
+  // call stack of the kernel at `at`, innermost first, as far as known
   std::vector<code_place> callers = {};
   extent3 block;
-  int thread = -1;   // -1: not a thread's doing
+  int thread = -1;   // -1: not done by a thread
   std::string when;  // "after 3 block barriers, copy group 2", or empty
 };
 
-// How one run was scheduled: enough to run it again, bit for bit, anywhere.
+// The schedule of one run: enough to replay it on any machine, bit for bit.
 struct check_run {
   unsigned seed = 1;
   schedule order = schedule::random;
@@ -66,8 +66,9 @@ struct check_run {
   bool operator==(const check_run&) const = default;
 };
 
-// What is drawn of a schedule. `order`: a barrier, an arrival, a fence, a commit; `wait`: until others have
-// come, or copies have landed; `flight`: a group of asynchronous copies, until somebody has waited for it.
+// Events in the drawing of a schedule. `order`: a barrier, an arrival, a fence, a commit; `wait`: until
+// others have arrived or copies have landed; `flight`: a group of asynchronous copies, from issue to the end
+// of the wait for it.
 enum class event_kind { read, write, atomic, copy, order, wait, flight };
 enum class event_mark { none, now, earlier };  // the sides of the finding
 
@@ -75,12 +76,12 @@ struct schedule_event {
   event_kind kind{};
   std::string action{};
   code_place at{};
-  std::uint64_t times = 1;          // in a row, by the same line
-  std::int64_t begin = 0, end = 0;  // counted in events of the lanes, in the order in which they ran
+  std::uint64_t times = 1;          // repetitions in a row, by the same line
+  std::int64_t begin = 0, end = 0;  // counted in events of all lanes, in the order in which they ran
   event_mark mark = event_mark::none;
-  bool open = false;  // it has not ended where the picture does
+  bool open = false;  // goes on beyond the end of the drawing
 };
-// A thread, the copies that it has started, or the memory that a finding is about.
+// A lane of the drawing: a thread, its copies in flight, or the memory of the finding.
 struct schedule_lane {
   std::string name{};
   std::vector<schedule_event> events{};
@@ -94,39 +95,40 @@ struct finding {
   finding_kind kind{};
   std::string kernel;
   std::string memory;   // "shared memory, byte 132", "global memory, byte 4 of 1024 allocated", or empty
-  finding_side access;  // what was going on when it was found
+  finding_side access;  // the access at which it was found
   std::optional<finding_side> earlier;
-  std::string missing;      // what would have ordered the two, in words
+  std::string missing;      // a sentence: what would have ordered the two
   std::uint64_t times = 0;  // in all runs, for this pair of places
-  check_run first;          // the first run that showed it, shortened where that was asked for
-  // That run, around the finding, if check_options::draw; of a wrong result the last kernel, of a leak the
-  // allocation's life. No lanes: no thread of a kernel took part.
+  check_run first;          // the first run that showed it, shortened if check_options::shorten
+  // That run, around the finding, if check_options::draw. For a wrong result the last kernel, for a leak the
+  // allocation's life. Without lanes where no thread of a kernel took part.
   finding_schedule drawn{};
 };
 
-// Runs in processes of their own: whose output is shown, on standard error.
+// Which run's output is shown, on standard error, if runs are processes.
 enum class program_output { none, first_run };
 
 struct check_report;
+// Options of check(). The default is 20 runs, alternating over all kinds of schedules.
 struct check_options {
-  unsigned seed = 1;   // of the first run; the others count on from it
-  int schedules = 20;  // runs
-  // What alternates from run to run; empty: all of them.
+  unsigned seed = 1;   // of the first run; run i has seed + i
+  int schedules = 20;  // number of runs
+  // What alternates from run to run; empty: every value.
   std::vector<schedule> orders = {};
   std::vector<landing> copies = {};
   std::vector<int> resident_blocks = {};
   // runs at a time, one OS thread each; 0: one per core. Findings do not depend on it.
   int workers = 0;
-  std::string script = {};       // of those of order schedule::script
-  std::uint64_t exhaustive = 0;  // not 0: instead every schedule there is, up to so many; for tiny cases
-  // look for a simpler schedule that shows a finding which only some schedules show; not of a single run
+  std::string script = {};       // for runs of order schedule::script
+  std::uint64_t exhaustive = 0;  // not 0: run every possible schedule, at most this many; for tiny cases
+  // for findings that only some schedules show, search for a simpler schedule; not with a single run
   bool shorten = true;
   std::optional<check_run> replay = {};  // exactly this run and no other
-  // run what shows a finding once more, and keep its schedule: finding::drawn
+  // repeat the run that shows a finding and keep its schedule in finding::drawn
   bool draw = false;
   device_limits limits = simulated_device();
-  // Not 0: each run is a process of its own, so that a program may keep state, exit or crash, and ends after
-  // so many seconds.
+  // Not 0: each run is a process of its own, which is ended after this many seconds. Such a program may keep
+  // state, exit or crash.
   double process_seconds = 0;
   program_output output = program_output::none;  // of such processes
   // called after each run, by one thread at a time
@@ -141,50 +143,62 @@ struct check_refusal {
   std::string text;
 };
 
+// What check() found.
 struct check_report {
   std::vector<finding> findings;  // in the order of the first run that showed them; each pair of places once
   int runs = 0;
-  // of them: stopped after process_seconds, so that nothing is known of what they did
+  // runs stopped after process_seconds, of which nothing is known
   int unfinished = 0;
-  bool complete = false;            // there are no other schedules; known of exhaustive checks only
-  std::uint64_t accesses = 0;       // of kernels to memory that the checker follows
-  std::uint64_t tracked_bytes = 0;  // the most of one run, shared and global
-  std::uint64_t checker_bytes = 0;  // what the checker kept about them
-  std::vector<std::string> notes;   // what was not looked at, such as blocks of a large launch
-  // of to_json() and to_sarif(), which tell it too; check() throws instead
+  bool complete = false;            // exhaustive checks only: all schedules were run
+  std::uint64_t accesses = 0;       // by kernels, to memory that the checker tracks
+  std::uint64_t tracked_bytes = 0;  // most in one run, shared and global memory
+  std::uint64_t checker_bytes = 0;  // the checker's own memory for them
+  std::vector<std::string> notes;   // what was not checked, such as blocks of a large launch
+  // for to_json() and to_sarif(), which print it; check() throws instead
   std::vector<check_refusal> refused = {};
   bool clean() const { return findings.empty(); }
 };
 
-// Runs `program` once per schedule. It allocates, launches and may verify its results on the context it is
-// given, which is the CPU executor of that schedule; it may be called by several threads at once. What it
-// throws is a finding, unless it is a bad_request or not_supported: those are thrown on.
+// Runs `program` once per schedule, each time on a CPU executor that follows that schedule:
+//
+//   const check_report report = check(
+//       [](const context& where) {
+//         device_array<int> to(where, 1000);
+//         const my_params params{to.data(), 1000};
+//         where.runs_on().launch(checked::my_kernel(), {8, 1, 1}, &params, nullptr);
+//         if (to.to_host()[999] != 42) throw std::runtime_error("the last sum is wrong");
+//       },
+//       {.schedules = 100});
+//   std::fputs(to_text(report).c_str(), stdout);
+//
+// The program allocates, launches and may verify its results; several threads may call it at once. An
+// exception from it is a finding (wrong_result), except bad_request and not_supported, which are rethrown.
 check_report check(const std::function<void(const context&)>& program, const check_options& options = {});
 
-// Sets an option by its name: --schedules, --seed, --order, --landing, --resident, --workers, --exhaustive,
-// --script. Orders, landings and residents are lists with commas; `all` stands for the default. Throws
-// bad_request. options_of() reads pairs of name and value.
+// Sets an option by its command-line name: --schedules, --seed, --order, --landing, --resident, --workers,
+// --exhaustive or --script. Orders, landings and residents are comma-separated lists; `all` is the default.
+// options_of() reads pairs of name and value. Both throw bad_request.
 void set_option(check_options& options, std::string_view name, std::string_view value);
 check_options options_of(std::span<const char* const> arguments);
 
-// The report for a terminal. `command`, if given, is what a user types to run the check; the text adds the
-// options that replay a run. `behind` stands at the end of it: arguments of the program itself.
+// The report for a terminal. `command`, if given, is the command line of this check; the text then shows how
+// to replay each finding by it. `behind` is appended to that: arguments of the program itself.
 std::string to_text(const check_report& report, const std::string& command = {},
                     const std::string& behind = {});
 std::string summary(const check_report& report);  // "no finding in 20 schedules"
 std::string to_json(const check_report& report, const std::string& command = {},
                     const std::string& behind = {});
-// For editors: each finding as a line that starts with file:line:column, as compilers print them. `source` is
-// where findings are shown that have no place of their own.
+// For editors: one line per finding, beginning with file:line:column as compilers print it. Findings without
+// a place of their own are shown at `source`.
 std::string to_lines(const check_report& report, const std::string& source);
-// SARIF 2.1.0, which editors and code hosts show. Names of files are relative to the current folder where
-// they can be.
+// SARIF 2.1.0, which editors and code hosts display. File names are relative to the current folder where
+// possible.
 std::string to_sarif(const check_report& report, const std::string& source, const std::string& command = {},
                      const std::string& behind = {});
 
 // "read of 4 bytes by block 0, thread 62, after 1 block barrier, at smooth.cuh:42"
 std::string to_text(const finding_side& side);
-// `command` with the options that run again what shows the finding.
+// `command` with the options that replay the finding.
 std::string replay_command(const finding& f, const std::string& command, const std::string& behind = {});
 
 // "--seed 7 --order priority --landing early --resident 2"
@@ -193,8 +207,8 @@ std::string to_text(const check_run& run);
 const char* name(schedule order);
 const char* name(landing copies);
 
-// What `antiphase check` runs: the library's own kernels, on shapes that take all of their paths, with
-// results that are verified.
+// What `antiphase check` runs: the library's own kernels, on shapes that cover all of their paths, with
+// verified results.
 struct checked_case {
   std::string name;                             // gemm/async-2
   std::string about;                            // what the kernel is
@@ -206,7 +220,7 @@ const std::vector<checked_case>& library_cases();
 // Every kernel that the library can launch, as it was compiled for the checker.
 struct library_kernel {
   std::string by_case;  // the case that launches it
-  std::string variant;  // what tells it apart from others of its name
+  std::string variant;  // distinguishes it from others of its name
   kernel code;
   std::string unchecked = {};  // why no case launches it; empty: one does
 };

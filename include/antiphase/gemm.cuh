@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Matrix products with a function of your own applied to their results: for nvcc, and for g++, which compiles
-// it for the CPU executor.
+// Matrix products with an epilogue function of your own: for nvcc, and for g++, which compiles it for the CPU
+// executor.
 #pragma once
 #include <algorithm>
 #include <antiphase/core/error.hpp>
@@ -16,9 +16,9 @@
 namespace antiphase {
 inline namespace AP_TARGET {
 
-// A function of a result's value, row and column, and perhaps the member of the batch: a type whose call
-// gives a float. It may hold values, up to 2 KiB of them: factors, pointers to memory of the device. For nvcc
-// its call is a __device__ function (AP_FN compiles for both).
+// An epilogue function: a callable (value, row, column) or (value, row, column, batch member) that returns a
+// float. It may hold up to 2 KiB of values, such as factors and device pointers, and is trivially copyable.
+// For nvcc its call operator is a __device__ function; AP_FN compiles for both compilers.
 template <class F>
 concept finishes_member =
     std::is_invocable_r_v<float, const F&, float, std::int64_t, std::int64_t, std::int64_t>;
@@ -27,23 +27,32 @@ concept finishes_results = std::is_trivially_copyable_v<F> && sizeof(F) <= 2048 
                            (finishes_member<F> ||
                             std::is_invocable_r_v<float, const F&, float, std::int64_t, std::int64_t>);
 
-// As gemm() of gemm.hpp, and then C(i, j) = finish(v, i, j), or finish(v, i, j, n) in member n, where v is
-// what gemm() gives: with alpha, beta and options.epilogue, rounded to FP32. It is called once for each
-// element of C, in any order, and may read what it has pointers to, but no other element of C.
+// gemm() of gemm.hpp, followed by C(i, j) = finish(v, i, j), or finish(v, i, j, n) in batch member n. v is
+// the result of gemm(), with alpha, beta and options.epilogue, rounded to FP32.
 //
-// All policies serve, the fastest ones too, since the function runs in a launch behind the product: C is read
-// and written once more. That is what it costs, at the speed of memory; the bits are those that a function
-// within the product would give.
+//   struct causal {
+//     float factor;
+//     AP_FN float operator()(float value, std::int64_t row, std::int64_t column) const {
+//       return column <= row ? factor * value : -INFINITY;
+//     }
+//   };
+//   gemm(where, {.a = q, .b = k, .c = scores}, causal{0.125f}, {.on = stream});
 //
-// Throws what gemm() throws, and not_supported where `where` is not what the call was compiled for (nvcc: a
-// GPU, g++: the CPU executor).
+// The function is called once for each element of C, in any order. It may read through its own pointers, but
+// no other element of C.
+//
+// Works with all policies: the function runs in a second launch, which reads and writes C once more at the
+// speed of memory. That is the cost; the bits are those that a function within the product would give.
+//
+// Throws as gemm(), and not_supported where `where` is not what the call was compiled for (nvcc: a GPU, g++:
+// the CPU executor).
 template <finishes_results F> launch_counts gemm(const context& where, const gemm_problem& p, const F& finish,
                                                  const gemm_options& options = {});
 
 namespace gemm_detail {
 
-// A pass over C. A block takes tiles of 8 x 128 elements, along the index whose elements are closer together;
-// a warp a row of them.
+// A pass over C in tiles of 8 x 128 elements, their long side along the index with the smaller stride. Each
+// warp takes one row of a tile.
 template <class F> struct finish_by {
   static constexpr int rows_of_tile = 8, columns_of_tile = 128, of_lane = columns_of_tile / warp_size;
   static constexpr int threads = rows_of_tile * warp_size;
@@ -54,7 +63,7 @@ template <class F> struct finish_by {
     std::int64_t row_stride, column_stride, member_stride;
     std::int64_t rows, columns;
     std::int64_t tiles_down, tiles_across, tiles;  // of a member; of all
-    bool turned;                                   // rows are columns of C
+    bool turned;                                   // transposed: rows here are columns of C
   };
   struct storage {};
 
@@ -67,7 +76,7 @@ template <class F> struct finish_by {
   }
 
  private:
-  // All is read before anything is written, so that the reads overlap.
+  // All loads come before the first store, so that they overlap.
   AP_DEV static void finish_row(const params& p, std::int64_t member, std::int64_t i, std::int64_t first) {
     float* const row =
         (p.c_of != nullptr ? p.c_of[member] : p.c + member * p.member_stride) + i * p.row_stride;
@@ -93,7 +102,7 @@ template <class F> struct finish_by {
 template <class F> launch_counts finish_all(const context& where, const gemm_problem& p, const F& finish,
                                             const gemm_options& options) {
   using pass = finish_by<F>;
-  constexpr std::int64_t most_blocks = 1 << 20;  // of which each takes several tiles then
+  constexpr std::int64_t most_blocks = 1 << 20;  // beyond, a block takes several tiles
   const auto length = [](std::int64_t stride) { return stride < 0 ? -stride : stride; };
   const bool turned = length(p.c.row_stride) < length(p.c.column_stride);
   const matrix_view<float> c = turned ? transposed(p.c) : p.c;

@@ -18,127 +18,165 @@
 
 namespace antiphase {
 
-// What is multiplied: {.a, .b, .c, .alpha = 1, .beta = 0}, three views of matrices and two factors.
+// The operands: {.a, .b, .c, .alpha = 1, .beta = 0}, three matrix views and two factors.
 using gemm_problem = gemms::problem;
-// {.count, .a_stride, .b_stride, .c_stride}, or {.count, .a, .b, .c}: many of them.
+// A batch of products of one shape: {.count, .a_stride, .b_stride, .c_stride} or, by pointers,
+// {.count, .a, .b, .c}.
 using gemm_batch = gemms::batch;
-// {.function, .scale, .row_bias, .column_bias, .residual, ...}: what is done with results before they are
-// stored.
+// Epilogue, applied to each result before it is stored: {.function, .scale, .row_bias, .column_bias,
+// .residual, ...}.
 using gemm_epilogue = gemms::epilogue;
 using gemms::activation;
-// What was measured of policies on a device, by which auto corrects its predictions.
+// Measured correction factors of one device, by which policy auto corrects its predicted times.
 using gemm_tuning = gemms::tuning;
 
-// What an output may be off by: bound_of() says it in numbers, docs/accuracy.md what it rests on.
+// Error bound of every output, with u = 2^-24. bound_of() gives it as numbers, docs/accuracy.md its proof and
+// its assumptions.
 enum class precision {
-  // |C - AB| <= (80 + K / 59) u |A||B| + 2^-150 for every finite input, u = 2^-24, by Tensor Cores where
-  // there are any that do; on
+  // |C - AB| <= (80 + K / 59) u |A||B| + 2^-150 for every finite input. On compute capability 8.x, whose
+  // Tensor Cores truncate more, 121 + K / 55 units. Computed on Tensor Cores where they keep the bound. Where
+  // a device can keep neither bound, gemm_options::if_weaker decides.
   fp32,
-  // compute capability 8.x, whose Tensor Cores cut off more, 121 + K / 55. Where a device can do
-  // neither: gemm_options::if_weaker
-  // IEEE FP32 multiply-adds in the order of k, for small C in a few slices of it: K u |A||B| + K 2^-150
+  // IEEE FP32 multiply-adds in the order of k, for small C in a few slices of K: K u |A||B| + K 2^-150.
   strict,
 };
-// What the precision stands for on that device, for products with that K.
+// The bound that the precision stands for on this device, for products with this K:
+//
+//   const gemm_bound b = bound_of(precision::fp32, where.limits(), k);
+//   const bool fine = std::abs(c - exact) <= b.allowed(sum_of_magnitudes);  // sum of |a||b| over k
+//
 gemm_bound bound_of(precision asked, const device_limits& device, std::int64_t k);
-// 149.42 u |A||B| + 2^-150
+// "149.42 u |A||B| + 2^-150"
 std::string to_text(const gemm_bound& bound);
 
-// What to do if all that the device can run, or the policy that was asked for, has a weaker bound than the
+// What to do where everything that the device can run, or the requested policy, has a weaker bound than the
 // precision stands for.
 enum class weaker_bound { take, refuse };
 
-// On what the bits of an output may depend, besides its row of A, its column of B, K and the device.
+// What the bits of an output may depend on, besides its row of A, its column of B, K and the device.
 enum class reproducibility {
-  // on M, N and the number of members of a batch too, and on the tuning, which decide what runs
+  // Also on M, N, the number of batch members and the tuning, which decide what runs.
   by_shape,
-  // on nothing else. Sums take one path through k, in FP64: policies stream and short. Slower where the shape
-  // would have
+  // On nothing else. Sums run through k in one order, in FP64: policies stream and short. Slower where
+  // by_shape would take another policy or split K among blocks (docs/accuracy.md). Throws not_supported on
+  // devices without fast FP64.
   batch_invariant,
-  // other policies, or K divided among blocks (docs/accuracy.md); not_supported on devices
-  // without fast FP64
 };
 
 struct gemm_choice;
 class prepared_operand;
 
+// Options of gemm(), gemm_workspace() and explain(). Defaults are a single product on the default stream. Set
+// what you need by designated initialisers, in the order of the members:
+//
+//   gemm_options how{.accuracy = precision::strict,
+//                    .epilogue = {.function = activation::relu, .column_bias = bias},
+//                    .on = stream};
+//
 struct gemm_options {
   precision accuracy = precision::fp32;
-  // auto: what is predicted to be fastest for the shape on the device, of those that keep the accuracy.
+  // auto: of the policies that keep the accuracy, the one with the least predicted time for the shape and
+  // device. Or a policy by its name: short, stream, dots, narrow, split, split-mma or a ladder step.
   std::string_view policy = "auto";
-  // short, stream, dots, narrow, split, split-mma or a ladder step: that
-  // one
   gemm_batch batch = {};
   gemm_epilogue epilogue = {};
   stream on = nullptr;
-  // of the device, aligned to 256, at least gemm_workspace() bytes, left alone until the work is
+  // Device memory, aligned to 256 bytes, at least gemm_workspace() bytes, not to be touched until the work is
+  // done. Empty: memory is allocated and freed in stream order.
   std::span<std::byte> workspace = {};
-  // done; none: memory is allocated in the order of the stream
-  // of the device: the number of outputs whose sum was computed again, in FP64, is added to it
+  // Device memory, a counter: the number of outputs whose sum was computed again in FP64 is added to it.
   std::uint64_t* recomputed = nullptr;
   reproducibility reproducible = reproducibility::by_shape;
-  // gemm_choice tells which bound holds. refuse: not_supported is thrown, with both bounds
+  // take: gemm_choice says which bound holds. refuse: not_supported is thrown, with both bounds.
   weaker_bound if_weaker = weaker_bound::take;
-  // of the host: where gemm() writes what it runs, as explain() tells it
+  // Host memory: gemm() writes here what it runs, as explain() would return it.
   gemm_choice* ran = nullptr;
-  // of the host: corrects predictions, so decides what auto takes. One of another device
+  // Host memory. Corrects predicted times, so it decides what auto takes; one that was made for another
+  // device is ignored. null: the tuning named by ANTIPHASE_TUNING, else the library's own: see tuning_for().
   const gemm_tuning* tuning = nullptr;
-  // is left aside. null: that of ANTIPHASE_TUNING, else the
-  // library's: tuning_for()
-  // of the host (prepared.hpp): the problem's A, or B, that prepare() has split before.
+  // Host memory (prepared.hpp): the problem's A or B as prepare() has split it before. All members of a batch
+  // share it. auto accounts for the split that is saved.
   const prepared_operand* prepared_a = nullptr;
-  // All members of a batch have it. auto takes what is predicted to be fastest with them
   const prepared_operand* prepared_b = nullptr;
 };
 
-// C = alpha * A * B + beta * C with A of M x K, B of K x N, C of M x N; any strides, negative ones too, so
-// that every combination of row- and column-major works and transposed(v) costs nothing. The memory must be
-// reachable from `where` (device_array); the call returns when the work has been queued. It may be captured
-// into a graph.
+// C = alpha * A * B + beta * C in FP32, with A of M x K, B of K x N and C of M x N.
 //
+//   const auto where = context::best();
+//   device_array<float> a(where, host_a), b(where, host_b), c(where, m * n);  // host_a: std::vector<float>
+//   gemm(where, {.a = row_major(a.data(), m, k), .b = row_major(b.data(), k, n),
+//                .c = row_major(c.data(), m, n)});
+//   std::vector<float> result = c.to_host();  // waits
+//
+// Operands. Strides are arbitrary, negative ones included: every combination of row- and column-major works,
+// and transposed(v) costs nothing. The memory must be reachable from `where`: a device_array or cudaMalloc's.
 // alpha = 0 leaves A and B unread, beta = 0 (or -0) leaves C unread, K = 0 gives beta * C, M = 0 or N = 0
-// does nothing. Elements of C outside the view are never touched. C may not overlap A or B, nor the workspace
-// or `recomputed` any of them. An overlap is refused wherever it shows without looking at every element:
-// always where the elements of both lie side by side along one index, or as far apart as all strides have in
-// common; else where they start at the same address. Interleaved views of one buffer are fine.
+// does nothing. Elements of C outside the view are never touched.
 //
-// With options.batch so many products of one shape: by policies short, stream, dots and narrow in one launch,
-// by the others one after the other. A result does not depend on its product's place in the batch. With
-// options.epilogue more is done before results are stored: by short, stream and dots as part of the product,
-// by the split ones too where it is little, by the others in a launch behind it.
+// Overlap. C may not overlap A or B, nor the workspace or `recomputed` any of them. An overlap is refused
+// where it can be found without visiting every element: always if both views are contiguous along one index,
+// or if the smaller stride of each is the greatest common divisor of all their strides. Of other pairs only
+// equal addresses are refused. Interleaved views of one buffer are fine.
 //
-// The result is the same bits in every run, and does not depend on how the operands lie (what little does:
-// docs/accuracy.md). Throws bad_request naming the first argument that makes no sense, not_supported when a
-// policy does not fit the device, with the numbers.
+// Batches. options.batch computes many products of one shape: policies short, stream, dots and narrow in one
+// launch, the others one product after the other. A result does not depend on its member's place in the
+// batch.
+//
+// Epilogue. Policies short, stream and dots apply options.epilogue within the product, the split ones too
+// where it is small, the others in a second launch, which reads and writes C once more.
+//
+// Results have the same bits in every run, and do not depend on how the operands lie, with the exceptions
+// that docs/accuracy.md names.
+//
+// The call returns when the work has been queued on options.on; it may be captured into a CUDA graph.
+//
+// Throws
+//   bad_request     an argument makes no sense (extents, strides, null or misaligned pointers, overlap, an
+//                   unknown policy, too small a workspace, an unreadable tuning file); names the first one
+//   not_supported   the policy does not fit the problem or the device, nothing keeps what `reproducible` or
+//                   `if_weaker` asks for, or K >= 2^31 - 1024; says why, with the numbers
+//   out_of_memory   no workspace was given and the device has no room; a device_error
+//   device_error    a CUDA call or a launch failed; names it
+// Nothing has been launched after the first three. A failure of queued work shows when the stream is waited
+// for.
 launch_counts gemm(const context& where, const gemm_problem& p, const gemm_options& options = {});
 
-// Bytes of workspace that the call takes; 0 if it needs none. It never shrinks when M, N, K or the batch
-// grow.
+// Bytes of workspace that the call takes, 0 if none. Monotonic: never less for larger M, N, K or batch count,
+// so the workspace of the largest product serves all others. Throws as gemm(), but ignores overlaps.
+//
+//   device_array<std::byte> memory(where, gemm_workspace(where, largest));
+//   gemm(where, p, {.on = stream, .workspace = {memory.data(), memory.size()}});
+//
 std::size_t gemm_workspace(const context& where, const gemm_problem& p, const gemm_options& options = {});
 
-// What the call would run, and why.
+// What gemm() would run with these arguments, and why. Nothing is launched.
+//
+//   const gemm_choice c = explain(where, p);
+//   for (const std::string& sentence : c.why) std::puts(sentence.c_str());
+//
 struct gemm_choice {
-  // the name of a policy, or finish: there is nothing to multiply, but a batch or an epilogue
+  // name of the policy; "finish": there is nothing to multiply, only a batch or an epilogue to apply
   std::string kernel;
   gemms::extent2 tile;  // outputs of a block
   int tile_k = 0, stages = 0;
   std::uint64_t blocks = 0;
-  int cluster = 1;  // blocks that share a tile, each a part of K
-  int parts = 1;    // clusters that share a tile and add up through the workspace
-  std::size_t workspace = 0;
-  gemm_bound bound;                       // what holds
-  gemm_bound asked;                       // what the precision stands for on the device
-  double predicted = 0;                   // seconds that a GPU with such limits takes
-  std::vector<std::string> code;          // the names of the kernels that compute C
+  int cluster = 1;                // blocks that share a tile, each with a part of K
+  int parts = 1;                  // split-K: clusters that share a tile and add up through the workspace
+  std::size_t workspace = 0;      // bytes
+  gemm_bound bound;               // the bound that holds
+  gemm_bound asked;               // the bound that the precision stands for on the device
+  double predicted = 0;           // seconds on a GPU with these limits
+  std::vector<std::string> code;  // the names of the kernels that compute C
   std::vector<std::string> why, refused;  // sentences
   struct candidate {
     std::string kernel;
     double predicted;  // seconds, corrected
-    double factor;     // of the tuning, that the prediction was multiplied by
+    double factor;     // the tuning's: the prediction was multiplied by it
   };
   std::vector<candidate> considered;  // by auto, the fastest first; empty if it had no choice
-  std::string tuning;                 // a sentence: which one is in use, and what was left aside
+  std::string tuning;                 // a sentence: the tuning in use, and those ignored
 };
+// Throws as gemm(), but checks neither overlaps nor the size of the workspace.
 gemm_choice explain(const context& where, const gemm_problem& p, const gemm_options& options = {});
 
 }  // namespace antiphase

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// One choice of what a product would run, in the numbers that tell whether it is worth taking it from cuBLAS.
+// Whether a product is worth taking from cuBLAS: the predicted times of both.
 #pragma once
 #include <antiphase/gemm.hpp>
 #include <cstddef>
@@ -8,13 +8,17 @@ namespace antiphase {
 
 struct gemm_judgement {
   double seconds = 0;         // gemm_choice::predicted
-  double cublas_seconds = 0;  // see gemm/gain.hpp, as for gain
+  double cublas_seconds = 0;  // of gemm/gain.hpp, like gain
   double gain = 0;
   std::size_t workspace = 0;  // bytes that the call takes
 };
 
-// Throws what gemm() throws, except for memory that overlaps. If the same thread makes the same call of
-// gemm() next, that runs what was chosen here, and chooses nothing.
+// Predicts without launching. The choice is kept: if the thread's next call is gemm() with the same
+// arguments, it runs that choice at once, without choosing again.
+//
+//   if (judge(where, p).gain > 1) gemm(where, p);
+//
+// Throws as gemm(), except where memory overlaps.
 gemm_judgement judge(const context& where, const gemm_problem& p, const gemm_options& options = {});
 
 }  // namespace antiphase

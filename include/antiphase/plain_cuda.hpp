@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Whole programs in plain CUDA under the checker: no GPU, no toolkit, and not a line of them changed.
+// The checker for whole programs in plain CUDA: unchanged sources, without GPU or CUDA toolkit.
 #pragma once
 #include <antiphase/checker.hpp>
 #include <antiphase/core/error.hpp>
@@ -9,42 +9,48 @@
 
 namespace antiphase {
 
-// A source that cannot be compiled, or holds what the dialect does not have. what() is what the compiler
-// said, or a line for each place.
+// A source does not compile, or uses CUDA that the dialect lacks. what() is the compiler's output, or one
+// line for each place.
 struct bad_source : error {
   using error::error;
 };
 
+// A program for check_plain(): its sources, how to compile them, and what limits its runs.
 struct plain_program {
   std::vector<std::string> sources;  // .cu, and .cpp that belong to it
-  // not empty: a source with a main that launches the kernels of `sources`, whose own main is left out, as is
-  // what
+  // Not empty: a source whose main launches the kernels of `sources`. Their own main and their bindings to
+  // Python are left out then.
   std::string driver;
-  // binds them to Python
   std::vector<std::string> compiler_options;  // -I, -D and the like, as g++ takes them
-  std::vector<std::string> arguments;         // of its main, behind the name
+  std::vector<std::string> arguments;         // of its main, after argv[0]
   std::string compiler;                       // empty: $CXX, or g++
-  // the folder include/ of antiphase; empty: beside the program that runs, or where it was built
+  // antiphase's folder include/; empty: the one beside the running program, or where it was built
   std::string headers;
-  // Of a launch with more threads than this, only some blocks run: the first, the last, and others that
+  // A launch with more threads than this runs only some of its blocks: the first, the last, and others that
   // differ from run to run. 0: all run.
   std::uint64_t most_threads = 65'536;
-  // After so many accesses to memory no more blocks of a launch begin, and after three times as many of the
-  // whole run one block of a launch is enough. 0: never.
+  // Memory accesses after which no further block of a launch begins. After three times as many in the whole
+  // run, each launch runs one block only. 0: no limit.
   std::uint64_t most_accesses = 12'000'000;
 };
 
-// Compiles the program and runs its main once per schedule, each time in a process of its own;
-// `options.process_seconds` bounds each (0: 60). Throws bad_source; bad_request if a file is not there or no
-// kernel was launched; not_supported if there is no g++.
+// Compiles the program and runs its main once per schedule, each time in a process of its own, which
+// `options.process_seconds` limits (0: 60 seconds):
+//
+//   const check_report report = check_plain({.sources = {"sum.cu"}}, {.schedules = 50});
+//   std::fputs(to_text(report).c_str(), stdout);
+//   return report.clean() ? 0 : 5;
+//
+// Throws bad_source; bad_request if a file does not exist or no kernel was launched; not_supported without a
+// g++. Where blocks were skipped, check_report::notes says so.
 check_report check_plain(const plain_program& program, check_options options);
 
-// What plain CUDA may use here.
+// The dialect: which names of CUDA a checked program may use.
 enum class supported { yes, partly, no };
 struct dialect_entry {
   supported how;
   std::string_view names;  // separated by blanks
-  std::string_view about;  // what it does here; if it is not supported, the nearest form that is
+  std::string_view about;  // what it does here; if unsupported, the nearest supported form
 };
 struct dialect_group {
   std::string_view name;

@@ -13,30 +13,35 @@ enum class gemm_operand { a, b };
 
 struct prepare_options {
   stream on = nullptr;
-  // of the device, aligned to 256, at least prepared_size() bytes, left alone as long as calls use it;
+  // Device memory, aligned to 256 bytes, at least prepared_size() bytes, not to be touched while calls use
+  // it. Empty: allocated here, and freed with the last copy of the operand.
   std::span<std::byte> memory = {};
-  // none: allocated, and freed with the last copy of the operand
 };
 
-// A, M x K, or B, K x N, of products, in the form in which Tensor Cores take it: policies split and split-mma
-// multiply parts of elements, and otherwise split both operands in every call. gemm_options::prepared_a and
-// prepared_b hand it to calls, which then neither read nor write for it what the split pass would. Other
-// policies read the operand itself, as do sums that are computed again, so its memory must stay, and its
-// elements stay the same. Results of a policy are the same bits, prepared or not.
+// An operand A (M x K) or B (K x N) that has been split for Tensor Cores once, for use in many calls.
+// Policies split and split-mma multiply the parts that FP32 elements are split into, and otherwise split both
+// operands in every call:
 //
-// A handle: cheap to copy, immutable, may be shared by host threads. Work of prepare() and of calls is queued
-// on streams: a call on another stream than prepare()'s has to be ordered behind it by the caller, and memory
-// of the caller's may be reused behind the last call.
+//   const matrix_view<const float> w = column_major<const float>(weights, k, n);
+//   const prepared_operand b = prepare(where, gemm_operand::b, w, {.on = stream});
+//   gemm(where, {.a = x, .b = w, .c = y}, {.on = stream, .prepared_b = &b});  // any number of calls
+//
+// Caveats. Other policies read the operand itself, and so do sums that are computed again: its memory must
+// stay allocated, its elements unchanged. A policy gives the same bits with a prepared operand or without.
+//
+// A handle: cheap to copy, immutable, may be shared by host threads. prepare() and calls queue work on
+// streams: a call on another stream than prepare()'s must be ordered after it by the caller, and memory of
+// the caller's may be reused after the last call.
 class prepared_operand {
  public:
   gemm_operand which() const;
-  const matrix_view<const float>& view() const;  // as it was given to prepare()
+  const matrix_view<const float>& view() const;  // as given to prepare()
   const context& where() const;
-  // The parts, on the device. Empty where no policy takes any: calls work, and read the operand.
+  // The parts, in device memory. Empty where no policy uses them: calls then read the operand.
   std::span<std::byte> memory() const;
 
-  // Splits it once more, into the same memory, after elements have changed. Calls that use it on other
-  // streams must be done.
+  // Splits the operand again, into the same memory, after its elements have changed. Calls that use it on
+  // other streams must be done. Can be captured into a graph.
   launch_counts renew(stream on) const;
 
   explicit operator bool() const { return state_ != nullptr; }  // false: it was moved from
@@ -50,14 +55,15 @@ class prepared_operand {
                                   const prepare_options& options);
 };
 
-// Returns when the work has been queued; with memory of the caller's it may be captured into a graph, as
-// renew() may. Throws bad_request that names the operand, or the memory, if it makes no sense.
+// Splits an operand. Returns when the work has been queued; with options.memory it can be captured into a
+// graph. Throws bad_request that names the operand or the memory if it makes no sense, not_supported where it
+// has too many rows or columns (about 2^31), out_of_memory.
 prepared_operand prepare(const context& where, gemm_operand which, const matrix_view<const float>& v,
                          const prepare_options& options = {});
 
-// Bytes that the parts take: 4 for each element, K rounded up to 16, and about 40 for each row of A or column
-// of B. 0 where no policy takes parts: on devices without Tensor Cores, or without elements. It never shrinks
-// when extents grow. Only the extents of the view count.
+// Bytes that the parts take: 4 for each element, with K rounded up to 16, and about 40 for each row of A or
+// column of B. 0 where no policy uses parts (devices without Tensor Cores) and without elements. Depends on
+// the extents of the view only, and never shrinks when they grow. Throws bad_request and not_supported.
 std::size_t prepared_size(const context& where, gemm_operand which, const matrix_view<const float>& v);
 
 }  // namespace antiphase

@@ -28,7 +28,9 @@
 
 namespace antiphase {
 
-// outer x `length` x inner elements: element i of the scan (o, j) lies at (o * length + i) * inner + j.
+// The array holds outer x length x inner elements: element i of line (o, j) lies at
+// (o * length + i) * inner + j. A scan along axis a of a C-ordered array has outer = the product of the
+// extents before a, inner = the product of those after it.
 struct array_scan_options {
   std::int64_t outer = 1, inner = 1;
   scan_direction direction = scan_direction::forward;
@@ -37,28 +39,37 @@ struct array_scan_options {
 
 inline namespace AP_TARGET {
 
-// What an array may be scanned with: a type without values of its own, whose call op(x, y) is associative. It
-// need not be commutative: operands stay in the order of the scan (a reverse one begins at the end). It need
-// not have an identity: it is called for elements that are there only. For nvcc its call is a __device__
-// function (AP_FN compiles for both); a lambda is one too if it captures nothing and can be default
-// constructed.
+// Scans arrays of your own type T with your own operator, every line of `length` elements:
 //
 //   inclusive_scan   out[i] = in[0] . in[1] ... in[i]
 //   exclusive_scan   out[i] = initial . in[0] ... in[i - 1]; out[0] = initial
 //
-// of every line of `length` elements. T: trivially copyable, with or without constructors, up to 32 bytes,
-// such as structs of 3 bytes. The arrays are memory of `where` (device_array), aligned as T is; `in` and
-// `out` may be the same, but not overlap otherwise. Results are the same bits in every run. One line of
-// elements of up to 16 bytes, on a device of compute capability 8.0 or above, which the program must be
-// compiled for, is read once (single_pass.cuh; by bulk copies if that is 9.0 or above); its working memory
-// belongs to the executor and the stream, so that the first call with a stream, or with a larger array,
-// cannot be captured in a graph. Other arrays are read twice ("reduce then scan", in three kernels), with
-// working memory that is allocated and given back in the order of the stream. The call returns when all is
-// queued.
+//   struct step { double factor, offset; };  // y = factor x + offset
+//   struct one_after_the_other {
+//     AP_FN step operator()(const step& x, const step& y) const {
+//       return {x.factor * y.factor, y.factor * x.offset + y.offset};
+//     }
+//   };
+//   inclusive_scan(where, steps, steps, count, one_after_the_other{});  // in place
 //
-// Throws bad_request for sizes below 0, null and misaligned pointers and arrays that overlap otherwise,
-// not_supported where `where` is not what the call was compiled for (nvcc: a GPU, g++: the CPU executor), or
-// where the device cannot run the kernels.
+// Op: a type without state whose call op(x, y) is associative. It need not be commutative: operands stay in
+// the order of the scan (a reverse one begins at the end). It needs no identity: it is called on existing
+// elements only. For nvcc its call operator is a __device__ function (AP_FN compiles for both compilers); a
+// lambda will do if it captures nothing and can be default constructed.
+//
+// T: trivially copyable, with or without constructors, up to 32 bytes, of any size (3 bytes, say).
+//
+// Arrays. Memory of `where` (device_array), aligned as T; `in` and `out` may be equal, but not overlap
+// otherwise. Results have the same bits in every run. The call returns when all is queued.
+//
+// Cost. One line of elements of up to 16 bytes is read once (single_pass.cuh), if the device and the compiled
+// code have compute capability 8.0 or above; by bulk copies from 9.0 on. Its working memory belongs to the
+// executor and the stream, so the first call on a stream, or with a larger array, cannot be captured in a
+// graph. Other arrays are read twice (reduce, then scan: three kernels), with working memory in stream order.
+//
+// Throws bad_request for negative sizes, null or misaligned pointers and other overlaps; not_supported where
+// `where` is not what the call was compiled for (nvcc: a GPU, g++: the CPU executor) or where the device
+// cannot run the kernels; device_error, out_of_memory among them.
 template <scans::scannable T, scans::operator_on<T> Op>
 launch_counts inclusive_scan(const context& where, const T* in, T* out, std::int64_t length, Op op,
                              const array_scan_options& options = {});
@@ -66,25 +77,27 @@ template <scans::scannable T, scans::operator_on<T> Op>
 launch_counts exclusive_scan(const context& where, const T* in, T* out, std::int64_t length, const T& initial,
                              Op op, const array_scan_options& options = {});
 
-// The same with a function before the scan and one behind it, in the same pass: elements In become
-// `before(x)`, of some type T, on their way from memory, T is scanned with `op`, and a result r is written as
-// `after(r)`, of type Out:
+// The same with a function before the scan and one after it, in the same pass. Elements of type In become
+// before(x), of some type T, when they are loaded; T is scanned with `op`; a result r is stored as after(r),
+// of type Out:
 //
 //   transform_inclusive_scan   out[i] = after(before(in[0]) . before(in[1]) ... before(in[i]))
 //   transform_exclusive_scan   out[i] = after(initial . before(in[0]) ... before(in[i - 1])); out[0] =
 //                              after(initial)
 //
-// Running sums of squares of bytes, for example, as shares of a total:
-//
-//   struct squared { AP_FN std::uint64_t operator()(std::uint8_t x) const { return std::uint64_t{x} * x; } };
-//   struct share { AP_FN float operator()(std::uint64_t sum) const { return static_cast<float>(sum) / 255; }
+//   // norms[i] = sqrt(bytes[0]^2 + ... + bytes[i]^2)
+//   struct squared {
+//     AP_FN std::uint64_t operator()(std::uint8_t x) const { return std::uint64_t{x} * x; }
 //   };
-//   transform_inclusive_scan(where, bytes, shares, count, scans::sum{}, squared{}, share{});
+//   struct root {
+//     AP_FN float operator()(std::uint64_t sum) const { return std::sqrt(static_cast<float>(sum)); }
+//   };
+//   transform_inclusive_scan(where, bytes, norms, count, scans::sum{}, squared{}, root{});
 //
-// Both are types without values of their own, as `op` is, and must give the same for the same x: `before` is
-// called up to three times for an element. They are called for elements that are there and results that are
-// written only. In, T and Out: trivially copyable, up to 32 bytes; one pass for up to 16 bytes each. `in` and
-// `out` may be the same memory where In and Out have the same size, each aligned as its type is.
+// Both functions are types without state, as `op` is, and must return the same for the same x: `before` is
+// called up to three times for an element. They are called only on existing elements and on results that are
+// stored. In, T and Out: trivially copyable, up to 32 bytes; one pass for up to 16 bytes each. `in` and `out`
+// may be the same memory if In and Out have the same size, each aligned as its type.
 struct unchanged {
   template <class T> AP_FN constexpr T operator()(const T& x) const { return x; }
 };
@@ -111,7 +124,7 @@ requires scans::operator_on<Op, scanned_type<Before, In>> &&
 
 namespace scan_detail {
 
-// Large elements and those that share registers with others take more of them.
+// Fewer resident blocks for large elements, and for those of odd sizes, which take more registers.
 constexpr scans::policy policy_for(std::size_t size) {
   scans::policy p = scans::items_policy;
   if (size > 8 || !std::has_single_bit(size)) p.blocks = size > 16 ? 1 : 2;
@@ -136,8 +149,8 @@ void require_sensible(const context& where, const scans::arguments<T, In, Out>& 
                         ": it cannot run on " + where.limits().name);
 }
 
-// In one pass: one line, of more than a block of the other way scans at once. Totals of more than 16 bytes
-// take longer to look for than a second reading (docs/design/scan.md).
+// One pass: for one line that is longer than a tile of the other way. With totals of more than 16 bytes the
+// look-back takes longer than a second reading (docs/design/scan.md).
 template <class T, class Ends = scans::as_they_are<T>>
 constexpr bool is_for_one_pass = sizeof(T) <= 16 && sizeof(typename Ends::in) <= 16 &&
                                  sizeof(typename Ends::out) <= 16;
@@ -148,8 +161,8 @@ template <class T, class Op, tile_mover M, class Ends = scans::as_they_are<T>> s
     : scans::single_pass<ring_elements<T, Op, Ends, M>> {
   using all = scans::single_pass<ring_elements<T, Op, Ends, M>>;
   AP_DEV void operator()(const typename all::params& p) const {
-    // Nobody calls it by threads where there are bulk copies, so it is not compiled there; the CPU executor
-    // simulates both.
+    // Copies by threads are never launched where there are bulk copies, so they are not compiled there. The
+    // CPU executor simulates both.
     if constexpr (M == tile_mover::copy_engine || !has_bulk_copies || AP_ON_GPU == 0) all::operator()(p);
   }
 };
@@ -160,13 +173,13 @@ template <class T, class Op, tile_mover M, class Ends = scans::as_they_are<T>> k
 template <class T, class Op, tile_mover M, class Ends> std::int64_t tiles_of(const scans::lines& over) {
   return ceil_div<std::int64_t>(over.length, ring_scan<T, Op, M, Ends>::tile);
 }
-// Who moves the tiles of a scan in one pass; nothing where there is none.
+// How tiles are copied in a one-pass scan; nothing where the scan cannot run in one pass.
 template <class T, class Op, class Ends = scans::as_they_are<T>>
 std::optional<tile_mover> mover_for(const context& where, const scans::lines& over) {
   const device_features has = features_of(where.limits());
   if (over.count() != 1 || over.length <= policy_for(sizeof(T)).tile(sizeof(T)) || !has.cp_async)
     return std::nullopt;
-  // by the smaller ones
+  // counted in the smaller of the two kinds of tiles
   if (tiles_of<T, Op, tile_mover::threads, Ends>(over) > std::numeric_limits<int>::max()) return std::nullopt;
   static const int architecture = compiled_for(ring_kernel<T, Op, tile_mover::copy_engine, Ends>());
   if (architecture >= 90 && has.bulk_copies) return tile_mover::copy_engine;
@@ -216,7 +229,7 @@ launch_counts run(const context& where, const scans::arguments<T, typename Ends:
   return counts;
 }
 
-// `initial`: null for an inclusive scan, which nothing else depends on.
+// `initial`: null for an inclusive scan.
 template <class T, class Op, class Ends>
 launch_counts call(const context& where, const typename Ends::in* in, typename Ends::out* out,
                    std::int64_t length, const T* initial, const array_scan_options& options) {

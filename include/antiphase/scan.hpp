@@ -14,18 +14,28 @@
 
 namespace antiphase {
 
+// Options of scan(), scan_by_key() and explain().
 struct scan_options {
-  // The name of a step of the scan ladder or of one beside it (both in scan/ladder.hpp); auto: the fastest
-  // that takes the problem.
+  // auto: the fastest policy that takes the problem. Or a policy by its name, from the table below.
   std::string_view policy = "auto";
   stream on = nullptr;
-  // The caller's, of scan_workspace() bytes or more, aligned to 16 and initialised once; empty: the
-  // library's.
+  // Device memory of scan_workspace() bytes or more, aligned to 16 bytes and initialised once by
+  // initialise_scan_workspace(). Empty: the library's own.
   std::span<std::byte> workspace = {};
 };
 
-// Scans every (outer, inner) line of a problem. What each policy takes, and where; `auto` is the fastest of
-// those that take the problem:
+// Scans every (outer, inner) line of a problem: prefix sums, products, minima or maxima. The default is an
+// inclusive, forward sum of one line of FP32:
+//
+//   scan(where, {.in = in, .out = out, .length = n}, {.on = stream});
+//
+//   scan(where, {.type = element::i64,                   // exclusive maxima of each row, from the right
+//                .operation = scan_operation::max,
+//                .kind = scan_kind::exclusive,
+//                .direction = scan_direction::reverse,
+//                .in = in, .out = out, .outer = rows, .length = columns, .initial = 0});
+//
+// What each policy takes, and where it runs; `auto` is the fastest of those that take the problem:
 //
 //   policy                           operations   elements             lines, segments           runs on
 //   single-pass                      all          all; wider sums [1]  one; rows, segments [2]   sm_90, CPU
@@ -46,14 +56,13 @@ struct scan_options {
 //   [1] scan_problem::accumulate, of one line.  [2] contiguous (inner = 1).  [3] There only f32 and elements
 //                                               of 8 bits.
 //
-// Inputs. The memory is reachable from `where` (device_array), addresses are multiples of the elements'
-// sizes. The arrays hold outer x length x inner elements; a problem without any launches nothing.
+// Arrays. They hold outer x length x inner elements in memory that is reachable from `where` (device_array),
+// at multiples of the element's size. A problem without elements launches nothing.
 //
 // Results. Integers wrap around. min and max keep NaN from the first one on, as numpy's minimum.accumulate
 // and maximum.accumulate do. An exclusive scan starts from scan_problem::initial, or else from the operator's
-// identity (scans::identity_of). What runs in f16 and bf16 is computed in FP32 and rounded where it is
-// written. The order of operations is fixed by the problem's shape and the policy: results depend neither on
-// the run nor on where the arrays lie.
+// identity (scans::identity_of). f16 and bf16 are computed in FP32 and rounded when stored. Shape and policy
+// fix the order of operations: results have the same bits in every run, wherever the arrays lie.
 //
 // Bounds. Sums and products of floats are not taken in sequential order. A sum is within its bound
 // (scan_choice::units) if the positive elements up to it, of its line or segment and with the initial value,
@@ -64,24 +73,32 @@ struct scan_options {
 // other lines (docs/accuracy.md).
 //
 // Memory and stream. The call returns when all is queued on scan_options::on. The single passes, one-wave and
-// columns keep a few bytes per tile from call to call. These belong to the executor and the stream: the first
-// call with a stream, or with a larger array, cannot be captured in a graph. Or they are the caller's
-// (scan_workspace): calls with one workspace may not overlap. The other policies borrow memory in the order
-// of the stream where a line is longer than a tile, and may always be captured.
+// columns keep a few bytes per tile from call to call, in the caller's workspace or in memory that belongs to
+// the executor and the stream. With the latter, the first call on a stream, or with a larger array, cannot be
+// captured in a graph. Calls with one workspace may not run at the same time. The other policies allocate
+// memory in stream order where a line is longer than a tile, and can always be captured.
 //
-// Errors. bad_request names the first argument that makes no sense; not_supported says why the policy, or
-// every policy, does not take the problem. Nothing is written then.
+// Throws
+//   bad_request     an argument makes no sense (sizes, types, null or misaligned pointers, overlap other than
+//                   out == in, an unknown policy, a bad workspace); names the first one
+//   not_supported   the policy, or every policy, does not take the problem or the device; says why
+//   out_of_memory   the device has no room for the library's working memory; a device_error
+//   device_error    a CUDA call or a launch failed; names it
+// Nothing has been written after the first three.
 launch_counts scan(const context& where, const scan_problem& p, const scan_options& options = {});
 
-// The same for the segments of one line (outer = inner = 1) that keys or flags tell apart: each is scanned on
-// its own, an exclusive scan begins at `initial` in each. A reverse scan runs through each segment from its
-// end. Policies auto, single-pass and single-pass-async, on sm_80 and newer and the CPU executor; keys of any
-// type but f16 and bf16.
+// Segmented scan of one line (outer = inner = 1), whose segments are given by keys or head flags. Each
+// segment is scanned on its own; an exclusive scan begins at `initial` in each, a reverse scan at the
+// segment's end. Policies auto, single-pass and single-pass-async, on sm_80 and newer and the CPU executor;
+// keys of any type but f16 and bf16. Otherwise as scan().
+//
+//   scan_by_key(where, {.in = x, .out = sums, .length = n}, {.data = keys});  // keys: i32 by default
+//
 launch_counts scan_by_key(const context& where, const scan_problem& p, const scan_keys& keys,
                           const scan_options& options = {});
 
-// What the call would run, and why. Of the arrays only the addresses are looked at. Throws what the call
-// would throw.
+// What scan() would run with these arguments, and why. Nothing is launched, and of the arrays only the
+// addresses are used. Throws what the call would throw.
 struct scan_choice {
   std::string kernel = {};    // a step's name
   int threads = 0;            // of a block
@@ -91,7 +108,7 @@ struct scan_choice {
   std::uint64_t blocks = 0;   // of the largest launch
   int launches = 0;           // 0: there is nothing to scan
   std::size_t workspace = 0;  // bytes that the call works in; scan_workspace() may ask for more
-  // A sum is at most so many half units in the last place of the sum of its terms' magnitudes away, in the
+  // Error bound of a sum: this many half units in the last place of the sum of its terms' magnitudes, in the
   // type that it is computed in; f16 and bf16 are rounded from that. 0: results are exact. Infinity: a
   // product, whose error is relative (docs/accuracy.md).
   double units = 0;
@@ -101,13 +118,21 @@ scan_choice explain(const context& where, const scan_problem& p, const scan_opti
 scan_choice explain(const context& where, const scan_problem& p, const scan_keys& keys,
                     const scan_options& options = {});
 
-// A workspace of the caller's, for calls that may be captured in a graph and replayed: its size in bytes,
-// enough for this problem and all that are shorter and otherwise the same, by policies auto, one-wave,
-// single-pass, single-pass-async, columns and items, on any device. initialise_scan_workspace() is called
-// once before the first use, and again after work with it was broken off (a launch that failed, a kernel that
-// was stopped), since a scan waits for what a broken one has left half done, for ever; it waits for the
-// stream. Then the workspace serves scans of all types, sizes and policies, one after the other, always
-// passed whole.
+// A workspace of the caller's, for calls that are captured in a graph and replayed:
+//
+//   const scan_problem sums{.in = in, .out = out, .length = n};
+//   device_array<std::byte> memory(where, scan_workspace(sums));
+//   const std::span<std::byte> workspace(memory.data(), memory.size());
+//   initialise_scan_workspace(where, workspace, stream);
+//   scan(where, sums, {.on = stream, .workspace = workspace});
+//
+// scan_workspace() returns bytes: enough on any device for this problem and all shorter ones that are
+// otherwise the same, by policies auto, one-wave, single-pass, single-pass-async, columns and items.
+//
+// initialise_scan_workspace() is called once before the first use, and waits for the stream. Call it again
+// after work with the workspace was broken off (a launch that failed, a kernel that was stopped): otherwise
+// the next scan waits forever for totals that the broken one never published. The workspace serves scans of
+// all types, sizes and policies, one after the other; always pass all of it.
 std::size_t scan_workspace(const scan_problem& p);
 std::size_t scan_workspace(const scan_problem& p, const scan_keys& keys);
 void initialise_scan_workspace(const context& where, std::span<std::byte> workspace, stream on = nullptr);

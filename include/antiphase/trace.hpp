@@ -15,67 +15,71 @@
 
 namespace antiphase {
 
-// Warps that do the same.
+// A role: neighbouring warps with the same task.
 struct timeline_role {
   std::string name{};  // what they do: "load", "compute", "scan", ...
   int first = 0, count = 1;
-  bool loads = false;     // they fill slots
-  bool computes = false;  // they are those whose waiting counts
+  bool loads = false;     // producers: they fill slots
+  bool computes = false;  // consumers: overlap measures their waiting
 };
 
-// What recording costs: how long the kernel takes as it is, and as its recording twin, in milliseconds,
-// medians of as many runs.
+// Overhead of recording: median times of the kernel and of its recording twin, in milliseconds.
 struct recording_cost {
-  int runs = 0;  // of each, one after the other by turns; 0: not measured
+  int runs = 0;  // of each, alternating; 0: not measured
   double plain_ms = 0, recorded_ms = 0;
 };
 
-// The spans of one block, warp by warp and within a warp in the order of time, which starts at 0 with the
-// first of them.
+// The recorded spans of one block, sorted by warp and then by time. Time starts at 0 with the first span.
 struct timeline {
-  std::string policy{};  // the step of the ladder
+  std::string policy{};  // as given to record_gemm() or record_scan()
   std::string device{};
   target runs_on = target::cpu;
-  // Of time: "cycles" of the multiprocessor's clock on a GPU, "ticks" of the CPU executor's simulated clock.
+  // Unit of time: "cycles" of the multiprocessor's clock, or "ticks" of the CPU executor's simulated clock.
   std::string unit = "ticks";
   int stages = 1;  // slots of the ring
-  int steps = 0;   // along K, of which the first `recorded` have all their spans
+  int steps = 0;   // all steps of the block; the first `recorded` have all their spans
   int recorded = 0;
   int warps = 0;
   unsigned block = 0;
   std::vector<span_record> spans{};
-  std::uint64_t dropped = 0;  // spans that found no room in the log
+  std::uint64_t dropped = 0;  // spans for which the log had no room
 
   std::string kernel = "gemm";           // the family
-  std::string step_is = "step along K";  // what goes through the ring in one step
-  // of a slot: each ends with an event of the ring, the last gives the slot back
+  std::string step_is = "step along K";  // what passes through the ring in one step
+  // phases of a slot: each ends with an event of the ring, the last one releases the slot
   std::vector<std::string> phases{"load", "compute"};
-  std::vector<std::string> rings{"tiles"};  // of which the first is the one whose slots are shown
-  std::vector<timeline_role> roles{};       // none: every warp loads and computes
-  std::int64_t step_bytes = 0;              // that a step loads
+  std::vector<std::string> rings{"tiles"};  // the first is the one whose slots are shown
+  std::vector<timeline_role> roles{};       // empty: every warp loads and computes
+  std::int64_t step_bytes = 0;              // loaded by a step
   recording_cost cost{};                    // if trace_options::cost_runs asked for it
 };
-// The roles, or the one of a kernel without.
+// The roles; for a kernel without any, the one of all warps.
 std::vector<timeline_role> roles_of(const timeline& t);
 
+// Options of record_gemm() and record_scan().
 struct trace_options {
   unsigned block = 0;  // which block of the grid
-  int steps = 32;      // room for so many steps; later ones are counted as dropped
-  // On a GPU, of which the quickest is kept: caches are cold in the first, other work may disturb any. One
-  // where beta is not 0 (C would change) and on the CPU executor.
+  int steps = 32;      // log room, in steps; later steps are counted as dropped
+  // Runs on a GPU, of which the fastest is kept: the first has cold caches, other work may disturb any. Only
+  // one where beta is not 0 (it changes C) and on the CPU executor.
   int runs = 3;
-  // Not 0: measure timeline::cost by so many launches of kernel and twin, by turns. Only where beta is 0, and
-  // not of scans in place. Where the twin stands for a variant other than the one that the call launches,
-  // there is nothing to compare: cost.runs stays 0.
+  // Not 0: measure timeline::cost by this many launches each of kernel and twin, alternating. Only where beta
+  // is 0, and not for scans in place. Where the twin is of another variant than gemm() would launch, the two
+  // cannot be compared: cost.runs stays 0.
   int cost_runs = 0;
   stream on = nullptr;
 };
 
-// Computes the product with a recording twin of its kernel and returns the timeline of one block. `policy` is
-// the name of a step of the ladder; "async-1", the asynchronous kernel with a single buffer, to compare the
-// other stages with; "fp16", "fp16-mma", "tf32"; or "fp64", where the copy engine or threads fill a
-// ring for it. Where a step of the ladder has variants for the layouts of A and B, there are two twins: one
-// for row-major operands with wide copies, one for all others.
+// Computes the product with a recording twin of its kernel and returns the timeline of one block:
+//
+//   const timeline t = record_gemm(where, "async-2", p);
+//   const overlap o = measure(t);
+//   std::printf("%.0f %% of the loading hidden, limited by %s\n", 100 * o.hidden, o.limited_by.c_str());
+//
+// `policy` names a step of the ladder; "async-1", the asynchronous kernel with a single buffer, as the
+// baseline of the other stages; "fp16", "fp16-mma", "tf32"; or "fp64", where TMA or threads fill a ring
+// for it. Where a step of the ladder has variants for the layouts of A and B, there are two twins: one for
+// row-major operands with wide copies, one for all others.
 //
 // On the CPU executor the times are those of a model of a multiprocessor, in ticks (docs/timelines.md):
 // nothing is measured, and the same problem gives the same timeline everywhere.
@@ -85,92 +89,103 @@ struct trace_options {
 // computed by kernels without a twin.
 timeline record_gemm(const context& where, std::string_view policy, const gemms::problem& p,
                      const trace_options& options = {});
-// The same of a step with f16 operands: "tensor-core-2" to "tensor-core-tma".
+// The same for a step with f16 operands: "tensor-core-2" to "tensor-core-tma".
 timeline record_gemm(const context& where, std::string_view policy, const gemms::tensor_core_problem& p,
                      const trace_options& options = {});
 
-// Scans with a recording twin: "single-pass", or its rings of fewer slots, "single-pass-1" to "-3";
-// "single-pass-async", whose tiles threads move; and "one-wave", of which each block has one tile and no
-// ring, and its phases are recorded. A step is a tile; a block of a ring draws its tiles, so on a GPU which
-// they are differs from run to run. Twins are of inclusive and exclusive sums of f32, in one line, several
-// (scan_problem::outer) or segments by key. Throws as record_gemm(), bad_request for other problems.
+// Scans with a recording twin and returns the timeline of one block. `policy` is "single-pass"; its rings of
+// fewer slots, "single-pass-1" to "-3"; "single-pass-async", whose tiles are copied by threads; or
+// "one-wave", where a block has one tile and no ring: its phases are recorded. A step is a tile. Blocks draw
+// their tiles from a counter, so on a GPU a block's tiles differ from run to run. There are twins for
+// inclusive and exclusive sums of f32, in one line, several (scan_problem::outer) or segments by key. Throws
+// as record_gemm(), and bad_request for other problems.
 timeline record_scan(const context& where, std::string_view policy, const scan_problem& p,
                      const trace_options& options = {});
 timeline record_scan(const context& where, std::string_view policy, const scan_problem& p,
                      const scan_keys& keys, const trace_options& options = {});
 
-// The timeline of a kernel of one's own, whose ring is a recorded<...> (channel/recorded.cuh): `like` says
-// what is known of it (names, roles, phases, stages, warps, unit), `counts` and `log` are what the kernel has
-// written, with room for log.size() / counts.size() spans of each warp. Steps are numbered by the order of
-// the verbs, and what warps did between them is added. Throws bad_request where they do not fit.
+// The timeline of a kernel of one's own, whose ring is a recorded<...> (channel/recorded.cuh):
+//
+//   const timeline t = read_spans({.stages = 3, .warps = warps, .kernel = "my kernel",
+//                                  .roles = {{.name = "load", .loads = true},
+//                                            {.name = "compute", .first = 1, .count = 4, .computes = true}},
+//                                  .step_bytes = 4096},
+//                                 spans.to_host(), counts.to_host());
+//
+// `like` describes the kernel (names, roles, phases, stages, warps, unit). `log` and `counts` are what it has
+// written: log.size() / counts.size() spans for each warp. Steps are numbered by the order of the channel's
+// operations, and the time between these is added as spans of its own. Throws bad_request where the arguments
+// do not fit together.
 timeline read_spans(timeline like, std::span<const span_record> log, std::span<const std::int32_t> counts);
 
-// A timeline as text, for `antiphase trace --read`, and back. Throws bad_request for text that is none.
+// A timeline as JSON, for `antiphase trace --read`, and back. timeline_of() throws bad_request for other
+// text.
 std::string to_json(const timeline& t);
 timeline timeline_of(std::string_view json);
 
-// One step as the whole block sees it: the warps' spans taken together.
+// The times of one step, over all warps of the block.
 struct step_times {
   int step = 0, slot = 0;
   std::int64_t issued = 0;  // the first warp begins to load
   // the first warp's wait returns: the data of all warps have landed. Where loads block, the last load's end
   std::int64_t landed = 0;
   std::int64_t compute_begin = 0;  // of the first warp
-  // of the last warp; of a ring with roles, when the slot has been given back
+  // of the last warp; in a ring with roles, the release of the slot
   std::int64_t compute_end = 0;
-  // When the data landed, as far as one can tell: `landed` if a warp was waiting then; else after as long as
-  // the loads took that warps did wait for, but before the first wait.
+  // Estimate of when the data landed. `landed` if a warp was waiting then. Otherwise `issued` plus the time
+  // of those loads that warps did wait for, but no later than the first wait.
   std::int64_t arrived = 0;
-  bool seen_landing = false;           // a warp was waiting
-  std::vector<std::int64_t> events{};  // of a ring with roles: when each has happened
+  bool seen_landing = false;           // a warp was waiting when the data landed
+  std::vector<std::int64_t> events{};  // in a ring with roles: the time of each event
 };
-// the recorded steps, in order; none where one of them has no load, or no end of it
+// The recorded steps, in order. Empty if one of them lacks the begin or the end of its load.
 std::vector<step_times> by_step(const timeline& t);
 
-// What computing warps wait for, and how much of their time.
+// A cause of waiting of the computing warps, and its share of their time.
 struct waiting_share {
   std::string cause{};
   double share = 0;
 };
 
-// How well the pipeline works. All is 0 where nothing was recorded.
+// How well a pipeline overlaps loading and computing, from measure(). All zero where nothing was recorded.
+// Times are in timeline::unit.
 struct overlap {
   int steps = 0;  // recorded
-  // steps loaded while another step was computed, at least for a part of the time; never the first
+  // steps whose load overlapped the computation of another step, at least in part; never the first
   int steps_hidden = 0;
-  // share of the time with a load in flight that computation covers, summed over the steps' loads: 0 ... 1
+  // share of the loads' time in flight that computation covers, 0 ... 1
   double hidden = 0;
-  // per step and warp: time in wait, commit and release; a commit of staged registers waits for them to
-  // arrive
+  // per step and warp: time in wait, commit and release (a commit of staged registers waits for their loads)
   double mean_wait = 0;
   double mean_compute = 0;    // per step and warp
   std::int64_t duration = 0;  // from the first load to the end of the last computation
 
-  double waiting = 0;                   // share of the computing warps' time in which they wait
+  double waiting = 0;                   // share of the computing warps' time spent waiting
   std::vector<waiting_share> causes{};  // of that, the largest first
-  // on their way to the block at a time (by step_times::arrived); 0 if a step's bytes are not known
+  // bytes in flight to the block (by step_times::arrived); 0 if a step's bytes are not known
   double mean_bytes = 0;
   std::int64_t most_bytes = 0;
-  // Which side limits: "loads", "computation", "turns" (of loading and computing, in a ring of one slot that
-  // the same warps fill and use), or the name of a later phase that computing warps wait for, or that holds
-  // the slots which loads wait for.
+  // The limiting side: "loads"; "computation"; "turns" (loading and computing alternate, in a ring of one
+  // slot that the same warps fill and use); or the name of a later phase, which computing warps wait for or
+  // which holds the slots that loads wait for.
   std::string limited_by{};
   double load_time = 0;  // typical, of a load that a warp waited for
   double step_time = 0;  // mean
-  double busy_time = 0;  // of step_time, what is not waiting for data
+  double busy_time = 0;  // the part of step_time not spent waiting for data
   double next_time = 0;  // step_time with one more stage, estimated: see one_more_stage()
-  // The warps that load and compute are blocked by their loads, which end in registers or plain stores: that
-  // time is waiting, no computation of the same warp hides it, and more stages change nothing.
+  // Loads block the warps that issue them, since they end in registers or plain stores. That time counts as
+  // waiting, the same warp cannot hide it by computing, and more stages change nothing.
   bool loads_block = false;
-  // several loads were seen landing one after the other, so the estimate knows how fast they can
+  // several consecutive loads were seen landing, so the estimate includes the rate at which memory delivers
   bool knows_rate = false;
 };
 
-// The estimate of a step's time in a ring of `stages` slots, from recorded times: as long as the longest of
-// what a step needs anyhow (`busy`), what the ring's slots let through (a slot is filled for `load`, and used
-// for `use` where the loader is a role of its own; each stage more lets one more load be on its way), and
-// what the memory has been seen to deliver (`rate`: time from landing to landing, 0: not known). Other limits
-// are not known, so it is a lower bound of the time.
+// Estimates the step time that a ring of `stages` slots would have with one more, from recorded times. It is
+// the maximum of
+//   - `busy`, what a step takes without waiting;
+//   - what the slots allow: load / stages; (load + use) / (stages + 1) where the loader is a role of its own;
+//   - `rate`, the time from landing to landing as memory was seen to deliver; 0: unknown.
+// A lower bound, since other limits are not known.
 double one_more_stage(int stages, bool roles, double load, double use, double busy, double rate);
 overlap measure(const timeline& t);
 

@@ -60,7 +60,8 @@ void access_history::report_missing(const accessor& w, const cell& c, std::size_
                  c.state == cell_state::freed ? "the memory has been given back" : "nobody allocated it"});
 }
 
-// Global memory, or shared memory of a block that the thread may count on.
+// True for global memory, the block's own shared memory and that of a running block of its cluster. Reports
+// shared memory of nobody, and of a block that may not have begun.
 bool access_history::has_owner(const accessor& w, std::size_t offset, std::size_t bytes) const {
   const block_record& own = clocks_.block(w.thread.block);
   if (offset >= shadow::shared_bytes || (offset >= own.lowest && offset + bytes <= own.highest)) return true;
@@ -124,8 +125,8 @@ bool access_history::knows(const thread_model& t, const reader& r) const {
   return true;
 }
 
-// The engines behind bulk copies and Tensor Cores see ordinary writes, which threads and cp.async do, through
-// a fence only.
+// Bulk copies and Tensor Cores work in the async proxy: they see ordinary writes, those of threads and of
+// cp.async, only after a proxy fence.
 bool access_history::needs_fence(const accessor& w, const cell& c, std::size_t offset) const {
   if (!w.behind_proxy() || w.init_fenced || c.block == 0) return false;
   const block_record& r = clocks_.block(c.block);
@@ -175,8 +176,8 @@ void access_history::read_cell(const accessor& w, cell& c, std::size_t offset) {
   add_reader(t, r, c);
 }
 
-// The last write is an atomic operation that has read what an earlier one had written, as has everybody who
-// comes behind it: whether or not it acquired anything, both of them are past.
+// The last write is a read-modify-write that saw what `r` wrote. A thread ordered behind it is behind `r`
+// too, whether or not the read-modify-write acquired anything.
 bool access_history::observed(const thread_model& t, const cell& c, const reader& r) const {
   return r.wrote() && c.scope != 0 && updates_.contains(c.place) &&
          clocks_.strong(static_cast<scope>(c.scope), c.block, static_cast<scope>(r.scope), r.block) &&
@@ -188,7 +189,7 @@ void access_history::check_readers(const accessor& w, cell& c, std::size_t offse
   if (surely_knows_readers(t, c)) return;
   const auto check = [&](const reader& r) {
     if (r.lanes == 0) return;
-    if (!r.by_copy() && r.block == t.block && r.unit == t.warp && r.lanes == t.lane) return;  // oneself
+    if (!r.by_copy() && r.block == t.block && r.unit == t.warp && r.lanes == t.lane) return;  // itself
     if (clocks_.strong(static_cast<scope>(r.scope), r.block, w.reach, t.block)) return;
     if (!knows(t, r) && !observed(t, c, r))
       found_(w, {.kind = r.wrote() ? finding_kind::race : finding_kind::overwritten_in_use,
@@ -220,9 +221,10 @@ void access_history::unlink(std::uint32_t& link) {
   memory_.drop_groups(gone);
 }
 
-// Who is ordered behind an ordinary write is behind all that came before it, and who is not races with it.
-// Not so with an atomic write, about to happen: others may reach it unordered, and race with what came
-// before. All of that is remembered, but for what whoever reaches the write reaches too.
+// An ordinary write replaces all earlier accesses: a thread ordered behind it is behind them, and any other
+// thread races with it. An atomic write, about to happen here, does not: another atomic operation may reach
+// it unordered and still race with earlier accesses. Those stay remembered, unless whatever reaches this
+// write reaches them too.
 void access_history::cover(const accessor& w, cell& c) {
   const thread_model& t = w.thread;
   const auto hidden = [&](const reader& r) {
@@ -237,7 +239,7 @@ void access_history::cover(const accessor& w, cell& c) {
     last.lanes = 1u << c.writer % 32;
   }
   const bool covers = c.has_writer() && !hidden(last);
-  reader_group* with = nullptr;  // the last write belongs to it
+  reader_group* with = nullptr;  // the group that the last write belongs to
   for (std::uint32_t* link = &c.more; *link != 0;) {
     reader_group& g = memory_.group(*link);
     bool any = false;
@@ -247,7 +249,7 @@ void access_history::cover(const accessor& w, cell& c) {
       if (!r.by_copy()) r.unit = static_cast<std::uint16_t>(warp);
       r.lanes = lanes;
       if (r.lanes == 0) continue;
-      // the later write of a lane stands for its earlier one
+      // a later write of a lane replaces its earlier one
       if (covers && r.same_group(last)) r.lanes &= ~last.lanes;
       lanes = r.lanes != 0 && !hidden(r) ? r.lanes : 0;
       any |= lanes != 0;
@@ -265,13 +267,13 @@ void access_history::cover(const accessor& w, cell& c) {
   (with != nullptr ? *with : memory_.add_group(c, last, warps_of(last))).lanes_of(last) |= last.lanes;
 }
 
-// Readers that a later reader is ordered behind need not be remembered: who is ordered behind the later one
-// is behind them too.
+// A reader that a later one is ordered behind is dropped: whatever is ordered behind the later one is behind
+// it too.
 void access_history::add_reader(const thread_model& t, const reader& r, cell& c) {
   reader& first = c.first;
   const block_number pending = launches_.first_pending();
   if (first.lanes != 0 && first.same_group(r) && first.time != r.time) {
-    if (r.kind == warp_reads) first.lanes &= ~r.lanes;  // the lane's own later read stands for it
+    if (r.kind == warp_reads) first.lanes &= ~r.lanes;  // the lane's own later read replaces it
     if (r.kind == copy_reads || (first.lanes != 0 && knows(t, first))) first.lanes = 0;
   }
   if (first.lanes == 0 || (!first.wrote() && first.block < pending)) {
@@ -291,12 +293,13 @@ void access_history::add_reader(const thread_model& t, const reader& r, cell& c)
       g.lanes_of(r) |= r.lanes;
       return;
     }
-    // Of blocks that have ended without ever telling others how far they were, one reader stands for all of
-    // its kind: nobody who comes can know of any of them.
+    // A block that has ended without publishing (no release wider than the block) can never be known to
+    // others. One such reader is enough for each kind and scope.
     const block_record& from = clocks_.block(g.of.block);
     const bool lost = g.of.block >= launches_.first() && from.ended && !from.published;
     bool& standing = has_lost[g.of.kind][g.of.scope];
-    // Others may reach an atomic read without being ordered behind it, and not reach what came before.
+    // Another thread may reach an atomic read without being ordered behind it, and not reach what came
+    // before.
     const bool reached = r.scope == 0 || g.of.scope >= r.scope;
     const bool known = g.of.kind == warp_reads &&
                        (g.of.block < pending || (reached && g.of.block == t.block && g.of.time <= t.floor));
@@ -310,7 +313,7 @@ void access_history::add_reader(const thread_model& t, const reader& r, cell& c)
   memory_.add_group(c, r, warps_of(r)).lanes_of(r) = r.lanes;
 }
 
-// by the host
+// accesses by the host
 // -----------------------------------------------------------------------------------------------------------
 
 void access_history::host_copy(const accessor& w, std::size_t offset, std::size_t bytes) {
@@ -319,7 +322,7 @@ void access_history::host_copy(const accessor& w, std::size_t offset, std::size_
       report_missing(w, c, at);
     else if (w.kind == access_kind::write)
       write_cell(w, c, at);
-    else if (c.state != cell_state::uninitialised)  // what nobody has written may be copied out
+    else if (c.state != cell_state::uninitialised)  // copying out memory that nobody has written is allowed
       read_cell(w, c, at);
   });
 }

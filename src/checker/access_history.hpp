@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the last accesses to each byte were, and whether a new one conflicts with them.
+// The last accesses to each byte, and whether a new access conflicts with them.
 #pragma once
 #include <antiphase/checker.hpp>
 #include <functional>
@@ -13,19 +13,19 @@
 
 namespace antiphase::checker_detail {
 
-// The thread or engine that is about to access memory.
+// A thread, or an asynchronous operation of it, that is about to access memory.
 struct accessor {
   thread_model& thread;
   access_kind kind;
   place_number place;
   std::size_t bytes;
-  scope reach{};  // of an atomic operation; none: 0
+  scope reach{};  // of an atomic operation; 0: not atomic
   actor_kind by = actor_kind::thread;
-  actor number = 0;  // of an asynchronous actor
+  actor number = 0;  // of the asynchronous actor, if it is one
   stamp group = 0;
-  std::string_view what{};   // instead of "read of 4 bytes"
-  bool updates = false;      // an atomic operation that writes too: its write stands for it
-  bool init_fenced = false;  // of an mbarrier that the engine sees
+  std::string_view what{};   // replaces "read of 4 bytes" in reports
+  bool updates = false;      // the read of a read-modify-write: the write that follows is recorded instead
+  bool init_fenced = false;  // the mbarrier's initialisation has been fenced for the async proxy
 
   void become(actor_kind k, actor n, stamp g) {
     by = k;
@@ -33,39 +33,39 @@ struct accessor {
     group = g;
   }
   bool asynchronous() const { return by != actor_kind::thread; }
-  // The engines behind bulk copies and Tensor Cores see ordinary writes only after a proxy fence; cp.async
-  // sees them as the thread does.
+  // Bulk copies and Tensor Cores see ordinary writes only after a proxy fence; cp.async sees them as the
+  // thread does.
   bool behind_proxy() const { return asynchronous() && by != actor_kind::copies; }
   actor as() const { return asynchronous() ? number : thread.as_actor(); }
   stamp time() const { return asynchronous() ? group : *thread.time; }
 };
 
-// What is wrong with an access: with the write or the read before it, or by itself.
+// A fault of an access: against an earlier write or read, or by itself.
 struct conflict {
   finding_kind kind;
-  std::size_t offset = shadow::outside;  // in memory
+  std::size_t offset = shadow::outside;  // of the memory, in the shadow
   const cell* write = nullptr;
   const reader* read = nullptr;
-  std::string missing = {};  // empty: an order between the two
+  std::string missing = {};  // what would order the two; empty: to be worked out
 };
 using conflict_sink = std::function<void(const accessor&, const conflict&)>;
 
-// How long a run has taken so far, in accesses: atomic operations and barriers take longer.
+// How long a run has taken so far, in accesses. `beside`: atomic operations and barriers, which cost more.
 struct run_effort {
   std::uint64_t accesses = 0, beside = 0;
-  std::uint64_t most = 0;  // not 0: a run that has taken longer ends
+  std::uint64_t most = 0;  // the run ends when it has taken more; 0: no limit
 
   std::uint64_t total() const { return accesses + beside; }
   bool too_much() const { return most != 0 && total() > most; }
 };
 
-// Judges every access by what its cells say of the accesses before it, and writes it into them: the last
-// write, and all reads since. Who is not in the thread's past is in conflict with it, in whatever order the
-// two happened to run.
+// Judges every access against those recorded in its cells (the last write, and all reads since), and records
+// it there. An earlier access that does not happen before the new one conflicts with it, whichever of them
+// ran first.
 //
-// It assumes that an access is told before it happens, and that what orders threads has been told to
-// `clocks`. Conflicts go to the sink, many of them more than once. A cell's lists live in the shadow, which
-// nobody else changes.
+// Assumes: accesses are reported before they happen, and `clocks` already has all synchronisation up to then.
+// Conflicts go to the sink, the same one often several times. The cells' reader lists live in the shadow, and
+// nothing else changes them.
 class access_history {
  public:
   access_history(shadow& memory, const happens_before& clocks, const launch_order& launches,
@@ -80,12 +80,13 @@ class access_history {
     else if (!host_.allows(p, bytes, w.kind))
       report_outside(w, p);
   }
-  // Whole words that a thread reads for the first time at this time and place, or writes, of memory that is
-  // its own block's or global. False: something more is to be looked at; nothing has been told or counted.
+  // Fast paths: a thread's first read of whole words at this time and place, or a write of whole words, in
+  // global memory or its own block's shared memory. False: use visit(); nothing has been reported or
+  // recorded.
   bool reads_anew(const thread_model& t, const void* p, std::size_t bytes, place_number place);
   bool writes_anew(const thread_model& t, const void* p, std::size_t bytes, place_number place);
 
-  // Cheap answers for what happens most; false: ask further.
+  // Cheap sufficient tests for the common cases; false: unknown, look further.
   [[gnu::always_inline]] static bool surely_knows_writer(const thread_model& t, const cell& c) {
     if (c.scope != 0) return false;
     if (c.state == cell_state::written)
@@ -104,7 +105,7 @@ class access_history {
       if (!levelled(memory_.group(more).of)) return false;
     return true;
   }
-  // An ordinary write that comes behind all that the cell remembers.
+  // Records an ordinary write that is ordered behind all accesses in the cell.
   [[gnu::always_inline]] void write_over(cell& c, const thread_model& t, place_number place) {
     memory_.clear_readers(c);
     c.block = t.block;
@@ -115,20 +116,20 @@ class access_history {
     c.place = place;
   }
 
-  // Of the host: a copy that it has ordered, which `w` stands for; and an access of its own to memory that it
-  // shares with the device (managed), for which the launches it touches must have been waited for. An atomic
-  // one of system scope does not disturb kernels'.
+  // Accesses by the host: a copy in stream order, with `w` as its accessor, and a direct access to memory
+  // shared with the device (managed), which needs the launches concerned to be synchronised. A system-scope
+  // atomic operation of the host does not conflict with such operations of kernels.
   void host_copy(const accessor& w, std::size_t offset, std::size_t bytes);
   void host_touch(const accessor& w, const void* p);
 
-  void updates_at(place_number p) { updates_.insert(p); }  // an atomic operation there reads and writes
-  // From here on, what nobody has written may have been left out: launches ran a part of their blocks only.
+  void updates_at(place_number p) { updates_.insert(p); }  // a read-modify-write is at this place
+  // From here on memory that nobody has written is no fault: launches ran only some of their blocks.
   void forgive_unwritten() { forgiving_ = true; }
   bool forgives(std::size_t offset) const { return forgiving_ && offset >= shadow::shared_bytes; }
-  bool misled() const { return misled_; }  // a thread has read some of that
+  bool misled() const { return misled_; }  // a thread has read such memory
 
   run_effort effort;
-  std::function<void()> takes_long;         // called at the next access of a run that has
+  std::function<void()> takes_long;         // called at every access once effort.too_much()
   void (*stop)(const char* why) = nullptr;  // leaves the running thread for good
 
  private:
@@ -145,10 +146,11 @@ class access_history {
   void report_outside(const accessor& w, const void* p) const;
   void report_missing(const accessor& w, const cell& c, std::size_t offset) const;
   bool has_owner(const accessor& w, std::size_t offset, std::size_t bytes) const;
-  // Where the cells are of whole words of global memory, or of the thread's own block; else shadow::outside.
+  // Offset of the first cell if the access is whole words of global memory or of the own block; else
+  // shadow::outside.
   [[gnu::always_inline]] inline std::size_t words_at(const thread_model& t, const void* p,
                                                      std::size_t bytes) const;
-  std::uint32_t warps_of(const reader& r) const {  // in a group of its like
+  std::uint32_t warps_of(const reader& r) const {  // warps that a reader_group for it has room for
     return r.by_copy() ? 1 : static_cast<std::uint32_t>((clocks_.block(r.block).threads + 31) / 32);
   }
   void unlink(std::uint32_t& link);
@@ -158,7 +160,7 @@ class access_history {
   const launch_order& launches_;
   const host_memory& host_;
   conflict_sink found_;
-  std::unordered_set<place_number> updates_;  // places of atomic operations that have read and written
+  std::unordered_set<place_number> updates_;  // of read-modify-writes
   bool forgiving_ = false, misled_ = false;
 };
 

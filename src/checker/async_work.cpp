@@ -8,14 +8,15 @@
 namespace antiphase::checker_detail {
 namespace {
 
-// of this thread alone: no mbarrier lies so low
+// Key of a thread's own copy groups. It differs from that of an mbarrier's: no mbarrier has so low an
+// address.
 copy_group group_of(const thread_model& t, actor_kind k, stamp number) {
   return {(std::uintptr_t{t.block} * 2048 + static_cast<std::uintptr_t>(t.index)) * 8 +
               static_cast<std::uintptr_t>(k),
           number};
 }
 
-// The operations of a warpgroup are one actor, of which each of its threads knows what it has waited for.
+// Operations of a warpgroup share one actor; each of its threads keeps what it has itself waited for.
 void join_warpgroup(happens_before& clocks, thread_model& t) {
   if (t.matrix.number != 0) return;
   const auto& actors = clocks.block(t.block).actors;
@@ -59,8 +60,8 @@ void async_work::init_barrier(thread_model& t, const void* word, place_number at
   barriers_.init(t, word);
 }
 
-// The barrier's own word: initialised, and that is known to whoever uses it. Its users do not disturb each
-// other.
+// Checks the mbarrier's word: it must be initialised, and the user must be ordered behind that. Uses of it do
+// not conflict with each other.
 void async_work::touch_barrier(thread_model& t, const void* word, place_number at) {
   accessor w{.thread = t,
              .kind = access_kind::read,

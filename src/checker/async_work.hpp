@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What engines do for threads: copies, bulk loads and stores, products of Tensor Cores.
+// Asynchronous work of threads: cp.async, bulk loads and stores (TMA), Tensor Core operations.
 #pragma once
 #include "access_history.hpp"
 #include "mbarrier_order.hpp"
@@ -9,35 +9,35 @@ namespace antiphase::checker_detail {
 using ranges = std::span<const std::span<const unsigned char>>;  // of memory
 enum class stores : bool { read, written };                      // what a wait for bulk stores waits for
 
-// Asynchronous operations are actors of their own: an operation knows what its issuer knew, and what it does
-// is known to whoever has waited for its group, or for the phase of the mbarrier that counts it. This gives
-// them their numbers and groups, and judges their accesses.
+// Each asynchronous operation belongs to an actor of its own. It knows what its issuer knew; its accesses are
+// known to whoever has waited for its group, or for the phase of the mbarrier that counts it. This class
+// numbers the actors and groups, and judges the accesses.
 //
-// It assumes that an operation is told when it is issued, whenever it lands.
+// Assumes: operations are reported at issue, whenever they land.
 class async_work {
  public:
   async_work(happens_before& clocks, mbarrier_order& barriers, access_history& history)
       : clocks_(clocks), barriers_(barriers), history_(history) {}
 
-  // a thread's asynchronous copies (cp.async)
+  // cp.async
   void issue_copy(thread_model& t, const void* to, const void* from, std::size_t bytes,
                   std::size_t bytes_read, place_number at);
   void commit_copies(thread_model& t);
   void wait_copies(thread_model& t, int groups_left);
 
-  // copies that an mbarrier counts, and the barrier's own word
+  // bulk loads that an mbarrier counts, and accesses to the mbarrier's own word
   void init_barrier(thread_model& t, const void* word, place_number at);
   void touch_barrier(thread_model& t, const void* word, place_number at);
   void issue_load(thread_model& t, const void* to, std::size_t bytes, ranges from, const void* word,
                   place_number at);
 
-  // bulk stores; `updates`: the scope of what they do to each number there, if they do not just write
+  // bulk stores; `updates`: scope of a reduction into the destination, 0 for a plain store
   void issue_store(thread_model& t, ranges to, const void* from, std::size_t bytes, place_number at,
                    scope updates = {});
   void commit_stores(thread_model& t);
   void wait_stores(thread_model& t, int groups_left, stores what);
 
-  // products of a warpgroup, issued by each of its warps
+  // wgmma of a warpgroup, reported once for each warp
   void issue_matrix(std::span<thread_model* const> warp, ranges from, place_number at);
   void commit_matrix(thread_model& t);
   void wait_matrix(thread_model& t, int groups_left);

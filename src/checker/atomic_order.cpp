@@ -12,8 +12,7 @@ void join_into(knowledge_ptr& into, const knowledge_ptr& more, block_number othe
 
 }  // namespace
 
-// Whom a thread's atomic operation reaches: the threads of its block and, by its scope, those of its cluster
-// and all.
+// Circles of threads around `t`, as many as the scope of an operation allows: its block, its cluster, all.
 std::array<atomic_order::circle, 3> atomic_order::circles_around(const thread_model& t) const {
   const std::uint32_t cluster = clocks_.block(t.block).cluster;
   return {{{0, t.block}, {1, cluster != 0 ? cluster : ~t.block}, {2, 0}}};
@@ -35,7 +34,7 @@ void atomic_order::take_in(thread_model& t, const atomic_operation& o, const sta
       clocks_.acquire(t, std::exchange(begun->second.read[i], nullptr));
     if (seen == a.end()) continue;
     if (o.acquires()) {
-      clocks_.acquire(t, seen->second);  // before the access itself, which comes after what it has seen
+      clocks_.acquire(t, seen->second);  // now: the access, judged later, comes behind it
     } else {
       t.acquirable[i] = join(t.acquirable[i], seen->second, t.block);
       knowledge_ptr& read = t.begun[o.location].read[i];
@@ -49,7 +48,7 @@ void atomic_order::take_in(thread_model& t, const atomic_operation& o, const sta
 
 void atomic_order::begin(thread_model& t, const atomic_operation& o) {
   state& a = states_[o.location];
-  if (!o.reads() || !o.follows_atomic) a.clear();  // a store ends the sequence that an earlier release headed
+  if (!o.reads() || !o.follows_atomic) a.clear();  // a plain store ends the release sequence
   if (o.reads()) take_in(t, o, a);
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Running a program under many schedules and telling what was found.
+// check(): runs a program under many schedules and reports what they show.
 #include <antiphase/checker.hpp>
 #include <antiphase/core/error.hpp>
 #include <antiphase/plain_cuda.hpp>
@@ -28,7 +28,7 @@ template <class T> std::vector<T> or_all(const std::vector<T>& asked, std::initi
   return asked.empty() ? std::vector<T>(all) : asked;
 }
 
-// What alternates fastest comes first; the other two go through all their pairs.
+// Orders alternate fastest; landings and resident blocks go through all their pairs.
 std::vector<check_run> plan_of(const check_options& options) {
   if (options.replay) return {*options.replay};
   const auto orders = or_all(options.orders, {schedule::random, schedule::forward, schedule::reversed,
@@ -51,7 +51,7 @@ std::vector<check_run> plan_of(const check_options& options) {
 void place(finding_side& side, std::vector<code_place> lines, const std::vector<const void*>& callers = {}) {
   for (const void* caller : callers)
     for (const code_place& p : checker_detail::lines_of(caller)) lines.push_back(p);
-  // the host's own copies: no place in a kernel
+  // a copy by the host's order has no place in a kernel
   if (lines.empty() || lines.front().file.find("src/checker/") != std::string::npos) return;
   auto at = std::find_if_not(lines.begin(), lines.end(), is_machinery);
   if (at == lines.end()) at = lines.begin();
@@ -93,7 +93,7 @@ cpu_options options_for(const check_options& options, const run_request& asked) 
                  .workers = 1,
                  .resident_blocks = how.resident_blocks};
   on.limits = options.limits;
-  on.sums = tensor_sums::plain;  // who is ordered behind whom does not depend on the last bits
+  on.sums = tensor_sums::plain;  // the order of accesses does not depend on the last bits of sums
   on.script = asked.script;
   if (how.order == schedule::script && on.script == nullptr)
     on.script = std::make_shared<schedule_script>(schedule_script{cpu_detail::from_text(how.script), {}});
@@ -102,7 +102,8 @@ cpu_options options_for(const check_options& options, const run_request& asked) 
 
 using program_of_runs = std::function<void(const context&)>;
 
-// `begins`, if given, is called where a schedule begins to matter, and says which.
+// `begins`, if given, is called at the first point where the schedule matters, and returns the request to go
+// on with.
 outcome run_here(const program_of_runs& program, const check_options& options, const run_request& asked,
                  model& m, const run_processes::fork_point& begins = {}) {
   outcome result;
@@ -131,12 +132,12 @@ outcome run_here(const program_of_runs& program, const check_options& options, c
     result.refused = std::current_exception();
   } catch (const bad_source&) {
     result.refused = std::current_exception();
-  } catch (const checker_detail::stopped&) {  // has been reported
+  } catch (const checker_detail::stopped&) {  // reported already
   } catch (const cpu_detail::kernel_fault& f) {
     failed = true;
     fault.kind = kind_of(f.kind);
     fault.kernel = f.kernel;
-    const bool everybody = f.kind == cpu_detail::fault::deadlock;  // the text says who
+    const bool everybody = f.kind == cpu_detail::fault::deadlock;  // the message lists the threads
     fault.access = {.action = f.happened,
                     .at = {},
                     .through = {},
@@ -189,7 +190,7 @@ outcome run_here(const program_of_runs& program, const check_options& options, c
   return result;
 }
 
-// Runs on one OS thread, one after the other.
+// Does runs one after the other, on one OS thread.
 class runner {
  public:
   runner(const program_of_runs& program, const check_options& options)
@@ -233,11 +234,11 @@ void add(check_report& report, outcome&& from) {
   report.unfinished += from.unfinished ? 1 : 0;
 }
 
-constexpr std::size_t longest_script = 200;  // characters; a seed says the rest better
+constexpr std::size_t longest_script = 200;  // characters; beyond that the seed is the better replay
 
-// A simpler run that shows the same: the threads in their order if that does it, else few deviations from it.
-// What every run shows needs no search. The finding is then told as that run shows it. `runs_left` bounds the
-// effort.
+// Looks for a simpler run that shows the same finding: first the threads in their order (schedule::forward),
+// then a script with few deviations from it. A finding that forward order showed already is left. `f` is
+// replaced by the finding as that run shows it. `runs_left` bounds the number of runs.
 void shorten(finding& f, runner& runs, int& runs_left) {
   finding shown;
   const auto shows = [&](const check_run& how, std::shared_ptr<schedule_script> script) {
@@ -262,7 +263,7 @@ void shorten(finding& f, runner& runs, int& runs_left) {
     simple.copies = copies;
     if (shows(simple, nullptr)) return tell_as_shown();
   }
-  // Written down while it runs as it did, then followed with fewer and fewer deviations.
+  // Record the script of the original run, then follow it with fewer and fewer deviations.
   auto script = std::make_shared<schedule_script>(schedule_script{cpu_detail::from_text(f.first.script), {}});
   if (!shows(f.first, script)) return;
   check_run scripted = f.first;
@@ -276,7 +277,7 @@ void shorten(finding& f, runner& runs, int& runs_left) {
   if (scripted.script.size() <= longest_script && shows(scripted, nullptr)) tell_as_shown();
 }
 
-// Runs what shows them once more, and keeps the schedules. One run draws all that it has shown first.
+// Runs each finding's first schedule once more to record it. Findings first shown by the same run share one.
 void draw(std::vector<finding>& findings, runner& runs) {
   std::vector<std::pair<check_run, outcome>> drawn;
   for (finding& f : findings) {
@@ -291,7 +292,7 @@ void draw(std::vector<finding>& findings, runner& runs) {
   }
 }
 
-// The runs of the plan, several at a time. The report does not depend on how many.
+// The runs of the plan, several at a time. The report does not depend on the number of workers.
 check_report run_plan(const std::function<void(const context&)>& program, const check_options& options) {
   const std::vector<check_run> plan = plan_of(options);
   std::vector<std::optional<outcome>> outcomes(plan.size());
@@ -300,7 +301,7 @@ check_report run_plan(const std::function<void(const context&)>& program, const 
   std::mutex mutex;
   check_report report;
   std::size_t added = 0;
-  const auto add_next = [&] {  // in the plan's order, whoever comes first
+  const auto add_next = [&] {  // in the plan's order, whichever finishes first
     for (; added < plan.size() && outcomes[added]; outcomes[added++].reset()) {
       if (outcomes[added]->refused) std::rethrow_exception(outcomes[added]->refused);
       add(report, std::move(*outcomes[added]));
@@ -333,8 +334,8 @@ check_report run_plan(const std::function<void(const context&)>& program, const 
   return report;
 }
 
-// Every schedule, one after the other. Landings are decisions like others where they are mixed, and more
-// resident blocks allow what fewer do.
+// Explores every schedule, one after the other. With mixed landings, when a copy lands is one more decision;
+// more resident blocks include the schedules of fewer.
 check_report run_all(const std::function<void(const context&)>& program, const check_options& options) {
   check_report report;
   runner runs(program, options);
@@ -350,7 +351,7 @@ check_report run_all(const std::function<void(const context&)>& program, const c
     if (o.refused) std::rethrow_exception(o.refused);
     for (finding& f : o.findings) f.first.script = cpu_detail::to_text(cpu_detail::taken(*script));
     add(report, std::move(o));
-    return true;  // a finding ends the run, not the exploration
+    return true;  // go on after a finding: it ends the run, not the exploration
   };
   report.complete = cpu_detail::explore(*script, run, options.exhaustive).complete;
   return report;

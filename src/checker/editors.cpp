@@ -12,7 +12,7 @@ namespace {
 
 using nlohmann::json;
 
-// For rules: what each kind is, in a sentence.
+// A sentence for each kind, for SARIF's rules.
 const char* about(finding_kind kind) {
   switch (kind) {
     case finding_kind::race:
@@ -45,7 +45,7 @@ const char* about(finding_kind kind) {
   return "The program's own check of its results failed, or it ended by a fault.";
 }
 
-// Why a program was not checked.
+// Reasons why a program was not checked.
 constexpr struct {
   const char *why, *about;
 } refusals[] = {
@@ -71,7 +71,7 @@ std::string what(const finding& f) {
   return fmt::format("{}{}{}{}{}: {}", name(f.kind), f.kernel.empty() ? "" : ": kernel ", f.kernel,
                      f.memory.empty() ? "" : ", ", f.memory, who(f.access));
 }
-// Something has to be named: an editor shows nothing that has no place.
+// Editors show nothing without a place: a finding that has none gets the source's first line.
 code_place place_of(const finding_side& side, const std::string& source) {
   return side.at.file.empty() ? code_place{source, 1} : side.at;
 }
@@ -94,8 +94,8 @@ json location(const code_place& p, const std::string& text = {}) {
   return l;
 }
 
-// How the later side came to be: the calls that led there, the outermost first, and the earlier side before
-// them.
+// SARIF code flow: the earlier side, then the calls that led to the later one, outermost first, then the
+// later one.
 json flow_of(const finding& f, const std::string& source) {
   json steps = json::array();
   const auto add = [&](const code_place& p, const std::string& text) {
@@ -107,7 +107,7 @@ json flow_of(const finding& f, const std::string& source) {
   return json::array({{{"threadFlows", json::array({{{"locations", steps}}})}}});
 }
 
-// The same finding has the same one in the next run, although lines may have moved.
+// Stable from run to run even if lines move: no line numbers in it.
 std::string fingerprint(const std::string& all) {
   std::uint64_t h = 14695981039346656037u;
   for (const char c : all) h = (h ^ static_cast<unsigned char>(c)) * 1099511628211u;

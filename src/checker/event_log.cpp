@@ -10,7 +10,7 @@
 
 namespace antiphase::checker_detail {
 
-// writing down
+// recording
 // -----------------------------------------------------------------------------------------------------------
 
 void event_log::begin_block(block_number number, extent3 index, int threads) {
@@ -95,7 +95,7 @@ void event_log::order(who by, event_kind kind, const char* what, copy_group done
 
 void event_log::met(std::span<const who> all, const char* what) {
   for (const who& w : all) add(w, {.kind = event_kind::wait, .what = what});
-  for (const who& w : all) history(w).back().first = history(w).back().last = now_;  // at one moment
+  for (const who& w : all) history(w).back().first = history(w).back().last = now_;  // all at the same moment
 }
 
 block_number event_log::block_at(extent3 index) const {
@@ -115,7 +115,8 @@ std::string event_log::name_of(who w) const {
                               : fmt::format("block ({}, {}, {}), thread {}", i.x, i.y, i.z, w.thread);
 }
 
-// A thread for each place where threads of the block are, and the last that touched the memory.
+// Other threads to draw: the last four to touch the memory, some of the last kernel, and one for each place
+// where threads of the launch are.
 void event_log::choose_others(const question& q, std::vector<who>& chosen) const {
   constexpr std::size_t most_lanes = 6;
   const auto take = [&](who w) {
@@ -132,7 +133,7 @@ void event_log::choose_others(const question& q, std::vector<who>& chosen) const
     std::ranges::sort(touched, [](const auto& one, const auto& other) { return one.first > other.first; });
     for (std::size_t i = 0; i < std::min<std::size_t>(touched.size(), 4); ++i) take(touched[i].second);
   }
-  if (q.last_kernel) {  // of each block first one thread of each warp, and the blocks by turns
+  if (q.last_kernel) {  // one thread of each warp: first warp 0 of every block, then warp 1
     for (int warp = 0; warp < 32; ++warp)
       for (auto b = blocks_.lower_bound(kernel_first_); b != blocks_.end(); ++b)
         if (static_cast<std::size_t>(warp) * 32 < b->second.threads.size()) take({b->first, warp * 32});
@@ -163,7 +164,7 @@ const char* verb_of(event_kind kind) {
   }
 }
 
-// What is under way at the same time lies in lanes of its own.
+// Events that overlap go into lanes of their own.
 void add_lanes(finding_schedule& to, const std::string& name, std::vector<schedule_event> events) {
   std::ranges::stable_sort(events, {}, &schedule_event::begin);
   std::vector<schedule_lane> lanes;
@@ -207,7 +208,7 @@ finding_schedule event_log::drawn(const snapshot& s,
   const event* const now = q.is_thread ? side_in(q.now) : nullptr;
   const event* const earlier = q.earlier ? side_in(*q.earlier) : nullptr;
 
-  // So many events of each thread, and so many before the earlier side.
+  // At most `shown` events of each thread, and `context` before the earlier side.
   constexpr std::ptrdiff_t shown = 30, context = 6;
   std::uint64_t from = std::numeric_limits<std::uint64_t>::max();
   for (const auto& [by, name, ended, events] : s.threads) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What threads did in one run, kept for drawing the schedule that shows a finding.
+// Log of what threads did in one run, to draw the schedule of a finding.
 #pragma once
 #include <antiphase/checker.hpp>
 #include <cstdint>
@@ -14,8 +14,8 @@
 
 namespace antiphase::checker_detail {
 
-// The last events of every thread, in the order of the schedule. Between two events of order, what a thread
-// does in one place is one event.
+// The last events of every thread, in the order of the schedule. Accesses by a thread at one place, without a
+// synchronisation in between, are one event.
 class event_log {
  public:
   struct who {
@@ -30,13 +30,12 @@ class event_log {
 
   void access(who by, event_kind kind, const void* at, std::size_t bytes, place_number place);
   void copy(who by, copy_group in, const void* to, std::size_t bytes, place_number place);
-  // A moment that orders: `done`, if there is one, is a group that is known to have landed, with all before
-  // it.
+  // A synchronisation. `done`: the copy group known to have landed, with all groups before it; may be none.
   void order(who by, event_kind kind, const char* what, copy_group done = {});
   void met(std::span<const who> all, const char* what);
 
-  // What is drawn of a finding: its two sides, the threads that touched the same memory, or where the others
-  // of the block are.
+  // What to draw for a finding: its two sides, and other threads that touched the memory, that are still
+  // running, or that ran in the last kernel.
   struct side {
     who by;
     place_number place = 0;
@@ -46,18 +45,18 @@ class event_log {
     side now;
     std::optional<side> earlier;
     std::uintptr_t memory = 0;  // an address; 0: none
-    std::size_t bytes = 1;      // from there on
-    bool others = false;        // the block's other threads, one for each place where some are
-    bool last_kernel = false;   // some threads of the last kernel, which may have ended
-    // the memory is an allocation, made at now.place, that has outlived the program: it has a lane
+    std::size_t bytes = 1;      // how many, from `memory` on
+    bool others = false;        // other threads of the launch, one for each place where some are
+    bool last_kernel = false;   // some threads of the last kernel, ended or not
+    // `memory` is an allocation, made at now.place, that was never freed: it gets a lane
     bool never_freed = false;
-    bool for_ever = false;  // whoever has not ended waits
-    bool is_thread = true;  // `now` is a thread's doing
+    bool for_ever = false;  // threads that have not ended wait for ever
+    bool is_thread = true;  // `now` is a thread, not the host
   };
   struct event {
-    std::uint64_t first = 0, last = 0;  // in the order of the schedule
+    std::uint64_t first = 0, last = 0;  // moments, in the order of the schedule
     event_kind kind{};
-    const char* what = nullptr;  // of order
+    const char* what = nullptr;  // name of a synchronisation
     place_number place = 0;
     std::uint64_t times = 1;
     std::uintptr_t from = 0, to = 0;  // the first and the last address
@@ -66,7 +65,7 @@ class event_log {
     bool regular = true;  // all addresses are `step` apart
     copy_group in{};
     bool touches(std::uintptr_t address) const;
-    // its memory, of several bytes roughly: any between the first address and the last
+    // For several bytes this is coarse: any address from the first to the last counts.
     bool touches(const question& q) const;
   };
   struct thread_events {
@@ -79,10 +78,11 @@ class event_log {
     question of;
     std::vector<thread_events> threads;
   };
-  // As things are when the finding is made. It is drawn later, since a thread of a kernel has little stack.
+  // Copies what drawing needs, when the finding is made. drawn() comes later: a kernel's thread has little
+  // stack.
   snapshot taken(const question& q) const;
   static finding_schedule drawn(const snapshot& s, const std::function<code_place(place_number)>& place_of);
-  // Of the last launch: the block at that place of its grid, 0: there is none.
+  // The block of the last launch at that index of the grid; 0: none.
   block_number block_at(extent3 index) const;
 
  private:
@@ -99,7 +99,7 @@ class event_log {
   std::string name_of(who w) const;
 
   std::map<block_number, block_history> blocks_;
-  // of the last launch, copies and fills included; of the last that had blocks
+  // first blocks of the last launch (copies and fills are launches too) and of the last with threads
   block_number launch_first_ = 0, kernel_first_ = 0;
   std::size_t threads_ = 0;
   std::uint64_t now_ = 0;

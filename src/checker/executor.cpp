@@ -18,8 +18,8 @@ using cpu_detail::thread_state;
 
 thread_model& model_of(const thread_state& t) { return *static_cast<thread_model*>(t.watched); }
 
-// What the machine hands to kernels: their place in the grid, what a warp exchanged, and where verbs leave a
-// word for it.
+// Memory of the simulated machine that kernels may touch: their place in the grid, values exchanged in a
+// warp, and `next_scope`, which verbs write.
 bool machine_allows(std::uintptr_t address, std::size_t bytes, access_kind kind) {
   const auto within = [&](const void* start, std::size_t size) {
     return address - reinterpret_cast<std::uintptr_t>(start) < size && bytes <= size;
@@ -51,7 +51,7 @@ void write() {
 }
 void give_way(atomic_kind kind, const void* code) {
   thread_state& t = cpu_detail::here();
-  if (kind == atomic_kind::load && t.loads.is_waiting()) return;  // it lets others go first soon
+  if (kind == atomic_kind::load && t.loads.is_waiting()) return;  // a polling loop: it yields soon anyway
   t.code = code;
   t.inside_hook = true;
   t.owner->give_way(t);
@@ -226,10 +226,10 @@ class model_observer final : public cpu_detail::observer {
 
   model& m_;
   std::vector<thread_model*> meeting_;
-  std::map<const void*, knowledge_ptr> named_;  // of named barriers under way
+  std::map<const void*, knowledge_ptr> named_;  // arrivals in the phase under way, by named barrier
   struct cluster_barrier {
     knowledge_ptr arrived;  // in the phase under way
-    knowledge_ptr ended;    // as of the end of the last one
+    knowledge_ptr ended;    // in the last complete phase
   };
   std::map<std::uint32_t, cluster_barrier> clusters_;
   std::uint32_t launched_ = 0, clusters_before_ = 0;  // clusters, by this launch and by those before it
@@ -267,7 +267,7 @@ class checking_executor final : public executor {
   void synchronize(stream on) const override { m_.launches.synchronize(on); }
   double milliseconds(const std::function<void(stream)>& queue, stream on) const override {
     queue(on);
-    return 0;  // a checked run measures nothing
+    return 0;  // no timing in a checked run
   }
   std::unique_lock<std::recursive_mutex> hold(stream on) const override { return streams_.hold(on); }
   std::span<std::byte> scratch(std::size_t bytes, stream on) const override {

@@ -149,7 +149,7 @@ finding_side finding_list::side_of_reader(const reader& r) const {
 // what is missing
 // -----------------------------------------------------------------------------------------------------------
 
-// A wait for an asynchronous operation.
+// Advice: the wait that is missing for an asynchronous operation.
 std::string finding_list::missing_wait(const thread_model& t, block_number other,
                                        const actor_record& of) const {
   const bool mine = of.thread == t.index && other == t.block;
@@ -231,7 +231,7 @@ std::string finding_list::describe_shared(block_number block, std::size_t offset
 
 std::string finding_list::describe_global(std::size_t offset) const {
   const std::uintptr_t address = memory_.lowest() + offset;
-  const auto* const p = reinterpret_cast<const void*>(address);  // NOLINT: an address of the shadow's
+  const auto* const p = reinterpret_cast<const void*>(address);  // NOLINT: an address of the shadow
   const auto [start, next] = memory_.allocations_beside(p);
   if (start == nullptr && next == nullptr) return "global memory that nobody allocated";
   const std::size_t from = start != nullptr ? address - reinterpret_cast<std::uintptr_t>(start) : 0,
@@ -242,7 +242,7 @@ std::string finding_list::describe_global(std::size_t offset) const {
       return "the device's variable " + variable_name(variable);
     return fmt::format("global memory, byte {} of {} allocated", from, bytes);
   }
-  // Of nobody's memory: what is meant is the allocation that is closer.
+  // An address outside all allocations is named by the nearer one.
   const auto named = [&](const void* a) {
     return memory_.variable_at(a) != nullptr ? std::string("the device's variables")
                                              : fmt::format("{} allocated", memory_.allocated(a));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What has been found in a run, in words.
+// The findings of a run, in words.
 #pragma once
 #include <antiphase/checker.hpp>
 #include <map>
@@ -15,34 +15,32 @@
 namespace antiphase::checker_detail {
 
 struct run_finding {
-  finding what;  // without `first`; the places are numbers still
+  finding what;  // without `first`; places are still place_numbers
   place_number at = 0, earlier = 0;
   bool has_earlier = false;
-  std::vector<const void*> callers;  // of the function in which the later side lies, innermost first
+  std::vector<const void*> callers;  // of the function with the later side, innermost first
   event_log::snapshot drawn;
 };
 
-// The findings of a run, one for each kind and pair of places; more of the same are counted. It says who did
-// what to which memory, and what is missing between the two.
+// The findings of a run, one for each kind and pair of places; repetitions are counted. Each says who did
+// what to which memory, and what synchronisation is missing.
 //
-// It assumes that a finding is told while the run stands where it is made: blocks, memory and the log are
-// asked at once.
+// Assumes: a finding is reported while the run stands at it; blocks, memory and the log are read at once.
 class finding_list {
  public:
   finding_list(const happens_before& clocks, const launch_order& launches, mbarrier_order& barriers,
                const shadow& memory)
       : clocks_(clocks), launches_(launches), barriers_(barriers), memory_(memory) {}
   void reset();
-  std::string kernel;  // whose launch is under way
-  // What lies at an offset in the current block's shared memory, and in the program's image; null: nobody
-  // knows.
+  std::string kernel;  // of the launch under way
+  // Names of what lies at an offset of the current block's shared memory, and at an address of the program's
+  // image; null: no names.
   std::string (*shared_place)(std::size_t offset) = nullptr;
   std::string (*variable_name)(const void* p) = nullptr;
 
-  // A conflict, of which no thread is misled. Null: it has been found before.
+  // A conflict of two accesses by threads that were not misled. Null: found before.
   run_finding* report(const accessor& w, const conflict& c);
-  // What is no conflict. `memory` and `missing` may be empty; `shown`, if given, is what a drawn schedule
-  // shows of it.
+  // Any other finding. `memory` and `missing` may be empty; `shown`: what a drawn schedule shows of it.
   using question = std::optional<event_log::question>;
   void note(finding_kind kind, const std::string& of_kernel, place_number at, finding_side by,
             std::string memory, std::string missing, const question& shown = {});
@@ -52,12 +50,12 @@ class finding_list {
   finding_side side_of_write(const cell& c) const;
   std::vector<run_finding>& all() { return all_; }
 
-  // Something that the report should say beside the findings, once.
+  // Adds a note to the report, beside the findings; once only.
   void say(const std::string& what);
   const std::vector<std::string>& notes() const { return notes_; }
 
  private:
-  // null: it is not
+  // null: found before
   run_finding* fresh_entry(finding_kind kind, place_number at, std::optional<place_number> earlier);
   finding_side side_of_reader(const reader& r) const;
   std::string missing_edge(const accessor& w, const conflict& c) const;

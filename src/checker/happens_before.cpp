@@ -107,7 +107,7 @@ block_number happens_before::owner_of(block_number of_cluster, std::size_t offse
   return 0;
 }
 
-// knowing
+// queries
 // -----------------------------------------------------------------------------------------------------------
 
 void happens_before::learn(thread_model& t, knowledge_ptr known) {
@@ -161,14 +161,14 @@ bool happens_before::knows_fenced(const thread_model& t, space in, block_number 
   return false;
 }
 
-// Whether a thread may count on another block of its cluster: blocks of a cluster are all resident, but begin
-// one after the other. Who has learned anything from one of its threads knows, and so does everybody whose
-// block has met at the cluster's barrier, whether or not its arrivals released anything.
+// True if `t` may access shared memory of another block of its cluster: they are all resident, but begin one
+// after the other. Having learned anything from a thread of that block is enough. So is one cluster barrier
+// that a thread of the own block has waited at, even if its arrivals released nothing.
 bool happens_before::has_begun(const thread_model& t, block_number other) const {
   return blocks_[t.block].met != 0 || t.known->of(other) != nullptr;
 }
 
-// Atomic operations on the same memory do not race if each reaches the other.
+// Atomic operations at the same address do not race if the scope of each includes the other.
 bool happens_before::strong(scope a, block_number block_a, scope b, block_number block_b) const {
   if (a == scope{} || b == scope{}) return false;
   const scope narrower = std::min(a, b);
@@ -181,7 +181,7 @@ bool happens_before::host_acquired(block_number block, actor a, stamp time) cons
   return v != nullptr && a < blocks_[block].threads && time <= v->of_thread(a);
 }
 
-// passing on
+// synchronisation
 // -----------------------------------------------------------------------------------------------------------
 
 namespace {
@@ -192,7 +192,8 @@ void raise(std::vector<stamp>& to, std::size_t at, stamp value) {
   to[at] = std::max(to[at], value);
 }
 
-// What a thread's own copies have come to, which others learn only from it.
+// Raises the entries of a thread's own asynchronous actors to what it has waited for: others learn that only
+// from it.
 void raise_own(view& v, const thread_model& t) {
   for (const own_actor* a : {&t.copies, &t.stores_read, &t.stores_written, &t.matrix})
     if (a->number != 0) raise(v.copies, static_cast<std::size_t>(a->number - t.block_threads), a->waited);
@@ -203,7 +204,7 @@ void set_thread(view& v, const thread_model& t, stamp time) {
   v.threads[static_cast<std::size_t>(t.index)] = time;
 }
 
-// What a thread's own proxy fence has passed on; null: nothing.
+// Knowledge that a thread's own last proxy fence covers; null: no fence yet.
 knowledge_ptr fenced_by(const thread_model& t, space in) {
   const proxy_fenced& own = t.fenced[in];
   if (own.known == nullptr) return nullptr;
@@ -216,7 +217,7 @@ knowledge_ptr fenced_by(const thread_model& t, space in) {
   return k;
 }
 
-// What those of threads of one block have.
+// The same of several threads of one block, joined.
 knowledge_ptr fenced_together(std::span<thread_model* const> threads, space in) {
   knowledge_ptr fences;
   const knowledge* last = nullptr;
@@ -255,13 +256,13 @@ knowledge_ptr happens_before::publish(thread_model& t) {
   const auto k = make<knowledge>(*t.known);
   k->own = v;
   for (const space s : all_spaces) k->fenced[s] = join(t.known->fenced[s], fenced_by(t, s), t.block);
-  ++*t.time;  // what it does from now on is not part of this
+  ++*t.time;  // later accesses are not part of this release
   return k;
 }
 
 void happens_before::release(thread_model& t, knowledge_ptr& into, const char* what) {
   if (what != nullptr) write_down(t, what);
-  // what it is released to may be the cluster's, or another block's
+  // `into` may be the cluster's or another block's
   block(t.block).published |= block(t.block).cluster != 0;
   into = join(into, publish(t), into != nullptr ? into->block : t.block);
 }
@@ -289,10 +290,10 @@ void happens_before::meet_in_cluster(std::span<thread_model* const> threads) {
   for (thread_model* t : threads) acquire(*t, all);
 }
 
-// What a thread did that has ended is not passed on by a barrier: CUDA promises visibility of the accesses of
-// those that take part, and PTX orders a barrier's participants only. So a word that a thread wrote just
-// before it returned is a race for who reads it behind the barrier, although most GPUs would show it. The end
-// of the launch orders all.
+// A barrier does not pass on what threads did that have already ended. CUDA promises visibility between
+// participants, and PTX orders the participants only. So a word written just before its thread returns races
+// with a read behind the barrier, although most GPUs would deliver it. The end of the launch orders
+// everything.
 void happens_before::meet(std::span<thread_model* const> threads, meeting of) {
   const bool whole_block = of == meeting::of_block;
   if (log != nullptr) {
@@ -333,7 +334,7 @@ void happens_before::meet(std::span<thread_model* const> threads, meeting of) {
   stamp* advanced = nullptr;
   for (thread_model* t : threads) {
     learn(*t, shared);
-    t->fenced = {};  // it is part of what all know now
+    t->fenced = {};  // included in `shared`
     t->barriers += whole_block;
     if (whole_block)
       *t->time = latest + 1;

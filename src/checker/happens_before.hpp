@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Who happens before whom: the vector clocks of a run.
+// The happens-before relation: vector clocks of a run.
 #pragma once
 #include <antiphase/executor/cpu/machine.hpp>
 #include <deque>
@@ -15,65 +15,65 @@ namespace antiphase::checker_detail {
 
 class event_log;
 
-// as `ordering`; total: a fence of sequential consistency
+// As `ordering`; total: a fence.sc.
 enum class order : std::uint8_t { relaxed, acquire, release, both, total };
 
-// An asynchronous actor of a block, which knows what its issuer knew, and of which others know how far it is
-// done.
+// Kinds of actors in a block. An asynchronous actor knows what its issuer knew; others know how many of its
+// groups are done.
 enum class actor_kind : std::uint8_t { thread, copies, stores_reading, stores_writing, matrix, loads };
 struct actor_record {
   actor_kind kind = actor_kind::thread;
-  int thread = -1;  // whose copies
+  int thread = -1;  // the issuer
 };
 
 struct block_record {
   extent3 index;
   int threads = 0;
-  std::uint32_t cluster = 0;              // 0: of its own
-  std::uint32_t lowest = 0, highest = 0;  // its shared memory, as offsets
+  std::uint32_t cluster = 0;              // 0: not in a cluster
+  std::uint32_t lowest = 0, highest = 0;  // its shared memory, as offsets in the shadow
   bool ended = false;
-  bool published = false;  // others can know of it: a release at more than block scope
-  // how often one of its threads has waited at the cluster's barrier: once, and all of its blocks have begun
+  bool published = false;  // a release wider than block scope: others can know of it
+  // most waits of one of its threads at the cluster's barrier; after one, the cluster's blocks have all begun
   int met = 0;
   std::vector<actor_record> actors;
 };
 
-// A thread's own asynchronous work of one kind, in groups.
+// Asynchronous work of one kind by one thread, in groups.
 struct own_actor {
-  actor number = 0;     // 0: never used
-  stamp closed = 0;     // groups
+  actor number = 0;     // 0: not yet used
+  stamp closed = 0;     // groups committed
   stamp waited = 0;     // groups known to be done
-  stamp last_used = 0;  // the last group that holds anything
+  stamp last_used = 0;  // last group that is not empty
   stamp tracked = 0;    // groups that an mbarrier waits for
   place_number last_place = 0;
-  // counted as groups, but closed by an mbarrier that began to wait: they belong to the group behind them
+  // groups closed by cp.async.mbarrier.arrive, not by a commit: each counts with the group behind it
   std::vector<stamp> parts;
 
   void wait(int groups_left);
   bool in_flight() const { return number != 0 && last_used > std::max(waited, tracked); }
 };
 
-using by_reach = std::array<knowledge_ptr, 3>;  // of block, cluster, and device scope or wider
+using by_reach = std::array<knowledge_ptr, 3>;  // at block, cluster, and device or wider scope
 inline std::size_t circles_of(scope reach) {
   return std::min<std::size_t>(static_cast<std::size_t>(reach), 3);
 }
 
-// What a thread's atomic operations on one location have begun: a release before a relaxed write there is a
-// release pattern, a relaxed read before an acquire there an acquire pattern (PTX ISA, memory consistency
-// model).
+// Patterns that a thread's atomic operations on one location have begun (PTX ISA, memory consistency model):
+// a release followed by a relaxed write there is a release pattern, a relaxed read followed by an acquire
+// there an acquire pattern.
 struct begun_patterns {
   by_reach released, read;
 };
 
-// What a thread's last proxy fence has passed on.
+// A thread's last proxy fence, and what it covers.
 struct proxy_fenced {
-  knowledge_ptr known;  // what the thread knew; null: there was none
-  stamp time = 0;       // how far it was itself
-  stamp copies = 0;     // and its copies
+  knowledge_ptr known;  // of others, as the thread knew it then; null: no fence yet
+  stamp time = 0;       // the thread's own time then
+  stamp copies = 0;     // its own cp.async groups waited for then
 };
 
-// A lane's volatile writes since it met others: the last one, and the first at each place. In the order of
-// all such accesses.
+// Volatile writes of a lane since it last met others: number of the last, and the first at each place.
+// Numbers count all volatile accesses of the run.
 struct lane_writes {
   struct write {
     place_number place;
@@ -86,31 +86,32 @@ struct lane_writes {
 };
 
 struct thread_model {
-  // What every access looks at comes first.
+  // First the members that every access looks at.
   block_number block = 0;
   std::uint16_t warp = 0;
-  std::uint32_t lane = 0;                         // its bit
+  std::uint32_t lane = 0;                         // its bit in the warp
   stamp floor = 0;                                // known->own->floor
   stamp* time = nullptr;                          // the warp's
-  block_number first_visible = 0;                 // all blocks before it are known
-  std::uint32_t shared_low = 0, shared_high = 0;  // the block's shared memory, as offsets
+  block_number first_visible = 0;                 // blocks before it are all known
+  std::uint32_t shared_low = 0, shared_high = 0;  // the block's, as offsets in the shadow
   int block_threads = 0;
   int index = 0;
 
   knowledge_ptr known;
   by_space<proxy_fenced> fenced;
-  by_reach released;                               // by fences, for relaxed stores to come
-  by_reach acquirable;                             // read by relaxed loads, for a fence to come
+  by_reach released;                               // by fences, for later relaxed stores
+  by_reach acquirable;                             // read by relaxed loads, for a later fence
   std::map<std::uintptr_t, begun_patterns> begun;  // by location
-  // read by relaxed loads of threads that this one has met since: no order, but no old values
+  // Releases read by relaxed loads of threads that this one has met since. They order nothing, but rule out
+  // old values.
   knowledge_ptr heard;
   own_actor copies, stores_read, stores_written, matrix;
-  // the latest atomic write that it has seen, by location: its number
+  // number of the latest atomic write seen, by location
   std::map<std::uintptr_t, std::uint64_t> seen;
-  int barriers = 0;  // of the block, passed
-  int met = 0;       // of the cluster
+  int barriers = 0;  // block barriers passed
+  int met = 0;       // cluster barriers passed
   lane_writes written;
-  bool misled = false;  // it has read what blocks that were left out may have been to write
+  bool misled = false;  // it has read memory that blocks left out of the launch might have written
 
   actor as_actor() const { return static_cast<actor>(index); }
 };
@@ -121,30 +122,29 @@ struct block_model {
   std::vector<stamp> times;  // by warp
 };
 
-enum class meeting : bool { of_some, of_block };  // of a block: all of its threads that have not ended
+enum class meeting : bool { of_some, of_block };  // of_block: all of its threads that have not ended
 
 // The happens-before relation of a run. Threads learn of each other's pasts by barriers, releases and
-// acquires, proxy fences and waits for copies; `knows` answers whether an access of another is in a thread's
-// past. It knows no memory: what was accessed is no matter of its own.
+// acquires, proxy fences and waits for copies; `knows` says whether an access of another is in a thread's
+// past. Memory itself is not modelled here: see access_history.
 //
-// It assumes that the accesses of a thread and what orders them are told in the order in which they happen,
-// that blocks get their numbers in ascending order, and that one OS thread tells everything.
+// Assumes: accesses and synchronisation of a thread are reported in program order, blocks are numbered in
+// ascending order, and everything is reported by one OS thread.
 class happens_before {
  public:
   explicit happens_before(const launch_order& launches) : launches_(launches) { reset(); }
   void reset();
 
-  // Blocks of one cluster, a number that no other has in the run and that is not 0, reach each other's shared
-  // memory.
+  // Blocks with the same `cluster` (unique in the run, not 0) reach each other's shared memory.
   block_model* begin_block(const block_record& of);
   void end_block(block_model& b);
-  void end_launch();                        // blocks that have not ended never will
-  block_number add_block(block_record of);  // one without threads that are followed
-  thread_model lone_thread();               // of a block that is added for it: a copy by the host's order
+  void end_launch();                        // of blocks that were left unfinished
+  block_number add_block(block_record of);  // without thread_models
+  thread_model lone_thread();               // in a block added for it: for a copy by the host's order
   block_number next_block() const { return static_cast<block_number>(blocks_.size()); }
   block_record& block(block_number b) { return blocks_[b]; }
   const block_record& block(block_number b) const { return blocks_[b]; }
-  // The block of the same cluster, still running, to whose shared memory that belongs; 0: none.
+  // The running block of the same cluster that has this shared memory; 0: none.
   block_number owner_of(block_number of_cluster, std::size_t offset, std::size_t bytes) const;
 
   bool knows(const thread_model& t, block_number block, actor a, stamp time) const;
@@ -157,23 +157,23 @@ class happens_before {
   bool host_acquired(block_number block, actor a, stamp time) const;
   void host_learns(const knowledge_ptr& more) { host_known_ = join(host_known_, more, 0); }
 
-  // Of a block, or of a cluster.
+  // Barrier of these threads: of a warp, a block or a cluster.
   void meet(std::span<thread_model* const> threads, meeting of);
-  // `what` it is, for a schedule that is drawn.
+  // `what`: its name in a drawn schedule.
   void release(thread_model& t, knowledge_ptr& into, const char* what = nullptr);
   void acquire(thread_model& t, const knowledge_ptr& from, const char* what = nullptr);
-  knowledge_ptr publish(thread_model& t);  // all that it knows, and has done
+  knowledge_ptr publish(thread_model& t);  // all it knows and has done
   void learn_also(thread_model& t, by_reach knowledge::*what, std::size_t by, const knowledge_ptr& more);
   void proxy_fence(thread_model& t, std::initializer_list<space> of = {space::shared, space::global});
   void wait_for_launch(thread_model& t);
 
-  // Asynchronous actors: a thread's, which begins or goes on with a group; those of an mbarrier; that one has
-  // come so far.
+  // Asynchronous actors. open_group: number of the group that a thread's work joins; add_actor: for example
+  // an mbarrier's; landed: knowledge that the actor is done up to `time`.
   stamp open_group(thread_model& t, own_actor& a, actor_kind kind, place_number at);
   actor add_actor(block_number of, actor_record a);
   knowledge_ptr landed(block_number block, actor number, stamp time) const;
 
-  // Where a run is written down that is to be drawn; null: most are not.
+  // Log of a run that will be drawn; null in most runs.
   event_log* log = nullptr;
   void write_down(const thread_model& t, const char* what) const;
   void write_down_wait(const thread_model& t, const char* what, copy_group done = {}) const;
@@ -184,10 +184,10 @@ class happens_before {
   void meet_in_cluster(std::span<thread_model* const> threads);
 
   const launch_order& launches_;
-  std::deque<block_record> blocks_;  // by number; 0 is the host
+  std::deque<block_record> blocks_;  // by number; 0: the host
   std::vector<std::unique_ptr<block_model>> alive_, idle_;
-  knowledge_ptr host_known_;  // of launches that the host has not waited for, by acquiring
-  // Joining is often asked for the same pair: all threads of a block that wait for one barrier.
+  knowledge_ptr host_known_;  // what the host has acquired of launches not yet synchronised
+  // The same pair is often joined many times: by each thread that waits for one barrier.
   struct {
     knowledge_ptr a, b, both;
   } last_join_;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the compiler calls for every access to memory in an instrumented kernel: ThreadSanitizer's interface,
-// our rules. This file is not instrumented itself, and libtsan is not linked.
+// Hooks that the compiler calls at every memory access of an instrumented kernel: ThreadSanitizer's ABI, this
+// checker's rules. This file is not instrumented itself, and libtsan is not linked.
 #include <algorithm>
 #include <cstring>
 
@@ -10,9 +10,10 @@ namespace antiphase::checker_detail {
 
 namespace {
 
-// Most accesses need no more than this: reads of what has been read before at the same time and place, by the
-// same warp or another of the block, and writes to what all know that touched it before. Most others are the
-// first of their kind, which find nothing. Everything else, and every finding, is for model::access().
+// Fast paths. quick_read: a repeated read of words that the warp or another of the block has read at the same
+// time and place. quick_write: a write of words whose earlier accesses all threads know. Next come reads_anew
+// and writes_anew, for first accesses without a finding. Everything else, and every finding, is for
+// model::access().
 [[gnu::always_inline]] inline bool quick_read(model& m, const void* p, std::size_t words, const void* code) {
   const std::size_t offset = reinterpret_cast<std::uintptr_t>(p) - m.memory.lowest();
   if (offset >= m.memory.size()) return m.host.stack.holds(reinterpret_cast<std::uintptr_t>(p));
@@ -21,7 +22,7 @@ namespace {
   const thread_model& t = *m.current();
   const stamp now = *t.time;
   cell* c = m.memory.cells() + offset / 4;
-  std::uint32_t before = t.lane;  // still its bit at the end: it has read all of them here already
+  std::uint32_t before = t.lane;  // nonzero at the end: this lane has read all of them here before
   for (const cell* end = c + words; c < end; ++c) {
     reader& r = c->first;
     const bool first = r.block == t.block && r.unit == t.warp && r.kind == warp_reads && r.scope == 0 &&
@@ -53,7 +54,7 @@ namespace {
   cell* const start = m.memory.cells() + offset / 4;
   for (const cell* c = start; c < start + words; ++c) {
     if (offset < shadow::shared_bytes && c->block != t.block)
-      return false;  // an earlier block's: whether it is this one's too, visit() knows
+      return false;  // left by another block: only visit() can tell whether this block owns it too
     if (!access_history::surely_knows_writer(t, *c) || !m.history.surely_knows_readers(t, *c)) return false;
   }
   for (cell* c = start; c < start + words; ++c) m.history.write_over(*c, t, static_cast<place_number>(place));
@@ -93,7 +94,7 @@ template <std::size_t Bytes> [[gnu::always_inline]] inline void write(const void
   m->access(p, Bytes, access_kind::write, code);
 }
 
-// A volatile access is a relaxed one of system scope (PTX ISA, ld.volatile): of 16 bytes, two.
+// A volatile access is a relaxed one of system scope (PTX ISA, ld.volatile); 16 bytes are two.
 void relaxed_volatile(model& m, const void* p, std::size_t bytes, atomic_kind kind, const void* code) {
   for (std::size_t done = 0; done < bytes; done += 8) {
     machine::next_scope = scope::system;
@@ -115,7 +116,7 @@ void read_volatile(const void* p, std::size_t bytes, const void* code) {
     return m->old.lend(p, bytes, words[0]);
   }
   std::memcpy(words, p, bytes);
-  // others may go first; the load itself comes behind this function
+  // This may switch to other threads; the load itself follows when the hook has returned.
   m->loops.looked(p, words[0] + 3 * words[1], code);
   relaxed_volatile(*m, p, bytes, atomic_kind::load, code);
   m->lockstep.read(*m->current(), p, m->places.number_of_code(code));
@@ -159,8 +160,8 @@ void comes_to_atomic(const volatile void* p, atomic_kind kind, const void* code)
 void atomic(const volatile void* p, std::size_t bytes, atomic_kind kind, int how, const void* code) {
   if (model* m = active) m->atomic(const_cast<const void*>(p), bytes, kind, of(how), code);
 }
-// After the operation, which has found `value`: a load, or an update. One that leaves what it found may be a
-// loop's that waits.
+// Called after a load or an update that found `value`. If memory still holds it, the thread may be polling in
+// a loop.
 template <class T> T found(const volatile T* p, T value, const void* code) {
   model* m = active;
   if (m == nullptr || m->current() == nullptr) return value;
@@ -170,8 +171,8 @@ template <class T> T found(const volatile T* p, T value, const void* code) {
     m->loops.wrote(const_cast<const T*>(p));
   return value;
 }
-// Whether a load brings what stood there before a write that nothing has told its thread of. One of
-// sequential consistency does not.
+// True if a load returns a value from before a write that its thread is not ordered behind. Never for
+// sequential consistency.
 template <class T> bool brings_old(const volatile T* p, int how, const void* code, T& value) {
   model* m = active;
   if (m == nullptr || m->current() == nullptr || sizeof(T) > 8 || how == __ATOMIC_SEQ_CST) return false;
@@ -224,8 +225,8 @@ ACCESS(8)
 ACCESS(16)
 #undef ACCESS
 
-// The same under names that a loaded program's own, which pass over what nobody follows, go on to
-// (plain/compile.cpp).
+// Aliases. A loaded program has hooks of its own, which skip untracked addresses and forward the rest to
+// these (plain/compile.cpp).
 #define ACCESS(bytes)                                                                       \
   void antiphase_checked_read##bytes(void* p) __attribute__((alias("__tsan_read" #bytes))); \
   void antiphase_checked_write##bytes(void* p) __attribute__((alias("__tsan_write" #bytes)));
@@ -241,7 +242,7 @@ void __tsan_write_range(void* p, unsigned long bytes) { any(p, bytes, access_kin
 void __tsan_vptr_update(void** p, void*) { any(p, sizeof *p, access_kind::write, CODE); }
 void __tsan_vptr_read(void** p) { any(p, sizeof *p, access_kind::read, CODE); }
 
-// Instrumented units call these instead of the library's; see checked_prelude.hpp.
+// Instrumented units call these in place of the library's functions: see checked_prelude.hpp.
 void* antiphase_checked_memcpy(void* to, const void* from, std::size_t bytes) {
   copied(to, from, bytes, CODE);
   return std::memcpy(to, from, bytes);
@@ -261,7 +262,7 @@ int antiphase_checked_memcmp(const void* a, const void* b, std::size_t bytes) {
   return std::memcmp(a, b, bytes);
 }
 
-// The hook performs the operation.
+// The hooks perform the operations themselves.
 #define FETCH(bits, type, name, operation)                                         \
   type __tsan_atomic##bits##_fetch_##name(volatile type* p, type value, int how) { \
     comes_to_atomic(p, atomic_kind::update, CODE);                                 \

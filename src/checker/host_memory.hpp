@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The host's memory that a kernel may use.
+// Host memory that a kernel may use.
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -16,14 +16,14 @@ struct address_range {
   }
 };
 
-// What a running thread may use beside the memory of the device: its stack, what it was launched with, and
-// what the executor allows. Nobody follows such accesses. It assumes that whoever runs a thread says where
-// its stack is.
+// Memory other than the device's that a running thread may use: its stack, its parameters, and what the
+// executor allows. Such accesses are not tracked. Assumes: whoever switches threads sets `stack`.
 struct host_memory {
   address_range stack, params;
   bool (*also)(std::uintptr_t address, std::size_t bytes, access_kind kind) = nullptr;  // null: nothing else
-  // Whoever compiles the program may leave out calls for addresses in here, which may go round: the current
-  // thread's stack, or all but the device's memory while the host runs. Null: nobody asks.
+  // Addresses here need no hook call: the program's own hooks return early. It is the current thread's stack,
+  // or, while the host runs, everything but the device's memory (the range wraps around). Null: no such
+  // program.
   address_range* passed_over = nullptr;
 
   bool allows(const void* p, std::size_t bytes, access_kind kind) const {
@@ -36,7 +36,7 @@ struct host_memory {
   }
 };
 
-// While the host runs.
+// The range to pass over while the host runs; it wraps around.
 inline address_range everything_but(const shadow& memory) {
   return {memory.lowest() + memory.size(), ~memory.size() + 1};
 }

@@ -44,7 +44,7 @@ void launch_order::begin(stream on, block_number first, overlap with_previous) {
 }
 
 void launch_order::end_copy(block_number behind) {
-  if (on_ == nullptr)  // whatever comes next comes after this, and this came after all of them
+  if (on_ == nullptr)  // later launches come after this one, which came after all of these
     std::erase_if(pending_, [&](const past_launch& p) { return in_order(p.on, nullptr); });
   const past_launch ended{first_, behind, on_};
   if (on_ != nullptr || !apart_.empty()) pending_.push_back(ended);
@@ -74,7 +74,7 @@ launch_order::launches launch_order::recorded(stream on) const {
   launches known;
   std::ranges::copy_if(pending_, std::back_inserter(known),
                        [&](const past_launch& p) { return in_order(on, p.on) || ordered_by_event(on, p); });
-  // of the default stream: nobody else has to wait for them but the host
+  // on the default stream: only the host can still have to wait for them
   for (const past_launch& p : unsynchronised_)
     if (p.on == nullptr) known.push_back(p);
   return known;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which launches come before which.
+// Order of launches.
 #pragma once
 #include <antiphase/executor/cpu/machine.hpp>
 #include <utility>
@@ -9,15 +9,15 @@
 
 namespace antiphase::checker_detail {
 
-// Whether a launch may begin while those before it on its stream still run (programmatic dependent launch).
+// Whether a launch may begin while earlier ones on its stream still run (programmatic dependent launch).
 enum class overlap : bool { no, yes };
 
-// Orders launches by streams, events and what the host has waited for. A launch is known by the numbers of
-// its blocks.
+// Orders launches by streams, events and host synchronisation. A launch is identified by the numbers of its
+// blocks.
 //
-// Launches on one stream are ordered, as are all with the default stream (null). Those of two other streams
-// are not, unless somebody waited in between. It assumes that launches begin and end one after the other, and
-// that later ones have higher numbers.
+// Launches on one stream are ordered, as is any launch with those on the default stream (null). Launches on
+// two other streams are not, unless something waited in between. Assumes: launches begin and end one after
+// the other, and later ones have higher block numbers.
 class launch_order {
  public:
   struct past_launch {
@@ -26,34 +26,34 @@ class launch_order {
   };
   using launches = std::vector<past_launch>;
 
-  // Its blocks have the numbers from `first` on. If it overlaps, the first of them stands for all launches
-  // before it on the stream: a thread that knows of that one, as all do behind their wait, knows of those.
+  // Blocks of the launch are numbered from `first` on. If it overlaps, block `first` stands for all earlier
+  // launches on the stream: a thread that knows that block, as each does after its wait, knows those
+  // launches.
   void begin(stream on, block_number first, overlap with_previous);
   void end(block_number behind);
-  // a copy that the host has ordered: it never overlaps
+  // a copy by the host's order: it never overlaps
   void end_copy(block_number behind);
   void synchronize(stream on);  // null: all
-  // the default stream, and those that are ordered with it
+  // the default stream, and all launches ordered with it
   void synchronize_default();
-  // it is ordered with the default stream no more than with others
+  // the stream is not ordered with the default stream (cudaStreamNonBlocking)
   void apart_from_default(stream s) { apart_.push_back(s); }
-  // What an event stands for that is recorded on a stream: the launches under way that whoever waits for it
-  // comes after.
+  // Launches covered by an event recorded on `on`: whatever waits for the event comes after these.
   launches recorded(stream on) const;
-  void order_after(stream on, const launches& these);  // what comes on the stream from now on
-  void synchronize(const launches& these);             // the host
+  void order_after(stream on, const launches& these);  // for later launches on the stream
+  void synchronize(const launches& these);             // the host waits for these
 
   block_number first() const { return first_; }  // of the launch under way
-  // all before it are known to the whole launch
+  // the launch under way knows all blocks before this one
   block_number first_visible() const { return first_visible_; }
-  // and all before this one to any launch to come
+  // every later launch knows all blocks before this one
   block_number first_pending() const { return first_pending_; }
-  // a block that stands for the launches that this one overlaps; 0: none
+  // block that stands for the launches this one overlaps; 0: none
   block_number previous() const { return previous_; }
-  // of an earlier launch: this one comes after it
+  // `b`, of an earlier launch, is ordered before this launch, or overlaps it on the same stream
   bool ordered(block_number b) const;
-  bool overlapped(block_number b) const;      // or begins while it runs
-  bool unsynchronised(block_number b) const;  // the host has not waited for it
+  bool overlapped(block_number b) const;      // `b` is of a launch that this one overlaps
+  bool unsynchronised(block_number b) const;  // the host has not waited for its launch
 
  private:
   bool in_order(stream a, stream b) const;
@@ -61,13 +61,13 @@ class launch_order {
 
   block_number first_ = 1, first_visible_ = 1, first_pending_ = 1, previous_ = 0;
   stream on_ = nullptr;
-  // with the launch under way; that some launch to come may not be ordered with
+  // launches that the one under way is not ordered with; those that a later one may not be ordered with
   launches unordered_, pending_;
   launches unsynchronised_;
-  // that an overlapping launch to come on their stream may overlap
+  // those that a later overlapping launch on their stream may overlap
   launches chain_;
   std::vector<stream> apart_;  // not ordered with the default stream
-  // streams and launches of others that they come after
+  // streams, and first blocks of launches on other streams that they come after
   std::vector<std::pair<stream, block_number>> ordered_;
 };
 

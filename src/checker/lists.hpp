@@ -15,7 +15,8 @@
 
 namespace antiphase::checker_detail {
 
-// Makes them known to gemm() and scan() on a checking executor. Any number of calls, from any thread.
+// Registers these kernels for gemm() and scan() on a checking executor. May be called any number of times,
+// from any thread.
 void enter_checked_kernels();
 
 }  // namespace antiphase::checker_detail

@@ -53,7 +53,7 @@ void lockstep_watch::write(thread_model& t, const void* p, std::size_t bytes, pl
       if (theirs.last > read.number)
         report(early);
       else if (too_early_.size() < 64)
-        too_early_.push_back(early);  // it may read again
+        too_early_.push_back(early);  // a finding unless that lane reads again
     }
   }
   lane_writes& mine = t.written;

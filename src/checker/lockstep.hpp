@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Lanes of a warp that count on lockstep.
+// Finds lanes of a warp that rely on lockstep.
 #pragma once
 #include <array>
 #include <unordered_map>
@@ -9,14 +9,14 @@
 
 namespace antiphase::checker_detail {
 
-// Volatile accesses do not race, so a reduction whose last warp has them and no __syncwarp() is judged by
-// what lanes do alike. A lane reads a word, behind a write of its own to another word, and goes on without
-// reading it again; and a lane of its warp writes the first word later, by the same instruction that had
-// written the other. In lockstep that would have come before the read. A lane that waits for the word reads
-// it again, and flags that all lanes set are one word: neither is reported.
+// Volatile accesses never race, so a warp reduction that has them but no __syncwarp() needs a rule of its
+// own. It is reported if a lane A reads a word after writing another word, does not read it again, and lane B
+// of its warp later writes the word A read, by the instruction with which A wrote. In lockstep B's write
+// would have come before A's read. A lane that polls reads the word again, and a flag that all lanes set is
+// one word: neither is reported.
 //
-// It assumes that threads of a block lie in a row, and that every volatile access is told behind its
-// judgement.
+// Assumes: thread_models of a block are contiguous, and every volatile access is reported here after it has
+// been judged.
 class lockstep_watch {
  public:
   lockstep_watch(const shadow& memory, const happens_before& clocks, conflict_sink found)
@@ -34,7 +34,7 @@ class lockstep_watch {
     stamp time = 0;
     place_number place = 0;
   };
-  struct too_early {  // a read, and the write that should have come before it
+  struct too_early {  // a read, and the write that lockstep would have put before it
     const void* at;
     thread_model* writer;
     place_number place;

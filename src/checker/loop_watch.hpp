@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the scheduler is told of the running thread.
+// Reports the running thread's polling loops to the scheduler.
 #pragma once
 #include <algorithm>
 #include <antiphase/executor/cpu/machine.hpp>
@@ -10,47 +10,46 @@
 
 namespace antiphase::checker_detail {
 
-// Passes on what a loop that waits looks at, what writes may end it, and where another thread may go first.
-// The scheduler does the rest: it lets others run, and calls a deadlock. It assumes that a thread of a kernel
-// runs.
+// Tells the scheduler what a polling loop looks at, which writes may end it, and where another thread may go
+// first. The scheduler does the rest: it lets others run, and detects deadlocks. Assumes: a kernel's thread
+// is running.
 class loop_watch {
  public:
   explicit loop_watch(const shadow& memory) : memory_(memory) {}
-  // Null: nobody asks.
+  // Hooks; null: none.
   void (*on_look)(const void* p, std::uint64_t value, const void* code) = nullptr;
   void (*on_write)() = nullptr;
   void (*give_way)(atomic_kind kind, const void* code) = nullptr;
 
   void thread_runs() { read_again_ = 0; }
-  // What an atomic or volatile load brings, or an update that changes nothing: the thread may be waiting for
-  // something else.
+  // The result of an atomic or volatile load, or of an update that changed nothing: the thread may be polling
+  // for another value.
   void looked(const void* p, std::uint64_t value, const void* code) const {
     if (on_look != nullptr && memory_.follows(p)) on_look(p, value, code);
   }
-  void wrote(const void* p) const {  // so it is not
+  void wrote(const void* p) const {  // a write: it is not polling
     if (on_write != nullptr && memory_.follows(p)) on_write();
   }
-  // An ordinary read of what the thread has read before in the same place. Many of them are a loop that
-  // waits, though nothing says so.
+  // A repeated ordinary read at the same place. Many of them are taken for a polling loop too.
   void read_again(const void* p, std::size_t bytes, const void* code) {
     if (++read_again_ % patience != 0 || on_look == nullptr || !memory_.follows(p)) return;
     std::uint64_t value = 0;
     std::memcpy(&value, p, std::min(bytes, sizeof value));
     on_look(p, value, code);
   }
-  // Called before anything of an atomic operation has been looked at.
+  // Called before anything of an atomic operation is looked at.
   void comes_to_atomic(const void* p, atomic_kind kind, const void* code) const {
     if (give_way == nullptr || !memory_.follows(p)) return;
-    const scope reach = std::exchange(machine::next_scope, scope::device);  // others have theirs
+    const scope reach = std::exchange(machine::next_scope, scope::device);  // saved: other threads set theirs
     give_way(kind, code);
     machine::next_scope = reach;
   }
 
  private:
-  // with reads that bring nothing new; each counts for one look
+  // repeated reads that count as one look
   static constexpr std::uint64_t patience = 64;
   const shadow& memory_;
-  std::uint64_t read_again_ = 0;  // since the thread was taken
+  std::uint64_t read_again_ = 0;  // since the thread was last resumed
 };
 
 }  // namespace antiphase::checker_detail

@@ -18,12 +18,12 @@ std::vector<mbarrier_order::counted_copy> mbarrier_order::end_block(const block_
   return unwaited;
 }
 
-// its word
+// the mbarrier's word
 // -----------------------------------------------------------------------------------------------------------
 
 void mbarrier_order::init(const thread_model& t, const void* word) {
   mbarrier& b = at(word);
-  b.arrived = b.ended = nullptr;  // its copies and phases go on being counted
+  b.arrived = b.ended = nullptr;  // its loads and phases are counted on
   b.initialised_by = t.index;
   b.init_fenced = false;
   b.told = 0;
@@ -34,8 +34,8 @@ void mbarrier_order::fence(const thread_model& t) {
   for (auto i = first(r); i != behind(r); ++i) i->second.init_fenced |= i->second.initialised_by == t.index;
 }
 
-// fence.mbarrier_init.release.cluster, then an arrival that need not release: what the PTX ISA has that fence
-// for. Only of the mbarriers that the thread has initialised is anything told.
+// fence.mbarrier_init.release.cluster followed by a relaxed cluster arrive, which is what the PTX ISA has
+// that fence for. It covers only mbarriers that this thread has initialised.
 void mbarrier_order::arrive_in_cluster(const thread_model& t) {
   const block_record& r = clocks_.block(t.block);
   for (auto i = first(r); i != behind(r); ++i)
@@ -76,7 +76,7 @@ void mbarrier_order::wait(thread_model& t, const void* word) {
 
 stamp mbarrier_order::track_copies(thread_model& t, const void* word) {
   own_actor& c = t.copies;
-  // what the thread copies from now on is another part of its group
+  // later copies of the thread are another part of its group
   if (c.last_used > c.closed) c.parts.push_back(++c.closed);
   c.tracked = c.closed;
   if (c.last_used <= c.waited) return c.closed;
@@ -92,14 +92,14 @@ void mbarrier_order::arrive_with_copies(const thread_model& t, const void* word,
                  arrived != nullptr ? arrived->block : t.block);
 }
 
-// The copies that threads of a block start and an mbarrier counts, of this block or another, are one actor of
-// theirs.
+// Loads issued by threads of one block and counted by one mbarrier, in this block or another, share an actor
+// in the issuing block.
 actor mbarrier_order::counted_by(mbarrier& b, const thread_model& t) {
   for (const auto& [block, number] : b.loads)
     if (block == t.block) return number;
   const actor number = clocks_.add_actor(t.block, {actor_kind::loads, t.index});
   block_record& r = clocks_.block(t.block);
-  r.published |= r.cluster != 0;  // who waits in another block learns of them
+  r.published |= r.cluster != 0;  // waiters in another block learn of them
   b.loads.push_back({t.block, number});
   return number;
 }

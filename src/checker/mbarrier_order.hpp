@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Barriers in shared memory that count arrivals and bytes.
+// Synchronisation by mbarriers.
 #pragma once
 #include <map>
 #include <vector>
@@ -8,36 +8,36 @@
 
 namespace antiphase::checker_detail {
 
-// What mbarriers pass on: to whoever has waited for the end of a phase, what those knew that arrived in it,
-// and that the copies which it counts have landed. And what is known of the barrier's own word: that it is
-// initialised.
+// What mbarriers pass on: who has waited for the end of a phase knows what the threads that arrived in it
+// knew, and that the copies counted in it have landed. Also whether a thread may rely on the mbarrier's own
+// word being initialised.
 //
-// It assumes that the executor tells when a phase ends; it counts nothing itself.
+// Assumes: the executor reports the end of phases; nothing is counted here.
 class mbarrier_order {
  public:
-  // Words are known by their distance from `lowest`.
+  // Words are identified by their offset from `lowest`.
   mbarrier_order(happens_before& clocks, std::uintptr_t lowest) : clocks_(clocks), lowest_(lowest) {}
   void clear() { all_.clear(); }
   bool any_in(const block_record& b) { return first(b) != behind(b); }
 
-  // A copy that a barrier counts: who started it, where, and how much of that thread's copies (cp.async) it
-  // waits for; 0: it is a load.
+  // A copy that an mbarrier counts: its issuer and place. `tracked`: the last cp.async group of the issuer
+  // that it waits for; 0: a bulk load.
   struct counted_copy {
     block_number block = 0;
     int thread = 0;
     place_number place = 0;
     stamp tracked = 0;
   };
-  // The last copies that nobody has waited for; the barriers are gone.
+  // Forgets the block's mbarriers; returns the last copy of each that nobody has waited for.
   std::vector<counted_copy> end_block(const block_model& b);
 
   void init(const thread_model& t, const void* word);
-  // fence.mbarrier_init: of what the thread did, only that it has initialised barriers
+  // fence.mbarrier_init: releases nothing but the initialisations by this thread
   void fence(const thread_model& t);
-  // Whether the thread knows of another block's barrier that it is initialised, though nothing was released.
+  // True if another block's mbarrier is known to be initialised by fence.mbarrier_init and a cluster barrier
+  // alone.
   bool told_of(const thread_model& t, const void* word);
-  // At the cluster's barrier: it arrives, whether or not that releases anything; it has waited, for whatever
-  // that told it.
+  // The thread arrives at the cluster's barrier, released or relaxed; the thread has waited at it.
   void arrive_in_cluster(const thread_model& t);
   void met_in_cluster(thread_model& t);
 
@@ -46,31 +46,32 @@ class mbarrier_order {
   }
   void end_phase(const void* word);
   void wait(thread_model& t, const void* word);
-  // An arrival that follows when this thread's copies so far have landed: their number, and when it is there.
+  // Begins an arrival that follows when this thread's copies so far have landed. Returns their last group,
+  // for arrive_with_copies().
   stamp track_copies(thread_model& t, const void* word);
   void arrive_with_copies(const thread_model& t, const void* word, stamp tracked);
   struct load {
     actor number;
     stamp phase;
-    bool init_fenced;  // the engine sees the barrier initialised
+    bool init_fenced;  // the async proxy sees the mbarrier initialised
   };
   load begin_load(const thread_model& t, const void* word, place_number place);
 
  private:
   struct mbarrier {
-    knowledge_ptr arrived;  // by all arrivals so far
-    knowledge_ptr ended;    // as of the end of the last phase
+    knowledge_ptr arrived;  // known to all arrivals so far
+    knowledge_ptr ended;    // the same at the end of the last phase
     struct counted {
-      block_number block;  // whose threads start them
-      actor number;        // theirs, in that block
+      block_number block;  // that issues them
+      actor number;        // in that block
     };
-    std::vector<counted> loads;  // the copies it counts
+    std::vector<counted> loads;  // the actors whose copies it counts
     stamp phase = 0;             // phases ended
     int initialised_by = -1;
-    bool init_fenced = false;  // the copy engine sees it initialised
-    // the cluster's barrier, counted from 1, behind which its other blocks know that; 0: none
+    bool init_fenced = false;  // the async proxy sees it initialised
+    // number, from 1, of the cluster barrier after which the cluster's other blocks know that; 0: none
     int told = 0;
-    stamp last_load = 0, waited = 0;  // phases: that counts the last copy, that somebody has seen the end of
+    stamp last_load = 0, waited = 0;  // phases: of the last copy, the last one waited for
     counted_copy last;
   };
   using mbarriers = std::map<std::uint32_t, mbarrier>;

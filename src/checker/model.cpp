@@ -46,7 +46,7 @@ void model::begin_launch(const char* kernel, const void* params, std::size_t par
                          overlap with_previous) {
   if (clocks.log != nullptr) clocks.log->begin_launch();
   findings.kernel = kernel;
-  misled_before_ = history.misled();  // what such a thread wrote may mislead whoever comes
+  misled_before_ = history.misled();  // what a misled thread wrote may mislead later ones
   host.params = {reinterpret_cast<std::uintptr_t>(params), params_bytes};
   launches.begin(on, clocks.next_block(), with_previous);
   if (launches.previous() != 0) clocks.add_block({});
@@ -56,7 +56,7 @@ void model::begin_launch(const char* kernel, const void* params, std::size_t par
 
 void model::end_launch() {
   launches.end(clocks.next_block());
-  clocks.end_launch();  // of a launch that failed
+  clocks.end_launch();  // blocks left by a launch that failed
   barriers.clear();
 }
 
@@ -248,7 +248,7 @@ void model::fence(order how) {
 // by the host
 // -----------------------------------------------------------------------------------------------------------
 
-// A copy is a launch of its own, of one thread.
+// A copy counts as a launch with one thread.
 bool model::host_access(const void* p, std::size_t bytes, access_kind kind, stream on, const char* what) {
   if (bytes == 0) return true;
   std::string launched = findings.kernel;

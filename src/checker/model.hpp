@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A checked run: what its parts are, and what happens in several of them at once.
+// The model of a checked run: its parts, and the events that concern several of them.
 #pragma once
 #include <functional>
 
@@ -13,20 +13,20 @@
 
 namespace antiphase::checker_detail {
 
-// The model of one run. Order: `launches`, `clocks`, and what passes knowledge on, `barriers` and `atomics`.
-// Memory: `memory`, `host`, and the `history` of accesses, `async` ones included. Findings: `findings` and
-// the `places` of them. What concerns one part is told to that part; what concerns several is told here:
-// accesses of the thread that runs, launches and blocks, copies that the host orders.
+// The model of one run. Order: `launches`, `clocks`, and what synchronises, `barriers` and `atomics`. Memory:
+// `memory`, `host`, and the `history` of accesses, those of `async` included. Findings: `findings` and their
+// `places`. Events that concern one part are reported to that part; those that concern several are reported
+// here: accesses of the running thread, launches and blocks, copies by the host's order.
 //
-// It assumes that one OS thread tells everything, in the order in which it happens, and that accesses are
-// told before they happen.
+// Assumes: one OS thread reports everything, in the order in which it happens; accesses are reported before
+// they happen.
 class model {
  public:
   model();
   model(const model&) = delete;
   model& operator=(const model&) = delete;
   void reset();                                            // between runs
-  void write_down_run() { clocks.log = &log_.emplace(); }  // to be drawn; most are not
+  void write_down_run() { clocks.log = &log_.emplace(); }  // log this run, to draw it
 
   // order
   launch_order launches;
@@ -57,37 +57,37 @@ class model {
   thread_model* current() { return current_; }
   void meet(std::span<thread_model* const> threads, meeting of);
 
-  // accesses of the current thread; address of the instruction behind it
+  // Accesses of the current thread. `code`: the return address of the hook, behind the instruction.
   void access(const void* p, std::size_t bytes, access_kind kind, const void* code);
-  // Quick ways for whole words, which find nothing. False: take the long one.
+  // Fast paths for whole words of accesses without a finding. False: call access().
   bool reads_anew(const void* p, std::size_t bytes, const void* code);
   bool writes_anew(const void* p, std::size_t bytes, const void* code);
-  // into the log, which there is
+  // into clocks.log, which must exist
   void write_down(event_kind kind, const void* p, std::size_t bytes, place_number place);
   // An atomic operation, before it is performed.
   void atomic(const void* p, std::size_t bytes, atomic_kind kind, order how, const void* code);
-  // Whether the current thread's load, about to happen, brings what stood there before the last write; then
-  // it has been judged.
+  // True if the current thread's load, about to happen, returns `value` from before the last write. It has
+  // then been judged.
   bool brings_old(const void* p, std::size_t bytes, order how, const void* code, std::uint64_t& value);
   void fence(order how);
-  // A load that has brought an old value, and the write that it has not seen.
+  // The first load of the run that returned an old value, and the write it missed.
   struct old_load {
     finding_side load, write;
     place_number at = 0, written_at = 0;
   };
   std::optional<old_load> brought_old;
 
-  // A copy by the host's order: `on` says after what it comes. False if there is no such memory to touch.
+  // A copy by the host's order, on stream `on`. False: not the executor's memory, so do not copy.
   bool host_access(const void* p, std::size_t bytes, access_kind kind, stream on, const char* what);
-  machine::place host_place;  // of such copies, where it is known
-  // The host's own access to memory that it shares with the device; `reach`: of an atomic one.
+  machine::place host_place;  // where such copies were asked for, if known
+  // A direct access by the host to managed memory; `reach`: scope of an atomic one.
   void host_touch(const void* p, std::size_t bytes, access_kind kind, const void* code, scope reach = {});
-  // How a host's access to any memory is judged; null: not at all.
+  // Called at accesses by the host to any memory; null: they are not judged.
   void (*host_touches)(const void* p, std::size_t bytes, access_kind kind, const void* code) = nullptr;
-  // Called before the first thing that depends on the schedule; null: nobody asks.
+  // Called before the first event that depends on the schedule; may be null.
   std::function<void()> schedule_begins;
 
-  // A finding of the current thread's own.
+  // Findings of the current thread that are no conflicts.
   finding_side side_here(place_number at, const char* action) const;
   void note_here(finding_kind kind, place_number at, const std::string& action, std::string memory,
                  std::string missing);
@@ -99,12 +99,12 @@ class model {
 
   std::optional<event_log> log_;
   thread_model* current_ = nullptr;
-  // a thread of this run was, of a launch before this one
+  // a thread of an earlier launch of this run was misled
   bool misled_before_ = false;
-  std::pair<const void*, const void*> last_slow_read_;  // and the code
+  std::pair<const void*, const void*> last_slow_read_;  // address and code
 };
 
-// The model of the run on this OS thread; null: nothing is followed.
+// The model of the run on this OS thread; null: nothing is tracked.
 extern thread_local constinit model* active;
 
 }  // namespace antiphase::checker_detail

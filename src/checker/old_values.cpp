@@ -40,7 +40,7 @@ void old_values::met(std::span<thread_model* const> threads) {
   const block_number block = threads.front()->block;
   knowledge_ptr heard;
   for (const thread_model* t : threads) {
-    if (t->block != block) return;  // a cluster's barrier
+    if (t->block != block) return;  // a barrier of the cluster
     for (const knowledge_ptr& of : {t->heard, t->acquirable.back()})
       if (of != nullptr && of != heard) heard = join(heard, of, block);
   }
@@ -69,8 +69,8 @@ const atomic_write* old_values::unseen(thread_model& t, std::uintptr_t location,
     return nullptr;
   std::uint64_t& seen = t.seen[location];
   if (seen >= w.number) return nullptr;
-  // Two fences of sequential consistency whose scopes include both threads are ordered: behind the later one,
-  // all is seen that came before the earlier one.
+  // Two fence.sc whose scopes include both threads are ordered: after the later one, everything before the
+  // earlier one is seen.
   const std::size_t together = c.block == t.block ? 0 : clocks_.one_cluster(c.block, t.block) ? 1 : 2;
   const auto fenced_behind = [&](std::uint64_t key) {
     const auto f = total_fences_.find(key);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Loads that bring old values.
+// Loads that return old values.
 #pragma once
 #include <array>
 #include <cstring>
@@ -12,42 +12,41 @@ namespace antiphase::checker_detail {
 
 // The last atomic write to a location.
 struct atomic_write {
-  std::uint64_t before = 0, number = 0;  // what stood there; in the order of all such writes and of fences
+  std::uint64_t before = 0, number = 0;  // the value it replaced; its number among all such writes and fences
   std::uint32_t bytes = 0;
-  bool was_written = false;  // before
+  bool was_written = false;  // the location had been written before it
   block_number block = 0;
   actor writer = 0;
   stamp time = 0;
   place_number at = 0;
-  atomic_order::state released_before;  // what whoever reads the old value reads with it
+  atomic_order::state released_before;  // what a read of the old value acquires
 };
 
-// Accesses happen one after the other here; on a GPU, an atomic or volatile write may stay unseen for a while
-// by a thread that nothing has told of it: no fence, release and acquire, or barrier lies between the two
-// (PTX ISA, memory consistency model, causality and coherence). Such a load may bring what stood there
-// before, until the thread has seen the write once. Not so behind a barrier with a thread that has read what
-// a fence published, whether or not it has a fence of its own: the example of __threadfence() in the CUDA
-// guide has none.
+// In a checked run accesses happen one after the other. On a GPU an atomic or volatile write may stay
+// invisible for a while to a thread that is not ordered behind it by a fence, release and acquire, or barrier
+// (PTX ISA, memory consistency model: causality, coherence). So such a thread's load may return the value
+// from before, until it has seen the write once. Not after a barrier with a thread that has read what a fence
+// published, even if that thread has no fence itself: the example of __threadfence() in the CUDA guide has
+// none.
 //
-// It assumes that all atomic writes and fences are told. If it is not on, no load brings an old value.
+// Assumes: all atomic writes and fences are reported. Unless `on`, no load returns an old value.
 class old_values {
  public:
   explicit old_values(const happens_before& clocks) : clocks_(clocks) {}
   void reset();
   bool on = false;
 
-  // An atomic write is about to happen, where `value` lies and the cell is `before`.
+  // Before an atomic write: `value` points to the old value, `before` is its cell.
   void write(thread_model& t, const atomic_operation& o, const void* value, std::size_t bytes,
              const cell& before, place_number at, const atomic_order::state& released);
   void fence(const thread_model& t, scope reach);       // of sequential consistency
-  void met(std::span<thread_model* const> threads);     // before they learn of each other
-  void read(thread_model& t, std::uintptr_t location);  // it brings the last value
-  // The write that the thread's load, about to happen, need not see, and does not see this once; null: there
-  // is none.
+  void met(std::span<thread_model* const> threads);     // before the threads learn of each other
+  void read(thread_model& t, std::uintptr_t location);  // the load returns the last value
+  // The write that the thread's load, about to happen, may miss, and misses this once; null: none.
   const atomic_write* unseen(thread_model& t, std::uintptr_t location, std::size_t bytes, const cell& c,
                              scope reach);
 
-  // For a load that follows as an ordinary instruction: until put_back(), memory holds the old value.
+  // For a load that the program makes itself after the hook: memory holds the old value until put_back().
   void lend(const void* p, std::size_t bytes, std::uint64_t old);
   void put_back() {
     if (lent_.to != nullptr) [[unlikely]] {
@@ -63,7 +62,7 @@ class old_values {
 
   const happens_before& clocks_;
   std::unordered_map<std::uintptr_t, atomic_write> writes_;  // by location
-  // The last one of a thread, by its key: its number, for each scope that it has at least.
+  // Number of a thread's last fence.sc, for each circle its scope includes; by key_of().
   std::unordered_map<std::uint64_t, std::array<std::uint64_t, 3>> total_fences_;
   std::uint64_t number_ = 0;
   struct {

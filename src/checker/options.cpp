@@ -25,7 +25,7 @@ template <class T> T number(std::string_view option, std::string_view value, T l
   return n;
 }
 
-// f(item) for each item between commas; none for `all`.
+// f(item) for each item of a comma-separated list; empty for `all`.
 template <class F> auto list(std::string_view value, F f) {
   std::vector<decltype(f(value))> items;
   if (value == "all") return items;
@@ -73,7 +73,7 @@ constexpr named_option known[] = {
      }},
     {"--script",
      [](check_options& o, std::string_view, std::string_view v) {
-       cpu_detail::from_text(v);  // says what is wrong with it
+       cpu_detail::from_text(v);  // throws if malformed
        o.script = v;
      }},
 };

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Places in the program, as numbers.
+// Source places as 32-bit numbers.
 #pragma once
 #include <antiphase/checker.hpp>
 #include <antiphase/executor/cpu/machine.hpp>
@@ -12,16 +12,16 @@
 
 namespace antiphase::checker_detail {
 
-// Where the code of this binary starts, or of the program that it has loaded to check it: places of
-// instrumented code are offsets from here.
+// Load address of this binary, or of the program loaded to be checked: places of instrumented code are
+// offsets from it.
 extern std::uintptr_t code_base;
 
-// Gives every place a number that a cell can hold, and tells its lines later. A place is known by file and
-// line, by the address behind an instruction, or by both. It assumes that most code lies within 1 GiB behind
-// code_base; other addresses are found one by one.
+// Numbers places so that a cell can hold them; lines are looked up later. A place is known by file and line,
+// by the return address behind its instruction, or by both. Assumes: most code lies within 1 GiB above
+// code_base; other addresses go into a list, with linear search.
 class place_table {
  public:
-  // from here on: an entry of far_code_; below: an offset
+  // numbers from here on index far_code_; smaller ones are offsets
   static constexpr place_number far_code = 0x40000000u;
 
   place_number number_of(machine::place where);
@@ -30,16 +30,16 @@ class place_table {
     const std::uintptr_t offset = reinterpret_cast<std::uintptr_t>(code) - code_base;
     return offset < far_code ? static_cast<place_number>(offset) : number_of_far(code);
   }
-  std::vector<code_place> lines(place_number p) const;  // the innermost first
-  code_place first_line(place_number p) const;          // in the kernel, if any of them is
-  const void* code_of(place_number p) const;            // the address behind the instruction; null: not known
+  std::vector<code_place> lines(place_number p) const;  // innermost first
+  code_place first_line(place_number p) const;          // first line outside the machinery, if there is one
+  const void* code_of(place_number p) const;            // address behind the instruction; null: unknown
 
  private:
   place_number number_of_far(const void* code);
-  static constexpr place_number from_source = 0x80000000u;  // an entry of sources_
+  static constexpr place_number from_source = 0x80000000u;  // an index into sources_
 
   std::vector<machine::place> sources_;
-  std::unordered_map<place_number, machine::place> also_;  // places known by both
+  std::unordered_map<place_number, machine::place> also_;  // of places known by both
   std::map<std::tuple<const char*, unsigned, unsigned>, place_number> source_numbers_;
   std::vector<const void*> far_code_;
 };

@@ -40,7 +40,7 @@ Dwfl* the_session() {
   static const session d = open_session();
   return d.get();
 }
-std::mutex one_at_a_time;  // libdw is not for several
+std::mutex one_at_a_time;  // libdw is not thread-safe
 
 std::string demangled(const char* name) {
   int failed = 0;
@@ -75,7 +75,7 @@ std::string function_at(const void* address) {
   const char* const name = module != nullptr ? dwfl_module_addrname(module, at) : nullptr;
   if (name == nullptr) return {};
   std::string text = demangled(name);
-  // Up to its parameters, and behind the type of its result, if it has one: kernels have void.
+  // Drops the parameters, and the type of the result: kernels, if templates, have void there.
   text = text.substr(0, text.find('('));
   constexpr std::string_view result = "void ";
   return text.starts_with(result) ? text.substr(result.size()) : text;
@@ -92,12 +92,12 @@ std::vector<code_place> lines_of(const void* return_address) {
     if (const char* file = dwfl_lineinfo(line, nullptr, &number, nullptr, nullptr, nullptr))
       all.push_back({shown(file), number});
   }
-  // Each function inlined here says where it was called from.
+  // Each function inlined at the address gives the line that it was called from.
   Dwarf_Addr bias = 0;
   Dwarf_Die* unit = dwfl_addrdie(d, address, &bias);
   if (unit == nullptr) return all;
-  // The innermost scope at the address, and what encloses it in the tree: the functions that inlined it, not
-  // where those were declared.
+  // dwarf_getscopes finds the innermost scope at the address; dwarf_getscopes_die then gives what encloses it
+  // in the tree: the functions it was inlined into, not where those were declared.
   Dwarf_Die *at_address = nullptr, *scopes = nullptr;
   const int count =
       dwarf_getscopes(unit, address - bias, &at_address) > 0 ? dwarf_getscopes_die(at_address, &scopes) : 0;

@@ -171,10 +171,10 @@ int status_of(pid_t child) {
   return status;
 }
 
-// What one process tells another: how a run ended and what it said, or what is asked for next.
+// Between processes: how a run ended and its outcome as JSON, or the next request.
 struct message {
   int status = 0;
-  bool last = false;  // the sender is gone
+  bool last = false;  // the sender ends
   std::string text;
 };
 void send(int to, const message& m) {
@@ -217,8 +217,8 @@ run_request request_of(const std::string& text) {
   return r;
 }
 
-// Files that processes which part here would read or write as one, as they share the place in it; and threads
-// that only one would have.
+// Files whose position forked processes would share, and threads that a fork would not copy: with either, the
+// process must not be forked.
 std::size_t open_files() {
   std::error_code ignored;
   std::size_t files = 0;
@@ -234,7 +234,7 @@ std::size_t threads() {
   return static_cast<std::size_t>(std::distance(begin(tasks), end(tasks)));
 }
 
-constexpr int not_judged = 77;  // an exit status
+constexpr int not_judged = 77;  // exit status: a crash that is not to be judged
 
 void end_unjudged(int) { _exit(not_judged); }
 
@@ -292,7 +292,7 @@ void run_processes::be_first(run_request asked, int requests, int answers) {
   silence(asked.shown);
   limit_time(seconds_);
   const std::size_t files = open_files();
-  bool alone = true;  // nobody waits between this process and the one that asks
+  bool alone = true;  // this process answers itself: it is no child that the fork point made
   const auto serve = [&]() -> run_request {
     *begun_ = true;
     if (open_files() > files || threads() > 1) return asked;
@@ -343,7 +343,7 @@ void run_processes::be_first(run_request asked, int requests, int answers) {
 }
 
 void run_processes::start(const run_request& asked) {
-  static std::mutex one_at_a_time;  // no other process may inherit the ends that are written to
+  static std::mutex one_at_a_time;  // no other process may inherit the write ends
   const std::lock_guard lock(one_at_a_time);
   if (begun_ == nullptr) {
     void* const page =

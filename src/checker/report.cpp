@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reports for people and for programs.
+// Reports as text and as JSON.
 #include <fmt/format.h>
 
 #include <antiphase/checker.hpp>
@@ -53,7 +53,7 @@ std::string text(extent3 b) {
   return b.y == 0 && b.z == 0 ? fmt::format("{}", b.x) : fmt::format("({}, {}, {})", b.x, b.y, b.z);
 }
 
-// Who did what, and when.
+// "<action> by block <b>, thread <t>, <when>"
 std::string deed(const finding_side& side) {
   std::string out = side.action;
   if (side.thread >= 0) out += fmt::format(" by block {}, thread {}", text(side.block), side.thread);

@@ -40,7 +40,7 @@ shadow::~shadow() {
 }
 
 void shadow::reset() {
-  // Zeros are cells of nobody's memory.
+  // Zeroed cells are nobody's.
   forget(base_, shared_used_);
   forget(cells_, shared_used_ / 4 * sizeof(cell));
   forget(base_ + shared_bytes, next_ - shared_bytes);
@@ -70,7 +70,7 @@ void* shadow::allocate(std::size_t bytes) {
   allocations_.emplace_back(start, bytes);
   set(base_ + start, bytes, cell_state::uninitialised);
   constexpr std::size_t huge = std::size_t{2} << 20;
-  if (bytes >= 8 * huge) {  // whole pages of it are asked for one by one, and passed on by fork
+  if (bytes >= 8 * huge) {  // otherwise small pages are faulted in, and copied by fork, one by one
     const auto first = (reinterpret_cast<std::uintptr_t>(base_ + start) + huge - 1) / huge * huge;
     madvise(reinterpret_cast<void*>(first), bytes - huge, MADV_HUGEPAGE);
   }
@@ -119,7 +119,7 @@ bool same(const cell& a, const cell& b) {
 
 }  // namespace
 
-// Whatever is set last is asked for again soon.
+// Looks at the last three only: the same cell is usually asked for again soon.
 std::uint32_t shadow::number_of(const cell& c) {
   for (std::size_t i = alike_.size(); i > 1 && i + 4 > alike_.size(); --i)
     if (same(alike_[i - 1], c)) return static_cast<std::uint32_t>(i - 1);

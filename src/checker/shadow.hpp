@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The memory that kernels may touch, and for each byte of it who wrote it last and who has read it since.
+// The memory that kernels may touch, and for each byte its last writer and the readers since.
 #pragma once
 #include <algorithm>
 #include <array>
@@ -12,13 +12,13 @@
 
 namespace antiphase::checker_detail {
 
-// The last two: writes that an atomic one has covered.
+// The last two are earlier writes, kept when an atomic write replaced them.
 enum reader_kind : std::uint8_t { warp_reads, copy_reads, warp_wrote, copy_wrote };
 
-// Who read: some lanes of a warp at one time, or an asynchronous actor.
+// Lanes of a warp that read at one time and place, or an asynchronous actor that did.
 struct reader {
   block_number block = 0;
-  std::uint16_t unit = 0;  // warp, or actor if `kind` says so
+  std::uint16_t unit = 0;  // the warp, or the actor by_copy()
   std::uint8_t scope = 0;  // of an atomic access; 0: none
   std::uint8_t kind = 0;   // reader_kind
   stamp time = 0;
@@ -34,23 +34,23 @@ struct reader {
 
 enum class cell_state : std::uint8_t {
   nobodys,        // not allocated
-  uninitialised,  // allocated, nobody has written it
+  uninitialised,  // allocated but never written
   written,        // by a thread, or by the host
   copied,         // by an asynchronous copy, landed or not
-  split,          // the bytes differ: `more` leads to one cell for each
+  split,          // bytes differ: `more` leads to one cell for each
   freed
 };
 
 // Four bytes of memory, or one of a split cell.
 struct cell {
-  block_number block = 0;  // of the last writer
+  block_number block = 0;  // block of the last writer
   actor writer = 0;
   cell_state state = cell_state::nobodys;
   std::uint8_t scope = 0;  // of an atomic write; 0: none
   stamp time = 0;
   place_number place = 0;
-  reader first;            // most memory is read by one warp at a time
-  std::uint32_t more = 0;  // further readers, or the bytes of a split cell; 0: none
+  reader first;            // inline, since one warp at a time is the usual case
+  std::uint32_t more = 0;  // index of further readers, or of a split cell's bytes; 0: none
 
   bool has_writer() const { return state == cell_state::written || state == cell_state::copied; }
   bool exists() const { return state != cell_state::nobodys && state != cell_state::freed; }
@@ -61,12 +61,12 @@ inline cell fresh_cell(cell_state state) {
   return c;
 }
 
-// Further readers of a cell, in a list: of one block at one time and place, whichever warps they belong to.
-// Where all warps of a block read the same between two barriers, that is one entry, in front of the list.
-// Behind it lie the lanes of each warp; of an actor, the first is 1.
+// An entry in a cell's list of further readers: those of one block at one time and place, in any warps. Reads
+// of a word by all warps of a block between two barriers make one entry, at the front. One word of lanes for
+// each warp follows the struct; for an actor a single word, which is 1.
 struct reader_group {
-  std::uint32_t next;  // 0: the last
-  reader of;           // `unit` is an actor's number or unused; `lanes` is the number of warps
+  std::uint32_t next;  // 0: the last entry
+  reader of;           // `unit`: actor or unused; `lanes`: number of warps
 
   std::uint32_t warps() const { return of.lanes; }
   std::uint32_t* lanes() { return reinterpret_cast<std::uint32_t*>(this + 1); }
@@ -77,18 +77,16 @@ struct reader_group {
   }
 };
 
-// The memory of one run, and a cell for each word of it. It hands out memory, finds the cells of an address,
-// and keeps their lists; what a cell says is judged elsewhere (access_history). It assumes that one OS thread
-// uses it.
+// The memory of one run, with a cell for each 4-byte word. Allocates memory, finds the cells of an address,
+// and owns their reader lists; access_history judges them. Assumes: one OS thread uses it.
 class shadow {
  public:
-  // Memory is a single range: first that of blocks in flight, then what has been allocated, which is never
-  // used twice.
+  // One address range: shared memory of resident blocks, then allocations. An address is allocated once only.
   static constexpr std::size_t shared_bytes = std::size_t{1} << 28;
   static constexpr std::size_t global_bytes = std::size_t{1} << 32;
-  // nobody's memory before the first allocation and after each
+  // unallocated bytes before the first allocation and after each
   static constexpr std::size_t gap = 4096;
-  static constexpr std::size_t outside = ~std::size_t{0};  // no offset
+  static constexpr std::size_t outside = ~std::size_t{0};  // not an offset
 
   shadow();
   shadow(const shadow&) = delete;
@@ -99,30 +97,29 @@ class shadow {
   unsigned char* shared() { return base_; }
   void* allocate(std::size_t bytes);
   void free(void* memory);
-  std::size_t allocated(const void* memory) const;  // bytes of the allocation that starts there
-  // Of the allocations, the last that starts at or before an address, and the first that starts behind it;
-  // null: none.
+  std::size_t allocated(const void* memory) const;  // size of the allocation that starts there
+  // The last allocation that starts at or before an address, and the first that starts after it; null: none.
   struct neighbours {
     const void *before, *behind;
   };
   neighbours allocations_beside(const void* address) const;
 
-  // Variables of the device that lie in the program's own image, in [low, high): a range here stands for
-  // them. All know them as they are.
+  // Tracks variables of the device that lie in the program's image, at [low, high): a range here stands for
+  // them. They count as written, and known to all.
   void follow_variables(std::uintptr_t low, std::uintptr_t high);
-  // where in the image the variable is that `p`, an address here, stands for; null: none
+  // Address in the image of the variable that `p` here stands for; null: none.
   const void* variable_at(const void* p) const {
     const std::size_t offset =
         reinterpret_cast<std::uintptr_t>(p) - reinterpret_cast<std::uintptr_t>(variables_);
     return offset < variables_bytes_ ? reinterpret_cast<const void*>(variables_low_ + offset)
                                      : nullptr;  // NOLINT: an address
   }
-  // Where the cells of what lies at `p` are.
+  // Address in this memory whose cells belong to `p`.
   const void* followed(const void* p) const {
     const std::size_t offset = reinterpret_cast<std::uintptr_t>(p) - variables_low_;
     return offset < variables_bytes_ ? variables_ + offset : p;
   }
-  // The same as an offset; `outside`: not all of these bytes are followed.
+  // The same as an offset; `outside` unless all of these bytes are tracked.
   std::size_t offset_of(const void* p, std::size_t bytes = 1) const {
     const std::size_t variable = reinterpret_cast<std::uintptr_t>(p) - variables_low_;
     if (variable < variables_bytes_)
@@ -133,17 +130,16 @@ class shadow {
     return offset < size() && bytes <= size() - offset ? offset : outside;
   }
   bool follows(const void* p, std::size_t bytes = 1) const { return offset_of(p, bytes) != outside; }
-  // A block's shared memory is nobody's, but for the variables that it asks for (plain CUDA): nobody has
-  // written them.
+  // Plain CUDA: a block's shared memory is unallocated until its variables are declared, each of them
+  // unwritten.
   bool shared_by_variables = false;
   void begin_shared_variable(const void* p, std::size_t bytes);
 
   std::uintptr_t lowest() const { return reinterpret_cast<std::uintptr_t>(base_); }
   std::size_t size() const { return shared_bytes + global_bytes; }
-  // The cells as they lie in memory: those of a chunk that nobody has touched since it was set as a whole are
-  // zeros.
+  // Raw cells, zero for a chunk untouched since it was last set as a whole. The fast paths read these.
   cell* cells() { return cells_; }
-  // The cell of the word at that place.
+  // The cell of the word at that offset.
   cell& touched(std::size_t offset) {
     if (uniform_[offset / chunk] != single) touch(offset / chunk);
     return cells_[offset / 4];
@@ -153,17 +149,16 @@ class shadow {
     return c.state == cell_state::split ? split_[c.more][offset % 4] : c;
   }
 
-  // Every byte of the range starts anew.
+  // All bytes of the range start anew.
   void set(const void* memory, std::size_t bytes, const cell& as);
   void set(const void* memory, std::size_t bytes, cell_state as) { set(memory, bytes, fresh_cell(as)); }
 
-  // One function call for each cell that covers a part of [offset, offset + bytes): whole words where they
-  // are not split.
+  // Calls visit(cell, offset, bytes) for each cell of [offset, offset + bytes): by word, or by byte for split
+  // cells and parts of words.
   template <class Visit> void visit(std::size_t offset, std::size_t bytes, Visit visit);
-  // The same, for a visitor that looks at nothing but the cell: one call may stand for many cells that are
-  // the same.
+  // The same for a visitor that uses nothing but the cell: one call may stand for many equal cells.
   template <class Visit> void visit_alike(std::size_t offset, std::size_t bytes, Visit visit);
-  // One function call for each warp or actor of the cell's groups.
+  // Calls f for each warp or actor in the cell's list.
   template <class Do> void each_reader(const cell& c, Do f) {
     for (std::uint32_t number = c.more; number != 0; number = group(number).next) {
       reader r = group(number).of;
@@ -177,7 +172,7 @@ class shadow {
   }
 
   reader_group& group(std::uint32_t number) { return *reinterpret_cast<reader_group*>(&lines_[number]); }
-  // In front of the cell's list, without lanes; of a block with so many warps.
+  // Adds an entry at the front of the cell's list, with room for `warps` and no lanes set.
   reader_group& add_group(cell& c, const reader& of, std::uint32_t warps);
   void drop_groups(std::uint32_t first);
   void clear_readers(cell& c) {
@@ -185,14 +180,14 @@ class shadow {
     if (c.more != 0) drop_groups(std::exchange(c.more, 0));
   }
 
-  std::uint64_t bytes_kept() const;     // by the checker
-  std::uint64_t bytes_tracked() const;  // shared and global, at most so far
+  std::uint64_t bytes_kept() const;     // the checker's own memory
+  std::uint64_t bytes_tracked() const;  // peak, shared and global
 
  private:
-  // Memory is set in chunks: all cells of one that has been set as a whole are the same until somebody
-  // touches one of them.
+  // Memory is set in chunks of 256 bytes. All cells of a chunk set as a whole are equal until one of them is
+  // touched.
   static constexpr std::size_t chunk = 256;
-  // the cells are zeros; they are as they lie in memory
+  // untouched: all cells zero, never set. single: cells as they lie in memory.
   static constexpr std::uint32_t untouched = 0, single = ~0u;
   void split(cell& c);
   void drop(cell& c);
@@ -202,19 +197,19 @@ class shadow {
 
   unsigned char* base_ = nullptr;
   cell* cells_ = nullptr;
-  // by chunk: `untouched`, `single`, or what all of its cells are, by number
+  // by chunk: `untouched`, `single`, or the index in alike_ of the value of all its cells
   std::uint32_t* uniform_ = nullptr;
-  std::vector<cell> alike_;  // by that number
+  std::vector<cell> alike_;  // value of uniform chunks
   std::uint64_t single_chunks_ = 0;
   std::size_t next_ = shared_bytes + gap;
   std::size_t shared_used_ = 0;
   std::uintptr_t variables_low_ = 0;  // in the program's image
   std::size_t variables_bytes_ = 0;
-  const unsigned char* variables_ = nullptr;                      // what stands for them
+  const unsigned char* variables_ = nullptr;                      // stands for them here
   std::vector<std::pair<std::size_t, std::size_t>> allocations_;  // offset and size, ascending
   std::vector<std::array<cell, 4>> split_;
   std::vector<std::uint32_t> free_splits_;
-  // Groups lie in lines of the processor's cache: one, or up to three where blocks are large.
+  // Groups are made of cache lines: one, or up to three for large blocks.
   struct alignas(64) line {
     unsigned char bytes[64];
   };
@@ -223,7 +218,7 @@ class shadow {
         (sizeof(reader_group) + warps * sizeof(std::uint32_t) + sizeof(line) - 1) / sizeof(line));
   }
   std::vector<line> lines_;
-  std::array<std::uint32_t, 4> free_groups_{};  // of lists, by the number of lines
+  std::array<std::uint32_t, 4> free_groups_{};  // free lists, by number of lines
 };
 
 template <class Visit> void shadow::visit(std::size_t offset, std::size_t bytes, Visit visit) {
@@ -255,7 +250,7 @@ template <class Visit> void shadow::visit_alike(std::size_t offset, std::size_t 
         cell c = alike_[is];
         visit_one(c, at, std::size_t{4});
         before = after = is;
-        if (c.more != 0)  // a list of readers belongs to a single cell
+        if (c.more != 0)  // a reader list belongs to a single cell
           drop_groups(c.more), before = untouched;
         else
           after = number_of(c);

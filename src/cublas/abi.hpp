@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What of cuBLAS's binary interface the interposer knows: numbers, and how functions are called. No header of
-// cuBLAS is needed, and any of its versions 11 to 13 may be in use.
+// The parts of cuBLAS's binary interface that the interposer uses: constants and signatures. No header of
+// cuBLAS is needed; any of its versions 11 to 13 may be in use.
 #pragma once
 #include <antiphase.h>
 
@@ -11,17 +11,17 @@ namespace antiphase::cublas {
 
 using handle = void*;  // cublasHandle_t
 
-// Of cublasStatus_t, cublasPointerMode_t, cublasMath_t, cudaDataType, cublasComputeType_t.
+// Values of cublasStatus_t, cublasPointerMode_t, cublasMath_t, cudaDataType, cublasComputeType_t.
 constexpr int status_success = 0, status_not_initialized = 1, status_execution_failed = 13;
 constexpr int pointers_of_host = 0;
-// a flag, of sums in 16 bits only
+// math_without_reduced_sums is a flag: no reductions in 16 bits
 constexpr int math_default = 0, math_tf32 = 3, math_without_reduced_sums = 16;
 constexpr int type_f32 = 0;
 constexpr int compute_32f = 68, compute_32f_tf32 = 77;
-// Of cublasOperation_t. The conjugate of a real matrix is itself.
+// Values of cublasOperation_t. Conjugation leaves a real matrix as it is.
 constexpr int as_it_is = 0, is_transposed = 1, is_conjugate = 2;
 
-// Of cuBLASLt: descriptions of products and layouts of matrices are asked for their attributes by number.
+// cuBLASLt: attributes of matmul descriptors and matrix layouts, read by number.
 using description = void*;  // cublasLtMatmulDesc_t
 using layout = void*;       // cublasLtMatrixLayout_t
 using attribute_function = int(void*, int, void*, std::size_t, std::size_t*);
@@ -57,7 +57,7 @@ enum class of_layout {
 };
 constexpr int order_columns = 0, order_rows = 1;
 constexpr int fill_full = 2;
-// of bits, but for the first
+// Bit mask of epilogues; none is 1.
 constexpr std::uint32_t epilogue_none = 1, epilogue_relu = 2, epilogue_bias = 4, epilogue_gelu = 32,
                         epilogue_relu_gradient = 8, epilogue_bias_gradient = 16, epilogue_gelu_gradient = 64,
                         epilogue_auxiliary = 128, epilogue_sums_of_a = 256, epilogue_sums_of_b = 512;

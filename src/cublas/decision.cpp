@@ -16,14 +16,15 @@ double outputs_times_k(std::int64_t m, std::int64_t n, std::int64_t k) {
   return static_cast<double>(m) * static_cast<double>(n) * static_cast<double>(k);
 }
 
-// Of which a process may have several, which are not alike.
+// A process may have several devices, of different kinds.
 std::int64_t current_device() {
   const driver* const d = said().device == ANTIPHASE_CPU ? nullptr : driver_of_process();
   int number = 0;
   return d != nullptr && d->current_device(&number) == 0 ? number : -1;
 }
 
-// All that a decision follows from except beta; of addresses only whether copies of 16 bytes may begin there.
+// Everything a decision depends on except beta. Of addresses only the remainder modulo 16: whether 16-byte
+// copies are possible.
 constexpr std::size_t words = 17;
 using key = std::array<std::int64_t, words>;
 key key_of(const antiphase_sgemm_args& x) {
@@ -73,8 +74,8 @@ decision decide(const antiphase_sgemm_args& x) {
 }
 
 struct known_product {
-  key of{};                                     // of none: its m is 0
-  std::array<std::optional<decision>, 2> is{};  // without C to be added, and with it
+  key of{};                                     // empty: m is 0
+  std::array<std::optional<decision>, 2> is{};  // with beta 0, and with another
 };
 known_product& known(const antiphase_sgemm_args& x) noexcept {
   using table = std::array<known_product, 512>;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Whether a product is worth being taken, from its arguments alone.
+// Whether antiphase should compute a product, judged by its arguments alone.
 #pragma once
 #include <antiphase.h>
 
@@ -7,18 +7,18 @@
 
 namespace antiphase::cublas {
 
-// Whether it is so small that a few microseconds are all it takes, wherever it runs: they are passed on.
+// So small that it takes only a few microseconds on any path: passed on.
 bool is_small(std::int64_t m, std::int64_t n, std::int64_t k, std::int64_t count);
 
 struct decision {
   outcome what = outcome::computed;
   prediction predicted;
 };
-// With the device and the precision that it is for. What a thread has asked before costs a look-up. What has
-// turned out since may be written into it.
+// The decision for x, which includes device and precision. Decisions are cached per thread: a repeated
+// product costs a look-up. What turns out later, such as a refusal, may be written into it.
 decision& decision_of(const antiphase_sgemm_args& x) noexcept;
-// Before beta is known: computed if the product is worth it with C or without. The first is null as long as a
-// judgement is missing, which the second makes.
+// Before beta is known: `computed` if the product is worth it with or without C. known_outlook_of is null
+// while a needed decision is not cached; outlook_of makes it.
 const decision* known_outlook_of(const antiphase_sgemm_args& x) noexcept;
 const decision& outlook_of(antiphase_sgemm_args x) noexcept;
 

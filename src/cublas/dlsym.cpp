@@ -1,19 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
-// Clients that ask for functions of cuBLAS by name, as XLA does, get ours; everybody else's question goes to
-// the C library as it was asked.
+// Interposes dlsym(): clients that look up cuBLAS functions by name, as XLA does, get ours. All other
+// look-ups go to the C library unchanged.
 #include <cstring>
 
 #include "src/cublas/libraries.hpp"
 #include "src/cublas/originals.hpp"
 
-// By another name here, because <dlfcn.h> would declare it.
+// Under another name here: a declaration in <dlfcn.h> would conflict.
 extern "C" void* antiphase_dlsym(void* library, const char* name) __asm__("dlsym");
 
 namespace {
 
 using namespace antiphase::cublas;
 
-// Ours for a function of cuBLAS that has been found in a library; else nothing.
+// Our function if `name` is a cuBLAS function found in a library; else null.
 void* ours_instead(void* library, const char* name, const void* asked_from) {
   void* const next = reinterpret_cast<void*>(-1L);  // RTLD_NEXT; RTLD_DEFAULT is null
   if (library == nullptr || library == next || name == nullptr || std::strncmp(name, "cublas", 6) != 0)
@@ -29,8 +29,8 @@ void* ours_instead(void* library, const char* name, const void* asked_from) {
 
 }  // namespace
 
-// The last call is a jump (src/cublas/CMakeLists.txt sees to that): for RTLD_NEXT the C library looks at who
-// has called it.
+// The last call must be a tail call (src/cublas/CMakeLists.txt sees to it): for RTLD_NEXT the C library looks
+// at its caller's address.
 void* antiphase_dlsym(void* library, const char* name) {
   if (void* const ours = ours_instead(library, name, __builtin_return_address(0))) return ours;
   return address_of_real_dlsym()(library, name);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The few functions of the CUDA driver that the interposer itself calls, if the process has the driver.
+// The few functions of the CUDA driver that the interposer calls, if the process has the driver.
 #pragma once
 #include <antiphase.h>
 
@@ -26,16 +26,16 @@ struct driver {
   int (*copy_out)(void* to, address from, std::size_t bytes, antiphase_stream) = nullptr;
   int (*synchronize)(antiphase_stream) = nullptr;
 
-  // Whether work on the stream is recorded into a graph instead of being done; if that cannot be told, yes.
+  // True if the stream is being captured into a graph, or if that cannot be found out.
   bool captures(antiphase_stream on) const {
     int status = 1;
     return is_capturing(on, &status) != 0 || status != 0;
   }
 };
-// Null: there is none.
+// Null: no driver.
 const driver* driver_of_process();
 
-// While one lives, what the thread asks of the driver does not disturb another thread that captures a graph.
+// While it lives, driver calls of this thread do not invalidate another thread's graph capture.
 class undisturbing {
  public:
   explicit undisturbing(const driver& d) : driver_(d) { driver_.exchange_capture_mode(&mode_); }
@@ -45,7 +45,7 @@ class undisturbing {
 
  private:
   const driver& driver_;
-  int mode_ = 2;  // CU_STREAM_CAPTURE_MODE_RELAXED; then the one before
+  int mode_ = 2;  // CU_STREAM_CAPTURE_MODE_RELAXED; after the exchange, the previous mode
 };
 
 }  // namespace antiphase::cublas

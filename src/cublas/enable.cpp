@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Calls of cuBLAS in libraries that are loaded already: the slots through which they go are led here, and
-// back.
+// Redirects calls of cuBLAS in libraries that are loaded already, by their GOT slots, and restores them.
 #include <antiphase_cublas.h>
 #include <dlfcn.h>
 #include <elf.h>
@@ -42,7 +41,7 @@ struct object {
   std::string name;
   ElfW(Addr) base = 0;
   const ElfW(Dyn) * dynamic = nullptr;
-  // pages that were made read-only when all addresses had been found
+  // RELRO pages: made read-only after relocation
   std::uintptr_t fixed_from = 0, fixed_to = 0;
 };
 
@@ -60,7 +59,7 @@ int add_object(dl_phdr_info* info, std::size_t, void* all) {
   return 0;
 }
 
-// What the linker has left in an object: tables of relocations, and what they call symbols.
+// Dynamic section of an object: relocation tables, symbols and names.
 struct tables {
   struct list {
     const ElfW(Rela) * first = nullptr;
@@ -71,7 +70,7 @@ struct tables {
   const char* names = nullptr;
 
   explicit tables(const object& o) {
-    // The C library has added the base to addresses, but not to those of what the kernel maps.
+    // The C library has added the base to these addresses, except in objects that the kernel maps (vDSO).
     const auto at = [&](ElfW(Addr) address) { return address < o.base ? address + o.base : address; };
     for (const ElfW(Dyn)* d = o.dynamic; d->d_tag != DT_NULL; ++d) switch (d->d_tag) {
         case DT_JMPREL: calls.first = reinterpret_cast<const ElfW(Rela)*>(at(d->d_un.d_ptr)); break;
@@ -92,8 +91,7 @@ std::optional<function> function_called(const char* name) {
   return std::nullopt;
 }
 
-// Calls f(slot, function) for each slot of a call, or an address, of a function that stands in front of
-// cuBLAS's.
+// Calls f(slot, function) for each slot of the object that refers to a function we replace.
 template <class F> void for_each_slot(const object& o, F f) {
   const tables t(o);
   if (t.symbols == nullptr || t.names == nullptr) return;
@@ -107,7 +105,7 @@ template <class F> void for_each_slot(const object& o, F f) {
     }
 }
 
-// Whether it has been written: the slot's page may have to be made writable for that.
+// Writes the slot, making a RELRO page writable meanwhile. False: that failed.
 bool write(const object& o, slot& to, void* value) {
   const auto address = reinterpret_cast<std::uintptr_t>(&to);
   const auto bytes = static_cast<std::uintptr_t>(sysconf(_SC_PAGESIZE));
@@ -119,11 +117,12 @@ bool write(const object& o, slot& to, void* value) {
   return true;
 }
 
-// The C library has a lock for its list of what is loaded, and does not open it in children.
+// Locked around dl_iterate_phdr(): the C library's lock of its list of objects stays locked in a child forked
+// meanwhile.
 constinit std::mutex looked_through;
 
-// All that are loaded, but neither cuBLAS nor ourselves, each held so that nobody unloads it meanwhile. Not
-// looked at within dl_iterate_phdr(): it holds a lock that dlopen() asks for.
+// All loaded objects except cuBLAS and this library, each kept from being unloaded. They are not examined
+// within dl_iterate_phdr(), which holds a lock that dlopen() needs.
 class held_objects {
  public:
   held_objects() {
@@ -136,7 +135,7 @@ class held_objects {
       if (is_cublas(o.dynamic) || is_ours(o.dynamic)) continue;
       void* const handle = o.name.empty() ? loaded_program() : loaded(o.name.c_str());
       if (handle == nullptr) continue;
-      // It may have gone, and another one of its name come.
+      // It may have been unloaded meanwhile, and another one of that name loaded.
       const link_map* is = nullptr;
       if (dlinfo(handle, RTLD_DI_LINKMAP, &is) == 0 && is->l_ld == o.dynamic)
         held_.push_back({std::move(o), handle});
@@ -159,16 +158,16 @@ class held_objects {
   std::vector<held> held_;
 };
 
-// Where the call of such a slot ends: in a function of cuBLAS, or null: it does not.
+// The cuBLAS function that a call through the slot reaches; null: none.
 void* end_of(const held_objects::held& in, void* value, function which) {
   if (is_cublas(value)) return value;
-  // Until it is called first it leads into the library itself, to where the linker looks the function up.
+  // A lazily bound slot that was not called yet points into its own library, at the code that resolves it.
   if (beginning_of(value) != beginning_of(in.what.dynamic)) return nullptr;
   void* const found = function_in(in.handle, name_of(which));
   return is_cublas(found) ? found : nullptr;
 }
 
-// What stood in slots that lead to us. Never destroyed: somebody may ask while the program ends.
+// Previous values of redirected slots. Never destroyed: they may be needed during exit.
 struct changes {
   std::mutex change;
   std::unordered_map<slot*, void*> before;
@@ -178,8 +177,8 @@ changes& changed() {
   return all.get([] { return changes(); });
 }
 
-// A child needs to know, too, what stood in the slots, and where the calls through them end: fork() waits for
-// who changes that.
+// A child also needs the previous values, and the ends of calls through them, consistent: fork() waits for
+// changes in progress.
 void before_fork() {
   changed().change.lock();
   looked_through.lock();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Whether calls have been led here while the program runs, by antiphase_cublas_enable().
+// Whether antiphase_cublas_enable() has redirected calls while the program runs.
 #pragma once
 
 namespace antiphase::cublas {

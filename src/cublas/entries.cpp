@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The functions of cuBLAS that callers reach instead of cuBLAS's own. Each reads its call and hands it to
-// antiphase, or on to the original.
+// The functions that callers reach instead of cuBLAS's own. Each reads its arguments, and either antiphase
+// computes the product or the original is called.
 #include <cerrno>
 #include <type_traits>
 
@@ -12,8 +12,8 @@ using namespace antiphase::cublas;
 
 namespace {
 
-// An entry's original for its caller, and how to call it. errno stays as the caller has left it, but for what
-// the original does to it.
+// An entry's original for its caller, and how to call it. errno is preserved, except for what the original
+// does to it.
 template <class Function> struct next {
   int errors = errno;
   function by;
@@ -22,7 +22,7 @@ template <class Function> struct next {
   ~next() { errno = errors; }
   next(const next&) = delete;
   next& operator=(const next&) = delete;
-  // `call` calls the original, with another C if it is given one.
+  // `call` calls the original; its argument replaces C, unless it is null.
   template <class Call> int operator()(const product& p, handle on, Call call) const {
     if (is_passed_on_at_once(p)) return call(nullptr);
     return carried_out([&] { return request_of(of, by, on, p); }, call);

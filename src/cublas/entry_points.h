@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// The functions of cuBLAS that the interposer stands in front of, one row each. The enumeration, the names
-// and the definitions are made from these rows; so are the fake cuBLAS of the tests and its clients, which
-// are C.
+// The cuBLAS functions that the interposer replaces, one row each. The enumeration, the names and the
+// definitions are generated from these rows. So are the fake cuBLAS of the tests and its clients, which are
+// C.
 #pragma once
 #include <stdint.h>
 
-// A signature lists the parameters behind the handle: P(type, name). INT is the type of extents; names are
+// A signature lists the parameters after the handle: P(type, name). INT is the type of extents; names are
 // those of the members of `product`.
 // clang-format off
 #define AP_SGEMM(P, INT)                                                         \
@@ -44,7 +44,7 @@
   P(const void* const*, b) P(int, type_b) P(INT, ldb) P(const void*, beta)      \
   P(void* const*, c) P(int, type_c) P(INT, ldc) P(INT, count) P(int, compute) P(int, algorithm)
 
-// PRODUCT(name, signature, INT), in the order of profiles; OTHER(name): one that entries.cpp defines itself.
+// PRODUCT(name, signature, INT), in the order of profiles; OTHER(name): defined by hand in entries.cpp.
 #define AP_CUBLAS_ENTRIES(PRODUCT, OTHER)                             \
   PRODUCT(cublasSgemm_v2, AP_SGEMM, int)                              \
   PRODUCT(cublasSgemm_v2_64, AP_SGEMM, int64_t)                       \

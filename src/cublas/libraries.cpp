@@ -21,7 +21,7 @@ dlsym_function* address_of_real_dlsym() {
   static constinit std::atomic<dlsym_function*> known = nullptr;
   if (dlsym_function* const found = known) return found;
   void* address = nullptr;
-  // Of glibc since 2.34, and before on either machine.
+  // glibc since 2.34; before that, on x86-64 and on aarch64.
   for (const char* const version : {"GLIBC_2.34", "GLIBC_2.2.5", "GLIBC_2.17"})
     if (address == nullptr) address = dlvsym(RTLD_NEXT, "dlsym", version);
   return known = reinterpret_cast<dlsym_function*>(address);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Products of cuBLASLt: what descriptions and layouts say.
+// Products of cuBLASLt: reads their descriptors and layouts.
 #include <algorithm>
 
 #include "src/cublas/decision.hpp"
@@ -9,7 +9,7 @@
 namespace antiphase::cublas {
 namespace {
 
-// Attributes, each of the type that cuBLASLt keeps it in: it refuses others.
+// Reads attributes, each with the type that cuBLASLt keeps it in: it refuses others.
 template <class Which> class attributes {
  public:
   attributes(attribute_function* of, void* object) : of_(of), object_(object) {}
@@ -17,7 +17,7 @@ template <class Which> class attributes {
     std::size_t written = 0;
     return of_(object_, static_cast<int>(which), &to, sizeof to, &written) == status_success;
   }
-  // Whether it has that value, or is one that this version does not know.
+  // True if the attribute has that value, or this cuBLAS version does not have it.
   template <class T> bool is_or_unknown(Which which, T value) const {
     T found{};
     return !read(which, found) || found == value;
@@ -28,7 +28,7 @@ template <class Which> class attributes {
   void* object_;
 };
 
-// A matrix as it lies.
+// A matrix in memory.
 struct matrix {
   std::uint64_t rows = 0, columns = 0;
   std::int64_t ld = 0, row_stride = 0, column_stride = 0, stride = 0;
@@ -63,14 +63,14 @@ std::optional<matrix> matrix_of(attribute_function* ask, layout of) {
   return x;
 }
 
-// What is done with results: f and the bias of rows.
+// Reads the epilogue: activation and row bias. False: not one that antiphase has.
 bool reads_epilogue(const attributes<of_product>& says, antiphase_sgemm_args& x, std::uint32_t& epilogue) {
   if (!says.read(of_product::epilogue, epilogue)) return false;
   if (epilogue == epilogue_none) return true;
   const std::uint32_t function = epilogue & ~epilogue_bias;
   if (function != 0 && function != epilogue_relu && function != epilogue_gelu) return false;
   if (function == epilogue_relu) x.function = ANTIPHASE_RELU;
-  if (function == epilogue_gelu) x.function = ANTIPHASE_GELU_TANH;  // cuBLASLt's is the approximation
+  if (function == epilogue_gelu) x.function = ANTIPHASE_GELU_TANH;  // as in cuBLASLt
   if ((epilogue & epilogue_bias) == 0) return true;
   void* bias = nullptr;
   std::int64_t stride = 0;
@@ -83,7 +83,7 @@ bool reads_epilogue(const attributes<of_product>& says, antiphase_sgemm_args& x,
   return true;
 }
 
-// What keeps a product from being taken; computed: nothing.
+// Reason not to take a product, from its descriptor; `computed`: none.
 outcome asked_of(const attributes<of_product>& says) {
   std::int32_t compute = 0, scale = -1, pointers = -1;
   if (!says.read(of_product::compute, compute) || !says.read(of_product::scale, scale))
@@ -100,7 +100,7 @@ outcome asked_of(const attributes<of_product>& says) {
              : outcome::unusual;
 }
 
-// An operand, as the product has it.
+// Applies an operand's transposition. False: unknown.
 bool reads_operand(const attributes<of_product>& says, of_product which, std::optional<matrix>& x) {
   std::int32_t op = -1;
   if (!x || !says.read(which, op) || op < as_it_is || op > is_conjugate) return false;
@@ -108,7 +108,7 @@ bool reads_operand(const attributes<of_product>& says, of_product which, std::op
   return true;
 }
 
-// Whether a product is small, by as few questions as tell it; nobody knows then whether it makes sense.
+// True if a product is small, by as few queries as possible; its validity is not checked.
 bool is_surely_small(const attributes<of_product>& says, attribute_function* ask, const lt_product& p) {
   const attributes<of_layout> a(ask, p.of_a), d(ask, p.of_d);
   std::uint64_t m = 0, n = 0, k = 0;

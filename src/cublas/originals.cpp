@@ -18,7 +18,7 @@ namespace {
 #define AP_NAME(entry, ...) #entry,
 constexpr std::array<const char*, functions> names = {AP_CUBLAS_ENTRIES(AP_NAME, AP_NAME)};
 
-// A function as it is called from an address; or by a library, which begins there.
+// A function, with the address that calls it, or the load address of the library that does.
 struct place {
   function which;
   const void* called_from;
@@ -36,14 +36,14 @@ struct originals {
 };
 constinit lasting<per_process<originals>> of_process;
 
-// A child needs both as they are. Nobody asks the dynamic linker for anything under their lock, which fork()
-// asks for.
+// A child needs both tables consistent. While this lock is held nobody calls the dynamic linker, as fork()
+// takes the lock.
 constinit std::mutex change_of_ends;
 table<void*>& ends_of_slots() {
   static constinit made_once<table<void*>> known;
   return known.get([] { return table<void*>(); });
 }
-// What dlsym() has found: for each library that asked, and last of all.
+// Functions that dlsym() found, by the library that asked; asked_for_last: the last of all.
 table<void*>& asked_for() {
   static constinit made_once<table<void*>> known;
   return known.get([] { return table<void*>(); });
@@ -68,7 +68,7 @@ void* search(function which, const void* called_from) {
   if (void* const found = function_in(loaded(file_of(called_from)), name)) return found;
   if (void* const asked = found_in(asked_for(), which, called_from)) return asked;
   if (void* const asked = asked_for_last[static_cast<std::size_t>(which)]) return asked;
-  // of programs, which are loaded under no name
+  // for the main program, which is loaded without a name
   if (void* const next = function_in(RTLD_NEXT, name)) return next;
   static constexpr const char* files[][2] = {{"libcublas.so.13", "libcublasLt.so.13"},
                                              {"libcublas.so.12", "libcublasLt.so.12"},
@@ -100,7 +100,7 @@ const original& find_original(const place& p) {
     const std::scoped_lock lock(change);
     if (const auto known = all.find(p); known != all.end()) return known->second;
   }
-  // Not under the lock: the dynamic linker has one of its own, and may be waiting for us under it.
+  // Not under our lock: the dynamic linker has a lock of its own, whose holder may be waiting for ours.
   const original found = made_of(search(p.which, p.called_from));
   const std::scoped_lock lock(change);
   return all.try_emplace(p, found).first->second;
@@ -111,7 +111,7 @@ const original& find_original(const place& p) {
 const char* name_of(function which) { return names[static_cast<std::size_t>(which)]; }
 
 const original& original_of(function which, const void* called_from) {
-  // The last places of a thread, so that hardly any call takes the lock.
+  // Last look-ups of the thread, so that most calls take no lock.
   constexpr std::size_t kept = 64;
   struct last {
     place where;
@@ -136,7 +136,7 @@ bool remember(function which, void* found, const void* asked_from) {
   asked_for_last[static_cast<std::size_t>(which)] = found;
   try {
     enter(asked_for(), which, asked_from, found);
-  } catch (const std::bad_alloc&) {  // whoever asks for a function by its name expects no exception
+  } catch (const std::bad_alloc&) {  // callers of dlsym() expect no exception
   }
   return true;
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The functions of cuBLAS that calls are passed on to.
+// The cuBLAS functions that calls are passed on to.
 #pragma once
 #include <antiphase.h>
 
@@ -15,17 +15,17 @@ constexpr int functions = 0 AP_CUBLAS_ENTRIES(AP_ONE_MORE, AP_ONE_MORE);
 #undef AP_ENUMERATOR
 #undef AP_ONE_MORE
 const char* name_of(function which);
-// Ours.
+// Our own replacement.
 void* entry_of(function which);
 
-// One library of cuBLAS, of which a process may have several.
+// Functions of one cuBLAS library; a process may have several.
 struct original {
   void* function = nullptr;
   int (*stream)(handle, antiphase_stream* on) = nullptr;
   int (*pointer_mode)(handle, int* mode) = nullptr;
   int (*math_mode)(handle, int* mode) = nullptr;
 
-  attribute_function* of_product = nullptr;  // of cuBLASLt, whose functions need no more
+  attribute_function* of_product = nullptr;  // cuBLASLt: its functions need no others
   attribute_function* of_layout = nullptr;
 
   bool is_whole_lt() const { return function != nullptr && of_product != nullptr && of_layout != nullptr; }
@@ -34,20 +34,19 @@ struct original {
   }
 };
 
-// What a call from that address would have reached without the interposer, found through the calling library:
-// neither the order of all libraries nor RTLD_NEXT knows what Python has loaded for itself. Nothing if it
-// would have reached nothing. Lives for ever.
+// The function that a call from that address would have reached without the interposer. It is searched for
+// through the calling library: neither the global order of libraries nor RTLD_NEXT covers what Python loads
+// privately. `function` is null if the call would have reached nothing. The reference stays valid for ever.
 const original& original_of(function which, const void* called_from);
 
-// The calls of a library end there, whatever else is found for it.
+// Calls of that library end at `to`, whatever else is found for it.
 void lead_back(function which, const void* in_library, void* to);
-// Around a fork(), whose child is to find whole what is known of ends.
+// Held around fork(), so that the child finds the table of ends consistent.
 void lock_ends();
 void unlock_ends();
 
-// What dlsym() has found under a name is the function of another library of ours: remembered as the original
-// of the library that asks from there, and of others that nothing else is known of, if it is one of cuBLAS.
-// Whether it is.
+// Remembers a function that dlsym() found, if it is cuBLAS's: as the original for the library that asks from
+// there, and for libraries of which nothing else is known. False: not cuBLAS's.
 bool remember(function which, void* found, const void* asked_from);
 
 }  // namespace antiphase::cublas

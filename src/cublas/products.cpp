@@ -25,14 +25,14 @@ bool is_sensible(const product& p) {
          p.ldc >= p.m;
 }
 
-// What the arguments alone keep a product from being taken for; computed: nothing.
+// Reason not to take a product, from its arguments alone; `computed`: none.
 outcome told_by_arguments(const product& p) {
   if (!p.is_f32() || !is_fp32(p.compute)) return outcome::not_fp32;
   if (!is_sensible(p)) return outcome::unusual;
   return is_small(p.m, p.n, p.k, p.count) ? outcome::small : outcome::computed;
 }
 
-// What keeps a handle's products from being taken; computed: nothing. `on`: its stream.
+// Reason not to take a handle's products; `computed`: none. `on`: the handle's stream.
 outcome asked_of(const original& of, handle of_caller, antiphase_stream& on) {
   int pointers = -1, math = -1;
   if (of.math_mode(of_caller, &math) != status_success) return outcome::unusual;
@@ -64,18 +64,18 @@ antiphase_sgemm_args arguments_of(const product& p) {
   return x;
 }
 
-// With its factors, which are of the host.
+// Adds the factors, which are host pointers.
 void add_factors(antiphase_sgemm_args& x, const void* alpha, const void* beta) {
   x.alpha = *static_cast<const float*>(alpha), x.beta = *static_cast<const float*>(beta);
 }
 
-// What becomes of a request that is worth it.
+// Computes a request that is worth it.
 outcome compute(const antiphase_sgemm_args& x, antiphase_stream on, decision& d) {
   switch (antiphase_sgemm(&x, on)) {
     case ANTIPHASE_OK: return outcome::computed;
-    case ANTIPHASE_NOT_SUPPORTED: return d.what = outcome::refused;  // nor will it be another time
+    case ANTIPHASE_NOT_SUPPORTED: return d.what = outcome::refused;  // nor will it be the next time
     case ANTIPHASE_OUT_OF_MEMORY: return outcome::no_memory;
-    case ANTIPHASE_BAD_REQUEST: return outcome::refused;  // matrices that overlap
+    case ANTIPHASE_BAD_REQUEST: return outcome::refused;  // overlapping matrices
     default: return outcome::failed;
   }
 }
@@ -93,7 +93,7 @@ int passed_on(const original_call& original, const listed_product& as, outcome w
   return original();
 }
 
-// With how long it takes, of which the books say what would have become.
+// Times the original, and records what would have become of the product.
 int profiled(const original_call& original, const listed_product& as, outcome what,
              const prediction& predicted, antiphase_stream on) {
   count(what, predicted);
@@ -104,7 +104,8 @@ int profiled(const original_call& original, const listed_product& as, outcome wh
   return status;
 }
 
-// The status, if antiphase has computed it; or nobody may any more, as nobody knows what C holds.
+// Tries to compute by antiphase. The status if it did, or if it failed and C is undefined; nullopt: call the
+// original.
 std::optional<int> computed(const request& r, decision& d, outcome& what) {
   what = compute(r.what, r.on, d);
   if (what != outcome::computed && what != outcome::failed) return std::nullopt;
@@ -165,11 +166,11 @@ reading request_of(const original& of, function by, handle of_caller, const prod
   if (const outcome why = told_by_arguments(p); why != outcome::computed) return no(why);
   if (!of.is_whole() || of_caller == nullptr) return no(outcome::unusual);
   request r{arguments_of(p), nullptr, as};
-  // Where factors are only the handle knows: it is asked if the product may be worth it.
+  // Only the handle knows where the factors are; it is asked only if the product may be worth it.
   if (!said().profiles) {
     const decision* outlook = known_outlook_of(r.what);
     if (outlook == nullptr) {
-      // A new shape is judged with the factors of this call, if the host knows them: one judgement is enough
+      // A new shape is judged with the factors of this call if they are host pointers: one decision is enough
       // then.
       request first = r;
       if (asked_of(of, of_caller, first.on) == outcome::computed) {

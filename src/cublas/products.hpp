@@ -13,22 +13,21 @@
 
 namespace antiphase::cublas {
 
-// A call, column-major as cuBLAS has it.
+// A call in cuBLAS's terms, column-major.
 struct product {
   int op_a = 0, op_b = 0;
   std::int64_t m = 0, n = 0, k = 0;
   const void *alpha = nullptr, *a = nullptr, *b = nullptr, *beta = nullptr, *c = nullptr;
   std::int64_t lda = 0, ldb = 0, ldc = 0;
   std::int64_t count = 1, step_a = 0, step_b = 0, step_c = 0;
-  bool by_pointers = false;  // a, b and c are arrays of pointers to the members', on the device
+  bool by_pointers = false;  // a, b and c are device arrays of pointers to the matrices
   int type_a = type_f32, type_b = type_f32, type_c = type_f32;
-  int compute = compute_32f, algorithm = 0;  // the algorithm is for cuBLAS alone
+  int compute = compute_32f, algorithm = 0;  // algorithm: only cuBLAS uses it
 
   bool is_f32() const { return type_a == type_f32 && type_b == type_f32 && type_c == type_f32; }
 };
 
-// While one lives in a thread, all of the thread's calls are passed on: cuBLAS may call its own functions by
-// their names.
+// While it lives, all calls of its thread are passed on: cuBLAS may call its own functions by name.
 class passing_on {
  public:
   passing_on() noexcept;
@@ -37,28 +36,28 @@ class passing_on {
   ~passing_on();
 };
 
-// A product as antiphase takes it.
+// A product in antiphase's terms.
 struct request {
   antiphase_sgemm_args what;
   antiphase_stream on;
   listed_product as;
 };
-// As far as it is understood, and why it is cuBLAS's.
+// A product left to cuBLAS, as far as it was understood, and why.
 struct refusal {
   outcome why;
   listed_product as;
   prediction predicted = {};
-  antiphase_stream on = nullptr;  // of profiles alone
+  antiphase_stream on = nullptr;  // only for profiles
 };
 using reading = std::variant<refusal, request>;
-// With what the environment says.
+// Arguments with device and precision from the environment.
 antiphase_sgemm_args arguments_as_said();
 bool is_fp32(int compute);
 
-// It makes no sense to take what cuBLAS refuses: it judges that.
+// A request only where cuBLAS would compute: invalid calls are left for cuBLAS to reject.
 reading request_of(const original& of, function by, handle of_caller, const product& p);
 
-// One of cuBLASLt, with its arguments.
+// A call of cublasLtMatmul.
 struct lt_product {
   description how = nullptr;
   const void *alpha = nullptr, *a = nullptr, *b = nullptr, *beta = nullptr, *c = nullptr;
@@ -68,24 +67,24 @@ struct lt_product {
 };
 reading request_of(const original& of, handle of_caller, const lt_product& p);
 
-// Whether somebody might take it; counts it if not.
+// True if the call may be taken at all; counts it if not.
 bool is_considered();
-// Whether the arguments alone tell that cuBLAS computes it; counts it if so. Most calls end here, behind code
-// that has left the caches, so that lines touched count, not instructions.
+// True if the arguments alone show that cuBLAS computes it; then it is counted. Most calls end here. They
+// find this code cold, so cache lines touched matter more than instructions.
 bool is_passed_on_at_once(const product& p);
-// A call, by antiphase or by its original, which `call(context, C)` calls: with its own C if that is null.
-// Its status.
+// Computes by antiphase, or by the original: `call(context, C)`, with a null C for the caller's own. Returns
+// the status.
 int carried_out(const reading& r, int (*call)(void* context, void* in_place_of_c), void* context) noexcept;
 
-// The status of a call that `read` makes a request of, and whose original is `call(in_place_of_c)`. Where it
-// is not computed by antiphase the original is called, once, with the same arguments, and no result has been
-// touched before.
+// Carries out a call: `read` makes a request or refusal of it, `call(in_place_of_c)` calls the original.
+// Returns the status. If antiphase does not compute it, the original is called once, with the same arguments,
+// before any result is touched.
 template <class Read, class Call> int carried_out(Read read, Call call) noexcept {
   if (!is_considered()) return call(nullptr);
   std::optional<reading> all;
   try {
     all = read();
-  } catch (...) {  // there was no memory for what is remembered
+  } catch (...) {  // no memory for the caches
     return call(nullptr);
   }
   return carried_out(

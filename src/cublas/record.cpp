@@ -18,7 +18,7 @@ namespace antiphase::cublas {
 namespace {
 
 constinit lasting<per_process<own_record>> of_process;
-constinit std::atomic<pid_t> recorded = 0;  // the last process that has made one
+constinit std::atomic<pid_t> recorded = 0;  // last process that has made one
 
 const char* folder_of_records() {
   const char* const folder = std::getenv("ANTIPHASE_RECORDS");
@@ -31,8 +31,8 @@ mapped_record mapped(int protection, int kind, int file) {
   return mapped_record(memory == MAP_FAILED ? nullptr : static_cast<record*>(memory));
 }
 
-// Allocated at once: where the disk is full, a write into a hole of a mapped file would end the program. So
-// would a file beyond what is allowed.
+// Allocates at once. A write into a hole of a mapped file would kill the program if the disk is full; so
+// would a file above RLIMIT_FSIZE.
 bool has_room(int file) {
   rlimit most{};
   if (getrlimit(RLIMIT_FSIZE, &most) != 0 || most.rlim_cur < sizeof(record)) return false;
@@ -41,7 +41,7 @@ bool has_room(int file) {
   return failed == 0;
 }
 
-// Null, and no name, where that cannot be.
+// Null, with an empty name, if that fails.
 mapped_record in_a_file(const char* folder, std::string& name) {
   name = std::string(folder) + "/" + std::to_string(getpid()) + ".XXXXXX";
   const int file = mkostemp(name.data(), O_CLOEXEC);
@@ -67,7 +67,7 @@ std::size_t hash_of(const listed_product& p, outcome what) {
   return h;
 }
 
-// The product's row, or the free one where it belongs; null: neither is near.
+// The product's row, or a free one in its probe sequence; null: neither within `tries`.
 row* row_of(record& r, const listed_product& p, outcome what) {
   constexpr std::size_t tries = 64;
   const std::size_t first = hash_of(p, what);
@@ -79,7 +79,7 @@ row* row_of(record& r, const listed_product& p, outcome what) {
 }
 
 record* counted() noexcept try { return record_of_process().get(); } catch (...) {
-  return nullptr;  // there is no memory
+  return nullptr;  // out of memory
 }
 template <class F> void change(F f) noexcept try {
   own_record& own = record_of_process();
@@ -169,7 +169,7 @@ void list_time(const listed_product& p, outcome what, double measured) noexcept 
   change([&](record& r) {
     row* const to = row_of(r, p, what);
     if (to == nullptr || to->calls == 0) return;
-    // A mean, so that it holds whichever of both a crash lets through.
+    // A running mean stays valid if a crash lets only one of both stores through.
     to->mean = to->mean + (measured - to->mean) / static_cast<double>(to->timed + 1);
     ++to->timed;
   });

@@ -57,18 +57,18 @@ std::string written(const char* format, ...) {
   return text.data();
 }
 
-// Of all calls with cuBLAS.
+// Total of all calls by cuBLAS: measured if timed, else predicted.
 double seconds_of(const row& r) {
   const double each = r.timed > 0 ? r.mean.load() : r.each.cublas_seconds;
   return each * static_cast<double>(r.calls);
 }
-// What of that would be left.
+// The part of that which would be left with antiphase.
 double left_of(const row& r) {
   const double share = r.each.cublas_seconds > 0 ? r.each.seconds / r.each.cublas_seconds : 1;
   return share * seconds_of(r);
 }
 
-// Those that took longest first.
+// The slowest first.
 using rows = std::vector<const row*>;
 rows by_time(const record& b) {
   const auto words = [](const row* r) {
@@ -83,7 +83,7 @@ rows by_time(const record& b) {
   return all;
 }
 
-// What cublasLt's number of an epilogue means, bit by bit.
+// Text for the bits of cuBLASLt's epilogue.
 std::string text_of_epilogue(std::uint32_t bits) {
   constexpr std::pair<std::uint32_t, const char*> parts[] = {{epilogue_bias, "bias"},
                                                              {epilogue_relu, "ReLU"},
@@ -113,13 +113,13 @@ std::string text_of(const listed_product& p) {
   return text;
 }
 
-// Of whom it is told: of several processes, and of a parallel program's ranks.
+// The process that a report is about.
 struct subject {
   std::int64_t process;
   std::string rank;
-  std::string (*why_nothing)();  // was listed
-  bool is_started = false;       // by `antiphase run`: it is told of even without products
-  bool has_the_path = false;     // of files whose name does not say %p; all others add their number
+  std::string (*why_nothing)();  // reason why no product was listed
+  bool is_started = false;       // by `antiphase run`: reported even without products
+  bool has_the_path = false;     // may use the path of a file without %p as it is; others append their number
 
   std::string name() const {
     const std::string of_rank = rank.empty() ? "" : ", rank " + rank;
@@ -140,7 +140,7 @@ std::string why_nothing_is_left() {
   return "none was seen of a program that was killed, crashed, left by _exit, or could not be preloaded";
 }
 
-// Whether it would help, and how much.
+// A sentence: whether antiphase would help, and how much.
 std::string judgement(const rows& all, const subject& of) {
   double now = 0, then = 0;
   std::uint64_t calls = 0, worth = 0;
@@ -206,7 +206,7 @@ std::string json(const rows& all, std::uint64_t not_listed, const subject& of) {
   return text + "  \"judgement\": \"" + sentence + "\"\n}\n";
 }
 
-// "147 of 159 products computed ...", a line.
+// One line: "147 of 159 products computed ..."
 std::string summary(const record& b) {
   const std::uint64_t all = b.all(), computed = b.count_of(outcome::computed);
   const std::uint64_t verified = b.verified, not_verified = b.not_verified;
@@ -228,7 +228,7 @@ std::string summary(const record& b) {
   return text + "\n";
 }
 
-// %p in the path is the number of the process.
+// %p in the path stands for the process number.
 void write_to(std::string path, const std::string& text, const subject& of) {
   if (path.find("%p") == std::string::npos && !of.has_the_path) path += ".%p";
   for (std::size_t at = 0; (at = path.find("%p", at)) != std::string::npos;)
@@ -239,7 +239,7 @@ void write_to(std::string path, const std::string& text, const subject& of) {
     std::fprintf(stderr, "antiphase: cannot write '%s': %s\n", path.c_str(), std::strerror(errno));
 }
 
-// `b`: null, if there were no products. Whether a line is wanted stands in how.reports.
+// `b` is null if there were no products. how.reports must be set.
 void tell(const record* b, const subject& of, const telling& how) {
   const bool none = b == nullptr || b->all() == 0;
   if (!(how.profiles || *how.reports) || (none && !of.is_started)) return;
@@ -268,13 +268,13 @@ void tell_of_this_process() noexcept try {
                    .is_started = was_started(),
                    .has_the_path = was_started() || std::getenv("ANTIPHASE_STARTED") == nullptr};
   record* const b = has_record() ? record_of_process().get() : nullptr;
-  // Who has been led here while running is told only if he asks.
+  // A program that was redirected while running gets a report only if asked for.
   if (!how.reports) how.reports = b != nullptr && b->count_of(outcome::computed) > 0 && !has_been_enabled();
   if (b == nullptr) return tell(nullptr, of, how);
   finish_timing();
   const std::scoped_lock lock(record_of_process().change());
   tell(b, of, how);
-} catch (...) {  // there is no memory for words
+} catch (...) {  // out of memory
 }
 
 const struct at_end {
@@ -284,7 +284,7 @@ const struct at_end {
   }
 } told_at_the_end;
 
-// Not one that has ended and that its parent has not asked for yet.
+// False for zombies, too.
 bool lives(std::int64_t process) {
   std::ifstream in("/proc/" + std::to_string(process) + "/stat");
   const std::string text(std::istreambuf_iterator<char>(in), {});

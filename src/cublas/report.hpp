@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What has become of products: counted, listed one by one if somebody wants to know, and told when the
-// program ends.
+// Outcomes of products: counted, listed one by one on request, and reported at the end of the program.
 #pragma once
 #include <cstdint>
 #include <string>
@@ -11,51 +10,51 @@ namespace antiphase::cublas {
 
 enum class outcome {
   computed,
-  disabled,       // by the environment
-  within_cublas,  // a call of cuBLAS's own
-  not_fp32,       // types, TF32, pedantic
-  factors,        // of the device
-  unusual,        // arguments that make no sense or are cuBLAS's alone, and empty products
+  disabled,       // by ANTIPHASE_DISABLE
+  within_cublas,  // cuBLAS's own call
+  not_fp32,       // other types, TF32 or pedantic
+  factors,        // alpha and beta on the device
+  unusual,        // invalid, only for cuBLAS, or an empty product
   small,
-  no_gain,    // is predicted
-  workspace,  // beyond what the environment allows
+  no_gain,    // no gain predicted
+  workspace,  // more than ANTIPHASE_WORKSPACE_LIMIT
   no_memory,
-  refused,  // by antiphase: what overlaps, what the device cannot keep
-  failed,   // while it was queued
+  refused,  // by antiphase: overlapping matrices, a precision the device cannot keep
+  failed,   // while being queued
 };
 constexpr int outcomes = 12;
-// "no gain predicted"
+// such as "no gain predicted"
 const char* text_of(outcome what);
 
-// A product as lists have it: what it costs follows from that, nearly.
+// A product as listed. These members determine its cost almost completely.
 struct listed_product {
   function by = {};
   std::int64_t m = 0, n = 0, k = 0, count = 1;
-  char a = 'N', b = 'N', c = 'N';  // as cuBLAS has them, or T
+  char a = 'N', b = 'N', c = 'N';  // cuBLAS's N or T
   bool adds = false;               // beta is not 0
-  std::uint32_t epilogue = 0;      // as cuBLASLt numbers them; 0: none
+  std::uint32_t epilogue = 0;      // as numbered by cuBLASLt; 0: none
   bool operator==(const listed_product&) const = default;
 };
 
 struct prediction {
-  double seconds = 0, cublas_seconds = 0;  // 0: of neither
+  double seconds = 0, cublas_seconds = 0;  // 0: no prediction
 };
 
-// None of these fails: what there is no memory for is left out.
+// None of these fails: without memory the product is not counted.
 void count(outcome what, const prediction& predicted = {}) noexcept;
-// If products are listed. `measured`: seconds, 0 if it was not.
+// For listed products. `measured`: seconds.
 void list(const listed_product& p, outcome what, const prediction& predicted) noexcept;
 void list_time(const listed_product& p, outcome what, double measured) noexcept;
 
-// Of a product that was computed twice: what the results differ by, relative to their norm.
+// For a product computed twice: norm of the difference, relative to the result's.
 void count_verified(const listed_product& p, double difference) noexcept;
 void count_not_verified() noexcept;
 
-// The line.
+// The one-line report.
 std::string report();
 
-// Tells the records in a folder whose processes are gone without having told. `started`: the one that
-// `antiphase run` has started.
+// Reports the records in a folder whose processes ended without reporting. `started`: the process that
+// `antiphase run` started.
 void tell_what_is_left(const std::string& folder, std::int64_t started) noexcept;
 
 }  // namespace antiphase::cublas

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A program as a child of this process, which tells what the program and its children have left untold.
+// Runs a program as a child, and reports what it and its children did not.
 #include <antiphase_cublas.h>
 #include <fcntl.h>
 #include <pthread.h>
@@ -23,11 +23,12 @@
 namespace antiphase::cublas {
 namespace {
 
-// The terminal sends the first two to the program too; the others would keep this process from telling.
+// The terminal sends SIGINT and SIGQUIT to the program too; the others would keep this process from
+// reporting.
 constexpr int ignored[] = {SIGINT, SIGQUIT, SIGPIPE, SIGXFSZ};
 constexpr int forwarded[] = {SIGTERM, SIGHUP, SIGUSR1, SIGUSR2};
 std::atomic<pid_t> program = 0;
-std::atomic<int> early = 0;  // came while there was none
+std::atomic<int> early = 0;  // signal that came before the child existed
 static_assert(std::atomic<pid_t>::is_always_lock_free);
 
 void forward(int signal) {
@@ -46,14 +47,14 @@ void handle(int signal, void (*handler)(int)) {
   sigaction(signal, &action, nullptr);
 }
 
-// Returns what hinders it.
+// Returns errno: it failed.
 int execute(char* const words[]) {
   if (setenv("ANTIPHASE_STARTED", std::to_string(getpid()).c_str(), 1) != 0) return errno;
   execvp(words[0], words);
   return errno;
 }
 
-// A folder for records, which goes with its owner.
+// A temporary folder for records.
 class records {
  public:
   records() {
@@ -71,7 +72,7 @@ class records {
   }
   records(const records&) = delete;
   records& operator=(const records&) = delete;
-  // A child that is still alive may put a file there meanwhile.
+  // Retries: a child that is still alive may create a file meanwhile.
   ~records() {
     constexpr int tries = 10;
     std::error_code failed;
@@ -84,7 +85,7 @@ class records {
   std::string folder_;
 };
 
-// How the child inherits signals: as this process had them.
+// Signal state of this process at the start, for the child to inherit.
 struct signals {
   sigset_t mask{};
   struct sigaction of_children {};
@@ -94,7 +95,7 @@ struct signals {
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &mask);
     sigaction(SIGCHLD, nullptr, &of_children);
-    handle(SIGCHLD, SIG_DFL);  // where it is ignored nobody learns how a child ended
+    handle(SIGCHLD, SIG_DFL);  // with SIGCHLD ignored, no exit status can be had
   }
   void restore() const {
     for (int signal = 1; signal < NSIG; ++signal) {
@@ -115,7 +116,8 @@ struct signals {
   _exit(1);
 }
 
-// Its status; meanwhile those of orphans are asked for, which the first process of a container inherits.
+// Waits for the child and returns its status. Also reaps orphans, which the first process of a container
+// inherits.
 int status_of(pid_t child) {
   for (;;) {
     siginfo_t ended{};
@@ -124,7 +126,7 @@ int status_of(pid_t child) {
     else if (ended.si_pid == child || errno != EINTR)
       break;
   }
-  program = 0;  // its number may become another's
+  program = 0;  // the pid may be reused
   int status = 0;
   waitpid(child, &status, 0);
   return status;
@@ -139,12 +141,12 @@ int status_of(pid_t child) {
   sigemptyset(&none);
   pthread_sigmask(SIG_SETMASK, &none, nullptr);
   kill(getpid(), signal);
-  _exit(128 + signal);  // the first process of a container does not die of signals
+  _exit(128 + signal);  // signals do not kill the first process of a container
 }
 
-// Returns only if there is no program.
+// Returns errno if the program could not be started; otherwise does not return.
 int run_as_child(char* const words[]) {
-  mark_told();  // if this process was started like that itself: its program tells
+  mark_told();  // this process may itself be a started one: its program reports
   int failure[2];
   if (pipe2(failure, O_CLOEXEC) != 0) return errno;
   int status = 0;

@@ -19,10 +19,10 @@ void complain(const char* name, const char* expected, const char* instead) {
                instead);
 }
 
-// Empty and 0 say no.
+// Unset, empty and 0 mean no.
 bool says_yes(const char* name) { return !value_of(name).empty() && value_of(name) != "0"; }
 
-// Which of two words it is: 0, 1, or -1. Nothing said is the first.
+// Index of the word that is set: 0 or 1; -1 for any other. Unset means the first.
 int one_of(const char* name, const char* first, const char* second, const char* instead) {
   const std::string_view value = value_of(name);
   if (value.empty() || value == first) return 0;
@@ -54,7 +54,7 @@ std::optional<std::uint64_t> bytes(std::string_view text) {
   return found->number << shift;
 }
 
-// The library reads its tuning when it is first asked about a product, and refuses all of them if it cannot.
+// The library reads its tuning at the first product, and refuses all products if that fails.
 bool has_a_tuning() {
   if (value_of("ANTIPHASE_TUNING").empty()) return true;
   antiphase_sgemm_args one = ANTIPHASE_SGEMM_ARGS_INIT;
@@ -122,7 +122,7 @@ telling telling_of_environment() {
 }
 
 const settings& said() {
-  static const settings& all = *new settings(read());  // threads may still ask while the program ends
+  static const settings& all = *new settings(read());  // never destroyed: threads may read it during exit
   return all;
 }
 

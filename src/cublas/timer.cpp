@@ -23,7 +23,7 @@ struct queue {
 constinit lasting<per_process<queue>> of_process;
 queue& waiting() { return of_process.is.get(); }
 
-// Those in front that are done; locked.
+// Lists finished products at the front of the queue, which is locked.
 void list_done(const driver& d, std::deque<pending>& all) {
   const undisturbing now(d);
   while (!all.empty() && d.query_event(all.front().end) == 0) {
@@ -62,7 +62,7 @@ void timing::ends_with(const listed_product& p, outcome what) noexcept try {
   all.push_back({begin_, end, p, what});
   begin_ = nullptr;
   list_done(d, all);
-} catch (...) {  // there is no memory for it
+} catch (...) {  // out of memory
 }
 
 void finish_timing() noexcept try {

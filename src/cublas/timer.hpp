@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// How long originals take on the device, without waiting for it.
+// Times originals on the device, without waiting for them.
 #pragma once
 #include <antiphase.h>
 
@@ -7,8 +7,8 @@
 
 namespace antiphase::cublas {
 
-// Between its beginning and its end a product is queued on the stream. Does nothing without a GPU, and while
-// the stream is captured.
+// Records events on the stream before and after a product. Does nothing without a GPU, or while the stream is
+// captured.
 class timing {
  public:
   explicit timing(antiphase_stream on) noexcept;
@@ -22,7 +22,7 @@ class timing {
   void* begin_ = nullptr;
 };
 
-// Lists what has been measured and can be known without waiting.
+// Lists all measurements that are available without waiting.
 void finish_timing() noexcept;
 
 }  // namespace antiphase::cublas

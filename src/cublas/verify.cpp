@@ -12,7 +12,7 @@
 namespace antiphase::cublas {
 namespace {
 
-// C's strides are positive, as cuBLAS has them.
+// C's strides are positive, as in cuBLAS.
 std::size_t elements_of(const antiphase_sgemm_args& x) {
   return static_cast<std::size_t>((x.m - 1) * x.c_row_stride + (x.n - 1) * x.c_column_stride +
                                   (x.batch - 1) * x.c_batch_stride + 1);
@@ -86,7 +86,7 @@ double verification::difference() const noexcept try {
       }
   return off == 0 ? 0 : std::sqrt(off) / std::sqrt(all);
 } catch (...) {
-  return -1;  // there is no memory for copies
+  return -1;  // out of memory
 }
 
 }  // namespace antiphase::cublas

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A product computed twice: by antiphase where it belongs, and by the original into memory of ours.
+// Compares a product of antiphase with the original's, computed into memory of our own.
 #pragma once
 #include <antiphase.h>
 
@@ -10,23 +10,23 @@
 
 namespace antiphase::cublas {
 
-// Whether it is the turn of this one.
+// True if this product is one to compare.
 bool is_to_be_verified();
 
 class verification {
  public:
-  // Before C is written: takes memory, and a copy of C. The copy waits for nothing.
+  // Call before C is written: allocates memory and copies C, in stream order.
   verification(const antiphase_sgemm_args& x, antiphase_stream on);
   verification(const verification&) = delete;
   verification& operator=(const verification&) = delete;
   ~verification();
 
-  // If not, there was no memory, or the stream is being captured.
+  // False: no memory, or the stream is being captured.
   bool is_possible() const { return scratch_ != nullptr; }
-  // Where the original shall write, in place of C.
+  // Output of the original, in place of C.
   void* in_place_of_c() const { return scratch_; }
-  // After both: waits for them. The norm of the difference, by that of the original's result; negative if it
-  // could not be had.
+  // Call after both: waits for them. Norm of the difference, relative to that of the original's result;
+  // negative if it is not available.
   double difference() const noexcept;
 
  private:
@@ -34,7 +34,7 @@ class verification {
 
   const antiphase_sgemm_args& x_;
   antiphase_stream on_;
-  const driver* driver_;  // null: memory is the host's
+  const driver* driver_;  // null: host memory
   std::size_t elements_;  // from C's first to its last
   void* scratch_ = nullptr;
 };

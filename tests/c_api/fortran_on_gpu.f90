@@ -1,5 +1,6 @@
 ! SPDX-License-Identifier: Apache-2.0
-! examples/gemm.f90 with memory of a GPU: a column-major product of 300 x 100 x 200, each value checked. For scripts/clients_on_gpu.py.
+! examples/gemm.f90 with GPU memory: a column-major product of 300 x 100 x 200, every value checked. For
+! scripts/clients_on_gpu.py.
 program fortran_on_gpu
   use antiphase
   implicit none
@@ -39,7 +40,7 @@ program fortran_on_gpu
   args%c = on_device(c_loc(c), m * n); args%c_row_stride = 1; args%c_column_stride = m
   if (antiphase_sgemm(args, c_null_ptr) /= antiphase_ok) error stop antiphase_last_message()
   if (cuda_memcpy(c_loc(c), args%c, 4_c_size_t * m * n, to_host) /= 0) error stop 'cudaMemcpy to the host failed'
-  ! Products of eighths, whose sums are exact.
+  ! Multiples of 1/8: sums are exact.
   if (any(c /= matmul(a, b))) error stop 'the product is wrong'
   print '(a)', 'right'
 contains

@@ -34,7 +34,7 @@ static const char* subject = "";
     }                                                                                                      \
   } while (0)
 
-// ---- A matrix in more memory than it has elements, and what a product should be --------------------------
+// ---- A matrix within a larger allocation, and the expected product ----------------------------------------
 
 enum { ROOM = 20000 };
 static const float untouched = -12345.5f;
@@ -47,7 +47,7 @@ typedef struct matrix {
 
 static matrix matrix_of(int64_t row_stride, int64_t column_stride, int64_t batch_stride, int seed) {
   matrix x = {malloc(ROOM * sizeof(float)), NULL, row_stride, column_stride, batch_stride};
-  // Strides may be negative: the first element lies in the middle.
+  // Strides may be negative, so the first element lies in the middle.
   x.first = x.memory + ROOM / 2;
   for (int i = 0; i < ROOM; ++i)
     x.memory[i] = seed == 0 ? untouched : (float)((i * 7919 + seed * 104729) % 1009 - 504) / 256.0f;
@@ -67,7 +67,7 @@ static double applied(int function, double v) {
 }
 
 typedef struct operands {
-  matrix a, b, c, before;  // before: what C held
+  matrix a, b, c, before;  // before: C's original contents
 } operands;
 
 static int64_t said(int64_t stride) { return stride == 0 ? ANTIPHASE_REPEATED : stride; }
@@ -96,7 +96,7 @@ static void let_go(operands* x) {
   free(x->a.memory), free(x->b.memory), free(x->c.memory), free(x->before.memory);
 }
 
-// How many elements are wrong, in C or around it.
+// Returns the number of wrong elements, in C or around it.
 static int wrong_in(const operands* x, const antiphase_sgemm_args* args) {
   int wrong = 0;
   unsigned char* const ours = calloc(ROOM, 1);
@@ -145,7 +145,7 @@ static void products_of_any_strides(void) {
       if (layout == 3)
         x.a.row_stride = -2, x.a.column_stride = 2 * m + 1, x.c.row_stride = -(2 * n + 3),
         x.c.column_stride = 2;
-      // the same column, and the same row, again and again
+      // broadcast a column and a row
       if (layout == 5) x.a.column_stride = 0, x.b.row_stride = 0;
       antiphase_sgemm_args args = args_of(&x, m, n, k);
       args.alpha = layout % 2 ? 1.0f : -0.75f;
@@ -169,7 +169,7 @@ static void packed_rows_are_the_default(void) {
   let_go(&x);
 }
 
-// A stride that takes no step may be left at 0.
+// The stride of an extent of 1 may stay 0.
 static void strides_of_vectors(void) {
   subject = "vectors";
   operands x = {matrix_of(1, 3, 0, 1), matrix_of(2, 1, 0, 2), matrix_of(1, 5, 0, 0), {0}};
@@ -187,7 +187,7 @@ static void strides_of_vectors(void) {
   let_go(&x);
 }
 
-// One element of A for all.
+// A broadcasts a single element.
 static void repeated_along_both(void) {
   subject = "one element";
   operands x = {matrix_of(0, 0, 0, 1), matrix_of(7, 1, 0, 2), matrix_of(7, 1, 0, 0), {0}};
@@ -221,7 +221,7 @@ static void batches_with_biases_and_functions(void) {
   }
 }
 
-// What is added lies elsewhere, and otherwise than C; or it is C after all, or not read.
+// The added matrix is separate, with other strides than C; or it is C itself; or it is not read.
 static void another_matrix_is_added(void) {
   subject = "added";
   const int64_t m = 11, n = 19, k = 23, count = 2;
@@ -322,7 +322,7 @@ static void options_of_products(void) {
 
 static void gains(void) {
   subject = "gains";
-  // Nothing is read: addresses count as such.
+  // Nothing is read: only addresses matter.
   static float somewhere[8];
   antiphase_sgemm_args args = ANTIPHASE_SGEMM_ARGS_INIT;
   args.device = ANTIPHASE_CPU;
@@ -401,7 +401,7 @@ static void bad_products(void) {
   BAD(args.b = NULL, ANTIPHASE_BAD_REQUEST, "B is a null pointer");
   BAD(args.c = NULL, ANTIPHASE_BAD_REQUEST, "C is a null pointer");
   BAD(args.a = (const float*)((uintptr_t)args.a + 1), ANTIPHASE_BAD_REQUEST, "A is at address");
-  // A leading dimension alone.
+  // Only the leading dimension is set.
   BAD(args.a_column_stride = 0, ANTIPHASE_BAD_REQUEST,
       "A's column stride is 0, its other one 17: expected 1 where elements lie side by side, "
       "ANTIPHASE_REPEATED where one stands for all");
@@ -447,13 +447,13 @@ static void structs_of_other_versions(void) {
   operands x = {matrix_of(17, 1, 0, 1), matrix_of(21, 1, 0, 2), matrix_of(21, 1, 0, 0), {0}};
   antiphase_sgemm_args args = args_of(&x, 13, 21, 17);
   fill_c(&x, &args);
-  // An older caller's struct ends early: whatever lies behind is not its.
+  // A struct of an older caller is shorter: bytes after its end must not be read.
   antiphase_sgemm_args older = args;
   older.size = offsetof(antiphase_sgemm_args, batch);
   memset((char*)&older + older.size, 0x55, sizeof older - older.size);
   EXPECT(antiphase_sgemm(&older, NULL) == ANTIPHASE_OK);
   EXPECT(wrong_in(&x, &args) == 0);
-  // A newer caller's is longer, and may ask for nothing there.
+  // A struct of a newer caller is longer: its further members must be zero.
   struct {
     antiphase_sgemm_args known;
     char more[40];
@@ -663,7 +663,7 @@ static void messages_of_threads(void) {
   EXPECT(numbers[0] == 1 && numbers[1] == 1);
 }
 
-// Products of several threads, whose memory comes from whichever allocator is in use, and goes back there.
+// Products from several threads: each block returns to the allocator that it came from.
 static atomic_int lent, working;
 static void* lend(void* user, size_t bytes, int device, antiphase_stream on) {
   (void)user, (void)device, (void)on;
@@ -722,7 +722,7 @@ static void* raise_the_flag(void* counted) {
   return NULL;
 }
 
-// Calls that a flag ends, in the middle and before they begin; what follows them is right.
+// Calls cancelled by a flag, during and before the call; the calls after them are right.
 static void interrupted(void) {
   enum { LONG = 1 << 20 };
   float* numbers = malloc(LONG * sizeof(float));

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// antiphase.h on a device, beside the C++ library in one program: products and scans of a GPU's memory, its
-// pool and an allocator's memory.
+// antiphase.h on a device, together with the C++ library in one program: products and scans of GPU memory,
+// with the library's pool and with a user's allocator.
 #include <antiphase.h>
 #include <gtest/gtest.h>
 
@@ -41,7 +41,7 @@ void expect_right_on(const context& where, int device, const char* policy) {
     }
 }
 
-// Memory of the executor's own, counted.
+// The executor's own memory, with its allocations counted.
 struct counted {
   const antiphase::executor* from;
   int lent = 0, back = 0;
@@ -89,7 +89,7 @@ TEST(CApiCuda, works_beside_the_library) {
   expect_all_of_it(context::on("cuda"), ANTIPHASE_CURRENT_DEVICE);
 }
 
-// More than any device has: the pool gives back what it keeps, and goes on working.
+// More than any device has: the pool releases its cached memory, and keeps working.
 TEST(CApiCuda, memory_that_is_not_there) {
   std::string why;
   if (antiphase::cuda_devices(&why).empty()) GTEST_SKIP() << why;

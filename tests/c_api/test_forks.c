@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Children that are forked while other threads are inside calls of the library, their first ones among them,
-// compute as their parents do.
+// Children forked while other threads are inside library calls, first calls included, compute as their
+// parents do.
 
 #define _POSIX_C_SOURCE 200809L
 #include <antiphase.h>
@@ -27,7 +27,7 @@ static void take_back(void* user, void* memory, size_t bytes, int device, antiph
   free(memory);
 }
 
-// Whole numbers, whose sums are exact.
+// Integers, whose sums are exact.
 static int computes(void) {
   float c[SIZE * SIZE], out[LENGTH], sum = 0;
   antiphase_sgemm_args x = ANTIPHASE_SGEMM_ARGS_INIT;
@@ -52,12 +52,12 @@ static void* compute(void* none) {
   return none;
 }
 
-// 0 if f() holds in a process of its own.
+// Returns 0 if f() is true in a child process.
 static int forked(int (*f)(void)) {
   int status = 0;
   const pid_t child = fork();
   if (child == 0) {
-    alarm(20);  // nobody else ends a child that hangs
+    alarm(20);  // ends a child that hangs
     _exit(f() ? 0 : 1);
   }
   waitpid(child, &status, 0);
@@ -77,7 +77,7 @@ int main(void) {
   pthread_t others[3];
   for (int i = 0; i < SIZE * SIZE; ++i) a[i] = (float)(i * 7 % 11 - 5), b[i] = (float)(i * 5 % 13 - 6);
   for (int i = 0; i < LENGTH; ++i) in[i] = (float)(i % 7 - 2);
-  // Every parent is new.
+  // Every iteration forks from a new parent.
   for (int i = 0; i < 30; ++i) {
     microseconds = 80 * i;
     const int status = forked(first_calls);

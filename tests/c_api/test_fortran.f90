@@ -1,5 +1,5 @@
 ! SPDX-License-Identifier: Apache-2.0
-! The Fortran module on the CPU executor: columns with a leading extent, a scan, and what becomes of mistakes.
+! The Fortran module on the CPU executor: columns with a leading dimension, a scan, and error reports.
 program test_fortran
   use antiphase
   implicit none
@@ -49,7 +49,7 @@ contains
     args%function = antiphase_relu
     call expect(antiphase_sgemm(args, c_null_ptr) == antiphase_ok, 'a product')
     call expect(antiphase_synchronize(antiphase_cpu, c_null_ptr) == antiphase_ok, 'waiting')
-    ! Whole numbers, so exact.
+    ! Integers, so exact.
     call expect(all(c(:m, :) == max(0., 2 * matmul(a(:m, :), b(:k, :)) - before(:m, :) + spread(bias, 2, n))), 'its results')
     call expect(all(c(m + 1:, :) == before(m + 1:, :)), 'what lies between them')
     args%a_row_stride = 0

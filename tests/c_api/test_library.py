@@ -1,18 +1,18 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""libantiphase.so.0 as its users have it.
+"""libantiphase.so.0 as users see it.
 
     test_library.py WHAT --root ROOT --library FILE --version VERSION ...
 
     program_gcc, program_clang    test_c_api.c and the example, as C11 by --compiler
     forks             test_forks.c: children of a program whose threads are inside calls
     headers           antiphase.h alone, as C99 and C++, without a warning
-    symbols           what the library shows, and which libraries it asks for
+    symbols           the library's exported symbols and its dependencies
     stored_interface  antiphase.h against antiphase.abi, by abidiff: --store writes that file
     fortran           the module, its test and the example, by gfortran
-    loaded_behind_200, loaded_behind_all    by ctypes, behind --count copies of --neighbour: all of them, or
-                                            until no fixed thread-local
-                      storage is left
+    loaded_behind_200, loaded_behind_all
+                      by ctypes, after --count copies of --neighbour: all of them, or as many as fit the
+                      static thread-local storage
 
 Exit status: 0 right, 1 wrong, 77 a program that this needs is not installed.
 """
@@ -26,7 +26,7 @@ import sys
 import tempfile
 
 STRICT = ["-Wall", "-Wextra", "-Wpedantic", "-Wconversion", "-Werror"]
-# What any program has anyway: the C library, in one piece or in older ones' several.
+# Libraries of any program: the C library, in one file or, in older versions, in several.
 OF_THE_SYSTEM = re.compile(r"(libc|libm|libpthread|libdl|librt|ld-linux[\w-]*)\.so\.\d+")
 
 
@@ -117,7 +117,7 @@ def headers(options, work):
         "  const antiphase_scan_args scan = ANTIPHASE_SCAN_ARGS_INIT;\n"
         "  return product.size + scan.size;\n}\n"
     )
-    # -Wpadded: no byte of the arguments is without a meaning.
+    # -Wpadded: no padding bytes in the arguments.
     for compiler, language, standards in (
         ("gcc", "c", ("c99", "c11", "c17")),
         ("clang", "c", ("c99", "c17")),
@@ -172,14 +172,14 @@ def symbols(options, _):
 
 
 def stored_interface(options, work):
-    """A library of empty functions has the interface of antiphase.h, and says in its debug information what
-    the arguments are."""
+    """Compares interfaces: a library of empty functions has that of antiphase.h, with the types of arguments
+    in its debug information."""
     stored = options.root / "tests/c_api/antiphase.abi"
     for name in ("abidw", "abidiff"):
         need(name, "abigail-tools")
     header = (options.root / "include/antiphase.h").read_text()
     declared = re.findall(r"^ANTIPHASE_API ([^;]*?\));", header, re.MULTILINE | re.DOTALL)
-    # Parameters are unused and results missing: nobody calls these.
+    # Unused parameters and missing returns are fine: these functions are never called.
     (work / "empty.c").write_text(
         "#include <antiphase.h>\n#include <stdlib.h>\n"
         + "".join(f"{text} {{ abort(); }}\n" for text in declared)
@@ -241,7 +241,7 @@ def fortran(options, work):
 
 
 class Arguments(ctypes.Structure):
-    """The first members of antiphase_sgemm_args: what an older caller knows."""
+    """The first members of antiphase_sgemm_args, as an older caller knows them."""
 
     _fields_ = (
         [("size", ctypes.c_size_t), ("device", ctypes.c_int32), ("precision", ctypes.c_int32)]
@@ -290,7 +290,7 @@ def loaded_behind(options, work):
         except OSError:
             if options.count == 200:
                 raise
-            break  # no fixed storage is left
+            break  # no static TLS is left
     else:
         expect(options.count, 200, "libraries that the C library has loaded")
     expect_a_product(ctypes.CDLL(str(options.built)))

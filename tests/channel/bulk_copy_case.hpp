@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// An instance of the bulk copy kernel, for the host.
+// Host-side description of one instance of the bulk copy kernel.
 #pragma once
 #include <antiphase/executor/kernel.hpp>
 #include <vector>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The bulk copy kernels that are tested: one to five stages, both ways to store.
+// The tested bulk copy kernels: one to five stages, both ways to store.
 #include <antiphase/device/kernel.cuh>
 #include "examples/bulk_copy.cuh"
 #include "tests/channel/bulk_copy_case.hpp"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Broken rings: each differs from a right one in one thing. For the CPU executor, which must show them.
+// Broken rings, each with one fault, for the CPU executor, which must show it.
 #pragma once
 #include <antiphase/core/channel.hpp>
 #include <antiphase/device/bulk.cuh>

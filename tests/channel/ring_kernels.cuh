@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Kernels that pass units through a ring in the unified form, whatever the ring is.
+// Kernels that pass units through a ring as unified pipelines, for any kind of ring.
 #pragma once
 #include <antiphase/channel/async_copies.cuh>
 #include <antiphase/channel/staged_copies.cuh>
@@ -11,8 +11,8 @@ inline namespace AP_TARGET {
 
 template <int N> struct ring_slots { std::uint32_t word[N][ring_threads]; };
 
-// Which slot of the storage is loaded and which is used, for the slot that the pipeline says. Mutants have
-// others.
+// Maps the pipeline's slot to the storage slot that is loaded and the one that is used. Mutants map
+// differently.
 struct as_it_says {
   AP_FN static constexpr int loaded(int slot) { return slot; }
   AP_FN static constexpr int used(int slot) { return slot; }
@@ -39,7 +39,7 @@ template <int N, class Ring, class Slot = as_it_says> struct copies_through {
           },
           [&](int i, int slot) { sum = folded(sum, s.word[Slot::used(slot)][word_used(t, first + i)]); });
       first += steps;
-      block_barrier();  // the next run loads at once
+      block_barrier();  // the next run loads immediately
     }
     p.out[t] = sum;
   }
@@ -64,7 +64,7 @@ template <int N, template <int, class> class Ring, class Slot = as_it_says> stru
           steps, [&](int i, int) { staged = p.in[(first + i) * threads + t]; },
           [&](int i, int slot) { sum = folded(sum, s.word[Slot::used(slot)][word_used(t, first + i)]); });
       first += steps;
-      block_barrier();  // the next run stores at once
+      block_barrier();  // the next run stores immediately
     }
     p.out[t] = sum;
   }

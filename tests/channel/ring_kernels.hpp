@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the ring kernels get and must compute, for kernels and host.
+// Parameters and expected results of the ring kernels, for kernels and host.
 #pragma once
 #include <antiphase/core/portable.hpp>
 #include <antiphase/executor/kernel.hpp>
@@ -8,14 +8,14 @@
 
 namespace antiphase::test {
 
-// A block of ring_threads threads passes units of as many words through shared memory. Each thread loads one
-// word of each unit and uses one that another thread loaded.
+// A block of ring_threads threads passes units of ring_threads words through shared memory. Each thread loads
+// one word of each unit and uses one that another thread loaded.
 constexpr int ring_threads = 64;
 struct ring_params {
   const std::uint32_t* in;
   std::uint32_t* out;  // a number per thread
 };
-// Several runs on one ring, from none to many steps; units are numbered through.
+// Several runs on one ring, from none to many steps; unit numbers continue from run to run.
 constexpr int runs = 6;
 AP_FN constexpr int run_length(int run) {
   constexpr int lengths[runs] = {5, 0, 1, 17, 2, 9};

@@ -8,7 +8,7 @@
 #include "tests/channel/bulk_copy_case.hpp"
 
 namespace antiphase::test {
-// The same list, compiled for each target; see kernels_bulk.cuh.
+// One list per target; see kernels_bulk.cuh.
 namespace cpu {
 std::vector<bulk_copy_case> bulk_copies();
 }

@@ -8,7 +8,7 @@
 #include "tests/channel/ring_kernels.hpp"
 
 namespace antiphase::test {
-// The same lists, compiled for each target; see kernels_async.cuh and kernels_staged.cuh.
+// One list per target; see kernels_async.cuh and kernels_staged.cuh.
 namespace cpu {
 std::vector<ring_case> async_rings();
 std::vector<ring_case> staged_rings();

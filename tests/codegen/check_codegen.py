@@ -1,26 +1,26 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Checks what the GPU compiler made of the ladder's kernels.
+"""Checks the machine code of the ladder's kernels.
 
-    check_codegen.py resources (--objects FILE... --cuobjdump TOOL | --source FILE.cu --nvcc TOOL --include
-    DIR...) check_codegen.py packets --objects FILE... --cuobjdump TOOL check_codegen.py product --objects
-    FILE... --cuobjdump TOOL check_codegen.py narrow --objects FILE... --cuobjdump TOOL check_codegen.py
-    vector --objects FILE... --cuobjdump TOOL check_codegen.py memory --objects FILE... --cuobjdump TOOL
-    check_codegen.py rows --objects FILE... --cuobjdump TOOL check_codegen.py reads --objects FILE...
-    --cuobjdump TOOL
+    check_codegen.py resources --objects FILE... --cuobjdump TOOL
+    check_codegen.py resources --source FILE.cu --nvcc TOOL --include DIR...
+    check_codegen.py WHAT --objects FILE... --cuobjdump TOOL
 
-resources: no stack frame, nothing spilled, and registers as expected. They are read from object files, or,
-without cuobjdump, from the report of a compilation. packets: kernels whose policy copies 16 bytes at a time
-do so (LDGSTS.128), and read and write 16 bytes at a time (LDS.128, STG.128); no other kernel copies packets.
-product: the main loop of the split product is short, touches no local memory (hardly any, if it splits A
-itself) and waits for the Tensor Cores once; the epilogue stores pairs (STG.64); what the rest keeps in local
-memory is little. narrow: the main loop of products of TF32 parts is short, works out places for the whole
-warp, reads a long operand along k by matrices, and touches no local memory. vector: a matrix times a vector
-asks for all elements of a turn before it uses the first. memory: kernels on Tensor Cores whose loops are full
-of registers keep nothing in local memory, or, of split operands, no more than recomputation may. rows: of
-operands whose rows begin anywhere, warps copy eight rows in few instructions; and outputs on their way
-through shared memory are read together before the first is stored, not one by one. reads: lanes that read
-operands straight into registers wait for none of them before all are asked for.
+resources No stack frame, no spills, and register counts as expected. They are read from object files, or,
+          without cuobjdump, from the report of a compilation.
+packets   Kernels whose policy copies 16 bytes at a time do so (LDGSTS.128), and read and write 16 bytes at a
+          time (LDS.128, STG.128). No other kernel copies packets.
+product   The main loop of the split product is short, uses no local memory (hardly any, if it splits A
+          itself) and waits for the Tensor Cores once. The epilogue stores pairs (STG.64). The rest uses
+          little local memory.
+narrow    The main loop of products of TF32 parts is short, computes addresses warp-uniformly, reads a long
+          operand along k by ldmatrix, and uses no local memory.
+vector    A matrix times a vector issues all loads of a turn before it uses the first.
+memory    Tensor Core kernels with loops that use all registers keep nothing in local memory or, with split
+          operands, no more than recomputation may.
+rows      For operands with rows of any alignment, warps copy eight rows in few instructions. Outputs on their
+          way through shared memory are read together before the first is stored, not one by one.
+reads     Lanes that read operands straight into registers issue all reads before they wait for any.
 
 Exit status: 0 as expected, 1 not, 2 usage, 77 nothing to check here.
 """
@@ -44,7 +44,7 @@ def output_of(*command):
 
 
 class Kernel:
-    """One kernel: what its name says about its policy, and what the compiler reports about its code."""
+    """One kernel: the policy in its name, and the compiler's report on its code."""
 
     def __init__(self, name):
         self.name = name.replace("antiphase::", "")
@@ -59,7 +59,7 @@ class Kernel:
             r"operand_policy\{\(gemms::layout\)(\d), \d+, (\d+), \(gemms::contiguous\)(\d)", self.short()
         )
         self.copy_widths = [int(width) for _, width, _ in operands]
-        # What is contiguous along k and is to lie k-major is transposed in registers on its way.
+        # Operands that are contiguous along k and stored k-major are transposed in registers on the way.
         self.copies_packets = any(
             width == "4" and (order, along) != ("1", "1") for order, width, along in operands
         )
@@ -68,15 +68,15 @@ class Kernel:
         self.loads = "(gemms::parts)2" not in self.short()
 
     def short(self):
-        """Without the type of the parameters, which repeats the policy."""
+        """The name without the parameter type, which repeats the policy."""
         return self.name.split(">(")[0].removeprefix("void cuda::run_kernel<").strip("> ")
 
     def most_registers(self):
-        """Blocks of 1024 threads leave a thread 64 registers. Kernels that copy packets keep 512 threads of a
-        multiprocessor resident; the others with several outputs per thread also hold the addresses of single
-        floats, the smaller their block the more of them. Kernels with code for a part of their tile (strict)
-        have a multiprocessor to themselves."""
-        if "dots_vector" in self.name:  # so many blocks of 256 threads along k, one of 512 across
+        """Register limit. Blocks of 1024 threads leave a thread 64 registers. Kernels that copy packets keep
+        512 threads of a multiprocessor resident; the others with several outputs per thread also hold
+        addresses of single floats, and more of them the smaller the block. Kernels with code for partial
+        tiles (strict) have a multiprocessor to themselves."""
+        if "dots_vector" in self.name:  # blocks of 256 threads along k, one of 512 across
             return {"false, 1": 64, "false, 2": 80, "true, 4": 128}[
                 re.search(r"dots_vector<(\w+, \d)", self.name)[1]
             ]
@@ -108,7 +108,7 @@ def demangled(names):
 
 
 def kernels_of(reports):
-    """From (mangled name, registers, bytes of memory)."""
+    """Kernels from (mangled name, registers, bytes of memory)."""
     reports = [r for r in reports if "run_kernel" in r[0]]
     kernels = [Kernel(name) for name in demangled([r[0] for r in reports])][: len(reports)]
     for kernel, (_, kernel.registers, kernel.memory) in zip(kernels, reports):
@@ -150,13 +150,13 @@ def resources_of_compilation(nvcc, includes, source):
 
 
 def disassembles(cuobjdump):
-    """Whether cuobjdump finds nvdisasm, which some packages of it lack."""
+    """True if cuobjdump finds nvdisasm, which some of its packages lack."""
     beside = os.path.join(os.path.dirname(os.path.realpath(cuobjdump)), "nvdisasm")
     return "NVDISASM_PATH" in os.environ or os.access(beside, os.X_OK) or shutil.which("nvdisasm") is not None
 
 
 def code_in_object(cuobjdump, path):
-    """(kernel, its instructions)"""
+    """Returns pairs of kernel and instructions."""
     parts = re.split(
         r"^\s*Function : (\S+)\n",
         output_of(cuobjdump, "-arch", ARCHITECTURE, "-sass", path),
@@ -182,12 +182,12 @@ def missing_packets(kernel, code):
             yield f"{what}, which its policy does not ask for"
 
 
-MAIN_LOOP = 240  # instructions at most: 12 of the Tensor Cores, 64 additions, 2 waits, 2 releases, addresses
-TAIL_MEMORY = 16  # bytes of local memory that recomputation, which hardly ever runs, may use
+MAIN_LOOP = 240  # instructions at most: 12 HGMMA, 64 additions, 2 waits, 2 releases, addresses
+TAIL_MEMORY = 16  # bytes of local memory for recomputation, which hardly ever runs
 
 
 def instructions(code):
-    """(address, instruction)"""
+    """Returns pairs of address and instruction."""
     return [
         (int(address, 16), text)
         for address, text in re.findall(r"^\s+/\*([0-9a-f]+)\*/\s+(.*?)\s*;", code, flags=re.MULTILINE)
@@ -195,7 +195,7 @@ def instructions(code):
 
 
 def loops_of(lines):
-    """The first and the last instruction of each jump back, by their places in `lines`."""
+    """Indices in `lines` of the first and last instruction of each backward jump."""
     places = {address: i for i, (address, _) in enumerate(lines)}
     jumps = [
         (places[int(target, 16)], i)
@@ -207,8 +207,8 @@ def loops_of(lines):
 
 
 def main_loop(code, multiplies):
-    """Of a kernel on Tensor Cores: the shortest loop around its so many instructions of theirs; all of the
-    code; what is wrong instead."""
+    """Returns the shortest loop around the kernel's `multiplies` HGMMA; all of its code; and the fault if there
+    is no such loop."""
     lines = instructions(code)
     found = [i for i, (_, text) in enumerate(lines) if "HGMMA" in text]
     if len(found) != multiplies:
@@ -222,13 +222,13 @@ def of_opcode(loop, names):
     return sum(re.search(rf"\b({names})\b", text) is not None for text in loop)
 
 
-# instructions at most: 24 of the Tensor Cores, 128 + 48 to split and to look at elements, 64 additions,
-# places, waits
+# instructions at most: 24 for Tensor Cores, 128 + 48 to split and inspect elements, 64 additions, addresses,
+# waits
 NARROW_LOOP = 400
-# more, where the long operand lies across k, and again where threads copy: 32 reads instead of 8, and as many
-# to count nonzeros
+# more if the long operand lies across k, and again if threads copy: 32 reads instead of 8, and as many to
+# count nonzeros
 READ_ONE_BY_ONE = 75
-TO_UNIFORM = 8  # registers at most that are made the whole warp's: each place in shared memory took two, for 24 instructions of Tensor Cores
+TO_UNIFORM = 8  # R2UR at most: each shared-memory address took two, for 24 HGMMA
 
 
 def narrow_faults(kernel, code):
@@ -250,13 +250,13 @@ def narrow_faults(kernel, code):
         yield f"{of_opcode(loop, 'LDL|STL')} accesses to local memory in the main loop, expected none"
 
 
-LOADS_ACROSS = 60  # instructions at most, from the first load of two groups of k to the last
+LOADS_ACROSS = 60  # instructions at most, from the first to the last load of two groups of k
 
 
 def vector_faults(kernel, code):
-    """What a thread asks for at a time has to be asked for before it uses the first, or memory is idle: a
-    matrix of 64 MB took 20.7 us instead of 17.1 where the last three of twelve loads came behind the first
-    multiplications. Looked at are loops whose loads are all of 16 bytes.
+    """A thread must issue all loads of a turn before it uses the first, or memory idles: a matrix of 64 MB
+    took 20.7 us instead of 17.1 when the last three of twelve loads followed the first multiplications.
+    Inspects loops whose loads are all of 16 bytes.
     """
     across, rows = re.search(r"dots_vector<(\w+), (\d)", kernel.name).groups()
     lines = instructions(code)
@@ -311,14 +311,13 @@ def memory_faults(kernel):
         yield f"{kernel.memory} bytes of stack and local memory per thread, expected at most {most}"
 
 
-# instructions at most, from the first copy of four bytes to the eighth: places and addresses, a few each
+# instructions at most, from the first 4-byte copy to the eighth: a few for each address
 EIGHT_COPIES = 44
 READ_AND_STORED = 3  # outputs at most, one after the other: what is seldom stored has no registers to wait in
 
 
 def row_faults(code):
-    """A store may go to shared memory as far as the compiler knows, so it does not move the next read before
-    it."""
+    """A generic store may alias shared memory, so the compiler does not move the next read before it."""
     lines = [text for _, text in instructions(code)]
     copies = [i for i, text in enumerate(lines) if re.search(r"\bLDGSTS\.E \[", text)]
     for first, last in zip(copies[::8], copies[7::8]):
@@ -343,20 +342,20 @@ def row_faults(code):
         yield f"{most} outputs are read from shared memory and stored one after the other, expected at most {READ_AND_STORED}"
 
 
-READ_TOGETHER = 3  # reads of two floats, or more, make a branch of them
+READ_TOGETHER = 3  # a branch with at least this many reads of two floats counts
 
 
 def read_faults(kernel, code):
-    """What a lane reads must not be used in the branch that reads it: if the ways in which an operand may lie
-    move what they have read to the same registers, each read is waited for before the other operand's are
-    asked for, and a round over k takes up to 1.7 times as long. Kernels that know one way only read both
-    operands before they use either."""
+    """A read must not be used in the branch that issues it. If the branches for an operand's layouts move
+    their reads to the same registers, each read is waited for before the other operand's are issued, and a
+    round over k takes up to 1.7 times as long. Kernels for a single layout only have to read both operands
+    before they use either."""
     one_way = "stream_kept" in kernel.name
     lines = instructions(code)
     targets = {
         int(target, 16) for _, text in lines for target in re.findall(r"\bBRA\b.*?0x([0-9a-f]+)", text)
     }
-    # registers that this branch has read; how many reads came before each use
+    # registers that this branch has read; number of reads before each use
     branches, waiting, reads, used = 0, set(), 0, []
     for address, text in [*lines, (0, "EXIT")]:
         opcode, _, operands = re.sub(r"^@!?U?P\w+ ", "", text).partition(" ")

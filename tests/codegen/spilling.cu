@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A kernel of the ladder that is left fewer registers than its sums and fragments need: it spills, and the
-// check must say so.
+// A kernel of the ladder with fewer registers than its sums and fragments need: it spills, and the check must
+// report it.
 #include <antiphase/gemm/ladder.hpp>
 #include "src/gemm/fp32/tiled.cuh"
 

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-# Configures a target with a made-up CCCL, and looks at what is said and where headers come from: -DCASE=
-# -DSOURCE= -DWORK=
+# Configures a target with a made-up CCCL; checks the messages and the include paths: -DCASE= -DSOURCE=
+# -DWORK=
 file(REMOVE_RECURSE "${WORK}")
 set(cccl "${WORK}/cccl")
 set(folder "${cccl}/libcudacxx/include")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# Configures with a reason against the checker, and looks at what is said: -DCASE=off|<reason>-<on|auto>
+# Configures under a condition that rules the checker out; checks the messages: -DCASE=off|<reason>-<on|auto>
 # -DSOURCE= -DWORK=
 file(REMOVE_RECURSE "${WORK}")
 set(compiler GNU)
@@ -21,7 +21,7 @@ else()
   set(expected "built: libdw was not found: install libdw-dev")
 endif()
 
-# Only the file that decides, in a project of its own. pkg-config finds nothing.
+# A project of only the deciding file. pkg-config finds nothing.
 file(WRITE "${WORK}/source/CMakeLists.txt"
   "cmake_minimum_required(VERSION 3.25)\nproject(consumer LANGUAGES NONE)\nset(CMAKE_CXX_COMPILER_ID ${compiler})\nset(ANTIPHASE_SANITIZE ${sanitize})\n"
   "set(ANTIPHASE_CHECKER ${asked})\ninclude(\"${SOURCE}/cmake/AntiphaseHasChecker.cmake\")\n"

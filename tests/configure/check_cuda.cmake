@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-# Configures the library alone with a made-up CUDA compiler, and looks at what is said:
-# -DCASE=<compiler>-<on|auto> -DSOURCE= -DWORK=
+# Configures the library alone with a made-up CUDA compiler; checks the messages: -DCASE=<compiler>-<on|auto>
+# -DSOURCE= -DWORK=
 file(REMOVE_RECURSE "${WORK}")
 file(MAKE_DIRECTORY "${WORK}/bin")
 string(REGEX MATCH "^(.*)-(on|auto)$" _ "${CASE}")
@@ -23,7 +23,7 @@ if(EXISTS "${nvcc}")
   file(CHMOD "${nvcc}" PERMISSIONS OWNER_READ OWNER_WRITE OWNER_EXECUTE)
 endif()
 
-# Only the file that looks for CUDA, in a project of its own: nothing else has to be found.
+# A project of only the file that looks for CUDA: no other dependency is needed.
 file(WRITE "${WORK}/source/CMakeLists.txt"
   "cmake_minimum_required(VERSION 3.25)\nproject(consumer LANGUAGES NONE)\nset(ANTIPHASE_CUDA ${asked})\ninclude(\"${SOURCE}/cmake/AntiphaseCuda.cmake\")\n"
   "if(ANTIPHASE_HAS_CUDA)\n  message(FATAL_ERROR \"a GPU part out of nothing\")\nendif()\n")

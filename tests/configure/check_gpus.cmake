@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# Asks for GPUs to compile for, and looks at what comes of it: -DCASE= -DSOURCE= -DWORK=
+# Asks for GPUs to compile for; checks the resulting architectures and messages: -DCASE= -DSOURCE= -DWORK=
 file(REMOVE_RECURSE "${WORK}")
 set(smi "echo 'nvidia-smi has failed' >&2; exit 9")
 if(CASE STREQUAL "all")
@@ -31,7 +31,7 @@ else()
   set(refused "ANTIPHASE_GPUS is empty: expected all, native, or a list")
 endif()
 
-# Only the file that decides, in a project of its own.
+# A project of only the deciding file.
 file(WRITE "${WORK}/bin/nvidia-smi" "#!/bin/sh\n${smi}\n")
 file(CHMOD "${WORK}/bin/nvidia-smi" PERMISSIONS OWNER_READ OWNER_WRITE OWNER_EXECUTE)
 file(WRITE "${WORK}/source/CMakeLists.txt"

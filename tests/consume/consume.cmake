@@ -14,7 +14,7 @@ foreach(name HOW REPOSITORY BUILD WORK GENERATOR COMPILER)
   endif()
 endforeach()
 
-# The example of a product gives 600, of 200 products of 1.5 and 2.
+# The product example prints 600: 200 products of 1.5 and 2.
 function(expect_product program pattern)
   execute_process(COMMAND "${program}" OUTPUT_VARIABLE said COMMAND_ERROR_IS_FATAL ANY)
   if(NOT said MATCHES "${pattern}")
@@ -27,7 +27,7 @@ function(run)
   execute_process(COMMAND ${ARGN} COMMAND_ERROR_IS_FATAL ANY)
 endfunction()
 
-# Without CMake.
+# Without CMake in the consumer.
 if(HOW STREQUAL "pkg_config")
   file(REMOVE_RECURSE "${WORK}/installed")
   run("${CMAKE_COMMAND}" --install "${BUILD}" --prefix "${WORK}/installed")
@@ -60,8 +60,7 @@ if(HOW STREQUAL "pkg_config")
   return()
 endif()
 
-# Instead of compiling the library's kernels once more, this takes the objects of the build that the test
-# belongs to.
+# A compiler launcher that copies the kernel objects of the test's own build instead of compiling them again.
 if(HOW STREQUAL "subdirectory" AND NOT KERNELS STREQUAL "")
   file(WRITE "${WORK}/launcher" [=[
 #!/bin/sh
@@ -85,9 +84,10 @@ endif()
 set(options -G "${GENERATOR}" "-DCMAKE_CXX_COMPILER=${COMPILER}" -DCMAKE_BUILD_TYPE=Release -DCMAKE_EXPORT_COMPILE_COMMANDS=ON
             "-DCONSUMER_MAIN=${REPOSITORY}/examples/gemm.cpp" "-DCMAKE_CXX_COMPILER_LAUNCHER=${LAUNCHER}" "-DCMAKE_CXX_FLAGS=${FLAGS}")
 if(HOW STREQUAL "subdirectory")
-  # tests/checker/api has the checker as a part of a build
+  # tests/checker/api covers the checker as a part of a build
   list(APPEND options "-DANTIPHASE_FROM=${REPOSITORY}" -DANTIPHASE_CUDA=OFF -DANTIPHASE_CHECKER=OFF -DANTIPHASE_WARNINGS=ON -DANTIPHASE_QUICK=ON
-                      # more would take longer than everything else; without -O, GCC warns of loops
+                      # higher optimisation would take longer than everything else; without -O, GCC warns of
+                      # loops
                       "-DCMAKE_CXX_FLAGS_RELEASE=-O1 -DNDEBUG")
 else()
   file(REMOVE_RECURSE "${WORK}/installed")
@@ -105,7 +105,7 @@ run("${CMAKE_COMMAND}" --build "${WORK}/build" --parallel 2 --target consumer ow
 expect_product("${WORK}/build/consumer" "^600 on ")
 run("${WORK}/build/own_kernel")
 
-# A project without C++, and without all that the archive needs.
+# A project without C++, and without the dependencies of the static library.
 if(HOW STREQUAL "package" AND SHARED)
   set(in_c "${CMAKE_COMMAND}" --fresh -S "${CMAKE_CURRENT_LIST_DIR}/project_c" -B "${WORK}/c" -G "${GENERATOR}" "-DCONSUMER_MAIN=${REPOSITORY}/examples/gemm.c"
       "-DCMAKE_PREFIX_PATH=${WORK}/installed" -DCMAKE_DISABLE_FIND_PACKAGE_fmt=ON -DCMAKE_DISABLE_FIND_PACKAGE_Boost=ON -DCMAKE_DISABLE_FIND_PACKAGE_CUDAToolkit=ON)
@@ -121,12 +121,12 @@ if(HOW STREQUAL "package" AND SHARED)
   run("${WORK}/installed/bin/antiphase" run -- true)
   file(GLOB_RECURSE interposer "${WORK}/installed/*/libantiphase_cublas.so")
   execute_process(COMMAND "${CMAKE_COMMAND}" -E env "LD_PRELOAD=${interposer}" true ERROR_VARIABLE said COMMAND_ERROR_IS_FATAL ANY)
-  if(interposer STREQUAL "" OR NOT said STREQUAL "")  # such as: cannot be preloaded, its library is not found
+  if(interposer STREQUAL "" OR NOT said STREQUAL "")  # e.g. cannot be preloaded, library not found
     message(FATAL_ERROR "the installed '${interposer}' cannot be put in front of a program: ${said}")
   endif()
 endif()
 
-# A kernel of the consumer's own under the checker: the example as it stands, found broken where it is broken.
+# A consumer's own kernel under the checker: the unchanged example, and a finding for its broken variant.
 if(HOW STREQUAL "package" AND CHECKER)
   set(example "${REPOSITORY}/examples/own_kernel")
   run("${CMAKE_COMMAND}" --fresh -S "${example}" -B "${WORK}/check" ${options})
@@ -144,7 +144,7 @@ if(HOW STREQUAL "package" AND CHECKER)
   endif()
 endif()
 
-# The consumer inherits C++20 and the headers: no warnings, no sanitizers, no defines.
+# The consumer inherits C++20 and the include paths: no warnings, no sanitizers, no defines.
 file(READ "${WORK}/build/compile_commands.json" commands)
 string(JSON count LENGTH "${commands}")
 set(seen 0)
@@ -154,7 +154,7 @@ foreach(i RANGE ${last})
   string(JSON command GET "${commands}" ${i} command)
   if(file MATCHES "/(gemm|own_kernel)\\.cpp$" AND NOT file MATCHES "/src/")
     math(EXPR seen "${seen} + 1")
-    foreach(own IN ITEMS "-DNDEBUG" "${FLAGS}")  # of the build type, and what the test asks for
+    foreach(own IN ITEMS "-DNDEBUG" "${FLAGS}")  # from the build type and from the test
       string(REPLACE "${own}" "" command "${command}")
     endforeach()
     if(NOT command MATCHES "-std=(c|gnu)\\+\\+20")

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A channel whose events each have agents of their own, written down as scripts of the model.
+// A channel with separate agents for each event, as scripts of the model.
 #pragma once
 #include <antiphase/core/channel.hpp>
 #include <deque>
@@ -9,7 +9,7 @@
 
 namespace antiphase::model {
 
-// Writes down what an agent would do at it. The agent comes as the channel's `how` and `who`.
+// Records an agent's arrivals and waits. The channel passes the agent as its `how` and `who`.
 struct recorded_barrier {
   int parties = 0;
   int id = -1;
@@ -23,8 +23,8 @@ struct recorded_barrier {
   }
 };
 
-// A channel of recorded barriers in a world. The barriers behind it belong to nobody: whoever uses them has
-// left the ring.
+// A channel of recorded barriers in a world. The barriers after its own belong to no agent: a use of one
+// means that the channel has left its ring.
 template <int N, int... Parties> struct recorded_channel {
   using type = channel<recorded_barrier, N, Parties...>;
   type ring{};
@@ -42,7 +42,7 @@ enum class tail { at_the_end, after_each_run };
 
 struct chain_plan {
   std::vector<int> runs;           // steps of each run on the ring; cursors go on from run to run
-  int late = 0;                    // how many slots the owners of the last event hold back
+  int late = 0;                    // how many slots behind the owners of the last event release
   tail finish = tail::at_the_end;  // when the owner of the first event waits for all slots
   flaw broken = flaw::none;
 };
@@ -88,9 +88,9 @@ template <int N, int... Parties> outcome explore_chain(const chain_plan& plan) {
   return w.explore();
 }
 
-// The scan's chain. Each slot holds a tile, its sum and the sum of all tiles before it: the scanner reads the
-// tile as soon as it is loaded, while the reducer reads it too, and overwrites it when the prefix is known;
-// the publisher needs the sum only and lets go of the slot as a second party of the last event.
+// The scan's chain. Each slot holds a tile, its sum and the prefix before it. The scanner reads a tile once
+// it is loaded, at the same time as the reducer, and overwrites it when the prefix is known. The publisher
+// needs only the sum and releases the slot as a second party of the last event.
 template <int N> outcome explore_scan_chain(int steps) {
   enum event { loaded, reduced, prefixed, scanned, stored };
   world w;
@@ -120,7 +120,7 @@ template <int N> outcome explore_scan_chain(int steps) {
     me.end(tile), me.end(result);
     ring.commit(at, reduced, me);
   });
-  each_tile([&](agent me, cursor<N> at, auto begin) {  // the one who looks back
+  each_tile([&](agent me, cursor<N> at, auto begin) {  // the look-back agent
     ring.acquire(at, prefixed, me);
     const int reading = begin(sum(at), prefixed), result = begin(prefix(at), prefixed);
     me.end(reading), me.end(result);
@@ -144,7 +144,7 @@ template <int N> outcome explore_scan_chain(int steps) {
   });
   each_tile([&](agent me, cursor<N> at, auto begin) {  // the publisher
     ring.wait(at, reduced, me);
-    me.end(begin(sum(at), prefixed));  // shared with the one who looks back
+    me.end(begin(sum(at), prefixed));  // shared with the look-back agent
     ring.release(at, me);
   });
   return w.explore();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a channel must do, for the tests of the core and, in a small selection, for its mutants.
+// Properties of a channel: cases for the core's tests and, in a small selection, for its mutants.
 #pragma once
 #include <functional>
 #include <set>
@@ -11,7 +11,7 @@
 
 namespace antiphase::model {
 
-// Told of every case that was explored: its description, what was expected and what was found.
+// Called for every explored case: description, expected verdict, outcome.
 using report = std::function<void(const std::string&, verdict expected, const outcome&)>;
 
 enum class effort { selection, full };
@@ -20,7 +20,7 @@ template <class F, int... Stages> void for_stages(std::integer_sequence<int, Sta
   (f.template operator()<Stages + 1>(), ...);
 }
 
-// Zero, one, one round short of and exactly one round, two and three rounds, and a bit.
+// Zero steps, one, one round minus one, one, two and three rounds, and a few more.
 inline std::set<int> step_counts(int stages, effort much) {
   if (much == effort::selection) return {0, 1, 3 * stages + 1};
   return {0, 1, stages - 1, stages, stages + 1, 2 * stages + 1, 3 * stages, 3 * stages + 2};
@@ -39,7 +39,7 @@ void expect_chain(const report& tell, verdict expected, const chain_plan& plan) 
   tell(named<N, Parties...>(plan), expected, explore_chain<N, Parties...>(plan));
 }
 
-// One chain, at once and released late, in one run and in two.
+// One chain: immediate and late release, one run and two.
 template <int N, int... Parties> void expect_chain_fine(const report& tell, effort much) {
   for (int steps : step_counts(N, much)) {
     expect_chain<N, Parties...>(tell, verdict::fine, {.runs = {steps}});
@@ -56,7 +56,8 @@ template <int N, int... Parties> void expect_chain_fine(const report& tell, effo
   }
 }
 
-// Who holds all slots starves the first owner; an owner who does not ask overwrites. Both must be found.
+// A late release of all slots starves the first owner; an owner without acquire overwrites. Both must be
+// found.
 template <int N, int... Parties> void expect_chain_faults(const report& tell) {
   for (int steps : {N + 1, 2 * N + 1}) {
     expect_chain<N, Parties...>(tell, verdict::deadlock, {.runs = {steps}, .late = N});

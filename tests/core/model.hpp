@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// A model of agents that meet at barriers: every interleaving of them is visited.
+// A model of agents that meet at barriers: visits every interleaving of them.
 //
-// An agent is a list of steps: it arrives at a barrier, or it waits. Between two steps it uses slots. How far
-// a barrier has come and which uses have ended follow from how many steps each agent has made, so these
-// counts are the whole state: eight bytes.
+// An agent is a list of steps: arrivals and waits. Between two steps it uses slots. The number of steps made
+// by each agent determines the barriers' phases and the uses that have ended. These counts are therefore the
+// whole state: eight bytes.
 #pragma once
 #include <algorithm>
 #include <array>
@@ -17,8 +17,7 @@
 
 namespace antiphase::model {
 
-// The scripts themselves make no sense: a unit in two slots, a barrier that was never set up, a use without
-// an end.
+// The scripts themselves are invalid: a unit in two slots, a barrier without init, a use without an end.
 struct misplaced : std::logic_error {
   using std::logic_error::logic_error;
 };
@@ -31,7 +30,7 @@ struct outcome {
   std::string where{};  // how many steps each agent had made
 };
 
-// A set of states; open addressing, 0 marks a free place.
+// A set of states: open addressing, 0 marks an empty place.
 class state_set {
  public:
   bool insert(std::uint64_t state) {
@@ -66,8 +65,8 @@ class state_set {
 struct step {
   enum class kind {
     arrive,  // at barrier `on`
-    // until the phase of parity `value` of barrier `on` has ended; cannot tell two phases of one parity
-    // apart, as an mbarrier
+    // until the phase of parity `value` of barrier `on` has ended; like an mbarrier, cannot tell two phases
+    // of one parity apart
     wait,
     meet,    // until `value` phases of barrier `on` have ended; a block barrier
     follow,  // until agent `on` has made `value` steps
@@ -77,7 +76,7 @@ struct step {
   int value;
 };
 
-// A slot is used from after one step of `from` until before another one of `to` (a copy begins in a thread
+// A use of a slot lasts from after a step of `from` until before a step of `to` (a copy begins in a thread
 // and ends elsewhere). Uses of one slot with different turns must not overlap, and must come in the order of
 // their turns.
 struct use {
@@ -125,7 +124,7 @@ class world {
  private:
   friend struct agent;
   using place = std::array<std::uint8_t, most_agents>;  // how many steps each agent has made
-  struct need {                                         // that agent must have made so many steps
+  struct need {                                         // that agent must have made this many steps
     int agent, steps;
   };
   struct tables;
@@ -164,12 +163,12 @@ inline void agent::end(int use) {
   ended.end = steps();
 }
 
-// What is looked up in every state, worked out once.
+// Tables computed once and looked up in every state.
 struct world::tables {
   int agents;
   std::vector<std::vector<int>> arrivers;                        // by barrier
   std::vector<std::vector<std::vector<std::uint8_t>>> arrivals;  // by agent, barrier, steps made
-  // by agent, steps made: what its uses that begin there rely on
+  // by agent, steps made: requirements of its uses that begin there
   std::vector<std::vector<std::vector<need>>> needs;
 
   explicit tables(const world& w) : agents(static_cast<int>(w.scripts_.size())), arrivers(w.parties_.size()) {
@@ -191,8 +190,8 @@ struct world::tables {
       for (const use& earlier : w.uses_)
         if (earlier.slot == later.slot && earlier.turn < later.turn) order(earlier, later);
   }
-  // A use may last until its agent makes the next step, which is why the others must see that step (after the
-  // last step nobody can see the end); and it is judged at the first moment it may begin. Both are the worst
+  // A use may last until its agent's next step, so the others must see that step (nobody can see the end of a
+  // use after the last step). A use is judged at the first moment at which it may begin. Both are the worst
   // case, so the moments between two steps need no states of their own.
   void order(const use& earlier, const use& later) {
     if (earlier.to < 0) throw misplaced("a use of slot " + std::to_string(earlier.slot) + " never ends");

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a pipeline must do, for the tests of the core and, in a small selection, for its mutants.
+// Properties of a pipeline: cases for the core's tests and, in a small selection, for its mutants.
 #pragma once
 #include <antiphase/core/pipeline.hpp>
 #include <array>
@@ -29,7 +29,7 @@ template <class Channel, int Threads> void expect_threads_fine(const report& tel
   expect_threads<Channel, Threads>(tell, verdict::fine, {1, 0, N, 2});
 }
 
-// Copies that move values: a channel that counts groups and lands them at the moment it is told.
+// Copies that move values: a channel that counts groups and lands them at issue or at the wait.
 enum class landing { at_issue, at_wait };
 
 template <int N> struct moving_groups {

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Channels under every interleaving of their agents, with barriers that know nothing but a parity.
+// Channels under every interleaving of their agents, over barriers that distinguish only parities.
 //
-// Not explored, because the number of states grows with the power of the agents: five events with two parties
-// each (ten agents; the model takes eight), three or four events of two parties beyond four stages, and five
-// events of one or two parties beyond six stages but in single runs. What more stages add, a longer way until
-// one owner catches up with another, is explored with fewer agents.
+// Not explored, because the number of states grows exponentially with the agents: five events with two
+// parties each (ten agents; the model takes eight), three or four events of two parties beyond four stages,
+// and five events of one or two parties beyond six stages except in single runs. More stages only lengthen
+// the way until one owner catches up with another, which is explored with fewer agents.
 #include <gtest/gtest.h>
 
 #include "tests/core/channel_cases.hpp"
@@ -63,8 +63,8 @@ TEST(channel_model, a_chain_with_a_second_way_to_the_last_event) {
   });
 }
 
-// One slot whose owners take turns in a fixed order: no priming arrival, the first turn passes by the rule of
-// the first N acquires.
+// One slot whose owners take turns in a fixed order. No priming arrival: the first turn passes because the
+// first N acquires do not wait.
 TEST(channel_model, ordered_turns) {
   for (int rounds : {0, 1, 2, 5, 8}) {
     const chain_plan plan{.runs = {rounds, rounds / 2}};

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where an agent stands: the arithmetic of cursors.
+// Cursors, an agent's position in the ring: their arithmetic.
 #include <gtest/gtest.h>
 #include <antiphase/core/channel.hpp>
 

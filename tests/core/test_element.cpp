@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Element types: names, sizes, and the way from a value to a C++ type.
+// Element types: names, sizes, and the mapping from a runtime value to a C++ type.
 #include <gtest/gtest.h>
 #include <antiphase/core/element.hpp>
 
@@ -30,7 +30,7 @@ TEST(element, floats_of_16_bits) {
   static_assert(with_stored_element(element::i64, []<class T>() { return sizeof(T); }) == 8);
 }
 
-// Every bf16 is the upper half of a float; rounding goes to the nearer one, ties to even, and keeps NaN.
+// Every bf16 is the upper half of a float. Rounding is to nearest, ties to even, and keeps NaN.
 TEST(bf16, is_rounded_to_the_nearest) {
   for (std::uint32_t bits = 0; bits < 0x10000; ++bits) {
     const bf16 x{static_cast<std::uint16_t>(bits)};

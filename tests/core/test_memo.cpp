@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Results that are kept are those of their keys, whatever else came to their places.
+// A memo returns each key's own result, even after other keys have used its slot.
 #include <gtest/gtest.h>
 
 #include <stdexcept>
@@ -26,7 +26,7 @@ TEST(memo, gives_what_belongs_to_the_key) {
   get(3, 4), get(3, 4), get(3, 4);
   EXPECT_LE(made, before + 1);
 }
-// All zeros are a key like any other, also before anything has been kept.
+// An all-zero key is a key like any other, also in an empty memo.
 TEST(memo, makes_the_first_result) {
   memo<1, int, 8> known;
   EXPECT_EQ(known.get({0}, [] { return 7; }), 7);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The model that the tests of the core rely on finds the faults it is there for.
+// The model behind the core's tests finds the faults that it exists to find.
 #include <gtest/gtest.h>
 
 #include "tests/core/model.hpp"
@@ -55,7 +55,7 @@ TEST(model, counts_phases_exactly_in_a_meeting) {
   EXPECT_EQ(w.explore().found, verdict::fine);
 }
 
-// A writer and a reader of one slot; the reader is told when the writer has made `seen` of its steps.
+// A writer and a reader of one slot; the reader may start after `seen` of the writer's steps.
 outcome write_then_read(int seen) {
   world w;
   const int anything = w.add_barrier(1);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What is said of a name that does not exist.
+// Suggestions for a name that does not exist.
 #include <gtest/gtest.h>
 
 #include <antiphase/core/names.hpp>
@@ -13,9 +13,9 @@ TEST(names, distances) {
   EXPECT_EQ(edit_distance("abc", ""), 3U);
   EXPECT_EQ(edit_distance("kitten", "sitting"), 3U);
   EXPECT_EQ(edit_distance("flaw", "lawn"), 2U);
-  EXPECT_EQ(edit_distance("spilt", "split"), 1U);  // two letters exchanged
+  EXPECT_EQ(edit_distance("spilt", "split"), 1U);  // two letters exchanged: one edit
   EXPECT_EQ(edit_distance("ab", "ba"), 1U);
-  EXPECT_EQ(edit_distance("ca", "abc"), 3U);  // nothing else happens between the exchanged ones
+  EXPECT_EQ(edit_distance("ca", "abc"), 3U);  // no edit between the two exchanged letters
   EXPECT_EQ(edit_distance("abcdef", "badcfe"), 3U);
 }
 
@@ -29,9 +29,9 @@ TEST(names, the_closest) {
   EXPECT_EQ(closest("tield"), "tiled");
   EXPECT_EQ(closest("asinc-3"), "async-3");
   EXPECT_EQ(closest("async-3"), "async-3");
-  EXPECT_EQ(closest("async"), "async-2");     // the first that begins so
-  EXPECT_EQ(closest("maximum"), "max");       // which begins with a name
-  EXPECT_EQ(closest("items"), "gemm/items");  // the end of a name
+  EXPECT_EQ(closest("async"), "async-2");     // the first that begins with it
+  EXPECT_EQ(closest("maximum"), "max");       // it begins with a name
+  EXPECT_EQ(closest("items"), "gemm/items");  // it is the end of a name
   EXPECT_EQ(closest("-output"), "--output");
   EXPECT_EQ(closest("out"), "--output");
   for (const std::string_view far : {"", "-", "m", "mx", "tl", "nothing", "tensor-core", "mix-up"})

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The unified form: one agent in both roles, then several threads under every interleaving.
+// The unified pipeline: one agent in both roles, then several threads under every interleaving.
 #include <gtest/gtest.h>
 
 #include <numeric>
@@ -52,8 +52,8 @@ TEST(pipeline_model, threads_over_staged_registers) {
   });
 }
 
-// Three threads, each with an engine, are explored up to five stages; more make no new case, as no copy may
-// stay open for longer than the ring is deep, but ten times the states.
+// Three threads, each with an agent that lands its copies, up to five stages. More stages make no new case,
+// as no copy may stay open for longer than the ring is deep, but ten times the states.
 TEST(pipeline_model, threads_over_copy_groups) {
   for_stages(up_to<8>{}, []<int N>() {
     expect_threads_fine<over_copy_groups<N, 1>, 1>(check, effort::full);
@@ -87,7 +87,7 @@ TEST(pipeline_model, the_cursor_goes_on_where_the_ring_stands) {
   });
 }
 
-// Verbs and calls of one run, in order.
+// The verbs and calls of one run, in order.
 struct diary {
   static constexpr int stages = 3;
   std::string text{};

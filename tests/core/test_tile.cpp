@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tiles cover a range once, in every order.
+// Tiles cover a range exactly once, in every order.
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 #include <antiphase/core/divider.hpp>

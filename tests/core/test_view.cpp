@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Views of matrices: strides in place of copies.
+// Views of matrices: strides instead of copies.
 #include <gtest/gtest.h>
 #include <antiphase/core/view.hpp>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Several threads that all run the same pipeline over one channel, written down as scripts of the model.
+// Several threads that run the same pipeline over one channel, as scripts of the model.
 #pragma once
 #include <antiphase/core/channel.hpp>
 #include <antiphase/core/pipeline.hpp>
@@ -12,9 +12,8 @@ namespace antiphase::model {
 
 enum class shortcut { none, no_barrier, one_group_short };
 
-// What happens to the units of one thread's pipeline: checks what the pipeline promises, and turns units into
-// uses of slots. What is written into a slot first has turn 0, its computation turn 1, what is written next
-// turn 2 ...
+// The units of one thread's pipeline: checks the pipeline's promises and turns units into uses of slots. The
+// first write into a slot has turn 0, its computation turn 1, the next write turn 2 ...
 template <int N> class units {
  public:
   void start(int steps) {
@@ -22,20 +21,20 @@ template <int N> class units {
     loaded_.clear();
     computed_ = 0;
   }
-  int load(int i, int slot) {  // the turn
+  int load(int i, int slot) {  // returns the turn
     if (i != static_cast<int>(loaded_.size()))
       throw misplaced("unit " + std::to_string(i) + " is loaded out of order");
     if (i >= steps_) throw misplaced("unit " + std::to_string(i) + " past the end is loaded");
     loaded_.push_back({slot, overwrite(slot)});
     return loaded_.back().turn;
   }
-  // Something is written that nobody will read.
-  int overwrite(int slot) {  // the turn
+  // A write that nobody will read.
+  int overwrite(int slot) {  // returns the turn
     if (slot < 0 || slot >= N)
       throw misplaced("slot " + std::to_string(slot) + " of " + std::to_string(N) + " is written");
     return 2 * writes_[slot]++;
   }
-  int compute(int i, int slot) {  // the turn
+  int compute(int i, int slot) {  // returns the turn
     if (i != computed_++) throw misplaced("unit " + std::to_string(i) + " is computed out of order");
     const int ahead = std::min(steps_, i + N);
     if (static_cast<int>(loaded_.size()) != ahead)
@@ -56,13 +55,13 @@ template <int N> class units {
   };
   int steps_ = 0, computed_ = 0;
   std::vector<unit> loaded_;  // of this run
-  int writes_[N]{};           // into each slot, ever
+  int writes_[N]{};           // into each slot, over all runs
 };
 
-// Channels as one thread sees them: the four verbs, and load and compute as uses of the slots.
+// Channels as one thread sees them: the four verbs, with load and compute as uses of the slots.
 
-// Parity barriers, events full and empty. Thread 0 loads by asynchronous copies: an engine of its own ends
-// them and arrives. All threads compute and give back.
+// Parity barriers, events full and empty. Thread 0 loads by asynchronous copies; a separate agent, the
+// engine, lands them and arrives. All threads compute and release.
 template <int N, int Threads> struct over_parity_barriers {
   static constexpr int stages = N;
   enum event { full, empty };
@@ -157,7 +156,7 @@ template <int N, int Threads, shortcut Taken = shortcut::none> struct over_stage
 
 // Copy groups of each thread: commit closes a group, wait lets N - 2 of them stay open and is a block
 // barrier. A group lands at any time from its first copy to the wait for it, before or after those of other
-// threads; an engine beside each thread lands it.
+// threads; a separate agent per thread lands it.
 template <int N, int Threads, shortcut Taken = shortcut::none> struct over_copy_groups {
   static constexpr int stages = N;
   struct shared {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// cublasSgemmBatched with arrays of pointers, as a small C program calls it, each value checked; for
-// scripts/clients_on_gpu.py. It is compiled without CUDA's headers, and linked with libcublas and libcudart.
+// cublasSgemmBatched with arrays of pointers from a small C program, every value checked; for
+// scripts/clients_on_gpu.py. Compiled without CUDA's headers, linked with libcublas and libcudart.
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -37,7 +37,7 @@ int main(void) {
       for (int p = 0; p < K; ++p) b[l][j][p] = b_of(l, p, j);
     for (int j = 0; j < N; ++j)
       for (int i = 0; i < M; ++i) c[l][j][i] = (float)(i % 5);
-    const int at = (l * 37) % MEMBERS;  // in another order than they lie
+    const int at = (l * 37) % MEMBERS;  // in another order than in memory
     in_a[at] = on_device(a[l], sizeof a[l]), in_b[at] = on_device(b[l], sizeof b[l]),
     in_c[at] = on_device(c[l], sizeof c[l]);
   }

@@ -1,23 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
-// A program that calls cublasSgemm as its words say: KIND:M:N:K:TIMES:MATH, where kind is
+// Calls cublasSgemm according to its arguments KIND:M:N:K:TIMES:MATH, where KIND is
 //
-//   real     memory is there, and the fake computes too, off by 7e-6: the product is judged
+//   real     operands are real memory; the fake computes too, off by 7e-6, which tells who wrote C
 //   adds     the same, with beta 1 and C of zeros
-//   fork     as real in a child, which ends by itself
-//   leave    the same, and the child ends by _exit(); drop: and nobody asks for its status
-//   stay     the same in a child that ends by itself, but after the program
-//   exec     calls nothing: runs `true` in a child
-//   pid      calls nothing: says the process's number, and goes on; wait: says it, and waits
-//   quit     calls nothing: _exit() with M; signal: ends by the signal M
-//   threads  as real, in eight threads with handles of their own, every other one with a fourth of the rows;
-//            and says nothing
+//   fork     as real, in a child that returns normally
+//   leave    the same, and the child ends by _exit(); drop: also, its status is not collected
+//   stay     as fork, but the child ends after the program
+//   exec     no call: runs `true` in a child
+//   pid      no call: prints the process number and continues; wait: prints it and waits
+//   quit     no call: _exit() with M; signal: ends by the signal M
+//   threads  as real, in eight threads with their own handles, every other one with a fourth of the rows;
+//            prints nothing
 //   storm    the same, while antiphase_cublas_enable() and _disable() of the library that INTERPOSER names
-//            change where calls go, and
-//   children
-//            are forked which do all that, too
-//   nowhere  for profiles: addresses lead nowhere, and nobody looks at them
-//   sweep    the same, each time with one more for N, every other time with one row alone
-//   bench    as nowhere, with the nanoseconds that a call takes
+//            redirect calls
+//   children the same, in forked children too
+//   nowhere  for profiles: addresses are invalid and never dereferenced
+//   sweep    as nowhere; N grows by one per call, and every other call has a single row
+//   bench    as nowhere; prints the nanoseconds per call
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <math.h>
@@ -53,7 +52,7 @@ static void product(float beta, int m, int n, int k, int times, int math, int ta
         for (int p = 0; p < k; ++p) sum += (double)a[i + p * m] * b[p + j * k];
         off += (c[i + j * m] - sum) * (c[i + j * m] - sum), all += sum * sum;
       }
-    // Which of both has written C follows from its errors.
+    // The error tells whether the interposer or the fake has written C.
     const double norm = sqrt(off / all);
     if (!(norm < 1e-6) && !(fabs(norm - 7e-6) < 1e-6)) {
       ++faults;
@@ -131,7 +130,7 @@ static void threads(int m, int n, int k, int times, int storm) {
   for (int i = 0; i < THREADS; ++i) pthread_join(all[i], NULL);
 }
 
-// Until its parent has ended, and whoever asks for the parent's end has seen that.
+// Waits until the parent has ended and its end has been collected.
 static void outlive(pid_t parent) {
   alarm(20);
   while (getppid() == parent) usleep(1000);

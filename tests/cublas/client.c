@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A client of cuBLAS that is compiled against it as any other: every argument rule of the interposer, by all
-// functions. It is linked with the (fake) library, or, with BY_NAME, asks for functions by their names.
+// A client of cuBLAS, compiled against it like any other: every argument rule of the interposer, through all
+// functions. It is linked with the (fake) library, or, with BY_NAME, asks for functions by name.
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <math.h>
@@ -15,7 +15,7 @@ static struct {
   AP_CUBLAS_ENTRIES(MEMBER, FAKE_NONE)
 } f;
 
-// The entries, with a bit for each parameter that they have.
+// The entries, with a bit for each of their parameters.
 #define BIT(field) (1ull << offsetof(fake_call, field) / sizeof(int))
 #define HAS(type, field) | BIT(field)
 #define ENTRY(entry, SIGNATURE, INT) {#entry, 0 SIGNATURE(HAS, INT)},
@@ -31,7 +31,7 @@ static int is_strided(const entry* e) { return (e->has & BIT(step_a)) != 0; }
 static int is_by_pointers(const entry* e) { return has_count(e) && !is_strided(e); }
 
 #ifdef BY_NAME
-__attribute__((constructor))  // as plugins do: all are loaded before one is called
+__attribute__((constructor))  // like plugins: all are loaded before one is called
 #endif
 static void
 find_functions(void) {
@@ -86,7 +86,7 @@ static fake_call usual(const entry* e, int op_a, int op_b) {
                  .ldc = m + 1};
   if (is_strided(e)) x.count = 3, x.step_a = 0, x.step_b = 401, x.step_c = (m + 1) * n + 5;
   if (has_compute(e)) x.compute = 68, x.algorithm = -1;
-  if (is_by_pointers(e)) {  // in another order than they lie
+  if (is_by_pointers(e)) {  // in another order than in memory
     for (int l = 0; l < MEMBERS; ++l)
       a_members[l] = a + 300 * (2 - l), b_members[l] = b + 401 * l, c_members[l] = c + 1201 * ((l + 1) % 3);
     x.a = a_members, x.b = b_members, x.c = c_members, x.count = MEMBERS;
@@ -116,7 +116,7 @@ static int is_product(const fake_call* x, int by_pointers) {
   return right;
 }
 
-// Whether the call is taken as expected, with a right result; or passed on as it was.
+// Checks that the call is taken as expected, with a right result, or passed on unchanged.
 static void expect(const char* what, int taken, fake_handle* on, const entry* e, const fake_call* x) {
   char expected[2048];
   fake_written(expected, sizeof expected, x);
@@ -134,8 +134,8 @@ static void expect(const char* what, int taken, fake_handle* on, const entry* e,
   ++*(was_taken ? &seen_taken : &seen_passed);
 }
 
-// `taken`: 0 if all is expected to be passed on, as where products are too small; 2 if arrays of pointers
-// are.
+// `taken`: 0 if all calls are expected to be passed on, for example because products are too small; 2 if
+// those with arrays of pointers are.
 int client_main(int taken) {
 #ifndef BY_NAME
   find_functions();
@@ -194,11 +194,11 @@ int client_main(int taken) {
       CASE("members in a row", 1, 1, 1, (x.step_a = 200, x.step_b = 0));
     }
   }
-  // The original calls another product by its name: that is its own.
+  // If the original calls another product by name, that call is not the interposer's.
   fake_handle on = {0};
   on.calls_itself = 1;
   fake_call x = usual(&entries[0], 0, 0);
-  x.k = 0;  // which is passed on, and the other would be taken
+  x.k = 0;  // this call is passed on; the nested one would be taken
   if (call(&on, &x) != 0 || on.calls != 2) ++faults, printf("an original's own call: %d calls\n", on.calls);
   printf("%d taken, %d passed on, %d faults\n", seen_taken, seen_passed, faults);
   return faults != 0;

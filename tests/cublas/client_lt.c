@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A client of cuBLASLt: what the interposer takes of its products, and what it passes on.
+// A client of cuBLASLt: the products that the interposer takes, and those that it passes on.
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -38,7 +38,7 @@ static void set_signed(fake_attributes* x, int which, int32_t value) {
   memcpy(&x->value[which], &value, sizeof value);
 }
 
-// rows x columns as stored, in columns with a gap behind each, or in rows.
+// rows x columns, stored by columns with a gap after each, or by rows.
 static fake_attributes laid_out(int rows, int columns, int by_rows, int count, int stride) {
   fake_attributes x;
   memset(&x, 0, sizeof x);
@@ -46,9 +46,9 @@ static fake_attributes laid_out(int rows, int columns, int by_rows, int count, i
       set(&x, COLUMNS, 8, (uint64_t)columns);
   set(&x, LD, 8, (uint64_t)((by_rows ? columns : rows) + 2)), set(&x, COUNT, 4, (uint64_t)count),
       set(&x, STRIDE, 8, (uint64_t)stride), set(&x, PLANE, 8, 0);
-  return x;  // and no batch mode, which older versions do not know
+  return x;  // no batch mode: older versions lack the attribute
 }
-// Columns-major, or those of a, b and d in rows that the bits of `by_rows` say.
+// Column-major, except those of a, b and d whose bit is set in `by_rows`.
 static void usual(int ta, int tb, int by_rows, int count) {
   const int m = 13, n = 9, k = 11;
   alpha = -1.25f, beta = 0.5f, add = c;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The functions of cuBLAS that the interposer stands in front of, with its names, arguments and version node,
-// which write down how they were called and compute nothing.
+// The cuBLAS functions that the interposer replaces, with the real names, arguments and version node. They
+// record their calls and compute nothing, unless asked to.
 #pragma once
 #include <stddef.h>
 #include <stdint.h>
@@ -12,11 +12,11 @@ typedef struct fake_handle {
   void* stream;
   int pointer_mode, math_mode;
   int getters_fail;  // bits: of the stream, the pointer mode, the math mode
-  int calls_itself;  // the product calls another one by its name, as a library may
+  int calls_itself;  // the product calls another one by name, as a library may
   // products of FP32 that are not batched really are computed, off by this part of a millionth
   int computes;
-  int quiet;       // writes nothing down
-  int sets_errno;  // to this, if it is not 0
+  int quiet;       // records nothing
+  int sets_errno;  // sets errno to this, if nonzero
   int library;     // which fake was called
   int calls;
   char log[2048];  // of the last call
@@ -30,7 +30,7 @@ int cublasGetMathMode(fake_handle*, int*);
 #define FAKE_NONE(entry)
 AP_CUBLAS_ENTRIES(FAKE_DECLARATION, FAKE_NONE)
 
-// A call as the log has it: all of them are written in one form.
+// A call as logged: all functions use one form.
 typedef struct fake_call {
   const char* name;
   int op_a, op_b;

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// The part of cuBLASLt that the interposer meets, with its names, arguments and version node: it writes down
-// how it was called.
+// The part of cuBLASLt that the interposer uses, with the real names, arguments and version node: records its
+// calls.
 #pragma once
 #include <stddef.h>
 #include <stdint.h>
 
 enum { FAKE_ATTRIBUTES = 40 };
-// Attributes by number, each with the bytes that it is kept in; 0: this version does not know it.
+// Attributes by number, each with its size in bytes; 0: unknown to this version.
 typedef struct fake_attributes {
   uint64_t value[FAKE_ATTRIBUTES];
   size_t bytes[FAKE_ATTRIBUTES];

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The functions of the CUDA driver that profiles call, with its soname and no device: between two events lie
-// 2.5 milliseconds, once they have been asked for twice. Complains at the end of events that nobody has
-// destroyed, and of those recorded while the stream is captured.
+// The CUDA driver functions that profiles call, with the driver's soname and no device. Two events are 2.5
+// milliseconds apart, from the second query on. At exit, reports events that were not destroyed, and events
+// recorded during a stream capture.
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -46,7 +46,7 @@ int cuEventElapsedTime(float* milliseconds, void* from, void* to) {
   *milliseconds = 2.5f;
   return 0;
 }
-// There is no memory.
+// Out of memory.
 int cuMemAlloc_v2(void) { return 2; }
 int cuMemFree_v2(void) { return 1; }
 int cuMemcpyDtoDAsync_v2(void) { return 1; }
@@ -54,6 +54,6 @@ int cuMemcpyDtoHAsync_v2(void) { return 1; }
 int cuStreamSynchronize(void) { return 1; }
 
 __attribute__((destructor)) static void at_end(void) {
-  // of the last product, that nobody has asked for twice
+  // one may remain: the last product's, which was not queried twice
   if (events > 1) printf("%d events are left\n", events);
 }

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A program that runs clients of cuBLAS: those that it is linked with, or those it loads for itself alone, as
-// Python does.
+// Runs clients of cuBLAS: those it is linked with, or those it loads with RTLD_LOCAL, as Python does.
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <stdio.h>
@@ -23,7 +22,7 @@ int main(int count, char** words) {
   return run(atoi(words[1]));
 }
 #else
-// host TAKEN CLIENT...: all in one process
+// host TAKEN CLIENT...: all clients in one process
 int main(int count, char** words) {
   enum { MOST = 8 };
   if (count < 3 || count > MOST + 2) return 2;
@@ -35,7 +34,7 @@ int main(int count, char** words) {
   }
   for (int i = 2; i < count; ++i)
     if (run[i - 2](atoi(words[1])) != 0) return 1;
-  // What dlsym() says of everything else.
+  // dlsym() of other names is unaffected.
   if (dlsym(RTLD_DEFAULT, "printf") != (void*)printf) return puts("printf is another one"), 1;
   if (dlsym(RTLD_DEFAULT, "no_such_function") != NULL || dlerror() == NULL)
     return puts("a function that is none"), 1;

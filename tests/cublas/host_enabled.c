@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A program that is led to the interposer while it runs, and back: host_enabled INTERPOSER EARLY... -- LATE.
-// Its clients are loaded for themselves alone, as Python does; with LINKED it is a client itself.
+// Switches to the interposer at runtime, and back: host_enabled INTERPOSER EARLY... -- LATE. Its clients are
+// loaded with RTLD_LOCAL, as Python does; with LINKED it is a client itself.
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <stdio.h>
@@ -11,7 +11,7 @@
 
 #define ONE_MORE(...) +1
 #define NONE(...)
-enum { MOST = 8, FUNCTIONS = 0 AP_CUBLAS_ENTRIES(ONE_MORE, NONE) };  // that each of them has an address of
+enum { MOST = 8, FUNCTIONS = 0 AP_CUBLAS_ENTRIES(ONE_MORE, NONE) };  // each has its own address of these
 static int (*clients[MOST])(int);
 static int count, faults;
 
@@ -59,7 +59,8 @@ int main(int words, char** word) {
   size_t (*report)(char*, size_t);
   *(void**)&report = function(ours, "antiphase_cublas_report");
   expect("nothing to take back", disable() == 0);
-  // Half of them have called already, so that their slots lead to cuBLAS; the others' lead to the linker.
+  // Half of the clients have called already, so their slots hold cuBLAS's addresses; the others' still hold
+  // the linker's resolver.
   const int all = count;
   count = (all + 1) / 2;
   all_expect("before", 0);
@@ -68,7 +69,7 @@ int main(int words, char** word) {
   expect("no slots", first == FUNCTIONS * count);
   all_expect("enabled", 1);
   expect("slots that lead here already", enable() == 0);
-#ifndef LINKED  // there cuBLAS's come first
+#ifndef LINKED  // there cuBLAS's come first in the lookup order
   expect("a function of another library with a name of cuBLAS", other_calls() == 4711);
 #endif
 

@@ -7,16 +7,15 @@ executor.
 
     linked      a program that is linked with cuBLAS, with lazy and with immediate binding
     lt          cublasLtMatmul
-    loaded      libraries that a program loads for itself alone (RTLD_LOCAL), of two versions of cuBLAS in one
-                process
-    by_name     ones that ask for functions by dlsym()
+    loaded      libraries that a program loads with RTLD_LOCAL, with two versions of cuBLAS in one process
+    by_name     libraries that ask for functions by dlsym()
     unusual     values, extents and threads that hardly any program has; RTLD_DEEPBIND and dlmopen()
-    enabled     a program that is led to the interposer while it runs
-    settings    what the environment says; what is predicted; the report
-    calls       single products: what the environment says of them, and what is told of them
+    enabled     a program that switches to the interposer at runtime
+    settings    environment variables, predictions, the report
+    calls       single products: the environment's effect on them, and their reports
     ended       programs that are killed, crash or leave, as children of antiphase_cublas_run()
-    symbols     what the interposer shows and asks for
-    signatures  how its entries are called, beside cuBLAS's own header
+    symbols     the interposer's exported symbols and its dependencies
+    signatures  types of its entries' parameters, against cuBLAS's own header
 
 Exit status: 0 right, 1 wrong, 77 there is no header of cuBLAS 12 or later.
 """
@@ -37,7 +36,7 @@ ON_THE_CPU = {"ANTIPHASE_DEVICE": "cpu", "ANTIPHASE_LEAST": "0"}
 
 
 class Clients:
-    """Programs and libraries in a folder, and the interposer to put in front of them."""
+    """A folder of compiled programs and libraries, with the interposer to preload."""
 
     def __init__(self, options, folder):
         self.root, self.sources = options.root, options.root / "tests/cublas"
@@ -112,7 +111,7 @@ class Clients:
         clean = {name: value for name, value in os.environ.items() if not name.startswith("ANTIPHASE_")}
         done = subprocess.run(words, text=True, capture_output=True, env=clean | environment, timeout=100)
         done.raw = done.stderr
-        # the process: see calls()
+        # remove the process number: see calls()
         done.stderr = re.sub(r"^antiphase\[\d+\]", "antiphase", done.stderr, flags=re.M)
         if done.returncode != 0:
             sys.exit(
@@ -121,8 +120,8 @@ class Clients:
         return done
 
     def run(self, taken, *command, **environment):
-        """A client that expects its products to be taken (1), but not arrays of pointers (2), or all to be
-        passed on (0). Its output, and what the interposer said."""
+        """Runs a client. It expects its products to be taken (1), all but those with arrays of pointers (2),
+        or none (0). Returns its output and the interposer's."""
         program, *words = command
         return self.execute(program, taken, *words, LD_PRELOAD=str(self.interposer), **environment)
 
@@ -138,7 +137,7 @@ def linked(clients):
         through_a_library = clients.compile(
             "host.c", f"through_{name}", "-DLINKED", *flags, client, clients.folder / "libcublas.so.13"
         )
-        # Of a version whose name the interposer does not know.
+        # A version whose symbol node the interposer does not know.
         by_itself = clients.compile(
             "host.c",
             name,
@@ -184,7 +183,7 @@ def lt(clients):
 
 
 def loaded(clients):
-    # Linked with the interposer itself, in front of cuBLAS: the originals lie behind it.
+    # Linked with the interposer itself before cuBLAS: the originals follow it in the lookup order.
     before = clients.compile(
         "client.c",
         "libclient_before.so",
@@ -203,7 +202,7 @@ def loaded(clients):
 
 def by_name(clients):
     both = []
-    for version in (13, 14):  # the latter has a name that the interposer does not know
+    for version in (13, 14):  # the interposer does not know the node of version 14
         client = clients.compile(
             "client.c",
             f"libclient_{version}.so",
@@ -214,7 +213,7 @@ def by_name(clients):
         clients.execute(clients.host(), 0, client)
         clients.run(1, clients.host(), client, **ON_THE_CPU)
         both.append(client)
-    # Each has asked for its own before either calls.
+    # Both have resolved their functions before either calls.
     clients.execute(clients.host(), 0, *both)
     clients.run(1, clients.host(), *both, **ON_THE_CPU)
     clients.run(1, clients.host(), *both[::-1], **ON_THE_CPU)
@@ -228,7 +227,7 @@ def unusual(clients):
         "13 taken\n",
         "behind the interposer",
     )
-    # Libraries that see their own cuBLAS first, and those of another namespace of the dynamic linker, keep
+    # Libraries that see their own cuBLAS first, and those in another namespace of the dynamic linker, keep
     # it.
     apart = clients.compile(
         "host.c", "apart", "-DAPART", clients.folder / "libfirst.so", clients.folder / "libsecond.so"
@@ -270,10 +269,10 @@ def settings(clients):
     clients.run(1, *program, **ON_THE_CPU | {"ANTIPHASE_LEAST": "10"})  # (13 * 9 * 11)^(1/3) = 10.9
     clients.run(0, *program, **ON_THE_CPU | {"ANTIPHASE_LEAST": "11"})
     clients.run(1, *program, **ON_THE_CPU, ANTIPHASE_TF32="take")
-    clients.run(0, *program, ANTIPHASE_DEVICE="cpu")  # nothing is predicted to be gained by small ones
+    clients.run(0, *program, ANTIPHASE_DEVICE="cpu")  # no gain is predicted for small ones
     said = clients.run(1, *program, **ON_THE_CPU)
     count = re.search(r"(\d+) taken, (\d+) passed on, 0 faults", said.stdout)
-    # The last two are the call of an original that calls another.
+    # The last two come from an original that calls another.
     report = re.fullmatch(
         r"antiphase: (\d+) of (\d+) products computed \(\d+ %\), \S+ s saved as predicted; passed on: (.*)\n",
         said.stderr,
@@ -291,7 +290,7 @@ def settings(clients):
 
 
 def calls(clients):
-    """What the environment says of single products, and what is told of them."""
+    """Single products: the environment's effect on them, and their reports."""
     program = clients.compile("calls.c", "calls", clients.folder / "libcublas.so.13")
 
     def run(*words, **environment):
@@ -316,8 +315,8 @@ def calls(clients):
 
     one = "real:33:21:17:1:0"
     least = {"ANTIPHASE_LEAST": "0"}
-    # A product that is taken is judged once, with or without C; one that is not, once for either; a repeated
-    # one never.
+    # A product that is taken is judged once, with or without C; one that is not is judged once for each; a
+    # repeated one never.
     counting = clients.compile("neighbours.c", "libcounting.so", "-shared", "-DCOUNTING")
     for words, environment, count in (
         (one, least, 1),
@@ -327,7 +326,7 @@ def calls(clients):
     ):
         told = said(words, ANTIPHASE_REPORT="0", LD_PRELOAD=f"{counting}:{clients.interposer}", **environment)
         expect(told, f"{count} judgements\n", f"how often {words} is judged")
-    # When the line is told.
+    # Conditions for the summary line.
     expect(
         said(one, **least).startswith("antiphase: 1 of 1 products computed (100 %), "), True, "a line unasked"
     )
@@ -339,7 +338,7 @@ def calls(clients):
         "nothing was computed, and it is asked for",
     )
     expect(said(ANTIPHASE_REPORT="1"), "", "no products")
-    # Children: one that goes on by itself, and another program.
+    # Children: one that continues the program, and another program.
     out, err = run(one, "fork:33:21:17:2:0", "exec", **least)
     expect(out, ["taken"] * 3, "products of a child")
     expect(
@@ -348,8 +347,8 @@ def calls(clients):
         "each tells its own",
     )
 
-    # Who speaks, and what of a program without products: only the process that was started is asked. A shell
-    # becomes it, with its number.
+    # Which process reports, also without products: only the process that was started. A shell that execs the
+    # program keeps its process number.
     def started(*words, **environment):
         command = (
             "sh",
@@ -436,13 +435,13 @@ def calls(clients):
         out, err = run(large, **least, ANTIPHASE_WORKSPACE_LIMIT=str(limit), ANTIPHASE_REPORT="1")
         expect(out, [taken], f"a limit of {limit}")
         expect("1 workspace beyond the limit" in err, taken == "passed", "the reason")
-    # Every other product twice: results stay ours.
+    # Every other product is computed twice: results stay the interposer's.
     out, err = run("real:70:60:50:5:0", **least, ANTIPHASE_VERIFY="2")
     expect(" ".join(out), "taken taken twice taken taken twice taken", "products computed twice")
     expect(
         err.endswith("; compared with cuBLAS: 2, the worst differs by 7e-06, of 70 x 60 x 50 NN\n"), True, err
     )
-    # Into a file, one for each process.
+    # One log file per process.
     run(one, "fork:12:11:10:2:0", **least, ANTIPHASE_LOG_FILE=f"{clients.folder}/log.%p")
     logs = sorted(path.read_text() for path in clients.folder.glob("log.*"))
     expect(
@@ -457,7 +456,7 @@ def calls(clients):
         True,
         "a file that cannot be written",
     )
-    # Profiles: nothing is taken, and all is said.
+    # Profiles: nothing is taken, everything is reported.
     profile = clients.folder / "profile.json"
     out, err = run(
         "nowhere:4096:4096:4096:3:0",
@@ -498,15 +497,15 @@ def calls(clients):
         "antiphase would compute none of the 7 products: it would not help this program",
         "nothing to gain",
     )
-    # More products than decisions are remembered: what one is remembered to be is not taken for another.
+    # More products than remembered decisions: no decision is used for another product.
     err = said("sweep:4096:4096:4096:2000:0", "sweep:4096:4096:4096:2000:0", ANTIPHASE_PROFILE="1")
     expect(
         err.splitlines()[-1].startswith("antiphase would compute 2000 of 4000 products: "),
         True,
         err.splitlines()[-1],
     )
-    # Behind a driver: every third product is captured, and not measured. The driver is a fake, so antiphase
-    # has no device and refuses.
+    # With a fake driver: every third product is captured, and not measured. antiphase finds no device behind
+    # it and refuses.
     driver = clients.compile("fake_cuda.c", "libcuda.so.1", "-shared", "-Wl,-soname,libcuda.so.1")
     done = clients.execute(
         program,
@@ -525,7 +524,7 @@ def calls(clients):
         [("refused", 30, True, 0.075), ("small", 3, True, 0.0075)],
         "times measured",
     )
-    # Values that make no sense: one sentence each.
+    # Invalid values: one sentence each.
     refused("ANTIPHASE_TF32", "yes", "pass or take; they are passed on", "taken")
     refused("ANTIPHASE_LEAST", "big", "a number from 0 on; it is ignored", "passed")
     refused("ANTIPHASE_LEAST", "-1", "a number from 0 on; it is ignored", "passed")
@@ -555,7 +554,7 @@ def calls(clients):
         True,
         err,
     )
-    # What a call costs that is passed on: 0.15 microseconds and 0.3 on an idle machine.
+    # The cost of a call that is passed on: 0.15 and 0.3 microseconds on an idle machine.
     for shape in ("512:512:16", "4096:4096:4"):
         nanoseconds = [
             int(clients.execute(program, f"bench:{shape}:200000:0", **environment).stdout.split()[0])
@@ -574,7 +573,7 @@ sys.exit(ctypes.CDLL(sys.argv[1]).antiphase_cublas_run((ctypes.c_char_p * (len(w
 
 
 def ended(clients):
-    """What is told of a program however it ends, and that its starter ends as it does."""
+    """The report and the starter's exit status follow the program, however it ends."""
     program = str(clients.compile("calls.c", "calls", clients.folder / "libcublas.so.13"))
     folders = clients.folder / "tmp"
     folders.mkdir()
@@ -602,13 +601,13 @@ def ended(clients):
     def counts(err):
         return sorted(re.findall(r"^antiphase\[(\d+).*?\]: (\d+) of \d+ products computed", err, flags=re.M))
 
-    # However it ends by itself: status and words.
+    # The program ends itself: exit status and signals.
     numbers = (signal.SIGTERM, signal.SIGSEGV, signal.SIGABRT, signal.SIGKILL)
     for word in ("quit:0", "quit:3", *(f"signal:{number}" for number in numbers)):
         alone = subprocess.run([program, word], env=clean, timeout=60).returncode
         status, out, err = end(start(program, "pid", one, word))
         expect((status, counts(err)), (alone, [(out[0], "1")]), word)
-    # However somebody else ends it: through the starter, the program, or all of a terminal's group.
+    # Another process ends it: through the starter, the program, or a terminal's process group.
     for who, number in (
         ("starter", signal.SIGTERM),
         ("starter", signal.SIGUSR1),
@@ -622,7 +621,7 @@ def ended(clients):
         (os.killpg if who == "group" else os.kill)(int(process) if who == "program" else starter.pid, number)
         status, _, err = end(starter)
         expect((status, counts(err)), (-number, [(process, "1")]), f"{number} to the {who}")
-    # Children that leave by _exit; one that lives on without the folder, and tells by itself; ranks.
+    # Children that leave by _exit; one that outlives the folder and reports by itself; ranks.
     status, out, err = end(start(program, "pid", one, "leave:33:21:17:2:0", "signal:9"))
     expect((status, dict(counts(err))[out[0]], sorted(n for _, n in counts(err))), (-9, "1", ["1", "2"]), err)
     status, out, err = end(start(program, one, "stay:33:21:17:1:0", "drop:33:21:17:3:0"))
@@ -637,7 +636,7 @@ def ended(clients):
     expect((status, err.startswith(f"antiphase[{out[0]}]: {killed}")), (-11, True), err)
     expect(json.loads(listed.read_text())["products"], [], "the list of none")
     expect(end(start("true"))[2].count("no cuBLAS was loaded\n"), 1, "a program that tells by itself")
-    # The same profile, whoever tells it.
+    # The same profile, whether the program or the starter reports.
     words, told = ("nowhere:4096:4096:4096:3:0", "nowhere:512:512:16:5:0"), []
     for last in ((), ("signal:9",)):
         status, _, err = end(start(program, *words, *last, asked=asked))
@@ -649,25 +648,25 @@ def ended(clients):
     logs = start(program, one, "signal:9", asked={"ANTIPHASE_LOG_FILE": str(log)})
     expect(end(logs)[2], "", "told into a file")
     expect("33 x 21 x 17 NN" in log.read_text().splitlines()[-1], True, log.read_text())
-    # More products than a list has room for.
+    # More products than a list holds.
     end(start(program, "sweep:16:16:16:20000:0", "signal:9", asked=asked))
     read = json.loads(listed.read_text())
     expect(sum(one["calls"] for one in read["products"]) + read["calls_not_listed"], 20000, "calls")
     expect(15000 < len(read["products"]) <= 16384, True, f"{len(read['products'])} rows")
-    # Nobody asks: the starter becomes the program.
+    # Without settings, the starter becomes the program.
     starter = start(program, "pid", one, "signal:9", asked={})
     expect(end(starter), (-9, [str(starter.pid), "taken"], ""), "nothing is asked for")
-    # Where the ends of children are ignored.
+    # With SIGCHLD ignored.
     ignoring = start(program, "quit:3", preexec_fn=lambda: signal.signal(signal.SIGCHLD, signal.SIG_IGN))
     expect(end(ignoring)[0], 3, "a status without SIGCHLD")
     # No program.
     for word, error in (("/no/such/program", errno.ENOENT), (str(clients.folder), errno.EACCES)):
         expect(end(start(word))[::2], (error, ""), word)
-    # Without a folder it runs, and tells by itself.
+    # Without a folder the program runs, and reports by itself.
     status, _, err = end(start(program, one, asked=report | {"TMPDIR": "/no/such/folder"}))
     expect(err.startswith("antiphase: cannot make the folder '/no/such/folder/antiphase-run-"), True, err)
     expect((status, [n for _, n in counts(err)]), (0, ["1"]), err)
-    # If the starter is killed, so is the program, which holds the other end of the pipe.
+    # If the starter is killed, so is the program: it holds the other end of the pipe.
     starter = start(program, "wait")
     starter.stdout.readline()
     starter.kill()
@@ -710,7 +709,7 @@ def signatures(clients):
     ]
     text = next((file.read_text() for file in files if file.exists()), "")
     version = re.search(r"define CUBLAS_VER_MAJOR (\d+)", text)
-    if version is None or int(version[1]) < 12:  # earlier ones have no functions for 64 bits
+    if version is None or int(version[1]) < 12:  # earlier ones have no 64-bit functions
         print("skipped: there is no header of cuBLAS 12 or later")
         sys.exit(77)
 
@@ -721,7 +720,7 @@ def signatures(clients):
         return "".join((kind + "*" * bool(is_array)).split())
 
     compared = clients.table()
-    del compared["cublasLtMatmul"]  # another header's
+    del compared["cublasLtMatmul"]  # declared in another header
     for name, parameters in compared.items():
         declared = re.search(rf"cublasStatus_t CUBLASWINAPI {name}\((.*?)\);", text, re.DOTALL)
         expected = [plain(one) for one in declared[1].split(",")] if declared else "no function"

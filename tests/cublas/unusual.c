@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // unusual taken|passed: calls that hardly any program makes, each with a result that follows from cuBLAS's
-// documentation alone. Prints how many were taken; the fake, which computes too, has the others.
+// documentation alone. Prints how many were taken; the fake, which computes too, gets the others.
 #include <errno.h>
 #include <math.h>
 #include <pthread.h>
@@ -29,7 +29,7 @@ static void expect(const char* what, int right) {
   ++faults;
   printf("%s\n", what);
 }
-// Whether the fake was left out, as expected of calls that are to be taken.
+// Checks that the fake was not called, as expected of calls that are to be taken.
 static void is_ours(const char* what, fake_handle* on, int is) {
   taken += on->calls == 0;
   expect(what, (on->calls == 0) == (is && is_taken) && on->calls <= 1);
@@ -65,7 +65,7 @@ static void values(void) {
   fill(&of), one("a negative zero", &of, 1, -0.f);
 }
 
-// What makes no sense, or cannot lie in memory, is cuBLAS's: it gets the arguments, wherever they lead.
+// Invalid calls, and extents that exceed memory, are passed on with their arguments unchanged.
 static void extents(void) {
   static memory of;
   fill(&of);
@@ -94,7 +94,7 @@ static void extents(void) {
   cublasSgemmStridedBatched(&on, 0, 0, M, N, K, &alpha, of.a, M, 0, of.b, K, 0, &beta, of.c, M, 0, 3),
       is_ours("one C for all", &on, 0);
   expect("nothing is changed", memcmp(of.c, of.before, sizeof of.c) == 0);
-  // Members may lie in either direction, and be one and the same.
+  // Batch members may lie in either direction, and coincide.
   fake_handle computes = {.computes = 1};
   for (int backwards = 0; backwards < 2; ++backwards) {
     fill(&of);
@@ -116,7 +116,7 @@ static void extents(void) {
   }
 }
 
-// Modes and streams are the handle's, and may change between calls.
+// Modes and streams belong to the handle, and may change between calls.
 static void modes(void) {
   static memory of;
   const float alpha = 1, beta = 0;
@@ -142,7 +142,7 @@ static void* of_thread(void* unused) {
   fill(of), one("a handle and a call of a thread's own", of, -1, 2);
   return NULL;
 }
-// Whose signals are blocked stays so, and a thread that has called may end.
+// A thread's blocked signals stay blocked, and a thread that has called may end.
 static void threads(void) {
   static memory all[2];
   sigset_t before = {0}, after = {0};

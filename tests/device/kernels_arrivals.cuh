@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Probe kernels of arrivals at mbarriers, of fences by state space, and of what else the copy engine does
-// with rows.
+// Probe kernels: arrivals at mbarriers, fences by state space, and further bulk copies of rows.
 #include <antiphase/device/barrier.cuh>
 #include <antiphase/device/bulk_reduce.cuh>
 #include <antiphase/device/cluster.cuh>
@@ -16,7 +15,7 @@
 namespace antiphase::probe {
 inline namespace AP_TARGET {
 
-// Each block loads its numbers, and gets one from each other block of its cluster, which say so at its
+// Each block loads its numbers, and gets one from each other block of its cluster; the senders arrive at its
 // mbarrier.
 struct arrivals {
   using params = buffers;
@@ -55,8 +54,8 @@ struct arrivals {
   }
 };
 
-// Numbers that the block has written to global memory come back by bulk load, and are stored from where they
-// were changed.
+// Numbers that the block has written to global memory are bulk-loaded, changed, and bulk-stored from shared
+// memory.
 struct there_and_back {
   using params = buffers;
   struct storage {
@@ -87,12 +86,12 @@ struct there_and_back {
   }
 };
 
-// Half of the threads arrive with their copies, the other half themselves, and the mbarrier waits for their
-// copies too. In two rounds. compute-sanitizer's synccheck says "Missing wait" of the second half, 32
-// threads: it takes cp.async.mbarrier.arrive for an arrival, after which the thread arrives again without a
-// wait. That one raises the pending count before it lowers it again (PTX ISA), so the phase lacks the
-// thread's own arrival still; nor does PTX want a wait between two arrivals of a thread. All wait for a phase
-// before they arrive in the next.
+// Two rounds: half of the threads arrive by cp.async.mbarrier.arrive, the other half arrive themselves, and
+// the mbarrier also waits for these threads' copies. compute-sanitizer's synccheck reports "Missing wait" for
+// the second half, 32 threads: it counts cp.async.mbarrier.arrive as an arrival, after which the thread
+// arrives again without a wait. That instruction raises the pending count before it lowers it again (PTX
+// ISA), so the phase still lacks the thread's own arrival; nor does PTX require a wait between two arrivals
+// of a thread. All threads wait for a phase before they arrive in the next.
 struct copies_arrive {
   using params = buffers;
   struct storage {
@@ -119,7 +118,7 @@ struct copies_arrive {
   }
 };
 
-// A row of the input for all blocks of a cluster, by the first of them.
+// The first block of a cluster loads a row for all.
 struct row_for_all {
   using params = buffers;
   struct storage {
@@ -144,7 +143,7 @@ struct row_for_all {
   }
 };
 
-// Numbers of each kind come to an output of zeros, then others that update them.
+// Bulk stores write numbers of each kind to a zeroed output, then bulk reductions update them.
 struct reductions {
   using params = buffers;
   struct storage {

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Probe kernels of boxes that the copy engine brings to tensors, and of one that it brings to all blocks of a
-// cluster (sm_90).
+// Probe kernels: boxes stored to tensors by TMA, and a box multicast to all blocks of a cluster (sm_90).
 #include <antiphase/device/barrier.cuh>
 #include <antiphase/device/cluster.cuh>
 #include <antiphase/device/kernel.cuh>
@@ -33,7 +32,7 @@ template <int Dimensions> struct stored_box {
   }
 };
 
-// The last block of a cluster loads for all; each writes what it got behind the block before it.
+// The last block of a cluster loads for all; each writes its copy after that of the block before it.
 struct box_for_all {
   using params = box_params;
   struct storage {

@@ -28,7 +28,7 @@ struct hand_over {
     for (int round = 0; round < rounds; ++round) {
       const auto parity = static_cast<unsigned>(round % 2);
       if (warp == 0) {
-        s.empty.wait(parity ^ 1);  // the first passes at once
+        s.empty.wait(parity ^ 1);  // the first wait passes immediately
         s.value[lane] = p.in[round * 32 + lane];
         s.full.arrive(by_warp{});
       } else {
@@ -43,8 +43,8 @@ struct hand_over {
   }
 };
 
-// A row through the copy engine, changed in shared memory on the way: half of it announced before its copy,
-// half after.
+// A row by bulk copies, changed in shared memory in between. Half of its bytes are announced before their
+// copy, half after.
 struct bulk_row {
   using params = buffers;
   static constexpr int threads = 64, words = 1024;

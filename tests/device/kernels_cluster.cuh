@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Probe kernels of clusters and of launches that overlap (sm_90).
+// Probe kernels: clusters and overlapping launches (sm_90).
 #include <antiphase/device/barrier.cuh>
 #include <antiphase/device/cluster.cuh>
 #include <antiphase/device/kernel.cuh>
@@ -24,8 +24,8 @@ struct cluster_indices {
   }
 };
 
-// A block writes what it has read into the next one's shared memory, and reads that of the next but one,
-// where the next has written.
+// A block writes its input into the next block's shared memory, and reads that of the block after, which the
+// next one has written.
 template <int Threads> struct cluster_ring {
   using params = buffers;
   struct storage {
@@ -49,8 +49,8 @@ template <int Threads> struct cluster_ring {
   }
 };
 
-// Each warp has a barrier of its own in the program, as roles do. (In a cluster of one block,
-// compute-sanitizer's synccheck takes that for an error.)
+// Each warp has its own barrier in the program, as roles do. (In a cluster of one block, compute-sanitizer's
+// synccheck reports that as an error.)
 struct cluster_places {
   using params = buffers;
   struct storage {
@@ -79,7 +79,7 @@ struct cluster_places {
   }
 };
 
-// Warps 1 and 3 end before the others meet.
+// Warps 1 and 3 exit before the others arrive.
 struct cluster_leavers {
   using params = buffers;
   struct storage {
@@ -100,8 +100,8 @@ struct cluster_leavers {
   }
 };
 
-// One link of a chain of launches: each goes on with what another thread of the launch before has written
-// last. Two are broken.
+// One link of a chain of launches: each thread continues from the last store of another thread of the launch
+// before. Two variants are broken.
 enum class linked { right, one_thread_waits, nobody_waits, late };
 template <linked F> struct chain_link {
   using params = buffers;
@@ -118,11 +118,11 @@ template <linked F> struct chain_link {
     }
     const std::uint32_t mine = p.in[p.size - 1 - at];
     if constexpr (F == linked::late) wait_for_previous_grid();
-    p.out[at] = chewed(mine);  // the next one has time to come too early
+    p.out[at] = chewed(mine);  // gives the next launch time to start too early
   }
 };
 
-// Two blocks write into each other's shared memory, and read each their own and the other's. All but the
+// Two blocks write into each other's shared memory, and read their own and the other's. All variants but the
 // first are broken.
 enum class exchange {
   right,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Probe kernels of copies that a thread starts and waits for later (sm_80).
+// Probe kernels: asynchronous copies of a thread (sm_80).
 #include <antiphase/device/barrier.cuh>
 #include <antiphase/device/copy_async.cuh>
 #include <antiphase/device/kernel.cuh>
@@ -34,7 +34,8 @@ template <int Bytes> struct part {
 };
 template <int Bytes> using partial_copies = copies_of_threads<Bytes, part<Bytes>>;
 
-// Of three threads one makes its part zero; with 16 bytes, from an address at which no copy could begin.
+// One thread in three zero-fills its part, with 16 bytes from a source address that is not aligned for a
+// copy.
 template <int Bytes> struct all_or_zero {
   AP_DEV static void copy(std::uint32_t* to, const std::uint32_t* from, int t) {
     const bool there = t % 3 != 0;
@@ -43,7 +44,7 @@ template <int Bytes> struct all_or_zero {
 };
 template <int Bytes> using copies_or_zeros = copies_of_threads<Bytes, all_or_zero<Bytes>>;
 
-// Four groups, one of them empty: each wait shows exactly as much as it says, at least.
+// Four groups, one of them empty: each wait makes at least the groups that it names visible.
 struct groups {
   using params = buffers;
   static constexpr int threads = 32;

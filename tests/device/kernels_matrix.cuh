@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Kernels that try the Tensor Core operations of a warp (sm_80).
+// Kernels with the Tensor Core operations of a warp (sm_80).
 #include <antiphase/device/barrier.cuh>
 #include <antiphase/device/kernel.cuh>
 #include <antiphase/device/matrix.cuh>
@@ -11,7 +11,7 @@ inline namespace AP_TARGET {
 
 AP_DEV std::uint32_t two(const std::uint16_t* of) { return of[0] | static_cast<std::uint32_t>(of[1]) << 16; }
 
-// 16 x 8 outputs of a block.
+// One step of 16 x 8 outputs per block.
 struct mma_step {
   using params = step_params;
   struct storage {};
@@ -54,7 +54,7 @@ template <int Depth> struct mma_double_step {
   }
 };
 
-// Lanes bring addresses in reverse order, of rows that another lane wrote.
+// Lanes pass addresses in reverse order, of rows that another lane wrote.
 template <bool Barrier> struct load_four {
   using params = load_params;
   struct storage {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Probe kernels of atomics, fences, polling across blocks and the clock.
+// Probe kernels: atomics, fences, polling across blocks and the clock.
 #include <antiphase/device/atomic.cuh>
 #include <antiphase/device/barrier.cuh>
 #include <antiphase/device/clock.cuh>
@@ -72,7 +72,7 @@ struct times {
     const std::int64_t start = clock_now();
     std::uint32_t x = p.in[thread_index()];
     for (int i = 0; i < 100'000; ++i) x = x * 1664525u + 1013904223u;
-    if (x == 0) p.out[32] = 1;  // makes the loop's result needed
+    if (x == 0) p.out[32] = 1;  // keeps the loop from being optimised away
     const std::int64_t took = clock_now() - start;
     p.out[thread_index()] = took > 0 && took < 60'000'000'000;
   }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Probe kernels of shared memory of a size known at launch, and of constants.
+// Probe kernels: shared memory sized at launch, and constants.
 #include <antiphase/device/barrier.cuh>
 #include <antiphase/device/kernel.cuh>
 #include <antiphase/device/storage.cuh>
@@ -11,7 +11,7 @@ inline namespace AP_TARGET {
 
 AP_CONSTANT std::uint32_t weights[5] = {3, 1, 4, 1, 5};
 
-// Numbers go through the tail, each with a weight.
+// Numbers pass through the dynamic tail of shared memory, each with a weight.
 struct tail {
   using params = buffers;
   struct storage {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Probe kernels of indices, barriers, warp operations and shared storage.
+// Probe kernels: indices, barriers, warp operations and shared storage.
 #include <antiphase/device/barrier.cuh>
 #include <antiphase/device/kernel.cuh>
 #include <antiphase/device/warp.cuh>
@@ -51,7 +51,7 @@ template <int Threads> struct reverse {
   }
 };
 
-// As much shared memory as needs opting in.
+// A shared-memory size that needs opting in.
 struct reverse_60k {
   using params = buffers;
   struct storage {
@@ -67,7 +67,7 @@ struct reverse_60k {
   }
 };
 
-// Two pairs of warps, each with a barrier of its own, at different speeds.
+// Two pairs of warps, each with its own barrier, at different speeds.
 struct named_pairs {
   using params = buffers;
   struct storage {
@@ -88,7 +88,7 @@ struct named_pairs {
   }
 };
 
-// Warp 0 fills, warp 1 reads; each tells the other by arriving without waiting.
+// Warp 0 fills, warp 1 reads; each signals the other by an arrival without a wait.
 struct named_hand_over {
   using params = buffers;
   struct storage {
@@ -119,14 +119,14 @@ template <int Bytes> struct shuffles {
   AP_DEV void operator()(const params& p) const {
     const int t = thread_index(), lane = lane_index();
     const blob<Bytes> mine = blob_of<Bytes>(static_cast<unsigned>(t));
-    p.out[t * 4] = digest(shuffle(mine, lane * 5 + 3));  // beyond 31 it goes round
+    p.out[t * 4] = digest(shuffle(mine, lane * 5 + 3));  // wraps around beyond lane 31
     p.out[t * 4 + 1] = digest(shuffle_up(mine, 3));
     p.out[t * 4 + 2] = digest(shuffle_down(mine, 5));
     p.out[t * 4 + 3] = digest(uniform(mine));
   }
 };
 
-// Even and odd lanes each among themselves, and a quarter of each warp on its own.
+// Even and odd lanes under separate masks, and a quarter of each warp by itself.
 struct partial_masks {
   using params = buffers;
   struct storage {
@@ -168,7 +168,7 @@ struct partial_warp {
   }
 };
 
-// Some lanes of each warp return, and half a warp: the others go on without them.
+// Some lanes of each warp return, and half a warp; the others continue without them.
 struct threads_return {
   using params = buffers;
   struct storage {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Probe kernels of atomic updates, votes, matches and threads in three dimensions.
+// Probe kernels: atomic updates, votes, matches and three-dimensional blocks.
 #include <antiphase/device/atomic.cuh>
 #include <antiphase/device/atomic_update.cuh>
 #include <antiphase/device/barrier.cuh>
@@ -12,7 +12,8 @@
 namespace antiphase::probe {
 inline namespace AP_TARGET {
 
-// One thread, so that what each operation returned and left is known: two words of `out` for each, of T.
+// A single thread, so that each operation's return value and result are known: two words of `out` for each,
+// of T.
 template <class T, scope S, ordering O> struct updates_alone {
   using params = buffers;
   struct storage {};
@@ -40,9 +41,9 @@ template <class T, scope S, ordering O> struct updates_alone {
   }
 };
 
-// All threads of all blocks at once. out: [0] the least, [1] the largest (signed), [2] and, [3] or, [4] xor
-// of the numbers, [5] up to 6 and round, [6] down to 0 and round, [8, 9] a sum of 64 bits by
-// compare_exchange, [10] a sum under a lock, [11] the lock.
+// All threads of all blocks at once. out: [0] minimum, [1] maximum (signed), [2] and, [3] or, [4] xor of the
+// numbers, [5] wrapping increment to 6, [6] wrapping decrement to 0, [8, 9] a 64-bit sum by compare_exchange,
+// [10] a sum under a lock, [11] the lock.
 struct updates_of_all {
   using params = buffers;
   struct storage {};
@@ -60,7 +61,7 @@ struct updates_of_all {
     for (std::uint64_t before = 0, now;
          (now = atomic_compare_exchange(sum, before, before + mine)) != before;)
       before = now;
-    if (lane_index() != 0) return;  // lanes of a warp that wait for each other's lock need not get on
+    if (lane_index() != 0) return;  // a warp's lanes would wait for each other's lock
     poll([&] { return atomic_exchange<scope::device, ordering::acquire>(p.out + 11, 1) == 0; });
     p.out[10] += mine;
     atomic_exchange<scope::device, ordering::release>(p.out + 11, 0);
@@ -103,7 +104,7 @@ struct votes {
   }
 };
 
-// Each thread's share of a sum, by what the block says; some threads have returned.
+// Each thread's share of a sum, by votes of the block; some threads have returned.
 struct block_votes {
   using params = buffers;
   struct storage {
@@ -118,7 +119,7 @@ struct block_votes {
     std::uint32_t* out = p.out + t * 6;
     s.word[t] = mine;
     out[0] = static_cast<std::uint32_t>(block_barrier_count(mine % 3 == 0));
-    out[1] = s.word[0];  // it is a barrier too
+    out[1] = s.word[0];  // the vote is a barrier too
     out[2] = block_barrier_and(mine != 1);
     out[3] = block_barrier_and(mine % 3 == 0);
     out[4] = block_barrier_or(mine % 3 == 0);

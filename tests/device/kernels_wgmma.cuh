@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Kernels that try the Tensor Core operations of a warpgroup and tensor copies (sm_90a).
+// Kernels with the Tensor Core operations of a warpgroup and tensor copies (sm_90a).
 #include <antiphase/device/barrier.cuh>
 #include <antiphase/device/kernel.cuh>
 #include <antiphase/device/registers.cuh>
@@ -21,7 +21,7 @@ AP_DEV std::uint32_t pair_at(const std::uint16_t* of) {
   return of[0] | static_cast<std::uint32_t>(of[1]) << 16;
 }
 
-// Two elements of each row and column that A's fragment of a thread needs, from a row-major matrix.
+// The thread's fragment of A from a row-major matrix: two elements of each of its rows and columns.
 AP_DEV void load_fragment(std::uint32_t (&to)[4], const std::uint16_t* a, int row_length) {
   const std::uint16_t* at =
       a + (16 * (thread_index() / 32) + lane_index() / 4) * row_length + lane_index() % 4 * 2;
@@ -31,7 +31,7 @@ AP_DEV void load_fragment(std::uint32_t (&to)[4], const std::uint16_t* a, int ro
   to[3] = pair_at(at + 8 * row_length + 8);
 }
 
-// Operands in blocks of eight rows by eight k, not swizzled.
+// Operands as unswizzled core matrices of eight rows by eight k.
 template <int N, bool FromRegisters> struct wgmma_step {
   using params = step_params;
   struct storage {
@@ -68,7 +68,7 @@ template <int N, bool FromRegisters> struct wgmma_step {
   }
 };
 
-// Where element (mn, k) of a Count x layout_depth operand lies, and the descriptor of 16 of its k.
+// Offset of element (mn, k) of a Count x layout_depth operand, and the descriptor of 16 of its k.
 template <major M, swizzle S, int Count> struct placed {
   static constexpr int width = static_cast<int>(width_of(S)), per_row = width / 2;
   static AP_DEV int offset(int mn, int k) {
@@ -115,7 +115,7 @@ template <major A, major B, swizzle S, int N> struct layouts {
   }
 };
 
-// A from registers, in groups: sums of the even and of the odd steps, the latter waited for later.
+// A from registers, in groups: sums of the even and of the odd steps; the odd ones are waited for later.
 template <major B, int N> struct layouts_of_b {
   using params = layout_params;
   struct storage {
@@ -174,8 +174,8 @@ template <int Dimensions> struct box_of {
   }
 };
 
-// Both operands by tensor copies in two slots: one warpgroup loads the next while it computes. What may be
-// left out, a checker must find.
+// Both operands by tensor copies into two slots: the warpgroup loads the next while it computes. A checker
+// must find each omission.
 enum class left_out { nothing, wait_for_copies, wait_for_wgmma, barrier };
 template <left_out Slip> struct product {
   using params = product_params;
@@ -222,7 +222,7 @@ template <left_out Slip> struct product {
   }
 };
 
-// Ordinary stores of an operand, handed to the Tensor Core without the fence.
+// An operand by ordinary stores, used by the Tensor Core without a proxy fence.
 struct without_proxy_fence {
   using params = layout_params;
   struct storage {
@@ -246,8 +246,8 @@ struct without_proxy_fence {
   }
 };
 
-// After its wait a warp may overwrite the rows of A that only it has read, each lane those of others, without
-// any barrier.
+// After its wait a warp may overwrite the rows of A that only it has read, each lane those of other lanes,
+// without a barrier.
 struct reuse_of_own_rows {
   using params = layout_params;
   struct storage {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Kernels that try the Tensor Core operation of tf32 (sm_90a).
+// Kernels with the Tensor Core operation of tf32 (sm_90a).
 #include <antiphase/device/barrier.cuh>
 #include <antiphase/device/kernel.cuh>
 #include <antiphase/device/mbarrier.cuh>
@@ -10,7 +10,7 @@
 namespace antiphase::probe {
 inline namespace AP_TARGET {
 
-// B in the 32 bytes from k = 8 p.piece on, of rows of 32 floats that are NaN otherwise.
+// B occupies the 32 bytes from k = 8 p.piece on, in rows of 32 floats that are NaN otherwise.
 template <bool Fences> struct tf32_step {
   using params = tf32_step_params;
   struct storage {

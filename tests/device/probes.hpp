@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Small kernels that try one verb each, with what must come out: the same list for every executor.
+// Small kernels with one verb each, and their expected results: the same list for every executor.
 #pragma once
 #include <antiphase/core/portable.hpp>
 #include <antiphase/executor/kernel.hpp>
@@ -10,7 +10,7 @@
 
 namespace antiphase::probe {
 
-// What every probe kernel gets.
+// Parameters of every probe kernel.
 struct buffers {
   std::uint32_t* out;
   const std::uint32_t* in;
@@ -33,25 +33,25 @@ std::vector<probe> memory_probes();
 std::vector<probe> cluster_probes();
 std::vector<probe> update_probes();
 
-// Words of a kernel's results, and which threads of the kernels of votes stay.
+// Result words per kernel, and the threads of the vote kernels that do not return early.
 constexpr int update_results = 20, vote_results = 10;
 AP_FN constexpr bool votes_stay(int thread) { return thread % 7 != 3; }
 
-// The kernel threads-return: which of its threads stay, and a lane of each warp that does.
+// The kernel threads-return: its threads that do not return early, and one such lane of each warp.
 AP_FN constexpr bool stays(int thread) { return thread % 3 != 1 && (thread < 64 || thread >= 80); }
 AP_FN constexpr int staying_lane(int warp) { return warp == 1 ? 18 : 17; }
 
-// What the input holds: different at every place, no small period.
+// Input values: different at every place, no short period.
 inline std::uint32_t in_at(std::size_t i) { return static_cast<std::uint32_t>(i * 2654435761u + 12345u); }
 
-// What a link of a chain makes of a number: slow, and nothing that a compiler could shorten.
+// A link's function of a number: slow, and a chain that a compiler cannot shorten.
 constexpr std::uint32_t chewed(std::uint32_t x) {
   for (int i = 0; i < 1000; ++i) x = (x ^ x >> 15) * 1664525u + 1013904223u;
   return x;
 }
 
-// A value of some bytes that says where it comes from, and one number that depends on each of its bytes. Host
-// and kernels use both.
+// A value of `Bytes` bytes that depends on its source, and a number that depends on each of its bytes. Used
+// by host and kernels.
 template <int Bytes> struct blob { unsigned char byte[Bytes]; };
 template <int Bytes> constexpr blob<Bytes> blob_of(unsigned source) {
   blob<Bytes> b{};

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What must come out of the probes of clusters.
+// Expected results of the cluster probes.
 #include <cstring>
 
 #include "tests/device/probes.hpp"
@@ -8,7 +8,7 @@
 namespace antiphase::probe {
 namespace {
 
-// `expected` is told the first block of the cluster, the rank and the thread.
+// `expected` takes the first block of the cluster, the rank and the thread.
 template <class Expected> probe on_clusters(std::string kernel, std::size_t threads, std::size_t cluster,
                                             extent3 grid, bool reads, Expected expected) {
   const std::size_t all = grid.count() * threads;

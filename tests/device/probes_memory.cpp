@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What must come out of the probes of atomics, polling, time and asynchronous copies.
+// Expected results of the probes of atomics, polling, time and asynchronous copies.
 #include "tests/device/probes.hpp"
 
 #include <bit>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What must come out of the probes of indices, barriers, warps and shared storage.
+// Expected results of the probes of indices, barriers, warps and shared storage.
 #include "tests/device/probes.hpp"
 
 namespace antiphase::probe {
@@ -21,14 +21,14 @@ probe reverse(std::size_t threads, extent3 grid) {
   return {"reverse-" + std::to_string(threads), grid, grid.count() * threads, grid.count() * threads,
           [=](std::size_t i) {
             std::size_t t = i % threads;
-            t = threads - 1 - t;  // three times there and back is once
+            t = threads - 1 - t;  // three reversals equal one
             return ((in_at(i / threads * threads + t) * 3) + 1) * 9 + 2 * 3;
           }};
 }
 
 probe named_pairs() {
   return {"named-pairs", {}, 128, 128, [](std::size_t i) {
-            const unsigned rounds = i < 64 ? 3 : 7;  // odd: the number ends up with the other warp, mirrored
+            const unsigned rounds = i < 64 ? 3 : 7;  // odd: the number ends in the other warp, mirrored
             const std::size_t from = (i / 32 ^ 1) * 32 + 31 - i % 32;
             return in_at(from) + rounds * (rounds - 1) / 2;
           }};

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What must come out of the probes of atomic updates, votes, matches, threads in three dimensions and
-// storage.
+// Expected results of the probes of atomic updates, votes, matches, three-dimensional blocks and storage.
 #include <algorithm>
 #include <bit>
 #include <cstring>
@@ -10,7 +9,7 @@
 namespace antiphase::probe {
 namespace {
 
-// Words of `out` as the kernel leaves them, from what each operation is defined to do.
+// Words of `out` by the definition of each operation.
 template <class T> std::vector<std::uint32_t> alone() {
   std::vector<T> out;
   const T value = static_cast<T>(in_at(1) | std::uint64_t{in_at(2)} << 32);
@@ -77,7 +76,7 @@ template <int Bytes> probe shuffles_xor() {
           }};
 }
 
-// A bit for each of the thread's warp that stays and says yes.
+// One bit for each remaining lane of the thread's warp that votes yes.
 template <class Says> std::uint32_t lanes(int t, int threads, Says says) {
   std::uint32_t out = 0;
   for (int lane = 0; lane < 32; ++lane)

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The numbers of the kernel that tries bulk reductions: f(kind) for each update and type, and what it puts
-// where.
+// Numbers of the bulk reduction kernel: f(kind) for each update and type, with its operands and their places.
 #pragma once
 #include <antiphase/core/bulk_update.hpp>
 #include <antiphase/core/portable.hpp>
@@ -34,7 +33,7 @@ template <class F> AP_FN constexpr void each_reduction(F f) {
   f(14, reduction<bit_and, std::uint32_t>());
 }
 
-// Number i of what is there first (0) and of what comes (1).
+// Element i: the initial value (0) or the operand (1).
 template <class T> AP_FN constexpr T reduced_number(int which, int i) {
   const auto mixed = static_cast<std::uint64_t>(i + 1) * 0x9E3779B97F4A7C15u +
                      static_cast<std::uint64_t>(which) * 0xD1B54A32D192ED03u;

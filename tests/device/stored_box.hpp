@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the kernels that store boxes of tensors get.
+// Parameters of the kernels that store boxes of tensors.
 #pragma once
 #include <antiphase/core/tensor_map.hpp>
 
 namespace antiphase::probe {
 
-// `in`: the box as it lies in shared memory.
+// `in`: the box in its shared-memory layout.
 struct stored_box_params {
   tensor_map map;
   int first[tensor_dimensions];

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the kernels that try Tensor Cores and tensor copies get, and where they put operands.
+// Parameters of the Tensor Core and tensor copy kernels, and the layout of their operands.
 #pragma once
 #include <antiphase/core/tensor_map.hpp>
 #include <antiphase/executor/kernel.hpp>
@@ -7,8 +7,8 @@
 
 namespace antiphase::probe {
 
-// One block does one step: sum = c + A B, or A B if `fresh`. A is rows x 16, B given by columns (columns x
-// 16), c and out rows x columns.
+// One block does one step: sum = c + A B, or A B if `fresh`. A is rows x 16, B is given by columns (columns x
+// 16), c and out are rows x columns.
 struct step_params {
   const std::uint16_t *a, *b;
   const float* c;
@@ -31,13 +31,13 @@ struct tf32_step_params {
   bool fresh;
 };
 
-// What ldmatrix made of 32 rows of eight, out[transposed][matrix][lane].
+// Result of ldmatrix for 32 rows of eight, out[transposed][matrix][lane].
 struct load_params {
   const std::uint16_t* in;
   std::uint32_t* out;
 };
 
-// One box, as it lies in shared memory.
+// One box, in its shared-memory layout.
 struct box_params {
   tensor_map map;
   int first[tensor_dimensions];
@@ -53,7 +53,7 @@ struct product_params {
   int k;
 };
 
-constexpr int layout_depth = 64;  // k of the kernels that try layouts of operands: out (64 x N) = A B
+constexpr int layout_depth = 64;  // k of the layout kernels: out (64 x N) = A B
 struct layout_params {
   const std::uint16_t *a, *b;  // 64 x layout_depth, N x layout_depth
   float* out;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Running the kernels that try Tensor Cores: the same cases on every executor.
+// Runs the Tensor Core kernels: the same cases on every executor.
 #pragma once
 #include <gtest/gtest.h>
 #include <antiphase/context.hpp>
@@ -49,7 +49,7 @@ void launch(const context& where, const std::string& name, const Params& params,
   where.runs_on().synchronize(nullptr);
 }
 
-// CPU executors that differ in when operands are read.
+// CPU executors that read operands at different times.
 inline std::vector<context> cpu_contexts() {
   std::vector<context> all;
   for (const landing copies : {landing::early, landing::late, landing::mixed})
@@ -57,7 +57,7 @@ inline std::vector<context> cpu_contexts() {
   return all;
 }
 
-// The first GPU if it has this compute capability; otherwise nothing, and why not.
+// The first GPU if it has this compute capability; otherwise nothing, and the reason in `why`.
 inline std::optional<context> gpu(int compute_capability, std::string& why) {
   const auto devices = cuda_devices(&why);
   if (devices.empty()) return std::nullopt;
@@ -73,7 +73,7 @@ inline std::optional<context> gpu(int compute_capability, std::string& why) {
   if (!where##_or_none) GTEST_SKIP() << "no GPU to test on: " << why_not; \
   const context& where = *where##_or_none
 
-// Different at every place, without a period.
+// Random numbers without a short period.
 struct numbers {
   std::uint64_t state;
   std::uint64_t operator()() {  // SplitMix64

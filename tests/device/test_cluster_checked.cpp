@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the checker says of kernels with clusters, and of launches that overlap.
+// Findings of the checker on kernels with clusters, and on overlapping launches.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <algorithm>
@@ -36,7 +36,7 @@ check_report check_on(const std::string& name, extent3 grid, int cluster) {
         const device_array<std::uint32_t> in(where, std::span<const std::uint32_t>(input));
         device_array<std::uint32_t> out(where, std::span<const std::uint32_t>(input));
         const buffers params{out.data(), in.data(), static_cast<int>(input.size())};
-        // the second in the same shared memory
+        // the second one reuses the same shared memory
         for (int i = 0; i < 2; ++i) where.runs_on().launch(k, grid, &params, nullptr);
         out.to_host();
       },
@@ -51,7 +51,7 @@ TEST(cluster_checked, correct_kernels_are_clean) {
     EXPECT_TRUE(r.clean()) << to_text(r);
 }
 
-// Three launches of which each reads what the one before has written.
+// Three launches, each of which reads the output of the one before.
 check_report check_chain(const std::string& name, bool overlaps_previous, bool copies_between = false) {
   check_options options;
   options.schedules = 4;
@@ -72,7 +72,7 @@ check_report check_chain(const std::string& name, bool overlaps_previous, bool c
       options);
 }
 
-// What is missing, of the first finding of that kind.
+// The missing synchronisation of the first finding of that kind.
 std::string missing(const check_report& r, finding_kind kind) {
   const auto at =
       std::find_if(r.findings.begin(), r.findings.end(), [&](const finding& f) { return f.kind == kind; });

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// f16: all values there and back, and rounding.
+// f16: conversion of all values and back, and rounding.
 #include <gtest/gtest.h>
 #include <antiphase/core/half.hpp>
 #include <cmath>
@@ -28,7 +28,7 @@ TEST(half, values_by_hand) {
   EXPECT_EQ(to_float(f16{0x7C00}), INFINITY);
 }
 
-// Between two neighbours: below the middle down, above it up, in the middle to the even one.
+// Between two neighbours: down below the middle, up above it, to even in the middle.
 TEST(half, rounds_to_the_nearest_even) {
   for (unsigned bits = 0; bits < 0x7C00; ++bits) {
     const float low = to_float(f16{static_cast<std::uint16_t>(bits)});

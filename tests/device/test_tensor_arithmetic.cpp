@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What one step of a Tensor Core computes: the CPU executor's against an independent model, and the GPU's
+// The arithmetic of one Tensor Core step: the CPU executor's against an independent model, and the GPU's
 // against the CPU executor's, bit for bit.
 #include <bit>
 #include <cstring>
@@ -22,7 +22,7 @@ const step_shape shapes[] = {{"mma-step", 16, 8, 80},
                              {"wgmma-step-registers-128", 64, 128, 90},
                              {"wgmma-step-registers-256", 64, 256, 90}};
 
-// Operands of some blocks. A row-major, B by columns.
+// Operands of several blocks. A row-major, B by columns.
 struct operands {
   std::vector<std::uint16_t> a, b;
   std::vector<float> c;
@@ -31,14 +31,14 @@ struct operands {
 
 enum class pattern {
   wide,          // exponents and signs of all kinds, zeros
-  narrow,        // sums that fit
+  narrow,        // sums within range
   subnormal_a,   // against large B
-  tiny,          // both factors at the lower end
-  cancelling,    // pairs that take each other away
-  one_large,     // product, the others around the edge at which they are cut off
+  tiny,          // both factors near the smallest exponent
+  cancelling,    // pairs that cancel each other
+  one_large,     // one large product, the others around the edge at which they are cut off
   denormal_sum,  // c is an FP32 denormal
   large_sum,     // c is far above the products
-  fresh_sum,     // c is not looked at
+  fresh_sum,     // c is ignored
   few,           // most are zero
   patterns
 };
@@ -103,7 +103,7 @@ std::vector<float> run(const context& where, const step_shape& s, const operands
   return out.to_host();
 }
 
-// The same arithmetic in other words: everything in doubles, which hold each part exactly.
+// The same arithmetic in other words: all in doubles, which hold each part exactly.
 double exponent(double x) { return x == 0 ? -1e9 : std::ilogb(x); }
 float reference(const std::uint16_t* a, const std::uint16_t* b, float c) {
   double largest = exponent(c);
@@ -225,8 +225,8 @@ TEST(tensor_arithmetic_Cuda, infinities_and_nan) {
         << i << ": " << gpu_out[i];
 }
 
-// FP64: a chain of fused multiply-adds in the order of k. Exponents close together, so that every rounding
-// shows; far apart; products that take each other away; and what is not finite.
+// FP64: a chain of fused multiply-adds in the order of k. Cases: exponents close together, so that every
+// rounding shows; far apart; cancelling products; and non-finite numbers.
 void check_double_steps(const context& where, std::size_t depth, unsigned blocks) {
   numbers next{99};
   for (const char* name : {"close", "wide", "cancelling", "not finite"}) {

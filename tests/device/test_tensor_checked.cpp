@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the checker says of kernels with Tensor Core operations and tensor copies.
+// Findings of the checker on kernels with Tensor Core operations and tensor copies.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <algorithm>
@@ -75,7 +75,7 @@ check_report check_layout(const std::string& name, int columns) {
 bool has(const check_report& r, finding_kind kind) {
   return std::any_of(r.findings.begin(), r.findings.end(), [&](const finding& f) { return f.kind == kind; });
 }
-// Which kinds there are, and the text of the first of them.
+// Checks the kinds of findings and the text of the first of them.
 testing::AssertionResult found(const check_report& r, finding_kind kind, const std::string& text) {
   const std::string all = to_text(r);
   if (!has(r, kind)) return testing::AssertionFailure() << "no " << name(kind) << " in\n" << all;
@@ -99,8 +99,8 @@ TEST(tensor_checked, operands_overwritten_before_the_wait) {
   EXPECT_TRUE(found(check_product("product without the wait for wgmma"), finding_kind::overwritten_in_use,
                     "a wait for the group of the Tensor Core operation"));
 }
-// A group is the whole warpgroup's (PTX ISA, wgmma.commit_group): whoever has waited for it may overwrite
-// what all four warps read.
+// A group belongs to the whole warpgroup (PTX ISA, wgmma.commit_group): a thread that has waited for it may
+// overwrite operands that all four warps read.
 TEST(tensor_checked, a_group_belongs_to_the_warpgroup) {
   const check_report r = check_product("product without the barrier");
   EXPECT_TRUE(r.clean()) << to_text(r);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Boxes of tensors: what arrives where, what is refused, and a product fed by them.
+// Boxes of tensors: their placement in memory, refused boxes, and a product fed by them.
 #include <gmock/gmock.h>
 #include <antiphase/core/error.hpp>
 #include <cstring>
@@ -24,8 +24,7 @@ struct box_case {
 
 unsigned char byte_at(std::size_t i) { return static_cast<unsigned char>((i * 2654435761u >> 13) + i); }
 
-// The byte of the box at a place of shared memory, by rows: piece p of row r lies at piece p ^ (its row's
-// number).
+// The row's swizzle number: 16-byte piece p of a row lies at piece p ^ number.
 std::size_t row_number(std::size_t row, swizzle s) {
   switch (s) {
     case swizzle::bytes_128: return row % 8;
@@ -54,11 +53,11 @@ tensor_layout layout_of(const box_case& c, const void* data) {
   }
   return t;
 }
-// Where byte i of a row of the box lies in shared memory.
+// Offset of byte i of a row of the box in shared memory.
 std::size_t in_box(const box_case& c, std::size_t row, std::size_t i) {
   return row * shape_of_box(c).row_bytes + ((i / 16) ^ row_number(row, c.pattern)) * 16 + i % 16;
 }
-// And where in the tensor; nothing if outside.
+// Its offset in the tensor; nothing if outside.
 std::optional<std::size_t> in_tensor(const box_case& c, std::size_t row, std::size_t i) {
   const auto size = static_cast<std::size_t>(c.element_bytes);
   std::int64_t at = (c.first[0] + static_cast<std::int64_t>(i / size)) * static_cast<std::int64_t>(size) +
@@ -77,7 +76,7 @@ std::vector<unsigned char> numbered_bytes(std::size_t count) {
   return all;
 }
 
-// By one block, or for all blocks of a cluster.
+// Loaded by one block, or by multicast for all blocks of a cluster.
 void check_box(const context& where, const box_case& c, std::size_t blocks = 1) {
   const device_array<unsigned char> tensor(
       where, std::span<const unsigned char>(numbered_bytes(c.extent.back() * c.stride.back())));
@@ -104,7 +103,7 @@ void check_box(const context& where, const box_case& c, std::size_t blocks = 1) 
     }
 }
 
-// Why the engine does not store this box as it would load it; empty: it does.
+// Reason why TMA does not store this box as it would load it; empty if it does.
 std::string objection_to_store(const box_case& c) {
   for (std::size_t d = 0; d < c.first.size(); ++d)
     if (c.first[d] < 0)
@@ -115,7 +114,7 @@ std::string objection_to_store(const box_case& c) {
   const bool cut = begin < row && begin + shape_of_box(c).row_bytes > row && row % 16 != 0;
   return cut ? "a tensor store across the end of a row of " + std::to_string(row) + " bytes" : "";
 }
-// A tensor of zeros gets the box, and nothing else. The CPU executor refuses what a GPU would do wrong.
+// A tensor of zeros gets the box, and no other change. The CPU executor refuses what a GPU would do wrong.
 void check_stored_box(const context& where, const box_case& c) {
   const std::string objection = objection_to_store(c);
   if (!objection.empty() && where.kind() == target::cuda) GTEST_SKIP() << objection;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where the Tensor Core finds its operands: in all layouts, in registers, and by ldmatrix.
+// Operand layouts of the Tensor Core: swizzles and majors, registers, and ldmatrix.
 #include <antiphase/core/tensor_map.hpp>
 
 #include "tests/device/tensor_support.hpp"
@@ -7,8 +7,7 @@
 namespace antiphase::probe {
 namespace {
 
-// The pieces of 16 bytes of eight rows, by hand: piece[row][place] is the column of the piece that lies
-// there.
+// 16-byte pieces of eight rows, by hand: piece i of row r lies at position rows[r][i].
 TEST(swizzles, tables_by_hand) {
   constexpr int rows_128[8][8] = {
       {0, 1, 2, 3, 4, 5, 6, 7}, {1, 0, 3, 2, 5, 4, 7, 6}, {2, 3, 0, 1, 6, 7, 4, 5}, {3, 2, 1, 0, 7, 6, 5, 4},

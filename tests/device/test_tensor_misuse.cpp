@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the CPU executor reports of Tensor Core operations and tensor copies that the GPU would answer with
-// silence or a fault.
+// Errors that the CPU executor reports for Tensor Core operations and tensor copies, where the GPU is silent
+// or faults.
 #include <antiphase/device/barrier.cuh>
 #include <antiphase/device/matrix.cuh>
 #include <antiphase/device/tensor_copy.cuh>
@@ -68,7 +68,7 @@ struct no_fence_again : with_operands<> {
     float sum[32] = {};
     wgmma_fence();
     step(sum);
-    step(sum);  // its registers are in flight: no fence
+    step(sum);  // its registers are in flight: the fence is missing
     wgmma_commit();
     wgmma_wait<0>();
     sum[3] += 1;
@@ -79,7 +79,7 @@ TEST(tensor_misuse, registers_touched_since_the_fence) {
   EXPECT_THAT(why<no_fence_again>(), HasSubstr("wgmma_fence comes before it"));
 }
 
-// Registers that nobody has touched since a wgmma gave them back need no fence, in the same shape.
+// Registers untouched since a wgmma returned them need no fence, for an operation of the same shape.
 template <bool OtherShape> struct untouched : with_operands<> {
   void operator()(const params& p) const {
     operands();
@@ -107,7 +107,7 @@ TEST(tensor_misuse, untouched_registers_need_no_fence) {
   EXPECT_THAT(why<untouched<true>>(), HasSubstr("wgmma_fence comes before it"));
 }
 
-// A in registers, twice: as it was, written after the wait, or written while the first may still be reading
+// A in registers, twice: unchanged, written after the wait, or written while the first may still be reading
 // it.
 enum class fragment { kept, written_after_wait, fenced_after_wait, written_before_wait, fenced_before_wait };
 template <fragment F> struct fragment_twice : with_operands<> {
@@ -177,8 +177,8 @@ TEST(tensor_misuse, never_waited_for) {
               HasSubstr("the thread ended with Tensor Core operations in flight"));
 }
 
-// Reading too soon is no error, but gives NaN, whether the operands were read early or late; after the wait
-// the sum is there.
+// Reading too early is no error, but gives NaN, whether operands are read early or late; after the wait the
+// sum is there.
 struct reads_early : with_operands<> {
   void operator()(const params& p) const {
     operands();
@@ -203,7 +203,7 @@ TEST(tensor_misuse, reads_before_the_wait_are_poisoned) {
   }
 }
 
-// An operand overwritten before the wait: late landing shows it, early landing shows what was there at issue.
+// An operand overwritten before the wait: late landing shows the overwrite, early landing the value at issue.
 struct overwrites : with_operands<> {
   void operator()(const params& p) const {
     storage& s = operands();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What one step of a Tensor Core computes of tf32: the CPU executor's against an independent model, and the
+// The arithmetic of one Tensor Core step of tf32: the CPU executor's against an independent model, and the
 // GPU's against the CPU executor's, bit for bit.
 #include <bit>
 #include <cstring>
@@ -30,7 +30,7 @@ const char* const pattern_names[] = {"narrow",    "wide",          "cancelling",
 struct operands {
   std::vector<float> a, b, c;
 };
-// All 24 bits of an element are there, of which the hardware ignores 13.
+// Elements use all 24 significand bits; the hardware ignores 13 of them.
 operands operands_of(pattern p, unsigned blocks, std::uint64_t seed) {
   numbers next{seed * 1000 + static_cast<std::uint64_t>(p)};
   const auto real = [&](int low, int high) {
@@ -88,7 +88,7 @@ std::vector<float> run(const context& where, const operands& o, bool fresh, int 
   return out.to_host();
 }
 
-// The same arithmetic in other words: everything in doubles, which hold each part exactly.
+// The same arithmetic in other words: all in doubles, which hold each part exactly.
 float reference(const float* a, const float* b, float c) {
   const auto cut = [](float x) {
     return double{std::bit_cast<float>(std::bit_cast<std::uint32_t>(x) & 0xFFFFE000u)};

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Every verb of the machine, on every executor: the probes.
+// All device verbs, on every executor: the probes.
 #include <gtest/gtest.h>
 #include <algorithm>
 #include <antiphase/context.hpp>
@@ -10,7 +10,7 @@
 #include "tests/device/probes.hpp"
 
 namespace antiphase::probe {
-// The same lists of kernels, compiled for each target; see kernels_*.cuh.
+// One list per target; see kernels_*.cuh.
 namespace cpu {
 std::vector<kernel> thread_kernels();
 std::vector<kernel> memory_kernels();
@@ -129,7 +129,7 @@ TEST(shared_bytes, are_refused_for_fixed_storage_and_below_the_storage) {
   EXPECT_THROW(with_shared_bytes(k, 200), bad_request);
 }
 
-// Launches that each read what another thread of the one before has written, to and fro between two arrays.
+// Launches that each read the output of another thread of the one before, alternating between two arrays.
 void run_chain(const context& where, const kernel& link) {
   ASSERT_TRUE(link.overlaps_previous);
   constexpr unsigned blocks = 11, links = 30;
@@ -143,7 +143,7 @@ void run_chain(const context& where, const kernel& link) {
     const buffers params{to.data(), from.data(), static_cast<int>(expected.size())};
     where.runs_on().launch(link, {blocks}, &params, nullptr);
   }
-  for (unsigned i = 0; i < links; ++i) {  // not between the launches, which would not overlap then
+  for (unsigned i = 0; i < links; ++i) {  // not between the launches, which would prevent their overlap
     std::reverse(expected.begin(), expected.end());
     for (auto& x : expected) x = chewed(x);
   }

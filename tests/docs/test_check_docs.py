@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""check_docs.py on made-up documents: every fault is found, with its place, and nothing else is."""
+"""check_docs.py on made-up documents: finds every fault with its place, and nothing else."""
 import pathlib
 import subprocess
 import sys
@@ -102,7 +102,7 @@ class CheckDocs(unittest.TestCase):
             f"<!-- table speed -->\n{word}\n<!-- table end -->\n\n[short](https://example.com/{word})\n"
         )
         self.found(0)
-        self.add(word + "\n")  # behind the table
+        self.add(word + "\n")  # after the table
         self.assertEqual(self.found(), ["docs/use.md:24: 130 characters: expected at most 120"])
 
     def test_sources_name_documents_that_exist(self):

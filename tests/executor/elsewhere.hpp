@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Executors that run nothing, and those that write down what is asked of another.
+// Executors that run nothing, and executors that record calls.
 #pragma once
 #include <antiphase/core/error.hpp>
 #include <antiphase/executor/cpu/cpu_executor.hpp>
@@ -9,7 +9,7 @@
 
 namespace antiphase::test {
 
-// A GPU of some compute capability, as far as choosing among kernels goes.
+// Reports itself as a GPU of a given compute capability, for the choice of kernels.
 class stands_for_a_gpu : public forwarding_executor {
  public:
   stands_for_a_gpu(int major, int minor)
@@ -24,8 +24,7 @@ class stands_for_a_gpu : public forwarding_executor {
   device_limits limits_;
 };
 
-// The calls that have to do with memory, order and waiting, in words; the launch of that number, from 0,
-// fails.
+// Records calls for memory, order and waiting by name; launch number `fails`, from 0, fails.
 class written_down : public forwarding_executor {
  public:
   explicit written_down(int fails = -1)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Launching a kernel that a test defines, on a CPU executor that it chooses.
+// Launches a kernel that a test defines on a CPU executor of its choice.
 #pragma once
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -18,17 +18,17 @@ using testing::AllOf;
 using testing::HasSubstr;
 using testing::MatchesRegex;
 
-// What most test kernels get: somewhere to write.
+// Parameters of most test kernels: an output array.
 struct numbers {
   std::uint32_t* out;
 };
 
-// Where any other thread may go first.
+// A scheduling point: any other thread may run here.
 inline void point() { warp_sync(1u << lane_index()); }
 
 using shared_executor = std::shared_ptr<const executor>;
 
-// The error a launch throws; a failed test if it throws none.
+// The error that a launch throws; the test fails if it throws none.
 template <class K>
 std::string failure_of(const executor& on, const typename K::params& params, extent3 grid = {}) {
   try {

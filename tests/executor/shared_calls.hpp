@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Calls of the library by every policy, with data of the caller's number, and what host threads get that make
-// them at once.
+// Library calls by every policy, with data that depend on the caller's number, and their results when host
+// threads make them concurrently.
 #pragma once
 #include <gtest/gtest.h>
 
@@ -26,13 +26,13 @@ inline std::vector<float> floats(std::int64_t count, int seed) {
   return made;
 }
 
-// One call: results of data that depend on `seed`, by work on a stream.
+// One call: its results for data that depend on `seed`, by work on a stream.
 struct shared_call {
   std::string name;
   std::function<std::vector<float>(const context& where, stream on, int seed)> results;
 };
 
-// Memory of a stream: what is copied waits for that stream's work only, so that calls on others go on
+// Memory bound to a stream: copies wait for that stream's work only, so calls on other streams go on
 // meanwhile.
 class on_stream {
  public:
@@ -88,7 +88,7 @@ inline shared_call scanned_by_key(std::string policy, std::int64_t length) {
           }};
 }
 
-// Sizes of several tiles where that costs little. Lengths of scans differ, so that their working memory does.
+// Sizes of several tiles where that is cheap. Scans differ in length, hence in working memory.
 inline std::vector<shared_call> calls_of_every_policy() {
   std::vector<shared_call> all;
   for (const gemms::step& s : gemms::steps) all.push_back(product(s.name, 37, 41, 35));
@@ -106,7 +106,7 @@ inline std::vector<shared_call> calls_of_every_policy() {
   return all;
 }
 
-// What the device cannot run, such as bulk copies on a GPU before Hopper.
+// Removes calls that the device does not support, such as bulk copies on a GPU before Hopper.
 inline void leave_out_what_is_missing(std::vector<shared_call>& calls, const context& where) {
   std::erase_if(calls, [&](const shared_call& call) {
     try {
@@ -118,8 +118,8 @@ inline void leave_out_what_is_missing(std::vector<shared_call>& calls, const con
   });
 }
 
-// Host threads make all the calls at once on `where`, each with its own data, thread i on streams[i modulo
-// their number], and none has a bit other than `alone`, where one thread makes them, one after the other.
+// Host threads make all calls concurrently on `where`, each with its own data, thread i on streams[i modulo
+// their number]. Results must be bitwise those of `alone`, where one thread makes them in turn.
 inline void expect_as_alone(const std::vector<shared_call>& calls, const context& where,
                             const std::vector<stream>& streams, const context& alone, int repeats = 1) {
   constexpr std::size_t host_threads = 8, seeds = 2;
@@ -133,9 +133,9 @@ inline void expect_as_alone(const std::vector<shared_call>& calls, const context
   for (std::size_t host = 0; host < host_threads; ++host)
     hosts.emplace_back([&, host] {
       start.arrive_and_wait();
-      const std::size_t seed = host / streams.size() % seeds;  // neighbours on a stream have different data
+      const std::size_t seed = host / streams.size() % seeds;  // neighbours on one stream have different data
       for (std::size_t i = 0; i < calls.size() * static_cast<std::size_t>(repeats); ++i) {
-        // each begins elsewhere
+        // each thread starts at another call
         const std::size_t which = (i + host * calls.size() / host_threads) % calls.size();
         try {
           const std::vector<float> now =

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What executors and device arrays refuse, and with which words.
+// Arguments that executors and device arrays refuse, and their messages.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <antiphase/context.hpp>
@@ -46,7 +46,7 @@ INSTANTIATE_TEST_SUITE_P(Cuda, device_arrays, testing::Values("cuda"));
 
 TEST_P(device_arrays, of_more_elements_than_memory_has_are_refused) {
   const context where = any();
-  constexpr std::size_t wraps = (std::size_t{1} << 62) + 16;  // 64 bytes, if nobody looks
+  constexpr std::size_t wraps = (std::size_t{1} << 62) + 16;  // 64 bytes after wrapping around
   EXPECT_THAT(refusal_of<bad_request>([&] { device_array<float>(where, wraps); }),
               AllOf(HasSubstr("4611686018427387920 elements of 4 bytes"), HasSubstr("2^63")));
   EXPECT_THAT(refusal_of<bad_request>([&] { device_array<char>(where, std::size_t{1} << 63); }),
@@ -56,7 +56,7 @@ TEST_P(device_arrays, of_more_elements_than_memory_has_are_refused) {
       HasSubstr("2^63"));
   EXPECT_THAT(refusal_of<device_error>([&] { device_array<char>(where, (std::size_t{1} << 63) - 1); }),
               AllOf(HasSubstr("allocating 9223372036854775807 bytes on"), HasSubstr("failed")));
-  if (test::sanitized) return;  // such an attempt would end the program
+  if (test::sanitized) return;  // the sanitizer would end the program at such an attempt
   EXPECT_THAT(refusal_of<device_error>([&] { device_array<char>(where, std::size_t{1} << 60); }),
               HasSubstr("allocating"));
 }
@@ -90,7 +90,7 @@ TEST_P(device_arrays, of_no_elements_are_fine) {
   const device_array<double> moved = std::move(moved_from);
   EXPECT_EQ(moved.to_host(), (std::vector<double>{1, 2}));
   for (device_array<double>* const empty :
-       {&none, &moved_from}) {  // NOLINT(bugprone-use-after-move): that is the test
+       {&none, &moved_from}) {  // NOLINT(bugprone-use-after-move): under test
     EXPECT_EQ(empty->size(), 0u);
     EXPECT_EQ(empty->to_host(), std::vector<double>());
     empty->copy_from({});
@@ -129,7 +129,7 @@ struct writes {
   void operator()(const params& p) const { ++*p.out; }
 };
 
-// 2^64 blocks are none, if nobody looks.
+// 2^64 blocks would wrap around to none.
 TEST(cpu_launches, of_more_blocks_than_can_be_counted_are_refused) {
   const auto on = make_cpu_executor({.workers = 1});
   int out = 0;

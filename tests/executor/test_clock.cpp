@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What costs time by the simulation's clock, and what lands in the background meanwhile.
+// The simulation's clock: operations that cost time, and landings in the background meanwhile.
 #include <antiphase/device/barrier.cuh>
 #include <antiphase/device/bulk.cuh>
 #include <antiphase/device/clock.cuh>
@@ -20,8 +20,8 @@ struct times {
   const unsigned char* in;
 };
 
-// Runs a kernel under schedules and landings of all kinds, between which the clock makes no difference; what
-// its threads wrote.
+// Runs a kernel under all schedules and landings, on which the clock must not depend; returns what its
+// threads wrote.
 template <class K> std::vector<std::int64_t> clocked(extent3 grid = {}) {
   alignas(16) static const unsigned char in[1024] = {};
   std::vector<std::int64_t> first;
@@ -82,7 +82,7 @@ struct loads {
     copy_async_commit();
     copy_async<16>(s.value + 16 * thread, p.in, 16);
     copy_async_commit();
-    clock_instructions(100);  // which takes no longer: it lands meanwhile
+    clock_instructions(100);  // takes no longer: it lands meanwhile
     copy_async_wait<1>();
     out[0] = clock_now() - begin;
     copy_async_wait<0>();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Clusters on the CPU executor: which blocks run together, their barrier, their shared memory.
+// Clusters on the CPU executor: co-resident blocks, the cluster barrier, distributed shared memory.
 #include <antiphase/device/barrier.cuh>
 #include <antiphase/device/cluster.cuh>
 #include <antiphase/device/launch.cuh>
@@ -9,8 +9,8 @@
 namespace antiphase::test {
 namespace {
 
-// Every thread hands a number to the next block of its cluster, until it has come home and gone on to the
-// next once more, counted each time. The barrier's two halves are used apart.
+// Every thread passes a number to the next block of its cluster until it has gone round and one block
+// further, counting each step. The barrier's two halves are used separately.
 template <int Threads> struct goes_round {
   using params = numbers;
   struct storage {
@@ -25,7 +25,7 @@ template <int Threads> struct goes_round {
     std::uint32_t mine = block * 1000 + static_cast<unsigned>(t);
     for (int round = 0; round <= n; ++round) {
       std::uint32_t* theirs = map_shared(s.value[round % 2], next);
-      if (round == 0) cluster_barrier();  // they have begun
+      if (round == 0) cluster_barrier();  // they have started
       theirs[Threads - 1 - t] = mine;
       cluster_arrive();
       point();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// When asynchronous copies land on the CPU executor, and which ones it refuses.
+// Asynchronous copies on the CPU executor: when they land, and which are refused.
 #include <antiphase/device/barrier.cuh>
 #include <antiphase/device/bulk.cuh>
 #include <antiphase/device/copy_async.cuh>
@@ -23,7 +23,7 @@ shared_executor executor_with(landing copies, unsigned seed = 1) {
   return make_cpu_executor({.seed = seed, .copies = copies, .workers = 1});
 }
 
-struct moved {  // what a kernel sees of its copy
+struct moved {  // what a kernel observes of its copy
   std::uint32_t before_wait, after_wait, overwritten;
 };
 template <class K> moved run(landing copies) {
@@ -33,7 +33,7 @@ template <class K> moved run(landing copies) {
   return {out[0], out[1], out[2]};
 }
 
-// Reads without having waited, and writes to the destination while the copy is under way.
+// Reads without a wait, and writes to the destination while the copy is in flight.
 struct thread_copy {
   using params = ends;
   using storage = copy_memory;
@@ -87,7 +87,7 @@ TEST(landing_of_copies, of_bulk_loads) {
   EXPECT_EQ(early.overwritten, 7u);
 }
 
-// The source is changed before the store has read it; the destination is read before it has been written.
+// The source changes before the store has read it; the destination is read before it has been written.
 struct bulk_copy_out {
   using params = ends;
   using storage = copy_memory;
@@ -110,7 +110,7 @@ TEST(landing_of_copies, of_bulk_stores) {
   const moved late = run<bulk_copy_out>(landing::late), early = run<bulk_copy_out>(landing::early);
   EXPECT_EQ(late.before_wait, 0u);
   EXPECT_EQ(late.after_wait, 0u);      // read, not yet written
-  EXPECT_EQ(late.overwritten, 7051u);  // the first word was overwritten too soon, the second one was not
+  EXPECT_EQ(late.overwritten, 7051u);  // the first word was overwritten too early, the second was not
   EXPECT_EQ(early.before_wait, 50u);
   EXPECT_EQ(early.overwritten, 50051u);
 }
@@ -148,7 +148,7 @@ TEST(landing_of_copies, is_counted) {
   EXPECT_EQ(counts.copied_bytes, 768u);
 }
 
-// Copies that no device would take.
+// Copies that every device refuses.
 enum class fault {
   to_unaligned,
   from_unaligned,

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Threads that have returned: nobody waits for them at the barrier of the block or in operations of the warp,
-// whoever came first.
+// Threads that have returned: block barriers and warp operations do not wait for them, in any order of
+// events.
 #include <antiphase/device/atomic.cuh>
 #include <antiphase/device/barrier.cuh>
 #include <antiphase/device/cluster.cuh>
@@ -14,7 +14,7 @@ namespace {
 constexpr schedule all_schedules[] = {schedule::random, schedule::forward, schedule::reversed,
                                       schedule::starved, schedule::priority};
 
-// Under every schedule, so that threads return before the others come to the barrier, after it, and while
+// Runs under every schedule, so that threads return before the others reach the barrier, after it, and while
 // they wait.
 template <class K> void expect_under_all_schedules(std::size_t size, auto expected) {
   for (const schedule order : all_schedules)
@@ -30,7 +30,7 @@ template <class K> void expect_under_all_schedules(std::size_t size, auto expect
     }
 }
 
-// In turn `round` the threads whose number has `round` trailing ones, or the whole second warp, return.
+// In round `round` the threads with that bit set return; in round 1 the whole second warp, too.
 template <int Threads> struct ever_fewer {
   using params = numbers;
   struct storage {
@@ -71,7 +71,7 @@ TEST(ended_threads, are_not_waited_for_at_the_barrier_of_the_block) {
   leave_by_and_by<200>();
 }
 
-// The last to be missed does not come: it returns while all others wait.
+// The last missing thread does not arrive: it returns while all others wait.
 struct last_one_leaves {
   using params = numbers;
   struct storage {};
@@ -89,14 +89,13 @@ TEST(ended_threads, free_those_who_wait_for_them_alone) {
   expect_under_all_schedules<last_one_leaves>(3 * 64, [](std::size_t i) { return i % 64 == 40 ? 0u : 1u; });
 }
 
-// Lanes that have returned bring no vote, and are not waited for by a sync, a vote or a shuffle of a mask
-// that names them.
+// Lanes that have returned have no vote; a sync, a vote or a shuffle whose mask names them does not wait.
 struct lanes_leave {
   using params = numbers;
   struct storage {};
   static constexpr int threads = 72;
   static constexpr bool stays(unsigned t) { return t % 3 != 1; }
-  static constexpr int lane_that_stays(unsigned t) {  // of the same warp, another one if that is there
+  static constexpr int lane_that_stays(unsigned t) {  // of the same warp, another one if possible
     return static_cast<int>((t / 3 * 3 >= t / 32 * 32 ? t / 3 * 3 : t) % 32);
   }
   void operator()(const params& p) const {
@@ -127,7 +126,7 @@ TEST(ended_threads, are_not_waited_for_by_their_warp) {
   });
 }
 
-// What a lane would have brought is not a number.
+// A shuffle from an ended lane gives no number.
 struct asks_the_ended {
   using params = numbers;
   struct storage {};
@@ -144,7 +143,7 @@ TEST(ended_threads, bring_no_value) {
   EXPECT_EQ(out, ~0u);
 }
 
-// Named barriers count arrivals: who has returned is missed there, and the report says so.
+// Named barriers count arrivals: a returned thread is missing there, and the report says so.
 struct named_alone {
   using params = numbers;
   struct storage {};

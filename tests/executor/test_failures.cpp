@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the CPU executor reports: barriers that are not reached by all, waits that never end, copies that are
-// not allowed.
+// Errors that the CPU executor reports: barriers that not all threads reach, waits that never end, copies
+// that are not allowed.
 #include <antiphase/device/atomic.cuh>
 #include <antiphase/device/barrier.cuh>
 #include <antiphase/device/bulk.cuh>
@@ -15,7 +15,7 @@ namespace {
 
 const shared_executor one = make_cpu_executor({.workers = 1});
 
-// The executor is as good as new after a failure.
+// The executor works normally after a failure.
 struct works {
   using params = numbers;
   struct storage {
@@ -193,7 +193,7 @@ struct polls_for_ever : with_storage<32> {
 TEST_F(failures, polling_for_ever) {
   std::uint32_t out = 0;
   EXPECT_THAT(failure_of<polls_for_ever>(*make_cpu_executor({.workers = 4}), {&out}),
-              HasSubstr("thread 3 polling in "));  // only one has work
+              HasSubstr("thread 3 polling in "));  // the other threads have returned
   EXPECT_THAT(failure_of<polls_for_ever>(*one, {&out}),
               MatchesRegex("kernel broken cannot go on; block \\(0, 0, 0\\): threads 0-2, 4-31 finished, "
                            "thread 3 polling in .*test_failures.cpp:[0-9]+"));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Children that are forked while other threads compute: each computes, too, what its parent does, bit by bit.
+// Children forked while other threads compute: each child computes the same as its parent, bit for bit.
 #include <gtest/gtest.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -21,13 +21,15 @@
 namespace antiphase {
 namespace {
 
-// GCC 12's AddressSanitizer leaves its allocator's lock to the child as another thread holds it.
+// GCC 12's AddressSanitizer passes its allocator's lock to the child in the state in which another thread
+// holds it.
 #define AP_SKIP_WHERE_CHILDREN_CANNOT_ALLOCATE() \
   if (test::sanitized)                           \
   GTEST_SKIP()                                   \
       << "AddressSanitizer's allocator may be locked for ever in a child that is forked beside threads"
 
-// 0 if `child` returns true in a process of its own; else how that ended: -1 is false, SIGALRM is late.
+// Returns 0 if `child` returns true in a child process; -1 if false; else the signal that ended it (SIGALRM:
+// timeout).
 int forked(const std::function<bool()>& child) {
   const pid_t of = fork();
   if (of == 0) {
@@ -45,7 +47,7 @@ std::vector<float> numbers(std::size_t count) {
   return made;
 }
 
-// One product that adds up in scratch memory, and scans whose tiles meet in it.
+// A product that accumulates in scratch memory, and scans whose tiles exchange totals in it.
 struct work {
   static constexpr std::int64_t m = 5, n = 3, k = 1000, length = 5001;
   std::vector<float> a = numbers(m * k), b = numbers(k * n), in = numbers(length);
@@ -86,7 +88,7 @@ TEST(forks, find_executors_that_are_at_work) {
   for (std::thread& each : others) each.join();
 }
 
-// Each parent is new, and its thread calls the library for the first time.
+// Each iteration has a new parent, whose thread makes the process's first library call.
 TEST(forks, find_what_the_first_call_makes_half_made) {
   AP_SKIP_WHERE_CHILDREN_CANNOT_ALLOCATE();
   const work of;

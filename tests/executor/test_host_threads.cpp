@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Calls from many host threads at once, the first ones of the process among them: what each gives alone, bit
-// by bit.
+// Calls from many host threads at once, including the process's first ones: the same results as alone, bit
+// for bit.
 #include <gtest/gtest.h>
 
 #include <antiphase/context.hpp>
@@ -27,7 +27,7 @@ std::vector<float> numbers(std::int64_t count, int seed) {
   return made;
 }
 
-// What host thread `number` computes: a product by one step of the ladder after the other, and a scan.
+// Results of host thread `number`: a product by each step of the ladder, and a scan.
 struct results {
   std::vector<float> product, scanned;
 };
@@ -52,7 +52,7 @@ bool same_bits(const std::vector<float>& one, const std::vector<float>& other) {
   return one.size() == other.size() && std::memcmp(one.data(), other.data(), one.size() * sizeof(float)) == 0;
 }
 
-// `get` gives each of them a context.
+// `get` returns the context of each thread.
 template <class Get> void expect_as_alone(Get get) {
   std::vector<results> together(host_threads);
   std::latch start(host_threads);
@@ -72,7 +72,7 @@ template <class Get> void expect_as_alone(Get get) {
   }
 }
 
-// Each test is a process of its own under ctest, so both meet what the first call sets up.
+// Under ctest each test is its own process, so both include the setup of the first call.
 TEST(host_threads, share_a_context) {
   const context where(make_cpu_executor({.workers = 2}));
   expect_as_alone([&] { return where; });

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a launch promises whatever the kernel does: clean shared memory, unwound threads, use from many host
-// threads, counts.
+// Guarantees of a launch for any kernel: fresh shared memory, unwound threads, use from many host threads,
+// counts.
 #include <antiphase/device/atomic.cuh>
 #include <antiphase/device/barrier.cuh>
 #include <antiphase/device/clock.cuh>
@@ -15,7 +15,7 @@
 namespace antiphase::test {
 namespace {
 
-// Counts the bytes that are not poison when a block starts, then spoils them.
+// Counts the bytes that are not poison when a block starts, then overwrites them.
 template <int Bytes, shared_kind Kind> struct finds_poison {
   using params = numbers;
   struct storage {
@@ -58,7 +58,7 @@ TEST(launches, poison_is_not_a_number) {
   EXPECT_EQ(out, 1u);
 }
 
-// Every thread owns something when one of them fails: some have not begun, some wait, some have gone.
+// Every thread owns memory when one of them fails: some have not begun, some wait, some have ended.
 std::atomic<int> alive, born;
 struct owner {
   std::vector<int> memory = std::vector<int>(100, 7);  // leaks if its destructor does not run
@@ -174,7 +174,7 @@ TEST(launches, that_fail_on_several_workers_at_once) {
   count<33>(*on, 20);
 }
 
-// Fails at once, while other workers still prepare the shared memory of their first blocks.
+// Fails immediately, while other workers still prepare the shared memory of their first blocks.
 struct fails_early {
   using params = numbers;
   struct storage {
@@ -194,7 +194,7 @@ TEST(launches, that_fail_before_other_workers_have_begun) {
 }
 
 #if defined(__SANITIZE_ADDRESS__)
-// In a build with AddressSanitizer the end of a block's storage is the end of its memory.
+// With AddressSanitizer the end of a block's storage is the end of its allocation.
 struct writes_past_the_end {
   using params = numbers;
   struct storage {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What fits on a device: refusals with their numbers, and blocks per multiprocessor.
+// Limits of a device: refusals with their numbers, and occupancy in blocks per multiprocessor.
 #include <antiphase/device/barrier.cuh>
 
 #include "launcher.hpp"
@@ -76,7 +76,7 @@ TEST(limits, hold_on_the_simulated_device) {
   }
 }
 
-// Compared with what CUDA 13.0's occupancy calculator says for these devices.
+// Reference: CUDA 13.0's occupancy calculator for these devices.
 constexpr std::size_t kib = 1024;
 const device_limits turing{.name = "sm_75",
                            .threads_per_multiprocessor = 1024,

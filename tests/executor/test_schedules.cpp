@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// In which order the CPU executor runs threads: as the schedule says, replayable, different from seed to seed
-// where it is drawn.
+// The order in which the CPU executor runs threads: as the schedule says, replayable, and for random
+// schedules different from seed to seed.
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 #include <antiphase/device/atomic.cuh>
@@ -18,7 +18,7 @@
 namespace antiphase::test {
 namespace {
 
-// Writes down who runs, in the order of running: three times per thread, between rendezvous of each kind.
+// Records the running threads in order: three entries per thread, between synchronisations of each kind.
 struct diary {
   using params = numbers;
   struct storage {
@@ -110,7 +110,7 @@ TEST(schedules, of_several_workers_run_every_block_once) {
     }
 }
 
-// A mask may name lanes that the last warp does not have.
+// A mask may name lanes beyond the last warp's.
 struct short_warp {
   using params = numbers;
   struct storage {};
@@ -126,12 +126,12 @@ TEST(schedules, a_short_warp_does_not_wait_for_lanes_it_lacks) {
   std::vector<std::uint32_t> out(40);
   launch<short_warp>(*make_cpu_executor(), {out.data()});
   const auto value = [](unsigned thread) { return thread * 7 + 3; };
-  for (unsigned t = 32; t < 40; ++t)  // of the eight lanes, the odd ones vote
+  for (unsigned t = 32; t < 40; ++t)  // odd lanes of the last eight vote
     EXPECT_EQ(out[t], value(t == 32 ? t : t - 1) + value(32) * 1000 + 0xAAu * 100'000);
 }
 
-// Blocks that wait for each other in turns, with nothing but polls: far more turns than the scheduler is
-// patient with blocks that get nowhere.
+// Blocks that wait for each other in turn, only by polls: many more turns than the scheduler allows a block
+// without progress.
 struct turns {
   using params = numbers;
   struct storage {};
@@ -152,7 +152,7 @@ TEST(schedules, let_blocks_that_only_poll_get_on) {
   EXPECT_EQ(out, 2 * turns::rounds);
 }
 
-// Needs as many resident blocks as the grid has and does not say that it does; with fewer it cannot end.
+// Needs the whole grid resident without declaring it; with fewer resident blocks it cannot end.
 struct all_meet {
   using params = numbers;
   struct storage {};
@@ -169,7 +169,7 @@ TEST(schedules, keep_as_many_blocks_resident_as_asked) {
   launch<all_meet>(*make_cpu_executor({.workers = 1, .resident_blocks = 5}), {&out}, {5, 1, 1});
   EXPECT_EQ(out, 5u);
   out = 0;
-  // two for each of two multiprocessors
+  // two on each of two multiprocessors
   launch<all_meet>(*make_cpu_executor({.workers = 1}), {&out}, {4, 1, 1});
   EXPECT_EQ(out, 4u);
   out = 0;
@@ -184,14 +184,14 @@ constexpr schedule drawn_schedules[] = {schedule::random, schedule::starved, sch
 constexpr schedule all_schedules[] = {schedule::random, schedule::forward, schedule::reversed,
                                       schedule::starved, schedule::priority};
 
-// Of three blocks, two in flight, the third follows where the first one ended.
+// Three blocks, two resident; the third follows when the first has ended.
 std::vector<std::uint32_t> diary_in_order(std::initializer_list<unsigned> blocks,
                                           const std::vector<unsigned>& order) {
   std::vector<std::uint32_t> out{diary::threads * diary::entries * 3};
   for (const unsigned block : blocks)
     for (int entry = 0; entry < diary::entries; ++entry) {
       auto now = order;
-      // the last one to arrive at the mbarrier need not stop
+      // the last arrival at the mbarrier need not wait
       if (entry == 2) std::rotate(now.begin(), now.end() - 1, now.end());
       for (const unsigned thread : now) out.push_back(block * diary::threads + thread);
     }
@@ -229,7 +229,7 @@ TEST(schedules, that_draw_differ_from_seed_to_seed) {
   }
 }
 
-// Threads that never wait for each other, each writing down when it runs.
+// Independent threads that record when they run.
 template <int Threads, int Steps> struct steps {
   using params = numbers;
   struct storage {};
@@ -275,11 +275,10 @@ TEST(schedules, priorities_change_three_times_at_most) {
     first.insert(order[0]);
   }
   EXPECT_EQ(first.size(), 8u);
-  EXPECT_GT(changes, 200u * 2);  // lost where a thread ends anyway, or is the last
+  EXPECT_GT(changes, 200u * 2);  // a change has no effect where a thread ends anyway, or is the last
 }
 
-// A bug of depth two: between one thread's reading and writing, late in its work, another must do all of its
-// own.
+// A bug of depth two: between one thread's read and write, late in its work, another must do all of its own.
 struct lost_update {
   using params = numbers;
   struct storage {};
@@ -294,8 +293,7 @@ struct lost_update {
     atomic_add(p.out + 1, load_acquire(p.out) == threads ? 1u : 0u);
   }
 };
-// One of the threads must have done everything before another has begun to count: a bug of depth one, which
-// random steps never show.
+// A bug of depth one: the slow thread must finish before the other starts. Random steps never show it.
 struct overtaken {
   using params = numbers;
   struct storage {};
@@ -322,8 +320,7 @@ TEST(schedules, priorities_find_bugs_with_the_probability_of_their_depth) {
           {out});
       found += out[0] != lost_update::threads;
     }
-    // 1 / (threads * steps) by the theorem; twenty octaves share the draws where the number of steps is not
-    // known.
+    // 1 / (threads * steps) by the theorem; with an unknown number of steps, twenty octaves share the draws
     const unsigned share = lost_update::threads * (expected > 0 ? expected : 20 * lost_update::steps);
     EXPECT_GE(found, 1 + seeds / share);
     EXPECT_LE(found, seeds / 2) << "the changes are meant to be few";
@@ -337,13 +334,12 @@ TEST(schedules, priorities_find_what_random_steps_do_not) {
       launch<overtaken>(*make_cpu_executor({.seed = seed, .order = order, .workers = 1}), {out});
       (order == schedule::priority ? by_priority : at_random) += out[1] != 1;
     }
-  // of 200, half of which begin with the slow thread; a change within its 41 steps spoils 6 of 10 of those
+  // of 200, half of which start with the slow thread; a change within its 41 steps spoils 6 of 10 of those
   EXPECT_GE(by_priority, 30u);
   EXPECT_EQ(at_random, 0u);
 }
 
-// A crowd waits for one thread, which takes its time. Polling or spinning, each of them may be the one that a
-// schedule likes best.
+// Many threads wait for a slow one. Polling or spinning, each of them may be the one that a schedule prefers.
 template <int Threads, bool Polls> struct crowd {
   struct params {
     std::uint32_t* out;
@@ -384,7 +380,7 @@ TEST(schedules, let_blocks_of_several_workers_get_on) {
   }
 }
 
-// A poller sees what a thread has done as soon as that thread stops: here between the flag and its value.
+// A poller may run as soon as another thread reaches a scheduling point: here between the flag and its value.
 struct early_flag {
   using params = numbers;
   struct storage {};
@@ -410,7 +406,7 @@ TEST(schedules, show_pollers_what_lies_in_between) {
   EXPECT_EQ(out[2], 1u);
 }
 
-// The same where the step in between ends with a poll itself.
+// The same with a poll at the end of the step in between.
 struct flag_and_poll {
   using params = numbers;
   struct storage {};

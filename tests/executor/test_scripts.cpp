@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Scripts of decisions: written down under every schedule, followed, explored, shortened, spelled.
+// Scripts of scheduling decisions: recorded under every schedule, followed, explored, shortened, spelled.
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 #include <antiphase/device/atomic.cuh>
@@ -24,7 +24,7 @@ using cpu_detail::shorten;
 using cpu_detail::taken;
 using cpu_detail::to_text;
 
-// Everything that a schedule decides about, and a diary of who ran when and saw what.
+// Every kind of scheduling decision, and a record of who ran when and saw what.
 struct everything {
   struct params {
     std::uint32_t* out;
@@ -63,7 +63,7 @@ struct everything {
     note(s.bulk[thread_index() % 4][me % 32]);
     s.landed[thread_index() % 4].wait(0);
     warp_sync();
-    // Blocks pass a turn around, so that later blocks poll.
+    // Blocks pass a turn around, so later blocks poll.
     if (thread_index() == 5) {
       poll([&] { return load_acquire(p.out + 1) >= block_index().x; });
       point();
@@ -107,7 +107,7 @@ TEST(scripts, repeat_any_schedule) {
       }
 }
 
-// Threads that stop twice each, and write down who goes on.
+// Threads that stop twice each, and record who continues.
 template <int Threads, int Stops> struct stops {
   using params = numbers;
   struct storage {};
@@ -222,7 +222,7 @@ TEST(script_text, is_read_strictly) {
 // exploring
 // -----------------------------------------------------------------------------------------------------------
 
-// A decision as the executor takes it.
+// A decision as the executor makes it.
 std::uint32_t decide(schedule_script& script, std::uint32_t candidates) {
   if (candidates < 2) return 0;
   const std::size_t now = script.taken.size();
@@ -334,7 +334,7 @@ TEST(exploring, finds_every_lost_update) {
   EXPECT_EQ(lost, 4u);
 }
 
-// Waits by polls: who polls in vain is no branch of its own, so the search ends.
+// Waits by polls: an unsuccessful poll is no branch of its own, so the search ends.
 struct polls_for_two {
   using params = numbers;
   struct storage {};
@@ -365,7 +365,7 @@ TEST(exploring, ends_where_threads_poll) {
   EXPECT_EQ(results, (std::set<std::uint32_t>{12, 21}));
 }
 
-// Two loads in flight: which lands first, and whether before or after the reader looks.
+// Two loads in flight: which lands first, and whether before or after the read.
 struct two_loads {
   using params = everything::params;
   using storage = everything::storage;
@@ -424,13 +424,13 @@ TEST(scripts, land_loads_between_steps_whatever_the_order) {
           {out, in});
       seen.insert({out[0], out[1]});
     }
-    // This case is too short for random, which lands one load at every fourth step.
+    // This case is too short for the random schedule, which lands one load at every fourth step.
     EXPECT_EQ(seen, order == schedule::random ? (std::set<std::uint32_t>{1, 111})
                                               : (std::set<std::uint32_t>{1, 11, 111}));
   }
 }
 
-// Waits for the first of two loads by polls, and looks at the second.
+// Polls for the first of two loads, and reads the second.
 struct polls_for_a_load {
   using params = everything::params;
   using storage = everything::storage;
@@ -531,7 +531,7 @@ TEST(shortening, refuses_a_script_that_does_not_fail) {
                bad_request);
 }
 
-// Sums by a barrier's worth of threads; thread 40 takes the sum of its warp without waiting for the other
+// Sums of a block with a missing barrier: thread 40 takes the sum of its warp without waiting for the other
 // warp.
 struct no_barrier {
   using params = numbers;

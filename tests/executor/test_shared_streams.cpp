@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// One context and its streams, shared by host threads: what each gets alone, bit by bit; and whose memory a
-// stream's is meanwhile.
+// One context and its streams shared by host threads: each gets the same results as alone, bit for bit; and
+// the exclusive use of a stream's memory.
 #include <algorithm>
 #include <antiphase/core/error.hpp>
 #include <antiphase/device/atomic.cuh>
@@ -21,7 +21,7 @@ stream stream_number(int i) {
   return reinterpret_cast<stream>(&streams[i]);
 }
 
-// The scan of an array of one's own type keeps its state in the same memory.
+// The scan of a user-defined type keeps its state in the same memory.
 struct plus {
   AP_FN float operator()(float a, float b) const { return a + b; }
 };
@@ -48,7 +48,7 @@ TEST(shared_streams, every_policy_on_the_default_stream) {
 TEST(shared_streams, every_policy_on_three_streams) {
   expect_as_alone(all_calls(), with_workers(1), {stream_number(0), nullptr, stream_number(1)}, alone);
 }
-// What carries state from call to call, often.
+// Calls that carry state from one to the next, repeatedly.
 TEST(shared_streams, scans_in_one_pass_one_after_the_other) {
   const std::vector<shared_call> calls{scanned("one-wave", 1, 2'500), scanned("single-pass", 1, 7'000),
                                        scanned_by_key("single-pass", 8'000)};
@@ -65,7 +65,7 @@ TEST(shared_streams_Cuda, every_policy_on_the_default_stream) {
   expect_as_alone(calls, where, {nullptr}, where, 4);
 }
 
-// Every word of the memory holds the same number, between any two pieces of work.
+// Between two pieces of work all words of the memory are equal.
 TEST(shared_streams, scratch_memory_is_one_threads_at_a_time) {
   const auto runs = make_cpu_executor();
   std::atomic<int> torn{0}, found_spoilt{0}, counted{0};
@@ -73,7 +73,7 @@ TEST(shared_streams, scratch_memory_is_one_threads_at_a_time) {
   for (unsigned host = 0; host < 8; ++host)
     hosts.emplace_back([&, host] {
       for (unsigned turn = 0; turn < 200; ++turn) {
-        const std::size_t bytes = std::size_t{1024} << (host + turn) % 9;  // grows as it goes
+        const std::size_t bytes = std::size_t{1024} << (host + turn) % 9;  // grows over time
         try {
           const scratch_in_use mine(*runs, bytes, stream_number(static_cast<int>(turn % 2)));
           mine.work([&] {
@@ -99,7 +99,7 @@ TEST(shared_streams, scratch_memory_is_one_threads_at_a_time) {
 // Kernels
 // -----------------------------------------------------------------------------------------------------------
 
-// All words become `value`, at their leisure.
+// All words become `value`, slowly.
 struct fills {
   struct params {
     std::uint32_t* words;
@@ -138,7 +138,7 @@ TEST(shared_streams, launches_and_copies_on_one_stream_come_one_after_the_other)
   }
 }
 
-// A kernel on one stream that waits for one on another: it would never end if they did not run side by side.
+// A kernel on one stream that waits for one on another: it ends only if both run concurrently.
 struct waits_for {
   struct params {
     std::uint32_t *mine, *other;
@@ -155,7 +155,7 @@ TEST(shared_streams, different_streams_run_side_by_side) {
   std::uint32_t flags[2] = {};
   const auto launch = [&](int i) {
     const waits_for::params p{&flags[i], &flags[1 - i]};
-    // Two blocks, a worker for each: one alone takes waiting in vain for a deadlock at once.
+    // Two blocks, one worker each: with a single one, waiting in vain counts as a deadlock immediately.
     runs->launch(kernel_of<waits_for>("waits"), {2, 1, 1}, &p, i == 0 ? nullptr : stream_number(0));
   };
   std::thread other([&] { launch(1); });
@@ -164,7 +164,7 @@ TEST(shared_streams, different_streams_run_side_by_side) {
   EXPECT_EQ(flags[0] + flags[1], 2u);
 }
 
-// What is timed queues on the stream that times it, also while another thread does the same.
+// Timed work queues on the stream that times it, also while another thread does the same.
 TEST(shared_streams, timed_work_may_use_the_stream) {
   const auto runs = make_cpu_executor({.workers = 1});
   std::vector<std::uint32_t> words(512);

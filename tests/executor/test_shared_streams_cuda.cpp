@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Streams of a GPU, shared by host threads: what only a build with CUDA can make.
+// Streams of a GPU shared by host threads: needs a build with CUDA.
 #include <antiphase/executor/cuda/cuda_executor.hpp>
 
 #include "tests/executor/shared_calls.hpp"

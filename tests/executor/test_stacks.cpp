@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Stacks of workers that are no more serve the next ones, up to a limit; whoever lives has stacks of its own.
+// Stacks of ended workers serve the next ones, up to a limit; live workers have separate stacks.
 #include <gtest/gtest.h>
 
 #include <cstring>
@@ -18,7 +18,7 @@ unsigned char* first_byte(const stack_arena& of, std::size_t index) {
   const auto stack = of.stack(index);
   return static_cast<unsigned char*>(stack.sp) - stack.size;
 }
-// How a byte of this process may be used, as /proc/self/maps has it ("rw-p"); nothing if it is not mapped.
+// Access rights of a byte of this process, as in /proc/self/maps ("rw-p"); empty if not mapped.
 std::string rights_of(const void* at) {
   const auto wanted = reinterpret_cast<std::uintptr_t>(at);
   std::ifstream maps("/proc/self/maps");
@@ -32,8 +32,8 @@ std::string rights_of(const void* at) {
   }
   return "";
 }
-// Nothing waits when a test begins: one as large as all that may wait has pushed the others out, and is
-// taken.
+// No stacks are cached when a test begins: an arena as large as the cache has displaced the others, and is in
+// use.
 class stacks : public testing::Test {
  protected:
   void SetUp() override {
@@ -62,7 +62,7 @@ TEST_F(stacks, of_an_arena_that_is_no_more_serve_the_next) {
   EXPECT_EQ(after->count(), 67u);
   EXPECT_EQ(first_byte(*after, 66), place);
   use_all(*after, 2);
-  // its guard
+  // the guard page
   for (std::size_t i = 0; i < after->count(); ++i)
     EXPECT_EQ(rights_of(first_byte(*after, i) - 1), "---p") << i;
 }
@@ -89,7 +89,7 @@ TEST_F(stacks, wait_up_to_a_limit) {
   std::vector<std::unique_ptr<stack_arena>> all;
   std::vector<const void*> places;
   for (int i = 0; i < 6; ++i) places.push_back(first_byte(*all.emplace_back(reserved(each)), 0));
-  for (auto& a : all) a.reset();  // in the order in which they came
+  for (auto& a : all) a.reset();  // in order of creation
   const auto expect = [&] {
     for (std::size_t i = 0; i < 6; ++i) EXPECT_EQ(rights_of(places[i]), i < 3 ? "" : "rw-p") << i;
   };

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Blocks and threads that wait: which blocks are resident together, and loops of one's own around loads.
+// Blocks and threads that wait: which blocks are resident together, and users' own loops around loads.
 #include <antiphase/device/atomic.cuh>
 #include <antiphase/device/barrier.cuh>
 
@@ -8,7 +8,7 @@
 namespace antiphase::test {
 namespace {
 
-// Every block waits for all others, twice: they must all be there.
+// Every block waits for all others, twice: all must be resident.
 template <residency Blocks, int Cluster = 1> struct all_meet {
   using params = numbers;
   struct storage {};
@@ -46,11 +46,11 @@ TEST(waiting, blocks_that_do_not_say_so_are_as_many_as_asked_for) {
             testing::Not(HasSubstr("block (4, 0, 0)"))));
   EXPECT_EQ(out, 4u);
   out = 0;
-  // two for each of two multiprocessors
+  // two on each of two multiprocessors
   launch<all_meet<residency::in_order>>(*make_cpu_executor({.workers = 1}), {&out}, {4, 1, 1});
   EXPECT_EQ(out, 8u);
 }
-// More threads than are picked between two turns of those that poll.
+// More threads than are picked between two turns of the pollers.
 struct all_poll_for_nothing {
   using params = numbers;
   struct storage {};
@@ -141,7 +141,7 @@ TEST(waiting, loops_of_ones_own_that_never_end_are_reported) {
                            ".*test_waiting.cpp:[0-9]+"));
 }
 
-// Loads that bring the same again and again between other work are no waiting.
+// Loads that return the same value repeatedly between other work are not waiting.
 struct looks_often {
   using params = numbers;
   struct storage {};

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Any bytes as a .npy file, through libFuzzer: refused as bad input, or an array that means the same however
-// it is read and written.
+// Arbitrary bytes as a .npy file, through libFuzzer: refused as bad input, or an array that is the same
+// however it is read and written.
 #include <sanitizer/allocator_interface.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -22,7 +22,7 @@ namespace {
 using namespace antiphase::tool;
 
 constexpr std::size_t small_change = 64 << 10;                // headers, messages and the like
-constexpr std::size_t stream_buffer = std::size_t{16} << 20;  // taken on a stream's word
+constexpr std::size_t stream_buffer = std::size_t{16} << 20;  // allocated before a stream's length is known
 
 std::size_t allocated = 0;
 
@@ -32,7 +32,7 @@ void check(bool holds, const char* what) {
   std::abort();
 }
 
-// A regular file without a name in any folder.
+// An anonymous regular file.
 class memory_file {
  public:
   memory_file()
@@ -64,7 +64,7 @@ class memory_file {
 
 struct outcome {
   std::optional<npy_array> array;
-  std::string refusal{};  // without the name of the file
+  std::string refusal{};  // without the file name
 };
 
 // Any other exception ends the process, which libFuzzer reports.
@@ -84,10 +84,10 @@ outcome read(const std::string& path, std::size_t most_memory) {
 
 void check_same(const npy_array& a, const npy_array& b, const char* what) {
   check(a.type == b.type && a.shape == b.shape && a.order == b.order, what);
-  check(std::ranges::equal(a.bytes(), b.bytes()), what);  // and so every byte is read once
+  check(std::ranges::equal(a.bytes(), b.bytes()), what);  // hence every byte is read once
 }
 
-// That the C order holds the elements of the Fortran order where their indices say.
+// Checks that the C order holds each element of the Fortran order at its indices.
 void check_order(const npy_array& from, const npy_array& to) {
   const std::size_t size = size_of(from.type);
   for (std::int64_t n = 0; n < from.count(); ++n) {

@@ -1,8 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Writes the files that fuzzing of the .npy reader starts from: make_seeds.py FOLDER. Every version, type,
-byte order and order of elements, headers as other writers make them, and files that are wrong in one
-thing."""
+"""Writes the seed files for fuzzing the .npy reader: make_seeds.py FOLDER. Every version, type, byte order
+and element order, headers as other writers produce them, and files with a single fault."""
 import pathlib
 import struct
 import sys

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Advice: what is picked, how many stages, and questions that make no sense.
+// Advice: choices, numbers of stages, and invalid questions.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <antiphase/advise.hpp>
@@ -76,7 +76,7 @@ TEST(advise, more_stages_until_something_else_limits) {
   ASSERT_EQ(a.stages.size(), 6U);
   EXPECT_NEAR(a.textbook_gain, 1.5, 1e-9);
   EXPECT_GT(a.stages[1].gain, 0.25);
-  EXPECT_GT(a.stages[2].gain, a.stages[1].gain + 0.2);  // two steps of 1000 clocks hide 2000
+  EXPECT_GT(a.stages[2].gain, a.stages[1].gain + 0.2);  // two steps of 1000 clocks cover a latency of 2000
   EXPECT_TRUE(a.stages[2].fits);
   EXPECT_EQ(a.stages[2].shared_bytes, 3U * 65536);
   EXPECT_FALSE(a.stages[3].fits);  // 256 KiB
@@ -96,8 +96,8 @@ TEST(advise, registers_gain_nothing_from_a_third_buffer) {
   const advice staged = advise_kernel(an_h200(), parse_kernel(an_h200(), members + "registers"));
   EXPECT_NEAR(staged.stages[2].gain, staged.stages[1].gain, 1e-9);
 }
-// A loader of its own has as many loads in flight as there are buffers, so that the second doubles what waits
-// for memory: so says a timeline.
+// A dedicated loader has one load in flight per buffer, so a second buffer doubles the speed of a
+// memory-bound kernel, as timelines show.
 TEST(advise, a_ring_by_roles_has_a_load_in_flight_for_every_buffer) {
   const std::string members = "smem=1040,regs=40,threads=96,load=1040,compute=60clk";
   const auto advised = [&](const std::string& more) {
@@ -116,7 +116,7 @@ TEST(advise, a_ring_by_roles_has_a_load_in_flight_for_every_buffer) {
   EXPECT_EQ(advised(",form=pipeline,copy=bulk").about, pipeline.about);
   EXPECT_THAT(advised(",form=roles,copy=registers").about, HasSubstr("one load is in flight"));
   for (const advised_stages& s : advised(",form=roles,copy=registers").stages) EXPECT_LT(s.gain, 0.2);
-  // Where computation is longer, a second buffer hides the load, and a third has nothing to do.
+  // With longer computation, a second buffer hides the load, and a third gains nothing.
   const advice busy = advise_kernel(
       an_h200(),
       parse_kernel(an_h200(), "smem=64KiB,regs=64,threads=1024,load=1000clk,compute=2000clk,form=roles"));

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""fit.py: that it finds numbers again which somebody has changed, and what it says of wrong files.
+"""fit.py: recovers constants that the test has changed, and reports faulty files.
 
     test_fit.py ROOT LIBRARY
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Errors of predictions: medians, ranks, picks, and which records count.
+// Errors of predictions: medians, ranks, picks, and the records that count.
 #include "tool/commands/model/judged_model.hpp"
 
 #include <gmock/gmock.h>
@@ -27,8 +27,8 @@ TEST(judged_model, ranks) {
   EXPECT_DOUBLE_EQ(rank_correlation({1, 2, 3, 4}, {10, 20, 30, 40}), 1);
   EXPECT_DOUBLE_EQ(rank_correlation({1, 2, 3, 4}, {4, 3, 2, 1}), -1);
   EXPECT_DOUBLE_EQ(rank_correlation({1, 2, 3}, {1, 3, 2}), 0.5);
-  EXPECT_NEAR(rank_correlation({1, 2, 3, 4}, {1, 1, 2, 3}), 0.9486833, 1e-6);  // equal ones share a rank
-  // who tells nothing apart has no rank
+  EXPECT_NEAR(rank_correlation({1, 2, 3, 4}, {1, 1, 2, 3}), 0.9486833, 1e-6);  // ties share a rank
+  // constant predictions have no rank correlation
   EXPECT_DOUBLE_EQ(rank_correlation({1, 2, 3}, {5, 5, 5}), 0);
 }
 
@@ -48,10 +48,10 @@ TEST(judged_model, medians_of_what_was_not_fitted_and_picks) {
     EXPECT_DOUBLE_EQ(f.rank, 1);
     EXPECT_EQ(f.picks, 1U);
   }
-  // 20 % longer
+  // 20 % slower
   EXPECT_EQ(errors_of({time_of("a", 1, 3), time_of("b", 1.2, 2), time_of("c", 4, 4)})[0].picks, 0U);
   EXPECT_EQ(errors_of({time_of("a", 1, 3), time_of("b", 1.04, 2), time_of("c", 4, 4)})[0].picks, 1U);  // 4 %
-  // two are no ranking
+  // two records make no ranking
   EXPECT_EQ(errors_of({time_of("a", 1, 3), time_of("b", 1.04, 2)})[0].ranked, 0U);
 }
 
@@ -73,7 +73,7 @@ TEST(judged_model, records) {
       R"({"command": "tune", "records": [{"shape": {"m": 4096, "n": 4096, "k": 4096}, "layout": "nn", "beta": 0,
     "times": [{"policy": "fp16", "measured_us": 640}, {"policy": "tf32", "measured_us": 1500}, {"policy": "fp64-dots", "measured_us": 9}]}]})");
   add_times(on, tune, "t.json", times);
-  ASSERT_EQ(times.size(), 2U);  // dots does not take it
+  ASSERT_EQ(times.size(), 2U);  // dots does not take this shape
   EXPECT_EQ(times[0].shape, times[1].shape);
   EXPECT_LT(times[0].takes.seconds, times[1].takes.seconds);
 

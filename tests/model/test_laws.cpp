@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The laws: their special cases, what may not get worse, and what was measured of occupancy.
+// The laws: special cases, monotonicity, and measured occupancy.
 #include <gtest/gtest.h>
 #include <antiphase/executor/pipeline_law.hpp>
 #include <antiphase/gemm/law.hpp>
@@ -28,7 +28,7 @@ TEST(pipeline_law, textbook_is_the_special_case) {
   for (const auto& [load, compute] : {std::pair{100., 50.}, {100., 100.}, {50., 100.}, {1000., 10.}}) {
     const textbook_times said{load, compute};
     EXPECT_DOUBLE_EQ(clocks(textbook(load, compute, 1)), said.one_buffer());
-    // A soft maximum: the longer one, and at most a fifth more where both are as long.
+    // A smooth maximum: the longer time, and at most a fifth more if both are equal.
     EXPECT_GE(clocks(textbook(load, compute, 2)), said.two_buffers() - 1e-9);
     EXPECT_LE(clocks(textbook(load, compute, 2)), said.two_buffers() * std::pow(2, 0.25) + 1e-9);
   }
@@ -36,7 +36,7 @@ TEST(pipeline_law, textbook_is_the_special_case) {
   EXPECT_DOUBLE_EQ((textbook_times{100, 100}.gain()), 2);
   EXPECT_NEAR(clocks(textbook(1000, 10, 2)), 1000, 1e-3);
   EXPECT_NEAR(clocks(textbook(10, 1000, 2)), 1000, 1e-3);
-  // latency is divided among the steps that a load has
+  // latency is divided among the steps during which a load is in flight
   EXPECT_NEAR(clocks(textbook(1000, 10, 5)), 250, 1e-3);
 }
 
@@ -46,7 +46,7 @@ TEST(pipeline_law, blocks_hide_what_one_buffer_does_not) {
   EXPECT_LT(four, 0.75 * alone);
   s.stages = 3;
   EXPECT_LT(clocks(s, 1), 0.75 * alone);
-  EXPECT_NEAR(clocks(s, 4) / 4, four, 0.02 * four);  // nothing is left to gain
+  EXPECT_NEAR(clocks(s, 4) / 4, four, 0.02 * four);  // nothing left to gain
 }
 
 TEST(pipeline_law, registers_stage_one_step_however_many_slots) {
@@ -62,7 +62,7 @@ TEST(pipeline_law, memory_is_as_fast_as_there_are_bytes_in_flight) {
   pipeline_step s{.stages = 2, .arithmetic = 1, .bytes = 8192};
   const double few = clocks(s);
   s.stages = 4;
-  EXPECT_NEAR(clocks(s) * 3, few, 1e-6 * few);  // three times as much in flight, still less than 48 KiB
+  EXPECT_NEAR(clocks(s) * 3, few, 1e-6 * few);  // three times as many bytes in flight, still less than 48 KiB
   EXPECT_EQ(step_clocks(h200(), s, 1).largest(), limit::memory);
   s.stages = 8;
   const double per_processor = h200().memory_bytes.value / 132 / h200().clock.value;
@@ -81,8 +81,7 @@ TEST(pipeline_law, waves_and_their_tail) {
   EXPECT_EQ(p.largest(), limit::arithmetic);
 }
 
-// Blocks of a multiprocessor follow from registers, which are estimated. All ladder steps that were measured
-// agree.
+// Blocks per multiprocessor follow from estimated registers, and agree with all measured ladder steps.
 TEST(model, blocks_are_those_that_were_measured) {
   int compared = 0;
   for (const auto& entry : std::filesystem::directory_iterator(ANTIPHASE_RESULTS)) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The kernels that measure a machine do what they are timed for; measuring asks for a GPU.
+// Kernels that measure a machine perform the work that they are timed for; measuring itself needs a GPU.
 #include <gtest/gtest.h>
 #include <antiphase/context.hpp>
 #include <antiphase/core/error.hpp>

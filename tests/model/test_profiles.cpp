@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Machine profiles: files that are read and refused, those that ship, and the one of a device.
+// Machine profiles: files read and refused, the shipped ones, and that of a device.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <antiphase/core/error.hpp>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Cursors of rings of different size have nothing in common.
+// Cursors of rings of different size are not comparable.
 // error: no match for 'operator=='
 #include <antiphase/core/cursor.hpp>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Only the ten element types have an element.
+// element_traits exist only for the ten element types.
 // error: element_traits<bool>
 #include <antiphase/core/element.hpp>
 

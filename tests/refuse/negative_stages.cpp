@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A channel with fewer than no slots.
+// A channel with a negative number of slots.
 // error: a ring needs at least one slot
 #include <antiphase/core/channel.hpp>
 

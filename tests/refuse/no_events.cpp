@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A channel whose slots nobody ever gives back.
+// A channel whose slots are never released.
 // error: a slot needs at least one event
 #include <antiphase/core/channel.hpp>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A channel of things that cannot be set up for a number of parties.
+// A channel over a type that cannot be initialised for a number of parties.
 // error: template constraint failure for ... phase_barrier
 #include <antiphase/core/channel.hpp>
 

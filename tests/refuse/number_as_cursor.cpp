@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A slot's number alone does not say in which round it is used.
+// A slot index alone does not determine the round, hence the parity.
 // error: no matching function ... ::wait.int.
 #include <antiphase/core/channel.hpp>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A pipeline over something that does not say how many slots it has.
+// A pipeline over a type without its number of slots.
 // error: template constraint failure for ... pipelined
 #include <antiphase/core/pipeline.hpp>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A pipeline over something that never gives a slot back.
+// A pipeline over a type that never releases a slot.
 // error: template constraint failure for ... pipelined
 #include <antiphase/core/pipeline.hpp>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A view of constants does not become one that writes.
+// A view of constant elements does not convert to a writable one.
 // error: conversion from ... matrix_view<const float>
 #include <antiphase/core/view.hpp>
 

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""cmake/AntiphaseCommit.cmake: which commit the program says it was built from."""
+"""cmake/AntiphaseCommit.cmake: the commit that the program reports as its origin."""
 import os
 import pathlib
 import subprocess

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""fingerprint.py: names, places and order of kernels do not matter, code does. On made-up code, and on what a
-compiler makes."""
+"""fingerprint.py: names, addresses and order of kernels do not matter, code does. On made-up code and on a
+compiler's output."""
 import json
 import os
 import pathlib
@@ -19,7 +19,7 @@ NVCC, CUOBJDUMP = os.environ.get("ANTIPHASE_NVCC"), os.environ.get("ANTIPHASE_CU
 
 
 class Elf:
-    """An ELF file as nvcc makes them, of the sections that are added. A kernel is a section .text.NAME and a
+    """An ELF file in nvcc's format with the sections that are added. A kernel is a section .text.NAME and a
     symbol of that section."""
 
     def __init__(self):
@@ -74,7 +74,7 @@ class Elf:
 
 
 def cubin(*kernels, before=(), **attributes):
-    """Of kernels as pairs of name and code."""
+    """A cubin with kernels given as pairs of name and code."""
     elf = Elf()
     for name, content in before:
         elf.section(name, content)
@@ -123,7 +123,7 @@ class MachineCode(unittest.TestCase):
             self.assertNotEqual(self.code(**{attribute: 48}), self.code(), attribute)
 
     def test_attributes_are_those_of_the_kernel(self):
-        """A neighbour's registers are none of its own."""
+        """Another kernel's registers do not count."""
         elf = Elf()
         infos = elf.kernel("k", CODE) + elf.kernel("other", OTHER, registers=99)
         self.assertEqual(codes(elf.bytes(infos))["k"], self.code())
@@ -137,7 +137,7 @@ class MachineCode(unittest.TestCase):
         self.assertEqual(len({*found, self.code()}), 7)
 
     def with_address(self, variable, where, value, offset=16):
-        """A kernel with an address of a variable in it, put there when the code is loaded."""
+        """A kernel that contains the address of a variable, relocated when the code is loaded."""
         elf = Elf()
         infos = elf.kernel("k", CODE)
         symbol = elf.symbol(
@@ -219,7 +219,7 @@ class Ptx(unittest.TestCase):
         self.assertEqual(sorted(self.before), ["_ZN3one1kEPfi", "plain"])
 
     def changed(self, old, new):
-        """The kernels whose fingerprints change with the text, those with other names as they come."""
+        """The kernels whose fingerprints change with the text; the others must keep theirs."""
         self.assertIn(old, PTX)
         after = dict(fingerprint.kernels_of_ptx(PTX.replace(old, new)))
         self.assertEqual(len(after), 2)
@@ -267,7 +267,7 @@ class Ptx(unittest.TestCase):
         self.assertEqual(dict(fingerprint.kernels_of_ptx("\n".join((head, plain, kernel)))), self.before)
 
 
-# In place of cuobjdump: an object file is a JSON file of the files that it holds.
+# A stand-in for cuobjdump: an object file is JSON with the files in it.
 TOOL = f"""#!{sys.executable}
 import json, sys
 assert sys.argv[1:5] == ["-xelf", "all", "-xptx", "all"]

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which compiled code a figure belongs to: what a device takes of a list, and the kernels of a call.
+// The compiled code behind a figure: the entry of a list that a device runs, and the kernels of a call.
 #include "tool/measure/kernel_code.hpp"
 
 #include <gmock/gmock.h>
@@ -15,7 +15,7 @@
 
 namespace antiphase::tool {
 
-// In the program's place.
+// Stand-ins for the program's own definitions.
 std::string_view built_from() { return "a test"; }
 std::span<const kernel_code> kernel_codes() {
   static constexpr kernel_code all[] = {{"a", "sm_90a:1"}};
@@ -50,7 +50,7 @@ TEST(kernel_code, machine_code_comes_before_ptx) {
   EXPECT_THAT(codes_on(list, 9, 0), ElementsAre("sm_90a:2"));
   EXPECT_THAT(codes_on(list, 8, 0), ElementsAre("compute_80:1"));
   EXPECT_THAT(codes_on(list, 8, 9), ElementsAre("compute_80:1"));
-  EXPECT_THAT(codes_on(list, 9, 1), ElementsAre("compute_80:1"));  // sm_90a is for 9.0 alone
+  EXPECT_THAT(codes_on(list, 9, 1), ElementsAre("compute_80:1"));  // sm_90a runs on 9.0 only
   EXPECT_THAT(codes_on(list, 10, 0), ElementsAre("compute_80:1"));
   EXPECT_THAT(codes_on(list, 7, 5), IsEmpty());
 }
@@ -99,7 +99,7 @@ TEST(kernel_code, kernels_of_a_call_Cuda) {
   EXPECT_THAT(call.c.to_host(), Each(5 * 3 * 4 + 2 * 7)) << "the call was run when it was looked at";
   EXPECT_THAT(code_of(where, std::vector{run}), IsEmpty()) << "kernels that are not in the list";
 
-  // This one needs memory that is kept for its stream.
+  // This one needs memory that is kept per stream.
   constexpr std::int64_t n = 100000;
   device_array<int> in(where, std::vector<int>(n, 1)), out(where, n);
   const work sum = [&](stream on) {

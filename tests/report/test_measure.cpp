@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Taking times: the statistics, what is run how often, and in which order.
+// Timing: the statistics, numbers of runs, and their order.
 #include "tool/measure/measure.hpp"
 
 #include <gmock/gmock.h>
@@ -42,7 +42,7 @@ TEST(protocol_names, are_read_back_and_others_refused) {
   EXPECT_THROW(parse_protocol("warm"), bad_request);
 }
 
-// Works that take some milliseconds each, and the order in which they ran, repetitions left out.
+// Works of some milliseconds each, and the order in which they ran, without repetitions.
 struct recorded_works {
   std::string order;
   std::vector<work> works;
@@ -72,8 +72,8 @@ TEST(measuring, changes_the_order_from_round_to_round) {
   const auto cpu = make_cpu_executor({});
   recorded_works recorded(4);
   measure(*cpu, recorded.works, {.samples = 8, .rest_ms = 0, .sample_ms = 0});
-  EXPECT_EQ(recorded.order.substr(0, 4), "abcd");  // warming up
-  // A round may begin with the work that ended the one before; then the two share a mark.
+  EXPECT_EQ(recorded.order.substr(0, 4), "abcd");  // warm-up
+  // A round may begin with the work that ended the previous one; the two then share a mark.
   std::string all;
   std::set<std::string> orders;
   for (const char mark : recorded.order.substr(4)) {
@@ -98,7 +98,7 @@ TEST(measuring, rests_only_if_asked_to) {
       seconds(
           {.kind = protocol_kind::rested, .samples = 3, .rest_ms = 40, .sample_ms = 1e6, .most_repeats = 5}),
       0.12);
-  EXPECT_EQ(runs, 2 + 3 * (1 + 5));  // finding the repetitions, then per sample one that is not timed
+  EXPECT_EQ(runs, 2 + 3 * (1 + 5));  // finding the repetitions; per sample one untimed run
   runs = 0;
   const double hot = seconds({.kind = protocol_kind::hot,
                               .samples = 3,
@@ -107,7 +107,7 @@ TEST(measuring, rests_only_if_asked_to) {
                               .sample_ms = 1e6,
                               .most_repeats = 5});
   EXPECT_LT(hot, 10);
-  EXPECT_GT(runs, 2 + 3 * (1 + 5));  // and those that heat
+  EXPECT_GT(runs, 2 + 3 * (1 + 5));  // and the heating runs
 }
 
 }  // namespace

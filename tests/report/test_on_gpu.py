@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""on_gpu with made-up programs in place of the tool, the tests and compute-sanitizer: what runs, what counts
-as a failure, what is written."""
+"""on_gpu with made-up programs in place of the tool, the tests and compute-sanitizer: the commands it runs,
+the failures it counts, the files it writes."""
 import json
 import os
 import pathlib
@@ -115,8 +115,8 @@ class OnGpu(unittest.TestCase):
         return done
 
     def run_for_seconds(self, seconds, steps, *changes):
-        """A minute is the least; of it the script is made to believe that most has passed. Changes: further
-        texts to replace, and by what."""
+        """The minimum is one minute; the script is made to believe that most of it has passed. Changes:
+        further texts to replace, with their replacements."""
         text = (SCRIPTS / "on_gpu").read_text()
         for old, new in (("minutes * 60))", f"{seconds}))"), *changes):
             self.assertEqual(text.count(old), 1, old)
@@ -200,7 +200,7 @@ class OnGpu(unittest.TestCase):
         self.assertNotIn("test_of_the_cpu", self.summary())
 
     def test_programs_of_very_many_tests_are_run(self):
-        """Whoever stops reading such a list kills the program that prints it."""
+        """Closing such a list early would kill the program that prints it."""
         many = TEST.replace(
             "printf 'suite.\\n  Cuda_test\\n'", "printf 'suite.\\n'; seq -f '  Cuda_test_%%.0f' 200000"
         )
@@ -259,7 +259,7 @@ class OnGpu(unittest.TestCase):
             self.assertTrue(self.line("memcheck test_good").startswith("fine"))
 
     def test_programs_run_in_parts_under_a_sanitizer(self):
-        """Each part is one of several processes; one part's finding or failure is the program's."""
+        """Each part is one of several processes; a finding or failure of one part counts for the program."""
         part = 'part="$GTEST_SHARD_INDEX of $GTEST_TOTAL_SHARDS"; echo "$part" >>"$CALLS"'
         several = TEST.replace(
             "printf 'suite.\\n  Cuda_test\\n'", "printf 'suite.\\n'; seq -f '  Cuda_test_%%.0f' 5"
@@ -335,7 +335,7 @@ class OnGpu(unittest.TestCase):
         self.assertIn("no program 'antiphase'", self.run_script(self.root, self.output, code=1).stderr)
 
     def test_collecting_takes_libraries_but_not_the_systems_own(self):
-        # linked dynamically, against the C++ runtime and others
+        # linked dynamically, against the C++ runtime and other libraries
         shutil.copy(shutil.which("cmake"), self.build / "antiphase")
         folder = self.root / "collected"
         self.run_script("--collect", self.build, folder)

@@ -1,7 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""report.py on made-up results: what the tables say, which figures count, what is marked, and what --check
-finds."""
+"""report.py on made-up results: tables, figures that count, marks, and findings of --check."""
 import contextlib
 import copy
 import io
@@ -24,7 +23,7 @@ OTHER_CODE = ["sm_90a:0123456789abcdef"]
 
 
 class ReportTest(unittest.TestCase):
-    """A project with nothing but what report.py looks at."""
+    """A project with only the files that report.py reads."""
 
     def setUp(self):
         folder = tempfile.TemporaryDirectory()
@@ -145,7 +144,7 @@ class ReportTest(unittest.TestCase):
         self.write(f"bench/results/{name}.json", json.dumps(file))
 
     def run_report(self, *arguments, code=0):
-        """In this process: to start one for each of these runs takes four times as long as all of them."""
+        """Runs in this process: starting one for each of these runs takes four times as long as all of them."""
         said, complained = io.StringIO(), io.StringIO()
         with contextlib.redirect_stdout(said), contextlib.redirect_stderr(
             complained
@@ -263,7 +262,7 @@ class Report(ReportTest):
         )
         self.run_report()
         self.assertEqual(self.row("`tiled`")[-2:], ["+100.0 %", "20 %"])
-        # no gain over a step that takes other operands
+        # no gain relative to a step with other operands
         self.assertEqual(self.row("`tensor-core-2`")[-2:], ["", "60 %"])
         self.assertEqual(self.row("`tensor-core-tma`")[-2:], ["+33.3 %", "80 %"])
         self.assertEqual(self.row("**cuBLAS FP32**")[2], "50.0")
@@ -455,10 +454,10 @@ class Report(ReportTest):
 
 
 class Code(ReportTest):
-    """Whether figures are of the code of a build."""
+    """Marks on figures whose code differs from the build's."""
 
     def marked(self):
-        """The steps with a mark: in the table and, which must be the same, in the picture."""
+        """The marked steps: the same in the table and in the picture."""
         rows = [line.split("|") for line in self.read("README.md").splitlines() if line.startswith("| `")]
         steps = [row[1].strip(" `") for row in rows if "†" in row[3]]
         picture = self.read("docs/pictures/ladder_gemm.svg")
@@ -497,7 +496,7 @@ class Code(ReportTest):
         self.run_report()
         self.assertEqual(self.marked(), ["tiled"])
         self.run_report("--check")
-        self.build("1111", "2222", "3333", "5555")  # as it was, and more
+        self.build("1111", "2222", "3333", "5555")  # as before, plus one
         self.run_report("--check", code=1)
         self.run_report()
         self.assertEqual(self.marked(), [])
@@ -556,7 +555,7 @@ class Code(ReportTest):
         )
 
     def not_checked(self, why):
-        """Of the middle step; the others are current."""
+        """Expects the middle step to be unchecked; the others are current."""
         self.assertEqual(
             self.verdict, f"code of the figures: checked, 2 records current, 0 stale; not checked: 1 {why}"
         )
@@ -595,7 +594,7 @@ class Code(ReportTest):
 
 
 class PublicCalls(ReportTest):
-    """What antiphase bench measured: the tables `NAMES` of DOCUMENT."""
+    """Results of antiphase bench: the tables `NAMES` of DOCUMENT."""
 
     NAMES, DOCUMENT = (), "docs/some.md"
 
@@ -668,7 +667,7 @@ class Products(PublicCalls):
             ],
         )
         self.assertIn("Some GPU, driver 1.2, CUDA 13.0; 2026-01-02, commit abc.", self.read("docs/gemm.md"))
-        self.assertIn("No figures yet", self.read("README.md"))  # there are none of the ladder
+        self.assertIn("No figures yet", self.read("README.md"))  # none for the ladder
         self.assertIn("](pictures/gemm_ratio.svg)\n<!-- table end -->", self.read("docs/gemm.md"))
         self.write("README.md", README + "<!-- table speed -->\n<!-- table end -->\n")
         self.run_report()
@@ -798,7 +797,7 @@ class Products(PublicCalls):
 
 
 class Lists(PublicCalls):
-    """What antiphase bench gemm --suite, --random, --serving and --map measured."""
+    """Results of antiphase bench gemm --suite, --random, --serving and --map."""
 
     NAMES, DOCUMENT = ("suite", "prepared", "random", "serving", "map"), "docs/gemm.md"
     HEAD = ["", "products", "of cuBLAS", "slower", "worst", "of the roof", "cuBLAS of the roof"]
@@ -1010,14 +1009,14 @@ class Lists(PublicCalls):
         self.run_report()
         picture = self.read("docs/pictures/gemm_roofline.svg")
         root = xml.etree.ElementTree.fromstring(picture)
-        # behind the key
+        # after the key
         circles = [
             (c.get("fill"), float(c.get("cx")), float(c.get("cy")))
             for c in root.iter("{http://www.w3.org/2000/svg}circle")
         ][2:]
         self.assertEqual([fill for fill, _, _ in circles], ["none", "#0072b2"])
         roof = self.points("gemm_roofline.svg")[0]
-        # height of a decade in widths of one; on the slope both are as many
+        # height of a decade relative to its width: equal on the slope
         decade = (roof[0][1] - roof[1][1]) / (roof[1][0] - roof[0][0])
         self.assertAlmostEqual(
             (circles[0][2] - circles[1][2]) / (roof[1][0] - circles[0][1]) * math.log10(50 / 31.03) / decade,
@@ -1095,7 +1094,7 @@ class Sums(PublicCalls):
             ],
         )
         self.assertIn("](pictures/scan_share.svg)\n<!-- table end -->", self.read("docs/scan.md"))
-        self.assertIn("No figures yet", self.read("README.md"))  # there are none of the ladder
+        self.assertIn("No figures yet", self.read("README.md"))  # none for the ladder
         self.run_report("--check")
 
     def test_the_rival_with_the_same_bits_in_every_run(self):
@@ -1245,9 +1244,9 @@ class Sums(PublicCalls):
         self.assertEqual(picture.count("<polyline"), 6)  # ours and CUB's of three types
         self.assertEqual(picture.count('opacity="0.4"'), 4)  # a line and a point of i32, ours and CUB's
         lines = self.points("scan_share.svg")
-        of_bytes, of_floats = lines[1], lines[5]  # ours; the panels are side by side and have the same axes
+        of_bytes, of_floats = lines[1], lines[5]  # ours; the panels are side by side and share their axes
         self.assertEqual(of_bytes[0][1], of_floats[0][1])
-        # twelve doublings, four
+        # twelve doublings against four
         self.assertAlmostEqual(
             (of_floats[1][0] - of_floats[0][0]) / (of_bytes[1][0] - of_bytes[0][0]), 3, delta=0.01
         )

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""What `antiphase ladder --json` and `antiphase bench --json` say about where a figure comes from. Times need
-a GPU; here is everything else."""
+"""The provenance in `antiphase ladder --json` and `antiphase bench --json`. Times need a GPU; this tests
+everything else."""
 import datetime
 import json
 import os
@@ -9,7 +9,7 @@ import subprocess
 import unittest
 
 TOOL = os.environ["ANTIPHASE_TOOL"]
-TABLE = os.environ["ANTIPHASE_KERNEL_TABLE"]  # of the build's kernels; empty in one that has none
+TABLE = os.environ["ANTIPHASE_KERNEL_TABLE"]  # of the build's kernels; empty in a build without any
 
 
 def run(*arguments, on="cpu"):
@@ -34,8 +34,8 @@ class ResultFile(unittest.TestCase):
         )
         self.assertLess(abs(age.total_seconds()), 60)
         for record in result["records"]:
-            self.assertEqual(record["code"], [])  # there is no compiled kernel
-            self.assertNotIn("time_us", record)  # of a simulated GPU it would mean nothing
+            self.assertEqual(record["code"], [])  # no compiled kernel
+            self.assertNotIn("time_us", record)  # meaningless for a simulated GPU
             self.assertIs(record["verified"], True)
             self.assertEqual(record["error"]["unit"], "relative Frobenius")
 
@@ -65,7 +65,7 @@ class ResultFile(unittest.TestCase):
         self.assertEqual([record["kernel"] for record in result["records"]], ["gemm.fp32", "gemm.strict"])
 
     def test_code_on_a_GPU(self):
-        """Every record tells code that the build holds, and each policy's is its own."""
+        """Every record has a fingerprint from the build, a different one for each policy."""
         if run("bench", "scan", "--size", "10", on="cuda").returncode == 4:
             self.skipTest("no GPU to test on")
         if not TABLE:

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Scans of any element types, lines and segments, and what they must give: by sequential arithmetic of
-// another kind than the library's.
+// Scans of any element types, lines and segments, checked by sequential arithmetic of another kind than the
+// library's.
 #pragma once
 #include <antiphase/core/half.hpp>
 #include <antiphase/scan.hpp>
@@ -21,7 +21,7 @@ template <class T> long double real_of(const T& x) {
   else
     return static_cast<long double>(x);
 }
-// From the position, as number_at().
+// Derived from the position, as number_at().
 template <class T> T input_at(std::int64_t i, scan_operation operation) {
   if constexpr (std::is_same_v<T, f16>)
     return to_f16(number_at<float>(i, operation));
@@ -36,14 +36,14 @@ template <class T> constexpr long double half_unit = std::is_same_v<T, f16>     
                                                      : std::is_same_v<T, float> ? 0x1p-24L
                                                                                 : 0x1p-53L;
 
-// The smallest of the 16-bit floats that is not zero.
+// The smallest positive 16-bit float.
 template <class T> constexpr long double least = std::is_same_v<T, f16> ? 0x1p-24L : 0x1p-133L;
 
-// Whether a segment begins at element i in memory, i > 0; the rows of a problem by themselves.
+// True if a segment begins at element i in memory, i > 0. Rows of a problem are separate in any case.
 using begins = std::function<bool(std::int64_t)>;
 
-// One running value as the definition has it. Sums and products of integers in 64 bits, of which any smaller
-// power of two is right.
+// One running value by definition. Integer sums and products are kept in 64 bits and compared modulo any
+// smaller power of two.
 template <class In, class Out> class running {
  public:
   // `initial`: one value or none.
@@ -78,14 +78,14 @@ template <class In, class Out> class running {
       case scan_operation::max: real_ = first || next > real_ ? next : real_; return;
     }
   }
-  // Whether a result may be this.
+  // True if the result is within the bound.
   bool holds(const Out& result) const {
     const bool picks = p_.operation == scan_operation::min || p_.operation == scan_operation::max;
     if constexpr (!is_real<Out>) {
       return picks ? static_cast<long double>(result) == real_ : result == static_cast<Out>(whole_);
     } else {
       if (picks) return real_of(result) == real_;
-      // What is computed with is at least FP32: an error per addition on the longest way, per multiplication,
+      // Accumulation is in FP32 or wider: one error per addition on the longest path, one per multiplication,
       // and one for the result.
       const long double unit = std::is_same_v<Out, double> ? 0x1p-53L : 0x1p-24L;
       const long double depth = p_.operation == scan_operation::sum
@@ -115,8 +115,8 @@ template <class T> T first_result(scan_operation operation) {
     return first_of_exclusive<T>(operation);
 }
 
-// `boundary(i)`: whether a line begins at element i in memory, also of those that are the problem's own.
-// `initial`: of an exclusive scan.
+// `boundary(i)`: true if a line begins at element i in memory, including the problem's own lines. `initial`:
+// for an exclusive scan.
 template <class In, class Out> void expect_lines(const std::vector<In>& in, const std::vector<Out>& out,
                                                  const scans::problem& p, std::vector<Out> initial,
                                                  const begins& boundary, const std::string& what) {
@@ -151,8 +151,8 @@ inline std::string text(const scans::problem& p, std::string_view policy, const 
          (lies.in_place ? ", in place" : "");
 }
 
-// Fills in pointers and types, runs the problem through the public call, checks every element and everything
-// around. Returns the output.
+// Fills in pointers and types, runs the problem through the public call, checks every element and the guards.
+// Returns the output.
 template <class In, class Out = In>
 std::vector<Out> expect_right(const context& where, scans::problem p, const placement& lies = {},
                               std::string_view policy = "single-pass", std::vector<Out> initial = {}) {

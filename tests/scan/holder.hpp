@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the kernel of a neighbour is told.
+// Parameters of the kernel that occupies multiprocessors.
 #pragma once
 #include <cstdint>
 
 namespace antiphase::scan_test {
 
 struct holder_arguments {
-  const std::uint32_t* let_go;  // when it is not 0
+  const std::uint32_t* let_go;  // nonzero: return
 };
 
 }  // namespace antiphase::scan_test

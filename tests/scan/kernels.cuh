@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The kernels of the tests: every step with many block sizes, and types with more than numbers in them.
+// The tests' kernels: every step with many block sizes and with composite element types.
 #include <antiphase/scan/detail/device_wide.cuh>
 
 #include "tests/scan/kernels.hpp"
@@ -35,7 +35,7 @@ std::vector<test_kernels> kernels() {
   add<brackets, concatenated, 1, 2, 3, 31, 32, 33, 64, 100, 255, 256, 257, 1000, 1023, 1024>(list);
   add<nullable, last_present, 1, 33, 256, 1000>(list);
   add<matrix, times, 1, 32, 255, 1024>(list);  // Kogge-Stone in two buffers of 32 KiB: dynamic shared memory
-  // chunks of several elements under the other methods
+  // Chunks of several elements under the other methods.
   using scans::method, scans::policy;
   list.push_back(
       made<brackets, concatenated, policy{.how = method::two_barriers, .threads = 96, .bytes = 16}>(

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The kernels that only the tests of scans compile, for each target.
+// Kernels that only the scan tests compile, for each target.
 #pragma once
 #include <antiphase/context.hpp>
 #include <antiphase/scan/detail/passes.hpp>
@@ -18,7 +18,7 @@ template <class T> constexpr carried carried_as = std::is_same_v<T, brackets>   
                                                   : std::is_same_v<T, affine>   ? carried::affine
                                                                                 : carried::matrix;
 
-// One step of the ladder with another number of threads and another type.
+// One step of the ladder with another block size and element type.
 struct test_kernels {
   const char* step;
   carried type;
@@ -26,8 +26,8 @@ struct test_kernels {
   scans::kernel_pair kernels;
 };
 // A kernel that calls the scan of a warp or a block: `groups` of them, each with `count` elements, at most
-// `tile`, and behind them one more, which the exclusive scans start from. Where that lies, out gets the
-// total.
+// `tile`. One more element follows each group's: the initial value of exclusive scans. The total is written
+// to the same place of out.
 struct alone_arguments {
   const void* in;
   void* out;
@@ -41,14 +41,14 @@ struct alone_kernel {
   kernel code;
   int tile, groups;
 };
-// A call of the scans with types and operators of one's own.
+// A call of the scans with user-defined types and operators.
 struct custom_scan {
   carried type;
   launch_counts (*run)(const context& where, const void* in, void* out, const scans::lines& over,
                        scan_kind kind, const void* initial);
 };
-// What a mutant of a scan is launched with: as a pass the kernel of the tiles' totals, and elements of a
-// tile; as one wave the latter.
+// Launch data of a scan mutant. Several passes: the kernel of the tiles' totals and a tile's elements. One
+// wave: only the latter.
 struct pass_around {
   kernel totals;
   int tile;

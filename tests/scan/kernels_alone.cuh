@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Kernels of a user who calls the scans of warps and blocks.
+// User kernels that call the scans of warps and blocks.
 #include <antiphase/device/kernel.cuh>
 #include <antiphase/scan/block_scan.cuh>
 #include <antiphase/scan/warp_scan.cuh>
@@ -17,7 +17,8 @@ template <class Op> AP_DEV Op operator_of(unsigned modulus) {
     return Op{};
 }
 
-// One block scans one tile; the total goes behind it. All threads have to have got the same one.
+// One block scans one tile; the total follows the tile. The first thread compares its total with the last
+// thread's.
 template <class T, class Op, int Threads, int Items, scans::method How> struct block_alone {
   using params = alone_arguments;
   using of_block = block_scan<T, Op, Threads, Items, How>;
@@ -49,8 +50,7 @@ template <class T, class Op, int Threads, int Items, scans::method How> struct b
   }
 };
 
-// Two warps, of which the second does the same with what lies behind the first's: `count` elements each, then
-// the total.
+// Two warps scan adjacent ranges: `count` elements each, followed by the total.
 template <class T, class Op> struct warps_alone {
   using params = alone_arguments;
   struct storage {};

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A neighbour that keeps multiprocessors for itself.
+// A kernel that occupies multiprocessors.
 #include <antiphase/device/atomic.cuh>
 #include <antiphase/device/kernel.cuh>
 
@@ -8,8 +8,8 @@
 namespace antiphase::scan_test {
 inline namespace AP_TARGET {
 
-// Blocks of almost all shared memory that a multiprocessor has, until they are let go, or for some ten
-// seconds if nobody does.
+// Blocks with almost all shared memory of a multiprocessor spin until the flag is set, for some ten seconds
+// at most.
 struct holder {
   using params = holder_arguments;
   struct storage {

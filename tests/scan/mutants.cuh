@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Scan kernels that are wrong in one place each: what the tests must find.
+// Scan kernels with one fault each, which the tests must find.
 #include <antiphase/scan/detail/device_wide.cuh>
 #include "src/scan/wave/one_wave.cuh"
 
@@ -12,7 +12,7 @@ inline namespace AP_TARGET {
 using scans::policy;
 
 enum class broken {
-  nothing,  // for comparison: found right
+  nothing,  // the control: no fault
   no_barrier_after_reading,
   no_barrier_after_writing,
   no_barrier_in_double_buffer,
@@ -23,7 +23,7 @@ enum class broken {
   last_element_missing_in_the_total,
 };
 
-// Both Kogge-Stone scans in one, with a fault.
+// Both Kogge-Stone scans in one kernel, with a fault.
 template <class T, class Op, policy P, broken Fault> struct faulty_kogge_stone {
   static constexpr bool one_buffer =
       Fault == broken::no_barrier_after_reading || Fault == broken::no_barrier_after_writing;
@@ -57,7 +57,7 @@ template <class T, class Op, policy P, broken Fault> struct faulty_kogge_stone {
   }
 };
 
-// A tile that ends an element late or early.
+// A tile whose end is off by one element.
 template <class Kernel, int Off> struct shifted_end {
   using params = typename Kernel::params;
   using storage = typename Kernel::storage;
@@ -107,8 +107,8 @@ std::vector<pass_mutant> mutants() {
           with_shifted_end<-1>("the last tile ends an element early")};
 }
 
-// A launch that no tile takes for its own last one: it is never counted, and the next one takes its totals
-// for new.
+// A launch in which no tile counts as the last: it never advances the launch count, so the next launch takes
+// its totals for new ones.
 template <class Kernel> struct never_counted {
   using params = typename Kernel::params;
   using storage = typename Kernel::storage;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Arrays of numbers and their scans as the tests expect them, by other means than the library's operators.
+// Arrays of numbers and their expected scans, computed without the library's operators.
 #pragma once
 #include <gtest/gtest.h>
 
@@ -21,8 +21,8 @@ constexpr scan_operation operations[] = {scan_operation::sum, scan_operation::pr
 constexpr scan_kind kinds[] = {scan_kind::inclusive, scan_kind::exclusive};
 constexpr scan_direction directions[] = {scan_direction::forward, scan_direction::reverse};
 
-// From the position. Integers of the whole range; products are of odd numbers, or of numbers near 1, so that
-// they do not vanish.
+// Derived from the position. Integers use the whole range; factors of products are odd, or near 1, so that
+// products do not vanish.
 template <class T> T number_at(std::int64_t i, scan_operation operation) {
   const auto h = hash(static_cast<std::uint64_t>(i) + 100);
   if constexpr (std::is_integral_v<T>) {
@@ -34,7 +34,7 @@ template <class T> T number_at(std::int64_t i, scan_operation operation) {
 }
 
 // Integers as their 64 low bits: sums and products of those are right modulo any smaller power of two. Floats
-// in long double.
+// as long double.
 template <class T> using exact = std::conditional_t<std::is_integral_v<T>, std::uint64_t, long double>;
 
 template <class T> std::vector<T> numbers(std::int64_t count, scan_operation operation) {
@@ -54,10 +54,9 @@ template <class T> T first_of_exclusive(scan_operation operation) {
   return std::is_integral_v<T> ? limits::min() : -limits::infinity();
 }
 
-// What must come out, and how far from it a float may be. A sum carries on a term's error at most `depth`
-// times, as often as there are additions on that term's longest way, whatever the length (a chunk, two levels
-// of warps, and a few for each level of tiles). A product has the relative errors of all multiplications
-// behind it, one less than there are factors.
+// Expected results and the error bound of floats. A term's rounding error enters a sum at most `depth` times:
+// the additions on the term's longest path, whatever the length (a chunk, two levels of warps, and a few for
+// each level of tiles). A product has one relative error per multiplication, one less than its factors.
 template <class T> void expect_scan(const std::vector<T>& in, const std::vector<T>& out,
                                     const scans::problem& p, const std::string& what) {
   const scans::lines over{p.outer, p.length, p.inner, p.direction};
@@ -99,12 +98,12 @@ class on_bulk_device : public on_device {
       GTEST_SKIP() << "no kernels with bulk copies for " << any().limits().name;
   }
 };
-// For scans in one pass, whoever moves the tiles: the parameter says where they run, and by which policy.
+// For single-pass scans by TMA or by threads: the parameter is the device and the policy.
 class on_ring_device : public on_device {
  protected:
   bool by_threads() const { return std::string_view(GetParam()).ends_with("async"); }
   const char* policy() const { return by_threads() ? "single-pass-async" : "single-pass"; }
-  // Of the kernels whose tiles threads move the CPU executor has those for these elements only.
+  // The CPU executor has kernels whose tiles threads move for these elements only.
   template <class In> bool takes() const {
     return is_cuda() || !by_threads() || std::is_same_v<In, float> || std::is_same_v<In, std::uint8_t>;
   }
@@ -129,8 +128,8 @@ struct placement {
   bool in_place = false;
 };
 
-// Fills in the pointers of a problem, runs it through the public call, and checks everything. Returns the
-// output.
+// Fills in the pointers of a problem, runs it through the public call, and checks results and guards. Returns
+// the output.
 template <class T> std::vector<T> expect_scan_right(const context& where, scans::problem p,
                                                     const placement& lies = {},
                                                     std::string_view policy = "auto") {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What all tests of scans need: where to run, memory with guards, and a scan that is obviously right.
+// Basics of all scan tests: devices, guarded memory, and an obviously correct scan.
 #pragma once
 #include <gtest/gtest.h>
 
@@ -17,7 +17,7 @@
 
 namespace antiphase::scan_test {
 
-// A test that runs where its parameter says; the ones on the GPU are skipped where there is none.
+// A test on the device named by its parameter; skipped where that is a missing GPU.
 class on_device : public testing::TestWithParam<const char*> {
  protected:
   void SetUp() override {
@@ -27,7 +27,7 @@ class on_device : public testing::TestWithParam<const char*> {
   bool is_cuda() const { return std::string_view(GetParam()).starts_with("cuda"); }
   target where() const { return is_cuda() ? target::cuda : target::cpu; }
   context any() const { return context::on(is_cuda() ? "cuda" : "cpu"); }
-  // On the CPU: schedules and landings that differ.
+  // On the CPU: several schedules and copy landings.
   std::vector<context> several() const {
     if (is_cuda()) return {any()};
     return {context(make_cpu_executor({.seed = 1, .copies = landing::late, .workers = 1})),
@@ -39,7 +39,7 @@ class on_device : public testing::TestWithParam<const char*> {
   INSTANTIATE_TEST_SUITE_P(Cpu, suite, testing::Values("cpu")); \
   INSTANTIATE_TEST_SUITE_P(Cuda, suite, testing::Values("cuda"))
 
-// What a scan by that policy says when it refuses a problem; empty if it takes it.
+// The text with which the policy refuses a problem; empty if it takes it.
 inline std::string refusal_by(const char* policy, const context& where, const scans::problem& p) {
   try {
     scan(where, p, {.policy = policy});
@@ -49,8 +49,8 @@ inline std::string refusal_by(const char* policy, const context& where, const sc
   return {};
 }
 
-// `size` elements on a device, `offset` elements away from an aligned address, between guards that nobody may
-// write.
+// `size` elements on a device, `offset` elements past an aligned address, between guards that must stay
+// unchanged.
 template <class T> class guarded {
  public:
   static constexpr std::size_t guard = 64;
@@ -86,8 +86,8 @@ template <class T> class guarded {
   device_array<unsigned char> device_;
 };
 
-// Every line, or every tile of every line, one element after the other. An exclusive scan folds in what it
-// starts from.
+// Every line, or every tile of every line, scanned sequentially. An exclusive scan starts with the initial
+// value.
 template <class T, class Op> std::vector<T> expected_scan(const std::vector<T>& in, const scans::lines& over,
                                                           scan_kind kind, const T& initial, Op op,
                                                           std::int64_t tile = 0) {
@@ -121,7 +121,7 @@ template <class T> void run(const context& where, const scans::kernel_pair& kern
   }
   where.runs_on().synchronize(nullptr);
 }
-// Every tile on its own.
+// Every tile by itself.
 template <class T>
 void run_tiles(const context& where, const scans::kernel_pair& kernels, const scans::arguments<T>& all) {
   const scans::launchable l = scans::launch_of(kernels.scan, kernels.tile, all);

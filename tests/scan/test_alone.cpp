@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// The scans of warps and blocks as a user's kernel calls them: any number of elements, any type, the order of
+// The scans of warps and blocks called from a user's kernel: any number of elements, any type, order of
 // operands kept.
 #include "tests/scan/kernels.hpp"
 #include "tests/scan/support.hpp"
 
 namespace antiphase::scan_test {
 
-// The same list, compiled for each target.
+// One list per target.
 namespace cpu {
 std::vector<alone_kernel> kernels_alone();
 }

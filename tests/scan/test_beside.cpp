@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Scans beside a neighbour that holds most of the device, and of very many elements: what only a GPU shows.
+// Scans next to a kernel that holds most of the device, and scans of very long arrays: GPU only.
 #include <cuda_runtime_api.h>
 
 #include <chrono>
@@ -12,7 +12,7 @@
 
 namespace antiphase::scan_test {
 
-// Compiled for each target.
+// One per target.
 namespace cuda {
 kernel holder_kernel();
 }
@@ -28,7 +28,7 @@ class scan_beside_Cuda : public testing::Test {
   }
 };
 
-// All multiprocessors but `left` are busy until it goes.
+// Occupies all multiprocessors but `left` until it is released.
 class neighbour {
  public:
   neighbour(const context& where, int left) : where_(where), flag_(where, std::vector<std::uint32_t>{0}) {
@@ -61,8 +61,7 @@ template <class T> void expect_sums(const device_array<T>& out, const std::vecto
   }
 }
 
-// Sums on a stream of their own. Kernels are loaded, and memory is allocated, when the device has nothing
-// else to do.
+// Sums on their own stream. Kernels are loaded and memory allocated while the device is idle.
 struct sums_beside {
   context where = context::on("cuda");
   std::string_view policy;
@@ -90,7 +89,7 @@ struct sums_beside {
   void wait() const { where.runs_on().synchronize(here.get); }
 };
 
-// Blocks draw tiles, so a few of them do all the work if there is no place for more.
+// Blocks draw tiles dynamically, so a few resident blocks do all the work.
 TEST_F(scan_beside_Cuda, single_pass_ends_while_a_neighbour_holds_most_multiprocessors) {
   for (const char* policy : {"single-pass", "single-pass-async"}) {
     if (policy == std::string_view("single-pass") && context::on("cuda").limits().major != 9) continue;
@@ -107,8 +106,8 @@ TEST_F(scan_beside_Cuda, single_pass_ends_while_a_neighbour_holds_most_multiproc
   }
 }
 
-// Blocks of one wave wait for each other: they begin together, beside the neighbour's if registers are left,
-// else when it goes.
+// Blocks of one wave wait for each other. They start together: next to the neighbour's blocks if registers
+// are left, otherwise after it ends.
 TEST_F(scan_beside_Cuda, one_wave_ends_when_the_neighbour_goes_at_the_latest) {
   sums_beside sums("one-wave", (4 << 20) - 5);  // 16 MiB
   sums.forget();
@@ -134,7 +133,7 @@ TEST_F(scan_beside_Cuda, takes_more_than_2_to_the_32_elements) {
   expect_sums(out, host);
 }
 
-// The same bound as of short sums: 80 half units in the last place of the sum of magnitudes.
+// Same bound as for short sums: 80 half units in the last place of the sum of magnitudes.
 TEST_F(scan_beside_Cuda, sums_of_2_to_the_30_floats_are_as_accurate_as_short_ones) {
   const context where = context::on("cuda");
   const std::vector<float> host = numbers<float>(std::int64_t{1} << 30, scan_operation::sum);

@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// Every step of the ladder with many block sizes, for types with more than numbers in them and operators that
-// do not commute.
+// Every step of the ladder with many block sizes, for composite types and non-commutative operators.
 #include "tests/scan/kernels.hpp"
 #include "tests/scan/support.hpp"
 #include "tests/scan/types.hpp"
 
 namespace antiphase::scan_test {
 
-// The same list, compiled for each target.
+// One list per target.
 namespace cpu {
 std::vector<test_kernels> kernels();
 }
@@ -86,7 +85,7 @@ class blocks : public on_device {
     return all;
   }
 
-  // Lengths around the edges of tiles and of powers of two; kinds and directions take turns.
+  // Lengths around the edges of tiles and of powers of two; kinds and directions alternate.
   void expect_all_sizes_right(const char* step) {
     const auto contexts = several();
     int turn = 0;
@@ -121,8 +120,8 @@ TEST_P(blocks, double_buffer) { expect_all_sizes_right("double-buffer"); }
 TEST_P(blocks, warp_shuffle) { expect_all_sizes_right("warp-shuffle"); }
 TEST_P(blocks, items) { expect_all_sizes_right("items"); }
 
-// All kinds and directions, along every axis, misaligned and in place, for the block sizes that are not too
-// small to be quick.
+// All kinds and directions, along every axis, misaligned and in place, for the block sizes that are large
+// enough to be quick.
 TEST_P(blocks, axes_offsets_and_directions) {
   for (const char* step : {"two-barriers", "double-buffer", "warp-shuffle", "items"})
     for (const test_kernels& k : kernels_of_step(step)) {
@@ -157,7 +156,7 @@ TEST_P(blocks, axes_offsets_and_directions) {
     }
 }
 
-// Totals of totals of totals; and blocks that take several tiles each.
+// Three levels of totals, and blocks that take several tiles each.
 TEST_P(blocks, many_levels_and_few_blocks) {
   for (const char* step : {"two-barriers", "double-buffer", "warp-shuffle", "items"})
     for (const test_kernels& k : kernels_of_step(step)) {

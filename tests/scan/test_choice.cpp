@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which step scans what, what explain() says of it, and the steps for many short lines.
+// Which step scans which problem, what explain() says of it, and the steps for many short lines.
 #include <gmock/gmock.h>
 
 #include <antiphase/core/error.hpp>
@@ -18,7 +18,7 @@ using testing::IsEmpty;
 
 class scan_choices : public on_device {
  protected:
-  // Addresses stand for arrays: nothing is scanned.
+  // Addresses without arrays: nothing is scanned.
   static scans::problem placed(scans::problem p) {
     p.in = reinterpret_cast<const void*>(std::uintptr_t{1} << 12);
     p.out = reinterpret_cast<void*>(std::uintptr_t{1} << 60);
@@ -83,7 +83,7 @@ TEST_P(scan_choices, short_lines_are_right) {
   short_lines_right<std::int32_t>(where);
   short_lines_right<std::uint64_t>(where);
 }
-// Asked for, they take longer lines too, in several levels of tiles.
+// Named explicitly, they take longer lines too, in several levels of tiles.
 TEST_P(scan_choices, steps_for_short_lines_take_long_ones) {
   if (is_cuda()) GTEST_SKIP() << "they are compiled for the CPU executor only";
   for (const scans::step& s : scans::short_line_steps)

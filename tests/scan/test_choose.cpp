@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What `auto` takes, held against the rule in other words; and the table against the kernels there are.
+// The choice of `auto` against the rule in other words; and the table against the existing kernels.
 #include <gmock/gmock.h>
 
 #include <antiphase/core/error.hpp>
@@ -21,7 +21,7 @@ constexpr scan_operation operations[] = {scan_operation::sum, scan_operation::pr
 template <class F> void each_type(F f) {
   for (int e = 0; e <= static_cast<int>(last_element); ++e) f(static_cast<element>(e));
 }
-// Calls f with the operations of all types, and the sums in wider ones.
+// Calls f with the operations of all types, and with sums in wider types.
 template <class F> void each_kind(F f) {
   each_type([&](element type) {
     for (const scan_operation operation : operations) f(problem{.type = type, .operation = operation});
@@ -30,7 +30,7 @@ template <class F> void each_kind(F f) {
     });
   });
 }
-// Addresses stand for arrays.
+// Addresses without arrays.
 problem placed(problem p, std::int64_t outer, std::int64_t length, std::int64_t inner) {
   p.in = reinterpret_cast<const void*>(std::uintptr_t{1} << 12);
   p.out = reinterpret_cast<void*>(std::uintptr_t{1} << 60);
@@ -49,7 +49,7 @@ std::string_view taken(const executor& on, const problem& p, const scan_keys* by
   }
 }
 
-// The rule, case by case.
+// The rule of `auto`, case by case.
 std::string_view expected(bool gpu, int major, const problem& p, bool by_key) {
   const std::int64_t size = static_cast<std::int64_t>(size_of(p.type)), lines = p.outer * p.inner;
   const bool half = p.type == element::f16 || p.type == element::bf16,
@@ -69,7 +69,7 @@ std::string_view expected(bool gpu, int major, const problem& p, bool by_key) {
     if (p.length <= most) return "items-thread";
     if (p.length <= 32 * most) return "items-warp";
   }
-  // Totals of 8 bytes take two of the 2^31 words that columns may have.
+  // Totals of 8 bytes take two of the 2^31 words available to columns.
   const bool too_many =
       size_of(p.accumulate.value_or(p.type)) == 8 && p.outer * p.length * p.inner > std::int64_t{1} << 40;
   const std::string_view in_one = p.inner > 1 && major >= 8 && !too_many ? "columns" : once;
@@ -174,7 +174,7 @@ TEST(scan_table, knows_the_kernels_without_looking_for_them) {
   EXPECT_GT(takes, 200);
 }
 
-// Names of kernels come from their step's.
+// Kernel names derive from their step's.
 TEST(scan_table, kernels_are_called_after_their_step) {
   for (const instance& i : instances(target::cpu)) {
     EXPECT_EQ(std::string("scan.") + i.step, i.kernels.scan.name);
@@ -185,7 +185,7 @@ TEST(scan_table, kernels_are_called_after_their_step) {
               i.code.name);
 }
 
-// What a caller is told to bring is enough for whatever runs, on whatever device.
+// The documented workspace suffices for whatever runs, on any device.
 TEST(scan_table, workspaces_are_enough_for_what_is_taken) {
   each_kind([&](const problem& kind) {
     for (const std::int64_t outer : {1, 3})

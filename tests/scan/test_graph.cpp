@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Scans in CUDA graphs: captured once, replayed with other data and beside other launches on the same
+// Scans in CUDA graphs: captured once, replayed with other data and next to other launches on the same
 // workspace.
 #include <cuda_runtime.h>
 
@@ -65,7 +65,7 @@ TEST(scan_graph, is_replayed_Cuda) {
   cudaStreamDestroy(on);
 }
 
-// Several passes borrow their memory from the stream, and a graph records that.
+// Several passes borrow their memory from the stream, which a graph records.
 TEST(scan_graph, needs_no_workspace_for_several_passes_Cuda) {
   std::string why;
   if (cuda_devices(&why).empty()) GTEST_SKIP() << "no GPU: " << why;

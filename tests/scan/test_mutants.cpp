@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Scans that are wrong in one place give wrong numbers under some schedule; the one that is right under none.
+// Scans with one fault give wrong numbers under some schedule; the faultless one under none.
 #include <antiphase/scan/detail/single_pass.hpp>
 
 #include "tests/scan/kernels.hpp"
@@ -16,7 +16,7 @@ std::vector<wave_mutant> wave_mutants();
 
 namespace {
 
-// Whether the output is right, and nothing outside it was written. The length is not a multiple of a tile.
+// True if the output is right and nothing outside it was written. The length is not a multiple of a tile.
 bool is_right(const pass_mutant& m, unsigned seed) {
   const scans::kernel_pair kernels{m.how.totals, m.code, m.how.tile};
   const context where(make_cpu_executor({.seed = seed, .workers = 1}));
@@ -35,7 +35,7 @@ bool is_right(const pass_mutant& m, unsigned seed) {
          out.to_host() == expected_scan(host, over, scan_kind::inclusive, {0, 0}, concatenated{});
 }
 
-// Launches on one workspace, of other numbers each. Their sums have to be right from the first to the last.
+// Launches on one workspace with different numbers. All sums must be right.
 bool is_right(const wave_mutant& m, unsigned seed) {
   const context where(make_cpu_executor({.seed = seed, .order = schedule::starved, .workers = 1}));
   const std::int64_t tiles = 6, length = (tiles - 1) * m.how.tile + 17;
@@ -63,7 +63,7 @@ bool is_right(const wave_mutant& m, unsigned seed) {
   return right;
 }
 
-// Nothing is copied asynchronously, so that it does not matter when copies land.
+// No asynchronous copies, so landing does not matter.
 template <class Mutant> void expect_found(const std::vector<Mutant>& all, std::size_t size) {
   ASSERT_EQ(all.size(), size);
   EXPECT_EQ(std::ranges::count(all, nullptr, &Mutant::broken), 1);

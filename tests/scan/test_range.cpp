@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Sums and products that leave the range of their type on the way: which outputs may show it, and which never
-// do (docs/accuracy.md).
+// Sums and products whose intermediate values leave the range of their type: outputs that may show it, and
+// outputs that must not (docs/accuracy.md).
 #include <rapidcheck.h>
 
 #include <bit>
@@ -11,14 +11,13 @@
 namespace antiphase::scan_test {
 namespace {
 
-// What is computed with, and the numbers that documentation promises to stay clear of its ends.
+// The accumulator, and documented magnitudes clear of the ends of its range.
 template <class T> constexpr bool in_double = std::is_same_v<T, double>;
 template <class T> constexpr long double most_sum = in_double<T> ? 1.79e308L : 3.4e38L;
 template <class T> constexpr long double most_product = in_double<T> ? 1e308L : 1e38L;
 template <class T> constexpr long double least_product = in_double<T> ? 1e-307L : 1e-37L;
 
-// The documented rule, element by element: whether what some of the elements add up to, or multiply to, may
-// have left the range.
+// The documented rule, element by element: true if a partial sum or product may have left the range.
 template <class T> class range_rule {
  public:
   explicit range_rule(scan_operation operation) : adds_(operation == scan_operation::sum) {}
@@ -37,14 +36,14 @@ template <class T> class range_rule {
     return adds_ ? above_ <= most_sum<T> && below_ <= most_sum<T>
                  : above_ <= most_product<T> && below_ >= least_product<T>;
   }
-  // Within the bound of docs/accuracy.md.
+  // True if within the bound of docs/accuracy.md.
   bool holds(const T& result) const {
     const long double unit = in_double<T> ? 0x1p-53L : 0x1p-24L, found = real_of(result);
     const long double error =
         adds_ ? 80 * unit * (above_ + below_)
               : std::max<long double>(80, static_cast<long double>(count_)) * unit * std::abs(exact_);
     if constexpr (is_half_type<T>) {
-      // from here on a result is rounded to infinity
+      // results from here on round to infinity
       const long double end = std::is_same_v<T, f16> ? 65520 : 0x1.ffp127L;
       if (std::isinf(found)) return std::abs(exact_) + error >= end && (found > 0) == (exact_ > 0);
       return std::abs(found - exact_) <= error * 1.01L + half_unit<T> * std::abs(exact_) + least<T> / 2;
@@ -83,8 +82,7 @@ template <class T> T stored(double x) {
     return static_cast<T>(x);
 }
 
-// Ordinary numbers, and a few large and small ones near each other, so that they meet in all parts of a
-// kernel.
+// Ordinary numbers and a few adjacent large and small ones, so that these meet in all parts of a kernel.
 template <class T> std::vector<T> numbers_at_the_ends(std::size_t length, scan_operation operation) {
   std::vector<T> in;
   for (std::size_t i = 0; i < length; ++i) {
@@ -111,15 +109,15 @@ template <class T> std::vector<T> numbers_at_the_ends(std::size_t length, scan_o
 }
 
 struct found {
-  int right = 0, allowed = 0;  // outputs that had to be right, and such that need not be and are not
+  int right = 0, allowed = 0;  // outputs that had to be right; outputs that need not be and are not
   int cases = 0;
 
   void operator+=(const found& more) { right += more.right, allowed += more.allowed, ++cases; }
-  // Whether so many cases that both kinds of outputs must have come; a sanitizer's run makes do with a few.
+  // True if both kinds of outputs must have occurred in this many cases; a sanitizer's run has too few.
   bool tells() const { return cases >= 50; }
 };
 
-// `boundary(i)`: whether a line begins at element i in memory.
+// `boundary(i)`: true if a line begins at element i in memory.
 template <class T> found expect_rule(const std::vector<T>& in, const std::vector<T>& out,
                                      const scans::problem& p, const begins& boundary) {
   found f;
@@ -132,7 +130,7 @@ template <class T> found expect_rule(const std::vector<T>& in, const std::vector
     if (!exclusive) line.add(in[static_cast<std::size_t>(i)]);
     const T& result = out[static_cast<std::size_t>(i)];
     const bool finite = std::isfinite(static_cast<double>(real_of(result)));
-    // A sum does not come back from infinity, so what is finite is right.
+    // A sum does not return from infinity, so a finite one is right.
     if (line.in_range() || (p.operation == scan_operation::sum && finite)) {
       EXPECT_TRUE(line.holds(result))
           << "output " << i << " is " << real_of(result) << ", expected " << line.exact();
@@ -146,8 +144,7 @@ template <class T> found expect_rule(const std::vector<T>& in, const std::vector
   return f;
 }
 
-// What an output says depends on nothing that comes after it: with everything from some element on replaced,
-// it keeps its bits.
+// Outputs are causal: replacing everything from some element on leaves earlier outputs' bits unchanged.
 template <class T> void expect_causal(const context& where, const scans::problem& p, const std::vector<T>& in,
                                       const std::vector<T>& out, const scanned& scan_it) {
   const std::size_t n = in.size(), from = *rc::gen::inRange<std::size_t>(0, n);
@@ -174,7 +171,7 @@ class scan_range : public on_device {
     }
     return all;
   }
-  // `wants`: whether numbers of that type can leave the range at all.
+  // `wants`: numbers of that type can leave the range, or cannot.
   enum class wants { some_out, none_out };
   template <class T> void lines(scan_operation operation, wants some) const {
     const context where = any();
@@ -237,7 +234,7 @@ TEST_P(scan_range, sums) {
   lines<double>(scan_operation::sum, wants::some_out);
 }
 TEST_P(scan_range, sums_of_halves) {
-  lines<f16>(scan_operation::sum, wants::none_out);  // FP32 has room for more of them than there can be
+  lines<f16>(scan_operation::sum, wants::none_out);  // FP32 has room for more of them than an array can hold
   lines<bf16>(scan_operation::sum, wants::some_out);
 }
 TEST_P(scan_range, products) {

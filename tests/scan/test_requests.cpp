@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a scan refuses and with which words, and the plain values behind it: steps, policies, lines.
+// Requests that a scan refuses and its messages, and the plain values behind it: steps, policies, lines.
 #include <gmock/gmock.h>
 
 #include <antiphase/core/error.hpp>
@@ -72,7 +72,7 @@ TEST(scan_requests, memory_has_an_end) {
               HasSubstr("beyond the end of memory"));
 }
 
-// Nothing to scan, whatever the other extents are.
+// Empty problem, whatever the other extents.
 TEST(scan_requests, extents_of_nothing_are_not_multiplied) {
   constexpr std::int64_t big = std::int64_t{1} << 40;
   for (const std::string_view policy : {"auto", "items", "single-pass", "warp-shuffle"})

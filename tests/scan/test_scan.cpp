@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The public scan: every type and operation, every axis, against sums by other means.
+// The public scan: every type and operation, every axis, against independently computed sums.
 #include <rapidcheck.h>
 
 #include "tests/scan/numbers.hpp"

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The workspace of a caller's: how large, for which launches one after the other, and what becomes of its
-// words.
+// A caller's workspace: its size, its use by successive launches, and the state of its words.
 #include <gmock/gmock.h>
 
 #include <antiphase/core/error.hpp>
@@ -19,7 +18,7 @@ class workspaces : public on_ring_device {};
 AP_ON_BOTH_DEVICES(workspaces);
 INSTANTIATE_TEST_SUITE_P(CudaAsync, workspaces, testing::Values("cuda async"));
 
-// An array that can be scanned again and again with a workspace.
+// An array that is scanned repeatedly with one workspace.
 template <class T> struct repeated {
   context where;
   std::vector<T> host;
@@ -81,7 +80,7 @@ TEST(scan_workspaces, are_refused_with_the_numbers) {
   EXPECT_EQ(refusal({memory.data(), memory.size()}), "");
 }
 
-// Several passes borrow memory in the order of the stream; nothing is allocated, and nobody waits.
+// Several passes borrow stream-ordered memory: no allocation, no synchronisation.
 TEST(scan_workspaces, are_borrowed_by_several_passes) {
   std::vector<float> line(5000, 1.0f);
   const auto runs = std::make_shared<test::written_down>();
@@ -113,7 +112,7 @@ TEST(scan_workspaces, go_back_when_a_launch_fails) {
   EXPECT_THAT(runs->calls(), testing::ElementsAre("borrow 256", "scan.items.totals", "give back"));
 }
 
-// Types, sizes, lines and policies in turn; those of several passes write where single-pass does not read.
+// Types, sizes, lines and policies in turn; several passes write where single-pass does not read.
 TEST_P(workspaces, serve_launches_of_all_kinds) {
   const context where = any();
   const std::int64_t most = (is_cuda() ? 300 : 3) * ring_tile<float>;
@@ -134,7 +133,7 @@ TEST_P(workspaces, serve_launches_of_all_kinds) {
   }
 }
 
-// 10,000 launches, none waited for, and the last result is looked at.
+// 10,000 launches without waiting; the last result is checked.
 TEST_P(workspaces, need_no_care_between_launches) {
   const context where = any();
   const std::vector<std::int32_t> host =
@@ -163,7 +162,7 @@ TEST_P(workspaces, need_no_care_between_launches) {
   }
 }
 
-// The words of single-pass in a workspace.
+// The single-pass words of a workspace.
 class words_of {
  public:
   words_of(const context& where, std::size_t words)
@@ -185,7 +184,7 @@ class words_of {
   std::size_t words_;
 };
 
-// Tags are the launch's number modulo 2^32 - 1, plus one: none is 0, and around the turn each differs from
+// A tag is the launch's number modulo 2^32 - 1, plus one: none is 0, and around the wrap each differs from
 // those before.
 TEST_P(workspaces, tags_come_around) {
   const context where = any();
@@ -202,7 +201,7 @@ TEST_P(workspaces, tags_come_around) {
   EXPECT_EQ(words.now()[scans::ticket_word], 0u);
 }
 
-// Before a tag comes back, every word that launches have not written anew has been cleared: one a launch.
+// Before a tag recurs, every word that launches have not rewritten has been cleared: one word per launch.
 TEST_P(workspaces, forget_the_totals_of_old_launches) {
   const context where = any();
   constexpr std::size_t words = 64, states = words - scans::control_words;
@@ -215,8 +214,7 @@ TEST_P(workspaces, forget_the_totals_of_old_launches) {
   for (std::size_t t = 1; t < states; ++t) EXPECT_EQ(memory.now()[scans::control_words + t], 0u) << t;
 }
 
-// What a launch leaves behind that was stopped half way: drawn tiles, totals of its epoch, the epoch not
-// counted.
+// Remains of a launch that was stopped half way: drawn tiles, totals of its epoch, the epoch not counted.
 TEST_P(workspaces, of_a_broken_launch_are_initialised_again) {
   const context where = any();
   words_of memory(where, 64);

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// Element types and operators that a scan has to carry, beyond numbers and sums.
+// Element types and operators that a scan has to support, beyond numbers and sums.
 #pragma once
 #include <antiphase/core/portable.hpp>
 #include <cstdint>
 
 namespace antiphase::scan_test {
 
-// The bicyclic monoid: ")))...(((" with a closing and b opening brackets, whose product cancels what matches.
-// Not commutative, and exact.
+// The bicyclic monoid: `closing` brackets ")))" followed by `opening` brackets "((("; the product cancels
+// matching pairs. Not commutative, and exact.
 struct brackets {
   std::uint32_t closing, opening;
   bool operator==(const brackets&) const = default;
@@ -19,7 +19,7 @@ struct concatenated {
   }
 };
 
-// Three bytes, no default constructor, an operator without identity: the last value that is not null.
+// Three bytes, no default constructor, an operator without identity: the last non-null value.
 struct nullable {
   unsigned char low, high, present;
   AP_FN constexpr nullable(unsigned char l, unsigned char h, unsigned char p) : low(l), high(h), present(p) {}
@@ -40,7 +40,7 @@ struct times {
   }
 };
 
-// 12 and 16 bytes: maps x -> factor x + offset, and triangular matrices, one after the other.
+// 12 and 16 bytes: composed maps x -> factor x + offset, and products of triangular matrices.
 struct triangle {
   std::uint32_t a, b, c;
   bool operator==(const triangle&) const = default;
@@ -60,7 +60,7 @@ struct steps64 {
   }
 };
 
-// Maps x -> (factor x + offset) mod m: the operator carries m, and does one map after the other.
+// Maps x -> (factor x + offset) mod m: the operator carries m and composes two maps.
 struct affine {
   std::uint32_t factor, offset;
   bool operator==(const affine&) const = default;
@@ -73,7 +73,7 @@ struct composed {
   }
 };
 
-// Element i of an array: from its position, so that one in the wrong place shows.
+// Element i of an array: derived from its position, so that a misplaced one shows.
 constexpr std::uint64_t hash(std::uint64_t i) {
   i = (i + 0x9E3779B97F4A7C15ull) * 0xBF58476D1CE4E5B9ull;
   i = (i ^ i >> 29) * 0x94D049BB133111EBull;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A small library with thread-local storage of its own: found anywhere, or, in a program that runs already,
-// in the little room that the C library keeps for those that ask for a fixed place.
+// A small library with thread-local storage: dynamic, or, with FIXED, in the static TLS surplus that the C
+// library reserves for libraries loaded at runtime.
 #ifdef FIXED
 [[gnu::tls_model("initial-exec")]]
 #endif

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A shared object that contains the library can be loaded at run time, also where no fixed thread-local
-// storage is left, and unloaded.
+// A shared object that contains the library can be loaded at runtime, even when no static TLS is left, and
+// unloaded.
 #include <dlfcn.h>
 #include <gtest/gtest.h>
 #include <unistd.h>
@@ -26,7 +26,7 @@ class shared_object : public testing::Test {
     fs::remove_all(folder_);
   }
 
-  // Loads so many libraries, copies of one file; fewer if one is refused. How many were loaded.
+  // Loads up to `count` copies of one library file, and stops when one is refused. Returns the number loaded.
   int load_copies(const char* file, int count) {
     for (int i = 0; i < count; ++i) {
       const fs::path copy = folder_ / (std::to_string(loaded_.size()) + ".so");

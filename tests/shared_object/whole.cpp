@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A user's shared object with the whole library in it: what it offers to a program that knows nothing of
+// A user's shared object that contains the whole library, and its interface for a program that does not use
 // antiphase.
 #include <antiphase/gemm.hpp>
 #include <antiphase/scan.hpp>
@@ -10,8 +10,8 @@
 
 namespace {
 
-// In the place of the CUDA runtime's thread-local storage, which begins at a page: the object's whole block
-// then takes more than a page.
+// Stands for the CUDA runtime's thread-local storage, which is page-aligned: the object's whole TLS block
+// then exceeds a page.
 alignas(4096) thread_local unsigned char page[4096];
 
 std::string wrong_with(const std::vector<float>& found, const char* of, auto expected) {
@@ -41,7 +41,7 @@ std::string use(const std::string& where) {
 
 }  // namespace
 
-// What is wrong, in at most `room` characters; an empty text if nothing is.
+// Writes the fault found, in at most `room` characters; an empty text if there is none.
 extern "C" void use_antiphase(const char* where, char* text, std::size_t room) {
   std::string wrong;
   try {

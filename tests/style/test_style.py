@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""style.py on small made-up trees: what it finds, what it leaves alone, what it remembers."""
+"""style.py on small made-up trees: its findings, exemptions and cache."""
 import json
 import os
 import pathlib

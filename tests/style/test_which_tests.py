@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""which_tests.py: what belongs to a name, and what it says of a name that does not exist."""
+"""which_tests.py: the tests and targets of a name, and its message for a name that does not exist."""
 import pathlib
 import subprocess
 import sys

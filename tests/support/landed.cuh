@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What kernels that load by the copy engine begin with.
+// Prologue of kernels that load by TMA.
 #pragma once
 #include <antiphase/device/fences.cuh>
 #include <antiphase/device/kernel.cuh>
@@ -8,7 +8,7 @@
 namespace antiphase::test {
 inline namespace AP_TARGET {
 
-// The first thread makes an mbarrier of one party, and the copy engine sees it so.
+// The first thread initialises an mbarrier of one party and makes it visible to TMA.
 AP_DEV void first_thread_prepares(mbarrier& landed) {
   if (thread_index() != 0) return;
   landed.init(1);

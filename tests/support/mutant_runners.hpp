@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tests of mutants, one function for each check that may have to find one. On a GPU they are run by
-// tests/checker/mutants/on_gpu.cpp.
+// Tests of mutants, one function per check that may have to find one. On a GPU,
+// tests/checker/mutants/on_gpu.cpp runs them.
 #pragma once
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -15,7 +15,7 @@
 
 namespace antiphase::test {
 
-// A finding in words that stay the same when lines move.
+// A finding as text without line numbers.
 inline std::string text_of(const finding& f) {
   return f.memory + "; " + f.access.action + "; " + (f.earlier ? f.earlier->action : "") + "; " + f.missing;
 }
@@ -23,7 +23,7 @@ inline bool is_the_one(const found_by& by, const finding& f) {
   return f.kind == by.finding && text_of(f).find(by.says) != std::string::npos;
 }
 
-// Schedules for a kernel of a few blocks, on a device that has room for so many at a time.
+// Schedules for a kernel of a few blocks, on a device with `number` multiprocessors.
 inline check_options on_multiprocessors(int number, int schedules) {
   check_options options;
   options.schedules = schedules;
@@ -31,13 +31,13 @@ inline check_options on_multiprocessors(int number, int schedules) {
   return options;
 }
 
-// The checker accuses the mutant when `use` runs its kernel, by the finding it names and within `seconds`;
-// one that is whole it leaves alone.
+// The checker reports the mutant's finding when `use` runs its kernel, within `seconds` of CPU time; a mutant
+// without a fault gets no finding.
 template <class How> void expect_accused(const mutant<How>& m, const std::function<void(const context&)>& use,
                                          check_options options, double seconds = 10) {
   options.workers = 1;
   options.shorten = false;
-  const std::clock_t start = std::clock();  // of this process: other work on the machine does not count
+  const std::clock_t start = std::clock();  // CPU time of this process only
   const check_report report = check(use, options);
   const double took = static_cast<double>(std::clock() - start) / CLOCKS_PER_SEC;
   if (m.broken == nullptr) {
@@ -50,8 +50,8 @@ template <class How> void expect_accused(const mutant<How>& m, const std::functi
       << to_text(report);
 }
 
-// The numbers of runs with the seeds 1 to `seeds`, with copies that land early and late, are what the mutant
-// says. run(landing, seed) tells whether they are right; what it throws as device_error is a report.
+// The outcome over seeds 1 to `seeds`, with early and late copy landings, is the mutant's. run(landing, seed)
+// returns whether the numbers are right; a device_error counts as a report.
 template <class How, class Run> void expect_outcomes(const mutant<How>& m, unsigned seeds, Run run) {
   for (const landing copies : {landing::early, landing::late}) {
     const outcome expected = copies == landing::early ? m.found.early : m.found.late;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What small kernels work on: numbers to read, zeros to write to, and flags.
+// Data of small kernels: numbers to read, zeros to write to, and flags.
 #pragma once
 #include <antiphase/context.hpp>
 #include <cstdint>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The subcommand check as the tool has it, of a kernel that is broken and of one that is not.
+// The tool's subcommand check, with one broken kernel and one correct one.
 #include <antiphase/checker.hpp>
 #include "tests/checker/api/support.hpp"
 

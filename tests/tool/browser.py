@@ -17,14 +17,14 @@ import time
 
 
 def find():
-    """The program, or None."""
+    """Returns the program, or None."""
     return os.environ.get("ANTIPHASE_BROWSER") or next(
         filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome", "chrome"))), None
     )
 
 
 class Page:
-    """A page in a browser of its own. `errors`: what the console, or an exception, said."""
+    """A page in its own browser. `errors`: messages of the console, and exceptions."""
 
     def __init__(self, path, width=1200, height=900, dark=False, timeout=60):
         self.deadline = time.monotonic() + timeout
@@ -98,7 +98,7 @@ class Page:
         self.profile.cleanup()
 
     def read(self):
-        """The next message; events are noted."""
+        """Returns the next message; records events."""
         while b"\0" not in self.rest:
             left = self.deadline - time.monotonic()
             if left <= 0 or not select.select([self.answers], [], [], left)[0]:
@@ -139,7 +139,7 @@ class Page:
                 return answer["result"]
 
     def value(self, expression):
-        """Of a JavaScript expression, once what is drawn has been drawn."""
+        """Returns the value of a JavaScript expression, after pending drawing."""
         code = f"new Promise(done => requestAnimationFrame(() => requestAnimationFrame(() => done({expression}))))"
         answer = self.call("Runtime.evaluate", expression=code, awaitPromise=True, returnByValue=True)
         if "exceptionDetails" in answer:

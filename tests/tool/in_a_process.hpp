@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Running a part of a test in a process of its own, for what a process can do only once: dying, closing its
-// standard output.
+// Runs a part of a test in a child process, for what a process can do only once: die, or close its standard
+// output.
 #pragma once
 #include <sys/wait.h>
 #include <unistd.h>
@@ -11,8 +11,8 @@
 
 namespace antiphase::testing {
 
-// Runs `action` in a process of its own, with the signal handlers installed, and returns its exit code; 1000
-// + signal if it was killed. `action` returns the exit code.
+// Runs `action` in a child process with the signal handlers installed, and returns its exit code; 1000 +
+// signal if it was killed. `action` returns the exit code.
 inline int in_a_process(const std::function<int()>& action) {
   const pid_t child = fork();
   if (child == 0) {
@@ -29,8 +29,8 @@ inline int in_a_process(const std::function<int()>& action) {
   return WIFEXITED(status) ? WEXITSTATUS(status) : 1000 + WTERMSIG(status);
 }
 
-// The same without the rights of root, so that a fault in the code under test cannot replace a device of the
-// machine. 98 if they cannot be given up.
+// The same without root's rights, so that a fault in the code under test cannot replace a device file.
+// Returns 98 if the rights cannot be dropped.
 inline int without_rights(const std::function<int()>& action) {
   constexpr unsigned nobody = 65534;
   return in_a_process(

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Running the tool as a process, and .npy files without numpy."""
+"""Runs the tool as a process; reads and writes .npy files without numpy."""
 import ast
 import json
 import math
@@ -28,12 +28,12 @@ LETTERS = {
     "b1": "?",
 }
 SKIPPED = 77
-# how messages begin that every command has
+# beginnings of messages common to all commands
 PLACE = ("antiphase: running on ", "antiphase: no GPU is usable: ")
 
 
 def npy_bytes(values, shape, type_name="f4", order="C", mark="<", version=(1, 0), header=None):
-    """`values` are in C order, whatever the order in the file."""
+    """Bytes of a .npy file. `values` are in C order, whatever the order in the file."""
     if order == "F":
         values = [values[i] for i in fortran_positions(shape)]
     if header is None:
@@ -56,7 +56,7 @@ def npy_bytes(values, shape, type_name="f4", order="C", mark="<", version=(1, 0)
 
 
 def fortran_positions(shape):
-    """Positions in C order of the elements as Fortran order lists them."""
+    """C-order positions of the elements in Fortran order."""
     strides = [math.prod(shape[i + 1 :]) for i in range(len(shape))]
     for n in range(math.prod(shape)):
         position = 0
@@ -67,7 +67,7 @@ def fortran_positions(shape):
 
 
 def parse_npy(data):
-    """(values in C order, shape, type name)"""
+    """Returns (values in C order, shape, type name)."""
     assert data[:8] == b"\x93NUMPY\x01\x00", data[:8]
     length = struct.unpack("<H", data[8:10])[0]
     assert (10 + length) % 64 == 0
@@ -83,7 +83,7 @@ def parse_npy(data):
 
 
 def pattern(count, seed=1):
-    """Small integers as floats that depend on the position, so that products are exact."""
+    """Small integers as floats, by position, so that products are exact."""
     return [float((i * 7 + seed * 13 + i // 5 * 3) % 19 - 9) for i in range(count)]
 
 
@@ -97,7 +97,7 @@ def gpu_is_usable():
 
 
 class ToolTest(unittest.TestCase):
-    """A folder of its own for each test, and the tool to run in it."""
+    """A separate folder for each test, in which the tool runs."""
 
     def setUp(self):
         self.folder = pathlib.Path(tempfile.mkdtemp(prefix="antiphase-process-"))
@@ -114,7 +114,7 @@ class ToolTest(unittest.TestCase):
         return sorted(path.name for path in self.folder.iterdir())
 
     def run_tool(self, *arguments, code=0, **options):
-        """Runs the tool, expects the exit code, and returns what it wrote."""
+        """Runs the tool, expects the exit code, and returns the finished process."""
         options.setdefault("stdin", subprocess.DEVNULL if "input" not in options else None)
         if options["stdin"] is None:
             del options["stdin"]
@@ -147,7 +147,7 @@ class ToolTest(unittest.TestCase):
 
 
 class CountingRunner(unittest.TextTestRunner):
-    """Running no test is a failure, and skipping all of them has an exit code of its own."""
+    """Running no test is a failure, and skipping all of them has its own exit code."""
 
     def run(self, suite):
         result = super().run(suite)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the tests of antiphase scan share: numpy's rules once more, in Python, and the tool held against
+"""Shared by the tests of antiphase scan: numpy's rules in plain Python, and a comparison of the tool with
 them."""
 import itertools
 import math
@@ -57,7 +57,7 @@ def accumulator(type_name, operation):
 
 
 def whole(count, type_name, seed=3):
-    """Integers that fit every type, so that the same pattern serves all of them."""
+    """Integers that fit every type, so that one pattern serves all of them."""
     low = 0 if type_name[0] == "u" else -50
     return [(i * 31 + seed * 17 + i // 7) % 101 + low for i in range(count)]
 

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Places for tests that work with real files: a folder of their own, and a standard input or output of their
-// own.
+// Real files for tests: a temporary folder, and a redirected standard input or output.
 #pragma once
 #include <fcntl.h>
 #include <gtest/gtest.h>
@@ -15,7 +14,7 @@
 
 namespace antiphase::testing {
 
-// A new folder that is removed with all it holds.
+// A new folder that is removed with its contents.
 class scratch_folder {
  public:
   scratch_folder() {
@@ -50,7 +49,7 @@ inline std::string read_text(const std::string& path) {
   return {std::istreambuf_iterator<char>{file}, {}};
 }
 
-// Puts an open file in the place of descriptor 0 or 1 while it lives, and closes that file.
+// Replaces descriptor 0 or 1 by an open file for its lifetime, and closes that file.
 class redirected {
  public:
   redirected(int standard, int file) : standard_{standard}, before_{dup(standard)} {
@@ -73,7 +72,7 @@ class redirected {
   int before_;
 };
 
-// Runs `action`, which has to throw an Error, and returns its message.
+// Runs `action`, which must throw an Error, and returns its message.
 template <class Error, class Action> std::string message_of(Action action) {
   try {
     action();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Judging products of any data, and the data.
+// Checks products of arbitrary data, and the generators of data.
 #include "tool/measure/accuracy.hpp"
 
 #include <gmock/gmock.h>
@@ -21,7 +21,7 @@ constexpr double unit = 0x1p-24;
 
 struct product {
   std::int64_t m, n, k;
-  std::vector<float> a, b, c;  // C rounded once
+  std::vector<float> a, b, c;  // C, rounded once
 };
 product exact_product(const distribution& d, std::int64_t m, std::int64_t n, std::int64_t k) {
   product p{m,
@@ -65,7 +65,7 @@ TEST(sampled_product, tells_the_error_of_every_output_of_a_small_product) {
   EXPECT_EQ(judge.with.outputs(), 35);
   for (std::size_t i = 0; i < p.c.size(); ++i) {
     std::vector<float> wrong = p.c;
-    wrong[i] *= 1 - 100 * static_cast<float>(unit);  // of positive numbers |A||B| is AB
+    wrong[i] *= 1 - 100 * static_cast<float>(unit);  // |A||B| is AB for positive numbers
     const accuracy found = judge(wrong);
     EXPECT_NEAR(found.component, 100, 2) << i;
     EXPECT_NEAR(found.bias, -100 / 35., .5) << i;
@@ -115,9 +115,9 @@ TEST(sampled_product, of_nothing) {
       sampled_product(row_major(none.data(), 2, 0), row_major(none.data(), 0, 3))({zeros.data(), 6}, 0)
           .component > 0);
 }
-// What may be off besides is taken off once, and is not scaled with the magnitudes.
+// The allowance for denormal results is subtracted once, and does not scale with the magnitudes.
 TEST(sampled_product, leaves_out_what_denormal_results_may_be_off_by) {
-  const std::vector<float> a(4, 0x1p-75f), b(4, 0x1p-75f);  // each product half of the smallest number
+  const std::vector<float> a(4, 0x1p-75f), b(4, 0x1p-75f);  // each product is half of the smallest number
   const sampled_product judge(row_major(a.data(), 1, 4), row_major(b.data(), 4, 1));
   const std::vector<float> zero(1);
   EXPECT_EQ(judge(zero, 4 * 0x1p-150).component, 0);

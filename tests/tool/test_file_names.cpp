@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What paths name: descriptors of this process, the same file under two names, one stream for two inputs.
+// The objects that paths name: descriptors of this process, one file under two names, one stream for two
+// inputs.
 #include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

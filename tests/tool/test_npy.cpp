@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Whole .npy files: round trips over every type, shape, order and version, streams, and files that are not
-// what they claim.
+// Whole .npy files: round trips over every type, shape, order and version, streams, and files with false
+// claims.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <gmock/gmock.h>
@@ -30,7 +30,7 @@ using ::testing::AllOf;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
-// How a file is written; the encoder below is independent of the one under test.
+// Format of a written file; the encoder below is independent of the code under test.
 struct encoding {
   std::endian bytes = std::endian::little;
   storage_order order = storage_order::row_major;
@@ -56,7 +56,7 @@ std::string encode(element type, const std::vector<std::int64_t>& shape, const s
   return file;
 }
 
-// Bytes that say where they are.
+// Each byte depends on its position.
 std::vector<std::uint8_t> positions(element type, const std::vector<std::int64_t>& shape) {
   std::vector<std::uint8_t> raw(data_bytes(type, shape));
   for (std::size_t i = 0; i < raw.size(); ++i) raw[i] = static_cast<std::uint8_t>(i * 37 + i / 251);
@@ -106,7 +106,7 @@ RC_GTEST_PROP(Npy, EveryFileReadsBack, ()) {
   RC_ASSERT(reinterpret_cast<std::uintptr_t>(array.data.get()) % size_of(type) == 0U);
   RC_ASSERT(raw_bytes(array) == raw);
 
-  // And through our own writer, which writes C order.
+  // The library's own writer too, which writes C order.
   const npy_array c_order = in_c_order(array);
   {
     output_file out{folder / "y.npy"};
@@ -169,7 +169,7 @@ TEST(Npy, TheTypeOfASpanIsChecked) {
 
 TEST(Npy, FifosAndStandardInputAreStreamed) {
   const scratch_folder folder;
-  const std::vector<std::int64_t> shape{1300, 2100};  // 21 MB: more than the first buffer of a stream
+  const std::vector<std::int64_t> shape{1300, 2100};  // 21 MB: exceeds the first buffer of a stream
   const std::vector<std::uint8_t> raw = positions(element::f64, shape);
   const std::string file = encode(element::f64, shape, raw, {.version = 2, .padding = 3});
   {
@@ -197,7 +197,7 @@ TEST(Npy, OneStreamMayHoldSeveralArrays) {
 TEST(Npy, EveryTruncationIsRefusedWithFoundAndExpected) {
   const scratch_folder folder;
   std::string whole;
-  // with data that are aligned, and so mapped, and data that are not
+  // with data that are aligned, hence mapped, and data that are not
   for (std::size_t padding = 0; padding < 4; ++padding) {
     whole = encode(element::f32, {2, 3}, positions(element::f32, {2, 3}), {.version = 3, .padding = padding});
     for (std::size_t size = 0; size < whole.size(); ++size) {

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The grammar of .npy headers: what is read, what is refused and with which words, and that nothing else can
-// happen.
+// The grammar of .npy headers: accepted headers, refusals with their messages, and no other outcome.
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -225,7 +224,7 @@ TEST(NpyHeader, WritesAnAlignedHeaderThatReadsBack) {
     }
 }
 
-// Whatever is done to a header, it is refused as bad input or means something that fits.
+// Any mutated header is refused as bad input or describes a consistent array.
 RC_GTEST_PROP(NpyHeader, MutatedHeadersAreReadOrRefused, ()) {
   std::string text = *rc::gen::element<std::string>(
       "{'descr': '<f4', 'fortran_order': False, 'shape': (1797, 64), }   \n",

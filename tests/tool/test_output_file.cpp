@@ -168,7 +168,7 @@ TEST(OutputFile, AFifoIsWrittenDirectly) {
   ASSERT_EQ(mkfifo((folder / "fifo").c_str(), 0600), 0);
   std::string received;
   std::thread reader{[&] { received = read_text(folder / "fifo"); }};
-  std::string sent(300'000, '?');  // more than a pipe holds
+  std::string sent(300'000, '?');  // exceeds a pipe's capacity
   for (std::size_t i = 0; i < sent.size(); ++i) sent[i] = static_cast<char>('a' + i % 23);
   write_all(folder / "fifo", sent);
   reader.join();
@@ -213,7 +213,7 @@ TEST(OutputFile, ADescriptorKeepsItsPositionAndItsRights) {
   write_all("/dev/fd/" + std::to_string(both), "abc");
   EXPECT_EQ(read_text(folder / "y"), "012abc6789");
   std::filesystem::remove(folder / "y");
-  write_all("/dev/fd/" + std::to_string(both), "d");  // without a name it can still be written
+  write_all("/dev/fd/" + std::to_string(both), "d");  // writable without a name
   EXPECT_EQ(lseek(both, 0, SEEK_CUR), 7);
   const std::string only = "/dev/fd/" + std::to_string(reading);
   EXPECT_THAT(message_of<output_failed>([&] { output_file{only}; }),
@@ -230,7 +230,7 @@ TEST(OutputFile, AFileOfAnotherProcessThatWasRemovedIsNotMadeAnew) {
   const int file = open((folder / "y").c_str(), O_RDWR);
   std::filesystem::remove(folder / "y");
   const std::string path = "/proc/" + std::to_string(getpid()) + "/fd/" + std::to_string(file);
-  EXPECT_EQ(in_a_process([&] {  // for which the path is that of another process
+  EXPECT_EQ(in_a_process([&] {  // for this process the path belongs to another one
               return message_of<output_failed>([&] { output_file{path}; }).find("cannot be replaced") !=
                              std::string::npos
                          ? 42
@@ -255,7 +255,7 @@ TEST(OutputFile, ASocketIsNeverReplaced) {
 
   int ends[2];
   ASSERT_EQ(socketpair(AF_UNIX, SOCK_STREAM, 0, ends), 0);
-  write_all("/dev/fd/" + std::to_string(ends[0]), "through it");  // which open() cannot do
+  write_all("/dev/fd/" + std::to_string(ends[0]), "through it");  // open() cannot do this
   char text[10];
   EXPECT_EQ(::read(ends[1], text, sizeof text), 10);
   EXPECT_EQ(std::string(text, 10), "through it");

@@ -22,7 +22,7 @@ class Advise(ToolTest):
             "stages of",
         ):
             self.assertIn(said, text)
-        # between two lists, each from the fastest on
+        # between two lists, each sorted from the fastest on
         self.assertRegex(text, r"\n---  +steps of the ladder, by name:\n")
         answer = json.loads(
             self.run_tool(

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""antiphase bench as a process. Times need a GPU; here is everything else."""
+"""antiphase bench as a process. Times need a GPU; this tests everything else."""
 import json
 
 from process import ToolTest, gpu_is_usable, main
@@ -22,7 +22,7 @@ class Bench(ToolTest):
         for record in records:
             self.assertEqual(record["shape"], {"m": 70, "n": 130, "k": 100})
             self.assertIs(record["verified"], True)
-            self.assertNotIn("time_us", record)  # of a simulated GPU it would mean nothing
+            self.assertNotIn("time_us", record)  # meaningless for a simulated GPU
             self.assertGreater(record["counts"]["switches"], 0)
             self.assertEqual(record["sample"], 64 * 64)
             self.assertTrue(0 < record["error"]["ours"] < 1e-6, record)
@@ -81,7 +81,7 @@ class Bench(ToolTest):
         self.assertEqual(none, {"outputs": 0, "share": 0})
 
     def test_denormal_results_are_allowed_their_roundings(self):
-        # a wrong one ends with exit code 5
+        # a failed check ends with exit code 5
         for record in self.records(
             "--size", "16", "--data", "denormal-results,adverse-subnormal,denormal-rows"
         ):
@@ -187,10 +187,10 @@ class BenchScan(ToolTest):
         )
         for record in records:
             self.assertEqual((record["kernel"], record["verified"]), ("scan.sum", True))
-            self.assertNotIn("time_us", record)  # of a simulated GPU it would mean nothing
+            self.assertNotIn("time_us", record)  # meaningless for a simulated GPU
             self.assertNotIn("protocol", record)
             self.assertGreater(record["counts"]["switches"], 0)
-            self.assertEqual(record["code"], [])  # of compiled kernels, of which the CPU executor runs none
+            self.assertEqual(record["code"], [])  # the CPU executor runs no compiled GPU kernels
             if record["type"] != "f32":
                 self.assertEqual(record["error"]["ours"], 0)
         self.assertTrue(0 < records[0]["error"]["ours"] < 1e-6, records[0])

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""antiphase bench gemm --random, --suite and --map as a process. Times need a GPU; here is everything
+"""antiphase bench gemm --random, --suite and --map as a process. Times need a GPU; this tests everything
 else."""
 import json
 
@@ -37,7 +37,7 @@ class BenchList(ToolTest):
                 (record["count"], record["beta"], record["type"], record["data"]), (1, 0, "f32", "normal")
             )
             self.assertIs(record["verified"], True)
-            self.assertNotIn("time_us", record)  # of a simulated GPU it would mean nothing
+            self.assertNotIn("time_us", record)  # meaningless for a simulated GPU
             self.assertNotIn("protocol", record)
             self.assertTrue(0 <= record["component"]["ours"] <= record["component"]["allowed"], record)
             self.assertGreater(record["sample"], 0)
@@ -131,7 +131,7 @@ class BenchList(ToolTest):
         self.assertEqual({r["set"] for r in records}, {"map 9 up to 8"})
 
     def test_serving(self):
-        """Also with batch_invariant results, whose policies are not those of speed."""
+        """Includes batch_invariant results, whose policies are not the fastest ones."""
         records = self.result("--serving", "--largest", "100")["records"]
         self.assertEqual(
             [(r["group"], r["name"]) for r in records[:2]],
@@ -147,7 +147,7 @@ class BenchList(ToolTest):
             invariant = record["batch_invariant"]
             self.assertEqual(invariant["policy"], "fp64")
             self.assertTrue(0 <= invariant["component"] <= invariant["allowed"] < 2, record)
-            self.assertNotIn("price", invariant)  # of a simulated GPU it would mean nothing
+            self.assertNotIn("price", invariant)  # meaningless for a simulated GPU
         self.assertNotEqual({r["policy"] for r in records}, {"fp64"})
         of_split = self.result("--serving", "--largest", "12", "--policy", "fp16")["records"]
         self.assertEqual(

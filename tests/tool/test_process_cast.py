@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""antiphase gemm --cast as a process: operands of other types, and what making f4 of them loses."""
+"""antiphase gemm --cast as a process: operands of other types, and the loss of their conversion to f4."""
 import json
 import struct
 
@@ -14,7 +14,7 @@ def f4(value):
 
 class Cast(ToolTest):
     def cast(self, values, type_name, **options):
-        """1 x n by n x 1 ones; returns what JSON says of A, and the message."""
+        """Multiplies 1 x n by n x 1 ones; returns the JSON report on A, and the message."""
         self.write("A.npy", values, (1, len(values)), type_name, **options)
         self.write("B.npy", [1.0] * len(values), (len(values), 1))
         done = self.run_tool("gemm", "A.npy", "B.npy", "--cast", "--output", "C.npy", "--json", *CPU)

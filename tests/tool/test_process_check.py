@@ -10,7 +10,7 @@ import unittest
 
 from process import TOOL, ToolTest, main
 
-BROKEN = os.environ["ANTIPHASE_BROKEN_TOOL"]  # empty: this build has no checker
+BROKEN = os.environ["ANTIPHASE_BROKEN_TOOL"]  # empty in a build without the checker
 HAS_CHECKER = BROKEN != ""
 QUICK = ("--schedules", "2")
 
@@ -35,8 +35,8 @@ class Check(ToolTest):
         ]:
             self.assertIn(policy, names)
         for beside in (
-            "gemm/split-pass",
-            "gemm/split-8",
+            "gemm/fp16-pass",
+            "gemm/fp16-8",
             "scan/single-pass-by-key",
             "scan/single-pass-wide",
             "scan/items-thread",
@@ -62,7 +62,7 @@ class Check(ToolTest):
         wanted = [
             name
             for name in self.listed()
-            if name.startswith(("gemm/split-pass", "gemm/short", "gemm/async", "scan/two", "scan/custom"))
+            if name.startswith(("gemm/fp16-pass", "gemm/fp64-short", "gemm/async", "scan/two", "scan/custom"))
         ]
         self.assertGreater(len(wanted), 8)
         result = json.loads(self.run_tool("check", *wanted, "--json", *QUICK).stdout)
@@ -182,7 +182,7 @@ class Check(ToolTest):
 
 @unittest.skipUnless(HAS_CHECKER, "this build has no checker")
 class Findings(ToolTest):
-    """broken_tool.cpp: the same subcommand with a kernel that only some schedules show to be wrong."""
+    """broken_tool.cpp: the same subcommand with a kernel that is wrong under some schedules only."""
 
     def run_broken(self, *arguments, code=5):
         done = subprocess.run([BROKEN, "check", *arguments], capture_output=True, text=True, timeout=60)
@@ -226,7 +226,7 @@ class Findings(ToolTest):
         self.assertLess(finding["times"], 20)
 
     def drawn(self, *arguments):
-        """The lanes of the one finding, as name -> events in the order of time; the words of its picture and
+        """The lanes of the only finding, as name -> events in order of time; the words of its picture and
         page."""
         for form in ("json", "svg", "html"):
             self.run_broken("ticket/broken", *arguments, "--trace", str(self.folder / f"t.{form}"))
@@ -253,7 +253,7 @@ class Findings(ToolTest):
             ("block 0, thread 1", "writes 4 bytes", "block 0, thread 0", "reads 4 bytes"),
         )
         self.assertLess(earlier["ts"], now["ts"])
-        # Between the two: thread 1 stores the flag, thread 0 draws its ticket and reads the flag.
+        # Between the two accesses: thread 1 stores the flag, thread 0 draws its ticket and reads the flag.
         between = [
             (lane[-1], e["name"].split()[0])
             for lane in lanes

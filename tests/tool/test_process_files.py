@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Input and output files of the tool as a process: bad ones, streams, devices, links, and files that must
-stay as they are."""
+"""Input and output files of the tool as a process: invalid ones, streams, devices, links, and files that must
+stay unchanged."""
 import os
 import resource
 import struct
@@ -327,8 +327,7 @@ class Output(ToolTest):
         self.assertEqual(self.names(), ["A.npy", "C.npy"])
 
     def closed_early(self, *arguments):
-        """The reader goes away before anything is written: exit code 1, and nothing to read but messages of
-        normal work."""
+        """The reader closes before anything is written: exit code 1, and only the messages of a normal run."""
         reading, writing = os.pipe()
         os.close(reading)
         with os.fdopen(writing, "wb") as pipe:

@@ -28,7 +28,7 @@ class Gemm(ToolTest):
         policies = json.loads(self.run_tool("info", "--json").stdout)["gemm_policies"]
         self.assertGreater(len(policies), 8)
         for policy in policies:
-            expected = self.matrices(7, 70, {"fp64-short": 4}.get(policy, 37))  # what they take
+            expected = self.matrices(7, 70, {"fp64-short": 4}.get(policy, 37))  # k that they accept
             done = self.run_tool("gemm", "A.npy", "B.npy", "-o", "C.npy", "--policy", policy, "--json", *CPU)
             self.assertEqual(json.loads(done.stdout)["policy"], policy)
             self.assertEqual(self.read("C.npy")[0], expected, policy)
@@ -303,7 +303,7 @@ class Gemm(ToolTest):
             *CPU,
         )
         self.assertEqual(self.read("C.npy")[0], expected)
-        # the last step that needs no more than 10 KiB
+        # the last step that fits 10 KiB
         self.assertEqual(json.loads(done.stdout)["policy"], "padded")
 
     def test_a_weaker_bound_is_told_or_refused(self):
@@ -346,7 +346,7 @@ class Gemm(ToolTest):
             "--on",
             "reference",
         )
-        # sums in FP64 by lanes fit any shared memory
+        # lane-wise sums in FP64 fit any shared memory
         for kept in (CPU, small, ("--precision", "strict", *small)):
             done = self.run_tool(*both, *out, "--json", "--if-weaker", "refuse", *kept)
             self.assertNotIn("2^-150", done.message)

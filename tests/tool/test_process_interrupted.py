@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Signals during a run that measures: what is there so far is kept, and says that it is not all."""
+"""Signals during a measuring run: finished results are kept, and marked as incomplete."""
 import json
 import math
 import os
@@ -15,13 +15,13 @@ from process import TOOL, ToolTest, main, npy_bytes
 CPU = ("--on", "cpu")
 SIGNALS = ((signal.SIGINT, 130), (signal.SIGTERM, 143), (signal.SIGHUP, 129))
 HAS_CHECKER = os.environ["ANTIPHASE_BROKEN_TOOL"] != ""
-LONG = str(1 << 25)  # elements that take the CPU executor seconds
+LONG = str(1 << 25)  # takes the CPU executor seconds
 
 
 class Interrupted(ToolTest):
     def interrupt(self, words, number, code, *arguments):
-        """Sends the signal when the progress on the terminal has come to `words`. Returns standard output,
-        and all that the terminal was told."""
+        """Sends the signal when the progress on the terminal has reached `words`. Returns standard output,
+        and all of the terminal's output."""
         controller, terminal = pty.openpty()
         process = subprocess.Popen(
             [TOOL, *arguments],
@@ -42,7 +42,7 @@ class Interrupted(ToolTest):
             try:
                 while more := os.read(controller, 10000):
                     told += more
-            except OSError:  # a terminal that nobody holds any more
+            except OSError:  # the terminal's other end is closed
                 pass
         finally:
             process.kill()
@@ -50,7 +50,7 @@ class Interrupted(ToolTest):
         return output.decode(), told.decode()
 
     def zeros(self, name, shape):
-        """Without a byte on the disk."""
+        """Writes a sparse file of zeros."""
         header = npy_bytes([], shape)
         (self.folder / name).write_bytes(header)
         os.truncate(self.folder / name, len(header) + 4 * math.prod(shape))
@@ -176,7 +176,7 @@ class Interrupted(ToolTest):
         )
 
     def test_what_takes_long_is_announced(self):
-        """With the time that it will take, and before it begins."""
+        """The predicted time is announced before the work begins."""
         self.zeros("A.npy", (4096, 4096)), self.zeros("X.npy", (1 << 28,))
         for words in (
             ("gemm", "A.npy", "A.npy", "-o", "C.npy"),
@@ -261,7 +261,7 @@ class Interrupted(ToolTest):
         self.assertNotIn("interrupted", done.message)
 
     def test_a_reader_that_does_not_read(self):
-        """It is waited for, but not for ever."""
+        """The tool waits for it, but not for ever."""
         controller, terminal = pty.openpty()
         reading, writing = os.pipe()
         os.set_blocking(writing, False)
@@ -288,7 +288,7 @@ class Interrupted(ToolTest):
             os.close(descriptor)
 
     def test_several_signals_at_once(self):
-        """As `timeout` sends them: to the program, and to its group."""
+        """The way `timeout` sends them: to the program, and to its group."""
         for _ in range(5):
             output, told = self.interrupt(
                 f"{LONG} of f4",

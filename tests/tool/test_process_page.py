@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""The page of `trace` in a browser: it loads, says its figures, zooms, and tells what lies under the pointer.
-Skipped without a browser."""
+"""The page of `trace` in a browser: it loads, shows its figures, zooms, and describes the item under the
+pointer. Skipped without a browser."""
 import json
 import os
 import subprocess
@@ -124,7 +124,7 @@ class Page(ToolTest):
             page.value("lanes.focus()")
             for _ in range(3):
                 page.key("+"), page.key("0")
-            # 20 ms on a machine with nothing else to do
+            # 20 ms on an idle machine
             self.assertLess(page.value("Number(lanes.dataset.ms)"), 250)
             self.assertEqual(page.errors, [])
 

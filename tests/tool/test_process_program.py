@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The program as such, info, ladder and trace as processes."""
+"""The program itself, info, ladder and trace as processes."""
 import fcntl
 import json
 import os
@@ -93,7 +93,7 @@ class Program(ToolTest):
                     try:
                         while more := os.read(controller, 10000):
                             told += more
-                    except OSError:  # nobody holds the terminal any more
+                    except OSError:  # the terminal's other end is closed
                         pass
                 os.close(controller)
                 told = told.decode().replace("\r\n", "\n")
@@ -133,7 +133,7 @@ class Program(ToolTest):
             self.assertRegex(text, rf"(?m)^  {code} ")
 
     def test_names_that_do_not_exist(self):
-        """The closest one is told, or all; and what else the name stands for."""
+        """The message suggests the closest one, or lists all; and gives the name's other meaning."""
         gemm, trace = ("gemm", "A.npy", "B.npy", "--explain", *CPU), ("trace", "--output", "t.svg", *CPU)
         for words, command in (
             ("'tield' did mean tiled", (*gemm, "--policy", "tield")),
@@ -276,7 +276,7 @@ class Program(ToolTest):
 
 
 class Libraries(ToolTest):
-    """OpenBLAS is loaded for --on reference and for nothing else: it starts a thread for each core."""
+    """OpenBLAS is loaded only for --on reference: it starts a thread for each core."""
 
     def loaded(self, *arguments):
         done = self.run_tool(*arguments, env={**os.environ, "LD_DEBUG": "libs"})
@@ -462,7 +462,7 @@ class Ladder(ToolTest):
         # 1 x 2 tiles of 128 x 128
         self.assertEqual(by_name["tensor-core-3"]["bytes_moved"], 2 * (2 * 70 * 100 + 100 * 130))
         self.assertEqual(by_name["tensor-core-tma"]["bytes_moved"], 2 * (70 * 100 + 100 * 130))
-        for record in asynchronous:  # what was expected to move is what the executor saw moving
+        for record in asynchronous:  # the executor counted the expected bytes
             self.assertEqual(record["bytes_moved"], record["counts"]["copied_bytes"], record["policy"])
         self.assertGreater(
             by_name["tiled"]["counts"]["barriers"], by_name["double-buffered"]["counts"]["barriers"]
@@ -490,7 +490,7 @@ class Ladder(ToolTest):
             self.assertGreater(records[0]["counts"]["barriers"], records[1]["counts"]["barriers"])
 
     def steps_of(self, text):
-        """The first column of a table, which is shown in parts that fit a terminal: each has all steps."""
+        """The first column of a table, which is split into parts that fit a terminal: each has all steps."""
         parts = [[line.split()[0] for line in part.splitlines()] for part in text.split("\n\n")[1:]]
         self.assertGreater(len(parts), 1)
         for part in parts:
@@ -523,7 +523,7 @@ class Ladder(ToolTest):
         self.assertIn("49152", refused["tensor-core-tma"])
         self.assertNotIn("tensor-core-3", refused)
         known = {(r["blocks_per_multiprocessor"], r["occupancy"]) for r in records if "refused" not in r}
-        self.assertEqual(known, {(None, None)})  # they follow from registers, which only a GPU's code has
+        self.assertEqual(known, {(None, None)})  # they follow from registers, which only GPU code has
         text = self.run_tool("ladder", "gemm", "--size", "40", "--shared-limit", "48", *CPU).stdout.decode()
         self.assertIn("refused: ", text)
 
@@ -563,7 +563,7 @@ class Trace(ToolTest):
             )
             files.append((self.folder / name).read_bytes())
         self.assertEqual(files[0], files[1])
-        self.assertEqual(files[0], files[2])  # the clock does not see the schedule
+        self.assertEqual(files[0], files[2])  # the clock does not depend on the schedule
         shares = [t["hidden_share"] for t in json.loads(done.stdout)["timelines"]]
         self.assertEqual(shares[0], 0)
         self.assertLess(shares[0], shares[1])
@@ -572,7 +572,7 @@ class Trace(ToolTest):
         self.assertIn("nothing was measured", files[0].decode())
 
     def test_tiles_are_drawn_alike_in_every_run(self):
-        """Which block draws a tile must not depend on the machine's threads: five processes at a time."""
+        """The block that draws a tile must not depend on the machine's threads: five processes at a time."""
         command = [
             TOOL,
             "trace",
@@ -672,7 +672,7 @@ class Trace(ToolTest):
             self.assertEqual((told["policy"], told["stages"]), ("single-pass", 6))  # the ring of segments
 
     def test_reading_a_timeline(self):
-        """What a program has recorded itself: two steps, each loaded by warp 0 and used by warp 1."""
+        """A timeline that a program has recorded itself: two steps, each loaded by warp 0 and used by warp 1."""
         spans = []
         for step in range(2):
             at = 1000 * step
@@ -878,7 +878,7 @@ class Trace(ToolTest):
         )
         self.refused(
             4,
-            ["gemm.stream-alone", "straight into registers"],
+            ["gemm.fp64-warp", "straight into registers"],
             "trace",
             "--m",
             "8",

@@ -11,7 +11,7 @@ RESULTS = pathlib.Path(__file__).resolve().parents[2] / "bench" / "results"
 
 
 class Elements(html.parser.HTMLParser):
-    """What is opened and closed, and what a page asks others for."""
+    """Elements opened and closed, and external resources of a page."""
 
     ALONE = {"meta", "!doctype"}
 
@@ -40,7 +40,7 @@ class Report(ToolTest):
         self.run_tool("report", "--output", "r.html", *arguments)
         text = (self.folder / "r.html").read_text()
         page = Elements(text)
-        # all is closed, and nothing is asked of a network
+        # everything is closed, and nothing is loaded from a network
         self.assertEqual((page.open, page.asked), ([], []))
         self.assertNotRegex(text, r"https?:|url\(|@import|<script")
         return text, page
@@ -54,17 +54,17 @@ class Report(ToolTest):
         self.assertIn(f"<td>{record['time_us']['ours']:.1f}</td>", text)
         bars, timelines = text.split("<h2>Timelines, recorded on NVIDIA H200</h2>")
         self.assertEqual(bars.count("<rect"), 16)  # a bar for each step
-        # With 1, 2 and 3 buffers, eight steps of each: a load, its use, and the warps' work.
+        # With 1, 2 and 3 buffers, eight steps of each: a load, its use, and the work of the warps.
         drawn = timelines.split("</svg>")[0]
         self.assertEqual([drawn.count(f'<rect class="s{series}"') for series in (0, 1)], [3 * 8, 3 * 8 * 2])
         self.assertEqual([int(n) for n in re.findall(r">(\d) buffers?<", drawn)], [1, 2, 3])
         uses = [[int(n) for n in pair] for pair in re.findall(r"in use, (\d+) to (\d+)", drawn)]
         loads = [[int(n) for n in pair] for pair in re.findall(r"loaded, (\d+) to (\d+)", drawn)]
         overlaps = [sum(loads[i + 1][0] < uses[i][1] for i in range(8 * n, 8 * n + 7)) for n in range(3)]
-        # the next load begins before a step has been used, but with one buffer
+        # except with one buffer, the next load begins before a step has been used
         self.assertEqual(overlaps, [0, 7, 7])
         recorded = json.loads((RESULTS / "timelines/steps/h200.json").read_text())["timelines"]
-        # of three buffers
+        # of the timeline with three buffers
         self.assertEqual(loads[16:24], [step[1:3] for step in recorded[2]["step_times"][:8]])
         for t in recorded:
             self.assertIn(
@@ -77,8 +77,8 @@ class Report(ToolTest):
         self.assertNotIn("No GPU is usable", text)
 
     def test_timelines_say_whence_they_are(self):
-        """Of a machine that none were recorded on: modelled. With a file of trace, those: here one that
-        claims to be of it."""
+        """Modelled for a machine without recordings. With a file of trace, those of the file: here one that
+        claims to be of this machine."""
         file = json.loads(next(RESULTS.glob("*-gemm-2048x2048x2048-rested.json")).read_text())
         file["machine"]["name"] = "NVIDIA A100"
         (self.folder / "a100.json").write_text(json.dumps(file))

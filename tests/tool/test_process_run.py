@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""antiphase run as a process: what the program that it starts finds. tests/cublas has what becomes of its
-products."""
+"""antiphase run as a process: the environment of the program that it starts. For its products see
+tests/cublas."""
 import json
 import os
 import pathlib
@@ -60,7 +60,7 @@ class Run(ToolTest):
                 self.run_tool("run", *options, "--", *program, code=code, **self.with_folders())
 
     def with_folders(self):
-        """Where the tool is to leave none."""
+        """Folders in which the tool must leave nothing."""
         folders = self.folder / "tmp"
         folders.mkdir(exist_ok=True)
         self.addCleanup(lambda: self.assertEqual(list(folders.iterdir()), []))

@@ -104,7 +104,7 @@ class Scan(ScanTest):
         )
 
     def test_halves(self):
-        # sums of them, below 2048, are eighths and f2 holds them; or they are rounded once
+        # sums below 2048 in eighths are exact in f2; or they are rounded once
         values = [v / 8 for v in whole(100, "i4")]
         half = lambda v: struct.unpack("<e", struct.pack("<e", v))[0]
         found = self.scan(values, (100,), "f2")
@@ -192,7 +192,7 @@ class Scan(ScanTest):
                     (scan_line(line, operation, to, exclusive), (len(line),), to),
                     (on, operation, exclusive),
                 )
-                if to == "b1":  # truths are 0 or 1 and no other bytes
+                if to == "b1":  # truth values are 0 or 1 and no other bytes
                     self.assertLessEqual(
                         set((self.folder / "Y.npy").read_bytes()[-len(line) :]),
                         {0, 1},
@@ -215,7 +215,7 @@ class Scan(ScanTest):
             header="{'descr': '|b1', 'fortran_order': False, 'shape': (4,), }",
         )
         self.run_tool("scan", "X.npy", "--output", "Y.npy", *CPU)
-        self.assertEqual(self.read("Y.npy")[0], [1, 1, 2, 3])  # every byte but 0 is true
+        self.assertEqual(self.read("Y.npy")[0], [1, 1, 2, 3])  # every nonzero byte is true
 
     def test_empty_and_scalar(self):
         self.assertEqual(self.scan([], (0,), "i4"), ([], (0,), "i8"))

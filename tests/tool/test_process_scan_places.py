@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""antiphase scan as a process: where it runs, by which policy, how long, and what it says of that."""
+"""antiphase scan as a process: device, policy, time, and messages about them."""
 import itertools
 import json
 import math
@@ -202,7 +202,7 @@ class Places(ScanTest):
                 begin = time.monotonic()
                 done = self.run_tool("scan", name, "--output", "Y.npy", "--axis", axis, "--json", "--on", on)
                 if os.environ.get("ANTIPHASE_SANITIZED") != "1":
-                    self.assertLess(time.monotonic() - begin, 20)  # a block for each line took minutes
+                    self.assertLess(time.monotonic() - begin, 20)  # one block per line took minutes
                 self.assertEqual(self.read("Y.npy"), (expected, shape, "i8"), (name, on))
                 self.assertEqual(json.loads(done.stdout)["policy"], {"cpu": "items-thread"}.get(on, on))
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""antiphase tune, and the file that ANTIPHASE_TUNING names, as processes. Measuring needs a GPU; here is
+"""antiphase tune, and the file named by ANTIPHASE_TUNING, as processes. Measuring needs a GPU; this tests
 everything else."""
 import json
 import os
@@ -17,8 +17,8 @@ class Tune(ToolTest):
         self.write("B.npy", pattern(300 * 40), (300, 40))
 
     def tuning(self, **members):
-        """A tuning for the CPU executor by which stream takes 900 times as long as predicted, in a file of
-        that name."""
+        """Writes a tuning for the CPU executor by which stream takes 900 times as long as predicted. Returns
+        the file's name."""
         info = json.loads(self.run_tool("info", "--json").stdout)
         device = next(d for d in info["devices"] if d["on"] == "cpu")
         extents = [len(ends) + 1 for ends in CLASSES.values()]

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Lists of products: drawn, read, and what is said of their figures.
+// Lists of products: drawn, read, and the summary of their figures.
 #include "tool/measure/product_list.hpp"
 
 #include <gmock/gmock.h>
@@ -18,7 +18,7 @@
 
 namespace antiphase::tool {
 
-std::string_view built_from() { return ""; }  // as a part of the program that is not in its library
+std::string_view built_from() { return ""; }  // defined in the program, not in its library
 
 namespace {
 
@@ -130,7 +130,7 @@ TEST(read_products, tells_what_is_wrong_with_a_file) {
               HasSubstr("product 2: there are two"));
 }
 
-// A product that took `us`, and cuBLAS by its two ways `sgemm` and `lt`.
+// A product that took `us`; cuBLAS took `sgemm` and `lt` by its two functions.
 product_outcome measured(const std::string& name, double us, double sgemm, double lt) {
   product_outcome o{.of = {.name = name, .group = "g", .size = {1000, 1000, 1000}}};
   o.chosen.bound = {.units = 100};
@@ -210,7 +210,7 @@ TEST(require_verified, names_the_wrong_ones) {
   EXPECT_THAT(text_of_products(all, &roof, true), testing::AllOf(HasSubstr("yes"), HasSubstr("NO")));
 }
 
-// The two ways of a product of --serving are both judged, each by its own bound, and the price is the ratio
+// The two results of a --serving product are both checked, each by its own bound, and the price is the ratio
 // of their times.
 TEST(require_verified, looks_at_invariant_results_too) {
   std::vector<product_outcome> all{measured("served", 10, 40, 40)};

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The profiling recipe: what ncu prints is read, and the recipe is one that a shell can follow.
+// The profiling recipe: ncu's output is parsed, and a shell can run the recipe.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <cstdlib>

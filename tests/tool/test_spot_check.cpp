@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Operands that repeat, and products of them judged by a sample.
+// Operands that repeat, and products of them checked by a sample.
 #include "tool/measure/spot_check.hpp"
 
 #include <gtest/gtest.h>
@@ -24,7 +24,7 @@ operand_values values() {
           .c = repeated_values(random_values(401, 3))};
 }
 
-// All results, in FP64, rounded once.
+// All results, computed in FP64 and rounded once.
 std::vector<float> product_of(const listed_product& p, const operand_values& v) {
   const auto [m, n, k] = p.size;
   std::vector<float> all;

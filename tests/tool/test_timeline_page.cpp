@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The page of timelines, without a browser: that it stands alone, and says what the timelines do.
+// The page of timelines, without a browser: it is self-contained, and shows the timelines' figures.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <antiphase/core/error.hpp>
@@ -34,7 +34,7 @@ TEST(TimelinePage, StandsAlone) {
   EXPECT_TRUE(page.starts_with("<!DOCTYPE html>"));
   EXPECT_THAT(page, HasSubstr("<title>one &amp; &lt;two&gt;, recorded on a test</title>"));
   EXPECT_THAT(page, Not(HasSubstr("{{")));
-  // Nothing is fetched: no address, no other file.
+  // Nothing external is loaded: no URL, no other file.
   EXPECT_FALSE(std::regex_search(
       page,
       std::regex(

@@ -61,12 +61,12 @@ TEST(TimelineSvg, IsWellFormedAndComplete) {
                            "(in 5 of 6 steps)", "time in clock cycles", "on a test."})
     EXPECT_THAT(svg, HasSubstr(text));
   EXPECT_EQ(bars_of(svg).size(),
-            // the legend's; per timeline a load and two computations per step, and the waiting warps
+            // the legend's; per timeline a load and two computations per step, and one for waiting warps
             3u + 3 * (3 * 6 + 1));
   EXPECT_EQ(svg, timeline_svg(timelines)) << "the same timelines give the same text";
 }
 
-// One scale for all: bars lie where the spans do, and those of one buffer do not overlap.
+// One scale for all: bars match the spans, and those of one buffer do not overlap.
 TEST(TimelineSvg, BarsLieWhereTheSpansDo) {
   const std::string svg = timeline_svg(std::vector{made_up(2, 4)});  // ends at 90
   const bar first = bar_with(svg, "step 0, load in flight: 0 to 10"),
@@ -111,7 +111,7 @@ TEST(TimelineSvg, SaysThatTheCpuExecutorsTimesAreAModels) {
   EXPECT_THAT(svg, HasSubstr("(in 2 of 3 steps)"));
 }
 
-// A tile of a scan goes through five phases; a warp that computes has a bar of its own.
+// A scan's tile goes through five phases; a computing warp has its own bar.
 TEST(TimelineSvg, ShowsThePhasesOfARingWithRoles) {
   timeline t{.policy = "tiny",
              .device = "a test",

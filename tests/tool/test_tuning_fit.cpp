@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// From measured times to factors, and what they are worth.
+// Factors fitted to measured times, and their value.
 #include "tool/measure/tuning_fit.hpp"
 
 #include <gtest/gtest.h>
@@ -21,8 +21,8 @@ double factor(const std::vector<gemms::tuning::of_policy>& all, const char* poli
       .factor(policy, of);
 }
 
-// The mean of what was measured of the class, a tenth of what was measured beside it, and a product that
-// takes as long as predicted.
+// The weighted mean of the class's measurements, those of adjacent classes with weight 1/10, and one product
+// that takes as long as predicted.
 TEST(tuning_fit, factors_are_weighted_means) {
   const std::vector<tuning_sample> samples{{here, {{"a", 10, 40}, {"b", 5, 5}}},
                                            {here, {{"a", 1, 4}}},

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The ladders' judges accept right results and reject wrong ones, also where only one element is wrong.
+// The ladders' checks accept right results and reject wrong ones, even with a single wrong element.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -17,7 +17,7 @@ struct product {
                      b = random_values(static_cast<std::size_t>(k * n), 2);
   product_check check{a, b, m, n, k};
 
-  // As a kernel computes it; `left_out` is an index along K that one row misses.
+  // Computed in a kernel's order; `left_out` is an index along K that one row misses.
   std::vector<float> computed(std::int64_t row = -1, std::int64_t left_out = -1) const {
     std::vector<float> c(static_cast<std::size_t>(m * n));
     for (std::int64_t i = 0; i < m; ++i)
@@ -59,8 +59,8 @@ TEST(ProductCheck, RejectsAMissingTerm) {
   EXPECT_FALSE(p.check(p.computed(33, 0)).verified);
 }
 
-// A sum that is cut off toward zero, 16 products at a time, is too far off for FP32 and as it has to be for
-// Tensor Cores, for which a missing term is still too much.
+// Sums truncated towards zero, 16 products at a time: too inaccurate for FP32 and as expected for Tensor
+// Cores. For these a missing term is still an error.
 TEST(ProductCheck, KnowsWhatCutsSumsOff) {
   const product p{.m = 20, .n = 30, .k = 8192};
   const product_check of_tensor_cores(p.a, p.b, p.m, p.n, p.k, arithmetic::tensor_cores);
@@ -86,7 +86,7 @@ TEST(ProductCheck, KnowsWhatCutsSumsOff) {
   EXPECT_FALSE(of_tensor_cores(cut_off(5000)).verified);
 }
 
-// So large that most rows are judged by their checksum only.
+// Large enough that most rows are checked by their checksum only.
 TEST(ProductCheck, RejectsAWrongRowOutsideTheSample) {
   const product p{.m = 1500, .n = 800, .k = 800};
   const std::vector<float> right = p.computed();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A small judge of XML: elements nest and close, attributes are quoted and unique, & and < are escaped.
+// A small XML checker: elements nest and close, attributes are quoted and unique, & and < are escaped.
 #pragma once
 #include <cctype>
 #include <cstddef>
@@ -11,8 +11,8 @@
 
 namespace antiphase::testing {
 
-// Why the text is not one well-formed element, or nothing. Knows elements, attributes, text and references;
-// no declarations, comments or CDATA.
+// Reason why the text is not one well-formed element, or an empty text. Supports elements, attributes, text
+// and references; no declarations, comments or CDATA.
 inline std::string xml_fault(const std::string& text) {
   static const std::regex tag(
       R"(<(/?)([A-Za-z][A-Za-z0-9]*)((?:\s+[A-Za-z][A-Za-z0-9:-]*="[^"<]*")*)\s*(/?)>)");

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Every kernel of the library has a recording twin, or is listed with the reason why not.
+// Every kernel of the library has a recording twin, or is listed with the reason for having none.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -16,7 +16,8 @@
 namespace antiphase {
 namespace {
 
-// Of the lists of a family; an instance has its kernel as `code`, a step of several passes has two.
+// Collects names from a family's lists; an instance has its kernel as `code`, a step of several passes has
+// two.
 std::set<std::string> names;
 template <class Instance> void add(const Instance& i) {
   if constexpr (requires { i.code.name; }) names.insert(i.code.name);
@@ -49,8 +50,8 @@ namespace {
 bool is_twin(const std::vector<twin>& twins, std::string_view kernel) {
   return std::ranges::any_of(twins, [&](const twin& t) { return t.of == kernel; });
 }
-// The ladder's kernels are chosen by step and policy: a step's variant without a twin is recorded by that for
-// any strides.
+// The ladder's kernels are chosen by step and policy: a variant without a twin is recorded by the step's twin
+// for any strides.
 bool is_traced_step(std::string_view kernel) {
   return std::ranges::any_of(
       instances_of<gemms::fp32_lists, gemms::instance>(target::cpu), [&](const gemms::instance& i) {
@@ -86,8 +87,8 @@ TEST(EveryKernel, EachReasonIsForAKernelThatThereIs) {
         << some.named;
 }
 
-// What runs on a GPU is what was tested here: the same twins, of the same rings.
-// All that a twin says of itself in words and numbers.
+// The GPU runs the twins that were tested here, with the same rings.
+// All properties of a twin, as words and numbers.
 std::vector<std::string> described(const twin& t) {
   std::vector<std::string> all = {std::to_string(t.stages), std::to_string(t.step_bytes),
                                   std::to_string(static_cast<int>(t.spans_are)), std::to_string(t.tile_k),
@@ -99,13 +100,13 @@ std::vector<std::string> described(const twin& t) {
   return all;
 }
 
-// The lists are written once, but two compilers read them: of designated initializers that left a member out,
-// nvcc 13.0 put the values into other members.
+// Two compilers read the same lists: nvcc 13.0 misplaced the values of designated initializers that skip a
+// member.
 TEST(EveryKernel, HasTheSameTwinOnAGpu) {
   for (const bool gemm : {true, false}) {
     const std::vector<twin>&here = gemm ? gemms::all_twins(target::cpu) : scans::all_twins(target::cpu),
           &there = gemm ? gemms::all_twins(target::cuda) : scans::all_twins(target::cuda);
-    if (there.empty()) continue;  // a build without CUDA
+    if (there.empty()) continue;  // built without CUDA
     ASSERT_EQ(here.size(), there.size());
     for (std::size_t i = 0; i < here.size(); ++i) {
       EXPECT_STREQ(here[i].of, there[i].of);

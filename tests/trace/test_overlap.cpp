@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The figures of a timeline, from spans whose figures are known.
+// The figures of a timeline, from spans with known figures.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -25,7 +25,7 @@ TEST(Overlap, OneStageHidesNothing) {
 TEST(Overlap, TwoStagesHideAllButTheFirst) {
   const overlap o = measure(made_up(2, 5));
   EXPECT_EQ(o.steps_hidden, 4);
-  EXPECT_DOUBLE_EQ(o.hidden, 80.0 / 90.0);  // the first load is in flight for 10, four others for 20 each
+  EXPECT_DOUBLE_EQ(o.hidden, 80.0 / 90.0);  // in flight: the first load for 10, four others for 20 each
   EXPECT_EQ(o.mean_wait, 2);
   EXPECT_EQ(o.duration, 10 + 5 * 20);
 }
@@ -37,7 +37,7 @@ TEST(Overlap, ThreeStagesHaveTwoLoadsInFlight) {
   EXPECT_DOUBLE_EQ(o.hidden, (20.0 + 4 * 40) / (10 + 30 + 4 * 40));
 }
 
-// Warps that are ahead of others: time that two steps compute at once counts once.
+// Warps ahead of others: time during which two steps compute counts once.
 TEST(Overlap, CountsTimeOnceWhereComputationsOfStepsOverlap) {
   timeline t{.policy = "two warps", .unit = "cycles", .stages = 3, .steps = 3, .recorded = 3, .warps = 2};
   const auto add = [&](int warp, span_kind kind, int step, std::int64_t begin, std::int64_t end) {
@@ -50,9 +50,9 @@ TEST(Overlap, CountsTimeOnceWhereComputationsOfStepsOverlap) {
     add(warp, span_kind::load, 1, 1, 2);
     add(warp, span_kind::wait, 0, 2, 10);
     add(warp, span_kind::load, 2, 10, 11);
-    add(warp, span_kind::compute, 0, 11 + late, 30 + late);  // of both warps: 11 to 45
+    add(warp, span_kind::compute, 0, 11 + late, 30 + late);  // both warps: 11 to 45
     add(warp, span_kind::wait, 1, 30 + late, 31 + late);
-    add(warp, span_kind::compute, 1, 31 + late, 50 + late);  // 31 to 65
+    add(warp, span_kind::compute, 1, 31 + late, 50 + late);  // both warps: 31 to 65
     add(warp, span_kind::wait, 2, 50 + late, 60 + late);
     add(warp, span_kind::compute, 2, 60 + late, 80 + late);
   }
@@ -62,14 +62,14 @@ TEST(Overlap, CountsTimeOnceWhereComputationsOfStepsOverlap) {
   EXPECT_EQ(steps[0].compute_begin, 11);
   EXPECT_EQ(steps[0].compute_end, 45);
   const overlap o = measure(t);
-  // in flight: 0 to 10, 1 to 31, 10 to 60; computed during the second from 11 to 31, during the third from 11
-  // to 60
+  // in flight: 0 to 10, 1 to 31, 10 to 60; computation during the second from 11 to 31, during the third from
+  // 11 to 60
   EXPECT_DOUBLE_EQ(o.hidden, (20.0 + 49) / (10 + 30 + 50));
   EXPECT_EQ(o.steps_hidden, 2);
   EXPECT_DOUBLE_EQ(o.mean_wait, (8 + 1 + 10) / 3.0);
 }
 
-// Times of a GPU's size, so that waits count as such.
+// Scales times to a GPU's magnitude, so that waits count as such.
 timeline slower(timeline t) {
   for (span_record& s : t.spans) s.begin *= 100, s.end *= 100;
   t.step_bytes = 4096;
@@ -84,7 +84,7 @@ TEST(Overlap, TellsWhatWarpsWaitForAndWhatLimits) {
   EXPECT_DOUBLE_EQ(one.causes[0].share, 1 / 3.);
   EXPECT_EQ(one.limited_by, "turns");
   const overlap two = measure(slower(made_up(2, 5)));
-  EXPECT_DOUBLE_EQ(two.waiting, 1 / 11.);  // for the first load alone
+  EXPECT_DOUBLE_EQ(two.waiting, 1 / 11.);  // for the first load only
   EXPECT_EQ(two.limited_by, "computation");
 }
 
@@ -100,7 +100,7 @@ TEST(Overlap, CountsBytesUntilTheyHaveArrived) {
   EXPECT_EQ(o.most_bytes, 4096);
   EXPECT_EQ(measure(slower(made_up(3, 5))).most_bytes, 2 * 4096);
 
-  // Two loads that nobody waits for, the second begun when the first must have arrived.
+  // Two loads without waits; the second is issued when the first must have landed.
   timeline apart{.policy = "apart",
                  .unit = "cycles",
                  .stages = 3,
@@ -139,7 +139,7 @@ TEST(Overlap, OfNoStepIsNothing) {
   EXPECT_EQ(o.mean_wait, 0);
 }
 
-// Nor of steps that something is known of, but no load: then there is no time from which to count.
+// Steps with spans but no load count for nothing: their start is unknown.
 TEST(Overlap, OfStepsWithoutALoadIsNothing) {
   for (const span_kind gone : {span_kind::load, span_kind::wait}) {
     timeline t = made_up(2, 7);
@@ -153,7 +153,7 @@ TEST(Overlap, OfStepsWithoutALoadIsNothing) {
   }
 }
 
-// The checker of the other tests: it is content with a timeline in order, and finds each way of spoiling one.
+// The checker of the other tests accepts a correct timeline, and finds each kind of damage.
 TEST(WellFormed, FindsFaults) {
   for (const int stages : {1, 2, 3, 4}) {
     const timeline good = made_up(stages, 7);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Timelines of the ladder's kernels, recorded while they run.
+// Timelines of the ladder's kernels, recorded at runtime.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <antiphase/core/error.hpp>
@@ -86,8 +86,7 @@ TEST(RecordGemm, TimelinesAreInOrderAndTheProductIsRight) {
     }
 }
 
-// Copies land late, when they are waited for: what computation there is meanwhile is what the pipeline makes
-// possible.
+// Copies land late, at the wait: the computation in between shows the overlap that the pipeline allows.
 TEST(RecordGemm, OneStageHidesNothingMoreHideAllButTheFirstStep) {
   for (const unsigned seed : {1u, 5u, 9u})
     for (const char* policy : small_policies) {
@@ -115,8 +114,7 @@ bool same_spans(const timeline& one, const timeline& other) {
   });
 }
 
-// The simulation's clock is a model: neither the schedule nor the number of workers, nor when copies land in
-// memory, makes a difference.
+// The simulation's clock is a model: schedule, number of workers and landing of copies do not affect it.
 TEST(RecordGemm, TheSameProblemGivesTheSameTimeline) {
   for (const char* policy : policies) {
     const context first = on_cpu(1);
@@ -194,7 +192,7 @@ TEST(RecordGemm, RunsOnceWhereBetaAddsToC) {
   expect_same_product(where, "async-3", p, -1.5f);
 }
 
-// Layouts that have no twin of their own: transposed operands, and packets that are not aligned.
+// Layouts without their own twin: transposed operands, and packets that are not aligned.
 TEST(RecordGemm, RecordsOperandsOfAnyLayout) {
   const context where = on_cpu(3);
   const auto record = [&](const char* policy, auto change) {

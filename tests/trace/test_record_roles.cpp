@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Timelines of kernels whose warps have roles: their twins compute the same bits, and what they log is in
-// order.
+// Timelines of kernels with warp roles: their twins compute the same bits, and log consistent spans.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <antiphase/channel/recorded.cuh>
@@ -39,9 +38,9 @@ std::vector<float> values(std::int64_t count, int by) {
   return v;
 }
 
-// One sentence per fault: a warp's waits and work follow each other, those of a computing warp without a gap,
-// steps of each kind are counted without one, a slot is loaded after the step before has given it back, and
-// used after its data have landed.
+// One sentence per fault. A warp's waits and work do not overlap; a computing warp has no gaps; steps of each
+// kind are consecutive; a slot is loaded after the step before has released it, and used after its data have
+// landed.
 std::vector<std::string> faults_of(const timeline& t) {
   std::vector<std::string> faults;
   std::map<std::tuple<int, span_kind, int>, int> next;
@@ -61,7 +60,7 @@ std::vector<std::string> faults_of(const timeline& t) {
     until[s.agent] = std::max(until[s.agent], s.end);
     if (s.kind == span_kind::load || s.kind == span_kind::compute) continue;
     int& expected = next[{s.agent, s.kind, s.event}];
-    // for the same once more
+    // a repeated wait for the same step
     if (s.kind == span_kind::wait && s.step == expected - 1 && t.stages > 1) continue;
     if (s.step != expected) faults.push_back(at + "expected step " + std::to_string(expected));
     ++expected;
@@ -106,15 +105,15 @@ struct split_case {
   int stages, m, n, k;
   int steps;  // of block 0
 };
-// The simulated device has two multiprocessors: of three tiles block 0 has the first and the last, of five
-// three.
+// The simulated device has two multiprocessors: block 0 gets the first and last of three tiles, and three of
+// five.
 constexpr split_case split_cases[] = {{"fp16", 7, 300, 120, 200, 2 * 8},
                                       {"fp16-mma", 3, 300, 120, 200, 2 * 8},
                                       {"tf32", 5, 520, 60, 160, 3 * 6},
                                       // Two blocks share the one tile: each has half of k.
                                       {"fp16", 6, 100, 100, 256, 4},
-                                      // The short operand along k; operands at no multiple of 16 bytes, which
-                                      // threads copy.
+                                      // The short operand along k; operands that are not 16-byte aligned,
+                                      // which threads copy.
                                       {"tf32", 6, 60, 520, 160, 3 * 6},
                                       {"tf32", 6, 521, 61, 161, 3 * 6}};
 
@@ -137,7 +136,7 @@ TEST(RecordRoles, SplitProducts) {
   }
 }
 
-// Tiles that four blocks share, and eight, as they do on a device with more multiprocessors.
+// Tiles shared by four and eight blocks, as on a device with more multiprocessors.
 TEST(RecordRoles, ProductsWhoseTilesManyBlocksShare) {
   for (const int blocks : {4, 8})
     for (const auto& [policy, stages] : {std::pair{"fp16", 5}}) {
@@ -157,9 +156,9 @@ TEST(RecordRoles, ProductsWhoseTilesManyBlocksShare) {
     }
 }
 
-// Streaming products, in the forms that shapes ask for: whole tiles of a block, and those that warps or
-// blocks share. One thread tells the copy engine what to bring; of operands at no multiple of 16 bytes, as
-// many warps bring them as a form has for that.
+// Streaming products, in a form per shape: whole tiles of a block, and tiles shared by warps or blocks. One
+// thread issues TMA loads; operands that are not 16-byte aligned are copied by the number of warps that the
+// form provides.
 TEST(RecordRoles, StreamingProducts) {
   struct form {
     int m, n, k, stages, computing, loading, bytes;
@@ -183,7 +182,7 @@ TEST(RecordRoles, StreamingProducts) {
   }
 }
 
-// Of several launches of a kernel with a twin, the first is recorded, and the others run as ever.
+// The first of several launches of a kernel with a twin is recorded; the others run as usual.
 TEST(RecordRoles, TheFirstLaunchIsRecorded) {
   constexpr examples::bulk_copy_policy how{.stages = 2, .warps = 2, .tile = 64};
   using ring = recorded<examples::bulk_copy_ring<how>, 1 + how.warps>;
@@ -213,7 +212,7 @@ TEST(RecordRoles, TheFirstLaunchIsRecorded) {
                                                            ::testing::StrEq("copy")));
 }
 
-// What recording costs is measured with kernel and twin by turns; C is the same as without.
+// The cost of recording is measured by alternating kernel and twin; C is the same as without.
 TEST(RecordRoles, CostIsMeasured) {
   const context where = on_cpu();
   product p(where, 128, 128, 64), plain(where, 128, 128, 64);
@@ -264,7 +263,7 @@ TEST(RecordRoles, KeepsTheFirstStepsWhenThereIsNoRoomForAll) {
     const timeline t = record_gemm(where, policy, p.problem(), {.steps = 4});
     EXPECT_EQ(t.recorded, 4) << policy;
     EXPECT_GT(t.dropped, 0u) << policy;
-    // What was logged without room is counted too. At the end of a tile split-mma waits once more.
+    // Records without room count too. split-mma waits once more at the end of a tile.
     EXPECT_NEAR(t.steps, 2 * 20, std::string_view(policy) == "fp16" ? 0 : 1) << policy;
     expect_in_order(t);
   }
@@ -289,7 +288,7 @@ TEST(RecordRoles, TensorCoreSteps) {
     gemms::run(where.runs_on(), gemms::prepare(where.runs_on(), step, problem(plain)), nullptr);
     EXPECT_EQ(c.to_host(), plain.to_host()) << step.name;
     EXPECT_EQ(t.stages, step.stages);
-    // The block of tensor-core-tma has one tile of the two.
+    // The block of tensor-core-tma has one of the two tiles.
     EXPECT_EQ(t.recorded, t.steps) << step.name;
     EXPECT_EQ(t.steps, (k + step.tile_k - 1) / step.tile_k) << step.name;
     EXPECT_EQ(t.step_bytes, 2 * step.tile_k * (step.tile.m + step.tile.n));
@@ -317,8 +316,8 @@ TEST(RecordRoles, SinglePassScans) {
   }
 }
 
-// Which block draws a tile depends on the order of threads: a recording has one of its own, whatever the
-// context's is.
+// The block that draws a tile depends on the order of threads: a recording has its own order, independent of
+// the context's.
 TEST(RecordRoles, AScanGivesTheSameTimelineInEveryRun) {
   const std::int64_t length = 6144 * 9 + 77;
   std::string first;
@@ -391,7 +390,7 @@ TEST(RecordRoles, OneWaveScans) {
   }
 }
 
-// What cannot be recorded says why.
+// Refusals to record give the reason.
 TEST(RecordRoles, RefusalsSayWhy) {
   const context where = on_cpu();
   const auto refusal = [](auto call) -> std::string {
@@ -438,7 +437,7 @@ TEST(RecordRoles, TimelinesSurviveAsText) {
   }
 }
 
-// A kernel of one's own, with too little room: what finds none is counted, and nothing is written past the
+// A user's kernel with too little room: records without room are counted, and nothing is written past the
 // end, nor by other blocks.
 TEST(RecordRoles, OwnKernelStaysWithinItsRoom) {
   constexpr examples::bulk_copy_policy how{.stages = 2, .warps = 2, .tile = 64};
@@ -543,8 +542,8 @@ TEST(RecordRoles, CudaTwinsComputeTheSameBits) {
                              {"fp64", 300, 8, 8192},
                              {"fp64", 9000, 64, 256},
                              {"fp64", 128, 128, 4096},
-                             // Tiles that four and eight blocks share, operands that begin anywhere, rings
-                             // that threads fill.
+                             // Tiles shared by four and eight blocks, unaligned operands, rings filled by
+                             // threads.
                              {"fp16", 250, 250, 4096},
                              {"fp16", 100, 100, 8192},
                              {"tf32", 4096, 256, 512},
@@ -560,7 +559,7 @@ TEST(RecordRoles, CudaTwinsComputeTheSameBits) {
     try {
       t = record_gemm(where, f.policy, p.problem());
     } catch (const not_supported& e) {
-      EXPECT_THAT(e.what(), testing::HasSubstr("ANTIPHASE_TWINS=all"));  // which this build was not told
+      EXPECT_THAT(e.what(), testing::HasSubstr("ANTIPHASE_TWINS=all"));  // off in this build
       continue;
     }
     if (!t.roles.empty()) expect_in_order(t);

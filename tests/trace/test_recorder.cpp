@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The recorder in a small kernel of its own: what it logs, and that it stays within its room.
+// The recorder in a small kernel: its log, and its bounds.
 #include <gtest/gtest.h>
 #include <antiphase/channel/async_copies.cuh>
 #include <antiphase/channel/recorder.cuh>
@@ -124,7 +124,7 @@ TEST(Recorder, LeavesOtherBlocksAlone) {
   EXPECT_EQ(log.counts[0], -1);
 }
 
-// A ring whose slots are full when the load returns, because it has stored there itself.
+// A ring whose slots are full when load() returns, because it stores there itself.
 template <int N> struct filled_by_load {
   static constexpr int stages = N;
   void acquire(cursor<N>) {}
@@ -194,8 +194,7 @@ template <int N, stores When> timeline timeline_of_textbook() {
   return t;
 }
 
-// Two buffers hide nothing where a warp stores what it has loaded before it computes: it waits for every
-// load.
+// Two buffers hide nothing if a warp stores what it has loaded before it computes: it waits for every load.
 TEST(Recorder, LoadsThatAreStoredBeforeTheComputationAreNotHidden) {
   const auto expect_nothing_hidden = [](const timeline& t) {
     const overlap o = measure(t);

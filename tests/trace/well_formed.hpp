@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What must hold of every timeline of a GEMM kernel.
+// Properties of every timeline of a GEMM kernel.
 #pragma once
 #include <antiphase/trace.hpp>
 #include <array>
@@ -9,7 +9,7 @@
 
 namespace antiphase::testing {
 
-// One sentence per fault; empty for a timeline that is in order.
+// One sentence per fault; empty for a consistent timeline.
 inline std::vector<std::string> faults_of(const timeline& t) {
   std::vector<std::string> faults;
   const auto fault = [&](const span_record& s, const std::string& what) {
@@ -58,8 +58,8 @@ inline std::vector<std::string> faults_of(const timeline& t) {
   return faults;
 }
 
-// A made-up timeline of one warp: the load of a step takes 10 units, its computation 20, one after the other
-// with one stage, the next load during the computation with more. Times are multiples of 10.
+// A made-up timeline of one warp: the load of a step takes 10 units, its computation 20. With one stage they
+// follow each other; with more, the next load runs during the computation. Times are multiples of 10.
 inline timeline made_up(int stages, int steps) {
   timeline t{.policy = "made-up",
              .device = "a test",

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The ring of threads that copy asynchronously, a block or a part of it: groups are counted, there is no
-// barrier object.
+// A ring for pipeline whose threads, a block or a part of it, load by cp.async (sm_80). Landing is tracked by
+// counting groups, without an mbarrier.
 #pragma once
 #include <antiphase/core/pipeline.hpp>
 #include <antiphase/device/barrier.cuh>
@@ -9,7 +9,7 @@
 namespace antiphase {
 inline namespace AP_TARGET {
 
-// Who takes part, and meets in every step: all threads of the block, or `Threads` of them at a named barrier.
+// The participating threads and their barrier: the whole block, or `Threads` of it at a named barrier.
 struct whole_block {
   AP_DEV static void meet() { block_barrier(); }
 };
@@ -17,10 +17,14 @@ template <int Barrier, int Threads> struct part_of_block {
   AP_DEV static void meet() { named_barrier_sync(Barrier, Threads); }
 };
 
-// For pipeline. The load of a unit is any number of copy_async. In step i the groups of units up to i + N - 2
-// are closed: with N - 2 of them left in flight, unit i has landed, and the barrier shows it to everybody.
-// The same barrier comes after everybody's use of the slot that is loaded next, so acquire has nothing to
-// wait for. Of one stage, release is that barrier.
+// The load of a unit is any number of copy_async:
+//
+//   async_copies<3> ring;
+//   pipeline{ring}.run(steps, load, compute);  // load(i, slot): copy_async<16>(...)
+//
+// In step i the groups of units up to i + N - 2 are closed. With at most N - 2 groups in flight unit i has
+// landed, and the barrier makes it visible to all threads. The same barrier follows every thread's use of the
+// slot that is loaded next, so acquire need not wait. With one stage, release is that barrier.
 template <int N, class Group = whole_block> struct async_copies {
   static constexpr int stages = N;
 
@@ -35,8 +39,8 @@ template <int N, class Group = whole_block> struct async_copies {
   }
 };
 
-// The same where a part of every unit comes through registers: store(slot) writes it to shared memory when
-// the unit is committed.
+// The same where a part of every unit is loaded into registers: store(slot) writes it to shared memory at the
+// commit.
 template <int N, class Store> struct mixed_copies : async_copies<N> {
   Store store;
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A ring whose verbs leave spans behind: what each warp waited for, and when it gave slots on.
+// A ring that records spans: what each warp waited for, and when it committed and released slots.
 #pragma once
 #include <antiphase/channel/record.hpp>
 #include <antiphase/core/channel.hpp>
@@ -12,14 +12,14 @@
 namespace antiphase {
 inline namespace AP_TARGET {
 
-// The log of a block, in its shared memory; `Warps` of the block. A span is logged by lane 0 of a warp, so it
-// has to be among those that call the verb. Waits are spans, commits are moments with a beginning and an end;
-// which step they belong to follows from their order: recorded_ring.hpp reads them.
+// The log of a block of `Warps` warps, in its shared memory. Lane 0 of a warp logs the spans, so it must be
+// among the lanes that call the ring. Steps follow from the order of the spans: read_spans() of trace.hpp
+// numbers them.
 template <int Warps> struct block_spans {
   span_log log;
   std::int32_t logged[Warps];
 
-  // One thread, before a barrier of the block. Of several rings of a kernel each has room of its own: Warps x
+  // Call from one thread, before a block barrier. Each ring of a kernel has its own part of the log: Warps x
   // capacity spans.
   AP_DEV void begin(const span_log& to, int ring = 0) {
     log = to;
@@ -40,16 +40,21 @@ template <int Warps> struct block_spans {
                                                            .slot = slot,
                                                            .agent = warp};
   }
-  // Every warp, when it has no more to log.
+  // Call from every warp, after its last span.
   AP_DEV void finish() const {
     const int warp = thread_index() / warp_size;
     if (lane_index() == 0 && block_index().x == log.block) log.counts[warp] = logged[warp];
   }
 };
 
-// A channel that logs: for a ring in shared memory, between warps with roles. `Work`: instructions of a
-// thread before it commits an event but the first, for the clock of the CPU executor, which does not see
-// ordinary code.
+// A channel that logs: for a ring in shared memory between warps with roles.
+//
+//   using ring = recorded<channel<mbarrier, 3, threads(1), warps(4)>, 5>;  // 5 warps in all
+//   using twin = recording<my_kernel<ring>>;  // my_kernel's storage has a member `ring` of that type
+//
+// The host reads the log by read_spans() (trace.hpp); examples/timeline.cpp is a whole program. `Work`:
+// instructions of a thread before it commits any event but the first, for the clock of the CPU executor,
+// which does not count ordinary code.
 template <class Channel, int Warps, int Work = 0> struct recorded : Channel {
   using typename Channel::slot_cursor;
   block_spans<Warps> spans;
@@ -76,8 +81,8 @@ template <class Channel, int Warps, int Work = 0> struct recorded : Channel {
   AP_DEV void release(slot_cursor at, auto... how) { commit(at, Channel::last, how...); }
 };
 
-// The same around a ring for pipeline, of which every thread has an object: its log lies behind the kernel's
-// storage.
+// The same for a ring of pipeline, of which every thread has its own object: the log lies behind the kernel's
+// storage in shared memory.
 template <class Ring, class Storage, int Warps, int Work = 0> struct recorded_copies {
   static constexpr int stages = Ring::stages;
   Ring ring;
@@ -109,8 +114,8 @@ template <class Params> struct recorded_params {
   span_log log;
 };
 
-// Of a kernel whose storage has a member `ring` of type recorded<...>, and which has a barrier of the block
-// before it uses that.
+// For a kernel whose storage has a member `ring` of type recorded<...>, and which passes a block barrier
+// before it uses the ring.
 template <class K> struct recording : K {
   using params = recorded_params<typename K::params>;
 
@@ -122,7 +127,7 @@ template <class K> struct recording : K {
   }
 };
 
-// Of a kernel whose ring is a recorded_copies<..., Warps>.
+// For a kernel whose ring is a recorded_copies<..., Warps>.
 template <class K, int Warps> struct recording_copies : K {
   using params = recorded_params<typename K::params>;
   struct storage {

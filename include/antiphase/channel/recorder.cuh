@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Recorders of a software pipeline: one that logs when each warp loads, waits and computes, and one that is
-// not there.
+// Recorders for a pipeline: one logs when each warp loads, waits and computes; the other compiles to nothing.
 #pragma once
 #include <antiphase/channel/record.hpp>
 #include <antiphase/core/pipeline.hpp>
@@ -10,14 +9,14 @@
 namespace antiphase {
 inline namespace AP_TARGET {
 
-// A kernel asks its recorder for the ring, the load and the computation that its pipeline is to use:
+// A kernel takes ring, load and computation of its pipeline from its recorder:
 //
 //   auto ring = recorder.ring(my_ring, steps);
 //   pipeline line{ring};
 //   line.run(steps, recorder.load(load), recorder.compute(compute));
 //
-// no_recorder hands back what it was given, so that nothing of it is left in the code: by reference, because
-// copies of the same lambdas made nvcc 13.0 allocate registers differently. recorder wraps them with spans.
+// no_recorder returns its arguments, so no code is left of it: by reference, because copies of the same
+// lambdas made nvcc 13.0 allocate registers differently. recorder wraps them in spans.
 struct no_recorder {
   template <class Ring> AP_DEV Ring&& ring(Ring&& ring, int) const { return static_cast<Ring&&>(ring); }
   template <class Load> AP_DEV const Load& load(const Load& load) const { return load; }
@@ -26,14 +25,14 @@ struct no_recorder {
 
 template <class Ring, class Recorder> struct recorded_ring;
 
-// What ordinary code of a thread does in a step, for the clock of the CPU executor (device/clock.cuh).
+// The ordinary code of a thread in a step, for the clock of the CPU executor (device/clock.cuh).
 struct step_work {
   int multiply_adds = 0;   // of the computation
-  int register_bytes = 0;  // of the load, to registers, until the step is committed
+  int register_bytes = 0;  // loaded to registers, where they stay until the commit
 };
 
-// What a recorder puts around a pipeline's ring, load and computation. `Recorder` derives from it and has
-// add(kind, step, slot, begin).
+// Wraps a pipeline's ring, load and computation in spans. `Recorder` derives from it and has add(kind, step,
+// slot, begin).
 template <class Recorder, step_work Work> class records_pipeline {
  public:
   template <class Ring> AP_DEV recorded_ring<Ring, Recorder> ring(Ring ring, int steps) {
@@ -63,8 +62,8 @@ template <class Recorder, step_work Work> class records_pipeline {
   }
 };
 
-// Every warp of one block is an agent; its lane 0 writes. The other threads carry the recorder too, but leave
-// nothing.
+// Every warp of the recorded block is an agent, and its lane 0 writes. All other threads have the recorder
+// too, but write nothing.
 template <step_work Work = step_work{}> class recorder : public records_pipeline<recorder<Work>, Work> {
  public:
   AP_DEV explicit recorder(const span_log& log)
@@ -86,7 +85,7 @@ template <step_work Work = step_work{}> class recorder : public records_pipeline
                         .agent = agent_};
     ++count_;
   }
-  // The last call: how many spans there were.
+  // Call last: writes the number of spans.
   AP_DEV void finish(const span_log& log) const {
     if (writes_) log.counts[agent_] = count_;
   }
@@ -97,9 +96,9 @@ template <step_work Work = step_work{}> class recorder : public records_pipeline
   span_record* spans_;
 };
 
-// The four verbs, with spans. A ring's verbs know slots, not steps; but units are committed and waited for in
-// order, so counting them is enough. The empty units past the end leave no spans. Nor does acquire, which
-// waits for nothing in the rings of this folder, nor the release of more than one slot.
+// The ring's four operations, with spans. They get slots, not steps; since units are committed and waited for
+// in order, counting gives the step. No spans: of the empty units past the end, of acquire, which never waits
+// in the rings of this folder, and of release with more than one slot.
 template <class Ring, class Recorder> struct recorded_ring {
   static constexpr int stages = Ring::stages;
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The ring of a block whose threads load into registers first and store to shared memory later.
+// A ring for pipeline whose threads load into registers and store to shared memory later (sm_75).
 #pragma once
 #include <antiphase/core/pipeline.hpp>
 #include <antiphase/device/barrier.cuh>
@@ -7,9 +7,13 @@
 namespace antiphase {
 inline namespace AP_TARGET {
 
-// For pipeline; every thread of the block takes part. The load of a unit fills registers; store(slot) writes
-// them to shared memory when the unit is committed, which is after the computation of the step: the load has
-// that long to arrive. Of one stage this is the textbook loop.
+// All threads of the block take part. The load of a unit fills registers; store(slot) writes them to shared
+// memory at the commit, after the computation of the step, which hides the load's latency. With one stage
+// this is the textbook loop.
+//
+//   staged_copies<2, decltype(store)> ring{store};  // store: [&](int slot) { ... }
+//   pipeline{ring}.run(steps, load, compute);
+//
 template <int N, class Store> struct staged_copies {
   static constexpr int stages = N;
   Store store;

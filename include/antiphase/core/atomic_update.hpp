@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-// What an atomic operation that reads and writes makes of its memory, and what it orders.
+// Operation and memory ordering of atomic read-modify-writes.
 #pragma once
 
 namespace antiphase {
 
-// Of an atomic operation: nothing but the value; what others have released can be seen behind it (acquire);
-// what this thread did before can be seen by who acquires (release); both.
+// As std::memory_order: relaxed concerns the value only; acquire makes visible what others have released;
+// release publishes what this thread did before.
 enum class ordering : unsigned char { relaxed, acquire, release, acquire_release };
 
-// increment: 0 behind the limit, else one more. decrement: the limit behind 0 and from above it, else one
-// less.
+// increment: becomes 0 after the limit, else one more. decrement: becomes the limit after 0 and from above
+// the limit, else one less.
 enum class atomic_update : unsigned char {
   exchange,
   compare_exchange,

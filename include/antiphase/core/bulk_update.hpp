@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a bulk reduction makes of each number of its destination.
+// The operation of a bulk reduction.
 #pragma once
 
 namespace antiphase {
 
-// Of what is there and what comes. min and max: of integers; bit_and, bit_or, bit_xor: of unsigned integers.
+// destination = operation(destination, source). min and max: integers; bit_and, bit_or, bit_xor: unsigned
+// integers.
 enum class bulk_update : unsigned char { add, min, max, bit_and, bit_or, bit_xor };
 
 }  // namespace antiphase

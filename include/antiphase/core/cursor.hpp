@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where one agent (a thread, a warp, a stream) stands in a ring of N slots.
+// The position of one agent (a thread, a warp, a stream) in a ring of N slots.
 #pragma once
 #include <antiphase/core/portable.hpp>
 
 namespace antiphase {
 
-// A cursor only moves forward and outlives the tiles of a persistent kernel. An agent may hold several: what
-// to use next, what to let go next. The parity is that of the round: how often the ring has wrapped, modulo
-// 2.
+// A cursor only moves forward, and lives on across the tiles of a persistent kernel. An agent may hold
+// several: the slot to use next, the slot to release next. The parity is that of the round: the number of
+// times the ring has wrapped, modulo 2.
 template <int N> struct cursor {
   static_assert(N > 0, "a ring needs at least one slot");
   static constexpr int stages = N;
@@ -27,7 +27,7 @@ template <int N> struct cursor {
     ++*this;
     return before;
   }
-  // Where it stood a step ago, for a look back.
+  // The position one step before.
   AP_FN constexpr cursor before() const {
     cursor at = *this;
     if (at.index-- == 0) {

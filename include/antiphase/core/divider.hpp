@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// Division by a number that is known long before what it divides.
+// Division by a number that is known in advance.
 #pragma once
 #include <antiphase/core/portable.hpp>
 #include <cstdint>
 
 namespace antiphase {
 
-// Quotients of numbers below 2^31, as a product and a shift (Granlund, Montgomery: Division by Invariant
-// Integers using Multiplication, 1994). GPUs have no instruction for division: one takes twenty, of which
-// each waits for the one before.
+// Quotients of numbers below 2^31 by a multiplication and a shift (Granlund, Montgomery: Division by
+// Invariant Integers using Multiplication, 1994). GPUs have no division instruction: a division takes about
+// twenty dependent ones.
 class divider {
  public:
   constexpr divider() = default;
@@ -17,7 +17,8 @@ class divider {
     int bits = 0;
     while ((std::uint32_t{1} << bits) < by) ++bits;
     shift_ = 31 + bits;
-    // Less than 2^-31 of itself above 2^shift / by: over all n below 2^31, less than 1 / by of a quotient.
+    // Exceeds 2^shift / by by a relative error below 2^-31: for n < 2^31 the quotient is off by less than 1 /
+    // by.
     factor_ = static_cast<std::uint32_t>((std::uint64_t{1} << shift_) / by + 1);
   }
   AP_FN constexpr std::uint32_t by() const { return by_; }

@@ -21,7 +21,7 @@ constexpr std::size_t size_of(element e) {
   constexpr std::size_t sizes[] = {4, 8, 1, 2, 4, 8, 1, 2, 4, 8, 2, 2};
   return sizes[static_cast<int>(e)];
 }
-// Storage and conversion, no arithmetic: with_element() does not know them.
+// Types for storage and conversion only: with_element() does not take them.
 constexpr bool is_half(element e) { return e == element::f16 || e == element::bf16; }
 constexpr bool is_floating(element e) { return e == element::f32 || e == element::f64 || is_half(e); }
 constexpr bool is_unsigned(element e) { return e >= element::u8 && e <= element::u64; }
@@ -46,7 +46,10 @@ template <> struct element_traits<f16> { static constexpr element value = elemen
 template <> struct element_traits<bf16> { static constexpr element value = element::bf16; };
 template <class T> constexpr element element_of = element_traits<T>::value;
 
-// Calls f.operator()<T>() with the C++ type of `e`, which must be one that C++ can calculate with.
+// Calls f.operator()<T>() with the C++ type of `e`; not for f16 and bf16.
+//
+//   with_element(e, [&]<class T>() { run(static_cast<const T*>(in)); });
+//
 template <class F> constexpr decltype(auto) with_element(element e, F&& f) {
   switch (e) {
     case element::f32: return f.template operator()<float>();
@@ -62,7 +65,7 @@ template <class F> constexpr decltype(auto) with_element(element e, F&& f) {
   }
   return f.template operator()<std::uint64_t>();
 }
-// The same for all types.
+// The same, f16 and bf16 included.
 template <class F> constexpr decltype(auto) with_stored_element(element e, F&& f) {
   switch (e) {
     case element::f16: return f.template operator()<f16>();

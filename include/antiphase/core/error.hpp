@@ -1,14 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
-// The errors of the library: what was wrong, what was expected, and where.
+// The exceptions of the library.
 #pragma once
 #include <stdexcept>
 
 namespace antiphase {
 
+// Base of all. what() is one sentence: what was wrong, where, and what was expected, with the numbers.
+//
+//   try {
+//     gemm(where, p);
+//   } catch (const error& e) {
+//     std::fprintf(stderr, "%s\n", e.what());
+//   }
+//
 struct error : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
-// An argument does not make sense; the message names it, its value and what was expected. Nothing has been
+// An argument makes no sense; the message names it, its value and what was expected. Nothing has been
 // launched or changed.
 struct bad_request : error {
   using error::error;

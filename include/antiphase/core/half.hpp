@@ -51,7 +51,7 @@ struct bf16 {
 
 AP_FN constexpr float to_float(bf16 x) { return bit_cast<float>(std::uint32_t{x.bits} << 16); }
 
-// To the nearest, ties to even; what is above the largest by half a unit or more is infinite.
+// To the nearest, ties to even; half a unit or more above the largest finite number becomes infinite.
 AP_FN constexpr bf16 to_bf16(float value) {
   const auto bits = bit_cast<std::uint32_t>(value);
   // still a NaN

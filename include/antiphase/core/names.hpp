@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Names that people type, and what to say of one that does not exist.
+// Messages for unknown names: the closest known one, and the list of all.
 #pragma once
 #include <algorithm>
 #include <cstddef>
@@ -11,9 +11,8 @@
 
 namespace antiphase {
 
-// How many letters have to be changed, added, removed or exchanged with their neighbour to make `b` of `a`
-// (the optimal string alignment). No library: each one would be a dependency of every program that uses this
-// one, for these ten lines.
+// Edit distance from `a` to `b`: letters changed, added, removed or swapped with their neighbour (optimal
+// string alignment). Written here, since a library would become a dependency of every program, for ten lines.
 inline std::size_t edit_distance(std::string_view a, std::string_view b) {
   std::vector<std::size_t> above(b.size() + 1), row(b.size() + 1), next(b.size() + 1);
   std::iota(row.begin(), row.end(), std::size_t{0});
@@ -29,9 +28,9 @@ inline std::size_t edit_distance(std::string_view a, std::string_view b) {
   return row[b.size()];
 }
 
-// The name that was probably meant, or null: one with few other letters, or one that begins or goes on where
-// `given` ends or begins (minimum for min, async-2 for gemm/async-2). Of names of two letters everything
-// would be close. Dashes before an option do not count.
+// The known name that was probably meant, or null: a small edit distance, or one name is a prefix of the
+// other (min, minimum) or its part after a slash (async-2, gemm/async-2). Names of up to two letters have no
+// close ones, since everything would be close. Leading dashes of options do not count.
 inline const std::string* closest_name(std::string_view given, const std::vector<std::string>& known) {
   const auto bare = [](std::string_view text) {
     return text.substr(std::min(text.find_first_not_of('-'), text.size()));
@@ -55,7 +54,7 @@ inline const std::string* closest_name(std::string_view given, const std::vector
   return closest;
 }
 
-// A word of the user's, for a message: of a long one the beginning, which ends between characters of UTF-8.
+// A word of the user's, for a message: cut to 60 bytes at a UTF-8 character boundary.
 inline std::string shortened(std::string_view word) {
   std::size_t end = 60;
   if (word.size() <= end) return std::string(word);
@@ -71,7 +70,7 @@ inline std::string listed(const std::vector<std::string>& names) {
   return text;
 }
 
-// What to say behind "there is no ...": "did you mean tiled? Expected naive, tiled or padded", or "expected
+// The text after "there is no ...": "did you mean tiled? Expected naive, tiled or padded", or "expected
 // naive, tiled or padded".
 inline std::string suggestion(std::string_view given, const std::vector<std::string>& known) {
   const std::string* const closest = closest_name(given, known);

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// Prologue, steady state and drain of a software pipeline, once for every kernel and every level of memory.
+// A software pipeline: prologue, steady state and drain, for every kernel and every level of memory.
 #pragma once
 #include <antiphase/core/cursor.hpp>
 
 namespace antiphase {
 
-// A channel as one agent in both roles sees it.
+// A ring as used by one agent that is producer and consumer.
 template <class C>
 concept pipelined = requires(C c, cursor<C::stages> at) {
   c.acquire(at);
@@ -14,16 +14,19 @@ concept pipelined = requires(C c, cursor<C::stages> at) {
   c.release(at);
 };
 
-// The unified form: every thread loads and computes, the load runs N - 1 steps ahead of the computation.
+// Every thread loads and computes, and loads run N - 1 steps ahead of the computation:
 //
-//   run(steps, load, compute)   load(i, slot) starts the transfer of unit i into a slot; compute(i, slot)
-//                               uses it.
+//   async_copies<3> ring;
+//   pipeline line{ring};
+//   line.run(
+//       steps, [&](int i, int slot) { load_tile(s.tile[slot], i); },  // starts the transfer of unit i
+//       [&](int i, int slot) { multiply(s.tile[slot]); });            // uses it
 //
 // The order of a step is wait(i), acquire and load(i + lead), compute(i), commit(i + lead), release(i). The
-// commit comes after the computation, so that a channel which stages its loads in registers stores them
-// there, when they have had the whole computation to arrive; cp.async and bulk copies do not mind. Units past
-// the end are empty, so that a channel that counts groups counts the same in every step. With one stage this
-// is the textbook loop: acquire, load, commit, wait, compute, release.
+// commit comes after the computation, since a ring that stages loads in registers stores them there, when
+// they have had the whole computation to arrive; to cp.async and bulk copies it makes no difference. Units
+// past the end are empty, so that a ring which counts groups has one in every step. With one stage this is
+// the textbook loop: acquire, load, commit, wait, compute, release.
 //
 // `at` goes on from run to run: a persistent kernel may call run() once per tile on the same ring.
 template <pipelined C> struct pipeline {

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// How far an atomic operation or a fence reaches.
+// The scope of an atomic operation or a fence.
 #pragma once
 
 namespace antiphase {
 
-// Between whom memory is ordered: the threads of a block, a cluster of blocks, a device, or all devices and
-// the host. Blocks of one launch see each other's writes at device scope or wider only (PTX ISA, memory
+// The threads between which memory is ordered: those of a block, a cluster, a device, or all devices and the
+// host. Blocks of one launch need device scope or wider to see each other's writes (PTX ISA, memory
 // consistency model: morally strong operations).
 enum class scope : unsigned char { block = 1, cluster, device, system };
 

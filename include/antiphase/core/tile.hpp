@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Cutting a range into tiles, the last of which may be short.
+// Tilings of a range, with a short last tile, and of a matrix.
 #pragma once
 #include <antiphase/core/portable.hpp>
 #include <cstdint>
@@ -8,7 +8,7 @@ namespace antiphase {
 
 template <class T> AP_FN constexpr T ceil_div(T value, T by) { return value / by + (value % by != 0); }
 
-// Of elements that are left, as many as a tile may need; less than none stays that.
+// The number of elements left as an int, at most 2^30; negative numbers stay negative.
 AP_FN constexpr int as_many(std::int64_t left) {
   constexpr int enough = 1 << 30;
   return left < enough ? static_cast<int>(left) : enough;
@@ -33,8 +33,9 @@ struct tile_position {
   std::int64_t column;
 };
 
-// The tiles of a grid in an order that keeps `group` rows of tiles together, so that concurrently running
-// blocks share operands in the L2 cache. Every tile appears once; the last group may be lower.
+// Threadblock swizzle: an order of the tiles of a grid that goes through groups of `group` rows of tiles, so
+// that concurrent blocks share operands in the L2 cache. Every tile occurs once; the last group may have
+// fewer rows.
 constexpr int tile_group = 8;  // rows of tiles in a group, for all products
 struct grouped_tiles {
   std::int64_t rows;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A matrix somebody else owns: pointer, extents and strides.
+// A non-owning view of a matrix: pointer, extents and strides.
 #pragma once
 #include <antiphase/core/portable.hpp>
 #include <cstdint>
@@ -7,9 +7,13 @@
 
 namespace antiphase {
 
-// rows x columns elements; element (i, j) lies at data[i * row_stride + j * column_stride]. Strides count
-// elements; they may be negative (backwards), and zero (broadcast) in a matrix that is only read. Row-major,
-// column-major and transposed are strides, never copies.
+// rows x columns elements; element (i, j) is data[i * row_stride + j * column_stride]. Strides count
+// elements. They may be negative (backwards), and zero (broadcast) in a matrix that is only read.
+//
+//   row_major(p, 300, 200)               // densely packed rows
+//   column_major(p, m, n, ld)            // as BLAS has it, with a leading dimension
+//   transposed(column_major(p, k, m))    // m x k, no copy
+//
 template <class T> struct matrix_view {
   T* data = nullptr;
   std::int64_t rows = 0;
@@ -20,7 +24,7 @@ template <class T> struct matrix_view {
   AP_FN constexpr T& operator()(std::int64_t i, std::int64_t j) const {
     return data[i * row_stride + j * column_stride];
   }
-  // To a view that only reads.
+  // Converts to a read-only view.
   template <class U>
   requires(std::is_same_v<U, const T> && !std::is_const_v<T>) AP_FN constexpr operator matrix_view<U>()
       const {
@@ -28,13 +32,14 @@ template <class T> struct matrix_view {
   }
 };
 
-// `stride` is the distance between rows, at least `columns`, or negative: then row 0 is the one with the
-// highest address; 0 means densely packed.
+// `stride`: elements from row to row, at least `columns`; 0: densely packed. Negative: row 0 has the highest
+// address.
 template <class T> AP_FN constexpr matrix_view<T> row_major(T* data, std::int64_t rows, std::int64_t columns,
                                                             std::int64_t stride = 0) {
   return {data, rows, columns, stride != 0 ? stride : columns, 1};
 }
-// `stride` is the distance between columns, at least `rows`, or negative; 0 means densely packed.
+// `stride`: elements from column to column (the leading dimension), at least `rows`, or negative; 0: densely
+// packed.
 template <class T> AP_FN constexpr matrix_view<T> column_major(T* data, std::int64_t rows,
                                                                std::int64_t columns,
                                                                std::int64_t stride = 0) {

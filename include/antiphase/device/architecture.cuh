@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the architecture that is compiled for has.
+// Features of the architecture that is compiled for.
 #pragma once
 #include <antiphase/core/error.hpp>
 #include <antiphase/core/portable.hpp>
@@ -9,8 +9,7 @@
 namespace antiphase {
 inline namespace AP_TARGET {
 
-// For kernels that users compile for all of their architectures, of which the device at hand may be a newer
-// one.
+// For kernels that users compile for several architectures, all of which may be older than the device.
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ < 900
 constexpr bool has_bulk_copies = false;
 #else
@@ -22,11 +21,11 @@ constexpr bool has_async_copies = false;  // nor mbarriers
 constexpr bool has_async_copies = true;
 #endif
 
-// Whether code that runs in the same loop should be as short as it can be.
+// Whether the code of a loop should be as short as possible.
 constexpr bool has_small_instruction_cache = AP_ON_GPU != 0;
 
-// The architecture that a program's code for the current device was compiled from, as the macro has it: 80
-// for compute capability 8.0.
+// The PTX version that the kernel's code for the current device was compiled from, in the form of
+// __CUDA_ARCH__ / 10: 80 for compute capability 8.0.
 #if AP_ON_GPU
 inline int compiled_for(const kernel& k) {
   cudaFuncAttributes is{};

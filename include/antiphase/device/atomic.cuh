@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Memory operations that other threads may perform at the same time, fences, and waiting for them.
+// Atomic loads, stores and additions, fences, and polling.
 #pragma once
 #include <antiphase/core/scope.hpp>
 #include <antiphase/device/index.cuh>
@@ -13,9 +13,8 @@ namespace antiphase {
 inline namespace AP_TARGET {
 
 #if AP_ON_GPU
-// The few instructions that are needed. <cuda/atomic>, which has them all, takes the compiler eight seconds
-// wherever it is included.
-// AP_AT_SCOPE(before, after, operands...): the instruction with the name of the scope S in between.
+// Own PTX, since <cuda/atomic> takes the compiler eight seconds wherever it is included.
+// AP_AT_SCOPE(before, after, operands...): the instruction with the name of scope S in between.
 #define AP_AT_SCOPE(before, after, ...)             \
   if constexpr (S == scope::block)                  \
     asm volatile(before "cta" after : __VA_ARGS__); \
@@ -31,15 +30,15 @@ template <scope S, class T> AP_DEV std::atomic_ref<T> atomic_on(T* at) {
 }
 #endif
 
-// T: 4 or 8 bytes wide integer, or float for atomic_add. Memory is global or shared. S: between whom;
-// clusters have device scope.
-//   atomic_add      adds, returns what was there before; relaxed
-//   load_acquire    what a store_release has published can be seen afterwards
-//   store_release   publishes everything this thread wrote or saw before
-//   load_relaxed, store_relaxed   the value alone, which a fence behind or before makes as strong as the two
-//                                 above
-//   fence           orders this thread's accesses before it against those after it; device_fence: fence of
-//                   device scope
+// T: an integer of 4 or 8 bytes, or float for atomic_add. Memory: global or shared. S: the scope;
+// scope::cluster is treated as device scope.
+//   atomic_add      adds and returns the old value; relaxed
+//   load_acquire    makes visible what a store_release has published
+//   store_release   publishes everything that this thread wrote or saw before
+//   load_relaxed, store_relaxed   the value only; with a fence after the load, or before the store, as strong
+//                                 as the two above
+//   fence           orders this thread's accesses before it against those after it; device_fence: at device
+//                   scope
 #if AP_ON_GPU
 template <scope S = scope::device, class T> AP_DEV T atomic_add(T* at, std::type_identity_t<T> value) {
   static_assert(is_atomic<T> || std::is_same_v<T, float> || std::is_same_v<T, double>);
@@ -121,8 +120,9 @@ template <scope S = scope::device> AP_DEV void fence() {
 #endif
 AP_DEV void device_fence() { fence(); }
 
-// poll(done): waits until done() holds; done reads memory, with load_acquire or load_relaxed, and does
-// nothing else: no warp operation, since lanes that meet would count as going on. Lets others run in between.
+// poll(done): spins until done() holds. done() reads memory with load_acquire or load_relaxed and does
+// nothing else: no warp operation, which the CPU executor would take for progress. Other threads run in
+// between.
 #if AP_ON_GPU
 template <class Done> AP_DEV void poll(Done done) {
   while (!done()) __nanosleep(32);
@@ -136,8 +136,8 @@ template <class Done> AP_DEV void poll(Done done, machine::place where = machine
 }
 #endif
 
-// load_relaxed() of device scope from global memory where it is wanted, else 0. Where several are asked for
-// one after the other they are on their way together: branches around them would keep them apart.
+// load_relaxed() of device scope from global memory if `wanted`, else 0: a predicated load. Several in a row
+// are in flight together; branches around them would serialise them.
 #if AP_ON_GPU
 AP_DEV std::uint64_t load_relaxed_if(bool wanted, const std::uint64_t* at) {
   std::uint64_t value = 0;

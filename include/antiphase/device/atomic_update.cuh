@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Atomic operations that read and write in one step, beside the sum of atomic.cuh.
+// Atomic read-modify-write operations other than atomic_add of atomic.cuh.
 #pragma once
 #include <antiphase/core/atomic_update.hpp>
 #include <antiphase/core/scope.hpp>
@@ -13,14 +13,13 @@
 namespace antiphase {
 inline namespace AP_TARGET {
 
-// All return what was there before. S: between whom; clusters have device scope. O: what the operation
-// orders.
-//   atomic_exchange, atomic_compare_exchange   T: 4 or 8 bytes, trivially copyable. The second writes only
-//                                              where the bytes are those of
-//                                              `expected`; a failing one orders like a load
+// All return the old value. S: the scope; cluster is treated as device. O: the memory ordering.
+//   atomic_exchange           T: 4 or 8 bytes, trivially copyable
+//   atomic_compare_exchange   as well; writes only if the bytes equal those of `expected`. A failed one
+//                             orders like a load
 //   atomic_and, atomic_or, atomic_xor, atomic_min, atomic_max   T: an integer of 4 or 8 bytes
-//   atomic_increment   0 if the limit was reached, else one more
-//   atomic_decrement   the limit if it was 0 or above the limit, else one less
+//   atomic_increment   becomes 0 if the limit was reached, else one more
+//   atomic_decrement   becomes the limit if it was 0 or above the limit, else one less
 template <class T> using atomic_word = std::conditional_t<sizeof(T) == 8, std::uint64_t, std::uint32_t>;
 
 #if AP_ON_GPU

@@ -6,9 +6,9 @@
 namespace antiphase {
 inline namespace AP_TARGET {
 
-// block_barrier: every thread of the block that has not ended, at the same place. Orders all memory accesses
-// among them. named_barrier: `threads` threads, a multiple of the warp size, meet at barrier `id` (1 ... 15;
-// 0 is the block's). sync waits for all of them, arrive only counts.
+// block_barrier: all threads of the block that have not ended meet, at the same place in the code. Orders all
+// memory accesses among them. named_barrier: `threads` threads, a multiple of the warp size, meet at barrier
+// `id` (1 ... 15; 0 is the block's). sync arrives and waits, arrive only arrives.
 #if AP_ON_GPU
 AP_DEV void block_barrier() { __syncthreads(); }
 AP_DEV void named_barrier_sync(int id, int threads) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Block barriers that also tell what the threads say.
+// Block barriers with a vote.
 #pragma once
 #include <antiphase/device/call_site.cuh>
 #if !AP_ON_GPU
@@ -9,9 +9,10 @@
 namespace antiphase {
 inline namespace AP_TARGET {
 
-// A block_barrier each, with its order of memory; every thread that has not ended learns
-//   block_barrier_count            of how many the condition holds
-//   block_barrier_and, block_barrier_or   whether it holds of all, or of one
+// Each is a block_barrier, with its memory ordering, that returns to every thread which has not ended
+//   block_barrier_count   for how many threads the condition holds
+//   block_barrier_and     whether it holds for all
+//   block_barrier_or      whether it holds for any
 #if AP_ON_GPU
 AP_DEV int block_barrier_count(bool condition) { return __syncthreads_count(condition); }
 AP_DEV bool block_barrier_and(bool condition) { return __syncthreads_and(condition) != 0; }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Copies of whole rows by the copy engine, started by one thread (cp.async.bulk, sm_90).
+// Bulk copies by TMA, issued by one thread (cp.async.bulk, sm_90).
 #pragma once
 #include <antiphase/device/mbarrier.cuh>
 
@@ -7,11 +7,12 @@ namespace antiphase {
 inline namespace AP_TARGET {
 
 // Addresses and sizes are multiples of 16 bytes.
-//   bulk_load    global to shared; its bytes count towards the current phase of the mbarrier, which must
-//                expect them
-//   bulk_store   shared to global, in groups: bulk_commit closes one; bulk_wait_read returns when the sources
-//                of all but the last N groups
-//                may be overwritten, bulk_wait when their destinations have been written
+//   bulk_load        global to shared; the bytes count towards the current phase of the mbarrier, which must
+//                    expect them
+//   bulk_store       shared to global, in groups
+//   bulk_commit      closes the group of all bulk_store since the last one
+//   bulk_wait_read   returns when the sources of all but the last N groups may be overwritten
+//   bulk_wait        returns when the destinations of all but the last N groups have been written
 #if AP_ON_GPU
 AP_DEV void bulk_load(void* to, const void* from, std::uint32_t size, mbarrier& landed) {
   asm volatile(

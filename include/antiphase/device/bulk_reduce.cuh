@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Numbers in shared memory that the copy engine adds to those in global memory (cp.reduce.async.bulk, sm_90).
+// Bulk reductions by TMA from shared memory into global memory (cp.reduce.async.bulk, sm_90).
 #pragma once
 #include <antiphase/core/bulk_update.hpp>
 #include <antiphase/device/bulk.cuh>
@@ -12,11 +12,11 @@
 namespace antiphase {
 inline namespace AP_TARGET {
 
-// bulk_reduce<What>: to[i] becomes What of to[i] and from[i], for `size` bytes; addresses and size are
-// multiples of 16. In the groups of bulk_store: bulk_commit, bulk_wait_read, bulk_wait (device/bulk.cuh).
-// Each number is updated in one step that reaches the whole device and orders nothing, so that other blocks
-// and atomic operations may update it too. What it takes, by the PTX ISA: add of 32-bit integers, unsigned
-// 64-bit integers, float and double; min and max of integers; bit operations of unsigned integers.
+// bulk_reduce<What>: to[i] = What(to[i], from[i]) for `size` bytes; addresses and size are multiples of 16.
+// Part of the groups of bulk_store: bulk_commit, bulk_wait_read, bulk_wait (device/bulk.cuh). Each element is
+// updated by a relaxed atomic operation of device scope, so other blocks and atomics may update it too.
+// Types, by the PTX ISA: add of 32-bit integers, unsigned 64-bit integers, float and double; min and max of
+// integers; bit operations of unsigned integers.
 template <bulk_update What, class T> constexpr bool reduces_in_bulk() {
   if (sizeof(T) != 4 && sizeof(T) != 8) return false;
   if (What == bulk_update::add)

@@ -7,10 +7,11 @@
 namespace antiphase {
 inline namespace AP_TARGET {
 
-// weighted_bytes: plus + the sum of every byte of `word` times the byte of `weights` at the same place, all
-// unsigned (IDP). weighted_halves: of two 16-bit numbers, times the lower two bytes. pick_bytes: byte i of
-// the result is the one of `lower` (0 ... 3) or `upper` (4 ... 7) that hexadecimal digit i of `which` names
-// (PRMT).
+//   weighted_bytes    plus + dot product of the four bytes of `word` and of `weights`, unsigned (dp4a)
+//   weighted_halves   plus + dot product of the two 16-bit halves of `word` and the lower two bytes of
+//                     `weights` (dp2a)
+//   pick_bytes        byte i of the result is the byte of `lower` (0 ... 3) or `upper` (4 ... 7) that
+//                     hexadecimal digit i of `which` selects (PRMT)
 #if AP_ON_GPU
 AP_DEV std::uint32_t weighted_bytes(std::uint32_t word, std::uint32_t weights, std::uint32_t plus) {
   return __dp4a(word, weights, plus);

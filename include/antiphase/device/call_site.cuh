@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where in a kernel a verb was called, for reports of the CPU executor; nothing on the GPU.
+// The line of a kernel that calls a device function, for reports of the CPU executor; empty on the GPU.
 #pragma once
 #include <antiphase/device/index.cuh>
 

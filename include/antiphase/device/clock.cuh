@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Time as a kernel sees it.
+// The clock in a kernel.
 #pragma once
 #include <antiphase/device/index.cuh>
 #include <cstdint>
@@ -7,15 +7,14 @@
 namespace antiphase {
 inline namespace AP_TARGET {
 
-// clock_now: on the GPU cycles of this multiprocessor; on the CPU executor ticks of the simulation, a model
-// of the same. Comparable within a block only. trap: ends the kernel with an error.
+// clock_now: on the GPU cycles of this multiprocessor; on the CPU executor ticks of a simulated one.
+// Comparable within a block only. trap: ends the kernel with an error.
 //
-// The simulation's clock sees the verbs of this folder, not ordinary code. A kernel that wants its arithmetic
-// and its loads to registers to take time there says what they are; on a GPU, where they do take time, these
-// do nothing.
-//   clock_instructions      this thread has executed so many
-//   clock_register_loads    it has begun to load so many bytes from global memory to registers ...
-//   clock_registers_needed  ... and goes on when they are there
+// The simulated clock advances by the functions of this folder, not by ordinary code. So that arithmetic and
+// loads to registers take time there too, a kernel declares them; on a GPU these calls do nothing.
+//   clock_instructions      this thread has executed this many instructions
+//   clock_register_loads    it has issued loads of this many bytes from global memory to registers
+//   clock_registers_needed  it waits for those loads
 #if AP_ON_GPU
 AP_DEV std::int64_t clock_now() {
   std::int64_t now;

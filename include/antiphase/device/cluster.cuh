@@ -1,25 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
-// Blocks that run at the same time, near each other, and reach each other's shared memory (clusters, sm_90).
+// Clusters: blocks that run concurrently and access each other's shared memory (sm_90).
 #pragma once
 #include <antiphase/device/shared.cuh>
 
 namespace antiphase {
 inline namespace AP_TARGET {
 
-// A cluster is kernel::cluster blocks that are neighbours along x; cluster_rank says which of them this is, 0
-// ... cluster_extent() - 1.
+// A cluster is kernel::cluster blocks, neighbours along x; cluster_rank() is this block's number, 0 ...
+// cluster_extent() - 1.
 //   cluster_arrive, cluster_wait   every running thread of every block of the cluster arrives once, then
-//                                  waits once: what any of them did
-//                                  before it arrived can be seen after the wait. Threads may do so at
-//                                  different places; one that has
-//                                  ended counts as arrived.
-//   cluster_arrive_silent          arrives, but what this thread did need not be seen: it does not wait for
+//                                  waits once; accesses before an arrival are visible after the wait. Threads
+//                                  may call at different places in the code; ended threads count as arrived
+//   cluster_arrive_silent          arrives without publishing this thread's accesses: it does not wait for
 //                                  its own writes
-//   cluster_barrier                both
-//   map_shared(p, rank)            where the block of that rank has what this one has at p, for ordinary
-//                                  reads and writes. It must have
-//                                  begun and not yet ended, which a cluster barrier before the first and one
-//                                  behind the last access ensure.
+//   cluster_barrier                cluster_arrive and cluster_wait
+//   map_shared(p, rank)            the address of p in the block of that rank, for ordinary reads and writes.
+//                                  That block must have begun and not yet ended, which a cluster barrier
+//                                  before the first access and one after the last ensure
 #if AP_ON_GPU
 AP_DEV int cluster_rank() {
   int rank;

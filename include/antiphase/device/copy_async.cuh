@@ -1,17 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
-// Copies from global to shared memory that a thread starts and waits for later, in groups (cp.async, sm_80).
+// Asynchronous copies of a thread from global to shared memory, in groups (cp.async, sm_80).
 #pragma once
 #include <antiphase/device/shared.cuh>
 
 namespace antiphase {
 inline namespace AP_TARGET {
 
-// copy_async<Bytes>: 4, 8 or 16 bytes, both addresses aligned to Bytes. Of these, `from_source` bytes are
-// read and the rest becomes zero: at an edge a part of them or none (`from` must still be a valid pointer
-// value). copy_async_or_zero copies all of them or makes all zero, and then does not look at `from`; it costs
-// no arithmetic. copy_async_commit closes the group of all copies since the last one, also an empty one;
-// copy_async_wait<N> returns when all but the last N groups have landed, for this thread's own eyes: others
-// need a barrier too.
+//   copy_async<Bytes>    copies 4, 8 or 16 bytes, both addresses aligned to Bytes. Only `from_source` of them
+//                        are read, the rest is filled with zeros: for edges. With 0, `from` must still be a
+//                        valid pointer value
+//   copy_async_or_zero   copies all bytes, or fills them with zeros and ignores `from`, without arithmetic
+//   copy_async_commit    closes the group of all copies since the last commit; it may be empty
+//   copy_async_wait<N>   returns when all but the last N groups have landed, visible to this thread: others
+//                        need a barrier too
 #if AP_ON_GPU
 template <int Bytes> AP_DEV void copy_async(void* to, const void* from, int from_source) {
   static_assert(Bytes == 4 || Bytes == 8 || Bytes == 16);

@@ -10,13 +10,11 @@
 namespace antiphase {
 inline namespace AP_TARGET {
 
-// fence_acquire_release   as fence(), which is one of sequential consistency, but without an order of all
-// such fences among each other:
-//                         enough around a relaxed operation that another thread looks at. Costs less.
-// fence_async_global      as fence_async(), for global memory: ordinary writes to it come before what the
-// copy engine reads and writes
-//                         there, once a barrier or a release has ordered the two threads (sm_90)
-// fence_async_all         both
+//   fence_acquire_release   cheaper than fence(), which is sequentially consistent: no total order of such
+//                           fences. Enough around a relaxed operation that another thread reads
+//   fence_async_global      fence_async() for global memory: orders ordinary writes to it before TMA's reads
+//                           and writes there, once a barrier or a release has ordered the two threads (sm_90)
+//   fence_async_all         both fence_async() and fence_async_global()
 #if AP_ON_GPU
 template <scope S = scope::device> AP_DEV void fence_acquire_release() {
   if constexpr (S == scope::block)

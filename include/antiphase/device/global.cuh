@@ -6,8 +6,8 @@
 namespace antiphase {
 inline namespace AP_TARGET {
 
-// The same pointer, to global memory: what the compiler does not know of one that was read from memory, and
-// without which it has to look at each access.
+// The same pointer, known to the compiler as one to global memory. Without this, accesses through a pointer
+// that was read from memory are generic.
 #if AP_ON_GPU
 template <class T> AP_DEV T* in_global_memory(T* p) {
   __builtin_assume(__isGlobal(p));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which thread, warp and block a kernel runs as.
+// Indices of thread, lane and block.
 #pragma once
 #include <antiphase/core/portable.hpp>
 #include <antiphase/executor/kernel.hpp>

@@ -6,9 +6,9 @@
 namespace antiphase {
 inline namespace AP_TARGET {
 
-// A block is launched with its threads in a row. Where a kernel wants them in two or three dimensions, this
-// is the place of the thread in a block of that shape, x first, as CUDA counts threads and makes warps of
-// them. The shape's x * y * z is the kernel's `threads`; known to the compiler, the divisions cost little.
+// Blocks are launched one-dimensional. thread_index3 is the thread's index in a block of the given shape, x
+// fastest, in the order in which CUDA numbers threads and forms warps. x * y * z must be the kernel's
+// `threads`; with a constant shape the divisions cost little.
 AP_DEV constexpr extent3 index_in(extent3 shape, unsigned thread) {
   return {thread % shape.x, thread / shape.x % shape.y, thread / shape.x / shape.y};
 }

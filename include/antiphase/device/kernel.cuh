@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// From a kernel type to something an executor can launch.
+// Kernel types, and kernel_of(), which makes them launchable by an executor.
 #pragma once
 #include <antiphase/device/index.cuh>
 #include <antiphase/device/shared.cuh>
@@ -9,14 +9,33 @@
 namespace antiphase {
 inline namespace AP_TARGET {
 
-// A kernel is a type:
-//   params      trivially copyable, at most 4 KiB
-//   storage     the block's shared memory (may be empty), reached through shared<storage, Kernel::shared>()
-//   threads     per block
+// A kernel is a type with these members:
+//
+//   params       trivially copyable, at most 4 KiB
+//   storage      the block's shared memory (may be empty), reached by shared<storage, shared_kind>()
+//   threads      per block
 //   operator()(const params&) const      what one thread does
-// and, if the defaults do not fit, `shared` (fixed), `blocks` (residency::any), `blocks_wanted` (1), the
-// blocks per multiprocessor that the compiler is asked to leave registers for, `cluster` (1) and
-// `overlaps_previous` (false).
+//
+// and optionally, with these defaults:
+//
+//   shared             shared_kind::fixed
+//   blocks             residency::any
+//   blocks_wanted      1: resident blocks per multiprocessor that the compiler limits registers for
+//   cluster            1: blocks of a cluster
+//   overlaps_previous  false: see launch.cuh
+//
+//   struct doubled {
+//     struct params { const float* from; float* to; int count; };
+//     struct storage {};
+//     static constexpr int threads = 256;
+//     AP_DEV void operator()(const params& p) const {
+//       const int i = static_cast<int>(block_index().x) * threads + thread_index();
+//       if (i < p.count) p.to[i] = 2 * p.from[i];
+//     }
+//   };
+//   const doubled::params p{from.data(), to.data(), count};
+//   where.runs_on().launch(kernel_of<doubled>("doubled"), {blocks, 1, 1}, &p, nullptr);
+//
 template <class K>
 concept kernel_type = std::is_trivially_copyable_v<typename K::params> &&
                           sizeof(typename K::params) <= 4096 &&
@@ -56,8 +75,8 @@ template <class K> constexpr bool chained_of = [] {
     return false;
 }();
 
-// The only __global__ function of the library. A policy value cannot be the template argument of one (nvcc
-// 13.0), a kernel type can.
+// The library's only __global__ function. nvcc 13.0 takes a kernel type as its template argument, but not a
+// policy value.
 #if AP_ON_GPU
 template <kernel_type K> __global__ void __launch_bounds__(K::threads, blocks_wanted_of<K>)
     run_kernel(const __grid_constant__ typename K::params params) {
@@ -69,7 +88,7 @@ template <kernel_type K> void run_thread(const void* params) {
 }
 #endif
 
-// `name` must outlive the program's use of the kernel: a literal, or the name of a policy.
+// The type-erased kernel. `name` must outlive its use: a literal, or the name of a policy.
 template <kernel_type K> kernel kernel_of(const char* name) {
   kernel k{.name = name,
            .threads = K::threads,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// More of what the lanes of a warp do together: votes, matches, shuffles along the bits of the lane.
+// More warp operations: votes, matches, butterfly shuffles.
 #pragma once
 #include <antiphase/device/call_site.cuh>
 #include <antiphase/device/warp.cuh>
@@ -9,14 +9,14 @@
 namespace antiphase {
 inline namespace AP_TARGET {
 
-// Names begin with warp_ where CUDA's headers have a function of the shorter name. Of the lanes in `mask`
+// Names begin with warp_ where CUDA's headers have a function of the shorter name. Among the lanes in `mask`
 // that have not ended:
-//   shuffle_xor      the value that lane (own lane xor `by`) brought
-//   warp_ballot      a bit for each whose condition holds
-//   warp_any, warp_all     whether that of one or of all holds
-//   warp_match       a bit for each that brought the same value
-//   warp_match_all   all of them if all brought the same value, else 0
-//   bit_count        how many bits of a word are set
+//   shuffle_xor            the value of lane (own lane xor `by`)
+//   warp_ballot            a bit for each lane whose condition holds
+//   warp_any, warp_all     whether the condition holds for any or for all
+//   warp_match             a bit for each lane with the same value
+//   warp_match_all         the bits of all lanes if all have the same value, else 0
+//   bit_count              number of set bits of a word
 // They order no memory accesses. T of a match: 4 or 8 bytes, compared as bits.
 template <class T> using matched_word = std::conditional_t<sizeof(T) == 8, unsigned long long, unsigned>;
 
@@ -42,8 +42,8 @@ template <class T> AP_DEV unsigned warp_match_all(T value, unsigned mask = all_l
 AP_DEV int bit_count(std::uint32_t bits) { return __builtin_popcount(bits); }
 AP_DEV int bit_count(std::uint64_t bits) { return __builtin_popcountll(bits); }
 
-// Which of the lanes in `mask` brought a value that `holds`. Behind it goes a byte that says the lane is
-// there: of one that has ended, all bytes are others.
+// The lanes in `mask` whose value `holds`. Each value is followed by a byte that marks a live lane: all bytes
+// of an ended lane differ.
 template <class Holds>
 AP_DEV unsigned lanes_where(std::uint64_t mine, unsigned mask, call_site where, Holds holds) {
   unsigned char brought[9];

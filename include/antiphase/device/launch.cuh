@@ -9,27 +9,23 @@
 namespace antiphase {
 inline namespace AP_TARGET {
 
-// A kernel whose overlaps_previous is set may begin as soon as every block of the one before it in the stream
-// has called start_next_grid or has ended.
-//   wait_for_previous_grid   returns when that kernel has ended and all that it wrote can be seen. Every
-//                            thread calls it before it touches
-//                            memory that earlier work on the stream writes, or writes what that reads; and
-//                            every such kernel calls it,
-//                            because its end is all that the kernel behind it waits for.
-//   start_next_grid          the next kernel may begin; it sees what this block writes later all the same,
-//                            behind its wait. Called behind
-//                            this kernel's own wait: before it, the kernel behind the next may begin as well,
-//                            and so on, and blocks that
-//                            only wait take the places on which this one's would lie apart
-//                            (docs/notebook/gemm.md, "A row of
-//                            launches"). Where each block has a multiprocessor to itself, first of all is as
-//                            good, or better
-//   wait_for_previous_grid(p)   so too, behind a look at every 64 bytes of the kernel's params: the first
-//                               access to each costs about
-//                            0.1 us (H200), which passes here while the kernel before is still at work
-//   compute_first            the value is computed here, and not behind the wait that follows, where the
-//                            compiler likes to have them
-// Where grids do not overlap (before sm_90, on the CPU executor) there is nothing to do.
+// A kernel with overlaps_previous may begin as soon as every block of the previous kernel in the stream has
+// called start_next_grid or has ended.
+//   wait_for_previous_grid      returns when the previous kernel has ended and its writes are visible. Every
+//                               thread calls it before it reads memory that earlier work on the stream
+//                               writes, or writes memory which that work accesses. Every such kernel must
+//                               call it, since the next kernel waits only for this one's end
+//   wait_for_previous_grid(p)   the same, after touching every 64 bytes of the kernel's params: the first
+//                               access to each costs about 0.1 us (H200), which then overlaps the wait
+//   start_next_grid             lets the next kernel begin. That kernel sees this block's later writes too,
+//                               after its own wait. Call it after this kernel's wait: called earlier, the
+//                               kernel after the next may begin too, and so on, and their waiting blocks take
+//                               the multiprocessors over which this kernel's blocks would spread
+//                               (docs/notebook/gemm.md, "A row of launches"). Where each block has a
+//                               multiprocessor to itself, calling it first is as good, or better
+//   compute_first               forces the value to be computed here: the compiler tends to move such
+//                               computations behind the wait that follows
+// No-ops where grids do not overlap: before sm_90, and on the CPU executor.
 #if AP_ON_GPU
 AP_DEV void wait_for_previous_grid() {
 #if __CUDA_ARCH__ >= 900
@@ -42,8 +38,8 @@ AP_DEV void start_next_grid() {
 #endif
 }
 AP_DEV void compute_first(std::uint32_t x) {
-  // The assembler moves arithmetic freely, but not past a branch that takes it to an instruction with an
-  // effect. This one has none to speak of, and one value of 2^32 gets there.
+  // ptxas moves arithmetic freely, but not past a predicated instruction with a side effect that depends on
+  // it. This one's effect is negligible, and only one value of 2^32 executes it.
   asm volatile("{\n.reg .pred p;\nsetp.eq.u32 p, %0, 0x7fedcb31;\n@p nanosleep.u32 0;\n}" ::"r"(x)
                : "memory");
 }

@@ -20,10 +20,12 @@ template <class T> AP_DEV T multiply_add(T a, T b, T c) {
 #endif
 }
 
-// larger_magnitude: of a, which is not negative, and of b; NaN if one is. add_rounded_up: sum + a * b,
-// rounded once, up. Of sums in [2^23, 2^24) and products that do not lead out of there only, which add up
-// integers: to each product the next one not below it. to_halves: both as f16, to the nearest, `lower` in the
-// lower 16 bits; lower_half, upper_half: back again. to_bf16s: both as bf16, likewise.
+//   larger_magnitude         max(a, |b|) for a >= 0; NaN if either is NaN
+//   add_rounded_up           sum + a * b, rounded once, up. Only for sums that stay in [2^23, 2^24), where it
+//                            adds the product rounded up to an integer
+//   to_halves                both as f16, to the nearest, `lower` in the lower 16 bits
+//   lower_half, upper_half   a half of that as float
+//   to_bf16s                 both as bf16, as to_halves
 #if AP_ON_GPU
 AP_DEV float larger_magnitude(float a, float b) {
   float larger;

@@ -9,22 +9,22 @@ inline namespace AP_TARGET {
 
 // All lanes of a warp call these together. Two f16 share a register, the one of lower index in its lower
 // half; with g = lane / 4 and q = lane % 4 a lane holds
-//   of a 16x16 A   a[0]: row g, columns 2q, 2q + 1; a[1]: row g + 8; a[2], a[3]: the same eight columns
-//                  further
-//   of a 16x8 B    b[0]: rows 2q, 2q + 1 of column g; b[1]: eight rows further
+//   of a 16x16 A   a[0]: row g, columns 2q, 2q + 1; a[1]: row g + 8; a[2], a[3]: the same, eight columns on
+//   of a 16x8 B    b[0]: rows 2q, 2q + 1 of column g; b[1]: eight rows on
 //   of a 16x8 sum  sum[0], sum[1]: row g, columns 2q, 2q + 1; sum[2], sum[3]: row g + 8
 // A double is a register pair of its own:
 //   of a 16x4 A    a[0]: row g, column q; a[1]: row g + 8
 //   of a 4x8 B     b: row q of column g
-//   of a 16x8 A    a[0], a[1]: as above; a[2], a[3]: the same four columns further; of an 8x8 B b[0], b[1]:
-//                  rows q, q + 4 of column g
+//   of a 16x8 A    a[0], a[1]: as above; a[2], a[3]: the same, four columns on
+//   of an 8x8 B    b[0], b[1]: rows q, q + 4 of column g
 //
-// ldmatrix            four 8x8 matrices of f16 from shared memory: lane 8 i + r brings the address of row r
-// of matrix i, aligned to 16
-//                     bytes; to[i] receives row g, columns 2q, 2q + 1 of matrix i
-// ldmatrix_transposed the same of the transposed matrices mma                 sum += A B. f16: products are
-// exact, the sum is not rounded as IEEE says (docs/design/executor.md).
-//                     double: a chain of IEEE fused multiply-adds in the order of k
+//   ldmatrix              loads four 8x8 matrices of f16 from shared memory: lane 8 i + r passes the address
+//                         of row r of matrix i, aligned to 16 bytes; to[i] receives row g, columns 2q, 2q + 1
+//                         of matrix i
+//   ldmatrix_transposed   the same for the transposed matrices
+//   mma                   sum += A B. f16: products are exact, the sum is not rounded as by IEEE
+//                         (docs/design/executor.md). double: a chain of IEEE fused multiply-adds in the order
+//                         of k
 #if AP_ON_GPU
 AP_DEV void ldmatrix(std::uint32_t (&to)[4], const void* row) {
   asm volatile("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0, %1, %2, %3}, [%4];"

@@ -13,22 +13,23 @@
 namespace antiphase {
 inline namespace AP_TARGET {
 
-// how an arrival counts: copies of so many bytes in all, already issued or about to be, must land first
+// How to arrive. bytes: the phase also waits for this many bytes of bulk copies, already issued or about to
+// be.
 struct bytes {
   int count;
 };
 struct by_warp {};  // the party is a whole warp: all lanes call, one arrives for them
-// the thread is a party that arrives when all its copies of copy_async have landed (copy_async_arrive)
+// the thread arrives when all its copy_async copies have landed (copy_async_arrive)
 struct with_copies {};
 
-// A phase ends when all parties have arrived and all announced bytes have landed. wait(parity) returns when
-// the phase of that parity has ended; before the first phase, parity 1 counts as ended. A barrier for
-// channel<>; the transaction count allows 2^20 - 1 bytes a phase.
+// A phase ends when all parties have arrived and all expected bytes have landed. wait(parity) returns when
+// the phase of that parity has ended; before the first phase, parity 1 counts as ended. Usable as the barrier
+// of channel<>. The transaction count allows 2^20 - 1 bytes per phase.
 struct mbarrier {
   std::uint64_t word;
 
 #if AP_ON_GPU
-  // try_wait, which suspends the warp for a while, is as old as they are
+  // try_wait, which suspends the warp for a while, begins with sm_90 as bulk copies do
   static constexpr bool waits_itself = has_bulk_copies;
   AP_DEV void init(int parties) {
     asm volatile("mbarrier.init.shared::cta.b64 [%0], %1;" ::"r"(shared_address(this)), "r"(parties)
@@ -63,7 +64,7 @@ struct mbarrier {
   }
   AP_DEV void wait(unsigned parity) const {
     while (!ended(parity)) {
-      // else waiting warps take issue slots from those that work
+      // without it, polling warps take issue slots from working ones
       if constexpr (!waits_itself) __nanosleep(32);
     }
   }
@@ -85,16 +86,15 @@ struct mbarrier {
     machine::mbarrier_wait(const_cast<std::uint64_t*>(&word), parity, where);
   }
 #endif
-  // The sync makes what the other lanes did part of what the leader's arrival publishes; without it they
-  // would not be ordered.
+  // The sync orders the other lanes' accesses before the leader's arrival, which publishes them.
   AP_DEV void arrive(by_warp) {
     warp_sync();
     if (AP_EVERY_LANE_ARRIVES || lane_index() == 0) arrive();
   }
 };
 
-// fence_mbarrier_init: barriers just initialised can be seen by the copy engine. fence_async: this thread's
-// ordinary accesses to shared memory come before what the copy engine does there after the next barrier.
+// fence_mbarrier_init: makes initialised mbarriers visible to TMA. fence_async: orders this thread's ordinary
+// accesses to shared memory before TMA's accesses after the next barrier.
 #if AP_ON_GPU
 AP_DEV void fence_mbarrier_init() { asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory"); }
 AP_DEV void fence_async() { asm volatile("fence.proxy.async.shared::cta;" ::: "memory"); }

@@ -11,19 +11,16 @@
 namespace antiphase {
 inline namespace AP_TARGET {
 
-//   expect          the phase under way ends only when so many bytes more have landed; nobody arrives. Orders
-//                   nothing (sm_90)
-//   arrive_many     as so many calls of arrive() by this thread; 1 or more (sm_90)
-//   arrive_remote   arrives at the mbarrier that the block of that rank has where this one has `mine`; what
-//                   this thread did before can be
-//                   seen there after wait_remote() (sm_90). That block has begun and not yet ended
-//   wait_remote     as wait(), for a phase at which other blocks of the cluster have arrived
-//   copy_async_arrive   this thread arrives, as one of the parties, when all copies it has started with
-//                       copy_async have landed, committed
-//   or
-//                       not. Who waits for the phase sees those copies; of what else this thread did it is
-//                       told nothing (sm_80)
-//   copy_async_track    the phase under way waits for those copies too; nobody arrives (sm_80)
+//   expect             the current phase waits for this many more bytes; no arrival. Orders nothing (sm_90)
+//   arrive_many        `count` arrivals, 1 or more, by this thread (sm_90)
+//   arrive_remote      arrives at the mbarrier that the block of that rank has at the address of `mine`.
+//                      After wait_remote() this thread's earlier accesses can be seen there. That block must
+//                      have begun and not yet ended (sm_90)
+//   wait_remote        wait() for a phase at which other blocks of the cluster arrive
+//   copy_async_arrive  this thread arrives, as one of the parties, when all its copy_async copies, committed
+//                      or not, have landed. Waiters see those copies, but nothing else that this thread did
+//                      (sm_80)
+//   copy_async_track   the current phase also waits for those copies; no arrival (sm_80)
 #if AP_ON_GPU
 AP_DEV void expect(mbarrier& at, bytes n) {
   asm volatile("mbarrier.expect_tx.relaxed.cta.shared::cta.b64 [%0], %1;" ::"r"(shared_address(&at)),

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// One load by the copy engine that lands in several blocks of a cluster (cp.async.bulk with
-// .multicast::cluster, sm_90).
+// TMA loads that land in several blocks of a cluster (cp.async.bulk with .multicast::cluster, sm_90).
 #pragma once
 #include <antiphase/core/tensor_map.hpp>
 #include <antiphase/device/bulk.cuh>
@@ -13,10 +12,10 @@ namespace antiphase {
 inline namespace AP_TARGET {
 
 // bulk_load_multicast, tensor_load_multicast: as bulk_load (device/bulk.cuh) and tensor_load
-// (device/tensor_copy.cuh), started by one thread of one block. The bits of `ranks` say in which blocks of
-// the cluster the same bytes land: where each has what this block has at `to`. They count at the mbarrier
-// that each of them has where this block has `landed`, which has to expect them. Those blocks have begun,
-// their mbarriers are initialised, and none of them ends before it has waited.
+// (device/tensor_copy.cuh), issued by one thread of one block. `ranks` is a bit mask of the destination
+// blocks of the cluster. In each of them the bytes land at the shared address of `to`, and count at the
+// mbarrier at the address of `landed`, which must expect them. The destination blocks must have begun and
+// initialised their mbarriers, and must not end before they have waited.
 #if AP_ON_GPU
 AP_DEV void bulk_load_multicast(void* to, const void* from, std::uint32_t size, mbarrier& landed,
                                 unsigned ranks) {

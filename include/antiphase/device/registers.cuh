@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// How many registers the warps of a warpgroup have (setmaxnreg, sm_90a), and what the compiler keeps in them.
+// The number of registers of a warpgroup's threads (setmaxnreg, sm_90a), and what the compiler keeps in them.
 #pragma once
 #include <antiphase/core/portable.hpp>
 #include <cstdint>
@@ -10,11 +10,10 @@
 namespace antiphase {
 inline namespace AP_TARGET {
 
-// From here on a thread has so many: release_registers, no more than it had; request_registers, no fewer. All
-// warps of the warpgroup call, each with all of its lanes. What one role gives back, another may take; in all
-// there are as many as the launch allocated, threads times registers at entry. Taking waits until there are
-// enough, for ever if that never happens. On the CPU executor registers are free; the checker looks at who
-// calls.
+// Sets the number of registers per thread from here on: release_registers lowers it, request_registers raises
+// it. All lanes of all warps of the warpgroup call. Released registers are free for other roles; the block
+// has threads times registers at entry in all. request_registers blocks until enough are free, forever if
+// that never happens. No effect on the CPU executor; the checker verifies which warps call.
 #if defined(AP_CHECKED)
 template <int Registers> AP_DEV void release_registers(machine::place where = machine::place::current()) {
   static_assert(Registers % 8 == 0 && Registers >= 24 && Registers <= 256);
@@ -39,8 +38,8 @@ template <int Registers> AP_DEV void request_registers() {
 }
 #endif
 
-// The compiler no longer knows what `x` holds: it does not keep what it has computed of it for later, it
-// computes that again.
+// Hides the value of `x` from the compiler, so that it recomputes values derived from x instead of keeping
+// them in registers.
 AP_DEV void rematerialise([[maybe_unused]] float& x) {
 #if AP_ON_GPU
   asm volatile("" : "+f"(x));

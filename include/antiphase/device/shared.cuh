@@ -8,12 +8,15 @@
 namespace antiphase {
 inline namespace AP_TARGET {
 
-// shared<S>(): the block's storage, of type S. S is the only thing that says how much shared memory a kernel
-// takes: host and device use its sizeof. `fixed` storage is limited to 48 KiB and its address is a constant;
-// `dynamic` storage may be as large as the device allows, which the launch asks for. Starts uninitialised (on
-// the CPU executor: poisoned). shared_address: the 32-bit address within the shared memory of the block that
-// copy engines and barriers use. shared_place: a place there, for arithmetic by bytes: on a GPU 32 bits,
-// while a pointer that may point to any memory takes 64.
+// shared<S, kind>(): the block's storage, of type S; its sizeof is what a launch allocates. `fixed` storage
+// is limited to 48 KiB, at a constant address; `dynamic` storage may be as large as the device allows.
+// Uninitialised (on the CPU executor: poisoned).
+//
+//   storage& s = shared<storage, shared_kind::fixed>();
+//
+// shared_address: the 32-bit address in the block's shared memory, as TMA and mbarriers take it.
+// shared_place: a pointer into shared memory with byte arithmetic: 32 bits on a GPU, where a generic pointer
+// takes 64.
 constexpr std::size_t fixed_shared_limit = 48 * 1024;
 
 #if AP_ON_GPU
@@ -57,7 +60,7 @@ struct shared_place {
     return *this;
   }
   AP_DEV friend shared_place operator+(shared_place p, std::uint32_t bytes) { return p += bytes; }
-  // With some bits of the address turned over, as a swizzle does.
+  // The address with some bits inverted, as by a swizzle.
   AP_DEV friend shared_place operator^(shared_place p, std::uint32_t bits) {
     p.at ^= bits;
     return p;

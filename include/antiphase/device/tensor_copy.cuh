@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Copies of boxes of a tensor by the copy engine, started by one thread (cp.async.bulk.tensor, sm_90).
+// TMA loads of boxes of a tensor, issued by one thread (cp.async.bulk.tensor, sm_90).
 #pragma once
 #include <antiphase/core/tensor_map.hpp>
 #include <antiphase/device/mbarrier.cuh>
@@ -7,12 +7,12 @@
 namespace antiphase {
 inline namespace AP_TARGET {
 
-// tensor_load: the box whose first element has these indices, innermost first, global to shared. The
-// innermost index is a multiple of 16 bytes (anything else is an illegal instruction on an H200). Elements
-// outside of the tensor, also before its beginning, become zero; the box's bytes count in full towards the
-// current phase of the mbarrier. In shared memory the box is dense, byte by byte at swizzled(address,
-// pattern); `to` is aligned to the pattern's period, at least 128 bytes. The map lies in the kernel's params.
-// prefetch_map: the copy engine fetches the map now, and not when the first copy needs it.
+// tensor_load: copies the box whose first element has these indices, innermost first, from global to shared
+// memory. The innermost index is a multiple of 16 bytes (anything else is an illegal instruction on an H200).
+// Elements outside the tensor, negative indices included, are filled with zeros; the box's bytes count in
+// full towards the current phase of the mbarrier. In shared memory the box is dense, each byte at
+// swizzled(address, pattern); `to` is aligned to the pattern's period, at least 128 bytes. The map must lie
+// in the kernel's params. prefetch_map: fetches the map ahead of the first copy.
 #if AP_ON_GPU
 AP_DEV void prefetch_map(const tensor_map& map) {
   asm volatile("prefetch.tensormap [%0];" ::"l"(&map) : "memory");

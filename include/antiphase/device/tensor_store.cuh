@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Boxes of a tensor that the copy engine brings back to global memory, started by one thread
-// (cp.async.bulk.tensor, sm_90).
+// TMA stores of boxes of a tensor from shared to global memory, issued by one thread (cp.async.bulk.tensor,
+// sm_90).
 #pragma once
 #include <antiphase/core/tensor_map.hpp>
 #include <antiphase/device/bulk.cuh>
@@ -14,10 +14,11 @@ inline namespace AP_TARGET {
 
 // tensor_store: the mirror of tensor_load (device/tensor_copy.cuh), in the groups of bulk_store: bulk_commit,
 // bulk_wait_read, bulk_wait (device/bulk.cuh). The box lies in shared memory as tensor_load would put it
-// there: dense, swizzled by the map's pattern, aligned to the pattern's period and to 128 bytes. What of it
-// lies outside of the tensor is not written. The innermost index is a multiple of 16 bytes. Unlike a load's,
-// no index is negative, and a row of the tensor that the box goes beyond ends at a multiple of 16 bytes: an
-// H200 takes the first for an illegal instruction, and does not cut a piece of 16 bytes in two (measured).
+// there: dense, swizzled by the map's pattern, aligned to the pattern's period and to 128 bytes. Elements
+// outside the tensor are not written. The innermost index is a multiple of 16 bytes. Unlike with a load,
+// indices must not be negative, and where the box extends beyond a row of the tensor, that row must end at a
+// multiple of 16 bytes: an H200 reports an illegal instruction for the first, and does not split a piece of
+// 16 bytes (measured).
 #if AP_ON_GPU
 AP_DEV void tensor_store(const tensor_map& map, const void* from, int x, int y) {
   asm volatile("cp.async.bulk.tensor.2d.global.shared::cta.bulk_group [%0, {%2, %3}], [%1];" ::"l"(&map),

@@ -6,8 +6,8 @@
 namespace antiphase {
 inline namespace AP_TARGET {
 
-// N elements that are moved in one piece where the machine can: 4 floats are one 16-byte access. Addresses
-// are aligned to the whole. What lies in memory is an array of T: a pack may alias it.
+// N elements moved in one access where the machine can: 4 floats are one 16-byte access. Addresses must be
+// aligned to the whole pack. A pack may alias the array of T in memory.
 template <class T, int N> struct alignas(sizeof(T) * N) [[gnu::may_alias]] pack { T element[N]; };
 template <int N, class T> AP_DEV pack<T, N> load_pack(const T* from) {
   return *reinterpret_cast<const pack<T, N>*>(from);

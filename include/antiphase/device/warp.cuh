@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the lanes of a warp do together: sync, shuffle, vote. Lanes whose threads have ended take no part,
-// whether a mask names them or not.
+// Warp operations: sync, shuffle, vote. Lanes whose threads have ended take no part, whether or not a mask
+// names them.
 #pragma once
 #include <antiphase/device/index.cuh>
 #include <cstring>
@@ -12,12 +12,12 @@ inline namespace AP_TARGET {
 constexpr unsigned all_lanes = ~0u;
 
 // warp_sync       the lanes in `mask` meet; orders memory accesses among them
-// shuffle         the value that lane `from` brought
-// shuffle_up      the value that the lane `by` below brought; lanes below `by` keep their own
-// shuffle_down    the value that the lane `by` above brought; the last `by` lanes keep their own
-// ballot          a bit for every lane in `mask` whose condition holds; none for those that have ended
-// uniform         the value of lane 0, which the compiler then knows to be the same in the whole warp
-// T: trivially copyable, any size; it travels in pieces of the machine's width.
+// shuffle         the value of lane `from`
+// shuffle_up      the value of the lane `by` below; lanes below `by` keep their own
+// shuffle_down    the value of the lane `by` above; the last `by` lanes keep their own
+// ballot          a bit for every lane in `mask` whose condition holds; 0 for ended lanes
+// uniform         the value of lane 0, known to the compiler as warp-uniform
+// T: trivially copyable, of any size; shuffled in pieces of the machine's width.
 #if AP_ON_GPU
 AP_DEV void warp_sync(unsigned mask = all_lanes) { __syncwarp(mask); }
 AP_DEV unsigned ballot(bool condition, unsigned mask = all_lanes) { return __ballot_sync(mask, condition); }
@@ -51,13 +51,13 @@ AP_DEV unsigned ballot(bool condition, unsigned mask = all_lanes,
   const machine::exchange_slot* all = machine::warp_exchange(mask, &mine, 1, where);
   unsigned votes = 0;
   for (int lane = 0; lane < warp_size; ++lane)
-    // who has ended brings another byte
+    // the byte of an ended lane differs
     if ((mask >> lane & 1u) != 0 && all[lane].bytes[0] == 1) votes |= 1u << lane;
   return votes;
 }
 
-// The lane that every one of `from` reads; a lane outside the mask brings nothing, as on the GPU the result
-// is then undefined.
+// The lane that each lane reads. A source lane outside the mask gives no value: on the GPU the result would
+// be undefined.
 template <class T> AP_DEV T shuffle_from(T value, int from, unsigned mask, machine::place where) {
   static_assert(std::is_trivially_copyable_v<T>);
   unsigned char bytes[sizeof(T)];
@@ -87,10 +87,10 @@ template <class T> AP_DEV T shuffle_down(T value, int by, unsigned mask = all_la
 }
 #endif
 
-// warp_index: which warp of the block this is: uniform, so that a branch on it is one of the whole warp also
-// to the compiler. Without that ptxas keeps descriptors in vector registers and role branches cost
-// instructions. A shuffle of the whole warp, then: in a branch that only some lanes take, it may never end.
-// So all lanes of the warp call it, and none has returned; the checker sees to that.
+// warp_index: the number of this warp in the block, as a uniform value, so that the compiler knows that
+// branches on it are warp-uniform. Otherwise ptxas keeps descriptors in vector registers, and role branches
+// cost instructions. It contains a shuffle of the whole warp: all lanes must call it, before any has
+// returned; in a divergent branch it may hang. The checker verifies this.
 #if AP_ON_GPU
 template <class T> AP_DEV T uniform(T value) { return shuffle(value, 0); }
 AP_DEV int warp_index() { return uniform(thread_index() / warp_size); }

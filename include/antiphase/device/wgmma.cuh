@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tensor Core operations of a warpgroup, which read shared memory on their own and are waited for (wgmma,
-// sm_90a).
+// Asynchronous Tensor Core operations of a warpgroup with operands in shared memory (wgmma, sm_90a).
 #pragma once
 #include <antiphase/core/tensor_map.hpp>
 #include <antiphase/device/shared.cuh>
@@ -12,14 +11,14 @@
 namespace antiphase {
 inline namespace AP_TARGET {
 
-constexpr int warpgroup_size = 128;  // four warps, the first a multiple of four
+constexpr int warpgroup_size = 128;  // four warps, the first one's index a multiple of four
 
-// Which index of an operand has its elements side by side in shared memory: k, or the one that is a row of A,
-// a column of B ("transposed").
+// The index along which an operand is contiguous in shared memory: k, or mn, the row of A or column of B
+// ("transposed").
 enum class major : int { k, mn };
 
-// Where an operand of f16 lies: pieces of 16 bytes, eight elements of the major index. Eight rows of
-// width_of(swizzle) bytes make a block; `leading` and `stride` are the bytes between blocks:
+// Layout of an f16 operand in shared memory, in pieces of 16 bytes: eight elements along the major index.
+// Eight rows of width_of(swizzle) bytes make a block; `leading` and `stride` are the bytes between blocks:
 //   k, swizzled    a block is 8 rows or columns by width; stride: to the next 8 rows or columns; leading: not
 //                  used
 //   k, none        a block is 8 rows or columns by 8 k; stride: to the next 8 rows or columns; leading: to
@@ -39,7 +38,7 @@ AP_DEV matrix_descriptor describe(const void* start, int leading, int stride, sw
   return {field(shared_address(start)) | field(static_cast<unsigned>(leading)) << 16 |
           field(static_cast<unsigned>(stride)) << 32 | mode << 62};
 }
-// Of an operand that begins so many bytes further, a multiple of 16, in the same way.
+// The descriptor of an operand of the same layout that begins this many bytes further, a multiple of 16.
 AP_DEV matrix_descriptor further(matrix_descriptor d, int bytes) {
   return {d.bits + static_cast<std::uint64_t>(bytes / 16)};
 }
@@ -47,18 +46,15 @@ AP_DEV matrix_descriptor further(matrix_descriptor d, int bytes) {
 // A is 64 x 16, B is 16 x N, N = 64, 128 or 256. A thread's share of the 64 x N sum is N / 2 registers: those
 // of mma() for each 8 columns, warp w holding rows 16 w to 16 w + 15. A in registers is held as for mma().
 // All threads of the warpgroup call with the same arguments.
-//   wgmma          starts sum += A B, or sum = A B if not `accumulate`. The registers belong to the Tensor
-//                  Core until wgmma_wait: those of
-//                  the sum are not to be read or written but by another wgmma of the same shape, those of A
-//                  not to be written; which
-//                  the CPU executor sees at the wait.
-//   wgmma_fence    before the first wgmma, and before one whose registers the thread has touched since
-//   wgmma_commit   closes the group of all wgmma since the last one
-//   wgmma_wait<N>  returns when all but the last N groups are done: their registers may be used, and their
-//                  operands overwritten as far as
-//                  this warp is concerned
-//   pin_registers         keeps the compiler from using the registers sooner, or writing them later, than the
-//                         code says; costs nothing
+//   wgmma           starts sum += A B, or sum = A B if not `accumulate`. Until wgmma_wait, the sum's
+//                   registers must not be read or written except by another wgmma of the same shape, and A's
+//                   registers not written. The CPU executor checks this at the wait
+//   wgmma_fence     required before the first wgmma, and before one whose registers the thread has accessed
+//                   since
+//   wgmma_commit    closes the group of all wgmma since the last commit
+//   wgmma_wait<N>   returns when all but the last N groups are done: their registers may be used, and as far
+//                   as this warp is concerned their operands overwritten
+//   pin_registers   keeps the compiler from moving accesses to the registers across it; no instruction
 #if AP_ON_GPU
 template <major A, major B, int Registers>
 AP_DEV void wgmma(float (&sum)[Registers], matrix_descriptor a, matrix_descriptor b, bool accumulate) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a GPU has that kernels need: the only place that looks at its compute capability.
+// Features of GPUs that kernels need. The only place that looks at the compute capability.
 #pragma once
 #include <optional>
 #include <string>
@@ -7,8 +7,7 @@
 
 namespace antiphase {
 
-// How Tensor Cores add up products of FP16 numbers, as far as an error bound can rest on it. docs/accuracy.md
-// tells what is known.
+// How Tensor Cores round sums of FP16 products, as far as an error bound can rest on it: docs/accuracy.md.
 enum class tensor_core_sums {
   unknown,
   ampere,  // compute capability 8.x
@@ -24,16 +23,16 @@ enum class evidence {
 struct device_features {
   bool cp_async = false;     // 8.0: asynchronous copies of a thread
   bool mma_sync = false;     // 8.0: Tensor Core operations of a warp on FP16 (m16n8k16) and FP64
-  bool bulk_copies = false;  // 9.0: copies by the copy engine (TMA) that arrive at an mbarrier
+  bool bulk_copies = false;  // 9.0: TMA copies that arrive at an mbarrier
   bool clusters = false;     // 9.0: blocks that see each other's shared memory
-  // 9.0: a kernel that may begin before the one before it in the stream has ended
+  // 9.0: programmatic dependent launch, a kernel that begins before the previous one in the stream has ended
   bool dependent_launch = false;
   bool wgmma = false;  // 9.0 only: Tensor Core operations of a warpgroup
-  // 9.0 only: whether code that is compiled for sm_90a runs, which has no form for later devices
+  // 9.0 only: runs code compiled for sm_90a, which is not forward compatible
   bool sm_90a = false;
-  // 8.0: whether code that is compiled for sm_80 runs, by whatever instructions
+  // 8.0: runs code compiled for sm_80
   bool sm_80 = false;
-  // 8.0, 9.0, 10.0: half as many FP64 multiply-adds as FP32 ones; others have a 32nd or a 64th
+  // 8.0, 9.0, 10.0: FP64 at half the rate of FP32; others have a 32nd or a 64th
   bool fast_fp64 = false;
 
   constexpr bool operator==(const device_features&) const = default;
@@ -50,7 +49,7 @@ constexpr device_features features_of(int major, int minor) {
           .sm_80 = major >= 8,
           .fast_fp64 = major >= 8 && major <= 10 && minor == 0};
 }
-// The sums of mma.sync and wgmma, and how they are known.
+// The rounding of mma.sync and wgmma, and the evidence for it.
 constexpr tensor_core_sums tensor_core_sums_of(int major, int minor) {
   if (major == 8) return tensor_core_sums::ampere;
   return major == 9 && minor == 0 ? tensor_core_sums::hopper : tensor_core_sums::unknown;
@@ -61,9 +60,9 @@ constexpr evidence evidence_for(tensor_core_sums sums) {
                                             : evidence::unknown;
 }
 
-// What a multiprocessor does per clock, in multiply-adds, to predict times with. "Throughput of native
-// arithmetic instructions" of NVIDIA's CUDA C++ programming guide for FP32 and FP64; the architectures'
-// whitepapers for dense FP16 on Tensor Cores added up in FP32.
+// Multiply-adds of a multiprocessor per clock, for predictions. FP32 and FP64: "Throughput of native
+// arithmetic instructions" of NVIDIA's CUDA C++ programming guide. Tensor Cores, dense FP16 with FP32 sums:
+// the architectures' whitepapers.
 struct device_rates {
   int fp32 = 128, fp64 = 2, tensor_fp16 = 512;
 };
@@ -81,7 +80,7 @@ constexpr device_rates rates_of(int major, int minor) {
 
 // A feature by its name, for tables and sentences.
 struct feature_name {
-  using member = bool device_features::*;  // by a name: what nvcc makes of it otherwise, g++ warns of
+  using member = bool device_features::*;  // an alias, since g++ warns about what nvcc generates without it
 
   member feature;
   std::string_view name;

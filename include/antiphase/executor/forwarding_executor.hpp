@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What stands before another executor and does some things in its own way.
+// A base for executors that wrap another one and override some of its functions.
 #pragma once
 #include <antiphase/executor/executor.hpp>
 #include <memory>
@@ -7,11 +7,11 @@
 
 namespace antiphase {
 
-// All calls go on to another executor, but for shares_memory_with(), since that is of the two that are asked.
+// Forwards all calls except shares_memory_with(), which compares the executors themselves.
 class forwarding_executor : public executor {
  public:
   explicit forwarding_executor(std::shared_ptr<const executor> to) : to_(std::move(to)) {}
-  // which must outlive this one
+  // `to` must outlive this executor
   explicit forwarding_executor(const executor& to) : to_(std::shared_ptr<void>(), &to) {}
 
   target kind() const override { return to_->kind(); }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A compiled kernel as the executors see it, whatever its type was.
+// A compiled kernel, type-erased, and what describes its launches.
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -8,8 +8,8 @@ struct CUstream_st;
 
 namespace antiphase {
 
-// A CUDA stream, without CUDA's headers; null is the default stream. To the CPU executor, which works at
-// once, it is a name for work that must not overlap: any value will do.
+// A cudaStream_t, without CUDA's headers; null is the default stream. The CPU executor, which runs work
+// within the call, takes any value as the name of work that must not overlap.
 using stream = CUstream_st*;
 
 // What a kernel is compiled for. `checked` is the CPU executor with instrumentation.
@@ -23,12 +23,11 @@ struct extent3 {
 
 enum class shared_kind { fixed, dynamic };  // __shared__ S, or the launch's dynamic shared memory
 
-// Which blocks wait for which others of the grid. The CPU executor keeps blocks under way at once
-// accordingly.
+// Which blocks of a grid wait for which others; decides how many the CPU executor runs concurrently.
 enum class residency {
-  any,       // none for another
-  in_order,  // some for blocks of lower index, which begin before them
-  together,  // some for any other: all blocks of the grid must be resident at once
+  any,       // no block waits for another
+  in_order,  // blocks wait for blocks of lower index only, which begin before them
+  together,  // blocks wait for any other: all blocks of the grid must be resident at once
 };
 
 // One instance of a kernel type, type-erased. Made by kernel_of<K>() in device/kernel.cuh.
@@ -38,7 +37,7 @@ struct kernel {
   std::size_t shared_bytes = 0;  // per block: sizeof(K::storage)
   shared_kind shared = shared_kind::fixed;
   residency blocks = residency::any;
-  // blocks of a cluster, neighbours along x; host code may choose another before it launches
+  // blocks of a cluster, neighbours along x; host code may change it before a launch
   int cluster = 1;
   // may begin before the kernel before it in the stream has ended: see device/launch.cuh
   bool overlaps_previous = false;
@@ -47,9 +46,9 @@ struct kernel {
   const void* entry = nullptr;                 // cuda: the __global__ function
 };
 
-// What a launch on the CPU executor did; all zero on CUDA.
+// Statistics of a launch on the CPU executor; all zero on CUDA.
 struct launch_counts {
-  std::uint64_t switches = 0;         // from fiber to fiber
+  std::uint64_t switches = 0;         // fiber switches
   std::uint64_t barriers = 0;         // barriers of blocks, named ones and of clusters completed
   std::uint64_t warp_operations = 0;  // shuffles, votes and warp syncs completed
   std::uint64_t copies = 0;           // asynchronous copies issued

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a device offers a block, what a kernel takes of it, and how many blocks fit.
+// Limits of a device, resources of a kernel, and occupancy.
 #pragma once
 #include <algorithm>
 #include <antiphase/executor/features.hpp>
@@ -12,6 +12,7 @@
 
 namespace antiphase {
 
+// The limits of a device, as CUDA reports them.
 struct device_limits {
   std::string name;
   int major = 0, minor = 0;  // compute capability
@@ -20,14 +21,14 @@ struct device_limits {
   int threads_per_multiprocessor = 2048;
   int blocks_per_multiprocessor = 32;
   int registers_per_multiprocessor = 65536;
-  std::size_t shared_per_block = 48 * 1024;  // what any kernel may have
-  // what a kernel may ask for: dynamic shared memory above shared_per_block
+  std::size_t shared_per_block = 48 * 1024;  // without opting in
+  // with opting in: dynamic shared memory above shared_per_block
   std::size_t shared_opt_in = 48 * 1024;
   std::size_t shared_per_multiprocessor = 64 * 1024;
-  std::size_t shared_reserved = 1024;  // the system's own share of every block
+  std::size_t shared_reserved = 1024;  // per block, by the system
 };
 
-// All its numbers: devices that agree in them are alike for everything that is decided by limits.
+// All its numbers, for comparison: devices with equal numbers behave alike in all that limits decide.
 inline std::array<std::uint64_t, 11> numbers_of(const device_limits& device) {
   const auto& [name, major, minor, multiprocessors, threads, threads_of_all, blocks, registers, shared,
                shared_opt_in, shared_of_all,
@@ -46,14 +47,14 @@ inline std::array<std::uint64_t, 11> numbers_of(const device_limits& device) {
           reserved};
 }
 
-// What one block of a compiled kernel takes. Registers and spilled bytes are the GPU compiler's; the CPU
-// executor reports 0.
+// Resources of a compiled kernel. Registers and spilled bytes are the GPU compiler's; the CPU executor
+// reports 0.
 struct kernel_usage {
   int registers = 0;              // per thread
   std::size_t spilled_bytes = 0;  // local memory per thread
   std::size_t shared_bytes = 0;   // per block
   int blocks_per_multiprocessor = 0;
-  int blocks_on_device = 0;  // at once, in whole clusters
+  int blocks_on_device = 0;  // resident at once, in whole clusters
   double occupancy = 0;      // resident threads / threads_per_multiprocessor
 };
 
@@ -78,7 +79,7 @@ inline std::optional<std::string> lacks(const device_limits& device, const devic
          ", " + device.name + " has " + compute_capability(device);
 }
 
-// What a device has too little of for a block of a kernel.
+// The resource that a block of a kernel exceeds.
 enum class shortage { none, threads, shared_memory, cluster_size, clusters };
 inline std::size_t shared_limit(const device_limits& device, const kernel& k) {  // bytes per block
   return k.shared == shared_kind::dynamic ? std::max(device.shared_opt_in, device.shared_per_block)
@@ -114,7 +115,7 @@ inline std::optional<std::string> refusal(const device_limits& device, const ker
   return std::nullopt;
 }
 
-// Why a grid has more blocks than can be counted, or is not made of whole clusters; nothing if it is fine.
+// Why a grid is invalid: too many blocks, or not whole clusters; nothing if it is valid.
 inline std::optional<std::string> misfit(const kernel& k, extent3 grid) {
   constexpr std::uint64_t most = std::numeric_limits<std::int64_t>::max();
   const std::uint64_t plane = std::uint64_t{grid.x} * grid.y;  // of 32-bit numbers: no overflow
@@ -126,17 +127,17 @@ inline std::optional<std::string> misfit(const kernel& k, extent3 grid) {
          " blocks along x is not a multiple of its clusters of " + std::to_string(k.cluster);
 }
 
-// Blocks of `k` that fit on one multiprocessor if each thread takes `registers` (0: not limited by them).
+// Resident blocks of `k` per multiprocessor if each thread takes `registers` (0: not limited by them).
 inline int resident_blocks(const device_limits& device, const kernel& k, int registers) {
   const int warps = (k.threads + 31) / 32;
   int blocks = std::min(device.blocks_per_multiprocessor, device.threads_per_multiprocessor / 32 / warps);
-  // handed out 128 bytes at a time
+  // allocated in units of 128 bytes
   const std::size_t shared = (k.shared_bytes + device.shared_reserved + 127) / 128 * 128;
   if (shared > 0) blocks = std::min(blocks, static_cast<int>(device.shared_per_multiprocessor / shared));
   if (registers > 0) {
-    // registers are handed out to a warp 256 at a time
+    // allocated per warp, in units of 256 registers
     const int per_warp = (registers * 32 + 255) / 256 * 256;
-    // A warp's come from the quarter of the multiprocessor that runs it.
+    // A warp's registers come from the quarter of the multiprocessor that runs it.
     blocks = std::min(blocks, device.registers_per_multiprocessor / 4 / per_warp * 4 / warps);
   }
   return blocks;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A machine profile: how fast a GPU is, as numbers, each with where it is from. docs/model.md says what is
-// predicted from it.
+// Machine profiles: the speeds of a GPU as numbers with their sources. docs/model.md says what is predicted
+// from them.
 #pragma once
 #include <antiphase/executor/limits.hpp>
 #include <span>
@@ -15,32 +15,36 @@ struct machine_figure {
   std::string source;  // "measured: ..." or "published: ..."
 };
 
-// A value: the device's limits, and what it does in a second. Of a whole device unless said otherwise.
+// A device's limits and speeds. Figures are of the whole device unless said otherwise. A value type.
+//
+//   const machine_profile& h200 = shipped_profile("H200");
+//   std::printf("%g TB/s, %s\n", 1e-12 * h200.memory_bytes.value, h200.memory_bytes.source.c_str());
+//
 struct machine_profile {
   device_limits limits;
   machine_figure clock;              // Hz of a multiprocessor after a pause
-  machine_figure clock_under_power;  // Hz that Tensor Cores leave it after a while
-  // bytes per second between memory and the device, read and written ones added up
+  machine_figure clock_under_power;  // Hz under sustained Tensor Core load
+  // bytes per second between memory and device, reads plus writes
   machine_figure memory_bytes;
-  machine_figure memory_latency;  // seconds from a load to its value, of one thread that waits for each
-  // bytes that each multiprocessor has to have asked for to keep memory busy, its latency under load
+  machine_figure memory_latency;  // seconds of a dependent load
+  // bytes in flight per multiprocessor that saturate memory, at its latency under load
   machine_figure memory_in_flight;
   machine_figure cache_size;     // bytes of the L2 cache
-  machine_figure cache_bytes;    // bytes per second out of it
+  machine_figure cache_bytes;    // bytes per second from the L2 cache
   machine_figure cache_latency;  // seconds
   machine_figure shared_bytes;   // bytes per clock of a multiprocessor's shared memory
   machine_figure multiply_adds;  // FP32, per clock of a multiprocessor
-  // multiply-adds per second of its Tensor Cores, sustained: FP16 added up in FP32; 0: none
+  // sustained multiply-adds per second of the Tensor Cores: FP16 with FP32 sums; 0: none
   machine_figure tensor_fp16;
-  machine_figure tensor_tf32;  // of TF32
-  machine_figure tensor_fp64;  // of FP64; where there are none for it, of its FP64 units
-  machine_figure issue;        // instructions of a warp that a multiprocessor begins per clock
+  machine_figure tensor_tf32;  // the same for TF32
+  machine_figure tensor_fp64;  // the same for FP64; without Tensor Cores for it, of the FP64 units
+  machine_figure issue;        // warp instructions that a multiprocessor issues per clock
   machine_figure launch;       // seconds from one kernel to the next in a stream
 };
 
-// A member of a profile by the name that it has in a file.
+// A member of a profile, with its name in files.
 struct machine_member {
-  // by a name: what nvcc makes of it otherwise, g++ warns of
+  // an alias, since g++ warns about what nvcc generates without it
   using member = machine_figure machine_profile::*;
 
   std::string_view name, unit;
@@ -48,17 +52,17 @@ struct machine_member {
 };
 std::span<const machine_member> machine_members();
 
-// Those that are compiled in: the H200, measured, and others from public figures.
+// The profiles that are compiled in: the H200 as measured, others from published figures.
 const std::vector<machine_profile>& shipped_profiles();
-// The shipped one of that name, in any case: "h200", "NVIDIA H200", "rtx-4090". Throws bad_request, with the
-// names there are.
+// The shipped profile of that name, case-insensitive: "h200", "NVIDIA H200", "rtx-4090". Throws bad_request,
+// with the known names.
 const machine_profile& shipped_profile(std::string_view name);
-// The shipped one of such a device, if there is one. Else a yardstick: its own limits, and an H200's figures
-// for each multiprocessor at the rates of the device's compute capability; the sources say so.
+// The shipped profile of this device, if there is one. Otherwise an estimate: its own limits, and an H200's
+// figures per multiprocessor at the rates of the device's compute capability; the sources say so.
 machine_profile profile_of(const device_limits& device);
 
-// Of a file that `antiphase info --measure` or to_text() wrote. Throws bad_request that names `from`, the
-// member and what was expected.
+// Reads what `antiphase info --measure` or to_text() wrote. Throws bad_request that names `from`, the member
+// and what was expected.
 machine_profile parse_profile(std::string_view text, std::string_view from);
 machine_profile read_profile(const std::string& file);
 std::string to_text(const machine_profile& profile);  // JSON

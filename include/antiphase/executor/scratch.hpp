@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Working memory of a stream: that it keeps from call to call, and that is borrowed for one.
+// Working memory of a stream: persistent, or borrowed for one call.
 #pragma once
 #include <antiphase/executor/executor.hpp>
 #include <cstddef>
@@ -7,10 +7,10 @@
 
 namespace antiphase {
 
-// Scratch memory carries state from one piece of work to the next, so whoever works in it holds the stream
-// from before asking for the memory until all of that work has been queued: other threads then find the
-// memory as finished work leaves it, or new. Without holding it, a thread might queue work in memory that
-// another one's failure has spoiled since it was handed out. `bytes` 0: no memory.
+// Scratch memory carries state from one call to the next. This object holds the stream from before the memory
+// is requested until all work with it has been queued, so that other threads find it as finished work leaves
+// it, or new. Otherwise a thread could queue work in memory that another thread's failure has corrupted
+// meanwhile. `bytes` 0: no memory.
 class scratch_in_use {
  public:
   scratch_in_use(const executor& of, std::size_t bytes, stream on)
@@ -20,8 +20,8 @@ class scratch_in_use {
         memory_(bytes == 0 ? std::span<std::byte>() : of.scratch(bytes, on)) {}
   std::span<std::byte> memory() const { return memory_; }
 
-  // Calls queue(), which hands work in the memory to the stream. If it throws, the executor forgets the
-  // memory: who knows how far that work came.
+  // Calls queue(), which queues work that uses the memory. If it throws, the executor discards the memory,
+  // whose state is unknown then.
   template <class Queue> auto work(Queue queue) const {
     try {
       return queue();
@@ -38,8 +38,8 @@ class scratch_in_use {
   std::span<std::byte> memory_;
 };
 
-// Memory for the work that is queued on the stream while the object lives, not initialised; it goes back
-// behind that work, in the order of the stream, and nobody waits. `bytes` 0: no memory.
+// Uninitialised memory for work that is queued on the stream while the object lives. It is returned in stream
+// order, without waiting. `bytes` 0: no memory.
 class borrowed {
  public:
   borrowed(const executor& from, std::size_t bytes, stream on)

@@ -5,13 +5,15 @@
 
 namespace antiphase::gemms {
 
-// The matrices of member i lie i times a stride behind those of the problem, which is member 0. Strides count
-// elements. They may be 0 for A and B: then all members have the same one. Elements of C have places of their
-// own, across the batch too. A count of 0 does nothing.
+// By strides: member i's matrices begin i strides (in elements) after the problem's own, which are member 0.
+// A stride of 0 shares one A or B among all members. No two elements of C may coincide, across the batch too.
 //
-// Or the addresses of the members' matrices stand in three arrays of `count` pointers in memory of the
-// device, and the strides are 0: then the problem's own addresses are not looked at. Nobody can tell before
-// the work is done whether such matrices overlap.
+//   gemm(where, {.a = a, .b = b, .c = c}, {.batch = {.count = 64, .a_stride = m * k, .c_stride = m * n}});
+//
+// By pointers: a, b and c are arrays of `count` pointers in device memory, the strides are 0, and the
+// problem's own addresses are ignored. Overlaps between such matrices cannot be detected.
+//
+// A count of 0 does nothing.
 struct batch {
   std::int64_t count = 1;
   std::int64_t a_stride = 0, b_stride = 0, c_stride = 0;

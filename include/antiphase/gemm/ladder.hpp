@@ -15,11 +15,11 @@ namespace antiphase::gemms {
 
 struct step {
   const char* name;
-  const char* adds;  // what it adds to the step before
-  policy how;        // of naive: its square of outputs only, it has no shared tile
+  const char* adds;  // what it adds to the previous step
+  policy how;        // of naive: the square of outputs only, since it has no shared tile
 };
 
-// Tiles of 32 x 32 x 32, one output per thread, A and B as they lie in memory: the kernels of the textbooks.
+// Textbook kernels: tiles of 32 x 32 x 32, one output per thread, A and B in their order in memory.
 constexpr policy tiled_policy{.tile = {32, 32}, .tile_k = 32, .a = {.order = layout::outer_major}};
 constexpr policy padded_policy = [] {
   policy p = tiled_policy;
@@ -39,7 +39,7 @@ constexpr policy async_policy(int stages) {
   return p;
 }
 // Tiles of 128 x 128 x 16, 8 x 8 outputs per thread. Threads read neighbours along the outer index, so both
-// tiles are k-major; the padding spreads the writes of an operand that is contiguous along k over the banks.
+// tiles are k-major; padding avoids bank conflicts when an operand that is contiguous along k is written.
 constexpr policy register_tile_policy{.tile = {128, 128},
                                       .tile_k = 16,
                                       .thread = {8, 8},
@@ -53,10 +53,10 @@ constexpr policy fragments_policy = [] {
   p.fragments = 2;
   return p;
 }();
-// An operand that is contiguous along its outer index goes to shared memory in 16-byte copies as it lies. One
-// that is contiguous along k is transposed on the way, 4 bytes at a time: threads multiply fastest when
-// neighbours along the outer index lie side by side, and then the values of both operands alternate between
-// the two banks of the register file. (16-byte copies and reads along k were slower.)
+// An operand that is contiguous along its outer index is copied to shared memory unchanged, 16 bytes at a
+// time. One that is contiguous along k is transposed on the way, 4 bytes at a time: threads multiply fastest
+// with neighbours along the outer index, where the values of both operands alternate between the two banks of
+// the register file. (16-byte copies and reads along k were slower.)
 constexpr operand_policy copied(contiguous along) {
   switch (along) {
     case contiguous::outer: return {.copy_width = 4, .along = contiguous::outer};
@@ -82,13 +82,13 @@ constexpr policy warp_tile_policy(contiguous a, contiguous b) {
   return p;
 }
 
-// What keeps an FFMA kernel from its roof is everything that is not an FFMA. So a thread has 128 sums, which
-// take 6 reads per 128 multiply-adds instead of 8; a tile has 32 values of k, which halves the barriers; and
-// an operand that is contiguous along k is transposed in registers, 16 bytes at a time. A product with few
-// such tiles would leave multiprocessors idle: the smaller C is, the smaller are the tiles, and the more
-// slices of K the threads of a block share. Without slices, an output is one sum in the order of k; with s
-// slices it is s such sums, of every tile's first values of k and so on, added up in order. How many slices
-// there are is a matter of the size of C alone: each number has variants for all operands.
+// All instructions but FFMA keep an FFMA kernel from its roof. So a thread has 128 sums, which take 6 reads
+// per 128 multiply-adds instead of 8; a tile has 32 values of k, which halves the barriers; and an operand
+// that is contiguous along k is transposed in registers, 16 bytes at a time. With few such tiles
+// multiprocessors would idle, so for smaller C tiles are smaller, and the threads of a block divide K into
+// more slices. Without slices, an output is one sum in the order of k. With s slices it is s such sums, over
+// every tile's first part of k, its second and so on, added up in order. The number of slices depends on the
+// size of C only: each number has variants for all operands.
 constexpr operand_policy copied_or_transposed(contiguous along) {
   operand_policy o = copied(along);
   if (along == contiguous::k) o.copy_width = 4;
@@ -125,8 +125,8 @@ constexpr policy strict_small_policy(contiguous a, contiguous b) {
   return p;
 }
 
-// The same for operands that lie along these indices, but not in packets of 16 bytes where they would have to
-// be transposed.
+// The same for operands that are contiguous along these indices, but not aligned to 16 bytes as transposing
+// in registers requires.
 constexpr policy unaligned(policy p, contiguous a, contiguous b) {
   p.a = copied(a);
   p.b = copied(b);
@@ -152,18 +152,18 @@ constexpr step steps[] = {
      strict_policy(contiguous::k, contiguous::outer)},
 };
 
-// What a device must have for the step.
+// The features that the step requires.
 constexpr device_features needs_of(const step& s) {
   return {.cp_async = s.how.copy == copy_kind::asynchronous};
 }
-// Whether a step is one policy of the tiled kernel that takes any strides: not naive, and none of those with
-// variants for how the operands lie.
+// Whether a step is a single policy of the tiled kernel that takes any strides: not naive, and no step with
+// variants for the layouts of the operands.
 constexpr bool is_general_step(const step& s) {
   return s.how.tile_k > 1 && s.how.a.along == contiguous::neither && s.how.b.along == contiguous::neither;
 }
 
-// A compiled instance of a step. Of the variants of a step whose demands the operands meet, the most
-// specialised is the one to use, and of several such the one with the largest tiles.
+// A compiled variant of a step. Of the variants whose requirements the operands meet, the most specialised is
+// used, and of several such the one with the largest tiles.
 struct instance {
   const char* step;
   policy how;
@@ -171,24 +171,23 @@ struct instance {
 };
 std::span<const instance> instances(target where);
 
-// The step of that name; throws bad_request, with the names there are.
+// The step of that name; throws bad_request, with the known names.
 const step& find_step(std::string_view name);
 
-// The step that the ladder offers for the device: its last one that there is room for. Throws bad_request if
-// the problem makes no sense.
+// The last step of the ladder that fits the device. Throws bad_request if the problem makes no sense.
 const step& select_step(const executor& where, const problem& p);
 
-// What run() would launch: the instance, and the blocks.
+// A launch: the instance, its grid and its arguments.
 struct plan {
   instance what;
   extent3 grid;
   problem arguments;
 };
-// Throws bad_request if the problem makes no sense. `run` selects a part of the kernel, for measuring.
+// The launch of a step. Throws bad_request if the problem makes no sense. `run` selects a part of the kernel,
+// for measuring.
 plan prepare(target where, const step& how, const problem& p, parts run = parts::all);
 
-// The same for a variant of one's own choice, of those that take the problem: whose demands the operands
-// meet. To test and measure it.
+// The same for a given variant that takes the problem, for tests and measurements.
 bool takes(const instance& variant, const problem& p);
 plan prepare(const instance& variant, const problem& p);
 

@@ -11,10 +11,10 @@ enum class copy_kind {
   asynchronous,  // cp.async
 };
 enum class layout {
-  outer_major,  // [m][k]: a row of A after the other, as the textbook kernels have it
-  k_major,      // [k][m]: what the threads of a step read lies side by side
+  outer_major,  // [m][k]: row after row of A, as in textbook kernels
+  k_major,      // [k][m]: the values that threads read in a step are contiguous
 };
-// Which part of a kernel runs: a whole one, or only its loads or its computation, to measure Tl and Tc.
+// The part of a kernel that runs: all, or only its loads or its computation, to measure Tl and Tc.
 enum class parts { all, load_only, compute_only };
 
 struct extent2 {
@@ -22,14 +22,14 @@ struct extent2 {
   constexpr bool operator==(const extent2&) const = default;
 };
 
-// Along which of its indices an operand is known to be contiguous in global memory.
+// The index along which an operand is known to be contiguous in global memory.
 enum class contiguous { outer, k, neither };
 
-// How one operand lies in shared memory and how it gets there.
+// The layout of one operand in shared memory, and how it is copied there.
 struct operand_policy {
   layout order = layout::k_major;
   int padding = 0;  // floats at the end of each row
-  // floats per copy: 1 or 4; of 4 along k for k-major tiles, threads transpose 4 x 4 in registers
+  // floats per copy: 1 or 4; with 4 along k and k-major tiles, threads transpose 4 x 4 in registers
   int copy_width = 1;
   contiguous along = contiguous::neither;  // neither: any strides will do
   constexpr bool operator==(const operand_policy&) const = default;
@@ -44,20 +44,19 @@ struct policy {
   extent2 tile = {1, 1};
   int tile_k = 1;
   extent2 thread = {1, 1};
-  extent2 warp = {0, 0};  // outputs of a warp, side by side; 0: threads are laid over the whole tile
+  extent2 warp = {0, 0};  // contiguous outputs of a warp; 0: threads are spread over the whole tile
   int stages = 1;
   copy_kind copy = copy_kind::registers;
   operand_policy a = {}, b = {};
-  // register copies of what the threads multiply: 1, or 2 to load one while the other is used
+  // register buffers of the operands: 1, or 2 to load one while the other is used
   int fragments = 1;
   int read_width = 1;  // floats per read from shared memory and per write of C: 1 or 4
   shared_kind shared = shared_kind::fixed;
-  int blocks = 1;  // per multiprocessor, that the compiler leaves registers for
-  int unroll = 0;  // values of k that the code of a tile is written out for; 0: all
-  // of every tile along k, each multiplied by threads of its own, which makes an output the sum of so many
-  // sums
+  int blocks = 1;  // resident per multiprocessor, that the compiler limits registers for
+  int unroll = 0;  // values of k for which the loop over a tile is unrolled; 0: all
+  // of every tile along k, each computed by threads of its own: an output is the sum of this many sums
   int slices = 1;
-  int min_tiles = 0;  // tiles of C without which a variant with smaller ones is the better choice
+  int min_tiles = 0;  // tiles of C below which a variant with smaller tiles is the better choice
   parts run = parts::all;
 
   constexpr bool operator==(const policy&) const = default;
@@ -71,10 +70,10 @@ constexpr int side_by_side(const operand_policy& o, int outer, int k) {
   return o.order == layout::k_major ? outer : k;
 }
 
-// Whether the numbers of one operand fit: threads copy its tile in whole rounds that end with a run, and
-// every packet is aligned.
+// Whether the numbers of one operand fit together: threads copy its tile in whole rounds that end with a
+// contiguous run, and every packet is aligned.
 constexpr bool valid(const operand_policy& o, int outer, int k, int threads, int read_width) {
-  // blocks of 4 x 4 in pairs of rows of blocks; where there are fewer than threads, some threads have none
+  // blocks of 4 x 4, in pairs of rows of blocks; with fewer blocks than threads, some threads have none
   if (o.transposed()) {
     const int blocks = outer / 4 * (k / 4), loading = blocks < threads ? blocks : threads;
     return k % 4 == 0 && outer % 8 == 0 && o.padding % 4 == 0 && blocks % loading == 0 &&
@@ -110,8 +109,8 @@ constexpr bool valid(const policy& p) {
          valid(p.b, p.tile.n, p.tile_k, threads, p.read_width);
 }
 
-// How the threads that work on one region (a warp's, or the whole tile) lie over it: threads.m x threads.n of
-// them, each with packets of read_width outputs that repeat across the region.
+// The region of a group of threads (a warp's part of the tile, or the whole tile), and the arrangement of
+// threads over it: m x n of them, each with packets of read_width outputs that repeat across the region.
 constexpr extent2 region_of(const policy& p) { return p.warp == extent2{0, 0} ? p.tile : p.warp; }
 constexpr extent2 threads_of(const policy& p) {
   return {region_of(p).m / p.thread.m, region_of(p).n / p.thread.n};

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a matrix product is asked to do.
+// The operands of a matrix product.
 #pragma once
 #include <antiphase/core/view.hpp>
 
 namespace antiphase::gemms {
 
-// C = alpha * A * B + beta * C with A of M x K, B of K x N, C of M x N, any strides. Also the params of every
-// GEMM kernel: with alpha = 0 the host hands it K = 0, so that A and B stay unread; with beta = 0 (of either
-// sign) C is not read.
+// C = alpha * A * B + beta * C with A of M x K, B of K x N, C of M x N, any strides. C is not read if beta is
+// 0, of either sign. Also the params of every GEMM kernel: for alpha = 0 the host passes K = 0, so that A and
+// B stay unread.
 struct problem {
   matrix_view<const float> a;
   matrix_view<const float> b;

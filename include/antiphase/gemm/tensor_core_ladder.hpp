@@ -10,12 +10,12 @@
 
 namespace antiphase::gemms {
 
-// Who loads: all threads of a block, by cp.async, or the copy engine at one thread's command.
+// How tiles are loaded: by all threads of a block (cp.async), or by TMA, issued by one thread.
 enum class feeding { threads, engine };
 
 struct tensor_core_step {
   const char* name;
-  const char* adds;  // what it adds to the step before
+  const char* adds;  // what it adds to the previous step
   feeding by;
   extent2 tile;  // outputs of a block
   int tile_k, stages;
@@ -35,12 +35,12 @@ constexpr tensor_core_step tensor_core_steps[] = {
     step_of("tensor-core-tma", "TMA and WGMMA: one thread loads, two warpgroups of 64 x 256 outputs multiply",
             warpgroup_policy{}),
 };
-// What a device must have for the step.
+// The features that the step requires.
 constexpr device_features needs_of(const tensor_core_step& s) {
   if (s.by == feeding::engine) return {.bulk_copies = true, .wgmma = true, .sm_90a = true};
   return {.cp_async = true, .mma_sync = true};
 }
-// The step of that name; throws bad_request, with the names there are.
+// The step of that name; throws bad_request, with the known names.
 const tensor_core_step& find_tensor_core_step(std::string_view name);
 
 struct tensor_core_instance {
@@ -52,7 +52,7 @@ std::span<const tensor_core_instance> tensor_core_instances(target where);
 // Why the device cannot run the step, with the numbers; nothing if it can.
 std::optional<std::string> refuses(const executor& where, const tensor_core_step& how);
 
-// What run() would launch. Throws bad_request if the problem is not as tensor_core_problem says,
+// The launch of a step. Throws bad_request if the problem is not as tensor_core_problem requires,
 // not_supported where refuses() has a reason.
 struct tensor_core_plan {
   tensor_core_step how;

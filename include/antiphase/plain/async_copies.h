@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Copies that land later, of any size: in pieces as large as alignment allows, by one thread or the threads
-// of a group.
+// cp.async of any size, in pieces as large as alignment allows, issued by one thread or the threads of a
+// group.
 #pragma once
 #include "cuda_runtime.h"
 
@@ -11,7 +11,7 @@ inline int piece_of(const void* to, const void* from, std::size_t bytes) {
       reinterpret_cast<std::uintptr_t>(to) | reinterpret_cast<std::uintptr_t>(from) | bytes;
   return all % 16 == 0 ? 16 : all % 8 == 0 ? 8 : all % 4 == 0 ? 4 : 0;
 }
-// Pieces number first, first + step, ...; what no asynchronous copy can do is copied at once.
+// Copies pieces first, first + step, ...; at once by ordinary accesses where cp.async is not possible.
 AP_VERB void copy_async_pieces(void* to, const void* from, std::size_t bytes, std::size_t first,
                                std::size_t step, place where) {
   const int piece = piece_of(to, from, bytes);

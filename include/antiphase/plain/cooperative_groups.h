@@ -5,7 +5,7 @@
 
 namespace antiphase::plain {
 void grid_barrier(place where);
-// The block's threads in one row.
+// Linear index in the block.
 inline unsigned rank_in_block() { return static_cast<unsigned>(machine::current->index); }
 inline unsigned threads_of_block() { return static_cast<unsigned>(machine::current->block->threads); }
 }  // namespace antiphase::plain
@@ -51,7 +51,7 @@ class grid_group {
 };
 inline grid_group this_grid() { return {}; }
 
-// Some lanes of the warp, by a mask.
+// Some lanes of the warp, given by a mask.
 class lanes_of_warp {
  public:
   explicit lanes_of_warp(unsigned mask) : mask_(mask) {}
@@ -102,7 +102,7 @@ class coalesced_group : public lanes_of_warp {
 };
 AP_VERB coalesced_group coalesced_threads(AP_CG_AT) { return coalesced_group(__activemask(at)); }
 
-// The lanes of a group that bring the same label, or the same answer.
+// The lanes of a group with the same label, or the same answer.
 template <class Group, class T> AP_VERB coalesced_group labeled_partition(const Group& g, T label, AP_CG_AT) {
   return coalesced_group(__match_any_sync(g.mask(), label, at));
 }
@@ -129,7 +129,7 @@ template <unsigned Size, class Parent> thread_block_tile<Size, Parent> tiled_par
   return {};
 }
 
-// Any of a block's groups, known when it runs: the block, or a tile of it.
+// A group of the block, chosen at run time: the block or a tile of it.
 class thread_group {
  public:
   thread_group(const thread_block&) {}

@@ -1,3 +1,3 @@
 // SPDX-License-Identifier: Apache-2.0
-// Says what `antiphase check` does not follow.
+// Refuses a library that `antiphase check` does not support.
 #error antiphase check does not follow cuBLAS: use a kernel of the program

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Stands in for the toolkit's header of this name, for plain CUDA under the checker.
 #pragma once
-// What other headers look for.
+// Include guard that other headers test.
 #define __CUDA_RUNTIME_H__
 #define __DRIVER_TYPES_H__
 #define __CUDA_RUNTIME_API_H__

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What kernels call: indices, barriers, warps, atomic operations, mathematics. Plain CUDA under the checker.
+// Device functions of plain CUDA under the checker: indices, barriers, warps, atomic operations, mathematics.
 #pragma once
 #include <antiphase/core/scope.hpp>
 #include <antiphase/executor/cpu/machine_verbs.hpp>
@@ -13,8 +13,8 @@
 
 #include "launch.h"
 
-// Variables, as in CUDA, so that a program may have others of these names. Where one is read, the pre-pass
-// writes built_in(threadIdx): the compiler knows which of them is meant.
+// Variables, as in CUDA, so that a program may have its own of these names. The pre-pass turns a read of one
+// into built_in(threadIdx), and overload resolution finds out which is meant.
 namespace antiphase::plain {
 template <auto Ask> struct built_in_variable {
   using type = decltype(Ask());
@@ -33,7 +33,7 @@ constexpr antiphase::plain::built_in_variable<[] { return antiphase::plain::bloc
 constexpr antiphase::plain::built_in_variable<[] { return antiphase::plain::grid_dim(); }> gridDim;
 #define AP_VERB [[gnu::always_inline]] inline
 #define AP_AT ::antiphase::plain::place ap_at = ::antiphase::plain::place::current()
-// 32, unless the program defines it again, as it may
+// 32, unless the program defines its own
 extern __attribute__((visibility("hidden"))) const int warpSize;
 
 // barriers and fences
@@ -42,8 +42,8 @@ AP_VERB void __syncthreads(AP_AT) { antiphase::machine::block_barrier(ap_at); }
 namespace antiphase::plain {
 void fence(scope reach);
 void fence_acquire_release(scope reach);
-// A lane may be alone at any time: that is what a program may count on. It need not be: under every other
-// schedule, lanes that come to the same place at about the same time are together.
+// For __activemask(). The lane is alone under every other seed: a program cannot rely on more. Under the
+// others, lanes that come to this place at about the same time are together.
 unsigned lanes_here(place where);
 unsigned vote(unsigned mask, bool predicate, place where);
 }  // namespace antiphase::plain
@@ -63,7 +63,7 @@ AP_VERB void __threadfence_system() { antiphase::plain::fence(antiphase::scope::
 // warps
 // -----------------------------------------------------------------------------------------------------------
 namespace antiphase::plain {
-void exchange(unsigned mask, void* value, int bytes, int from, place where);  // what lane `from` brought
+void exchange(unsigned mask, void* value, int bytes, int from, place where);  // the value of lane `from`
 template <class T> AP_VERB T moved(unsigned mask, T value, int from, place where) {
   static_assert(std::is_trivially_copyable_v<T>);
   T mine = value;
@@ -141,15 +141,15 @@ AP_REDUCE(xor, a ^ b)
 
 // atomic operations
 // -----------------------------------------------------------------------------------------------------------
-// Each is a place where others may go on; one that changes nothing may be a loop's that waits.
+// Each operation may switch to other threads. One that changes nothing may be a polling loop's.
 namespace antiphase::plain {
 template <class T> using word_of =
     std::conditional_t<sizeof(T) == 8, std::uint64_t,
                        std::conditional_t<sizeof(T) == 4, std::uint32_t,
                                           std::conditional_t<sizeof(T) == 2, std::uint16_t, std::uint8_t>>>;
-// The word at `p` becomes change(it, with), in one step; returns what was there before. Whether the same once
-// more counts as written: not so where a compare and swap fails. A store reads nothing, a load writes
-// nothing.
+// update(): the word at `p` becomes change(word, with), atomically; returns the old word. `same`: what the
+// operation is if the word stays as it was: a write, or, for a failed compare-and-swap, only a read. A store
+// (not_read) never reads, a load (only_read) never writes.
 enum class unchanged { is_written, is_read, not_read, only_read };
 std::uint64_t update(void* p, int bytes, scope reach, ordering how,
                      std::uint64_t (*change)(std::uint64_t, const void*), const void* with, unchanged same,
@@ -245,11 +245,11 @@ AP_VERB void __pipeline_memcpy_async(void* to, const void* from, std::size_t byt
 AP_VERB void __pipeline_commit() { antiphase::machine::copy_async_commit(); }
 AP_VERB void __pipeline_wait_prior(int groups, AP_AT) { antiphase::machine::copy_async_wait(groups, ap_at); }
 
-// time, and the end
+// time and ending
 // -----------------------------------------------------------------------------------------------------------
 AP_VERB long long clock64() {
   return 4096 * antiphase::machine::clock();
-}  // whoever waits for it waits for milliseconds of a device
+}  // large steps: a kernel that waits by it waits for milliseconds of a device
 AP_VERB void __nanosleep(unsigned, AP_AT) { antiphase::machine::yield(ap_at); }
 AP_VERB void __trap(AP_AT) { antiphase::machine::trap("__trap()", ap_at); }
 AP_VERB void __brkpt() {}

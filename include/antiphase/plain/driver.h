@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// For programs that launch kernels only to have them checked (antiphase check my.cu --kernels driver.cpp):
-// arrays on the device, numbers to fill them with, and a look at the results.
+// Helpers for drivers: programs that launch kernels only to have them checked (antiphase check my.cu
+// --kernels driver.cpp). Arrays on the device, input values, and comparison of results.
 #pragma once
 #include <cmath>
 #include <cstdio>
@@ -12,7 +12,7 @@
 
 namespace antiphase::driver {
 
-// n numbers that depend on their place: small integers, of both signs where T has them, so that sums are
+// n values that follow from index and seed: small integers, of both signs if T is signed, so that sums are
 // exact.
 template <class T> std::vector<T> numbers(std::size_t n, unsigned seed = 1) {
   std::vector<T> all(n);
@@ -23,7 +23,7 @@ template <class T> std::vector<T> numbers(std::size_t n, unsigned seed = 1) {
   return all;
 }
 
-// What a file holds, as T after T; ends the program if it cannot be read.
+// The contents of a file as an array of T; ends the program if it cannot be read.
 template <class T> std::vector<T> contents(const char* name) {
   std::FILE* const file = std::fopen(name, "rb");
   if (file == nullptr) std::fprintf(stderr, "there is no file '%s'\n", name), std::exit(2);
@@ -36,10 +36,10 @@ template <class T> std::vector<T> contents(const char* name) {
   return all;
 }
 
-// An array on the device. Without values nobody has written it, so that a kernel that reads it is accused.
+// An array on the device. Without values it is uninitialised, and a kernel that reads it gets a finding.
 template <class T> class array {
  public:
-  using kernel_argument = T*;  // what a kernel that is a template gets
+  using kernel_argument = T*;  // what a template kernel is called with
   explicit array(std::size_t n) : size_(n) { cudaMalloc(&data_, n * sizeof(T)); }
   explicit array(const std::vector<T>& values) : array(values.size()) {
     cudaMemcpy(data_, values.data(), size_ * sizeof(T), cudaMemcpyHostToDevice);
@@ -60,8 +60,8 @@ template <class T> class array {
   std::size_t size_;
 };
 
-// Whether a[i] is expected(i) for every i, but for a part of `tolerance` of it; says which is not. NaN is
-// expected where expected(i) is NaN.
+// True if every a[i] is expected(i), within a relative `tolerance`; otherwise prints the first that is not.
+// NaN is expected where expected(i) is NaN.
 template <class T, class F>
 bool holds(const char* name, const array<T>& a, F expected, double tolerance = 0) {
   const std::vector<T> all = a.to_host();

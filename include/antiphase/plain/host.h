@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a program's host side calls: memory, copies, streams, events, errors. Plain CUDA under the checker.
+// Host functions of plain CUDA under the checker: memory, copies, streams, events, errors.
 #pragma once
 #include "launch.h"
 
@@ -172,15 +172,15 @@ constexpr int cudaCpuDeviceId = -1;
 // the runtime
 // -----------------------------------------------------------------------------------------------------------
 namespace antiphase::plain {
-enum class memory_kind { device, managed, host };  // host: pinned, which kernels reach too
+enum class memory_kind { device, managed, host };  // host: pinned; kernels reach it too
 cudaError_t allocate(void** to, std::size_t bytes, memory_kind kind, place where);
 cudaError_t release(void* p, place where);
-// memory of the host's that kernels may reach; 0 bytes: no more
+// registers host memory for use by kernels; 0 bytes: unregisters it
 cudaError_t register_host(void* p, std::size_t bytes);
-// a symbol, what is copied
+// true if `bytes` at `offset` fit in a symbol of `symbol` bytes; otherwise a finding
 bool holds(std::size_t symbol, std::size_t offset, std::size_t bytes, place where);
 cudaError_t release_on(void* p, cudaStream_t on, place where);
-// `waits`: whether the call returns when it is done.
+// when_done: the call returns after the operation is done
 enum class returns { at_once, when_done };
 cudaError_t copy(void* to, const void* from, std::size_t bytes, cudaMemcpyKind kind, cudaStream_t on,
                  returns when, place where);
@@ -189,7 +189,7 @@ cudaError_t copy_rows(void* to, std::size_t to_pitch, const void* from, std::siz
                       returns when, place where);
 cudaError_t set(void* p, int value, std::size_t bytes, cudaStream_t on, returns when, place where);
 cudaError_t synchronize(cudaStream_t on, bool all);
-cudaError_t create_stream(cudaStream_t* s, unsigned flags = 0);  // 1: cudaStreamNonBlocking
+cudaError_t create_stream(cudaStream_t* s, unsigned flags = 0);  // flags 1: cudaStreamNonBlocking
 cudaError_t create_event(cudaEvent_t* e);
 cudaError_t destroy_event(cudaEvent_t e);
 cudaError_t record(cudaEvent_t e, cudaStream_t on);
@@ -203,7 +203,7 @@ cudaError_t allow_shared(const void* entry, int bytes);
 const char* error_name(cudaError_t e);
 const char* error_text(cudaError_t e);
 
-// cudaLaunchKernel and its like take the addresses of the arguments; a kernel's type says what they are.
+// For cudaLaunchKernel and the like, which take addresses of arguments: the kernel's type gives their types.
 template <class... P, std::size_t... I> cudaError_t launch_by_addresses(void (*entry)(P...), config c,
                                                                         void** a, place where,
                                                                         std::index_sequence<I...>) {
@@ -336,7 +336,7 @@ AP_CALL cudaEventSynchronize(cudaEvent_t e) { return ap_plain::synchronize(e); }
 AP_CALL cudaEventQuery(cudaEvent_t e) { return ap_plain::synchronize(e); }
 AP_CALL cudaEventElapsedTime(float* ms, cudaEvent_t, cudaEvent_t) {
   return *ms = 1, cudaSuccess;
-}  // nothing is measured
+}  // no timing
 
 AP_CALL cudaGetLastError() { return ap_plain::last_error(true); }
 AP_CALL cudaPeekAtLastError() { return ap_plain::last_error(false); }

@@ -17,21 +17,21 @@ namespace antiphase::plain {
 
 using machine::place;
 
-// Where the running thread is. A function runs as one thread, so that the compiler may ask once.
+// Indices of the running thread. A function runs in one thread, so calls may be merged (const).
 [[gnu::const]] uint3 thread_idx() noexcept;
 [[gnu::const]] uint3 block_idx() noexcept;
 [[gnu::const]] dim3 block_dim() noexcept;
 [[gnu::const]] dim3 grid_dim() noexcept;
 [[gnu::const]] int lane() noexcept;
-[[gnu::const]] bool on_device() noexcept;  // whether a kernel runs
+[[gnu::const]] bool on_device() noexcept;  // true in a kernel
 
-// The running thread is about to end: past the block barriers in lines [from, behind) of this file.
+// The running thread is about to end, having passed the block barriers in lines [from, behind) of this file.
 void leaves(unsigned from, unsigned behind, place where = place::current()) noexcept;
 
 void* dynamic_shared_memory(std::size_t align);
 int register_cluster(const char* kernel, int x, int y = 1, int z = 1);  // __cluster_dims__; before main
 int register_shared(std::size_t bytes, std::size_t align);              // before main
-// of the running block; read there, where nobody watches
+// In the running block. `number` is read inside, where accesses are not instrumented.
 void* shared_memory(const int* number, const char* name) noexcept;
 
 template <class T, std::size_t Align, int Number> struct shared_variable {
@@ -52,14 +52,14 @@ struct config {
   config(dim3 g, dim3 b, std::size_t s = 0, cudaStream_t on = nullptr)
       : grid(g), block(b), shared(s), stream(on) {}
 };
-// Of a kernel that is launched by its address.
+// Name of a kernel that is launched by its address.
 const char* name_of(const void* entry);
-// `entry` is the kernel's address, where it has one.
+// `entry`: address of the kernel, or null.
 void launch(const char* name, const config& c, place where, const void* entry, std::size_t bytes,
             void (*body)(const void*), const void* params);
 
-// A launch's arguments: copied byte by byte to each thread, and never destroyed, as on the device. A
-// destructor that frees memory runs once, for the copy that the call of the kernel makes.
+// Arguments of a launch: copied bytewise to each thread and never destroyed, as on the device. A destructor
+// runs once, for the host's copy that the call of the kernel makes.
 template <class T> class own_copy {
  public:
   explicit own_copy(const void* from) { std::memcpy(bytes_, from, sizeof(T)); }
@@ -96,7 +96,7 @@ template <class... P> call<P...> go(void (*entry)(P...), const char* name, confi
   return {name, how, where, entry};
 }
 
-// What is no kernel's argument itself, but stands for one, as a driver's array does for a pointer.
+// A type passed in place of a kernel's argument, such as a driver's array for a pointer.
 template <class A>
 concept stands_for_argument = requires {
   typename std::remove_cvref_t<A>::kernel_argument;
@@ -108,7 +108,7 @@ template <class A> auto argument_of(A&& a) {
     return std::forward<A>(a);
 }
 
-// Of a template, or another kernel without a single address: `F` calls it.
+// Launch of a template, or of another kernel without a single address; `F` calls it.
 template <class F> struct any_call {
   const char* name;
   config how;

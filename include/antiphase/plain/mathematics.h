@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The mathematics of CUDA that C++ does not have under the same name. Plain CUDA under the checker.
+// CUDA's mathematical functions that C++ lacks or names differently. Plain CUDA under the checker.
 #pragma once
 #include <bit>
 #include <cmath>

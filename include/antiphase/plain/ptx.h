@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the pre-pass turns inline PTX into calls of: src/checker/plain/ptx_table.cpp says which. Plain CUDA
-// under the checker.
+// Functions that the pre-pass calls for inline PTX, by the table in src/checker/plain/ptx_table.cpp. Plain
+// CUDA under the checker.
 #pragma once
 #include <antiphase/executor/cpu/machine_wgmma.hpp>
 
@@ -8,21 +8,21 @@
 #include "rounded.h"
 
 namespace antiphase::plain {
-// of the running block's shared memory, where its 32-bit addresses count from
+// start of the running block's shared memory: its 32-bit addresses are offsets from here
 [[gnu::const]] unsigned char* shared_base() noexcept;
-// Where the block of that rank has what this one has at `mine`; and the rank of the block in whose shared
-// memory `p` lies.
+// in_block: where block `rank` of the cluster has what this block has at `mine`. block_of: rank of the block
+// in whose shared memory `p` lies.
 void* in_block(void* mine, int rank, place where);
 int block_of(const void* p, place where);
 }  // namespace antiphase::plain
 
-// Names are longer than usual: programs define N, M and K as macros.
+// Names are long, because programs define N, M and K as macros.
 namespace antiphase::plain::ptx {
 
 // operands
 // -----------------------------------------------------------------------------------------------------------
-// A register is bits. What a C++ operand of another type of the same size holds is taken as it is; other
-// sizes are cut off or filled with zeros, as a wider register would be.
+// Registers are untyped bits. A C++ operand of the same size is taken bit by bit; others are truncated or
+// zero-extended, as in a wider register.
 template <class T, class Held> AP_VERB T get(const Held& x) {
   if constexpr (std::is_same_v<Held, T>)
     return x;
@@ -44,7 +44,7 @@ template <class T, class Held> AP_VERB T get(const Held& x) {
     return get<T>(std::bit_cast<word_of<Held>>(x));
 }
 struct {
-} constexpr nowhere;  // _
+} constexpr nowhere;  // the operand _
 template <class Held, class Value> AP_VERB void put(Held&& to, Value v) {
   using type = std::remove_cvref_t<Held>;
   if constexpr (std::is_same_v<type, std::remove_cv_t<decltype(nowhere)>>)
@@ -67,7 +67,7 @@ struct with_predicate {
 // memory
 // -----------------------------------------------------------------------------------------------------------
 AP_VERB void* generic(unsigned long address) { return reinterpret_cast<void*>(address); }
-// Another block of the cluster may lie below this one.
+// signed offset: another block of the cluster may lie below this one
 AP_VERB void* in_shared(unsigned long address) {
   return shared_base() + static_cast<int>(static_cast<unsigned>(address));
 }
@@ -129,7 +129,7 @@ template <class T> constexpr machine::bulk_step step_of(bulk_update what) {
 
 // mbarriers and barriers
 // -----------------------------------------------------------------------------------------------------------
-// The parity of the phase under way stands for the state that an arrival brings.
+// The state that an arrival returns is the parity of the current phase.
 AP_VERB unsigned long mbarrier_phase(unsigned long* word) { return machine::mbarrier_ended(word, 0) ? 1 : 0; }
 AP_VERB bool mbarrier_test_wait(unsigned long* word, unsigned parity, place where) {
   if (machine::mbarrier_ended(word, parity & 1)) {
@@ -142,7 +142,7 @@ AP_VERB bool mbarrier_test_wait(unsigned long* word, unsigned parity, place wher
 AP_VERB bool mbarrier_try_wait(unsigned long* word, unsigned parity, place where) {
   return mbarrier_test_wait(word, parity, where);
 }
-AP_VERB void mbarrier_arrive_in_cluster(unsigned long* word, place where) {  // of any block
+AP_VERB void mbarrier_arrive_in_cluster(unsigned long* word, place where) {  // an mbarrier of any block
   const int rank = block_of(word, where);
   auto* const first = static_cast<unsigned char*>(in_block(shared_base(), rank, where));
   machine::mbarrier_arrive_remote(
@@ -153,8 +153,8 @@ AP_VERB void mbarrier_invalidate(unsigned long* word) { *word = ~0ul; }
 
 // warps
 // -----------------------------------------------------------------------------------------------------------
-// c: the last lane that may be reached, and which bits of its number lanes of a group have in common (PTX
-// ISA, shfl.sync).
+// c, as for shfl.sync (PTX ISA): the last lane that may be read, and the bits of the lane number that a group
+// shares.
 AP_VERB with_predicate shuffled(unsigned mask, unsigned value, int from, bool valid, place where) {
   return {moved(mask, value, valid ? from : lane(), where), valid};
 }
@@ -194,8 +194,8 @@ AP_VERB with_predicate elect(unsigned mask, place where) {
 // Tensor Cores
 // -----------------------------------------------------------------------------------------------------------
 constexpr unsigned all_lanes = ~0u;
-// Lane 8 m + r tells where row r of matrix m lies; a lane gets elements 2 (lane % 4) and the next of row lane
-// / 4, or of column lane / 4.
+// ldmatrix: lane 8 m + r gives the address of row r of matrix m. Each lane receives elements 2 (lane % 4) and
+// the next of row lane / 4, or of column lane / 4 if transposed.
 template <int Count, bool Transposed>
 AP_VERB several<unsigned, Count> load_matrices(const void* row, place where) {
   pack<unsigned, 4> mine{};
@@ -219,7 +219,7 @@ AP_VERB void store_matrices(void* row, const several<unsigned, Count>& all, plac
     const machine::exchange_slot* brought =
         machine::warp_exchange(all_lanes, &all.x[m], sizeof all.x[m], where);
     if (lane() / 8 != m) continue;
-    for (int i = 0; i < 8; ++i) {  // of the lane's row
+    for (int i = 0; i < 8; ++i) {  // elements of the lane's row
       const int r = Transposed ? i : lane() % 8, c = Transposed ? lane() % 8 : i;
       std::memcpy(reinterpret_cast<char*>(&mine) + 2 * i, brought[4 * r + c / 2].bytes + c % 2 * 2, 2);
     }
@@ -227,7 +227,7 @@ AP_VERB void store_matrices(void* row, const several<unsigned, Count>& all, plac
   if (lane() < 8 * Count) store<unsigned, 4>(row, mine);
 }
 
-// Tensors. The map is where the program has it: among the kernel's arguments, in constant or global memory.
+// Tensors. The map stays where the program has it: a kernel parameter, constant or global memory.
 AP_VERB const tensor_map& map_at(unsigned long address) {
   return *static_cast<const tensor_map*>(generic(address));
 }
@@ -244,8 +244,8 @@ AP_VERB void tensor_store(unsigned long map, const void* from, machine::tensor_p
   machine::tensor_store(map_at(map), from, first, dimensions, where);
 }
 
-// Products of warpgroups. The registers of the sum stay the Tensor Core's until the wait, so they have to be
-// one array of the thread's.
+// wgmma. The accumulator registers belong to the Tensor Core until the wait, so they must be one array of the
+// thread.
 struct warpgroup_signs {
   int a, b;
 };
@@ -266,8 +266,7 @@ AP_VERB void warpgroup_multiply(machine::operand_type type, const machine::warpg
   machine::warpgroup_multiply_of(type, sum, what, a, where);
 }
 
-// D = A B + C for 16 rows, 8 columns and Depth products each, by the lanes of a warp; the products are added
-// up in float, the first first.
+// mma: D = A B + C of a warp, 16 rows by 8 columns by Depth; sums in float, in ascending order of k.
 enum class number { f16, bf16, tf32 };
 template <number Of> AP_VERB float element(const unsigned* registers, int i) {
   if constexpr (Of == number::tf32) {
@@ -384,8 +383,7 @@ template <class T> AP_VERB T rsqrt(T a) { return 1 / std::sqrt(a); }
 template <class T> AP_VERB T ex2(T a) { return std::exp2(a); }
 template <class T> AP_VERB T lg2(T a) { return std::log2(a); }
 template <class T> AP_VERB T tanh(T a) { return std::tanh(a); }
-// rounding: n z m p, of a number that becomes an integer. What does not fit becomes the nearest that does,
-// and NaN zero.
+// rounding: n, z, m or p, for conversion to integers. Values out of range saturate, NaN becomes 0.
 template <class To, class From> AP_VERB To converted(From a, char rounding) {
   if constexpr (std::is_floating_point_v<From> && std::is_integral_v<To>) {
     const From whole = rounding == 'n'   ? std::nearbyint(a)
@@ -430,7 +428,7 @@ template <int Count, class T> AP_VERB auto unpacked(T value) {
   return all;
 }
 
-// Where a thread is, and what time it is. Multiprocessors are numbered as if blocks went round them.
+// Special registers. %smid: blocks go round the multiprocessors.
 constexpr unsigned multiprocessors = 132;
 AP_VERB unsigned special_laneid() { return static_cast<unsigned>(lane()); }
 AP_VERB unsigned special_warpid() { return static_cast<unsigned>(machine::current->index) / 32; }
@@ -457,7 +455,7 @@ AP_VERB unsigned special_lanemask_lt() { return (1u << lane()) - 1; }
 AP_VERB unsigned special_lanemask_le() { return (2u << lane()) - 1; }
 AP_VERB unsigned special_lanemask_gt() { return ~special_lanemask_le(); }
 AP_VERB unsigned special_lanemask_ge() { return ~special_lanemask_lt(); }
-// Clusters lie along x.
+// Clusters extend along x.
 AP_VERB unsigned special_cluster_ctarank() {
   return static_cast<unsigned>(machine::current->block->cluster_rank);
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Numbers of 16 bits: f16 and bf16 as bits, rounded to the nearest, ties to even.
+// Conversions to f16 and bf16 as bits, rounded to nearest, ties to even.
 #pragma once
 #include <bit>
 #include <cmath>

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// What __half and __nv_bfloat16 have in common: numbers of 16 bits, computed in float and rounded to the
-// nearest, ties to even.
+// Common parts of __half and __nv_bfloat16: 16-bit values, computed in float and rounded to nearest, ties to
+// even.
 #pragma once
 #include "cuda_runtime.h"
 #include "rounded.h"
 
-// One type, its pair, and the functions of both. `two` names the pair, `s` stands at the end of conversions.
+// A type, its pair, and functions of both. `two`: the pair's name; `s`: suffix of its conversions.
 #define AP_SMALL_FLOAT(type, two, s, to, from)                                                       \
   struct alignas(2) type {                                                                           \
     unsigned short bits;                                                                             \

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tensor maps as the driver's interface makes them, for plain CUDA under the checker.
+// The driver's tensor maps, for plain CUDA under the checker.
 #pragma once
 #include "host.h"
 
@@ -47,8 +47,8 @@ enum CUtensorMapFloatOOBfill {
   CU_TENSOR_MAP_FLOAT_OOB_FILL_NAN_REQUEST_ZERO_FMA
 };
 
-// Two to four dimensions, no interleaving, element strides of 1, zeros outside. What differs is refused: the
-// report says why.
+// Supports two to four dimensions, no interleaving, element strides of 1, zero fill. Anything else is an
+// error, and the report says why.
 CUresult cuTensorMapEncodeTiled(CUtensorMap* map, CUtensorMapDataType type, cuuint32_t rank, void* address,
                                 const cuuint64_t* extents, const cuuint64_t* strides, const cuuint32_t* box,
                                 const cuuint32_t* element_strides, CUtensorMapInterleave interleave,
@@ -57,7 +57,7 @@ CUresult cuTensorMapEncodeTiled(CUtensorMap* map, CUtensorMapDataType type, cuui
 typedef decltype(&cuTensorMapEncodeTiled) PFN_cuTensorMapEncodeTiled;
 typedef PFN_cuTensorMapEncodeTiled PFN_cuTensorMapEncodeTiled_v12000;
 
-// Of this one function of the driver.
+// Entry points of the driver: only for this function.
 enum cudaDriverEntryPointQueryResult {
   cudaDriverEntryPointSuccess,
   cudaDriverEntryPointSymbolNotFound,

@@ -6,24 +6,30 @@
 namespace antiphase {
 inline namespace AP_TARGET {
 
-// A tile of Threads x Items elements: thread t has elements t * Items ... t * Items + Items - 1 in registers.
-// All threads of the block, which are Threads, call together.
+// Scans a tile of Threads x Items elements in registers: thread t holds elements t * Items ...
+// t * Items + Items - 1. All threads of the block call together; the block has exactly Threads of them.
+//
+//   using scan = block_scan<int, scans::sum, 256, 4>;
+//   struct storage { scan::storage sums; };  // of the kernel
+//   ...
+//   storage& s = shared<storage, shared_kind::fixed>();
+//   int x[4] = {...};
+//   const int total = scan::inclusive(s.sums, x, scans::sum{});
 //
 //   storage     the shared memory that it needs: 4 KiB at most for T of 4 bytes, less with warp shuffles. It
-//               may be used again after a
-//               block barrier
-//   inclusive   every element becomes what all up to it give: x0, x0.x1, x0.x1.x2 ...
-//   exclusive   every element becomes what lies before it, from `initial` on: initial, initial.x0,
-//               initial.x0.x1 ...
-// Both return the total x0.x1 ... of the tile, to every thread, without `initial`. Only the first `count`
-// elements of the tile, 1 or more, are there: the others keep their values, and op never sees them.
+//               may be used again after a block barrier
+//   inclusive   x0, x0.x1, x0.x1.x2 ...
+//   exclusive   initial, initial.x0, initial.x0.x1 ...
 //
-// T: trivially copyable, with or without constructors, of any size. op(x, y) gives x.y; it has to be
-// associative, need not be commutative or have an identity, and may carry values of its own that are the same
-// in every thread. The order of operations depends on Threads, Items and count alone: results are the same
-// bits in every run.
+// Both return the tile's total x0.x1 ... to every thread, without `initial`. Only the first `count` elements
+// (1 or more) are valid: the others keep their values, and op never sees them.
 //
-// How: the threads' totals go through warp shuffles (two barriers), or through shared memory by Kogge and
+// T: trivially copyable, with or without constructors, of any size. op(x, y) computes x.y. It must be
+// associative, need not be commutative or have an identity, and may carry values that are the same in every
+// thread. The order of operations depends on Threads, Items and count alone: results have the same bits in
+// every run.
+//
+// How: the threads' totals are scanned by warp shuffles (two barriers), or in shared memory by Kogge and
 // Stone ("A parallel algorithm for the efficient solution of a general class of recurrence equations", 1973),
 // in one buffer or two.
 template <scans::scannable T, scans::combines<T> Op, int Threads, int Items = 1,
@@ -65,7 +71,7 @@ requires(Items >= 1 && How != scans::method::single_pass && How != scans::method
   }
 
  private:
-  // The thread's elements on their own. Returns how many of them are there.
+  // Scans the thread's own elements. Returns how many of them are valid.
   AP_DEV static int scan_items(T (&item)[Items], Op op, int count) {
     const int present = count - thread_index() * Items;
     AP_UNROLL

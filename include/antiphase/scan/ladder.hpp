@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The steps of the scan ladder, and what has to be launched for a scan.
+// The steps of the scan ladder, and the launches of a scan.
 #pragma once
 #include <antiphase/scan/detail/launches.hpp>
 #include <antiphase/scan/detail/policy.hpp>
@@ -17,7 +17,7 @@ namespace scans {
 
 struct step {
   const char* name;
-  const char* adds;  // what it adds to the step before
+  const char* adds;  // what it adds to the previous step
   policy how;
   ring_policy ring = ring_scan_policy;  // of single passes
 };
@@ -47,9 +47,8 @@ inline constexpr step steps[] = {
 };
 
 // Steps beside the ladder, for many short lines on the CPU executor, where every thread of a block costs
-// time, also one without elements. The kernels of items in smaller blocks. Compiled for the CPU executor
-// only. A line that is longer than the block's tile takes three kernels, as with items, and is not what they
-// are for.
+// time, even without elements: the kernels of items in smaller blocks, compiled for the CPU executor only.
+// Lines longer than a block's tile work, but take three kernels, as with items.
 inline constexpr step short_line_steps[] = {
     {"items-thread", "items in blocks of one thread, for lines of up to 16 elements; CPU executor only",
      policy{.how = method::warp_shuffle, .threads = 1, .bytes = 64}},
@@ -64,8 +63,8 @@ inline constexpr step column_steps[] = {
      columns_policy},
 };
 
-// The step of that name, of the ladder or beside it; throws bad_request, with the names there are.
-// find_policy() speaks of what scan_options::policy may be, which is also `auto`.
+// The step of that name, of the ladder or beside it; throws bad_request, with the known names. find_policy()
+// lists `auto` too in that message, for scan_options::policy.
 const step& find_step(std::string_view name);
 const step& find_policy(std::string_view name);
 constexpr bool is_for_short_lines(const step& s) {
@@ -74,26 +73,26 @@ constexpr bool is_for_short_lines(const step& s) {
   return false;
 }
 constexpr bool is_for_columns(const step& s) { return s.how.how == method::columns; }
-// Whether a step reads the array once and carries state from launch to launch in its workspace, which is
-// zeros at first.
+// Whether a step reads the array once and keeps state between launches in its workspace, which is zero at
+// first.
 constexpr bool is_one_wave(const step& s) { return s.how.how == method::one_wave; }
 constexpr bool is_single_pass(const step& s) { return s.how.how == method::single_pass || is_one_wave(s); }
-// The steps that measure rings of fewer stages than the library's own.
+// Steps with fewer stages than the library's own ring, for measurements.
 constexpr bool is_short_ring(const step& s) {
   return s.how.how == method::single_pass && s.ring.mover == tile_mover::copy_engine &&
          s.ring != ring_scan_policy;
 }
-// The steps of several passes that have kernels of all types and operations. To bound what has to be
-// compiled, the others have sums of f32, f64, i32 and u32.
+// Steps of several passes with kernels for all types and operations. To limit compile time, the others have
+// sums of f32, f64, i32 and u32 only.
 constexpr bool has_all_types(const step& s) { return s.how == items_policy || is_for_short_lines(s); }
-// Elements of a tile, for elements of `size` bytes; of one-wave the tile of the shortest arrays.
+// Elements per tile, for elements of `size` bytes; for one-wave the tile of the shortest arrays.
 constexpr int tile_of(const step& s, std::size_t size) {
   if (is_one_wave(s)) return wave_choices[0].how.tile_bytes() / static_cast<int>(size);
   return is_single_pass(s) ? s.ring.tile_bytes() / static_cast<int>(size) : s.how.tile(size);
 }
 
-// The compiled kernels of a step for one type and operation. Sums and products of signed integers run as
-// those of unsigned ones: same bits.
+// The compiled kernels of a step for one type and operation. Sums and products of signed integers use those
+// of unsigned ones, with the same bits.
 struct instance {
   const char* step;
   element type;
@@ -108,14 +107,15 @@ bool is_compiled(target where, const step& how, element type, scan_operation ope
 // Throws bad_request naming the first argument that makes no sense.
 void require_sensible(const problem& p);
 
-// What a scan of whole lines launches, in this order, with a workspace of at least workspace_bytes() bytes
-// (none: 0), aligned to 16. Nothing where the problem has no elements. Throws bad_request if the problem
-// makes no sense, not_supported if the step has no kernel for it.
+// The launches of a scan of whole lines, in order, with a workspace of at least workspace_bytes() bytes,
+// aligned to 16 bytes. Empty where the problem has no elements. Throws bad_request if the problem makes no
+// sense, not_supported if the step has no kernel for it.
 std::size_t workspace_bytes(const step& how, const problem& p);
 std::vector<launchable> prepare(const executor& on, const step& how, const problem& p,
                                 std::span<std::byte> workspace);
 
-// What the ladder compares: every tile of every line scanned on its own, in one launch. Not for single-pass.
+// One launch that scans every tile of every line on its own, to compare the steps of the ladder. Not for
+// single-pass.
 launchable prepare_tiles(target where, const step& how, const problem& p);
 
 }  // namespace scans

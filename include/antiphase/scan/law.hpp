@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What scans are predicted to take, by the step that runs. docs/model.md.
+// Predicted times of scans, by step: docs/model.md.
 #pragma once
 #include <antiphase/executor/pipeline_law.hpp>
 #include <antiphase/scan/ladder.hpp>
@@ -7,8 +7,8 @@
 
 namespace antiphase::scans {
 
-// Seconds of a scan of one line of `count` elements of `size` bytes, in and out, by a step of the ladder;
-// infinite where it takes no such array. What it is made of, as of products.
+// Seconds, and their parts, of a scan of one line of `count` elements of `size` bytes, both in and out, by a
+// step of the ladder. Infinite where the step does not take such an array.
 prediction predict(const machine_profile& on, const step& how, std::int64_t count, std::size_t size);
 
 }  // namespace antiphase::scans

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a scan does, and in which order.
+// Operation, kind and direction of a scan.
 #pragma once
 
 namespace antiphase {
@@ -11,7 +11,7 @@ enum class scan_kind {
 };
 enum class scan_direction {
   forward,
-  reverse,  // the same from the other end: out[i] = in[length - 1] ... in[i]
+  reverse,  // from the other end: out[i] = in[length - 1] . in[length - 2] ... in[i]
 };
 
 }  // namespace antiphase

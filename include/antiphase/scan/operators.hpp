@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The operators that arrays are scanned with, and what an operator has to be.
+// The operators of scans, and the concepts that operators and elements must satisfy.
 #pragma once
 #include <antiphase/core/half.hpp>
 #include <antiphase/core/portable.hpp>
@@ -10,25 +10,24 @@
 
 namespace antiphase::scans {
 
-// Elements travel through shuffles and shared memory byte by byte.
+// Elements are moved through shuffles and shared memory as bytes.
 template <class T>
 concept scannable =
     std::is_trivially_copyable_v<T> && std::is_copy_constructible_v<T> && std::is_copy_assignable_v<T>;
 
-// An associative operator without state. It need not be commutative: everything here keeps its operands in
-// order, left to right. It need not have an identity either: it is never called for elements that are not
-// there.
+// A stateless associative operator. It need not be commutative, since operands stay in order, left to right.
+// It needs no identity, since it is called on existing elements only.
 template <class Op, class T>
 concept operator_on = std::is_empty_v<Op> && std::is_default_constructible_v<Op> &&
     requires(Op op, const T& a, const T& b) {
   { op(a, b) } -> std::convertible_to<T>;
 };
 
-// Integers wrap around: the arithmetic is unsigned, and at least as wide as int so that it is not promoted
-// back to a signed type.
+// The type in which integers wrap around: unsigned, and at least as wide as int, so that it is not promoted
+// to a signed type.
 template <class T> using wrapping = std::common_type_t<std::make_unsigned_t<T>, unsigned>;
 
-// identity<T>() is the value that changes nothing, where an exclusive scan starts.
+// identity<T>() is the neutral element, from which an exclusive scan starts.
 struct sum {
   template <class T> AP_FN constexpr T operator()(const T& a, const T& b) const {
     if constexpr (std::is_integral_v<T>)
@@ -47,7 +46,8 @@ struct product {
   }
   template <class T> static constexpr T identity() { return T(1); }
 };
-// NaN wins, the left one of two; of equal values (0 and -0 too) the left one is kept.
+// The result is NaN if either operand is, the left one of two. Of equal values (0 and -0 too) the left one is
+// kept.
 struct minimum {
   template <class T> AP_FN constexpr T operator()(const T& a, const T& b) const {
     return a <= b || a != a ? a : b;
@@ -67,8 +67,8 @@ struct maximum {
   }
 };
 
-// The element that changes nothing: 0 for sums, 1 for products, for minima the largest of the type and for
-// maxima the lowest (floats: infinity and -infinity). T: any type of an element, f16 and bf16 too.
+// The neutral element: 0 for sums, 1 for products, the type's largest value for minima and its lowest for
+// maxima (floats: infinity and -infinity). T: any element type, f16 and bf16 too.
 template <class T> constexpr T identity_of(scan_operation operation) {
   if constexpr (std::is_same_v<T, f16>) {
     return to_f16(identity_of<float>(operation));

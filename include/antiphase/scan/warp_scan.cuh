@@ -7,15 +7,14 @@
 namespace antiphase::scans {
 inline namespace AP_TARGET {
 
-// An associative operator, perhaps with values of its own: what scans within a block need. Those over whole
-// arrays ask for more (operator_on).
+// An associative operator, perhaps with state: enough for scans within a block. Scans over whole arrays
+// require more (operator_on).
 template <class Op, class T>
 concept combines = std::is_trivially_copyable_v<Op> && requires(const Op& op, const T& a, const T& b) {
   { op(a, b) } -> std::convertible_to<T>;
 };
 
-// The inclusive scan of what the first `live` lanes brought; all lanes of the warp call. The others get
-// something of no meaning.
+// Inclusive scan of the first `live` lanes; all lanes of the warp call. The others' results are unspecified.
 template <scannable T, combines<T> Op> AP_DEV T warp_scan(T mine, int live, Op op) {
   const int lane = lane_index();
   AP_UNROLL
@@ -32,18 +31,20 @@ template <scannable T, combines<T> Op> AP_DEV T warp_scan(T mine, int live, Op o
 namespace antiphase {
 inline namespace AP_TARGET {
 
-// Every lane brings one element and gets one result; all 32 lanes of the warp call together. Only the first
-// `live` of them (0 ... 32) have an element: the others bring anything, which op never sees, and get
-// something of no meaning.
+// Scans over the lanes of a warp, one element per lane. All 32 lanes call together. Only the first `live`
+// lanes (0 ... 32) hold an element: op never sees the others' values, and their results are unspecified.
 //
 //   warp_inclusive_scan   x0, x0.x1, x0.x1.x2 ...
 //   warp_exclusive_scan   initial, initial.x0, initial.x0.x1 ...
-//   warp_reduce           x0.x1 ... x(live - 1), to every lane; of no meaning if live is 0
+//   warp_reduce           x0.x1 ... x(live - 1), in every lane; unspecified if live is 0
 //
-// T: trivially copyable, of any size (it travels through shuffles, 4 bytes at a time). op(x, y) gives x.y; it
-// has to be associative, need not be commutative, and may carry values of its own that are the same in every
-// lane. Five steps, as Hillis and Steele ("Data parallel algorithms", 1986): in step s every lane takes what
-// lies 2^s lanes to the left.
+//   const int upto = warp_inclusive_scan(mine, scans::sum{});
+//   const float largest = warp_reduce(x, scans::maximum{}, live);
+//
+// T: trivially copyable, of any size (shuffled 4 bytes at a time). op(x, y) computes x.y. It must be
+// associative, need not be commutative, and may carry values that are the same in every lane. Five steps,
+// after Hillis and Steele ("Data parallel algorithms", 1986): in step s each lane combines with the one 2^s
+// lanes to its left.
 template <scans::scannable T, scans::combines<T> Op>
 AP_DEV T warp_inclusive_scan(const T& mine, Op op, int live = warp_size) {
   return scans::warp_scan(mine, live, op);

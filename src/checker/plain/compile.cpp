@@ -32,7 +32,7 @@ std::string read(const fs::path& file) {
   return std::move(all).str();
 }
 
-// The exit status; what the program says on standard error goes to the file.
+// Runs a command and returns its exit status; its standard error goes to the file.
 int run(const words& command, const fs::path& said) {
   std::vector<char*> argv;
   for (const std::string& w : command) argv.push_back(const_cast<char*>(w.c_str()));
@@ -53,8 +53,8 @@ int run(const words& command, const fs::path& said) {
   return WIFEXITED(status) ? WEXITSTATUS(status) : 128;
 }
 
-// Removes a folder when this process lets go of the pipe, however it ends: by a signal too. Returns the end
-// to hold.
+// Forks a watcher that removes the folder when this process closes the returned end of a pipe, or ends in any
+// way, by a signal too.
 int watch_over(const fs::path& folder, pid_t& watcher) {
   int ends[2] = {};
   watcher = -1;
@@ -64,7 +64,7 @@ int watch_over(const fs::path& folder, pid_t& watcher) {
     close(ends[0]);
     return ends[1];
   }
-  setsid();  // what the terminal says is not for this one
+  setsid();  // signals from the terminal are not for the watcher
   const int nothing = open("/dev/null", O_RDWR | O_CLOEXEC);
   for (const int standard : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) dup2(nothing, standard);
   close(ends[1]);
@@ -90,8 +90,8 @@ fs::path headers_of(const plain_program& p) {
       candidates.front().string()));
 }
 
-// What the compiler is to do with every access; the reasons stand in cmake/AntiphaseChecked.cmake. Alignment
-// and the bounds of arrays are checked by UndefinedBehaviorSanitizer's calls, which the runtime answers.
+// Compiler options for units; cmake/AntiphaseChecked.cmake has the reasons. Alignment and array bounds are
+// checked by UndefinedBehaviorSanitizer's calls, which the runtime answers.
 const words instrumented{"-O1",
                          "-fno-tree-loop-optimize",
                          "-g1",
@@ -110,10 +110,9 @@ const words instrumented{"-O1",
                          "--param",
                          "tsan-distinguish-volatile=1"};
 
-// What the program has of its own, compiled without a call at every access. It tells the runtime where the
-// device's variables are: each section has something in it, so that its bounds exist. And it passes over
-// accesses that nobody follows before they leave the program: those of the host to its own memory, and of a
-// thread to its stack.
+// Compiled into each program without instrumentation. Tells the runtime where the device's variables are; an
+// entry in each section makes its bounds exist. Its hooks return at once for accesses that are not tracked:
+// the host's to its own memory, a thread's to its stack.
 constexpr const char* own_part = R"(
 extern "C" {
 __attribute__((section("ap_device"), used)) static char antiphase_plain_some_device[16];
@@ -156,7 +155,7 @@ bool has_standard(const words& options) {
   return std::any_of(options.begin(), options.end(),
                      [](const std::string& o) { return o.starts_with("-std="); });
 }
-// A toolkit's headers would come before those that stand in for them.
+// A CUDA toolkit's headers would be found before the stand-ins.
 bool names_toolkit(const std::string& option) {
   return option.starts_with("-I") && fs::exists(fs::path(option.substr(2)) / "crt/host_config.h");
 }
@@ -191,8 +190,8 @@ void run_or_fail(const words& command, const fs::path& said) {
   if (run(command, said) != 0) fail(said);
 }
 
-// The way from the sources of a program to a shared object, by files in one folder. Each stage reads what the
-// one before has left, and throws what is wrong with the program.
+// Compiles a program's sources to a shared object, through files in one folder. Each step reads what the last
+// one left. Throws bad_source for faults of the program.
 class compilation {
  public:
   compilation(const plain_program& p, fs::path folder);
@@ -202,7 +201,7 @@ class compilation {
   void link(const std::string& object) const;
 
  private:
-  void include_together();  // sources and driver
+  void include_together();  // the sources and the driver
   fs::path file(std::size_t unit, const char* ending) const {
     return folder_ / (std::to_string(unit) + ending);
   }
@@ -211,10 +210,10 @@ class compilation {
   const plain_program& program_;
   fs::path folder_, include_;
   std::string compiler_;
-  words common_;  // the compiler, and what the user asks of it
+  words common_;  // the compiler and the user's options
   driven by_;
   words units_;                   // their sources
-  std::vector<fs::path> inputs_;  // of the compiler: what is left of the units, and the program's own part
+  std::vector<fs::path> inputs_;  // translated units and own_part
 };
 
 compilation::compilation(const plain_program& p, fs::path folder)
@@ -232,7 +231,7 @@ compilation::compilation(const plain_program& p, fs::path folder)
     units_.emplace_back(folder_ / "driven.cu");
 }
 
-// One unit with the kernels, as templates want it.
+// One unit for driver and kernels, so that the driver can instantiate templates.
 void compilation::include_together() {
   by_.driver = fs::absolute(program_.driver).lexically_normal();
   std::ofstream all(units_.front());

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// From sources in plain CUDA to a shared object that the checker can load.
+// Compiles plain CUDA sources to a shared object that the checker can load.
 #pragma once
 #include <sys/types.h>
 #include <antiphase/plain_cuda.hpp>
@@ -8,7 +8,7 @@
 
 namespace antiphase::plain {
 
-// A new folder, which is removed with this, or when this process ends, however it does.
+// A new folder, removed by the destructor or at the end of this process, however it ends.
 class temporary_folder {
  public:
   temporary_folder();
@@ -19,11 +19,11 @@ class temporary_folder {
 
  private:
   std::filesystem::path path_;
-  int watched_ = -1;    // while it is open, the folder stays
-  pid_t watcher_ = -1;  // a process
+  int watched_ = -1;    // the watcher removes the folder when this is closed
+  pid_t watcher_ = -1;  // process that waits for that
 };
 
-// A program that has been compiled, and its object while it is needed.
+// A compiled program; its object exists as long as this does.
 class compiled {
  public:
   explicit compiled(const plain_program& p);

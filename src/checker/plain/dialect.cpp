@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What plain CUDA may use under the checker: the one table behind --dialect, the table in docs, and the
+// The dialect of plain CUDA under the checker: one table for --dialect, the documentation and the
 // pre-pass's refusals.
 #include "dialect.hpp"
 
@@ -142,7 +142,7 @@ const std::vector<dialect_group>& plain_dialect() {
 
 namespace {
 
-// f(name) for each name between blanks.
+// f(name) for each name in a list with blanks in between.
 template <class F> void each_name(std::string_view names, F f) {
   for (std::size_t at = 0; at < names.size();) {
     const std::size_t end = std::min(names.find(' ', at), names.size());

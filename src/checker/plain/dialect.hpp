@@ -9,6 +9,6 @@ namespace antiphase::plain {
 struct unsupported_name {
   std::string what, instead;
 };
-const unsupported_name* unsupported(std::string_view name);  // null: there is nothing to say against it
+const unsupported_name* unsupported(std::string_view name);  // null: supported, or not known
 
 }  // namespace antiphase::plain

@@ -14,7 +14,7 @@ namespace antiphase::plain {
 namespace {
 
 constexpr unsigned char usual = 0xFF;             // NaN, -1
-constexpr unsigned char others[] = {0x7A, 0xFA};  // far above and below other numbers, in every format
+constexpr unsigned char others[] = {0x7A, 0xFA};  // very large and very small numbers in every format
 
 }  // namespace
 
@@ -66,7 +66,8 @@ void missing_lanes::launch_ended(checker_detail::model& m, const std::string& ke
       int status = 0;
       waitpid(process, &status, 0);
       close(answer);
-      used |= told ? theirs != mine : WIFEXITED(status);  // it came to an end of another kind
+      used |=
+          told ? theirs != mine : WIFEXITED(status);  // no answer, but a normal exit: it ended differently
     }
     if (used)
       m.findings.note(finding_kind::barrier_misuse, kernel, r.at, r.by, "",

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Values that shuffles bring from lanes which do not take part. CUDA leaves them open: a program may drop
-// one, as at the end of a row, but not use it. Registers are not followed, so the outcome tells: two more
-// processes go on from there with other values, and if one of them leaves other numbers in memory at the end
-// of the launch, the value has been used.
+// Finds uses of values shuffled from lanes that do not take part. CUDA leaves them undefined: a program may
+// discard one, as at the end of a row, but not use it. Registers are not tracked, so two forked processes go
+// on with other values. If one of them leaves different memory at the end of the launch, the value was used.
 #pragma once
 #include <sys/types.h>
 #include <functional>
@@ -15,9 +14,9 @@ namespace antiphase::plain {
 
 class missing_lanes {
  public:
-  // The running thread reads such a value, of so many bytes.
+  // Gives the running thread such a value of `bytes` bytes.
   void bring(checker_detail::model& m, checker_detail::place_number at, void* value, std::size_t bytes);
-  // this process is one of those that go on with other values, and ends with the launch
+  // this process was forked with another value, and ends with the launch
   bool is_other() const { return answer_ >= 0; }
   void launch_ended(checker_detail::model& m, const std::string& kernel,
                     const std::function<std::uint64_t()>& outcome);
@@ -27,14 +26,14 @@ class missing_lanes {
   struct reading {
     checker_detail::place_number at;
     finding_side by;
-    std::vector<std::pair<pid_t, int>> others;  // and where their outcome comes from
+    std::vector<std::pair<pid_t, int>> others;  // and the pipes their outcome comes through
   };
   void begin(reading& r, unsigned char byte);
 
-  std::vector<reading> readings_;  // in this launch
-  int left_ = 6;                   // that a run looks at
+  std::vector<reading> readings_;  // of this launch
+  int left_ = 6;                   // values that a run may still fork for
   int answer_ = -1;
-  unsigned char byte_ = 0;  // of the one place where it brings another value
+  unsigned char byte_ = 0;  // at `place_`, in a process that is_other()
   checker_detail::place_number place_ = 0;
 };
 

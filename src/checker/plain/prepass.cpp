@@ -49,7 +49,7 @@ class pass {
 
   bool is(index i, std::string_view what) const { return i < t_.size() && t_[i] == what; }
   bool touching(index i) const { return i + 1 < t_.size() && t_[i].at + t_[i].is.size() == t_[i + 1].at; }
-  std::string_view text(index first, index last) const {  // [first, last)
+  std::string_view text(index first, index last) const {  // of tokens [first, last)
     return first >= last
                ? std::string_view()
                : source_.substr(t_[first].at, t_[last - 1].at + t_[last - 1].is.size() - t_[first].at);
@@ -60,7 +60,7 @@ class pass {
     return s;
   }
 
-  // Replaces tokens [first, last); the line breaks between them follow the new text.
+  // Replaces tokens [first, last). The line breaks in them are kept behind the new text.
   void replace(index first, index last, std::string with) {
     const std::string_view old = text(first, last);
     with.append(static_cast<std::size_t>(std::count(old.begin(), old.end(), '\n')), '\n');
@@ -75,7 +75,7 @@ class pass {
     refused_.push_back({file, t_[i].line, std::string(what), std::string(instead)});
   }
 
-  index matching(index open) const {  // of ( [ {: the index of the closing sign, or the end
+  index matching(index open) const {  // index of the sign that closes ( [ {; size() if none
     int depth = 0;
     for (index i = open; i < t_.size(); ++i) {
       if (t_[i].kind != token_kind::sign) continue;
@@ -85,7 +85,7 @@ class pass {
     }
     return t_.size();
   }
-  index opening(index close) const {  // of ) ] }: the index of the opening sign, or the start
+  index opening(index close) const {  // index of the sign that opens ) ] }; 1 if none
     int depth = 0;
     for (index i = close; i > 0; --i) {
       if (t_[i].kind != token_kind::sign) continue;
@@ -95,7 +95,7 @@ class pass {
     }
     return 1;
   }
-  index matching_angle(index open) const {  // of a template's <
+  index matching_angle(index open) const {  // index of the > of a template's <
     int depth = 0;
     for (index i = open; i < t_.size(); ++i) {
       if (is(i, "(") || is(i, "[") || is(i, "{")) i = matching(i);
@@ -144,8 +144,8 @@ class pass {
       if (is(i, macro)) return true;
     return false;
   }
-  // The last token of what begins here, if it is a definition or declaration that binds kernels to something
-  // else.
+  // Last token of a definition or declaration that starts here and binds kernels to Python; none if it does
+  // not.
   index binding_at(index start) const {
     if (!in_namespace() || !is_driven(start)) return none;
     if (start > 0 && !is(start - 1, ";") && !is(start - 1, "}") && !is(start - 1, "{") &&
@@ -186,13 +186,13 @@ class pass {
           const index end = matching(k);
           if (is(end + 1, "{")) mark_ways_out(end + 1);
           if (is(end + 1, "{")) known |= !overloaded_.insert(t_[k - 1].is).second;
-          for (index a = k; a < end; ++a) known |= is(a, "=");  // a call may leave away arguments
+          for (index a = k; a < end; ++a) known |= is(a, "=");  // a default argument: a call may omit it
           break;
         }
     }
   }
 
-  index end_of_statement(index i) const {  // its last token
+  index end_of_statement(index i) const {  // index of its last token
     while (is(i, "for") || is(i, "while") || is(i, "if") || is(i, "switch") || is(i, "else") ||
            is(i, "constexpr") || is(i, "(")) {
       i = is(i, "(") ? matching(i) + 1 : i + 1;
@@ -206,7 +206,7 @@ class pass {
         i = is(i, "(") || is(i, "[") || is(i, "{") ? matching(i) + 1 : i + 1;
     return is(i + 1, "else") ? end_of_statement(i + 2) : i;
   }
-  // The last token of a lambda whose [captures] end here, or none.
+  // Last token of a lambda whose capture list ends at `i`; none if it is not one.
   index end_of_lambda(index i) const {
     if (!is(i, "]")) return none;
     for (++i; is(i, "__device__") || is(i, "__host__") || is(i, "__forceinline__"); ++i) {
@@ -217,15 +217,15 @@ class pass {
       while (i < t_.size() && !is(i, "{") && !is(i, ";")) ++i;
     return is(i, "{") ? matching(i) : none;
   }
-  // Where threads leave a kernel, and which block barriers they have gone past there: all at its end; at a
-  // return, those above it, or, within a loop, those above the loop. Barriers further down they have not come
-  // to, as threads that leave early do not.
+  // Marks where threads leave a kernel and which block barriers, by line, lie behind them there: at the end,
+  // all; at a return, those above it; at a return in a loop, those above the loop. Threads that leave early
+  // never reach the barriers below.
   void mark_ways_out(index open) {
     const index close = matching(open);
     if (close >= t_.size()) return;
     ways_out_.push_back({t_[close].at, 0, fmt::format("{}leaves(0u, ~0u);", ours)});
     index loop = none, loop_end = 0;
-    int first = t_[open].line;  // what stands in a lambda may be called further down
+    int first = t_[open].line;  // a lambda's body may be called further down
     for (index i = open; i < close; ++i) {
       if (const index end = end_of_lambda(i); end < close) first = std::max(first, t_[end].line + 1);
       if (i > loop_end) loop = none;
@@ -241,14 +241,14 @@ class pass {
     }
   }
 
-  // Blanks may stand between the signs: nvcc takes them, and old formatters write them. Nothing else has
-  // three but operator<< <T>.
+  // <<< may have blanks in it: nvcc accepts them, and old formatters write them. The only other use of three
+  // is operator<< <T>.
   bool launch_at(index i) const {
     return is(i + 1, "<") && is(i + 2, "<") && (touching(i) || touching(i + 1)) && i > 0 &&
            !is(i - 1, "operator");
   }
 
-  // kernel<types><<<grid, block>>>(arguments): go(kernel<types>, "kernel", config(grid, block),
+  // kernel<types><<<grid, block>>>(arguments) becomes go(kernel<types>, "kernel", config(grid, block),
   // place)(arguments)
   void launch(index open) {
     index end = none;
@@ -272,7 +272,7 @@ class pass {
       }
       if (first > 0) --first;
     }
-    // an entry of a table
+    // a kernel from a table, such as table[i] or pick(n)
     while (first > 0 &&
            (is(first, "]") || (is(first, ")") && t_[opening(first) - 1].kind == token_kind::name)))
       first = opening(first) - 1;
@@ -297,7 +297,8 @@ class pass {
         if (is(i, "__null") && (is(i + 1, ",") || is(i + 1, ")"))) replace(i, i + 1, "nullptr");
   }
 
-  // A kernel that is cast to const void* keeps its type: (void*)kernel, reinterpret_cast<void*>(kernel).
+  // Drops a cast of the kernel to void*, so that it keeps its type: (void*)kernel,
+  // reinterpret_cast<void*>(kernel).
   void keep_type(index i) {
     if (is(i, "(")) {
       const index end = matching(i);
@@ -308,8 +309,8 @@ class pass {
     }
   }
 
-  // A name that is read and may be CUDA's is no member, and nothing that is declared. Where only a value is
-  // wanted, the variable turns into one by itself.
+  // True if the name is read as CUDA's variable: not a member, not a declaration. As a plain value the
+  // stand-in converts by itself, so only uses that need its type count.
   static bool reads_built_in(const std::vector<token>& t, index i) {
     if (t[i] != "threadIdx" && t[i] != "blockIdx" && t[i] != "blockDim" && t[i] != "gridDim") return false;
     const auto is = [&](index k, std::string_view what) { return k < t.size() && t[k] == what; };
@@ -385,7 +386,7 @@ class pass {
       return at;
     }
     asm_statement s;
-    std::vector<std::pair<std::size_t, index>> starts;  // of the template's strings
+    std::vector<std::pair<std::size_t, index>> starts;  // template strings: offset, token
     int section = 0;
     for (index i = open + 1; i < end; ++i) {
       if (is(i, ":") || is(i, "::")) {
@@ -399,7 +400,7 @@ class pass {
           o.name = t_[i + 1].is;
           i = matching(i) + 1;
         }
-        while (i < end && t_[i].kind == token_kind::text) ++i;  // what kind of register it is in
+        while (i < end && t_[i].kind == token_kind::text) ++i;  // constraint, such as "=r"
         if (!is(i, "(")) {
           if (is(i, ",")) continue;
           refuse(at, "this form of asm", instead);
@@ -422,8 +423,8 @@ class pass {
           unsupported(std::string_view(what).substr(quote, what.find_first_of(".'", quote) - quote));
       refuse(where, what, known != nullptr ? known->instead : instead);
     }
-    // What macros of the stand-in headers bring comes with line markers: one more behind the code says where
-    // the rest stands.
+    // Macros of the stand-in headers bring line markers along, so another marker behind the code restores the
+    // position.
     const token& last = t_[is(end + 1, ";") ? end + 1 : end];
     const std::size_t stop = last.at + last.is.size();
     edits_.push_back({t_[at].at, stop - t_[at].at,
@@ -431,8 +432,8 @@ class pass {
                                   list_.files[static_cast<std::size_t>(last.file)])});
     return end;
   }
-  // Source text between two places, without its line markers, and with what stands for shared variables
-  // outside of functions.
+  // Source text on one line, without line markers. Names of extern __shared__ variables outside of functions
+  // are replaced.
   std::string on_one_line(std::size_t from, std::size_t to) const {
     std::string flat, out;
     for (std::string_view rest = source_.substr(from, to - from); !rest.empty();) {
@@ -452,7 +453,7 @@ class pass {
     }
     return out + flat.substr(at);
   }
-  // Of a string: what stands between its quotes.
+  // The characters of a string literal.
   static std::string unescaped(std::string_view literal) {
     std::string out;
     for (std::size_t i = literal.find('"') + 1; i + 1 < literal.size(); ++i) {
@@ -466,7 +467,7 @@ class pass {
     return out;
   }
 
-  // The declared name behind a type: before [ , ; = at the outermost level.
+  // The declared name after a type: a name before [ , ; = at the outermost level.
   index declared_name(index i) const {
     for (; i < t_.size(); ++i) {
       if (is(i, "<")) i = matching_angle(i);
@@ -479,15 +480,15 @@ class pass {
     return none;
   }
 
-  // [extern] __shared__ [__align__(n)] type name[size], other; what comes before it (extern, static) has been
-  // found behind us.
+  // [extern] __shared__ [__align__(n)] type name[size], other; words before it, such as extern and static,
+  // have been passed already.
   index shared(index at) {
     index first = at;
     bool external = false;
     while (first > 0 && (is(first - 1, "extern") || is(first - 1, "static") || is(first - 1, "volatile") ||
                          is(first - 1, "__device__")))
       external |= is(--first, "extern");
-    std::string before;  // extern double __shared__ x[]
+    std::string before;  // words before __shared__: extern double __shared__ x[]
     if (first > 0 && !is(first - 1, ";") && !is(first - 1, "{") && !is(first - 1, "}") &&
         !is(first - 1, ")")) {
       index start = first;
@@ -533,12 +534,12 @@ class pass {
     if (first < at && is(at - 1, "volatile")) of = "volatile " + of;
     index end = name;
     std::string out;
-    std::string base = of;  // of the others: a star is of its own declarator
+    std::string base = of;  // type of further declarators: a * belongs to its own one
     while (base.ends_with('*') || base.ends_with(' ')) base.pop_back();
     for (index i = name; i < t_.size();) {  // declarators
       const std::string_view n = t_[i].is;
       index k = i + 1;
-      std::string sizes;  // in parentheses, as a > may be among them
+      std::string sizes;  // in parentheses: they may contain a >
       for (; is(k, "["); k = matching(k) + 1)
         sizes += is(k + 1, "]") ? "[]" : fmt::format("[({})]", on_one_line(t_[k].at + 1, t_[matching(k)].at));
       if (is(k, "=")) {
@@ -574,14 +575,14 @@ class pass {
       out += fmt::format("auto* const {} = {};", name, place);
   }
 
-  // Functions lose the word; variables go to a section that tells the checker where they are.
+  // Functions lose the word. Variables go to sections that the runtime tracks.
   index device(index at) {
     bool constant = is(at, "__constant__"), managed = is(at, "__managed__"), variable = constant || managed,
          done = false, fixed = false;
     for (index k = at; k-- > 0 && !is(k, ";") && !is(k, "{") && !is(k, "}") && !is(k, ">");) {
       fixed |= is(k, "const") || is(k, "constexpr");
       if (is(k, "__device__") || is(k, "__constant__") || is(k, "__managed__")) {
-        drop(at, at + 1);  // the first of them has said it all
+        drop(at, at + 1);  // handled at the first of them
         return at;
       }
     }
@@ -595,7 +596,7 @@ class pass {
       else if (is(k, "__managed__"))
         managed = variable = true;
       else if (is(k, "__shared__"))
-        function = true;  // its own word does the work
+        function = true;  // handled by shared()
       else if (is(k, "const") || is(k, "constexpr"))
         fixed |= !is(k + 1, "char") || !is(k + 2, "*");
       else if (is(k, "operator") || is(k, "__global__"))
@@ -624,7 +625,7 @@ class pass {
     std::string out;
     std::size_t at = 0;
     for (const edit& e : edits_) {
-      if (e.at < at) continue;  // inside of one that replaced it
+      if (e.at < at) continue;  // inside an edit that replaced it
       out += source_.substr(at, e.at - at);
       out += e.text;
       at = e.at + e.length;
@@ -638,15 +639,15 @@ class pass {
   const std::vector<token>& t_;
   int& numbers_;
   const driven& by_;
-  // kernels by name: templates, overloaded, or with default arguments
+  // Kernels by name; true: a template, overloaded, or with default arguments.
   std::map<std::string_view, bool> generic_;
   std::set<std::string_view> overloaded_;
-  std::map<std::string, std::string, std::less<>> file_wide_;  // extern __shared__ outside of functions
-  std::vector<bool> scopes_;                                   // whether each brace around is a namespace's
-  // and whether what is around it is code of the device
+  std::map<std::string, std::string, std::less<>> file_wide_;  // for extern __shared__ outside of functions
+  std::vector<bool> scopes_;                                   // for each open brace: it is a namespace's
+  // for each open brace: the code around it is the device's
   std::vector<bool> outer_;
   bool in_device_ = false;
-  std::string clusters_;  // what says which kernels have them
+  std::string clusters_;  // code that registers cluster sizes of kernels
   std::vector<edit> edits_, ways_out_;
   std::vector<refusal> refused_;
 };

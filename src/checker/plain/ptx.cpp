@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reads the instructions of an asm statement, and writes the C++ that stands for them.
+// Parses the instructions of an asm statement and writes equivalent C++.
 #include "ptx.hpp"
 
 #include <fmt/format.h>
@@ -21,7 +21,7 @@ std::string_view trimmed(std::string_view s) {
   while (!s.empty() && std::isspace(static_cast<unsigned char>(s.back())) != 0) s.remove_suffix(1);
   return s;
 }
-// Comments as blanks: every character keeps its place.
+// Blanks out comments: all other characters keep their offsets.
 std::string without_comments(std::string s) {
   for (std::size_t i = 0; i + 1 < s.size(); ++i) {
     if (s[i] != '/' || (s[i + 1] != '/' && s[i + 1] != '*')) continue;
@@ -104,7 +104,7 @@ class writer final : public names {
     return fmt::format("({})", word);
   }
 
-  // Label: { } .reg instruction;
+  // Statements: "label:", "{", "}", ".reg ...;", "instruction;".
   void read() {
     scopes_.emplace_back();
     for (at_ = 0; at_ < text_.size();) {
@@ -137,7 +137,7 @@ class writer final : public names {
     for (const auto& [name, known] : labels_)
       if (!known) throw unknown{"bra " + name};
   }
-  // ; or the : of a label, or a } that closes what the statement does not open.
+  // Offset of its ; or of a label's :, or of a } that the statement did not open.
   std::size_t end_of_statement() const {
     int depth = 0;
     for (std::size_t i = at_; i < text_.size(); ++i) {
@@ -202,7 +202,7 @@ class writer final : public names {
   int count_ = 0;
   std::string registers_, body_;
   std::set<std::string> predicates_;
-  std::map<std::string, bool> labels_;  // whether it stands somewhere
+  std::map<std::string, bool> labels_;  // true: defined; false: only jumped to so far
   std::vector<std::map<std::string, std::string, std::less<>>> scopes_;
 };
 

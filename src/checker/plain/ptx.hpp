@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Inline PTX (asm statements of CUDA) as C++ that the CPU executor runs: one table of instructions.
+// Translates inline PTX (CUDA's asm statements) to C++ for the CPU executor, by one table of instructions.
 #pragma once
 #include <antiphase/plain_cuda.hpp>
 #include <optional>
@@ -11,17 +11,17 @@
 namespace antiphase::plain {
 
 struct asm_operand {
-  std::string name;        // of "%[name]"; empty: by number alone
+  std::string name;        // as in "%[name]"; empty: only a number
   std::string expression;  // C++
   bool written = false;    // an output
 };
 struct asm_statement {
-  std::string text;  // the template, as the compiler would hand it on: escapes of strings resolved
+  std::string text;  // the template, with escape sequences of its strings resolved
   std::vector<asm_operand> operands;
 };
 
-// A block of C++ that does what the instructions say, calling what antiphase/plain/ptx.h has. If there is an
-// instruction, a modifier or an operand that the table does not know: which, and where in the template.
+// The result is a block of C++ that calls functions of antiphase/plain/ptx.h. `refused`: an instruction,
+// modifier or operand that the table does not have, and its offset in the template.
 struct asm_refusal {
   std::string what;
   std::size_t at = 0;
@@ -32,7 +32,7 @@ struct asm_translation {
 };
 asm_translation translate_asm(const asm_statement& statement);
 
-// The table, for the dialect: what instructions there are, and what they are here.
+// The table for --dialect: supported instructions, and how they behave here.
 std::vector<dialect_entry> ptx_dialect();
 
 }  // namespace antiphase::plain

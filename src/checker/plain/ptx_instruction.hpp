@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
-// One instruction of PTX: its name in parts, its operands, and the C++ for it.
+// One PTX instruction: its name, its operands and the C++ for it.
 #pragma once
 #include <string>
 #include <string_view>
 
 namespace antiphase::plain {
 
-// Something that is not in the table.
+// Thrown for what the table does not have.
 struct unknown {
   std::string what;
 };
 
-// What the names in an asm statement stand for; throws unknown.
+// Meaning of names in an asm statement. Throws unknown.
 class names {
  public:
   names() = default;
@@ -24,11 +24,10 @@ class names {
   ~names() = default;
 };
 
-// C++ for a register that tells where a thread is or what time it is: %laneid, %clock64. Empty: there is no
-// such one here.
+// C++ for a special register such as %laneid or %clock64. Empty: not supported.
 std::string special_register(std::string_view name);
 
-// A statement of C++ without its semicolon. Throws unknown.
+// C++ statement for an instruction, without the semicolon. Throws unknown.
 std::string code_of(std::string_view name, std::string_view operands, const names& of);
 
 }  // namespace antiphase::plain

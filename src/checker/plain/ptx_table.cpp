@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The instructions of PTX that inline assembly may use under the checker, and what each becomes.
+// The PTX instructions that inline assembly may use under the checker, and the C++ for each.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -22,7 +22,7 @@ template <class... A> text call(view function, const A&... arguments) {
   return fmt::format("::antiphase::plain::ptx::{}({})", function, all);
 }
 
-std::vector<view> split(view s, char by) {  // at the outermost level of brackets
+std::vector<view> split(view s, char by) {  // outside of brackets
   std::vector<view> all;
   int depth = 0;
   std::size_t start = 0;
@@ -69,7 +69,7 @@ class instruction {
   void skip_head(std::size_t count) {
     parts_.erase(parts_.begin(), parts_.begin() + static_cast<std::ptrdiff_t>(count));
   }
-  // What caches are told. A policy is one more operand, which is not looked at.
+  // Drops cache hints. A cache policy is one more operand; it is ignored.
   void skip_cache_hints() {
     if (take("L2::cache_hint")) operands_.pop_back();
     std::erase_if(parts_, [](view p) { return p.starts_with("L1::") || p.starts_with("L2::"); });
@@ -127,7 +127,7 @@ class instruction {
     return fmt::format("::antiphase::plain::ptx::get<{}>({})", type, value(word));
   }
   text put(std::size_t i, const text& what) const { return call("put", value(i), what); }
-  std::vector<text> list(std::size_t i) const {  // {a, b}, or one without braces
+  std::vector<text> list(std::size_t i) const {  // {a, b}, or a single one without braces
     view word = operand(i);
     if (word.starts_with("{")) word = word.substr(1, word.size() - 2);
     std::vector<text> all;
@@ -149,7 +149,7 @@ class instruction {
     for (std::size_t k = 1; k < sum.size(); ++k) address += fmt::format(" + {}", value(sum[k]));
     return call(space, address);
   }
-  // [map, {x, y}]: the parts.
+  // [map, {x, y}]: the parts between the brackets.
   std::vector<view> inside(std::size_t i) const {
     const view word = operand(i);
     if (!word.starts_with("[") || !word.ends_with("]")) refuse();
@@ -244,7 +244,7 @@ text copy_async(instruction& i) {
   i.take("global");
   const text bytes = i.get("int", 2);
   if (i.count() > 4) i.refuse();
-  if (i.count() > 3 && i.is_predicate(3))  // ignore-src: whether there are only zeros to write
+  if (i.count() > 3 && i.is_predicate(3))  // ignore-src: true writes zeros only
     return fmt::format(
         "const bool ap_v = {}; ::antiphase::machine::copy_async({}, ap_v ? nullptr : {}, {}, ap_v ? 0 : {}, "
         "{})",
@@ -357,7 +357,7 @@ text mbarrier(instruction& i, view what) {
     return state + fmt::format("::antiphase::machine::mbarrier_arrive_many({}, {}, {})", i.barrier(1, space),
                                i.count() > 2 ? i.get("int", 2) : "1", here);
   }
-  i.take("parity");  // what `arrive` brings is one too
+  i.take("parity");  // the state from `arrive` works as a parity too
   return i.put(0, call(what == "try_wait" ? "mbarrier_try_wait" : "mbarrier_test_wait", i.barrier(1, space),
                        i.get("unsigned", 2), here));
 }
@@ -504,7 +504,7 @@ text multiply(instruction& i) {
   return code;
 }
 
-// m64nNkK of float sums: A from a descriptor or four registers.
+// m64nNkK with f32 sums; A comes from a descriptor or four registers.
 text warpgroup_multiply(instruction& i) {
   i.skip({"sync", "aligned"});
   const view shape = i.take_beginning("m64n");
@@ -517,7 +517,7 @@ text warpgroup_multiply(instruction& i) {
   const auto sums = i.list(0);
   if (text(std::to_string(2 * sums.size())) != columns) i.refuse();
   const bool registers = i.operand(1).starts_with("{");
-  const std::size_t flags = type == "tf32" ? 0 : registers ? 1 : 2;  // which operands are transposed
+  const std::size_t flags = type == "tf32" ? 0 : registers ? 1 : 2;  // operands that have a transpose flag
   if (i.count() != 6 + flags || (registers && i.list(1).size() != 4)) i.refuse();
   const text transposed_a = flags == 2 ? i.get("int", 6) + " != 0" : "false",
              transposed_b = flags > 0 ? i.get("int", 5 + flags) + " != 0" : "false";
@@ -642,7 +642,7 @@ text logic3(instruction& i) {
 // The table
 // -----------------------------------------------------------------------------------------------------------
 struct row {
-  const char* head;  // the first words of the instruction; the longest that fits counts
+  const char* head;  // first words of the instruction; the longest match counts
   text (*code)(instruction&);
 };
 struct group {

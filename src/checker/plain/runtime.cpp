@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the stand-in headers call: CUDA's runtime on the checker's executor. There is one program per process,
-// and one host thread of it.
+// CUDA's runtime on the checker's executor, called by the stand-in headers. A process has one program, with
+// one host thread.
 #include "runtime.hpp"
 
 #include <dlfcn.h>
@@ -39,12 +39,12 @@ using checker_detail::access_kind;
 using checker_detail::atomic_kind;
 using checker_detail::model;
 
-constexpr std::size_t gap = 1024;                 // between shared variables: nobody's
-constexpr std::size_t static_shared = 48 * 1024;  // of a kernel without asking for more
+constexpr std::size_t gap = 1024;                 // unallocated bytes between shared variables
+constexpr std::size_t static_shared = 48 * 1024;  // of a kernel that did not ask for more
 constexpr std::size_t most_shared = 227 * 1024;
-// for what a kernel may declare, which is a part of the program's
+// Room for __shared__ variables: one kernel uses only some of the program's.
 constexpr std::size_t shared_room = static_shared + 64 * gap;
-// as the device has it, for programs that take all; more is given
+// what the device reports, for programs that take all of it; allocations beyond it work
 constexpr std::size_t device_memory = std::size_t{1} << 30;
 
 struct shared_size {
@@ -61,7 +61,7 @@ struct allocation {
   memory_kind kind = memory_kind::device;
   place where;
 };
-// Lanes of a warp that are at one place together: more come for a while.
+// Lanes of a warp gathered at one place by lanes_here(); `open`: more may join.
 struct gathered {
   checker_detail::block_number block = 0;
   unsigned lanes = 0;
@@ -71,27 +71,27 @@ struct running {
   std::map<std::tuple<const void*, int, unsigned, unsigned>, std::shared_ptr<gathered>> gathering;
   const executor* on = nullptr;
   model* m = nullptr;
-  char* sections[6] = {};  // of the device's variables: device, constant, managed; each from, to
+  char* sections[6] = {};  // of variables: device, constant, managed; [from, to) each
   std::uint64_t most_threads = 0;
   dim3 grid, block;   // of the launch under way
-  int asked_of = -1;  // the thread of a block whose place in it is known, and that place
+  int asked_of = -1;  // index in the block of the thread that `thread` belongs to
   uint3 thread{};
   bool together = false;
-  // launched last, where, and how much shared memory its variables and the launch's may have together
+  // The last launch, and the limit of its static and dynamic shared memory together.
   const char* kernel = "";
   place launched_at;
   std::size_t most_together = 0;
   std::size_t dynamic = 0, placed = 0, room = 0;
-  std::vector<std::size_t> offsets;  // of shared variables in it; 0: not asked for yet
+  std::vector<std::size_t> offsets;  // of shared variables, by number; 0: not declared yet
   std::map<void*, allocation> allocations;
-  std::map<void*, std::size_t> registered;  // memory of the host's that kernels reach, which nobody follows
+  std::map<void*, std::size_t> registered;  // host memory that kernels may reach, untracked
   std::map<const void*, int> allowed;       // dynamic shared memory, by kernel
   cudaError_t error = cudaSuccess;
-  bool begun = false;    // the schedule matters from the first launch on
+  bool begun = false;    // the first launch has come: the schedule matters
   bool sampled = false;  // some blocks did not run
   bool misled = false;   // and this launch comes after one of those
   std::uint64_t launches = 0, most_accesses = 0;
-  std::map<std::string, int> launched;  // how often each kernel has been
+  std::map<std::string, int> launched;  // number of launches, by kernel
   missing_lanes missing;
   std::uintptr_t streams = 0;
   std::jmp_buf end;
@@ -100,7 +100,7 @@ struct running {
 };
 running now;
 
-// Leaves the program's main for good.
+// Leaves the program's main, by longjmp.
 [[noreturn]] void end_run(std::exception_ptr why) {
   now.missing.launch_failed();
   now.thrown = std::move(why);
@@ -118,7 +118,7 @@ bool of_device(const void* p) {
   return reinterpret_cast<std::uintptr_t>(p) - now.m->memory.lowest() < now.m->memory.size() ||
          is_variable(p);
 }
-// Memory that host and kernels reach: managed, or pinned.
+// Memory that both host and kernels reach: managed, or pinned.
 bool is_shared_with_host(const void* p) {
   if (within(p, now.sections + 4)) return true;
   const auto after = now.allocations.upper_bound(const_cast<void*>(p));
@@ -133,7 +133,7 @@ std::string variable_name(const void* p) {
   return dladdr(p, &info) != 0 && info.dli_sname != nullptr ? info.dli_sname : "without a name";
 }
 
-// Which variable of a block lies at an offset in its shared memory, or just before it.
+// Name of the shared variable at an offset of the block's shared memory, or of one beside it.
 std::string shared_place(std::size_t offset) {
   const auto text = [&](std::string_view name, std::size_t start, std::size_t bytes) {
     return offset - start < bytes
@@ -154,7 +154,7 @@ std::string shared_place(std::size_t offset) {
   return found;
 }
 
-// What kernels may read of the program's image: constants, tables of virtual functions.
+// Parts of the program's image that kernels may read: constants, virtual tables.
 bool image_allows(std::uintptr_t address, std::size_t bytes, access_kind kind);
 bool (*machine_allows)(std::uintptr_t, std::size_t, access_kind) = nullptr;
 
@@ -194,7 +194,7 @@ int cluster_of(const char* name) {
   return at == clusters().end() ? 1 : at->second.x;
 }
 
-// Judges the __shared__ variables that the kernel, and what it has called, have asked for so far.
+// Checks the total size of the __shared__ variables that the kernel has declared so far.
 void judge_shared_variables() {
   std::size_t bytes = 0;
   for (std::size_t i = 0; i < now.offsets.size(); ++i)
@@ -255,7 +255,7 @@ bool fits(const char* name, const config& c, const void* entry, place where) {
   return true;
 }
 
-// The first and the last block, and others that change from run to run, and from launch to launch.
+// The first and the last block, and others drawn anew for each run and launch.
 std::vector<std::uint64_t> chosen_blocks(std::uint64_t blocks, std::uint64_t most) {
   std::vector<std::uint64_t> some{0, blocks - 1};
   std::set<std::uint64_t> known(some.begin(), some.end());
@@ -267,20 +267,20 @@ std::vector<std::uint64_t> chosen_blocks(std::uint64_t blocks, std::uint64_t mos
 
 void watch_for_signals();
 
-// From the first time on that something depends on the schedule.
+// Called before the first event that depends on the schedule.
 void begin_schedule() {
   if (std::exchange(now.begun, true)) return;
   if (now.m->schedule_begins) now.m->schedule_begins();
-  watch_for_signals();  // timers are not passed on to the process of a run
+  watch_for_signals();  // fork does not pass timers on to the process of a run
 }
 
-// Results, and what kernels do that waits for others, are not judged from here on.
+// From here on results, and kernels that wait for others, are not judged.
 void leave_blocks_out() {
   if (!std::exchange(now.sampled, true)) checker_detail::forgive_crashes();
   now.m->history.forgive_unwritten();
 }
 
-// A loop around a flag, in a program that has memory which the host may set while a kernel runs.
+// True for a polling deadlock in a program with memory that the host could set while a kernel runs.
 bool waits_for_host(const std::exception_ptr& thrown) {
   const bool shares = now.sections[5] - now.sections[4] > 16 ||
                       std::any_of(now.allocations.begin(), now.allocations.end(),
@@ -294,7 +294,7 @@ bool waits_for_host(const std::exception_ptr& thrown) {
   }
 }
 
-// What is no fault of the program if blocks before it are missing.
+// True for faults that missing blocks may have caused.
 bool may_be_misled(const std::exception_ptr& thrown) {
   try {
     std::rethrow_exception(thrown);
@@ -313,7 +313,7 @@ bool may_be_misled(const std::exception_ptr& thrown) {
 bool on_device() noexcept { return now.m != nullptr && now.m->current() != nullptr; }
 uint3 thread_idx() noexcept {
   const int number = machine::current->index;
-  if (number != now.asked_of) {  // a thread asks again and again, as loops of checked kernels keep nothing
+  if (number != now.asked_of) {  // cached, as checked kernels ask again in every loop
     const auto i = static_cast<unsigned>(number);
     now.thread = {i % now.block.x, i / now.block.x % now.block.y, i / now.block.x / now.block.y};
     now.asked_of = number;
@@ -379,7 +379,7 @@ void* in_block(void* mine, int rank, place where) {
   unsigned char* const own = machine::current->block->shared;
   const std::ptrdiff_t away = machine::to_shared_of(mine, rank, where);
   const auto offset = static_cast<std::size_t>(at - own);
-  // a variable exists in a block that has not asked for it yet
+  // A variable also exists in a block that has not declared it yet.
   for (std::size_t i = 0; i < now.offsets.size(); ++i)
     if (const std::size_t first = now.offsets[i];
         first != 0 && offset >= first && offset < first + shared_sizes()[i].bytes)
@@ -403,7 +403,7 @@ unsigned vote(unsigned mask, bool predicate, place where) {
   const machine::exchange_slot* all = machine::warp_exchange(mask, &mine, 1, where);
   unsigned votes = 0;
   for (int lane = 0; lane < 32; ++lane)
-    // another byte of lanes that did not come
+    // lanes that did not take part have another byte there
     if ((mask >> lane & 1u) != 0 && all[lane].bytes[0] == 1) votes |= 1u << lane;
   return votes;
 }
@@ -440,7 +440,7 @@ void exchange(unsigned mask, void* value, int bytes, int from, place where) {
   }
 }
 namespace {
-// The host's own: its other threads may come in between.
+// An atomic update by the host, safe against its own other threads.
 template <class Word> std::uint64_t update_on_host(void* p,
                                                    std::uint64_t (*change)(std::uint64_t, const void*),
                                                    const void* with, bool reads) {
@@ -478,13 +478,13 @@ std::uint64_t update(void* p, int bytes, scope reach, ordering how,
   if (!on_device()) return update_on_host(p, bytes, how, change, with, same, __builtin_return_address(0));
   cpu_detail::thread_state& self = cpu_detail::here();
   self.code = __builtin_return_address(0);
-  self.owner->give_way(self);  // others may go first, but nobody comes in between from here on
+  self.owner->give_way(self);  // others may run here, but none from here to the end
   model& m = *now.m;
   const auto size = static_cast<std::size_t>(bytes);
   std::uint64_t before = 0;
   const bool there = m.memory.follows(p, size);
   machine::next_scope = reach;
-  // which one of sequential consistency is
+  // acquire_release: sequentially consistent, so never an old value
   if (same == unchanged::only_read && how != ordering::acquire_release &&
       m.brings_old(p, size, static_cast<checker_detail::order>(how), self.code, before)) {
     self.owner->loaded(self, p, before, where);
@@ -502,14 +502,14 @@ std::uint64_t update(void* p, int bytes, scope reach, ordering how,
   if (!there) return 0;
   std::memcpy(p, &after, size);
   if (after == before) {
-    self.owner->loaded(self, p, before, where);  // it may be a loop's that waits
+    self.owner->loaded(self, p, before, where);  // may be a polling loop
   } else {
     self.loads.something_else();
     self.owner->note_write();
   }
   return before;
 }
-// Arrivals are counted in memory of the device, as a program of its own would do it.
+// Counts arrivals in device memory, as a program of its own would.
 void grid_barrier(place where) {
   if (!now.together)
     machine::trap("this_grid().sync() in a launch that is not cooperative: use cudaLaunchCooperativeKernel()",
@@ -542,7 +542,7 @@ void grid_barrier(place where) {
 // launches
 // -----------------------------------------------------------------------------------------------------------
 
-// Of a kernel that is launched by its address. The name stays.
+// Name of a kernel launched by its address; the pointer stays valid.
 const char* name_of(const void* entry) {
   static std::map<const void*, std::string> known;
   const auto [at, fresh] = known.try_emplace(entry);
@@ -550,7 +550,7 @@ const char* name_of(const void* entry) {
   return at->second.empty() ? "kernel" : at->second.c_str();
 }
 
-// A hash of all memory that outlives a launch, and of the number of findings.
+// Hash of all memory that outlives the launch, and of the number of findings.
 std::uint64_t memory_as_number() {
   std::uint64_t n = now.m->findings.all().size();
   const auto add = [&](const void* start, std::size_t bytes) {
@@ -603,7 +603,7 @@ void launch(const char* name, const config& c, place where, const void* entry, s
       "what the rest would have written is missing, so that results are not judged. --blocks all runs them "
       "all";
   std::vector<std::uint64_t> chosen;
-  const bool whole = c.together || k.cluster > 1;  // blocks that need others
+  const bool whole = c.together || k.cluster > 1;  // blocks that wait for each other
   std::uint64_t accesses = whole ? 0 : now.most_accesses;
   constexpr int often = 4;
   if (now.most_accesses > 0 && m.history.effort.total() > 6 * now.most_accesses &&
@@ -613,7 +613,7 @@ void launch(const char* name, const config& c, place where, const void* entry, s
         fmt::format("kernel {} is left out from its launch number {} on, as the run has taken long: {}", name,
                     often + 1, rest));
   }
-  if (accesses > 0 && m.history.effort.total() > 3 * accesses) {  // one more block, another each time
+  if (accesses > 0 && m.history.effort.total() > 3 * accesses) {  // a single block, another one each time
     accesses = 1;
     if (blocks > 1) chosen.push_back(chosen_blocks(blocks, std::min<std::uint64_t>(blocks, 3)).back());
   } else if (blocks > most && !whole) {
@@ -664,7 +664,7 @@ cudaError_t allocate(void** to, std::size_t bytes, memory_kind kind, place where
   try {
     *to = now.on->allocate(bytes);
   } catch (const device_error& e) {
-    end_run(std::make_exception_ptr(not_supported(e.what())));  // a real device may well have more
+    end_run(std::make_exception_ptr(not_supported(e.what())));  // a real device may have more
   }
   now.allocations[*to] = {bytes, kind, where};
   return cudaSuccess;
@@ -678,7 +678,7 @@ cudaError_t register_host(void* p, std::size_t bytes) {
   return cudaSuccess;
 }
 cudaError_t release(void* p, place where) {
-  // a destructor of a kernel's argument, which no device runs
+  // from the destructor of a kernel's argument: no device runs it
   if (p == nullptr || on_device()) return cudaSuccess;
   synchronize(nullptr, true);
   if (now.allocations.erase(p) == 0) {
@@ -930,7 +930,7 @@ bool image_allows(std::uintptr_t address, std::size_t bytes, access_kind kind) {
 std::uintptr_t interrupted_at(const void* context) {
   return static_cast<std::uintptr_t>(static_cast<const ucontext_t*>(context)->uc_mcontext.gregs[REG_RIP]);
 }
-// The run ends with a finding at the instruction where the kernel has been interrupted.
+// Ends the run with a finding at the instruction that was interrupted.
 [[noreturn]] void end_at(std::uintptr_t at, finding_kind kind, const char* action, const char* missing,
                          const char* why) {
   model& m = *now.m;
@@ -938,9 +938,9 @@ std::uintptr_t interrupted_at(const void* context) {
   m.set_current(nullptr);
   end_run(std::make_exception_ptr(checker_detail::stopped(why)));
 }
-// A loop around an ordinary read, which the compiler has taken out of it: a jump to itself. Nobody else gets
-// on, and nothing is called that could say so, so a clock has to look. Nothing is held there, so that a
-// handler may do what it likes.
+// Handler of a timer. An ordinary read hoisted out of a polling loop leaves a jump to itself: nothing else
+// runs and no hook is called, so only a clock can notice. Such a loop holds no lock, so the handler may do
+// anything.
 void look_for_empty_loop(int, siginfo_t*, void* context) {
   const std::uintptr_t at = interrupted_at(context);
   Dl_info info{};
@@ -954,10 +954,9 @@ void look_for_empty_loop(int, siginfo_t*, void* context) {
          "says that others change it",
          "volatile, or an atomic operation, for what the loop waits for", "an empty loop");
 }
-// An integer that is divided by zero ends a program of the host, and goes on with a value that nobody knows
-// on a GPU.
+// Division of an integer by zero ends a host program. A GPU continues with an undefined value.
 void look_at_division(int, siginfo_t*, void* context) {
-  if (now.m == nullptr || now.m->current() == nullptr) {  // of the host: it ends as it would
+  if (now.m == nullptr || now.m->current() == nullptr) {  // in host code: ends as usual
     std::signal(SIGFPE, SIG_DFL);
     return;
   }
@@ -985,7 +984,7 @@ void watch_for_signals() {
 void watch_for_signals() {}
 #endif
 
-// What the program's own checks of its results throw.
+// True for what a program's own check of its results throws.
 bool is_of_host(const std::exception_ptr& thrown) {
   try {
     std::rethrow_exception(thrown);
@@ -1003,7 +1002,7 @@ std::string said_by(const std::exception_ptr& thrown) {
     return e.what();
   }
 }
-// What the program throws out of its main ends it, as a check of its results does.
+// Runs main. An exception out of it counts as a failed check of results.
 void run_host(const std::string& object, int argc, char** argv) {
   try {
     now.exit_code = load(object)(argc, argv, environ);
@@ -1067,7 +1066,7 @@ void run_main(const std::string& object, const plain_program& of, const context&
     throw bad_request(said_by(now.thrown) + " " + checker_detail::before_launches);
   if (now.thrown && !(now.sampled && is_of_host(now.thrown))) std::rethrow_exception(now.thrown);
   if (now.exit_code != 0) {
-    if (now.sampled) return;  // it has missed the blocks that did not run
+    if (now.sampled) return;  // blocks were left out
     if (unlaunched)
       throw bad_request(
           fmt::format("the program ended with {} {}", now.exit_code, checker_detail::before_launches));
@@ -1082,14 +1081,14 @@ void run_main(const std::string& object, const plain_program& of, const context&
 
 }  // namespace antiphase::plain
 
-// What the compiler and the prelude lead here
+// called by compiled programs and the prelude
 // -----------------------------------------------------------------------------------------
 
 using namespace antiphase;
 
 extern "C" {
 
-// Before the program's variables are initialised.
+// Called before the program's variables are initialised.
 void antiphase_plain_loaded(char** sections, checker_detail::address_range* passed_over) {
   std::copy_n(sections, std::size(plain::now.sections), plain::now.sections);
   checker_detail::model& m = *plain::now.m;
@@ -1102,8 +1101,8 @@ void antiphase_plain_loaded(char** sections, checker_detail::address_range* pass
   m.host.pass_over(everything_but(m.memory));
   checker_detail::active = &m;
 }
-// A kernel's malloc and new give memory of the device. A program that leaves it allocated is not accused: it
-// ends with the device.
+// malloc and new in kernels allocate device memory. It is no leak if never freed, since it goes with the
+// device.
 void* antiphase_plain_malloc(std::size_t bytes) {
   if (!plain::on_device()) return std::malloc(bytes == 0 ? 1 : bytes);
   return plain::now.on->allocate(std::max<std::size_t>(bytes, 1));
@@ -1196,7 +1195,7 @@ CUresult cuTensorMapEncodeTiled(CUtensorMap* map, CUtensorMapDataType type, cuui
   for (cuuint32_t d = 0; d < rank; ++d) {
     layout.extent[d] = extents[d];
     layout.box[d] = box[d];
-    layout.stride[d] = d == 0 ? 0 : strides[d - 1];  // the innermost has none
+    layout.stride[d] = d == 0 ? 0 : strides[d - 1];  // none for the innermost dimension
   }
   try {
     const tensor_map encoded = plain::now.on->encode(layout);

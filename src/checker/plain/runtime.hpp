@@ -9,14 +9,15 @@
 namespace antiphase::plain {
 
 using main_function = int (*)(int, char**, char**);
-// Initialises the program's variables too, which may call CUDA, and may crash: in the process of a run.
-// Throws bad_source.
+// Loads a program, which initialises its variables: that may call CUDA, or crash, so it belongs in the
+// process of a run. Throws bad_source.
 main_function load(const std::string& object);
 
-// Shared memory of a block, for what lies between its variables; what a device has is judged here.
+// Raises the limit of shared memory: the stand-in needs gaps between variables. The device's own limit is
+// checked in the runtime.
 void allow_more_shared(device_limits& limits);
 
-// In a process of its own. Throws what the program did wrong.
+// Runs main; call it in a process of its own. Throws for what the program did wrong.
 void run_main(const std::string& object, const plain_program& of, const context& where);
 
 }  // namespace antiphase::plain

@@ -61,7 +61,7 @@ class reader {
       return;
     const std::size_t open = line.find('"'), close = line.rfind('"');
     if (open == close) return;
-    line_ = number - 1;  // the end of this line counts
+    line_ = number - 1;  // the line break after the marker adds one
     const std::string file(line.substr(open + 1, close - open - 1));
     const auto known = std::find(all_.files.begin(), all_.files.end(), file);
     file_ = static_cast<int>(known - all_.files.begin());

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Preprocessed C++ as tokens, each with its place in the user's files.
+// Splits preprocessed C++ into tokens, each with its position in the user's files.
 #pragma once
 #include <cstddef>
 #include <string>
@@ -8,23 +8,23 @@
 
 namespace antiphase::plain {
 
-enum class token_kind { name, number, text, sign };  // text: strings and characters, whole
+enum class token_kind { name, number, text, sign };  // text: whole string and character literals
 
-// A view into the source; signs are single characters, but for "::" and "->".
+// A view into the source. Signs are single characters, except "::" and "->".
 struct token {
   token_kind kind{};
   std::string_view is;
   std::size_t at = 0;      // offset in the source
-  int file = 0, line = 0;  // of the user's source, as the line markers say
+  int file = 0, line = 0;  // in the user's source, by line markers
   bool operator==(std::string_view other) const { return is == other; }
 };
 
 struct token_list {
-  std::vector<token> tokens;       // of the user's files only: system headers are left out
+  std::vector<token> tokens;       // of user files only, without system headers
   std::vector<std::string> files;  // by number
 };
 
-// Reads what `g++ -E` has written: line markers say where things come from, and which of it is the system's.
+// Reads output of `g++ -E`; its line markers give files, lines and system headers.
 token_list tokens_of(std::string_view preprocessed);
 
 }  // namespace antiphase::plain

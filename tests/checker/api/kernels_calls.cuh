@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A race three calls deep, of functions that the compiler takes in and of one that it does not.
+// A race three calls deep, through functions that the compiler inlines and one that it does not.
 #include <antiphase/device/kernel.cuh>
 
 namespace antiphase::test {

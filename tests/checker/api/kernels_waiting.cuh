@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The kernels of waiting.hpp. For the checker only: the loops are made of what a compiler has.
+// The kernels of waiting.hpp. For the checker only: the loops use compiler builtins.
 #include <antiphase/device/atomic.cuh>
 #include <antiphase/device/kernel.cuh>
 #include <antiphase/device/warp.cuh>

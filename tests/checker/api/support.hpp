@@ -11,7 +11,7 @@ namespace checked {
 kernel ticket_kernel(publishing how);
 }  // namespace checked
 
-// Fails of itself if the number has not arrived.
+// Throws if the number has not arrived.
 inline auto ticket_program(publishing how) {
   return [how](const context& where) {
     device_array<std::uint32_t> words(where, std::array<std::uint32_t, 4>{0, 0, 3, 5});

@@ -39,7 +39,7 @@ TEST(calls, of_the_later_side_are_named_up_to_the_kernel) {
               testing::ElementsAre("// line of the first call", "// line of the second call",
                                    "// line of the third call"))
       << to_text(report);
-  // Of the earlier side those are known that the compiler has taken in.
+  // Only the inlined callers of the earlier access are known.
   ASSERT_TRUE(f.earlier.has_value());
   EXPECT_THAT(text_of(f.earlier->callers), testing::ElementsAre("// line of the first call"));
   EXPECT_THAT(to_text(report), testing::HasSubstr("called from "));

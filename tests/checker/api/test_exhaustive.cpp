@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Every schedule of a tiny case.
+// All schedules of a tiny case.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What `antiphase check` runs: every kernel that was compiled into the library is launched by the case that
-// is said to launch it, and none gives a finding.
+// Coverage of `antiphase check`: every kernel compiled into the library is launched by its declared case, and
+// none gives a finding.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -18,12 +18,11 @@ void PrintTo(const checked_case& c, std::ostream* out) { *out << c.name; }
 namespace antiphase::test {
 namespace {
 
-// By which a launch tells which instance it is of: kernels of one type may have several names, several types
-// one name.
+// Identity of a launched instance: kernels of one type may have several names, and several types one name.
 using launched = std::pair<std::string, void (*)(const void*)>;
 launched identity(const kernel& k) { return {k.name, k.body}; }
 
-// Does what another executor does, and keeps in mind what it launches.
+// Forwards to another executor and records the launches.
 class recording_executor final : public forwarding_executor {
  public:
   recording_executor(const executor& of, std::set<launched>& all, std::mutex& guard)
@@ -83,8 +82,7 @@ TEST(library_kernels, have_a_case_each) {
   for (const library_kernel& k : kernels)
     EXPECT_TRUE(cases.contains(k.by_case)) << described(k) << " has no case " << k.by_case;
 }
-// Of what is not checked there is nothing but the halves of kernels that are timed: a reason for more is to
-// be thought about.
+// The only unchecked kernels are halves of kernels that are timed; any other exception needs a reason.
 TEST(library_kernels, are_checked_but_those_that_only_compute) {
   for (const library_kernel& k : library_kernels())
     EXPECT_EQ(!k.unchecked.empty(), k.variant.ends_with("computes only"))

@@ -74,7 +74,7 @@ TEST(options, are_refused_by_name) {
   EXPECT_THAT(refusal("--seed"), HasSubstr("--seed has no value"));
 }
 
-// What a report prints runs exactly that schedule again.
+// The options that a report prints run exactly that schedule again.
 TEST(options, replay_a_finding) {
   const auto broken = ticket_program(publishing::relaxed_by_thread_1);
   for (const char* how : {"--order reversed", "--order random --schedules 30",

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The example of a kernel of one's own: test_own_kernel.py PROGRAM FOLDER. What docs/checking.md shows is
-what the program prints."""
+"""The example of a user's kernel: test_own_kernel.py PROGRAM FOLDER. The output shown in docs/checking.md is
+the program's."""
 import pathlib
 import re
 import shlex
@@ -24,8 +24,8 @@ def line_of(text):
 
 
 def normalised(text):
-    """Without what depends on folders and on the compiler: which of a race's accesses comes first, and how
-    many there are."""
+    """Removes what depends on folders and on the compiler: which of a race's accesses comes first, and the
+    number of accesses."""
     text = re.sub(r"[^ \n]*(smooth\.cuh|check_smooth)", r"\1", text)
     return re.sub(
         r"((?:byte|thread) )?\d+( accesses| times?)?",

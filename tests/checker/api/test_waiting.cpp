@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Loops of a kernel's own that wait: they let others run, and those that never end are found, at their line.
+// A kernel's waiting loops yield to other threads; one that never ends is reported with its line.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -15,7 +15,7 @@ kernel waiting_kernel(loop_of l, setting s);
 }
 namespace {
 
-int schedules_of(loop_of l) { return is_plain(l) ? 1 : 5; }  // ordinary loads are given more time
+int schedules_of(loop_of l) { return is_plain(l) ? 1 : 5; }  // plain loads take longer
 check_report checked_loop(loop_of l, setting s) {
   const auto program = [=](const context& where) {
     std::vector<std::uint32_t> words(waiting_words + 1, 1);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Arrivals with copies, boxes that are stored, reductions and multicast by the copy engine. PTX ISA:
+// Arrivals with copies, stored boxes, bulk reductions and multicast by TMA. PTX ISA:
 // cp.async.mbarrier.arrive, cp.async.bulk.tensor, cp.reduce.async.bulk, .multicast::cluster.
 #include <antiphase/device/atomic.cuh>
 #include <antiphase/device/barrier.cuh>
@@ -19,15 +19,15 @@ inline namespace AP_TARGET {
 // Every thread copies a word and arrives when it has landed; another thread reads it.
 enum class with_copies {
   arrives,        // by copy_async_arrive
-  tracks,         // copy_async_track, and an arrival
-  also_waits,     // for its group; nobody waits for the mbarrier
-  arrives_first,  // and copies then
-  second_copy,    // comes behind the arrival, in the same group
-  second_left,    // the same, and nobody waits for it
-  group_before,   // is waited for: the copy belongs to none yet
-  plain_arrival,  // which waits for no copies
+  tracks,         // copy_async_track and a separate arrival
+  also_waits,     // for its group; the mbarrier's wait is missing
+  arrives_first,  // and copies afterwards
+  second_copy,    // issued after the arrival, in the same group
+  second_left,    // the same, without a wait for it
+  group_before,   // is waited for: the copy is in no committed group yet
+  plain_arrival,  // without waiting for the copies
   tracks_only,
-  plain_write,  // which an arrival with copies does not tell
+  plain_write,  // which an arrival with copies does not release
   two_arrivals,
   nobody_waits
 };
@@ -81,7 +81,7 @@ inline bool is_reversed(const std::vector<std::uint32_t>& out) {
   return true;
 }
 
-// A box of 8 x 8 goes to a corner of the tensor, of which a part lies outside.
+// A box of 8 x 8 is stored to a corner of the tensor, partly outside.
 enum class box_stored { whole, unfenced, overwritten, never_waited, unaligned };
 constexpr int box_x = 12, box_y = 10;
 template <box_stored F> struct stored_box {
@@ -115,7 +115,7 @@ inline bool is_in_the_corner(const std::vector<std::uint32_t>& out) {
   return true;
 }
 
-// Two blocks add to the same numbers, to some of which a third adds by atomic operations.
+// Two blocks add to the same numbers by bulk reductions; a third one adds to some of them by atomics.
 enum class reduced { whole, stored, unfenced, overwritten, read_too_early, never_waited };
 template <reduced F> struct sums {
   using params = letter::params;
@@ -153,7 +153,7 @@ inline bool is_sum_of_blocks(const std::vector<std::uint32_t>& out) {
   return true;
 }
 
-// The first block of a cluster loads for both, twice into the same memory.
+// The first block of a cluster loads for both, twice into the same shared memory.
 enum class cast {
   whole,
   one_does_not_wait,

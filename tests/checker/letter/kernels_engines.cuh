@@ -14,7 +14,7 @@
 namespace antiphase::letter {
 inline namespace AP_TARGET {
 
-// barrier.cluster.arrive.relaxed tells the others nothing of what the thread did.
+// barrier.cluster.arrive.relaxed releases none of the thread's writes.
 template <bool Releases> struct neighbour {
   using params = letter::params;
   struct storage {
@@ -24,7 +24,7 @@ template <bool Releases> struct neighbour {
   AP_DEV void operator()(const params& p) const {
     storage& s = shared<storage, shared_kind::fixed>();
     const int t = thread_index();
-    cluster_barrier();  // the other block has begun
+    cluster_barrier();  // the other block has started
     map_shared(s.word, cluster_rank() ^ 1)[t] = p.in[t];
     if constexpr (Releases)
       cluster_arrive();
@@ -35,7 +35,7 @@ template <bool Releases> struct neighbour {
   }
 };
 
-// Which fence stands between ordinary writes and the copy engine.
+// The fence between ordinary writes and TMA.
 enum class fence_of { shared, mbarriers, global, all };
 template <fence_of F> AP_DEV void fence_before_copy() {
   if constexpr (F == fence_of::shared)
@@ -65,7 +65,7 @@ template <fence_of F> struct stored {
   }
 };
 
-// Loads what this block has written to global memory. One that is not waited for may land in a block that has
+// Loads what this block has written to global memory. A load without a wait may land after the block has
 // ended.
 template <fence_of F, bool Waits> struct loaded {
   using params = letter::params;
@@ -91,8 +91,8 @@ template <fence_of F, bool Waits> struct loaded {
   }
 };
 
-// Bytes are expected before the arrival, which counts for two parties; each block tells the other by its
-// mbarrier that a word is there.
+// Bytes are expected before the arrival, which counts for two parties; each block signals the other's
+// mbarrier after writing a word.
 enum class arrival { whole, expects_too_much, one_for_two, before_the_write, three_for_two };
 template <arrival F> struct arrivals {
   using params = letter::params;
@@ -122,7 +122,7 @@ template <arrival F> struct arrivals {
     s.landed.wait(0);
     wait_remote(s.told, 0);
     p.out[cluster_rank() * threads + t] = s.word[31 - t] + s.from_the_other;
-    cluster_barrier();  // nobody ends while the other may still write
+    cluster_barrier();  // no block ends while the other may still write to it
   }
 };
 inline bool is_sum(const std::vector<std::uint32_t>& out) {
@@ -131,7 +131,7 @@ inline bool is_sum(const std::vector<std::uint32_t>& out) {
   return true;
 }
 
-// Shared memory of a size known at launch ends where the launch says.
+// Shared memory sized at launch ends at the launch's size.
 template <int TooFar> struct behind_storage {
   using params = letter::params;
   struct storage {

@@ -23,7 +23,7 @@ struct two_warps : plain {
 };
 enum class fault { none, there };
 
-// bar.warp.sync: lanes that name the same mask meet, wherever they come from.
+// bar.warp.sync: lanes that name the same mask meet, wherever in the code they are.
 template <fault F> struct arms : plain {
   struct storage {
     std::uint32_t word[32];
@@ -41,8 +41,8 @@ template <fault F> struct arms : plain {
   }
 };
 
-// ld.volatile, st.volatile: relaxed operations of system scope. They order nothing, and do not race with each
-// other.
+// ld.volatile, st.volatile: relaxed operations of system scope. They establish no order, and do not race with
+// each other.
 enum class flagged { fenced, not_fenced, read_plainly };
 template <flagged F> struct by_volatile : two_warps {
   AP_DEV void operator()(const params& p) const {
@@ -60,7 +60,7 @@ template <flagged F> struct by_volatile : two_warps {
     }
   }
 };
-// Without fences, where only the value counts.
+// Without fences, when only the flag's own value matters.
 struct counted_by_volatile : two_warps {
   AP_DEV void operator()(const params& p) const {
     volatile std::uint32_t* flag = p.flag;
@@ -72,8 +72,8 @@ struct counted_by_volatile : two_warps {
   }
 };
 
-// A release, then a relaxed write of the same thread to the same place: a release pattern. A relaxed write of
-// another thread ends it.
+// A release, then a relaxed write of the same thread to the same location: a release pattern. A relaxed write
+// of another thread breaks it.
 template <fault F> struct release_then_relaxed : two_warps {
   AP_DEV void operator()(const params& p) const {
     const int t = thread_index();
@@ -90,7 +90,8 @@ template <fault F> struct release_then_relaxed : two_warps {
     }
   }
 };
-// A relaxed read, then an acquire at the same place: an acquire pattern. One at another place is none.
+// A relaxed read, then an acquire of the same location: an acquire pattern. An acquire of another location
+// makes none.
 template <fault F> struct relaxed_then_acquire : two_warps {
   AP_DEV void operator()(const params& p) const {
     const int t = thread_index();
@@ -99,7 +100,7 @@ template <fault F> struct relaxed_then_acquire : two_warps {
       store_release(p.flag, 1u);
     } else if (t == 8) {
       poll([&] { return load_relaxed(p.flag + 1) == 1; });
-      store_relaxed(p.flag, 2u);  // so that the acquire does not find what was released
+      store_relaxed(p.flag, 2u);  // so that the acquire does not read the released value
     } else if (t == 40) {
       poll([&] { return load_relaxed(p.flag) == 1; });
       store_relaxed(p.flag + 1, 1u);
@@ -110,7 +111,7 @@ template <fault F> struct relaxed_then_acquire : two_warps {
   }
 };
 
-// A warpgroup's numbers, released by one of its threads behind a barrier of the warpgroup.
+// A warpgroup's numbers, released by one of its threads after a barrier of the warpgroup.
 template <fault F> struct release_for_a_warpgroup : plain {
   static constexpr int threads = 256;
   AP_DEV void operator()(const params& p) const {
@@ -127,8 +128,8 @@ template <fault F> struct release_for_a_warpgroup : plain {
   }
 };
 
-// All threads write and fence, one tells the others by a relaxed operation: right for fences of sequential
-// consistency, which are in one order. Those that only acquire and release order what their own thread does.
+// All threads write and fence, one signals by a relaxed operation: correct with sequentially consistent
+// fences, which have a single order. Acquire-release fences order only their own thread's accesses.
 template <fault F> struct fence_by_all : two_warps {
   struct storage {
     std::uint32_t before;
@@ -155,7 +156,7 @@ template <fault F> struct fence_by_all : two_warps {
 
 // atomics
 // -----------------------------------------------------------------------------------------------------------
-// An update in two steps loses those that come in between.
+// An update by a load and a store loses updates in between.
 template <fault F> struct updates : two_warps {
   AP_DEV void operator()(const params& p) const {
     if constexpr (F == fault::none)
@@ -173,7 +174,7 @@ template <fault F> struct volatile_updates : two_warps {
       *count = *count + 1;
   }
 };
-// One thread is to find the flag down.
+// Exactly one thread should find the flag 0.
 template <fault F> struct check_then_act : two_warps {
   AP_DEV static bool first(const params& p) {
     if constexpr (F == fault::none) return atomic_compare_exchange(p.flag, 0, 1) == 0;
@@ -209,13 +210,13 @@ template <lock L> struct locked : two_warps {
       atomic_exchange<scope::device, ordering::release>(p.flag, 0);
   }
 };
-// Scopes of updates: those of a block do not reach another block.
+// Scopes of updates: block scope does not reach another block.
 template <scope S> struct joined_blocks : two_warps {
   AP_DEV void operator()(const params& p) const {
     if (thread_index() == 0) atomic_max<S>(p.out, p.in[block_index().x]);
   }
 };
-// A barrier that counts is a barrier; a vote of a warp orders nothing.
+// A barrier that counts votes is a barrier; a warp's vote establishes no order.
 template <fault F> struct counted : two_warps {
   struct storage {
     std::uint32_t word[threads];

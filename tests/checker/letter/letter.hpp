@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Kernels in pairs: one that the PTX ISA or the CUDA guide allows, and one that differs by what they ask for.
+// Kernels in pairs: one that the PTX ISA or the CUDA guide allows, and one that violates a requirement.
 #pragma once
 #include <antiphase/core/tensor_map.hpp>
 #include <cstdint>
@@ -9,7 +9,7 @@
 
 namespace antiphase::letter {
 
-// `in` is written by the host, `out` and `flag` are zero.
+// The host fills `in`; `out` and `flag` start as zeros.
 constexpr int words = 256, flags = 8;
 struct params {
   tensor_map map;  // of `out`, 16 rows of 16 words: boxes of 8 x 8, not swizzled
@@ -21,8 +21,8 @@ constexpr std::uint32_t input(int i) { return static_cast<std::uint32_t>(i) * 40
 
 struct use {
   unsigned blocks = 1;
-  bool (*right)(const std::vector<std::uint32_t>& out) = nullptr;  // null: nothing is expected
-  bool in_every_schedule = false;                                  // the finding
+  bool (*right)(const std::vector<std::uint32_t>& out) = nullptr;  // null: numbers are not checked
+  bool in_every_schedule = false;                                  // the finding comes in every schedule
 };
 using mutant = test::mutant<use>;
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// How a list names its kernels: what is right, and what is wrong with the others.
+// Names in the lists of kernels: the correct one, and the fault of each other.
 #pragma once
 #include <antiphase/device/kernel.cuh>
 

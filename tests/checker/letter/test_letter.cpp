@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the PTX ISA and the CUDA guide allow is not accused, and what they ask for is missed.
+// Kernels allowed by the PTX ISA and the CUDA guide get no finding; violations do.
 #include "tests/checker/letter/letter.hpp"
 #include "tests/support/mutant_runners.hpp"
 #include "tests/support/word_buffers.hpp"

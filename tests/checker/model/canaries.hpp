@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the canary kernels offer to their tests.
+// Interface of the canary kernels.
 #pragma once
 #include <antiphase/executor/kernel.hpp>
 #include <cstdint>
@@ -8,12 +8,12 @@ namespace antiphase::test {
 
 constexpr int canary_bytes = 256;
 struct canary_params {
-  std::uint64_t* out;    // what was read
-  std::uint64_t number;  // 3, which the compiler does not know
+  std::uint64_t* out;    // the values read
+  std::uint64_t number;  // 3, unknown to the compiler
 };
 
-// Two threads of a block. One touches the block's memory in the canary's way, the other reads or writes the
-// last byte of it: with a barrier between the two, or without.
+// Two threads of a block. One accesses the block's memory in the canary's way, the other reads or writes the
+// last byte of the same range: with a barrier in between, or without.
 struct canary {
   const char* name;
   int line;  // of the access
@@ -21,6 +21,6 @@ struct canary {
   kernel racing, ordered;
 };
 
-constexpr int atomic_results = 20;  // the second width's begin there
+constexpr int atomic_results = 20;  // the second width's results start there
 
 }  // namespace antiphase::test

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// One kernel for each way to touch memory that C++ and its compiler have.
+// One kernel for each kind of memory access in C++ and its compilers.
 #pragma once
 #include "tests/checker/model/canaries.hpp"
 
@@ -49,7 +49,7 @@ struct large {
 template <int> struct access;
 constexpr int before_all = __COUNTER__;
 
-// The bytes touched, and the access; m is the memory, n is 3.
+// The bytes accessed, and the access; m is the memory, n is 3.
 #define AP_ACCESS(what, kind, size, ...)                                                  \
   template <> struct access<__COUNTER__> {                                                \
     static constexpr const char* name = #what;                                            \
@@ -60,7 +60,7 @@ constexpr int before_all = __COUNTER__;
 #define AP_WRITES(what, size, ...) AP_ACCESS(what, true, size, __VA_ARGS__; return 0)
 #define AP_READS(what, size, ...) AP_ACCESS(what, false, size, __VA_ARGS__)
 
-// clang-format off: an access and its line belong together
+// clang-format off: an access stays on its line
 AP_WRITES(write_1, 1, as<uint8_t>(m) = 1)
 AP_WRITES(write_2, 2, as<uint16_t>(m) = 1)
 AP_WRITES(write_4, 4, as<uint32_t>(m) = 1)
@@ -194,7 +194,7 @@ constexpr int behind_all = __COUNTER__;
    struct storage {
      alignas(16) unsigned char bytes[canary_bytes];
    };
-   static constexpr int threads = 64;  // the two are of different warps
+   static constexpr int threads = 64;  // the two are in different warps
    void operator()(const params& p) const {
      unsigned char* m = shared<storage, shared_of<canary_kernel>>().bytes;
      const int first = p.number == 3 ? 0 : 1;
@@ -225,7 +225,7 @@ constexpr int behind_all = __COUNTER__;
    return list(std::make_integer_sequence<int, behind_all - before_all - 1>());
  }
 
- // What atomic operations return and leave behind, for a test to compare with their definition.
+ // Return values and effects of atomic operations, for a test to compare with their definition.
  struct atomic_values {
    using params = canary_params;
    struct storage {
@@ -263,8 +263,8 @@ constexpr int behind_all = __COUNTER__;
      return 1;
    }
  };
- // A race that only some schedules show: thread 0 runs into thread 1's write if it sees the flag, which
- // nothing orders.
+ // A race that only some schedules show: thread 0 conflicts with thread 1's write if it sees the flag, which
+ // orders nothing.
  struct sometimes {
    using params = canary_params;
    struct storage {
@@ -284,7 +284,7 @@ constexpr int behind_all = __COUNTER__;
    }
  };
 
- // Writes down in which order its threads came.
+ // Records the order of its threads.
  struct tickets {
    using params = canary_params;
    struct storage {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the checker's model must say, worked out naively: every step of a run is a node, and of each node all
-// nodes before it are known.
+// Naive reference for the checker's model: every step of a run is a node, and each node stores the set of all
+// nodes before it.
 #pragma once
 #include <algorithm>
 #include <antiphase/core/scope.hpp>
@@ -11,7 +11,7 @@
 
 namespace antiphase::test {
 
-// Steps come in an order in which they could have happened, so edges lead to the newest node only.
+// Steps are added in an order in which they could have happened, so edges end in the newest node only.
 class oracle {
  public:
   static constexpr std::size_t most = 1024;
@@ -25,7 +25,7 @@ class oracle {
     scope reach{};  // of an atomic operation
     int block = 0;
     by actor = by::thread;
-    bool updates = false;  // an atomic operation that reads what it overwrites
+    bool updates = false;  // an atomic read-modify-write
   };
 
   int add(std::initializer_list<int> after) {
@@ -33,12 +33,12 @@ class oracle {
     for (int n : after) follow(n);
     return newest();
   }
-  void follow(int n) {  // the newest comes after n; below 0: nobody
+  void follow(int n) {  // the newest node comes after n; n < 0: no edge
     if (n < 0) return;
     before_.back() |= before_[static_cast<std::size_t>(n)];
     before_.back().set(static_cast<std::size_t>(n));
   }
-  // The newest has waited for the asynchronous n: for what that did, not for what its issuer had done before.
+  // The newest node has waited for the asynchronous n: for its effect, not for what its issuer did before.
   void landed(int n) { before_.back().set(static_cast<std::size_t>(n)); }
   void drop() { before_.pop_back(); }
   int newest() const { return static_cast<int>(before_.size()) - 1; }
@@ -48,7 +48,7 @@ class oracle {
   void proxy_fence(int n) { fences_.push_back(n); }
   void cluster_of(int block, int cluster) { clusters_.emplace_back(block, cluster); }
 
-  // Accesses so far that a new one conflicts with.
+  // Judgement of an access against an earlier one.
   enum class fault { none, unordered, unfenced };
   fault judge(const touch& earlier, const touch& now) const {
     if (earlier.end <= now.start || now.end <= earlier.start || !(earlier.writes || now.writes))
@@ -67,8 +67,9 @@ class oracle {
         all.emplace_back(t.node, f);
     return all;
   }
-  // What only writes comes behind an atomic write if it comes behind an update that has read that, or what
-  // came after it; and so behind what that write's block had done there before, in as wide a scope.
+  // An atomic write is overwritten safely by a write (not an update) that comes after an update which has
+  // read it, or read a later value. The same holds for accesses of the atomic write's block before it, within
+  // as wide a scope.
   bool observed(const touch& earlier, const touch& now) const {
     if (!now.writes || now.updates) return false;
     const auto same_place = [](const touch& a, const touch& b) { return a.start < b.end && b.start < a.end; };
@@ -99,8 +100,8 @@ class oracle {
   int launch_first_block = 1;
 
  private:
-  // What comes behind an ordinary write that came behind an earlier one so, has nothing to do with that one,
-  // in the bytes it replaced.
+  // An access after a plain write that safely replaced an earlier one (observed()) does not conflict with the
+  // earlier one in the replaced bytes.
   bool is_replaced(const touch& earlier, const touch& now) const {
     for (std::size_t byte = std::max(earlier.start, now.start); byte < std::min(earlier.end, now.end); ++byte)
       if (std::none_of(replaced_.begin(), replaced_.end(), [&](const auto& r) {
@@ -122,7 +123,7 @@ class oracle {
   std::vector<nodes> before_;
   std::vector<int> fences_;
   std::vector<touch> touches_;
-  // an earlier write, and the one that came behind it by what it observed
+  // an earlier write, and the write that safely replaced it
   std::vector<std::pair<touch, touch>> replaced_;
   std::vector<std::pair<int, int>> clusters_;
 };

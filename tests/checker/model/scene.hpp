@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A run that a test tells the checker's model step by step: no kernel, no executor.
+// A run that a test feeds to the checker's model step by step: no kernel, no executor.
 #pragma once
 #include <gmock/gmock.h>
 
@@ -22,7 +22,7 @@ using checker_detail::order;
 using checker_detail::place_number;
 using checker_detail::thread_model;
 
-// A finding between two steps; earlier 0: there is no earlier one.
+// A finding between two steps; earlier is 0 if there is no earlier access.
 struct seen {
   finding_kind kind;
   int earlier, step;
@@ -33,7 +33,7 @@ struct seen {
 };
 using seen_list = std::vector<seen>;
 
-// Steps of a test have numbers, which stand for places in the code. These are the addresses behind them.
+// Numbered steps of a test stand for code places. Returns the address that represents one.
 inline const void* code_of(int step) {
   static const char program_text[1 << 12] = {};
   return program_text + step;
@@ -43,7 +43,7 @@ inline stream stream_number(std::uintptr_t n) {
   return reinterpret_cast<stream>(n);
 }  // NOLINT: never followed
 
-// A thread of the run, and what it does at a step.
+// A thread of the run, and its actions.
 class actor_thread {
  public:
   actor_thread(model& m, thread_model& t) : m_(&m), t_(&t) {}
@@ -116,7 +116,7 @@ class actor_thread {
   thread_model* t_;
 };
 
-// One launch is under way from the start, and `g` is global memory that the host has written.
+// One launch has started, and `g` is global memory that the host has written.
 struct scene {
   static constexpr std::size_t shared_each = 1024;
   model m;
@@ -145,7 +145,7 @@ struct scene {
     m.meet(all, checker_detail::meeting::of_some);
   }
   void block_barrier(block_model& b) { cluster_barrier({&b}); }
-  // Of a block in which one thread has ended.
+  // The barrier of a block in which one thread has ended.
   void block_barrier_without(block_model& b, const actor_thread& ended) {
     std::vector<thread_model*> all;
     for (thread_model& t : b.threads)

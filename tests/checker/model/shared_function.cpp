@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A template outside of AP_TARGET, not inlined: compiled with instrumentation and without, it has one symbol.
+// A template outside of AP_TARGET, not inlined: with and without instrumentation it has the same symbol.
 namespace antiphase::test {
 
 template <class T> [[gnu::noinline]] void add_one(T* to) { ++*to; }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Is the checker blind to some way of touching memory?
+// The checker sees every kind of memory access.
 #include <gmock/gmock.h>
 
 #include <algorithm>
@@ -51,7 +51,7 @@ TEST(Canaries, AreAllFoundAtTheirLine) {
         if ((std::string_view(c.name).starts_with("write_std_") ||
              c.name == std::string_view("atomic_add_float")) &&
             side.at.file.starts_with("/usr/include/"))
-          continue;  // a function of the standard library that was not inlined: its caller is not known
+          continue;  // a standard library function that was not inlined: its caller is unknown
         EXPECT_THAT(side.at.file, testing::EndsWith("kernels_canaries.cuh"));
         EXPECT_EQ(side.at.line, c.line) << to_text(report);
         EXPECT_EQ(side.thread, 0);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Actors of their own: copies, loads and stores of the copy engine, Tensor Core operations.
+// Asynchronous actors: cp.async, bulk loads and stores, Tensor Core operations.
 #include "scene.hpp"
 
 namespace antiphase::test {
@@ -127,7 +127,7 @@ TEST_F(Copies, TheirSourceMustNotBeWrittenWhileTheyAreInFlight) {
 }
 
 TEST_F(Copies, ZeroFillReadsLessThanItWrites) {
-  // 252 + 16 lies outside
+  // 252 + 16 exceeds the memory
   s.m.async.issue_copy(*t, slot, s.g + 252, 16, 4, s.m.places.number_of_code(code_of(1)));
   EXPECT_THAT(s.found(), IsEmpty());
   t.read(2, slot + 12);
@@ -352,7 +352,7 @@ TEST(ProxyFences, MayStandWithTheWriterOrWithTheIssuer) {
   }
 }
 
-// writer, barrier, fence by a third, release and acquire, issuer
+// order: writer, barrier, fence by a third thread, release and acquire, issuer
 TEST(ProxyFences, ArePassedOnWithWhatTheyFollow) {
   scene s;
   block_model& b = s.block();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What checking costs. The limits leave room for a machine that has other work; the figures are printed.
+// The cost of checking. Limits leave room for other work on the machine; the figures are printed.
 #include <gmock/gmock.h>
 
 #include <algorithm>
@@ -44,7 +44,7 @@ program one_scan(std::int64_t length) {
   };
 }
 
-// The least of some runs, in seconds of processor time: other load on the machine does not show.
+// The minimum over several runs, in seconds of CPU time: other load on the machine does not count.
 double time_of(const std::function<void()>& what, int runs = 3) {
   double least = 1e9;
   for (int i = 0; i < runs; ++i) {
@@ -60,7 +60,7 @@ check_report check_once(const program& p) {
 
 TEST(Cost, ACheckedRunTakesAFewTimesAsLongAsAPlainOne) {
   const context plain(make_cpu_executor({.workers = 1, .limits = simulated_device()}));
-  // Of naive, the plain run is nothing but vectorised arithmetic.
+  // For naive, the plain run is only vectorised arithmetic.
   const std::tuple<const char*, double, program> all[] = {{"naive", 60, square_product(128, "naive")},
                                                           {"tiled", 30, square_product(128, "tiled")},
                                                           {"async-2", 30, square_product(128, "async-2")},

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Each thing that orders threads: with it nothing is found, without it the two sides and what is missing.
+// Everything that orders threads: no finding with it; without it, both accesses and the missing
+// synchronisation.
 #include "scene.hpp"
 
 namespace antiphase::test {
@@ -13,7 +14,7 @@ using testing::IsEmpty;
 constexpr int lane_of_warp_1 = 33;
 constexpr scope all_scopes[] = {scope::block, scope::cluster, scope::device, scope::system};
 
-// Two threads of one block in different warps, and x, which the first wrote at step 1.
+// Two threads of one block in different warps, and x, which the first wrote in step 1.
 struct pair_of_threads : testing::Test {
   scene s;
   block_model& b = s.block();
@@ -53,8 +54,8 @@ TEST_F(Barriers, AWritersReadersComeFirst) {
   EXPECT_THAT(s.missing(), HasSubstr("the slot has not been released"));
 }
 
-// A thread that has ended takes part in no barrier: the others are ordered, and it is not ordered before
-// them.
+// A thread that has ended takes part in no barrier: the others are ordered among themselves, but not after
+// it.
 TEST_F(Barriers, OfThoseLeftOrderThem) {
   for (unsigned place = 2; place < 20; place += 2) {
     s.block_barrier_without(b, second);
@@ -69,8 +70,8 @@ TEST_F(Barriers, OfThoseLeftOrderThem) {
 
 TEST_F(Barriers, OfThoseLeftTellNothingOfWhoHasEnded) {
   const unsigned char *y = s.g + 40, *z = s.g + 44;
-  second.write(2, y);  // another warp's
-  third.write(3, z);   // a lane of the reader's warp
+  second.write(2, y);  // of another warp
+  third.write(3, z);   // of a lane in the reader's warp
   s.block_barrier_without(b, second);
   s.block_barrier_without(b, second);
   first.read(4, y);
@@ -100,7 +101,7 @@ TEST_F(Barriers, OfAWarpOrdersItsLanesOnly) {
   EXPECT_THAT(s.found(), ElementsAre(seen{race, 1, 3}));
 }
 
-TEST_F(Barriers, AShuffleOrdersNothing) {  // the executor tells the model of a warp sync, not of shuffles
+TEST_F(Barriers, AShuffleOrdersNothing) {  // the executor reports a warp sync to the model, not shuffles
   third.read(2, x);
   EXPECT_THAT(s.found(), ElementsAre(seen{race, 1, 2}));
 }
@@ -269,7 +270,7 @@ TEST_F(Flags, AValueSeenBeforeTheReleaseOrdersNothing) {
 }
 
 TEST(Scopes, ReachWhomTheySay) {
-  // The narrower of the two counts. Who reads without being reached races at the flag itself.
+  // The narrower of the two scopes counts. A reader out of scope races at the flag itself.
   const auto reaches = [](scope from, scope to, std::uint32_t cluster_of_reader) {
     scene s;
     block_model &one = s.block(32, 3), &other = s.block(32, cluster_of_reader);
@@ -365,7 +366,7 @@ TEST_F(Flags, UpdatesPassAReleaseOn) {
   second.load(4, flag, order::acquire, scope::block);
   second.read(5, x);
   EXPECT_THAT(s.found(), IsEmpty());
-  third.read(6, x);  // a relaxed update has not acquired
+  third.read(6, x);  // a relaxed update does not acquire
   EXPECT_THAT(s.found(), ElementsAre(seen{race, 1, 6}));
 }
 
@@ -425,7 +426,7 @@ TEST_F(Flags, AnAtomicWriteHidesNoAtomicReadOfAnother) {
   EXPECT_THAT(s.found(), ElementsAre(seen{overwritten_in_use, 2, 4}));
 }
 
-TEST_F(Flags, SetUpByAnOrdinaryWriteAndReleasedAreAcquired) {  // the acquire comes before its own access
+TEST_F(Flags, SetUpByAnOrdinaryWriteAndReleasedAreAcquired) {  // the acquire precedes its own access
   first.write(2, flag);
   first.store(3, flag, order::release, scope::block);
   second.load(4, flag, order::acquire, scope::block);

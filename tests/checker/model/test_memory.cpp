@@ -60,7 +60,7 @@ TEST_F(Bytes, KeepTheReadersOfTheWordThatIsSplit) {
   other.read(1, s.g, 4);
   s.thread(b, 40).read(2, s.g, 4);
   s.thread(b, 7).read(3, s.g, 4);
-  t.write(4, s.g + 4, 1);  // a neighbour
+  t.write(4, s.g + 4, 1);  // an adjacent byte
   EXPECT_THAT(s.found(), IsEmpty());
   t.write(5, s.g + 3, 1);
   s.meet({t, other, s.thread(b, 40)});
@@ -108,7 +108,7 @@ TEST(Readers, AreAllRemembered) {
     ASSERT_EQ(s.found().size(), left_out < 1024 ? 1u : 0u) << left_out;
     if (left_out == 1024) continue;
     EXPECT_EQ(s.found().front().kind, overwritten_in_use);
-    // places are kept by warp
+    // places are stored per warp
     EXPECT_EQ(s.m.findings.all().front().what.earlier->thread / 32, static_cast<int>(left_out / 32));
   }
 }
@@ -121,7 +121,7 @@ TEST(Readers, AtDifferentTimesAreAllRemembered) {
     for (int round = 0; round < 3; ++round)
       for (std::size_t i = 0; i < 96; ++i) {
         s.thread(b, i).read(1 + static_cast<int>(i), s.g);
-        s.m.clocks.release(*s.thread(b, i), nobody = nullptr);  // time goes on in its warp
+        s.m.clocks.release(*s.thread(b, i), nobody = nullptr);  // starts a new epoch in its warp
       }
     for (std::size_t i = 0; i < 96; ++i)
       if (i != left_out) s.m.clocks.release(*s.thread(b, i), arrivals);
@@ -138,8 +138,8 @@ TEST(Readers, AtDifferentTimesAreAllRemembered) {
   __tsan_read4(p);
   asm volatile("");  // it returns to here
 }
-// Whichever lanes of whichever warps read a word in one line, in whatever order: by the compiler's calls,
-// which have quick ways.
+// Random lanes of random warps read a word in one line, in random order, through the compiler's calls, which
+// have fast paths.
 TEST(Readers, InAnyPatternAreAllRemembered) {
   std::mt19937 draw(1);
   const auto number = [&](std::size_t below) { return draw() % below; };
@@ -157,7 +157,7 @@ TEST(Readers, InAnyPatternAreAllRemembered) {
     std::ranges::sort(readers);
     readers.erase(std::unique(readers.begin(), readers.end()), readers.end());
     std::ranges::shuffle(readers, draw);
-    const std::size_t left_out = readers.empty() ? 0 : number(readers.size() + 1);  // behind the last: none
+    const std::size_t left_out = readers.empty() ? 0 : number(readers.size() + 1);  // the last index: none
     checker_detail::active = &s.m;
     for (const std::size_t i : readers) {
       s.m.set_current(&b.threads[i]);
@@ -173,10 +173,9 @@ TEST(Readers, InAnyPatternAreAllRemembered) {
   }
 }
 
-// Many blocks read the same word and end. The table is purged again and again, and nobody who matters is
-// lost.
+// Many blocks read the same word and end. The table is purged repeatedly and keeps every relevant reader.
 TEST(Readers, SurviveManyBlocksThatEnd) {
-  // whose read is not ordered before the write: a block's that ended, nobody's, a live one's
+  // the read that is not ordered before the write: of an ended block, of none, of a live one
   for (const int matters : {-1, 0, 1}) {
     scene s;
     block_model &live = s.block(32), &writer = s.block(32);
@@ -201,7 +200,7 @@ TEST(Readers, SurviveManyBlocksThatEnd) {
   }
 }
 
-// Of blocks that ended unheard, one stands for all, but not an atomic reader for an ordinary one.
+// One ended block without a release represents all, but an atomic reader does not represent a plain one.
 TEST(Readers, OfEndedBlocksStandForTheirKindOnly) {
   scene s;
   for (int i = 0; i < 100; ++i) {

@@ -20,7 +20,7 @@ stream stream_number(std::uintptr_t n) { return reinterpret_cast<stream>(n); }  
 
 struct LaunchOrder : testing::Test {
   launch_order order;
-  // One of four blocks, which begins with number `first`.
+  // One of four blocks; `first` is the first one's number.
   void launch(block_number first, stream on) {
     order.begin(on, first, overlap::no);
     order.end(first + 4);
@@ -48,7 +48,7 @@ TEST_F(LaunchOrder, OfOneStreamOrBesideTheDefaultStreamAre) {
 TEST_F(LaunchOrder, AreOrderedByAnEvent) {
   launch(1, stream_number(8));
   const launch_order::launches recorded = order.recorded(stream_number(8));
-  launch(5, stream_number(8));  // behind the event
+  launch(5, stream_number(8));  // after the event
   order.order_after(stream_number(16), recorded);
   order.begin(stream_number(16), 9, overlap::no);
   EXPECT_TRUE(order.ordered(1));
@@ -188,7 +188,7 @@ struct Findings : Clocks {
   shadow memory;
   mbarrier_order barriers{clocks, memory.lowest()};
   finding_list findings{clocks, launches, barriers, memory};
-  // Overwrites what thread `other` still reads, at such a place.
+  // Overwrites what thread `other` still reads, at the given code place.
   run_finding* overwrite(place_number at) {
     const reader by{.block = other.block,
                     .unit = other.warp,

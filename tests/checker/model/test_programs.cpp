@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Random programs, told to the model and to an oracle that knows for every step all steps before it: both
+// Random programs, run by the model and by an oracle that stores for every step all steps before it: both
 // find the same first conflict.
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
@@ -14,10 +14,10 @@
 
 namespace antiphase::test {
 
-// One step of a program; what its numbers mean depends on what is possible when it is its turn.
+// One step of a program; the meaning of its numbers depends on the actions possible at that time.
 struct step {
   unsigned verb, who, what, where, size;
-  bool careful;  // left out if it conflicts with an earlier one
+  bool careful;  // skipped if it conflicts with an earlier step
 
   friend std::ostream& operator<<(std::ostream& to, const step& s) {
     return to << "{" << s.verb % 32 << ", " << s.who % 12 << ", " << s.what << ", " << s.where << ", "
@@ -44,11 +44,11 @@ using touch = oracle::touch;
 constexpr std::size_t blocks = 3, agents = 4;
 constexpr std::array<std::size_t, agents> agent_index{0, 1, 32, 40};
 constexpr int block_threads = 64;
-// in each memory, behind data; the mbarrier is in shared memory
+// offsets in each memory, after the data; the mbarrier is in shared memory
 constexpr std::size_t flag_place = 32, word_place = 48, shared_used = 56;
-constexpr std::size_t far_away = 1 << 16;  // between memories, for the oracle
+constexpr std::size_t far_away = 1 << 16;  // between memories in the oracle's address space
 
-struct head {  // of a release
+struct head {  // head of a release sequence
   int node;
   scope reach;
   int block;
@@ -62,9 +62,9 @@ struct agent {
   std::vector<std::vector<int>> copies{1}, stores{1}, multiplications{1};  // groups; the last is open
   std::vector<std::pair<int, scope>> releasing;
   std::vector<std::pair<head, scope>> seen_relaxed;
-  // at a location: what a relaxed write there goes on with
+  // per location: continued by a relaxed write there
   std::map<std::size_t, std::vector<head>> released;
-  std::map<std::size_t, std::vector<std::pair<head, scope>>> read;  // what an acquire there goes on with
+  std::map<std::size_t, std::vector<std::pair<head, scope>>> read;  // continued by an acquire there
 };
 struct resident {
   block_model* b = nullptr;
@@ -74,7 +74,7 @@ struct resident {
   std::array<agent, agents> a;
   std::array<knowledge_ptr, 2> named;
   std::array<std::vector<int>, 2> named_arrived;
-  std::vector<int> arrived, loads;  // at the mbarrier, and to be counted by it
+  std::vector<int> arrived, loads;  // nodes at the mbarrier: arrivals, and loads that complete there
   int arrivals = 0, ended = -1;
 };
 struct past_launch {
@@ -90,7 +90,7 @@ class program {
     o_.remember({host, 0, 64, true, {}, 1});
     begin_launch(nullptr);
   }
-  // Whether the program goes on: it ends with its first conflict.
+  // True if the program continues: it ends with its first conflict.
   bool perform(const step& s);
   int conflicts_seen() const { return conflicts_; }
 
@@ -106,7 +106,7 @@ class program {
   memory shared(resident& r, std::size_t offset) { return {physical(r) + offset, r.base + offset}; }
   unsigned char* physical(resident& r) { return s_.shared(static_cast<unsigned>(&r - r_.data())); }
   memory global(std::size_t offset) { return {s_.g + offset, offset}; }
-  resident& reachable_block(const step& s) {  // its own, or the other of its cluster
+  resident& reachable_block(const step& s) {  // its own, or the other one of its cluster
     resident& own = block_of(s);
     for (resident& r : r_)
       if (s.what % 4 == 0 && &r != &own && r.cluster != 0 && r.cluster == own.cluster) return r;
@@ -124,7 +124,7 @@ class program {
   void bulk(const step& s);
   void next_launch(const step& s);
 
-  // Does it unless it conflicts and is careful.
+  // Performs the step, unless it is careful and conflicts.
   template <class Do> bool act(const step& s, int node, const std::vector<touch>& touches, Do perform_it);
   bool by_thread(const step& s, int node, const std::vector<touch>& touches, auto perform_it) {
     if (!act(s, node, touches, perform_it)) return false;
@@ -154,7 +154,7 @@ bool program::act(const step& s, int node, const std::vector<touch>& touches, Do
   for (const touch& t : touches) o_.remember(t);
   perform_it();
   seen_list found = s_.found();
-  // of blocks that have ended
+  // reported for ended blocks
   std::erase_if(found, [](const seen& f) { return f.kind == finding_kind::never_waited_for; });
   if (conflicts.empty()) {
     RC_ASSERT(found == seen_list{});
@@ -169,7 +169,7 @@ bool program::act(const step& s, int node, const std::vector<touch>& touches, Do
   for (const seen& f : found) {
     RC_ASSERT(f.step == node);
     found_unordered |= f.kind != finding_kind::missing_proxy_fence;
-    // Of the lanes of a warp that read at one time, the last one's place is kept; writes are kept one by one.
+    // For lanes of a warp that read at one time only the last one's place is stored; every write has its own.
     if (f.kind == finding_kind::race || f.kind == finding_kind::read_before_landing)
       RC_ASSERT(
           std::any_of(conflicts.begin(), conflicts.end(), [&](auto& c) { return c.first == f.earlier; }));
@@ -255,7 +255,7 @@ void program::next_launch(const step& s) {
   begin_launch(on);
 }
 
-// The block's first thread writes its shared memory, and all meet.
+// The block's first thread writes its shared memory, then all meet.
 void program::begin_block(resident& r, int cluster, int after) {
   r = {};
   r.base = far_away * bases_++;
@@ -392,7 +392,7 @@ void program::meet(const step& s) {
       break;
     case 2:
     case 3:
-    case 4: {  // a warp's sync, or a named barrier that all wait at
+    case 4: {  // a warp sync, or a named barrier where all wait
       if (some.empty()) break;
       const int node = o_.add({});
       std::vector<thread_model*> threads;
@@ -411,7 +411,7 @@ void program::meet(const step& s) {
       s_.m.clocks.release(*thread_of(s), r.named[slot]);
       break;
     }
-    case 7:  // some wait, and it opens
+    case 7:  // some wait, and the barrier completes
       for (const std::size_t i : some) {
         const int node = o_.add({r.a[i].last});
         for (const int n : r.named_arrived[slot]) o_.follow(n);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A checked run can be had again: from its seed, from its script, with any number of workers.
+// A checked run is reproducible: from its seed, from its script, with any number of workers.
 #include <gmock/gmock.h>
 
 #include <antiphase/checker.hpp>

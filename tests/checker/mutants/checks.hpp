@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Checking with the number of schedules that the test run asks for.
+// Checks with the number of schedules that the test run asks for.
 #pragma once
 #include <antiphase/checker.hpp>
 #include <antiphase/core/error.hpp>
@@ -7,13 +7,13 @@
 
 namespace antiphase::mutants {
 
-// How many schedules a kernel without a fault must pass.
+// The number of schedules that a kernel without a fault must pass.
 inline int clean_schedules() {
   const char* asked = std::getenv("ANTIPHASE_CHECK_SCHEDULES");
   return asked != nullptr ? std::atoi(asked) : 20;
 }
 
-// `program` returns what is wrong with its numbers, or nothing.
+// `program` returns a description of wrong numbers, or an empty string.
 inline check_report checked_run(const std::function<std::string(const context&)>& program, int schedules) {
   check_options how;
   how.schedules = schedules;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Faults of asynchronous copies and the rings made of them (sm_80), of products and of scans.
+// Faults of asynchronous copies and of rings over them (sm_80), of products and of scans.
 #include <antiphase/device/copy_async.cuh>
 #include <string_view>
 
@@ -13,8 +13,7 @@ inline namespace AP_TARGET {
 
 // copies
 // -----------------------------------------------------------------------------------------------------------
-// Every thread brings four numbers of each of two groups into shared memory; all threads use them. Nothing to
-// do with rings.
+// Every thread copies four numbers of each of two groups into shared memory; all threads use them. No ring.
 enum class copies {
   none,
   no_wait,
@@ -80,7 +79,7 @@ mutant made(const char* name, const char* broken = nullptr, finding_kind by = {}
 // -----------------------------------------------------------------------------------------------------------
 using test::broken;
 
-// Wrong ways to take the slots of a ring of N.
+// Wrong slot indices in a ring of N.
 struct never_advanced {
   AP_FN static constexpr int loaded(int) { return 0; }
   AP_FN static constexpr int used(int) { return 0; }
@@ -128,7 +127,7 @@ template <ring_of Ring, int N, fault F> mutant product(const char* name, const c
 
 // scans
 // -----------------------------------------------------------------------------------------------------------
-// A scan of tests/scan/mutants.cuh, by what it calls its fault.
+// A scan of tests/scan/mutants.cuh, selected by the name of its fault.
 mutant scan(const char* name, std::string_view fault, const char* what = nullptr, finding_kind by = {},
             const char* says = "") {
   for (const scan_test::pass_mutant& m : scan_test::mutants())

@@ -10,10 +10,10 @@ inline namespace AP_TARGET {
 
 // flags
 // -----------------------------------------------------------------------------------------------------------
-// Block 0 hands its numbers to block 1 through global memory and a flag.
+// Block 0 passes its numbers to block 1 through global memory and a flag.
 enum class handing {
   none,
-  relaxed_with_fences,  // as right as the release and the acquire
+  relaxed_with_fences,  // as correct as release and acquire
   release_of_block_scope,
   acquire_of_block_scope,
   flag_before_value,
@@ -84,7 +84,7 @@ mutant made(const char* name, const char* broken = nullptr, finding_kind by = {}
                   }}};
 }
 
-// Blocks that all meet, twice: before they read what others have written, and before they write it again.
+// All blocks meet twice: before they read what others have written, and before they write it again.
 enum class gathering { none, own_loop, one_too_few, one_too_many, own_loop_one_too_many, not_together };
 template <gathering F> struct all_blocks_meet : on_numbers {
   static constexpr residency blocks = F == gathering::not_together ? residency::any : residency::together;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Faults of rings over mbarriers and of the copy engine (sm_90).
+// Faults of rings over mbarriers and of bulk copies (sm_90).
 #include <antiphase/core/tile.hpp>
 #include <antiphase/device/barrier.cuh>
 #include <antiphase/device/bulk.cuh>
@@ -15,7 +15,8 @@ inline namespace AP_TARGET {
 
 // unified
 // -----------------------------------------------------------------------------------------------------------
-// The unified form over a channel of mbarriers: all threads load, with ordinary stores, and all threads use.
+// The unified pipeline over a channel of mbarriers: all threads load, with ordinary stores, and all threads
+// use.
 enum class uni {
   none,
   no_acquire,
@@ -40,7 +41,7 @@ template <int N, uni F> struct unified {
     std::uint32_t word[N][threads];
     channel<mbarrier, N, antiphase::threads(parties), antiphase::threads(threads)> ring;
   };
-  // The channel as the pipeline sees it, with the fault.
+  // The channel as seen by the pipeline, with the fault.
   struct view_of_ring {
     static constexpr int stages = N;
     storage& s;
@@ -96,7 +97,7 @@ mutant roles(const char* name, const char* broken = nullptr, finding_kind by = {
 
 // bulk copies
 // -----------------------------------------------------------------------------------------------------------
-// examples/bulk_copy.cuh again, with a fault.
+// examples/bulk_copy.cuh with a fault.
 using examples::bulk_copy_policy;
 using examples::store_by;
 

@@ -11,8 +11,7 @@ inline namespace AP_TARGET {
 
 // exchange
 // -----------------------------------------------------------------------------------------------------------
-// Threads pass values through shared memory, three times: every thread writes its own and reads its
-// partner's.
+// Threads pass values through shared memory three times: every thread writes its own and reads its partner's.
 enum class exchange {
   none,
   no_barrier_after_write,
@@ -109,7 +108,7 @@ mutant made(const char* name, const char* broken = nullptr, finding_kind by = {}
 
 // warps
 // -----------------------------------------------------------------------------------------------------------
-// The same between neighbouring lanes, with warp syncs.
+// The same exchange between neighbouring lanes, with warp syncs.
 enum class lanes {
   none,
   no_sync_after_write,
@@ -122,7 +121,7 @@ enum class lanes {
   lanes_return,
   returns_after_write
 };
-// The last of eight lanes is not needed.
+// The last of eight lanes takes no part.
 template <lanes F> AP_FN constexpr bool is_left_alone(int i) {
   return (F == lanes::lanes_return || F == lanes::returns_after_write) && i % 8 == 7;
 }
@@ -187,8 +186,7 @@ mutant made(const char* name, const char* broken = nullptr, finding_kind by = {}
 
 // roles
 // -----------------------------------------------------------------------------------------------------------
-// The first warp writes, the second reads; named barriers say when a word is there (1) and when it has been
-// used (2).
+// The first warp writes, the second reads; named barrier 1 signals a full word, 2 an empty one.
 enum class role {
   none,
   full_before_write,
@@ -241,7 +239,7 @@ mutant made(const char* name, const char* broken = nullptr, finding_kind by = {}
 
 // bounds
 // -----------------------------------------------------------------------------------------------------------
-// Each number with its neighbours, through shared memory with a halo.
+// Each number plus its neighbours, through shared memory with a halo.
 enum class bound {
   none,
   halo_not_zeroed,
@@ -295,7 +293,7 @@ mutant made(const char* name, const char* broken = nullptr, finding_kind by = {}
 
 // trees
 // -----------------------------------------------------------------------------------------------------------
-// The sum of a block, by halves; every thread gets it.
+// The sum of a block by a tree of halves; every thread gets it.
 enum class tree {
   none,
   no_barrier_between_steps,

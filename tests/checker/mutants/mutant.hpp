@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The mutants that the checker, compute-sanitizer and a look at the numbers are compared by, and how each is
-// run.
+// The mutants by which the checker, compute-sanitizer and a comparison of numbers are compared, and how to
+// run each.
 #pragma once
 #include <antiphase/core/portable.hpp>
 #include <cstdint>
@@ -11,22 +11,22 @@
 
 namespace antiphase::mutants {
 
-// How a kernel is run: its params, its input and what must come out. See programs.cpp.
+// How a kernel is run: its params, its input and its expected output. See programs.cpp.
 enum class program {
   numbers,                // numbers in, numbers out
   ring,                   // tests/channel/ring_kernels.hpp
   bulk_copy,              // examples/bulk_copy.hpp
-  product,                // a matrix product of five tiles along K, the last one not full
+  product,                // a matrix product of five tiles along K, the last one partial
   product_of_two_tiles,   // of two
   scan,                   // of several tiles
-  two_streams,            // `what` twice, each on a stream of its own, the second after the first
-  two_streams_unordered,  // nobody waits for the first
+  two_streams,            // `what` twice, each on its own stream, the second after the first
+  two_streams_unordered,  // the same without a wait
   read_back_unordered,    // the host copies the output without waiting
-  host_pointer,           // the input lies in memory of the host
+  host_pointer,           // the input is host memory
   input_given_back,       // the input is deallocated before the launch
   output_too_small,       // by one element
 };
-// These make no sense on a GPU, or need streams that only the checker can do without.
+// Meaningless on a GPU, or with streams that only the checker can do without.
 constexpr bool needs_checker(program p) {
   return p == program::two_streams || p == program::two_streams_unordered ||
          p == program::read_back_unordered || p == program::host_pointer;
@@ -43,7 +43,8 @@ struct use {
 };
 using mutant = test::mutant<use>;
 
-// The params of program::numbers and of the host's mutants. Blocks of `threads`; the last one is not full.
+// The params of program::numbers and of the host's mutants. Blocks of `threads` threads; the last one is
+// partial.
 constexpr int threads = 64;
 constexpr int size_of(int blocks, int per_thread = 1) { return blocks * threads * per_thread - 28; }
 struct numbers {
@@ -54,7 +55,7 @@ struct numbers {
 };
 AP_FN constexpr std::uint32_t input(int i) { return static_cast<std::uint32_t>(i) * 40503u + 77u; }
 
-// Runs it once; returns what is wrong with the numbers, or nothing.
+// Runs the mutant once; returns a description of wrong numbers, or an empty string.
 std::string run(const context& where, const mutant& m);
 
 }  // namespace antiphase::mutants

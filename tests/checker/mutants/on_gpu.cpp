@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Runs one mutant on a GPU, by name: for scripts/who_finds_what.py, which runs it under compute-sanitizer
-// too.
+// Runs one mutant on a GPU, by name: for scripts/who_finds_what.py, with and without compute-sanitizer.
 #include <fmt/format.h>
 
 #include <antiphase/context.hpp>
@@ -42,7 +41,7 @@ int run_named(std::string_view wanted) {
     } catch (const std::exception& e) {
       fmt::print("failed: {}\n", e.what());
       std::fflush(stdout);
-      std::_Exit(2);  // after a fault of the device every call fails, also those that give memory back
+      std::_Exit(2);  // after a device fault every call fails, including those that free memory
     }
   }
   fmt::print(stderr, "mutants_on_gpu: there is no mutant {}: see --list\n", wanted);

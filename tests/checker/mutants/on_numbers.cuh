@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What mutants that turn numbers into numbers share.
+// Basics of mutants that map numbers to numbers.
 #pragma once
 #include <antiphase/device/kernel.cuh>
 
@@ -8,8 +8,7 @@
 namespace antiphase::mutants {
 inline namespace AP_TARGET {
 
-// A kernel on numbers whose blocks have `threads` threads. An index past the end of the numbers stands for a
-// number that is zero.
+// A kernel on numbers with blocks of `threads` threads. An index past the end reads as zero.
 struct on_numbers {
   using params = numbers;
   static constexpr int threads = mutants::threads;

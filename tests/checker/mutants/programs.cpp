@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Runs a mutant on fixed inputs and compares what comes out.
+// Runs a mutant on fixed inputs and compares its output.
 #include <fmt/format.h>
 
 #include <antiphase/context.hpp>
@@ -57,7 +57,7 @@ std::string run_numbers(const context& where, const mutant& m) {
   return compared(out.to_host(), m.how.expected);
 }
 
-// The checking executor looks at nothing but the address of a stream: any two that differ will do.
+// The checking executor uses only the address of a stream: any two different ones will do.
 stream some_stream(int number) {
   static int streams[2];
   return reinterpret_cast<stream>(&streams[number]);
@@ -86,8 +86,8 @@ std::string run_ring(const context& where, const mutant& m) {
   return compared(out.to_host(), [](int t) { return test::expected_of_ring(t, test::all_units); });
 }
 
-// Five tiles for each of two blocks; the last has 35 numbers, three more than whole packets, and ends where
-// the memory does.
+// Five tiles for each of two blocks. The last tile has 35 numbers, three more than whole packets, and ends
+// with the allocation.
 std::string run_bulk_copy(const context& where, const mutant& m) {
   constexpr int size = 9 * 64 + 35;
   const auto value = [](int i) { return static_cast<float>(i * 7919 % 1'000'003); };
@@ -98,8 +98,8 @@ std::string run_bulk_copy(const context& where, const mutant& m) {
   return compared(to.to_host(), [&](int i) { return examples::transformed(value(i), i); });
 }
 
-// Integers: exact. A is densely packed by rows and B by columns, so that the last element along K is the last
-// of the memory.
+// Integers: exact. A is densely packed by rows and B by columns, so that the last element along K ends the
+// allocation.
 std::string run_product(const context& where, const mutant& m) {
   using gemm_test::mutant_side;
   constexpr int rows = 2 * mutant_side - 1, columns = mutant_side + 2;

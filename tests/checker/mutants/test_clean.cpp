@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Kernels without a fault give no finding: every step of the ladders, and the example.
+// Kernels without a fault give no finding: all steps of the ladders, and the example.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
@@ -26,7 +26,7 @@ void expect_clean(const std::function<std::string(const context&)>& program) {
 // products
 // -----------------------------------------------------------------------------------------------------------
 
-// A matrix on the device whose lines are `stride` long; what lies between them must not be used. Integers:
+// A matrix on the device whose lines are `stride` long; the gaps are NaN and must not be used. Integers:
 // exact.
 struct placed {
   bool by_rows;
@@ -61,7 +61,7 @@ TEST_P(clean_product, has_no_finding) {
   const gemms::step& step = gemms::steps[std::get<0>(GetParam())];
   const product& p = products[std::get<1>(GetParam())];
   const bool large = step.how.tile.m > 32;
-  // several tiles, the last of each kind not full
+  // several tiles along each dimension, the last one partial
   const std::int64_t m = large ? 131 : 45, n = 29, k = large ? 51 : 69;
   const auto stride = [&](bool by_rows, std::int64_t rows, std::int64_t columns) {
     return ((by_rows ? columns : rows) + 3) / 4 * 4 + p.padding;
@@ -120,7 +120,7 @@ template <class T> void expect_clean_scan(const char* policy, scan_operation ope
     const bool exclusive = kind == scan_kind::exclusive;
     scans::problem p{.type = element_of<T>, .operation = operation, .kind = kind, .length = length};
     p.direction = exclusive ? scan_direction::reverse : scan_direction::forward;
-    const bool contiguous = how != nullptr && scans::is_single_pass(*how);  // takes no others
+    const bool contiguous = how != nullptr && scans::is_single_pass(*how);  // it takes only contiguous lines
     const bool one_line = contiguous && policy != std::string_view("single-pass") &&
                           policy != std::string_view("single-pass-async");
     p.outer = exclusive || one_line ? 1 : 3;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Every mutant is found by the checker, by the kind and the words its list names; what is not broken is never
-// reported. And what is stored of the checker for the table of who finds what is what it finds.
+// The checker finds every mutant, with the kind and text given in its list, and reports nothing for a kernel
+// without a fault. The stored results for the table in docs/who_finds_what.md are current.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -55,7 +55,7 @@ json stored_of(const mutant& m) {
 class mutants : public testing::TestWithParam<mutant> {};
 TEST_P(mutants, are_found) {
   const mutant& m = GetParam();
-  const std::clock_t start = std::clock();  // of this process: other work on the machine does not count
+  const std::clock_t start = std::clock();  // CPU time of this process only
   const check_report report = check_mutant(m);
   const double took = static_cast<double>(std::clock() - start) / CLOCKS_PER_SEC;
   EXPECT_EQ(to_json(m, report), stored_of(m)) << "not what is stored: run scripts/who_finds_what.py checker";
@@ -91,7 +91,7 @@ TEST(list_of_mutants, has_sixty_and_a_right_one_per_family) {
   EXPECT_EQ(checked::all().size(), stored().size()) << "run scripts/who_finds_what.py checker";
 }
 
-// For scripts/who_finds_what.py: what the checker says about each.
+// For scripts/who_finds_what.py: the checker's findings for each mutant.
 void write_json(const char* path) {
   std::string lines;
   for (const mutant& m : checked::all())
@@ -104,7 +104,7 @@ void write_json(const char* path) {
 void write_checker_json(const char* path) { write_json(path); }
 }  // namespace antiphase::mutants
 
-// --checker-json FILE: writes what is found instead of testing it.
+// --checker-json FILE: writes the findings instead of testing them.
 int main(int count, char** words) {
   if (count == 3 && std::strcmp(words[1], "--checker-json") == 0) {
     antiphase::mutants::write_checker_json(words[2]);

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""who_finds_what.py with made-up programs: what is run and stopped, what counts as found, what the table
-says, what --check finds."""
+"""who_finds_what.py with made-up programs: what it runs and stops, what counts as found, the contents of the
+table, the findings of --check."""
 import json
 import os
 import pathlib

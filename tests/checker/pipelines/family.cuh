@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A family of kernels: fault 0 is none, the others have names.
+// A family of kernels: fault 0 means none, the others have names.
 #pragma once
 #include <antiphase/device/kernel.cuh>
 #include <initializer_list>

@@ -18,7 +18,7 @@
 namespace antiphase::pipelines {
 inline namespace AP_TARGET {
 
-// Sums of the warps, and from these the sums before each thread; one tile after the other in the same memory.
+// Sums of the warps, and from them the sums before each thread; tiles in turn in the same shared memory.
 template <int F> struct scan_of_warps : of_threads<128> {
   static constexpr int faults = 3;
   struct storage {
@@ -103,11 +103,11 @@ template <int F> struct last_block : of_threads<64> {
     word sum = 0;
     for (int i = 0; i < 4; ++i) sum += p.out[64 + i * threads + t];
     p.out[t] = sum;
-    if constexpr (F == 5) p.out[64 + b * threads + (t ^ 1)] = sum;  // a neighbour still adds it
+    if constexpr (F == 5) p.out[64 + b * threads + (t ^ 1)] = sum;  // another thread still adds it
   }
 };
 
-// Blocks add to the same tile in turn (split-K with a semaphore).
+// Blocks add to one tile in turn (split-K with a semaphore).
 template <int F> struct semaphore : of_threads<64> {
   static constexpr int faults = 4;
   static constexpr residency blocks = residency::in_order;
@@ -135,7 +135,7 @@ template <int F> struct semaphore : of_threads<64> {
   }
 };
 
-// A barrier of the whole grid, twice.
+// A grid-wide barrier, twice.
 template <int F> struct grid_barrier : of_threads<64> {
   static constexpr int faults = 4;
   static constexpr residency blocks = residency::together;
@@ -159,7 +159,7 @@ template <int F> struct grid_barrier : of_threads<64> {
   }
 };
 
-// Tiles are taken from a counter; the number is handed to the block through shared memory.
+// Tiles are drawn from a counter; the number passes to the block through shared memory.
 template <int F> struct scheduler : of_threads<64> {
   static constexpr int faults = 3;
   struct storage {
@@ -235,7 +235,7 @@ template <int F> struct lanes_exchange : of_threads<32> {
   }
 };
 
-// Three stages of cp.async, as Ampere's multistage products have them.
+// Three stages of cp.async, as in Ampere's multistage products.
 template <int F> struct multistage : of_threads<64> {
   static constexpr int faults = 5, stages = 3, tiles = 6;
   struct storage {
@@ -311,7 +311,7 @@ template <int F> struct named_ring : of_threads<64> {
   }
 };
 
-// Two warpgroups take turns (FlashAttention's ping-pong), each in the memory they share.
+// Two warpgroups take turns (FlashAttention's ping-pong) in shared memory.
 template <int F> struct ping_pong : of_threads<64> {
   static constexpr int faults = 4;
   struct storage {
@@ -320,7 +320,7 @@ template <int F> struct ping_pong : of_threads<64> {
   AP_DEV void operator()(const params& p) const {
     storage& s = antiphase::shared<storage, shared_kind::fixed>();
     const int lane = lane_index(), who = warp_index();
-    if (who == 1 && F != 1) named_barrier_arrive(1, 64);  // warp 0 begins
+    if (who == 1 && F != 1) named_barrier_arrive(1, 64);  // warp 0 starts
     for (int i = 0; i < 3; ++i) {
       if constexpr (F != 2) named_barrier_sync(1 + who, 64);
       s.shared_tile[lane] = p.in[(2 * i + who) * 32 + lane];
@@ -336,7 +336,7 @@ template <int F> struct ping_pong : of_threads<64> {
   }
 };
 
-// An mbarrier of threads: arrive, do something else, wait.
+// A split arrival at an mbarrier: arrive, do something else, wait.
 template <int F> struct split_arrival : of_threads<64> {
   static constexpr int faults = 5;
   struct storage {
@@ -401,7 +401,7 @@ template <int F> struct copies_arrive : of_threads<64> {
   }
 };
 
-// Tensor Cores of a warp on a tile that cp.async brings, two buffers.
+// Tensor Core operations of a warp on a tile that cp.async loads, two buffers.
 template <int F> struct fragments : of_threads<64> {
   static constexpr int faults = 4;
   struct storage {
@@ -433,7 +433,7 @@ template <int F> struct fragments : of_threads<64> {
   }
 };
 
-// The index of the warp is a shuffle: the whole warp takes part, or the GPU waits for ever.
+// The warp index comes from a shuffle: the whole warp must take part, or the GPU hangs.
 template <int F> struct which_warp : of_threads<64> {
   static constexpr int faults = 5;
   struct storage {};
@@ -451,20 +451,20 @@ template <int F> struct which_warp : of_threads<64> {
       else
         warp = warp_index();
       p.out[t] = static_cast<word>(warp);
-    } else if constexpr (F == 3) {  // behind a barrier that the others wait at
+    } else if constexpr (F == 3) {  // after a barrier at which the others wait
       if (lane < 16) warp = warp_index();
       block_barrier();
       p.out[t] = static_cast<word>(warp);
     } else {
       if (lane >= 16) return;
-      if constexpr (F == 5) block_barrier();  // they have returned by now, in every schedule
+      if constexpr (F == 5) block_barrier();  // the others have returned by now, in every schedule
       warp = warp_index();
       p.out[t] = static_cast<word>(warp);
     }
   }
 };
 
-// A uniform value is a shuffle, too.
+// A uniform value comes from a shuffle, too.
 template <int F> struct broadcast : of_threads<64> {
   static constexpr int faults = 2;
   struct storage {};
@@ -486,7 +486,7 @@ template <int F> struct broadcast : of_threads<64> {
   }
 };
 
-// Registers move from one warpgroup to the other.
+// Registers move from one warpgroup to the other (setmaxnreg).
 template <int F> struct registers_move : of_threads<256> {
   static constexpr int faults = 4;
   struct storage {};
@@ -513,7 +513,7 @@ template <int F> struct registers_move : of_threads<256> {
   }
 };
 
-// Kernels of one stream that overlap.
+// Overlapping kernels of one stream.
 template <int F> struct overlapping : of_threads<64> {
   static constexpr int faults = 2;
   static constexpr bool overlaps_previous = true;
@@ -528,7 +528,7 @@ template <int F> struct overlapping : of_threads<64> {
   }
 };
 
-// A lock around what two words say together.
+// A lock around two words that belong together.
 template <int F> struct locked : of_threads<32> {
   static constexpr int faults = 3;
   struct storage {};
@@ -615,7 +615,7 @@ template <int F> struct packed_look_back : of_threads<32> {
   }
 };
 
-// Every thread waits for its own copies only.
+// Every thread waits only for its own copies.
 template <int F> struct own_copies : of_threads<64> {
   static constexpr int faults = 3;
   struct storage {
@@ -717,7 +717,7 @@ template <int F> struct leaders_arrive : of_threads<96> {
   }
 };
 
-// A word in shared memory tells the block to end; a reduction by atomics.
+// A word in shared memory ends the loop of the block; a reduction by atomics.
 template <int F> struct converged : of_threads<64> {
   static constexpr int faults = 4;
   struct storage {
@@ -733,7 +733,7 @@ template <int F> struct converged : of_threads<64> {
       if (left > 0) {
         --left;
         if constexpr (F == 4)
-          s.changed = 1;  // all write the same: a race all the same
+          s.changed = 1;  // all write the same value: a race nevertheless
         else
           store_relaxed<scope::block>(&s.changed, 1);
         atomic_add<scope::block>(&s.sum, 1u);
@@ -747,7 +747,7 @@ template <int F> struct converged : of_threads<64> {
   }
 };
 
-// An mbarrier that is used for something else later.
+// An mbarrier whose memory is reused later.
 template <int F> struct second_life : of_threads<32> {
   static constexpr int faults = 2;
   struct storage {
@@ -769,7 +769,7 @@ template <int F> struct second_life : of_threads<32> {
   }
 };
 
-// Parts of sums wait in memory for their owner (stream-K).
+// Partial sums wait in memory for their owner (stream-K).
 template <int F> struct stream_k : of_threads<64> {
   static constexpr int faults = 4;
   static constexpr residency blocks = residency::together;

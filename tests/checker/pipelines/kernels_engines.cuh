@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The copy engine, clusters and Tensor Cores of warpgroups: rings with roles, multicast, reductions,
-// epilogues.
+// TMA, clusters and Tensor Core operations of warpgroups: rings with roles, multicast, reductions, epilogues.
 #include <antiphase/core/channel.hpp>
 #include <antiphase/device/atomic.cuh>
 #include <antiphase/device/barrier.cuh>
@@ -57,7 +56,7 @@ template <int F> struct load_ring : of_threads<96> {
   }
 };
 
-// Results leave through shared memory, one tile after the other.
+// Epilogue: results leave through shared memory, one tile after the other.
 template <int F> struct store_epilogue : of_threads<64> {
   static constexpr int faults = 6;
   struct storage {
@@ -105,7 +104,7 @@ template <int F> struct store_ring : of_threads<32> {
   }
 };
 
-// load, change in place, store: a channel of three events.
+// Load, change in place, store: a channel of three events.
 template <int F> struct three_events : of_threads<96> {
   static constexpr int faults = 5, tiles = 5;
   struct storage {
@@ -148,7 +147,7 @@ template <int F> struct three_events : of_threads<96> {
   }
 };
 
-// Each block reads what its neighbour has summed.
+// Each block reads its neighbour's sum.
 template <int F> struct cluster_sum : of_threads<32> {
   static constexpr int faults = 4, cluster = 2;
   struct storage {
@@ -168,14 +167,14 @@ template <int F> struct cluster_sum : of_threads<32> {
     }
     p.out[rank * 32 + t] = s.part[t] + map_shared(s.part, rank ^ 1)[31 - t];
     if constexpr (F == 4) {
-      cluster_arrive();  // waits for nobody
+      cluster_arrive();  // no wait
     } else if constexpr (F != 3) {
       cluster_barrier();
     }
   }
 };
 
-// Halos through the neighbour's memory, in steps.
+// Halos through the neighbour's shared memory, in steps.
 template <int F> struct halo : of_threads<32> {
   static constexpr int faults = 4, cluster = 4;
   struct storage {
@@ -185,7 +184,7 @@ template <int F> struct halo : of_threads<32> {
     storage& s = antiphase::shared<storage, shared_kind::fixed>();
     const int t = thread_index(), rank = cluster_rank();
     s.inner[t] = p.in[rank * 32 + t];
-    if constexpr (F != 4) cluster_barrier();  // all have begun
+    if constexpr (F != 4) cluster_barrier();  // all have started
     for (int step = 0; step < 3; ++step) {
       if constexpr (F == 4) block_barrier();
       if (t == 31) *map_shared(&s.from_left, (rank + 1) % 4) = s.inner[31];
@@ -205,7 +204,7 @@ template <int F> struct halo : of_threads<32> {
   }
 };
 
-// Each of two blocks loads a half for both; slots come back by arrivals at both producers.
+// Each of two blocks loads a half for both; slots are released by arrivals at both producers.
 template <int F> struct multicast_ring : of_threads<64> {
   static constexpr int faults = 6, cluster = 2;
   struct storage {
@@ -247,7 +246,7 @@ template <int F> struct multicast_ring : of_threads<64> {
   }
 };
 
-// Two blocks add their tiles to one by the copy engine.
+// Two blocks add their tiles to one by bulk reductions.
 template <int F> struct reduced : of_threads<32> {
   static constexpr int faults = 4;
   struct storage {
@@ -314,7 +313,7 @@ template <int F> struct transposed_box : of_threads<64> {
   }
 };
 
-// Q once, K and V in rings of their own.
+// Q once, K and V in separate rings.
 template <int F> struct attention_ring : of_threads<64> {
   static constexpr int faults = 5, stages = 2;
   struct storage {
@@ -368,7 +367,7 @@ template <int F> struct attention_ring : of_threads<64> {
   }
 };
 
-// Operands that threads have written, one product of a warpgroup.
+// Operands written by threads, one product of a warpgroup.
 constexpr int operand_words = 512;
 AP_DEV matrix_descriptor operand_at(const word* start) { return describe(start, 128, 256, swizzle::none); }
 template <int F> struct product : of_threads<128> {
@@ -399,7 +398,7 @@ template <int F> struct product : of_threads<128> {
   }
 };
 
-// A ring of operands; a slot goes back when the product behind its own has been started.
+// A ring of operands; a slot is released when the product after its own has been started.
 template <int F> struct product_ring : of_threads<256> {
   static constexpr int faults = 5, tiles = 4;
   static constexpr shared_kind shared = shared_kind::fixed;
@@ -447,7 +446,7 @@ template <int F> struct product_ring : of_threads<256> {
   }
 };
 
-// What the kernel itself wrote to global memory comes back by the copy engine.
+// Data that the kernel wrote to global memory is loaded back by TMA.
 template <int F> struct round_trip : of_threads<32> {
   static constexpr int faults = 4;
   struct storage {
@@ -479,7 +478,7 @@ template <int F> struct round_trip : of_threads<32> {
   }
 };
 
-// A tile is loaded into memory that ordinary writes have used before.
+// A tile is loaded into shared memory that ordinary writes used before.
 template <int F> struct reused : of_threads<64> {
   static constexpr int faults = 3;
   struct storage {
@@ -505,7 +504,7 @@ template <int F> struct reused : of_threads<64> {
   }
 };
 
-// A tile that the copy engine stores is handed to another block.
+// A tile stored by TMA is passed to another block.
 template <int F> struct handed_over : of_threads<32> {
   static constexpr int faults = 5;
   static constexpr residency blocks = residency::in_order;
@@ -543,7 +542,7 @@ template <int F> struct handed_over : of_threads<32> {
   }
 };
 
-// The result is gathered where the operands were.
+// The result is gathered in the operands' shared memory.
 template <int F> struct in_operands_place : of_threads<128> {
   static constexpr int faults = 2;
   struct storage {
@@ -574,8 +573,8 @@ template <int F> struct in_operands_place : of_threads<128> {
   }
 };
 
-// A block tells its neighbour's mbarrier that a word is there. Who has been told by all of the neighbour may
-// end.
+// A block signals its neighbour's mbarrier after writing a word. A block may end once all of the neighbour's
+// signals have arrived.
 template <int F> struct told_remotely : of_threads<32> {
   static constexpr int faults = 3, cluster = 2;
   struct storage {
@@ -601,7 +600,7 @@ template <int F> struct told_remotely : of_threads<32> {
   }
 };
 
-// Blocks of a cluster know that the others have begun by arrivals that release nothing.
+// Blocks of a cluster know that the others have started through arrivals that release nothing.
 template <int F> struct begun_silently : of_threads<32> {
   static constexpr int faults = 2, cluster = 2;
   struct storage {
@@ -624,7 +623,7 @@ template <int F> struct begun_silently : of_threads<32> {
   }
 };
 
-// mbarriers are announced to the cluster by their fence and arrivals that release nothing (PTX ISA,
+// mbarriers become visible to the cluster by their fence and arrivals that release nothing (PTX ISA,
 // fence.mbarrier_init).
 template <int F> struct announced : of_threads<32> {
   static constexpr int faults = 3, cluster = 2;

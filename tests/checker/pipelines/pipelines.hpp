@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Kernels as libraries write them, each right and with several faults: rings, roles, clusters, look-back.
+// Kernels in the style of libraries, each correct and with several faults: rings, roles, clusters, look-back.
 #pragma once
 #include <antiphase/core/tensor_map.hpp>
 #include <cstdint>
@@ -9,7 +9,7 @@
 
 namespace antiphase::pipelines {
 
-// `in` is written by the host, `out` and `flag` are zero.
+// The host fills `in`; `out` and `flag` start as zeros.
 constexpr int words = 1024, flags = 64;
 struct params {
   tensor_map from, to;  // of `in` and `out`, 32 rows of 32 words: boxes of 8 x 8, not swizzled
@@ -22,7 +22,7 @@ constexpr std::uint32_t input(int i) { return static_cast<std::uint32_t>(i) * 26
 struct use {
   unsigned blocks = 1;
   int launches = 1;
-  bool (*right)(const std::vector<std::uint32_t>& out) = nullptr;  // null: nothing is expected
+  bool (*right)(const std::vector<std::uint32_t>& out) = nullptr;  // null: numbers are not checked
 };
 using mutant = test::mutant<use>;
 

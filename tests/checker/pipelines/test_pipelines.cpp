@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Kernels as libraries write them are not accused, and each of their faults is found.
+// Kernels in the style of libraries get no finding, and each of their faults gets one.
 #include "tests/checker/pipelines/pipelines.hpp"
 #include "tests/support/mutant_runners.hpp"
 #include "tests/support/word_buffers.hpp"

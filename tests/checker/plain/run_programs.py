@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Checks programs in plain CUDA, each as it is and with -D BROKEN.
+"""Checks programs in plain CUDA, each unchanged and with -D BROKEN.
 
     run_programs.py TOOL FOLDER [NAME ...]
 
-As it is, a program is clean. Broken, one of the findings is of the kind and in the line that a comment in it
-says: // FOUND: race, or // FOUND: race or overwritten in use. What has no place is marked // FOUND SOMEWHERE:
-wrong result. Exit status: 0 all are so, 1 not.
+The unchanged program is clean. The broken one has a finding of the kind and in the line of a comment in it:
+// FOUND: race, or // FOUND: race or overwritten in use. A finding without a line is marked // FOUND
+SOMEWHERE: wrong result. Exit status: 0 all as marked, 1 not.
 """
 import concurrent.futures
 import json

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The pre-pass of plain CUDA: what becomes of launches and variables, and that everything else stays where it
-// is.
+// The pre-pass of plain CUDA: its rewriting of launches and variables; everything else keeps its line.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -188,7 +187,7 @@ TEST(prepass, launches_that_overlap_are_not_followed) {
               testing::SizeIs(1));
 }
 
-// What becomes of an asm statement within a function, on one line and without the braces around it.
+// Rewritten text of an asm statement within a function, on one line and without the braces around it.
 std::string of_asm(const std::string& statement) {
   const std::string out = text("# 1 \"my.cu\"\nvoid f() { " + statement + " }\n");
   const std::size_t from = out.find("{ { ") + 4;
@@ -239,7 +238,7 @@ TEST(inline_ptx, takes_operands_that_macros_of_the_headers_bring) {
   EXPECT_THAT(squeezed(t.text), HasSubstr("const auto ap_o0 = (1 + (macro()) .x); "));
   ASSERT_EQ(t.refused.size(), 1u);
   EXPECT_EQ(t.refused[0].line, 3);
-  EXPECT_THAT(t.text, HasSubstr("\n# 1 \"a.cu\"\n }\nint here;"));  // so that lines go on as they were
+  EXPECT_THAT(t.text, HasSubstr("\n# 1 \"a.cu\"\n }\nint here;"));  // later lines keep their numbers
 }
 TEST(inline_ptx, what_the_table_lacks_is_named_with_its_line) {
   constexpr const char* rest =

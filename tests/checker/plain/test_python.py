@@ -5,7 +5,7 @@ import sys
 import unittest
 
 os.environ["ANTIPHASE_TOOL"] = sys.argv.pop(1)
-# the folder of the one module that is tested, whether or not the package around it is built
+# the folder of the one module under test, whether or not the package around it is built
 sys.path.insert(0, sys.argv.pop(1))
 
 try:
@@ -63,7 +63,7 @@ class Checking(unittest.TestCase):
     def test_a_wrong_result_and_memory_that_nobody_wrote(self):
         report, _ = self.sums("__syncthreads()", unwritten(2, np.int32), {1: [1, 2]})
         self.assertEqual({f.kind for f in report.findings}, {"uninitialised memory read", "wrong result"})
-        self.assertIn("\nwrong result: ", "\n" + str(report))  # which has no place
+        self.assertIn("\nwrong result: ", "\n" + str(report))  # it has no code place
         self.assertNotIn(":0:", str(report))
 
     def test_refusals(self):

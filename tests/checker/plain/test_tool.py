@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""antiphase check my.cu as a process: what it says, its exit codes, replays."""
+"""antiphase check my.cu as a process: its output, its exit codes, replays."""
 import json
 import os
 import pathlib
@@ -108,7 +108,7 @@ int main() {
         )
         self.assertTrue(all(e["ts"] + e["dur"] <= life["dur"] for lane in leak.values() for e in lane))
         (wrong,) = self.drawn(self.source(kernels + "  cudaFree(x);\n  return 1;\n}"))
-        # one of each warp, of the last kernel alone
+        # one per warp, from the last kernel alone
         self.assertEqual(sorted(wrong), ["block 0, thread 0", "block 0, thread 32"])
         self.assertEqual(
             {
@@ -160,14 +160,14 @@ int main() {
         self.assertEqual(marked, {"now": reader, "earlier": writer})
         now = next(e for e in finding[reader] if e["args"]["finding"] == "now")
         self.assertEqual((now["name"], now["args"]["at"]), ("reads 4 bytes", "my.cu:11"))
-        # Both threads come to the barrier, which ends for both at once.
+        # Both threads reach the barrier, which ends for both at once.
         barriers = {
             lane: [e["ts"] + e["dur"] for e in finding[lane] if e["name"] == "block barrier"]
             for lane in (reader, writer)
         }
         self.assertEqual(barriers[reader], barriers[writer])
         self.assertEqual(len(barriers[reader]), 1)
-        # The first group has been waited for before the barrier; the second is in flight where it is read.
+        # The first group was waited for before the barrier; the second is in flight where it is read.
         flights = sorted(
             (e["ts"], e["ts"] + e["dur"], e["args"]["at"], e["args"]["finding"])
             for e in finding["copies of thread 63"]
@@ -500,7 +500,7 @@ int main() {
             ("", "b"),
             ('FILE* mine = fopen("LOG2", "w");'.replace("LOG2", str(log) + "2"), "bbbb"),
         ):
-            with self.subTest(hold):  # a file that is open at the launch would be written by all runs as one
+            with self.subTest(hold):  # all runs would share a file that is open at the launch
                 log.write_text("")
                 done = self.check(
                     self.source(text.replace("HOLD", hold)), "--schedules", "4", "--workers", "1"
@@ -601,7 +601,7 @@ int main() { int* x; cudaMalloc(&x, 1024 * 64), cudaMemset(x, 0, 1024 * 64), k<<
         time.sleep(4)
         tool.send_signal(signal.SIGINT)
         out, _ = tool.communicate(timeout=30)
-        for _ in range(50):  # somebody else removes it
+        for _ in range(50):  # another process removes it
             if not list(temporary.iterdir()):
                 break
             time.sleep(0.1)
@@ -620,7 +620,7 @@ int main() { int* x; cudaMalloc(&x, 1024 * 64), cudaMemset(x, 0, 1024 * 64), k<<
             timeout=120,
         )
         self.assertEqual(done.returncode, 5)
-        # what does not depend on the compiler
+        # independent of the compiler
         places = re.compile(r"^(?:\d+\. [^,]*|  missing .*| +at .*)", re.MULTILINE)
         self.assertEqual(
             places.findall(done.stdout), places.findall((ROOT / "examples/plain_cuda/output.txt").read_text())
@@ -630,7 +630,7 @@ int main() { int* x; cudaMalloc(&x, 1024 * 64), cudaMemset(x, 0, 1024 * 64), k<<
         name = self.source((PROGRAMS / "reduction.cu").read_text())
         done = self.check(name, "-DBROKEN", *QUICK, "--sarif", "out.sarif", "--lines")
         self.assertEqual(done.returncode, 5)
-        # as editors look for them
+        # the pattern of editors
         gcc = re.compile(r"^(.*?):(\d+):(\d*):?\s+(?:fatal\s+)?(warning|error):\s+(.*)$", re.MULTILINE)
         errors = gcc.findall(done.stdout)
         document = json.loads((self.folder / "out.sarif").read_text())

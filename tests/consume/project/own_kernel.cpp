@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A user's own kernel, on the CPU executor: the block reverses what it was given, through shared memory.
+// A user's own kernel on the CPU executor: the block reverses its input through shared memory.
 #include <antiphase/context.hpp>
 #include <antiphase/device/barrier.cuh>
 #include <antiphase/device/kernel.cuh>
@@ -24,7 +24,7 @@ struct reverse {
 };
 
 int main() {
-  int unused_on_purpose;  // a consumer's own warnings are its own business
+  int unused_on_purpose;  // a consumer chooses its own warnings
   const auto where = antiphase::context::on("cpu");
   std::vector<int> host(reverse::threads);
   for (int i = 0; i < reverse::threads; ++i) host[i] = i * i;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // A small selection of the core's tests, quick to compile, run against mutants of the core. Prints every
-// check that fails. With ONLY defined as the name of one it is the only one; the others are templates that
-// nothing asks for, and cost nothing.
+// check that fails. ONLY, defined as the name of a check, selects that one; the others are templates that are
+// never instantiated, and cost nothing.
 //
 // Exit status: 0 all checks passed, 1 one failed.
 #include <cstdio>

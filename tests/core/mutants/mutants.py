@@ -1,18 +1,18 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Breaks the core in one place, compiles a test of the selection in check.cpp against that, and expects it to
-fail.
+"""Breaks the core in one place, compiles a test of check.cpp's selection against the result, and expects it
+to fail.
 
     mutants.py --list
     mutants.py --compiler g++ [--launcher ccache] [--precompiled HEADER] --root SOURCES --work FOLDER NAME
 
-The fields are those of tests/support/mutant.hpp: a name, what is broken, what must find it (found_by). It is
-a list in Python because what is broken is the text of a header that is all of the test's subject, not a
-kernel that could stand beside the whole one.
+The fields are those of tests/support/mutant.hpp: a name, what is broken, which check must find it (found_by).
+The list is Python and not C++, because a mutant replaces text of a header that all of the test uses; a
+kernel, in contrast, could stand beside the whole one.
 
-Each mutant names the check that is expected to find it, and only that one is compiled. A mutant that cannot
-be found, because it behaves like the original, gives the reason, and is expected to pass all: the list stays
-honest either way. The mutant "none" is the core as it is.
+Each mutant names the check that is expected to find it, and only that one is compiled. A mutant that behaves
+like the original gives the reason and is expected to pass all checks, so both kinds of entry are verified.
+The mutant "none" is the unchanged core.
 """
 import argparse
 import dataclasses
@@ -299,7 +299,7 @@ def fail(message):
 
 
 def overlay(mutant, root, work):
-    """Writes the mutated header into a folder that is searched before the real one."""
+    """Writes the mutated header into a folder that precedes the real one on the include path."""
     text = (root / "include/antiphase/core" / mutant.file).read_text()
     if text.count(mutant.old) != 1:
         fail(
@@ -312,7 +312,7 @@ def overlay(mutant, root, work):
 
 
 def failed_checks(arguments, work, only=""):
-    """The names of the checks that fail: of all, or of one."""
+    """Returns the names of the checks that fail: of all, or of the one named."""
     root = arguments.root
     program = work / "check"
     unchanged = ["-include", arguments.precompiled] if arguments.precompiled else []

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The scan along an axis that is not the last, in one pass: tiles of whole rows and of strips, one and many,
+// The single-pass scan along an axis that is not the last: tiles of whole rows and of strips, one and many,
 // all types.
 #include <gmock/gmock.h>
 
@@ -17,7 +17,7 @@ struct extents {
   std::int64_t outer, length, inner;
 };
 
-// Element i of column j of outer o, one column behind the other.
+// Transposed: column by column, for each index of the outer extent.
 template <class T> std::vector<T> by_columns(const std::vector<T>& all, const extents& e) {
   std::vector<T> turned;
   for (std::int64_t o = 0; o < e.outer; ++o)
@@ -68,8 +68,8 @@ std::vector<Out> expect_columns(const context& where, const extents& e, scans::p
   return out;
 }
 
-// Of threads that have no rows, blocks that have few columns, one tile and several, groups of tiles that are
-// full and not.
+// Cases: threads without rows, blocks with few columns, one tile and several, groups of tiles full and partly
+// filled.
 constexpr extents shapes[] = {{1, 1, 2},    {1, 5, 3},    {3, 1, 7},     {1, 33, 2},    {5, 34, 9},
                               {2, 300, 3},  {1, 3000, 3}, {2, 2200, 17}, {1, 5300, 31}, {1, 2700, 33},
                               {3, 700, 64}, {1, 40, 300}, {7, 100, 40},  {300, 4, 3}};
@@ -126,7 +126,7 @@ TEST_P(column_scans, exclusive_ones_begin_anywhere) {
                       {to_f16(-7.5f)});
 }
 
-// Whatever the schedule, wherever the arrays lie.
+// Same bits for any schedule and any placement of the arrays.
 TEST_P(column_scans, give_the_same_bits) {
   for (const extents& e : {extents{1, 12000, 3}, extents{1, 5300, 40}}) {
     const auto first = expect_columns<float>(any(), e, {});
@@ -140,7 +140,7 @@ TEST_P(column_scans, give_the_same_bits) {
   }
 }
 
-// NaN spoils its column and no other; sums of -0 are -0, and of infinities infinite.
+// NaN spoils its own column only; sums of -0 are -0, sums of infinities infinite.
 TEST_P(column_scans, keep_what_is_special) {
   const extents e{1, 12000, 3};
   for (const bool wide : {false, true}) {
@@ -169,7 +169,7 @@ TEST_P(column_scans, keep_what_is_special) {
   }
 }
 
-// One workspace serves columns, rows and lines, one after the other.
+// One workspace serves columns, rows and lines in turn.
 TEST_P(column_scans, share_a_workspace) {
   const context where = any();
   const std::int64_t most = 100'000;
@@ -217,8 +217,7 @@ TEST_P(column_scans, say_what_they_do_not_take) {
   EXPECT_THAT(refusal_by("columns", any(), huge), HasSubstr("2^31 - 1"));
 }
 
-// The tiles cover all columns and rows, with threads that exist, and no more of them than shared memory
-// holds.
+// Tiles cover all columns and rows, none is empty, and none takes more threads than a block has.
 TEST(column_shapes, cover_the_problem) {
   for (const std::size_t size : {std::size_t{4}, std::size_t{8}})
     for (const std::int64_t outer : {1, 2, 77, 1000003})

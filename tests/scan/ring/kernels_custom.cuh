@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Calls of a user with types and operators of their own.
+// User calls with user-defined types and operators.
 #include <antiphase/scan.cuh>
 
 #include "tests/scan/kernels.hpp"

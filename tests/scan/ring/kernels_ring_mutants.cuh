@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The single-pass scan with one fault each: another ring, another exchange, or other copies of tiles in the
-// place of its own.
+// The single-pass scan with one fault each: its ring, its exchange of totals, or its copies of tiles
+// replaced.
 #include <antiphase/scan/detail/single_pass.cuh>
 
 #include "tests/scan/ring/ring_mutants.hpp"
@@ -32,7 +32,7 @@ enum class slip {
   given_back_before_read,
 };
 
-// A total in a word and its flag in another, instead of both in one: right with a release and an acquire.
+// A total and its flag in two words instead of one: correct with release and acquire.
 template <slip F> struct separate_flag {
   template <class T>
   AP_DEV static void put(std::uint64_t* states, std::uint32_t tile, std::uint32_t tag, const T& total) {
@@ -57,7 +57,7 @@ template <slip F> struct separate_flag {
     return true;
   }
 };
-// The flag and a value that is not yet the total, and when others have run, the total.
+// Publishes the flag with a value that is not yet the total; the total follows after a delay.
 struct value_later {
   template <class T>
   AP_DEV static void put(std::uint64_t* states, std::uint32_t tile, std::uint32_t tag, const T& total) {
@@ -73,7 +73,7 @@ struct value_later {
   }
 };
 
-// Tiles moved by the copy engine, and by threads.
+// Tiles moved by TMA, and by threads.
 template <slip F, class Whole> struct broken_engine : Whole {
   AP_DEV static void results_written() {
     if constexpr (F != slip::no_proxy_fence) Whole::results_written();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Calls of a user with functions before a scan and behind it.
+// User calls with functions before and after a scan.
 #include <antiphase/scan.cuh>
 
 #include "tests/scan/ring/transforms.hpp"

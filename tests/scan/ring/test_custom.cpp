@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Scans of arrays with types and operators of the user: of 3 to 32 bytes, without identity, not commutative.
+// Scans with user-defined types and operators: 3 to 32 bytes, without identity, not commutative.
 #include <gmock/gmock.h>
 
 #include <antiphase/core/error.hpp>
@@ -11,7 +11,7 @@
 
 namespace antiphase::scan_test {
 
-// The same list, compiled for each target.
+// One list per target.
 namespace cpu {
 std::vector<custom_scan> custom_scans();
 }
@@ -95,8 +95,7 @@ TEST_P(custom_scans, along_every_axis) {
     }
 }
 
-// A line is read and written once, by the copy engine, where there is one; totals of 32 bytes would take too
-// long.
+// A line is read and written once, by TMA where present; totals of 32 bytes would take too long.
 TEST_P(custom_scans, move_a_line_once) {
   if (is_cuda()) GTEST_SKIP() << "GPUs do not count";
   const context where = any();
@@ -110,8 +109,8 @@ TEST_P(custom_scans, move_a_line_once) {
     }
 }
 
-// On GPUs of compute capability 8.x threads move the tiles; programs compiled for those alone do so
-// everywhere (test_scan_custom_async).
+// On GPUs of compute capability 8.x threads move the tiles; programs compiled for those alone do so on any
+// GPU (test_scan_custom_async).
 TEST_P(custom_scans, move_a_line_once_without_bulk_copies) {
   if (is_cuda()) GTEST_SKIP() << "simulated";
   device_limits ampere = simulated_device();

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Every fault of the single-pass scan is found, by the kind and the words its list names; without one nothing
-// is, in many schedules.
+// Every fault of the single-pass scan is found, with the kind and text given in its list; the kernel without
+// a fault is clean in many schedules.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -23,7 +23,7 @@ namespace {
 
 constexpr std::int64_t tile = small_ring.tile_of(4, 4);
 
-// Twice, on one workspace, with other elements: small integers, whose sums are exact.
+// Two scans on one workspace with different elements: small integers, whose sums are exact.
 void scan_twice(const context& where, const ring_mutant& with, std::int64_t length, unsigned blocks) {
   const auto tiles = static_cast<std::uint32_t>(ceil_div(length, tile));
   const std::size_t n = static_cast<std::size_t>(length), words = scans::control_words + 2 * tiles;
@@ -69,7 +69,7 @@ TEST_P(ring_mutants, are_found) {
 INSTANTIATE_TEST_SUITE_P(all, ring_mutants, testing::ValuesIn(checked::ring_mutants()),
                          test::name_of<ring_input>);
 
-// The exchange of totals: blocks held up at random, in any order, few of them resident, more of them than
+// The exchange of totals: blocks delayed at random, in any order, few of them resident, more of them than
 // tiles.
 void expect_clean_exchange(std::string_view kernel) {
   const std::vector<ring_mutant> all = checked::ring_mutants();

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The single-pass scan: right at every edge of its tiles, the same bits whoever computes which tile, ready
-// for the next launch.
+// The single-pass scan: right at every edge of its tiles, bits independent of which block scans which tile,
+// workspace ready for the next launch.
 #include <gmock/gmock.h>
 
 #include <antiphase/core/error.hpp>
@@ -16,7 +16,7 @@ using testing::HasSubstr;
 
 class single_pass : public on_ring_device {
  protected:
-  // Nothing where there is no kernel for T.
+  // Does nothing where T has no kernel.
   template <class T>
   std::vector<T> sums(const context& where, std::int64_t length, scan_kind kind = scan_kind::inclusive,
                       scan_direction direction = scan_direction::forward, bool in_place = false) const {
@@ -56,7 +56,7 @@ TEST_P(single_pass, in_place) {
                       true);
 }
 
-// A ring of one slot loads a tile only after the one before has been stored.
+// With a ring of one slot, a tile is loaded only after the one before has been stored.
 class short_rings : public on_bulk_device {};
 AP_ON_BOTH_DEVICES(short_rings);
 TEST_P(short_rings, of_one_and_more_slots) {
@@ -68,7 +68,7 @@ TEST_P(short_rings, of_one_and_more_slots) {
             policy);
 }
 
-// More tiles than the batches that are looked at together, so that the carry between batches is at work.
+// More tiles than one look-back batch, so that the carry between batches is exercised.
 TEST_P(single_pass, many_tiles) {
   const context where = any();
   sums<float>(where, (is_cuda() ? 1000 : 70) * ring_tile<float> + 1234);
@@ -76,16 +76,16 @@ TEST_P(single_pass, many_tiles) {
                       scan_direction::reverse);
 }
 
-// A large number, and in every batch of tiles one that is not quite half a unit of the sum's last place: a
-// carry of FP32 would lose all of them, more than the promise has room for. As one line, and as one segment
-// by flags.
+// A large number, followed in every batch of tiles by one slightly less than half a unit of the sum's last
+// place: an FP32 carry would lose all of them, which exceeds the documented bound. As one line, and as one
+// segment by flags.
 TEST_P(single_pass, small_sums_of_many_batches_are_not_lost) {
   if (test::sanitized) GTEST_SKIP() << "minutes of it under AddressSanitizer, for one more turn of a loop";
   constexpr std::int64_t batches = 86;
   const float first = 0x1p24f, small = 0x1.fffffep-1f;
   const context where = any();
   for (const scans::lines_kind over : {scans::lines_kind::one, scans::lines_kind::segments}) {
-    // seconds each, of the same code
+    // seconds each, for the same code
     if (!is_cuda() && by_threads() != (over == scans::lines_kind::segments)) continue;
     const scans::tile_mover mover =
         by_threads() ? scans::tile_mover::threads : scans::tile_mover::copy_engine;
@@ -140,7 +140,7 @@ TEST_P(single_pass, the_same_bits_whoever_scans_which_tile) {
   }
 }
 
-// The workspace of the stream serves launches of all types and sizes, one after the other.
+// The stream's workspace serves launches of all types and sizes in turn.
 TEST_P(single_pass, leaves_its_workspace_ready) {
   const context where = any();
   for (int round = 0; round < (is_cuda() ? 20 : 2); ++round) {
@@ -206,14 +206,14 @@ TEST(single_pass_step, by_threads_is_what_gpus_without_bulk_copies_run) {
   };
   const float in[1]{};
   double out[1]{};
-  // items has no such kernel
+  // the step "items" has no such kernel
   const scans::problem wide{.in = in, .out = out, .length = 1, .accumulate = element::f64};
   EXPECT_EQ(chosen(9, wide), "single-pass");
   EXPECT_EQ(chosen(8, wide), "single-pass-async");
   EXPECT_EQ(chosen(10, wide), "single-pass-async");
   EXPECT_THROW(chosen(7, wide), not_supported);
 }
-// Whatever GPU the caller has in mind, its workspace is enough.
+// The caller's workspace suffices on any GPU.
 TEST(single_pass_step, workspaces_are_enough_for_either_mover) {
   std::size_t before = 0;
   for (const std::int64_t length : {1, 5000, 5121, 6144, 6145, 100'000, 1'000'000, 1'000'001, 123'456'789}) {
@@ -225,13 +225,13 @@ TEST(single_pass_step, workspaces_are_enough_for_either_mover) {
       EXPECT_GE(bytes / 2, scans::workspace_bytes(scans::find_step(policy), rows))
           << policy << ", " << length;
   }
-  // which the CPU executor has no kernel for
+  // the CPU executor has no kernel for this
   const scans::problem doubles{.type = element::f64, .outer = 2, .length = 123'456'789};
   EXPECT_GT(scans::workspace_bytes(scans::find_step("single-pass-async"), doubles),
             scans::workspace_bytes(scans::find_step("single-pass"), doubles));
 }
 
-// The tiles are the same, so the bits are.
+// Both movers use the same tiles, hence give the same bits.
 TEST(single_pass_step, movers_change_no_bit) {
   const context where = context::on("cpu");
   const scans::problem p{.length = 40 * ring_tile<float> + 1001};
@@ -239,7 +239,7 @@ TEST(single_pass_step, movers_change_no_bit) {
             expect_scan_right<float>(where, p, {}, "single-pass-async"));
 }
 
-// A launch that failed may have left totals of its epoch behind: the next one starts with a clean workspace.
+// A failed launch may leave totals of its epoch behind: the next one starts with a clean workspace.
 TEST(single_pass_step, forgets_the_workspace_of_a_launch_that_failed) {
   device_limits small = simulated_device();
   small.shared_opt_in = small.shared_per_block = 64 * 1024;

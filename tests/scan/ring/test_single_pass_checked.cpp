@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The single-pass scan under the checker: every type of access, with copies that are aligned and that are
-// not, in many schedules.
+// The single-pass scan under the checker: every access type, aligned and unaligned copies, many schedules.
 #include <antiphase/checker.hpp>
 #include <antiphase/core/error.hpp>
 
@@ -28,8 +27,8 @@ TEST(single_pass_checked, aligned) {
                                        .length = ring_tile<std::uint8_t> + 5});
   });
 }
-// Tiles moved by threads: whole ones and others, more than the ring has slots, at the same places as in
-// memory and not.
+// Tiles moved by threads: full and partial ones, more than the ring has slots, with shared-memory offsets
+// equal to those in global memory and not.
 TEST(single_pass_checked, by_threads) {
   constexpr const char* policy = "single-pass-async";
   expect_clean([](const context& where) {

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The single-pass scan beyond one plain line: where it begins, wider sums, rows, segments by key and by
-// flags.
+// The single-pass scan beyond one plain line: initial values, wider sums, rows, segments by key and by flags.
 #include <gmock/gmock.h>
 
 #include <antiphase/core/error.hpp>
@@ -16,7 +15,7 @@ using testing::HasSubstr;
 
 class single_pass_lines : public on_ring_device {
  protected:
-  // Nothing where there is no kernel for In.
+  // Does nothing where In has no kernel.
   template <class In, class Out = In> void right(const context& where, const scans::problem& p,
                                                  const placement& lies = {},
                                                  const std::vector<Out>& initial = {}) const {
@@ -129,7 +128,7 @@ TEST_P(single_pass_lines, rows) {
                    {}, {2.0f});
 }
 
-// Keys from their positions: runs of different lengths, also across tiles.
+// Keys by position: runs of different lengths, also across tiles.
 template <class Key> std::vector<Key> keys_of(std::int64_t count, int runs) {
   std::vector<Key> keys;
   std::uint64_t key = 0;

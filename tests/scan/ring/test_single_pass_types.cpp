@@ -8,12 +8,12 @@ namespace {
 
 class single_pass_types : public on_ring_device {
  protected:
-  // Nothing where there is no kernel for T.
+  // Does nothing where T has no kernel.
   template <class T>
   std::vector<T> right(const context& where, const scans::problem& p, const placement& lies = {}) const {
     return takes<T>() ? expect_right<T>(where, p, lies, policy()) : std::vector<T>{};
   }
-  // Input and output begin at any element of 16 bytes, each at another one or both at the same.
+  // Input and output begin at any element offset within 16 bytes, different or the same.
   template <class T> void everywhere(const context& where, std::size_t step) const {
     constexpr std::size_t places = 16 / sizeof(T);
     for (std::size_t i = 0; i < places; i += step)
@@ -40,7 +40,8 @@ template <class F> void for_every_type(F f) {
   for (int e = 0; e <= static_cast<int>(last_element); ++e) with_stored_element(static_cast<element>(e), f);
 }
 
-// Each operation in a turn of its own through kinds, directions, lengths and places; on the CPU one of them.
+// Each operation has its own sequence of kinds, directions, lengths and placements; on the CPU one
+// combination.
 TEST_P(single_pass_types, every_operation) {
   const context where = any();
   std::size_t turn = 0;
@@ -68,14 +69,14 @@ TEST_P(single_pass_types, any_alignment) {
   everywhere<std::int16_t>(where, is_cuda() ? 1 : 3);
   everywhere<float>(where, 1);
   everywhere<double>(where, 1);
-  // every length around the unit of the copy engine, with too little or nothing for it to copy
+  // every length around the granularity of bulk copies, including those with nothing to bulk-copy
   for (std::int64_t length = 1; length <= 40; length += is_cuda() ? 1 : 6)
     right<std::uint8_t>(where, {.operation = scan_operation::max, .length = length},
                         {.in_offset = static_cast<std::size_t>(length % 16),
                          .out_offset = static_cast<std::size_t>(3 * length % 16)});
 }
 
-// Results do not depend on where the arrays lie, to the bit.
+// Placement of the arrays changes no bit.
 TEST_P(single_pass_types, alignment_changes_no_bit) {
   const context where = any();
   const scans::problem p{.length = 2 * ring_tile<float> + 1001};
@@ -83,7 +84,7 @@ TEST_P(single_pass_types, alignment_changes_no_bit) {
   for (std::size_t offset : {1, 2, 3}) EXPECT_EQ(right<float>(where, p, {offset, (offset + 1) % 4}), aligned);
 }
 
-// The smaller of 0 and -0 is the left one, and NaN wins.
+// min(0, -0) is the left operand, and NaN wins.
 TEST_P(single_pass_types, zeros_and_nan) {
   const context where = any();
   std::vector<float> host(static_cast<std::size_t>(ring_tile<float> + 100), 0.0f);
@@ -111,7 +112,7 @@ TEST_P(single_pass_types, zeros_and_nan) {
   }
 }
 
-// Sums of 16-bit floats run in FP32: 4096 and more ones would not add up in f16, which has no 2049.
+// Sums of 16-bit floats run in FP32: f16 has no 2049, so it could not add up 4096 ones.
 TEST_P(single_pass_types, halves_add_up_in_fp32) {
   if (!takes<f16>()) return;
   const context where = any();

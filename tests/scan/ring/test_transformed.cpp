@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Scans with a function of the user before and one behind.
+// Scans with a user function before and after.
 #include <gmock/gmock.h>
 
 #include <algorithm>
@@ -11,7 +11,7 @@
 
 namespace antiphase::scan_test {
 
-// The same list, compiled for each target.
+// One list per target.
 namespace cpu {
 std::vector<transform_scan> transform_scans();
 }
@@ -152,7 +152,7 @@ template <class Call> std::string sentence_of(Call call) {
   return {};
 }
 
-// Results are not as large as elements: they may not lie on them, and each array has its own alignment.
+// Results differ in size from elements: in-place calls are refused, and each array has its own alignment.
 TEST_P(transformed_scans, say_what_makes_no_sense) {
   alignas(16) unsigned char memory[64] = {};
   const transform_scan squares = calls()[0];

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Scans with a function before and one behind: between types of 1 to 32 bytes, larger, smaller and equal
-// ones.
+// Scans with a function before and after: between types of 1 to 32 bytes, larger, smaller and equal.
 #pragma once
 #include <antiphase/context.hpp>
 #include <antiphase/scan/detail/arguments.hpp>
@@ -11,7 +10,7 @@
 
 namespace antiphase::scan_test {
 
-// 1 byte, 8 bytes, 4 bytes.
+// Types of 1, 8 and 4 bytes.
 struct sums_of_squares {
   using in = std::uint8_t;
   using scanned = std::uint64_t;
@@ -25,7 +24,7 @@ struct sums_of_squares {
   };
   static in element(std::int64_t i) { return static_cast<in>(hash(static_cast<std::uint64_t>(i))); }
 };
-// 8, 8 and 3 bytes, in an order that matters.
+// 8, 8 and 3 bytes, not commutative.
 struct depths_of_brackets {
   using in = std::uint64_t;
   using scanned = brackets;
@@ -44,7 +43,7 @@ struct depths_of_brackets {
   };
   static in element(std::int64_t i) { return hash(static_cast<std::uint64_t>(i)); }
 };
-// 3, 16 and 3 bytes, none of which can be made from nothing.
+// 3, 16 and 3 bytes, without default constructors.
 struct maps_of_three_bytes {
   using in = nullable;
   using scanned = step64;
@@ -61,8 +60,8 @@ struct maps_of_three_bytes {
   };
   static in element(std::int64_t i) { return element_at<nullable>(i); }
 };
-// 4, 4 and 4 bytes: in place, though the types differ. Not of negated ones: ptxas of CUDA 13.0 loses
-// negations of integers that it folds into a maximum of three (VIMNMX3, sm_90).
+// 4, 4 and 4 bytes: in place, though the types differ. No negated operands: ptxas of CUDA 13.0 loses integer
+// negations that it folds into a maximum of three (VIMNMX3, sm_90).
 struct largest_of_distances {
   using in = std::int32_t;
   using scanned = std::int32_t;
@@ -78,7 +77,7 @@ struct largest_of_distances {
     return static_cast<in>(hash(static_cast<std::uint64_t>(i)) % (1u << 20)) + static_cast<in>(i % 3);
   }
 };
-// 4, 32 and 8 bytes: in several passes.
+// 4, 32 and 8 bytes: several passes.
 struct products_of_matrices {
   using in = std::uint32_t;
   using scanned = matrix;

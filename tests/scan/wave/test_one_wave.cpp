@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The one-wave scan: right at every edge of its tiles and of its policies, the same bits in every run, ready
-// for the next launch.
+// The one-wave scan: right at every edge of its tiles and of its policies, same bits in every run, workspace
+// ready for the next launch.
 #include <gmock/gmock.h>
 
 #include <antiphase/core/error.hpp>
@@ -45,7 +45,7 @@ TEST_P(one_wave, edges_of_policies) {
   for (const auto& [bytes, how] : scans::wave_choices) {
     if (test::sanitized && bytes > 2 << 20) continue;
     sums<float>(where, bytes / 4);
-    if (where.kind() == target::cpu && bytes > 4 << 20) continue;  // other types take minutes there
+    if (where.kind() == target::cpu && bytes > 4 << 20) continue;  // other types take minutes on the CPU
     if (bytes < scans::most_bytes_of_wave)
       sums<std::uint64_t>(where, bytes / 8 + 1, scan_kind::exclusive, scan_direction::reverse);
     sums<std::uint8_t>(where, bytes - 1);
@@ -104,8 +104,7 @@ TEST_P(one_wave, the_same_bits_in_every_run) {
   }
 }
 
-// It shares the stream's workspace with the single pass: launches of both, of all types and sizes, one after
-// the other.
+// The workspace is shared with the single pass: launches of both, of all types and sizes, in turn.
 TEST_P(one_wave, leaves_the_workspace_ready) {
   const context where = any();
   const char* const ring = where.limits().major == 9 ? "single-pass" : "single-pass-async";
@@ -120,7 +119,7 @@ TEST_P(one_wave, leaves_the_workspace_ready) {
   }
 }
 
-// Short launches may overlap: each reads what the one before has written, and nobody waits in between.
+// Short launches may overlap: each reads the results of the one before, without a host synchronisation.
 // Lengths change, so that blocks and policies do.
 TEST_P(one_wave, launch_after_launch) {
   const context where = any();
@@ -140,9 +139,9 @@ TEST_P(one_wave, launch_after_launch) {
   EXPECT_TRUE(array.to_host() == expected);
 }
 
-// Every launch counts itself, but for one of a single tile, which tells nobody anything. A word that nobody
-// uses any more is cleared when its turn comes, so that a number that comes round again finds nothing of its
-// namesake's.
+// Every launch advances the count, except one of a single tile, which exchanges nothing. Each launch clears
+// one old word in turn, so that after the launch number wraps around, no words of the earlier launch with the
+// same number are left.
 TEST_P(one_wave, counts_launches_and_clears_old_words) {
   const context where = any();
   const std::size_t words = where.runs_on().scratch(8 * (scans::control_words + 8), nullptr).size() / 8;
@@ -162,7 +161,7 @@ TEST_P(one_wave, counts_launches_and_clears_old_words) {
   EXPECT_NE(before[scans::control_words], 0u);
   EXPECT_EQ(launch(tile<std::uint64_t>)[scans::epoch_word], epoch) << "one tile";
   EXPECT_EQ(launch(3 * tile<std::uint64_t>)[scans::epoch_word], epoch + 1);
-  // the turn of the third tile's first word
+  // when the third tile's first word is to be cleared
   const std::uint64_t later = 7 * (words - scans::control_words) + 4;
   where.runs_on().copy_in(where.runs_on().scratch(8, nullptr).data(), &later, 8, nullptr);
   EXPECT_NE(launch(3 * tile<std::uint64_t>)[scans::control_words + 4], 0u) << "it is in use";

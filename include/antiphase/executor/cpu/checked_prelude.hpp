@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Comes first in every instrumented unit (-include): the compiler instruments accesses that it sees, but not
-// what the C library does for it. With these declarations every call of the four, written or made up by the
-// compiler, goes to the checker. Headers of the standard library call the builtins, which no option turns
+// Included first in every instrumented unit (-include). The compiler instruments accesses of the code, but
+// not those of the C library. With these declarations every call of the four functions, explicit or
+// generated, goes to the checker. Headers of the standard library call the builtins, which no option turns
 // into calls.
 #pragma once
 #include <stddef.h>

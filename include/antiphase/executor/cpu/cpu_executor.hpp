@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The executor that runs kernels on the CPU: every GPU thread a fiber, every schedule replayable.
+// The executor that runs kernels on the CPU: each GPU thread is a fiber, and schedules can be replayed.
 #pragma once
 #include <antiphase/core/error.hpp>
 #include <antiphase/executor/executor.hpp>
@@ -9,42 +9,45 @@
 
 namespace antiphase {
 
-// When an asynchronous copy lands. Early: as it is issued, which shows what it overwrites too soon. Late: at
-// the last moment the rules allow, which shows a missing wait. Mixed: each copy one or the other, drawn from
-// the seed.
+// When an asynchronous copy lands. Early: when issued, which exposes data that it overwrites too soon. Late:
+// at the last moment that the rules allow, which exposes a missing wait. Mixed: either, drawn for each copy
+// from the seed.
 enum class landing { early, late, mixed };
 
-// Which of the threads that can run goes on, wherever one stops. With one worker it depends on the options
-// and the launch alone. Random: drawn from the seed. Forward, reversed: the first or last by block and
-// thread. Starved: drawn, but one warp of each resident block, also drawn, runs only when nobody else can.
-// Priority: the highest of priorities drawn for the threads, and at three drawn moments the running thread
-// falls below all others (PCT: Burckhardt et al., ASPLOS 2010). Script: as written down, then forward. No
-// thread waits for ever: who polls in vain lets others go first, and but for random, one choice in 1024
-// starts at a thread that the schedule may not favour.
+// Which runnable thread continues when one stops. With one worker it depends on the options and the launch
+// only.
+//   random              drawn from the seed
+//   forward, reversed   the first or the last by block and thread
+//   starved             drawn, but one drawn warp of each resident block runs only when nothing else can
+//   priority            the highest of priorities drawn for the threads; at three drawn moments the running
+//                       thread falls below all others (PCT: Burckhardt et al., ASPLOS 2010)
+//   script              as recorded in a schedule_script, then forward
+// No thread starves for ever: a thread that polls in vain yields to others, and, except with random, one
+// choice in 1024 starts at a thread that the schedule may not favour.
 enum class schedule { random, forward, reversed, starved, priority, script };
 
-// The decisions of a run: those to follow and those that were taken, whatever the schedule was. Threads are
-// counted in forward order; those before the one chosen are passed over and count last from then on. Landings
-// are decisions too: of a copy as it is issued (0: later, 1: at once) and of loads in flight. The launches of
-// a run continue one list; before the next run, clear `taken`. One launch at a time.
+// The decisions of a run: those to follow, and those that were taken, under any schedule. Threads are
+// numbered in forward order; those before the chosen one are passed over and come last from then on. Landings
+// are decisions too: of a copy when it is issued (0: later, 1: at once) and of loads in flight. The launches
+// of a run continue one list; clear `taken` before the next run. One launch at a time.
 struct schedule_script {
   struct decision {
-    // worth trying; not counted, though they can be chosen, are threads that would poll in vain once more
+    // alternatives worth trying: threads that would only poll in vain again are not counted, but may be
+    // chosen
     std::uint32_t candidates;
     std::uint32_t chosen;
     bool operator==(const decision&) const = default;
   };
-  // one for each decision, modulo those who can be chosen; 0 from there on
+  // one for each decision, modulo the number of threads that can be chosen; after the last one, 0
   std::vector<std::uint32_t> choices;
-  std::vector<decision> taken;  // nothing where there is no choice
+  std::vector<decision> taken;  // only where there was a choice
 };
 
-// How the Tensor Cores add: bit for bit as Hopper's do (products and sum aligned to the largest, cut off 25
-// bits below it), or with ordinary sums, which is faster and enough where the order of threads is the
-// question.
+// Sums of simulated Tensor Cores: as Hopper's, bit for bit (products and sum aligned to the largest,
+// truncated 25 bits below it), or plain sums, which are faster and enough for checking schedules.
 enum class tensor_sums { as_hardware, plain };
 
-// The device that the CPU executor simulates where nothing else is asked for. Its name is "CPU executor".
+// The device that the CPU executor simulates by default. Its name is "CPU executor".
 device_limits simulated_device();
 
 struct cpu_options {
@@ -52,30 +55,30 @@ struct cpu_options {
   schedule order = schedule::random;
   landing copies = landing::late;
   int workers = 0;  // OS threads, each with blocks of its own; 0: one per core. 1 makes a run replayable.
-  // Blocks in flight per worker, in whole clusters; 0: one, or two per simulated multiprocessor where blocks
-  // wait for earlier ones. Of a kernel whose blocks wait for any other (residency::together) always all; a
-  // launch that has too many throws not_supported.
+  // Resident blocks per worker, in whole clusters; 0: one, or two per simulated multiprocessor where blocks
+  // wait for earlier ones. With residency::together always all blocks; a launch with too many throws
+  // not_supported.
   int resident_blocks = 0;
   device_limits limits = simulated_device();
   // schedule::priority: launch_counts::switches of a run like this one; 0: not known
   unsigned expected_switches = 0;
-  // to follow (schedule::script) and to write down what was taken; needs workers = 1
+  // decisions to follow (schedule::script), and where those taken are recorded; needs workers = 1
   std::shared_ptr<schedule_script> script = nullptr;
   tensor_sums sums = tensor_sums::as_hardware;
 };
 
-// From now on the calling thread's launches on CPU executors throw this soon after *flag is no longer 0, to
-// which another thread or a signal handler may see; what they write is unspecified then. Null: they run to
-// their end, as at first.
+// set_interrupt_flag(): from now on the calling thread's launches on CPU executors throw `interrupted` soon
+// after another thread or a signal handler has set *flag to other than 0. What such a launch writes is
+// unspecified. Null (the default): launches run to their end.
 struct interrupted : error {
   using error::error;
 };
 void set_interrupt_flag(const int* flag) noexcept;
 
-// A launch returns when the whole grid has run. Throws device_error, with the kernel, the block and who waits
-// where, if threads or blocks wait for what does not come (at a barrier, in poll() or in a loop of their own
-// around atomic loads of device/atomic.cuh), a copy is misaligned, or a kernel traps. A kernel that loops for
-// ever over anything else never ends.
+// Makes an executor whose launches return when the whole grid has run. A launch throws device_error, with the
+// kernel, the block and the waiting threads, if there is a deadlock (at a barrier, in poll(), or in a loop
+// around atomic loads of device/atomic.cuh), a copy is misaligned, or a kernel traps. An infinite loop of any
+// other kind never ends.
 std::shared_ptr<const executor> make_cpu_executor(const cpu_options& options = {});
 
 }  // namespace antiphase

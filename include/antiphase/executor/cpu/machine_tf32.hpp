@@ -6,7 +6,7 @@
 
 namespace antiphase::machine {
 
-// As warpgroup_multiply, of eight k: A in four registers of each thread, B as the descriptor says, along k.
+// As warpgroup_multiply, for eight k: A in four registers of each thread, B by descriptor, k-major.
 void warpgroup_multiply_tf32(float* sum, int columns, bool accumulate, const std::uint32_t* a,
                              std::uint64_t b_descriptor, place where);
 

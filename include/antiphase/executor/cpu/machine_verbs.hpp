@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Functions of the machine that few kernels need; the headers of those verbs include this.
+// Functions of machine.hpp's kind that few kernels need.
 #pragma once
 #include <antiphase/core/atomic_update.hpp>
 #include <antiphase/core/bulk_update.hpp>
@@ -8,8 +8,7 @@
 
 namespace antiphase::machine {
 
-// An atomic operation on an integer of 4 or 8 bytes; returns what was there before. `expected`: of
-// compare_exchange.
+// An atomic operation on an integer of 4 or 8 bytes; returns the old value. `expected`: for compare_exchange.
 struct atomic_step {
   atomic_update what;
   ordering how;
@@ -20,25 +19,25 @@ struct atomic_step {
 std::uint64_t update(void* at, const atomic_step& step, std::uint64_t value, std::uint64_t expected,
                      place where);
 
-// An mbarrier expects so many bytes more in the phase under way; `count` parties arrive at once; one arrives
-// at the mbarrier that the block of that rank in the cluster has at the same place.
+// Operations on mbarriers: the current phase expects more bytes; `count` parties arrive at once; one party
+// arrives at the mbarrier at the same address in the block of that rank in the cluster.
 void mbarrier_expect(std::uint64_t* word, int bytes, place where);
 void mbarrier_arrive_many(std::uint64_t* word, int count, place where);
 void mbarrier_arrive_remote(std::uint64_t* word, int rank, place where);
 
-// An arrival when this thread's asynchronous copies so far have landed: one of the parties, or one more that
-// the phase under way waits for.
+// Arrives when this thread's asynchronous copies so far have landed: as one of the parties, or as an
+// additional one that the current phase waits for.
 enum class copies_arrive { as_party, beside };
 void mbarrier_copies_arrive(std::uint64_t* word, copies_arrive how, place where);
 
-// Loads that land at the same place in each block of the cluster whose rank has its bit in `ranks`, and count
-// at its mbarrier there.
+// Loads that land at the same address in each block of the cluster whose bit is set in `ranks`, and count at
+// its mbarrier.
 void bulk_load_multicast(void* to, const void* from, std::uint32_t bytes, std::uint64_t* word, unsigned ranks,
                          place where);
 void tensor_load_multicast(void* to, const tensor_map& map, tensor_place first, int dimensions,
                            std::uint64_t* word, unsigned ranks, place where);
 
-// Of the groups of bulk_store: a box of a tensor, and numbers that update those of the destination.
+// Part of the groups of bulk_store: stores a box of a tensor; updates the elements of the destination.
 void tensor_store(const tensor_map& map, const void* from, tensor_place first, int dimensions, place where);
 enum class number_kind : unsigned char { unsigned_integer, signed_integer, floating };
 struct bulk_step {
@@ -48,15 +47,15 @@ struct bulk_step {
 };
 void bulk_reduce(void* to, const void* from, std::uint32_t bytes, bulk_step what, place where);
 
-// A block barrier that counts: how many threads took part, and how many of them said yes.
+// A block barrier that counts its threads, and those with `yes`.
 struct vote_count {
   int yes, all;
 };
 vote_count block_vote(bool yes, place where);
 
-// PTX's bar and barrier, of any number. `threads`: a multiple of 32, or 0 for all of the block that have not
-// ended. Warps are counted: a thread waits for those of its warp that have not ended and, if it `waits`, for
-// the other warps. Aligned: all of a warp come to one place.
+// PTX's bar and barrier, with any id. `threads`: a multiple of 32, or 0 for all threads of the block that
+// have not ended. Warps are counted: a thread waits for the live threads of its warp and, if it `waits`, for
+// the other warps. Aligned: all threads of a warp call at one place in the code.
 struct barrier_form {
   bool waits, aligned;
 };

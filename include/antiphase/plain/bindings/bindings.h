@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Stands in for a header of PyTorch, pybind11 or Python where a driver launches the kernels (antiphase check
-// --kernels): what uses it is left out, and only what it brings along is here.
+// Replaces headers of PyTorch, pybind11 and Python when a driver launches the kernels (antiphase check
+// --kernels). Code that uses them is dropped; only the headers that they include are here.
 #pragma once
 #include <algorithm>
 #include <cassert>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the scan kernels are told: arrays, lines and tiles.
+// Arguments of the scan kernels: arrays, lines and tiles.
 #pragma once
 #include <antiphase/core/tile.hpp>
 #include <antiphase/scan/operation.hpp>
@@ -7,7 +7,7 @@
 
 namespace antiphase::scans {
 
-// The lines of a problem: outer x inner of them, `length` elements each.
+// The lines of a problem: outer x inner lines of `length` elements each.
 struct lines {
   std::int64_t outer = 1;
   std::int64_t length = 0;
@@ -15,8 +15,7 @@ struct lines {
   scan_direction direction = scan_direction::forward;
 
   constexpr std::int64_t count() const { return outer * inner; }
-  // Where the first element of a line lies, and how far it is to the next: the direction is nothing but the
-  // sign of that.
+  // The index of a line's first element, and the stride to the next one, whose sign is the direction.
   AP_FN constexpr std::int64_t first(std::int64_t line) const {
     const std::int64_t start = inner == 1 ? line * length : line / inner * length * inner + line % inner;
     return direction == scan_direction::forward ? start : start + (length - 1) * inner;
@@ -26,11 +25,11 @@ struct lines {
   }
 };
 
-// A line is cut into tiles; the tiles of all lines are numbered through. The params of both kernels:
-// tile_totals fills `totals` with one value per tile; then, scanned inclusively along each line, they are the
-// `totals` from which tile_scan takes what lies before a tile. Without totals tile_scan scans each tile on
-// its own. An exclusive scan starts from `initial`, an inclusive one ignores it. In memory lie elements In
-// and results Out; the values in between are T.
+// The params of tile_totals and tile_scan. Lines are cut into tiles, which are numbered across all lines.
+// tile_totals writes one value per tile to `totals`. After an inclusive scan of these along each line,
+// tile_scan reads from them the prefix of each tile; without totals it scans each tile on its own. An
+// exclusive scan starts from `initial`, an inclusive one ignores it. In and Out are the types in memory, T is
+// that of the computation.
 template <class T, class In = T, class Out = T> struct arguments {
   const In* in;
   Out* out;

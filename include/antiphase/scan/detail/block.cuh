@@ -23,7 +23,7 @@ template <scannable T, combines<T> Op, policy P> struct warp_shuffles {
     if (lane == 0) s.total[warp] = mine;
     block_barrier();
     if (warp == 0) {
-      // lanes read what they will overwrite, no other's
+      // lanes read only what they will overwrite themselves
       const T through = warp_scan(lane < live ? s.total[lane] : mine, live, op);
       if (lane < live) s.total[lane] = through;
     }
@@ -39,8 +39,8 @@ template <scannable T, combines<T> Op, policy P> struct warp_shuffles {
   }
 
  private:
-  // The same for the part of a warp; what lies before its first chunk is nothing to it. Returns the total of
-  // the part.
+  // The same for a warp's part alone, ignoring what lies before its first chunk. Returns the total of the
+  // part.
   AP_DEV static T within_warp(chunks& chunk, int count, Op op) {
     const int lane = lane_index(), warp = thread_index() / warp_size;
     T total = chunk.at[0];
@@ -62,7 +62,7 @@ template <scannable T, combines<T> Op, policy P> struct warp_shuffles {
   }
 };
 
-// The block scan that a policy asks for.
+// The block scan of a policy.
 template <class T, class Op, policy P> using block_scan_of =
     std::conditional_t<P.how == method::two_barriers, kogge_stone_two_barriers<T, Op, P>,
                        std::conditional_t<P.how == method::double_buffer, kogge_stone_double_buffer<T, Op, P>,

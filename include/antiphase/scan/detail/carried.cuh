@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What single-pass scans carry from tile to tile.
+// The value that single-pass scans carry from tile to tile.
 #pragma once
 #include <antiphase/scan/operators.hpp>
 #include <type_traits>
@@ -7,8 +7,7 @@
 namespace antiphase::scans {
 inline namespace AP_TARGET {
 
-// The value that changes no bit of what it is combined with: for sums of floats -0, since +0 would turn -0
-// into +0.
+// The neutral element in every bit: for sums of floats -0, since +0 would turn -0 into +0.
 template <class Op, class T> struct neutral_of {
   AP_DEV static T value() {
     if constexpr (std::is_same_v<Op, sum> && std::is_floating_point_v<T>)
@@ -19,7 +18,7 @@ template <class Op, class T> struct neutral_of {
 };
 template <class Op, class T> AP_DEV T exact_identity() { return neutral_of<Op, T>::value(); }
 
-// What runs from batch to batch of tiles: of FP32 sums a double.
+// The type of the running total over batches of tiles: double for FP32 sums.
 template <class Op, class T> struct carried_as { using type = T; };
 template <> struct carried_as<sum, float> { using type = double; };
 

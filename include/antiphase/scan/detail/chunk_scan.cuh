@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The 16 bytes that a lane holds at a time: their total, and their scan.
+// Total and scan of the 16 bytes that a lane holds at a time.
 #pragma once
 #include <antiphase/scan/detail/register_chunk.cuh>
 #include <antiphase/scan/detail/word_sums.cuh>
@@ -26,7 +26,7 @@ template <class Op, class T, int N> AP_DEV computed_as<Op, T> total_of_chunk(con
   }
 }
 
-// The results from what lies before the chunk.
+// The results of a chunk, from the total before it.
 template <class Op, class T, int N> AP_DEV register_chunk<T, N> scan_chunk(const computed_as<Op, T>& before,
                                                                            const register_chunk<T, N>& v,
                                                                            bool exclusive) {

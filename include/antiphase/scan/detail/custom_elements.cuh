@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What passes through the ring of a single-pass scan: elements of any type, with an operator that has no
-// identity.
+// Elements in the ring of a single-pass scan: of any type, with an operator without identity.
 #pragma once
 #include <algorithm>
 #include <antiphase/device/registers.cuh>
@@ -24,9 +23,9 @@ struct custom_sizes {
 };
 constexpr custom_sizes same_sizes(int size) { return {size, size, size}; }
 
-// How many elements a lane has next to each other. The more of them, the fewer times the operator is applied
-// between lanes, but each takes a register, however narrow. They are whole words, if possible an odd multiple
-// of 16 bytes, so that the lanes access different banks.
+// Contiguous elements per lane. More of them mean fewer operator calls between lanes, but each takes a
+// register, however narrow. They form whole words, if possible an odd multiple of 16 bytes, to avoid bank
+// conflicts.
 constexpr int custom_chunk_of(const custom_sizes& s) {
   constexpr int most_elements = 16;
   const int size = s.in_slot(), most_bytes = size <= 8 ? 112 : 96;
@@ -39,8 +38,8 @@ constexpr int custom_chunk_of(const custom_sizes& s) {
   }
   return best;
 }
-// The larger a value the longer a look-back takes, so tiles of large values are larger where there is room.
-// The ring is as long as shared memory allows.
+// Large values make the look-back slower, so their tiles are larger where there is room. The ring has as many
+// stages as shared memory allows.
 constexpr ring_policy custom_ring_of(const custom_sizes& s, tile_mover mover = tile_mover::copy_engine) {
   const bool engine = mover == tile_mover::copy_engine;
   ring_policy p = engine ? ring_scan_policy : by_threads(ring_scan_policy);
@@ -53,18 +52,18 @@ constexpr ring_policy custom_ring_of(const custom_sizes& s, tile_mover mover = t
   return p;
 }
 
-// The arguments of a scan of T. The initial value of an exclusive scan need not fit the 8 bytes of
+// The params of a scan of T, with an initial value that may be larger than the 8 bytes of
 // single_pass_arguments.
 template <class T> struct custom_arguments : single_pass_arguments { T first; };
 
 inline namespace AP_TARGET {
 
-// A piece of memory that one access moves, whatever object lies there.
+// The type of one memory access of this many bytes, whatever object lies there.
 template <int Bytes> using piece =
     std::conditional_t<Bytes % 4 == 0, pack<std::uint32_t, Bytes / 4>,
                        std::conditional_t<Bytes == 2, pack<std::uint16_t, 1>, pack<std::uint8_t, 1>>>;
 
-// A value, or none. None is the fold of no elements, where the operator has no identity.
+// A value or none, the fold of no elements for an operator without identity.
 template <class T> struct maybe {
   values<T, 1> content;
   std::uint32_t there;
@@ -79,7 +78,7 @@ template <class T> struct maybe {
     return m;
   }
 };
-// The total of a tile is never none: a tile has elements. So only its value is published.
+// Tiles have elements, so a tile's total is never none, and only its value is published.
 template <class T> constexpr std::size_t state_size<maybe<T>> = sizeof(T);
 template <class T>
 AP_DEV void put_state(std::uint64_t* states, std::uint32_t tile, std::uint32_t tag, const maybe<T>& total) {
@@ -88,13 +87,13 @@ AP_DEV void put_state(std::uint64_t* states, std::uint32_t tile, std::uint32_t t
 template <reading How, class T> AP_DEV bool get_state(const std::uint64_t* states, std::uint32_t tile,
                                                       std::uint32_t tag, maybe<T>& total, bool wanted) {
   const bool got = get_state<How>(states, tile, tag, total.content.at[0], wanted);
-  if (got) total.there = 1;  // not a branch, which would keep the loads of several totals apart
+  if (got) total.there = 1;  // compiled without a branch, which would serialise the loads of several totals
   return got;
 }
 
 template <class Op> struct if_there {
   template <class T> AP_DEV maybe<T> operator()(const maybe<T>& a, const maybe<T>& b) const {
-    maybe<T> result = b;  // value by value: a choice between two objects would need them in memory
+    maybe<T> result = b;  // by values: selecting between two objects would put them in local memory
     if (a.there != 0) {
       result.content.at[0] = a.value();
       if (b.there != 0) result.content.at[0] = Op{}(a.value(), b.value());
@@ -107,11 +106,11 @@ template <class Op, class T> struct neutral_of<if_there<Op>, maybe<T>> {
   AP_DEV static maybe<T> value() { return maybe<T>::none(); }
 };
 
-// The same as the functions of look_back.cuh, with one vote instead of shuffles of the mark. The votes of the
-// lanes that each operand covers say whether it is none: the operator is not called for none. As totals of
-// tiles, the values are there in the first lanes and none in the others:
+// The functions of look_back.cuh for maybe<T>, with one vote instead of shuffles of the mark. The vote bits
+// of the lanes that an operand covers tell whether it is none, for which the operator is not called. In
+// warp_fold_first, as for totals of tiles, the first lanes have values and the others none.
 template <class T, class Op, int N> AP_DEV void warp_fold_first(maybe<T> (&value)[N], if_there<Op>) {
-  std::uint32_t up[N];  // from this lane on
+  std::uint32_t up[N];  // vote bits from this lane on
   AP_UNROLL
   for (int i = 0; i < N; ++i) up[i] = ballot(value[i].there != 0) >> lane_index();
   AP_UNROLL
@@ -125,7 +124,7 @@ template <class T, class Op, int N> AP_DEV void warp_fold_first(maybe<T> (&value
   }
 }
 template <class T, class Op> AP_DEV maybe<T> warp_fold(const maybe<T>& value, if_there<Op>) {
-  const std::uint32_t up = ballot(value.there != 0) >> lane_index();  // from this lane on
+  const std::uint32_t up = ballot(value.there != 0) >> lane_index();  // vote bits from this lane on
   T mine = value.value();
   AP_UNROLL
   for (int by = 1; by < warp_size; by *= 2) {
@@ -139,7 +138,7 @@ template <class T, class Op> AP_DEV maybe<T> warp_fold(const maybe<T>& value, if
 template <class T, class Op, int Rows>
 AP_DEV void warp_scan_rows(maybe<T> (&value)[Rows], maybe<T> (&before)[Rows], if_there<Op>) {
   const int lane = lane_index();
-  std::uint32_t all[Rows], down[Rows];  // down: up to this lane, which is the highest bit
+  std::uint32_t all[Rows], down[Rows];  // down: vote bits up to this lane, which is the highest bit
   AP_UNROLL
   for (int r = 0; r < Rows; ++r) {
     all[r] = ballot(value[r].there != 0);
@@ -163,7 +162,7 @@ AP_DEV void warp_scan_rows(maybe<T> (&value)[Rows], maybe<T> (&before)[Rows], if
   }
 }
 
-// The least that is moved of an array of T, which may begin wherever a T may.
+// Bytes of the smallest access to an array of T, which has only T's alignment.
 template <class T> constexpr int unit_bytes = alignof(T) < copy_unit ? static_cast<int>(alignof(T))
                                                                      : copy_unit;
 
@@ -251,8 +250,8 @@ struct custom_elements {
     }
   }
 
-  // There is no neutral element to fill a tile up with: marks say which of its elements exist. Where
-  // functions of the user make values of what is read, memory behind the end holds zeros.
+  // There is no neutral element for padding: marks tell which elements of a tile exist. If user functions
+  // convert the elements, memory after the last one is set to zero.
   AP_DEV static void complete(const params&, unsigned char* slot, int shift, int count) {
     if constexpr (Ends::calls) {
       in_unit* const units = reinterpret_cast<in_unit*>(slot + shift);
@@ -320,7 +319,7 @@ struct custom_elements {
   }
 
  private:
-  // of a tile all of which is there, and only of such a tile
+  // the mark of chunks of a full tile, and only of those
   static constexpr std::uint32_t whole = ~std::uint32_t{0};
   AP_DEV static total_type element_of_chunk(const elements& v, int e, std::uint32_t there) {
     const bool is_there = (there >> e & 1u) != 0;

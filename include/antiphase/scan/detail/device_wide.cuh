@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The kernels of a scan over whole arrays: totals of tiles, and tiles scanned from what lies before them.
+// The kernels of a scan in several passes: totals of tiles, and scans of tiles from the totals before them.
 #pragma once
 #include <antiphase/device/kernel.cuh>
 #include <antiphase/scan/detail/block.cuh>
@@ -11,12 +11,12 @@ inline namespace AP_TARGET {
 
 // plan
 // -----------------------------------------------------------------------------------------------------------
-// Three kernels, and again for the totals where one tile does not hold them:
+// Three launches, and more for the totals if they exceed one tile:
 //   tile_totals   reads the array, writes one total per tile
 //   tile_scan     scans the totals, in place
-//   tile_scan     reads the array again, scans each tile from the total before it, writes
+//   tile_scan     reads the array again, scans each tile from the total before it, writes the results
 // The array is read twice and written once. A thread writes exactly the elements that it has read, so in and
-// out may be the same. A block takes tile after tile, grid by grid, however many there are.
+// out may be equal. Blocks loop over any number of tiles with the stride of the grid.
 
 // The elements of one thread, and the totals of its chunks.
 template <scannable T, operator_on<T> Op, policy P, class Ends = as_they_are<T>> struct thread_items {
@@ -24,7 +24,7 @@ template <scannable T, operator_on<T> Op, policy P, class Ends = as_they_are<T>>
   values<T, shape::chunk> item[shape::rounds];
   values<T, shape::rounds> chunk;
 
-  // load: and scan each chunk, as far as it is there
+  // load: and scan each chunk, as far as it has elements
   AP_DEV void load(const tile_access<T, const typename Ends::in, P>& from) {
     AP_UNROLL
     for (int r = 0; r < shape::rounds; ++r) {
@@ -49,7 +49,7 @@ template <scannable T, operator_on<T> Op, policy P, class Ends = as_they_are<T>>
       chunk.at[r] = item[r].at[shape::chunk - 1];
     }
   }
-  // From what lies before a chunk, if anything does, to the results.
+  // The results of a chunk, from the total before it, if any.
   AP_DEV void finish_inclusive(int r, const T* before, int present, Op op) {
     if (before == nullptr) return;
     AP_UNROLL
@@ -79,7 +79,7 @@ template <scannable T, operator_on<T> Op, policy P, class Ends = as_they_are<T>>
   }
 };
 
-// Where a tile lies: which one of its line, and what of the line it holds.
+// A tile's line, its index there, and its elements.
 template <class T, policy P> struct tile_of_line {
   std::int64_t line, index, first, length;
 
@@ -150,8 +150,8 @@ struct tile_scan {
       Block::prefixes(s, mine.chunk, from.count, Op{});
       const T* const before_tile = p.totals != nullptr && here.index > 0 ? p.totals + tile - 1 : nullptr;
       finish(p, mine, before_tile, from.count);
-      // In place, lanes beyond the end have read an element that another one writes. Larger blocks have met
-      // at a barrier since.
+      // In place, lanes beyond the end have read an element that another lane writes. Larger blocks have
+      // passed a barrier since.
       if constexpr (P.threads > 1 && P.threads <= warp_size) warp_sync();
       mine.store(here.of(p.out, p.over));
       block_barrier();  // before the storage is used for the next tile

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// From elements as they lie in memory to the values that a scan computes with, and back.
+// Conversion of elements in memory to the values of the computation, and back.
 #pragma once
 #include <antiphase/device/math.cuh>
 #include <antiphase/device/vector.cuh>
@@ -12,15 +12,13 @@
 namespace antiphase::scans {
 inline namespace AP_TARGET {
 
-// One kernel serves several types and operators, told apart by the bits that it flips on the way in
+// One kernel serves several types and operators, which differ in the bits that are flipped in loaded elements
 // (single_pass_arguments::flip):
-//   minimum            works on unsigned integers and on floats. Signed integers flip the sign bit and are
-//                      then in the order of unsigned
-//                      ones; a maximum flips all other bits as well (floats: the sign alone), which turns the
-//                      order around. The result
-//                      is flipped back.
-//   sums of integers   into wider ones: signed ones flip the sign bit, which adds 2^(bits - 1), and that is
-//                      then taken off again
+//   minimum            of unsigned integers or floats. Signed integers flip the sign bit, which gives them
+//                      the order of unsigned ones. A maximum also flips all other bits (floats: only the
+//                      sign), which reverses the order. Results are flipped back
+//   sums of integers   into wider ones: signed ones flip the sign bit, which adds 2^(bits - 1); that is
+//                      subtracted again
 template <class Op> constexpr bool flips_order = std::is_same_v<Op, minimum>;
 template <class Op, class Value, class In>
 constexpr bool widens_integers = std::is_same_v<Op, sum>&& std::is_integral_v<In> &&
@@ -44,7 +42,7 @@ template <class Op, class Value, class In> AP_DEV Value value_of(const In& x, st
     return static_cast<Value>(x);
 }
 
-// Results as they are written.
+// Conversion of results as they are stored.
 template <class Out, class Value, int N> AP_DEV register_chunk<Out, N> results_of(const pack<Value, N>& v) {
   if constexpr (std::is_same_v<Out, Value>) {
     return v;

@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// What lies in memory at the two ends of a scan, and the functions on the way: before the operator, and
-// behind it.
+// The types in memory at the two ends of a scan, and the functions before and after the operator.
 #pragma once
 #include <antiphase/scan/operators.hpp>
 
 namespace antiphase::scans {
 inline namespace AP_TARGET {
 
-// Elements that are scanned as they lie, and results that are written as they are. `calls`: whether functions
-// of the user are called, which see nothing but elements that are there and results that are written.
+// No conversion. `calls`: whether user functions are called, which happens only for existing elements and
+// stored results.
 template <class T> struct as_they_are {
   static constexpr bool calls = false;
   using in = T;
@@ -17,7 +16,7 @@ template <class T> struct as_they_are {
   AP_DEV static const T& after(const T& x) { return x; }
 };
 
-// In memory In, scanned as T, written as Out.
+// Loaded as In, scanned as T, stored as Out.
 template <scannable In, scannable T, scannable Out, class Before, class After> struct transformed {
   static constexpr bool calls = true;
   using in = In;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The block scan of Kogge and Stone: in step s every thread adds what lies 2^s to its left.
+// The block scan of Kogge and Stone: in step s each thread adds the value 2^s to its left.
 #pragma once
 #include <antiphase/core/cursor.hpp>
 #include <antiphase/device/barrier.cuh>
@@ -12,18 +12,16 @@ inline namespace AP_TARGET {
 // A block scan, here and in block.cuh, is a type:
 //   storage     its shared memory
 //   prefixes(storage, chunk, count, op)
-//               every thread brings the total of each of its chunks and gets in their place what lies before
-//               them in the tile, which for
-//               the first chunk of the tile is nothing and has no meaning. Returns the total of the tile, to
-//               every thread. A block barrier
-//               must follow before the storage is used again.
+//               replaces the total of each of a thread's chunks by the total of all before it in the tile
+//               (unspecified for the first chunk). Returns the total of the tile to every thread. A block
+//               barrier must follow before the storage is used again.
 template <class Block, class T, class Op, int Rounds>
 concept block_scan = requires(typename Block::storage& s, values<T, Rounds>& chunk, int count, Op op) {
   { Block::prefixes(s, chunk, count, op) } -> std::same_as<T>;
 };
 
-// In place: what is overwritten in a step must have been read by the thread to the right, and must be seen by
-// it in the next.
+// In place: a value must have been read by the thread to the right before it is overwritten, and the new one
+// must be visible to it in the next step.
 template <scannable T, combines<T> Op, policy P> struct kogge_stone_two_barriers {
   using shape = tile_shape<T, P>;
   struct storage {
@@ -46,8 +44,8 @@ template <scannable T, combines<T> Op, policy P> struct kogge_stone_two_barriers
   }
 };
 
-// From one buffer into the other, which change places after each step: threads below the stride copy. What is
-// overwritten in a step was read in the one before, and there was a barrier in between.
+// Between two buffers that are exchanged after each step; threads below the stride copy. What a step
+// overwrites was read in the previous one, with a barrier in between.
 template <scannable T, combines<T> Op, policy P> struct kogge_stone_double_buffer {
   using shape = tile_shape<T, P>;
   struct storage {

@@ -7,14 +7,13 @@
 
 namespace antiphase::scans {
 
-// tile_totals and tile_scan of device_wide.cuh for one type, operator and policy, and the policy's tile for
-// that type.
+// tile_totals and tile_scan of device_wide.cuh for one type, operator and policy, and the elements per tile.
 struct kernel_pair {
   kernel totals, scan;
   int tile;
 };
 
-// A kernel with everything a launch needs.
+// A kernel with grid and arguments.
 struct launchable {
   kernel code;
   extent3 grid;

@@ -13,13 +13,13 @@
 namespace antiphase::scans {
 inline namespace AP_TARGET {
 
-// Folds the lanes' values, left to right, into lane 0. The results of other lanes have no meaning.
+// Folds the lanes' values, left to right, into lane 0. The results of other lanes are unspecified.
 template <scannable T, operator_on<T> Op> AP_DEV T warp_fold(T mine, Op op) {
   AP_UNROLL
   for (int by = 1; by < warp_size; by *= 2) mine = op(mine, shuffle_down(mine, by));
   return mine;
 }
-// Several folds side by side. The first lanes have values, the others neutral ones.
+// Several independent folds, interleaved. The first lanes hold values, the others neutral ones.
 template <scannable T, operator_on<T> Op, int N> AP_DEV void warp_fold_first(T (&value)[N], Op op) {
   AP_UNROLL
   for (int by = 1; by < warp_size; by *= 2) {
@@ -28,13 +28,13 @@ template <scannable T, operator_on<T> Op, int N> AP_DEV void warp_fold_first(T (
   }
 }
 
-// Whether the operands may come in any order: it changes no bit of the result, or only the rounding of a sum,
-// whose order is fixed elsewhere. The minimum of 0 and -0 is the left one, so minima of floats depend on the
-// order.
+// Whether operands may be combined in any order: that changes no bit of the result, or only the rounding of a
+// sum, whose order is fixed elsewhere. Minima of floats depend on the order, since of 0 and -0 the left one
+// is kept.
 template <class Op, class T> constexpr bool any_order =
     std::is_same_v<Op, sum> || std::is_same_v<Op, product> || std::is_integral_v<T>;
 
-// Scans several rows over the lanes, side by side: `before` becomes the fold of the lanes before this one,
+// Scans several rows over the lanes, interleaved: `before` becomes the fold of the lanes before this one,
 // `value` the row's total.
 template <scannable T, operator_on<T> Op, int Rows>
 AP_DEV void warp_scan_rows(T (&value)[Rows], T (&before)[Rows], Op op) {
@@ -55,8 +55,8 @@ AP_DEV void warp_scan_rows(T (&value)[Rows], T (&before)[Rows], Op op) {
   }
 }
 
-// A tile's total is published in words of which one half is the launch's tag: a reader that finds the tag has
-// the value.
+// A tile's total is published in 64-bit words, half of which is the launch's tag: a word with the tag is
+// valid, so one relaxed load reads flag and value.
 AP_DEV std::uint32_t tag_of(std::uint64_t epoch) {
   return static_cast<std::uint32_t>(epoch % 0xFFFFFFFFu) + 1;
 }  // never 0
@@ -70,12 +70,11 @@ AP_DEV void put_state(std::uint64_t* states, std::uint32_t tile, std::uint32_t t
   for (int i = 0; i < words; ++i)
     store_relaxed(states + std::uint64_t{tile} * words + i, std::uint64_t{tag} << 32 | part[i]);
 }
-// How a lane polls several totals: with a branch around each that it has already, which may keep their loads
-// apart, or with predicated loads. Which is faster depends on the type (docs/notebook/scan.md).
+// How a lane polls several totals: with a branch around those that it already has, which may serialise the
+// loads, or with predicated loads. Which is faster depends on the type (docs/notebook/scan.md).
 enum class reading { branching, predicated };
 
-// Reads a total and returns whether it has been published. A predicated load of a total that is not wanted
-// returns false.
+// Reads a total; returns whether it has been published. A predicated load with `wanted` false returns false.
 template <reading How, class T> AP_DEV bool get_state(const std::uint64_t* states, std::uint32_t tile,
                                                       std::uint32_t tag, T& value, bool wanted) {
   constexpr int words = state_words_of(sizeof(T));
@@ -94,7 +93,7 @@ template <reading How, class T> AP_DEV bool get_state(const std::uint64_t* state
 
 template <class T> constexpr std::size_t state_size = sizeof(T);
 
-// The exchange of totals between blocks; tests replace it by faulty ones.
+// The exchange of totals between blocks; tests replace it by faulty versions.
 struct tagged_words {
   template <class T>
   AP_DEV static void put(std::uint64_t* states, std::uint32_t tile, std::uint32_t tag, const T& total) {
@@ -107,8 +106,8 @@ struct tagged_words {
 };
 
 // Called by one thread when every tile of the launch has been published. Tags repeat after 2^32 - 1 launches.
-// Each launch clears one word that it does not use itself; the workspace has fewer words than that, so by
-// then every word has been cleared or written again.
+// Each launch clears one word that it does not use; the workspace has fewer words than that, so every word
+// has been cleared or rewritten before its tag repeats.
 template <class T> AP_DEV void end_epoch(std::uint64_t* control, std::uint64_t* states, std::uint64_t words,
                                          std::uint64_t epoch, std::uint32_t tiles) {
   const std::uint64_t old = epoch % words;
@@ -117,10 +116,10 @@ template <class T> AP_DEV void end_epoch(std::uint64_t* control, std::uint64_t* 
   store_relaxed(control + epoch_word, epoch + 1);
 }
 
-// A warp's look-back: the fold of all tiles before a tile, for tiles in ascending order; all lanes of the
-// warp call. Unlike in the paper, blocks publish totals only and no prefixes. Totals are folded in whole
-// batches of 32, batch after batch, so that the order depends on the tile's number alone and results are the
-// same bits in every run. Sums of floats are carried in double.
+// A warp's look-back: the fold of all tiles before a tile, for tiles in ascending order; all lanes call.
+// Unlike in the paper, blocks publish totals only, no prefixes. Totals are folded in whole batches of 32, in
+// order, so the order of operations depends on the tile's number alone, and results have the same bits in
+// every run. Sums of floats are carried in double.
 template <scannable T, operator_on<T> Op, class Exchange = tagged_words, int AtOnce = 6,
           reading How = reading::branching>
 class look_back {
@@ -148,10 +147,10 @@ class look_back {
   }
 
  private:
-  static constexpr std::uint32_t at_once = AtOnce;  // batches: 6 are as many tiles as blocks on most GPUs
+  static constexpr std::uint32_t at_once = AtOnce;  // batches: 6 cover as many tiles as most GPUs have blocks
   using carry = typename carried_as<Op, T>::type;
 
-  // Waits for the totals of at_once batches from batch_ on. Tiles from `tile` on count as neutral.
+  // Waits for the totals of `at_once` batches from batch_ on. Tiles from `tile` on count as neutral.
   AP_DEV void wait_for_totals(T (&value)[AtOnce], std::uint32_t tile) const {
     const std::uint32_t first = batch_ * warp_size + static_cast<std::uint32_t>(lane_index());
     bool got[at_once];
@@ -160,7 +159,7 @@ class look_back {
       value[u] = exact_identity<Op, T>();
       got[u] = first + u * warp_size >= tile;
     }
-    // Each lane polls on its own: a warp-wide step in every round would count as progress on the CPU executor
+    // Each lane polls by itself: on the CPU executor a warp operation in every round would count as progress
     // and keep other threads waiting.
     poll([&] {
       bool all = true;

@@ -14,8 +14,8 @@
 namespace antiphase::scans {
 
 constexpr bool is_empty(const lines& over) { return over.outer == 0 || over.length == 0 || over.inner == 0; }
-// Throws bad_request unless that many elements may lie at both places: there, aligned, the same or apart.
-// Nobody looks at the addresses of no elements.
+// Throws bad_request unless both arrays can hold that many elements: not null, aligned, equal or disjoint.
+// Addresses of empty arrays are ignored.
 struct array_at {
   const void* data;
   std::size_t element_bytes, alignment;
@@ -34,15 +34,15 @@ launchable launch_of(const kernel& code, int tile, const arguments<T, In, Out>& 
   return l;
 }
 
-// The totals of the array's tiles, of the totals' tiles, and so on, one level after the other in the
-// workspace, until a line of them is one tile. Every level begins at a multiple of 256 bytes.
+// The levels of totals in the workspace: of the array's tiles, of the tiles of those, and so on, until a line
+// of totals is one tile. Each level begins at a multiple of 256 bytes.
 template <class T> constexpr std::size_t level_bytes(const lines& over) {
   return ceil_div<std::size_t>(static_cast<std::size_t>(over.count() * over.length) * sizeof(T), 256) * 256;
 }
 constexpr lines totals_of(const lines& over, int tile) {
   return {.outer = over.count(), .length = ceil_div<std::int64_t>(over.length, tile), .inner = 1};
 }
-// Totals of tiles of one element would be as many as the elements, level after level.
+// Tiles of one element would have as many totals as elements, on every level.
 inline void require_shrinking(int tile, const lines& over) {
   if (tile < 2 && over.length > 1)
     throw bad_request("the tile is one element: expected two or more, since a line has more than one");
@@ -57,9 +57,9 @@ template <class T> std::size_t workspace_bytes(int tile, lines over) {
   return bytes;
 }
 
-// What to launch, in this order: down the levels their totals, up again the scan of each from the totals
-// above it, at last the array. `of_array` scans the array, `of_totals` the levels above it. `whole.totals` is
-// not looked at. Nothing for an array without elements.
+// The launches, in order: the totals of each level, then, from the last level back, the scan of each level
+// from the totals of the next, finally the array. `of_array` scans the array, `of_totals` the levels.
+// `whole.totals` is ignored. Empty for an array without elements.
 template <class T, class In, class Out>
 std::vector<launchable> passes(const kernel_pair& of_array, const kernel_pair& of_totals,
                                const arguments<T, In, Out>& whole, void* workspace) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A lane's chunk of elements while it is in registers.
+// A lane's chunk of elements in registers.
 #pragma once
 #include <antiphase/device/bytes.cuh>
 #include <antiphase/device/registers.cuh>
@@ -11,8 +11,8 @@
 namespace antiphase::scans {
 inline namespace AP_TARGET {
 
-// Narrow elements stay together in words: each by itself would take a register, and instructions to get there
-// and back, also where a chunk only moves (nvcc copies an array of bytes byte by byte).
+// Narrow elements stay packed in words. Unpacked, each would take a register and instructions for the
+// conversions, even where a chunk is only copied (nvcc copies an array of bytes byte by byte).
 template <class T> constexpr bool is_narrow = sizeof(T) < 4;
 template <class T> constexpr int in_a_word = 4 / sizeof(T);
 template <class T, int N> using register_chunk =
@@ -37,7 +37,7 @@ template <class T, int N> AP_DEV T element_at(const register_chunk<T, N>& v, int
     return v.element[e];
   }
 }
-// A chunk of the elements that `make(e)` gives.
+// A chunk of the elements make(e).
 template <class T, int N, class Make> AP_DEV register_chunk<T, N> chunk_of(Make make) {
   register_chunk<T, N> v{};
   AP_UNROLL
@@ -67,13 +67,13 @@ template <class T, int N> AP_DEV register_chunk<T, N> reversed(const register_ch
   return w;
 }
 
-// A mask of an element's width, in every element of a word.
+// An element's bits repeated in every element of a word.
 template <class T> AP_DEV std::uint32_t in_every_element(std::uint64_t mask) {
   return static_cast<std::uint32_t>(mask) * (sizeof(T) == 1   ? 0x01010101u
                                              : sizeof(T) == 2 ? 0x00010001u
                                                               : 1u);
 }
-// The same bits of every element flipped.
+// The chunk with these bits of every element flipped.
 template <class T, int N>
 AP_DEV register_chunk<T, N> flipped(const register_chunk<T, N>& v, std::uint64_t flip) {
   using word = std::conditional_t<sizeof(T) == 8, std::uint64_t, std::uint32_t>;
@@ -87,8 +87,8 @@ AP_DEV register_chunk<T, N> flipped(const register_chunk<T, N>& v, std::uint64_t
   return result;
 }
 
-// Narrow elements, taken apart anew from here on: each would otherwise stay in a register of its own from its
-// first use to its last.
+// Makes the compiler unpack narrow elements again from here on. Otherwise each would stay in a register of
+// its own from its first use to its last.
 template <class T, int N> AP_DEV void keep_packed(register_chunk<T, N>& v) {
   if constexpr (is_narrow<T>) {
     AP_UNROLL

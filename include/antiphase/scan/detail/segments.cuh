@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Scans that start anew: the operator on values with a mark, and where segments begin.
+// Segmented scans: the operator on flagged values, and the detection of segment boundaries.
 #pragma once
 #include <antiphase/core/portable.hpp>
 #include <antiphase/device/index.cuh>
@@ -12,9 +12,9 @@
 namespace antiphase::scans {
 inline namespace AP_TARGET {
 
-// The total of several elements: what has come together since the last head among them, and whether there was
-// one (Blelloch, "Prefix sums and their applications", 1990, section 1.5). Words, so that no byte of it is
-// padding but behind 8-byte values.
+// The total of several elements: the fold since the last head among them, and whether there was one
+// (Blelloch, "Prefix sums and their applications", 1990, section 1.5). The flag is a word, so that there is
+// no padding except after 8-byte values.
 template <class T> struct flagged {
   T value;
   std::uint32_t head;
@@ -30,11 +30,12 @@ template <class Op, class T> struct neutral_of<segmented<Op>, flagged<T>> {
 };
 template <> struct carried_as<segmented<sum>, flagged<float>> { using type = flagged<double>; };
 
-// What warp_fold() and warp_scan_rows() do, with one vote instead of a shuffle of the mark in every step:
-// what lies before the last head does not count, and neutral elements change no bit. Same results.
+// warp_fold() and warp_scan_rows() for flagged values, with one vote instead of a shuffle of the flag in
+// every step. Values before the last head are replaced by neutral elements, which change no bit: the results
+// are the same.
 template <class T, class Op> AP_DEV flagged<T> warp_fold(const flagged<T>& mine, segmented<Op>) {
   const std::uint32_t heads = ballot(mine.head != 0);
-  const bool counts = heads >> lane_index() <= 1;  // there is no head further up
+  const bool counts = heads >> lane_index() <= 1;  // no head in higher lanes
   return {warp_fold(counts ? mine.value : exact_identity<Op, T>(), Op{}), heads};
 }
 template <class T, class Op, int N> AP_DEV void warp_fold_first(flagged<T> (&value)[N], segmented<Op> op) {
@@ -67,8 +68,8 @@ AP_DEV void warp_scan_rows(flagged<T> (&value)[Rows], flagged<T> (&before)[Rows]
   }
 }
 
-// Which elements of a chunk begin a segment: bit e for the e-th in scan order. A reverse scan starts anew at
-// a segment's last element, so it looks at the boundary behind an element instead of the one before it.
+// The elements of a chunk that begin a segment, bit e for the e-th in scan order. A reverse scan restarts at
+// a segment's last element, so it uses the boundary after an element instead of the one before it.
 template <int Chunk> AP_DEV std::uint32_t in_scan_order(std::uint32_t boundaries, bool reverse) {
   std::uint32_t turned = 0;
   AP_UNROLL
@@ -76,11 +77,11 @@ template <int Chunk> AP_DEV std::uint32_t in_scan_order(std::uint32_t boundaries
   return reverse ? turned : boundaries;
 }
 
-// Rows are known by their length. Within a tile 32 bits are enough.
+// Boundaries of rows, computed from the row length, in 32 bits within a tile.
 struct row_ends {
   std::uint32_t period, inverse, phase;
 
-  // `first`: of the tile, whose boundaries are asked for.
+  // `first`: the first element of the tile.
   AP_DEV row_ends(const segment_arguments& s, std::int64_t first) : period(s.period), inverse(s.inverse) {
     const std::int64_t into = first % s.row;
     if (period != no_row) {
@@ -113,8 +114,7 @@ template <class Key> AP_DEV bool keys_differ(Key a, Key b, bool floating) {
     if (floating) return !(bit_cast<double>(a) == bit_cast<double>(b));
   return a != b;
 }
-// The boundaries before elements i ... i + Chunk - 1 of `length`; outside of the array it does not matter
-// what they are.
+// The boundaries before elements i ... i + Chunk - 1 of `length`; unspecified outside the array.
 template <int Chunk, class Key>
 AP_DEV std::uint32_t key_ends(const segment_arguments& s, std::int64_t i, std::int64_t length) {
   const Key* const keys = static_cast<const Key*>(s.keys);
@@ -122,7 +122,7 @@ AP_DEV std::uint32_t key_ends(const segment_arguments& s, std::int64_t i, std::i
   const bool flags = s.from == segment_source::head_flags;
   std::uint32_t bits = 0;
   Key before = flags ? Key{0} : keys[inside(i - 1)];
-  // all at once would be a third of a kernel's code, for a few tiles
+  // unrolled completely, this would be a third of the kernel's code, for few tiles
   constexpr int at_once = Chunk < 4 ? Chunk : 4;
   AP_ROLLED
   for (int first = 0; first < Chunk; first += at_once) {
@@ -135,8 +135,9 @@ AP_DEV std::uint32_t key_ends(const segment_arguments& s, std::int64_t i, std::i
   }
   return bits;
 }
-// The same where all of a tile's keys, and those around it, are there, and the chunks are aligned: a chunk in
-// one access. Said of a tile and not of a chunk, so that no branch keeps the loads of several chunks apart.
+// whole_key_ends() does the same with one access per chunk. It requires that all keys of the tile and its
+// neighbours exist and that chunks are aligned. This is decided per tile instead of per chunk, so that no
+// branch serialises the loads of several chunks.
 template <int Chunk, class Key>
 AP_DEV bool has_whole_chunks(const segment_arguments& s, std::int64_t first, int tile, std::int64_t length) {
   const Key* const keys = static_cast<const Key*>(s.keys);

@@ -24,16 +24,15 @@ inline namespace AP_TARGET {
 
 // plan
 // -----------------------------------------------------------------------------------------------------------
-// A persistent kernel with warp specialisation. Blocks draw tiles from a counter, in order, so that a warp
-// that waits for a tile's total waits for a block that runs. A tile passes
-//   load | reduce (W warps; the scanning warps read it too) | look back | scan in place (W warps) | store |
-//   load ...
-// through warps of a block: 0 ... W - 1 scan, W ... 2W - 1 reduce, then one each to load, publish, look back
-// and store. Only totals are published, and the prefix of a tile is folded in an order that depends on its
-// number alone: results are the same bits in every run. A reverse scan takes tiles, chunks and elements from
-// the other end.
+// A persistent kernel with warp specialisation. Blocks draw tiles from a counter, in order, so a warp that
+// waits for a tile's total always waits for a running block. A tile passes through the warps of a block as
+//   load | reduce (W warps; the scanning warps read it too) | look back | scan in place (W warps) | store
+// Warps 0 ... W - 1 scan, W ... 2W - 1 reduce, then one warp each loads, publishes, looks back and stores.
+// Only totals are published, and the prefix of a tile is folded in an order that depends on its number alone:
+// results have the same bits in every run. A reverse scan takes tiles, chunks and elements from the other
+// end.
 
-// How the roles synchronise; the tests replace one piece at a time by a faulty one.
+// How the roles synchronise; tests replace one part at a time by a faulty version.
 template <ring_policy P> struct single_pass_rules {
   using tiles = tile_copies<P>;
   using ring =
@@ -44,31 +43,28 @@ template <ring_policy P> struct single_pass_rules {
   AP_DEV static int present(int count) { return count; }
 };
 
-// What passes through the ring and how it is computed: typed_elements.cuh, custom_elements.cuh. The functions
-// run in one lane each.
+// The elements in the ring, and computations with them: typed_elements.cuh, custom_elements.cuh. Each lane
+// calls the functions for its own chunk; for complete() the lanes of the loading warp cooperate.
 //   params                      the kernel's arguments: single_pass_arguments, or what derives from them
-//   ring, tile, chunk           the ring's policy; elements of a tile, and of a lane's chunk: neighbours in
-//                               memory
-//   in_unit, out_unit           what the lanes move at a tile's ends
-//   in_units, out_units         how many of them make an element
-//   in_bytes, out_bytes         of an element in memory
+//   ring, tile, chunk           the ring's policy; elements per tile, and per lane's chunk of contiguous ones
+//   in_unit, out_unit           the unit in which lanes copy the ends of a tile
+//   in_units, out_units         units per element
+//   in_bytes, out_bytes         bytes of an element in memory
 //   elements, results           a lane's chunk in registers, before and after the scan
 //   total_type, combine         the total of several elements, and the operator on totals
 //   has_marks, keeps_marks      whether chunks have marks, a bit for each element; whether scanning warps get
 //                               them from reducing warps
-//   shifts_chunks               whether results that are not aligned are written by shifted_chunks
-//                               (slot_access.cuh)
-//   overlaps_previous           whether launches may (device/launch.cuh)
+//   shifts_chunks               whether unaligned results are written by shifted_chunks (slot_access.cuh)
+//   overlaps_previous           the kernel's (device/launch.cuh)
 //   batches_at_once, reads      how totals are read (look_back.cuh)
-//   load, store                 a chunk between registers and its slot, which may be aligned to 16 bytes
-//   ordered, back_in_memory     a chunk from the order in memory to that of the scan, and back
-//   keep(v)                     the chunk stays as it is in registers
-//   complete(p, slot, shift, n) fills a tile of n elements up, behind them and up to whole words around it
-//   find_marks                  the marks of a warp's chunks; offset_of(row) is where a chunk begins in the
-//                               tile
+//   load, store                 moves a chunk between registers and its slot, aligned to 16 bytes or not
+//   ordered, back_in_memory     converts a chunk from memory order to scan order, and back
+//   keep(v)                     keeps the chunk packed in registers
+//   complete(p, slot, shift, n) pads a tile of n elements at its end, and up to whole words around it
+//   find_marks                  the marks of the lane's chunks; offset_of(row): a chunk's first element
 //   total_of                    the total of a chunk with these marks
-//   with_initial                the prefix of a tile with the call's initial value before it
-//   from                        the results of a chunk from the total before it
+//   with_initial                the prefix of a tile, preceded by the call's initial value
+//   from                        the results of a chunk, from the total before it
 template <class E>
 concept ring_elements = std::same_as<decltype(E::ring), const ring_policy> &&
     std::derived_from<typename E::params, single_pass_arguments> &&
@@ -124,12 +120,12 @@ template <class Elements, class Rules = single_pass_rules<Elements::ring>> struc
   struct storage {
     alignas(128) unsigned char slot[P.stages][slot_bytes];
     typename Rules::ring ring;
-    typename Rules::readers taken;              // by the scanning warps into registers
+    typename Rules::readers taken;              // the scanning warps have read the slot into registers
     channel<mbarrier, 1, warps(1)> epoch_read;  // one slot, one event
     std::uint64_t epoch;
     shared_values<total_type, P.stages * P.warps> warp_total;
-    shared_values<total_type, P.stages> before;  // what lies before the tile
-    std::uint32_t number[P.stages];              // of the tile in scan order; none: there are no more
+    shared_values<total_type, P.stages> before;  // the prefix of the tile
+    std::uint32_t number[P.stages];              // of the tile in scan order; none: no more tiles
     mark marks[Elements::keeps_marks ? P.stages : 1][Elements::keeps_marks ? tile_chunks : 1];
   };
   static_assert(P.mover == tile_mover::copy_engine || sizeof(storage) <= most_shared_by_threads);
@@ -142,14 +138,14 @@ template <class Elements, class Rules = single_pass_rules<Elements::ring>> struc
     return {tiles.first(at), static_cast<int>(tiles.length(at))};
   }
   AP_DEV static total_type neutral() { return exact_identity<combine, total_type>(); }
-  // Whether results overwrite elements of other warps, which must have been read before.
+  // Whether a warp's results overwrite other warps' elements in the slot, which must have been read before.
   AP_DEV static bool apart(const params& p) {
     return Elements::in_bytes != Elements::out_bytes || shift_of(p.in) != 0 || shift_of(p.out) != 0;
   }
 
-  // Three forms of the code: for arrays at multiples of 16 bytes, forward and reverse, and for all arrays.
-  // One loop for all would not fit the instruction cache. The CPU executor has only the general form, and so
-  // have kernels whose tiles threads move: three forms of each would take three times as long to compile.
+  // Three forms of the code: for arrays aligned to 16 bytes, forward and reverse, and for all arrays. A
+  // single loop for all would not fit the instruction cache. The CPU executor, and kernels whose tiles are
+  // copied by threads, have the general form only: three forms would take three times as long to compile.
   enum class order { forward, reverse, any };
   static constexpr bool has_forms = has_small_instruction_cache && P.mover == tile_mover::copy_engine;
   template <order O> AP_DEV static bool reverse(const params& p) {
@@ -160,7 +156,7 @@ template <class Elements, class Rules = single_pass_rules<Elements::ring>> struc
     return O == order::any ? shift_of(array) : 0;
   }
 
-  // Every role walks over the block's tiles, in the order in which they were drawn.
+  // Each role visits the block's tiles in the order in which they were drawn.
   template <class Role> AP_DEV static void each_tile(storage& s, Role role) {
     for (slot_cursor at;; ++at) {
       s.ring.wait(at, loaded);
@@ -184,11 +180,11 @@ template <class Elements, class Rules = single_pass_rules<Elements::ring>> struc
       if (number >= p.tiles) break;
       const std::uint32_t size = load_tile(p, s, tiles, at, extent_of(p, static_cast<std::uint32_t>(number)));
       tiles.commit(s.ring, at, size);
-      if (leads) drawn = draw(p);  // one ahead
+      if (leads) drawn = draw(p);  // one tile ahead
     }
     tiles.finish(s.ring, at);
   }
-  // Returns how many bytes are on their way.
+  // Returns the number of bytes that load() copies.
   AP_DEV static std::uint32_t load_tile(const params& p, storage& s, typename Rules::tiles& tiles,
                                         slot_cursor at, const tile_extent& here) {
     const int lane = lane_index(), shift = shift_of(p.in), count = Rules::present(here.count);
@@ -204,7 +200,7 @@ template <class Elements, class Rules = single_pass_rules<Elements::ring>> struc
     }
     return part.bytes();
   }
-  // Every block draws until there are no more tiles; the last draw of all puts the counter back.
+  // Every block draws until there are no more tiles; the last draw of all resets the counter.
   AP_DEV static std::uint64_t draw(const params& p) {
     const std::uint64_t drawn = atomic_add(p.control + ticket_word, std::uint64_t{1});
     if (drawn == p.tiles + grid_extent().x - 1) store_relaxed(p.control + ticket_word, std::uint64_t{0});
@@ -212,11 +208,11 @@ template <class Elements, class Rules = single_pass_rules<Elements::ring>> struc
   }
 
   // reduce, publish, look back
-  // -------------------------------------------------------------------------------------------------
+  // ---------------------------------------------------------------------------------------------------------
   AP_DEV static int chunk_number(int warp, int row) {
     return (warp * rows + row) * row_chunks + lane_index();
   }
-  // Where chunk `number` in scan order lies in its tile.
+  // The index in memory order of chunk `number` in scan order.
   template <order O> AP_DEV static int chunk_in_tile(const params& p, int number) {
     return reverse<O>(p) ? tile_chunks - 1 - number : number;
   }
@@ -280,7 +276,7 @@ template <class Elements, class Rules = single_pass_rules<Elements::ring>> struc
       const total_type before = earlier.prefix_of(number);
       if (lane_index() == 0) {
         s.before[at.index] = before;
-        // Every block that has a tile has published it, and has read the epoch before.
+        // By now every block with a tile has published it, and has read the epoch before that.
         if (number == p.tiles - 1) end_epoch<total_type>(p.control, p.states, p.state_words, epoch, p.tiles);
       }
       s.ring.commit(at, prefixed, by_warp{});

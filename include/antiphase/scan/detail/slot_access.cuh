@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A tile's bytes between global memory, where they may lie anywhere, and a slot of the ring.
+// Moves tiles of any alignment between global memory and slots of the ring.
 #pragma once
 #include <antiphase/device/vector.cuh>
 #include <antiphase/device/warp.cuh>
@@ -10,23 +10,23 @@
 namespace antiphase::scans {
 inline namespace AP_TARGET {
 
-// The copy engine moves whole multiples of 16 bytes, from and to multiples of 16. A tile therefore lies in
-// its slot as far behind such an address as in global memory; what is left over at its ends, less than 16
-// bytes each, the lanes of a warp move, an element each.
-constexpr int copy_unit = 16, slot_slack = 128;  // the latter keeps slots at multiples of 128 bytes
+// Bulk copies move multiples of 16 bytes between addresses that are multiples of 16. So a tile has the same
+// offset from such an address in its slot as in global memory, and the lanes of a warp copy the less than 16
+// bytes that remain at either end, one element each.
+constexpr int copy_unit = 16, slot_slack = 128;  // the slack keeps slots at multiples of 128 bytes
 
 AP_DEV int shift_of(const void* at) {
   return static_cast<int>(reinterpret_cast<std::uintptr_t>(at) % copy_unit);
 }
 
-// Where a tile lies in memory, and how much of it there is.
+// A tile's first element in memory, and its number of elements.
 struct tile_extent {
   std::int64_t first;
   int count;
 };
 
-// Of `count` elements that begin `shift` bytes behind a multiple of 16: the copy engine's are first ... end -
-// 1.
+// The part of a tile that is copied in bulk: elements first ... end - 1 of `count`, which begin `shift` bytes
+// after a multiple of 16.
 template <class T> struct moved_in_bulk {
   int first, end, count;
 
@@ -37,7 +37,7 @@ template <class T> struct moved_in_bulk {
     end = last > begin ? last / size : first;
   }
   AP_DEV std::uint32_t bytes() const { return static_cast<std::uint32_t>((end - first) * size); }
-  // The element that a lane moves; `count`: none.
+  // The element that a lane copies; `count`: none.
   AP_DEV int by_lane(int lane) const {
     const int at = lane < first ? lane : end + lane - first;
     return at < count ? at : count;
@@ -47,8 +47,7 @@ template <class T> struct moved_in_bulk {
   static constexpr int size = sizeof(T);
 };
 
-// The 16 bytes that begin `offset` bytes, 0 ... 15, behind those of the first word. T: their elements, of
-// which `offset` is a multiple.
+// The 16 bytes of `part` from byte `offset` on, 0 ... 15, a multiple of sizeof(T).
 template <class T> AP_DEV pack<std::uint32_t, 4> bytes_from(const std::uint32_t (&part)[8], int offset) {
   std::uint32_t by_two[6], by_one[5];
   AP_UNROLL
@@ -64,7 +63,7 @@ template <class T> AP_DEV pack<std::uint32_t, 4> bytes_from(const std::uint32_t 
   return {by_one[0], by_one[1], by_one[2], by_one[3]};
 }
 
-// A chunk of N elements at any byte of shared memory: from the words around it, where it is not aligned.
+// Loads a chunk of N elements from any byte of shared memory; if not aligned, from the words around it.
 template <int N, class T> AP_DEV register_chunk<T, N> load_chunk(const unsigned char* at, bool aligned) {
   using word = pack<std::uint32_t, 1>;
   constexpr int words = sizeof(T) * N / 4;
@@ -95,10 +94,10 @@ AP_DEV void store_chunk(unsigned char* at, const register_chunk<T, N>& v, bool a
   for (int e = 0; e < N; ++e) reinterpret_cast<pack<T, 1>*>(at)[e].element[0] = element_at<T, N>(v, e);
 }
 
-// Writes the chunks of 16 bytes that the lanes of a warp have side by side, row after row, `shift` bytes
-// behind the aligned ones: every lane puts the 16 bytes between two boundaries together from its own chunk
-// and the one before it in scan order. What the first and the last chunk of the warp have beyond these goes
-// element by element, since the rest of those 16 bytes is another warp's, or nobody's.
+// Stores the 16-byte chunks of a warp's lanes, contiguous and row after row, `shift` bytes after aligned
+// addresses. Each lane combines its own chunk and the previous one in scan order into the 16 bytes between
+// two boundaries. The outer parts of the warp's first and last chunk are stored element by element, since the
+// rest of those 16 bytes belongs to another warp or to none.
 template <class T> class shifted_chunks {
  public:
   using chunk = register_chunk<T, copy_unit / static_cast<int>(sizeof(T))>;
@@ -120,7 +119,7 @@ template <class T> class shifted_chunks {
       memcpy(mine, &v, copy_unit);
       memcpy(before, &other, copy_unit);
       AP_UNROLL
-      for (int i = 0; i < 4; ++i) {  // word by word: a choice between two objects would need them in memory
+      for (int i = 0; i < 4; ++i) {  // by words: selecting between two objects would put them in local memory
         part[i] = reverse_ ? mine[i] : before[i];
         part[4 + i] = reverse_ ? before[i] : mine[i];
       }
@@ -128,13 +127,13 @@ template <class T> class shifted_chunks {
           bytes_from<T>(part, copy_unit - shift_);
     }
   }
-  // Behind the last row, whose chunk was the `number`-th.
+  // Call after the last row, with its `number`.
   AP_DEV void finish(int number) const {
     if (lane_index() == warp_size - 1) put_part(before_, number, reverse_);
   }
 
  private:
-  // The elements of a chunk up to the next boundary in memory, or those from there on.
+  // Stores the elements of a chunk up to the next boundary in memory, or those after it.
   AP_DEV void put_part(const chunk& v, int number, bool up_to) const {
     const int in_first = (copy_unit - shift_) / static_cast<int>(sizeof(T));
     pack<T, 1>* const to = reinterpret_cast<pack<T, 1>*>(slot_ + number * copy_unit + shift_);

@@ -11,14 +11,13 @@
 namespace antiphase::scans {
 inline namespace AP_TARGET {
 
-// Element i of the tile lies at data[i * stride]; the first `count` of them are there. T: what is scanned,
-// which tells who has what.
+// Element i of the tile is data[i * stride], for the first `count`. T: the type of the computation, which
+// decides how elements are distributed over threads.
 template <class T, class Element, policy P> struct tile_access {
   using item = std::remove_const_t<Element>;
   using shape = tile_shape<T, P>;
   static constexpr int chunk = shape::chunk;
-  // Whether a chunk can be one access, given that the type allows it and the tile begins at the right
-  // address.
+  // Whether a chunk can be one access, if the type allows it and the tile is aligned.
   static constexpr bool packs =
       std::has_single_bit(sizeof(item)) &&
       sizeof(item) * chunk > alignof(item) && std::is_trivially_default_constructible_v<item> &&
@@ -35,8 +34,7 @@ template <class T, class Element, policy P> struct tile_access {
         count(static_cast<int>(length)),
         aligned(packs && is_aligned()) {}
 
-  // Elements that are not there become copies of the last one that is: values which nothing depends on, but
-  // values.
+  // Missing elements become copies of the last existing one: valid values on which nothing depends.
   AP_DEV void load(int position, values<item, chunk>& v) const {
     if constexpr (packs)
       if (aligned && position + chunk <= count) {
@@ -64,7 +62,7 @@ template <class T, class Element, policy P> struct tile_access {
   }
 
  private:
-  // Of a chunk in a line without gaps.
+  // For a chunk of a contiguous line.
   AP_DEV Element* lowest(int position) const {
     return stride > 0 ? data + position : data - position - (chunk - 1);
   }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Who moves the tiles of a single-pass scan between global memory and the ring: the copy engine, or the
-// threads of two warps.
+// Copies of tiles between global memory and the ring of a single-pass scan: by TMA, or by the threads of two
+// warps.
 #pragma once
 #include <antiphase/core/channel.hpp>
 #include <antiphase/device/architecture.cuh>
@@ -15,25 +15,25 @@
 namespace antiphase::scans {
 inline namespace AP_TARGET {
 
-// What happens to a tile, in turn (single_pass.cuh).
+// The events of a tile, in order (single_pass.cuh).
 enum tile_event { loaded, reduced, prefixed, scanned, stored };
 
-// Both have the same functions. The loading and the storing warp have an object of it each; all lanes call,
-// addresses and bytes are multiples of 16.
-//   compiled             whether the architecture has what it needs
-//   loaders              who commits `loaded`
-//   initialised()        barriers have been initialised; one thread
-//   results_written()    by each scanning warp, before it commits `scanned`
-//   acquire(ring, at)    the loading warp owns the slot and may fill it
-//   load(...)            starts to fill it
-//   filled_by_lanes()    the lanes have written to it as well
-//   commit(ring, at, n)  the tile has been started, n bytes of it by load(): `loaded` is committed as soon as
-//                        they have landed
-//   finish(ring, at)     the loading warp has no more tiles, which the slot says by its number: all of them
-//                        are committed, this one too
-//   store(...)           the storing warp begins to empty a slot
-//   release(ring, at)    gives it back, as soon as it has been read
-//   finish_stores()      before the storing warp ends
+// Both classes have the same interface. The loading and the storing warp have one object each; all lanes
+// call; addresses and sizes are multiples of 16 bytes.
+//   compiled             whether the architecture has the required instructions
+//   loaders              the parties that commit `loaded`
+//   initialised()        called by one thread after the barriers have been initialised
+//   results_written()    called by each scanning warp before it commits `scanned`
+//   acquire(ring, at)    waits until the loading warp owns the slot
+//   load(...)            starts to fill the slot
+//   filled_by_lanes()    called after lanes have written to the slot as well
+//   commit(ring, at, n)  the whole tile has been issued, n bytes of it by load(): commits `loaded` as soon as
+//                        these have landed
+//   finish(ring, at)     after the last tile; the slot's number marks the end. Commits all tiles and this
+//                        slot
+//   store(...)           the storing warp starts to empty a slot
+//   release(ring, at)    releases the slot as soon as it has been read
+//   finish_stores()      called before the storing warp ends
 
 template <ring_policy P> class copies_by_engine {
  public:
@@ -81,12 +81,12 @@ template <ring_policy P> class copies_by_engine {
   slot_cursor landed_;
 };
 
-// A tile is a group of asynchronous copies of the loading warp, and nobody but that warp learns when it has
-// landed: it commits `loaded` of a tile after it has started in_flight - 1 more. If it had to wait for a slot
-// with tiles that are not committed, blocks would wait for their totals in vain for as long, and perhaps that
-// slot's tile for those blocks; so it commits all it has started before it waits. What it waits for then is a
-// tile of a lower number, and so on to the lowest that is not finished: its loading warp waits for no slot,
-// since the tiles before it are finished, and for nothing else but its copies.
+// A tile is a cp.async group of the loading warp, and only that warp can wait for it: it commits `loaded` of
+// a tile after it has issued in_flight - 1 more. While it waits for a slot with uncommitted tiles, other
+// blocks would wait for the totals of these, and the tile in that slot perhaps for those blocks: a deadlock.
+// So it commits all that it has issued before it waits. Then it waits for a tile of a lower number only, down
+// to the lowest unfinished one, whose loading warp waits for no slot, since all tiles before it are finished,
+// but only for its copies.
 template <ring_policy P> class copies_by_threads {
  public:
   using slot_cursor = cursor<P.stages>;
@@ -118,7 +118,7 @@ template <ring_policy P> class copies_by_threads {
   }
 
   AP_DEV void store(void* to, const void* from, std::uint32_t bytes) {
-    constexpr int at_once = 8;  // reads of shared memory on their way
+    constexpr int at_once = 8;  // reads of shared memory in flight
     std::uint32_t at = first();
     for (; at + (at_once - 1) * step < bytes; at += at_once * step) {
       unit moving[at_once];
@@ -132,7 +132,7 @@ template <ring_policy P> class copies_by_threads {
   template <class Ring> AP_DEV void release(Ring& ring, slot_cursor at) { ring.release(at, by_warp{}); }
   AP_DEV static void finish_stores() {}
 
- protected:  // the tests have faulty ones
+ protected:  // tests derive faulty versions
   using unit = pack<std::uint32_t, copy_unit / 4>;
   static constexpr std::uint32_t step = warp_size * copy_unit;  // of all lanes together
   AP_DEV static std::uint32_t first() { return static_cast<std::uint32_t>(lane_index()) * copy_unit; }
@@ -151,7 +151,7 @@ template <ring_policy P> class copies_by_threads {
     while (open_ > 0) commit_oldest(ring);
   }
 
-  int open_ = 0;  // tiles that have been started and not committed
+  int open_ = 0;  // tiles issued but not committed
   slot_cursor oldest_;
 };
 

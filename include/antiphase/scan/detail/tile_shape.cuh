@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which elements of a tile a thread has, and how many of them are there.
+// The elements of a tile that a thread holds.
 #pragma once
 #include <antiphase/device/warp.cuh>
 #include <antiphase/scan/detail/policy.hpp>
@@ -18,10 +18,9 @@ template <scannable T, int N> struct shared_values {
   AP_DEV T& operator[](int i) { return reinterpret_cast<T*>(bytes)[i]; }
 };
 
-// Element e of chunk r of a thread lies at position(r) + e of the tile. The chunks of a round are in the
-// order of the lanes, rounds follow each other within a warp, warps within the block. A tile of which only
-// the first `count` elements are there leaves threads without elements: those are the last lanes of a round,
-// the last warps of a block.
+// Element e of a thread's chunk r is element position(r) + e of the tile. The chunks of a round are in lane
+// order, rounds follow each other within a warp, warps within the block. If a tile has only `count` elements,
+// the last lanes of a round and the last warps of the block are without elements.
 template <class T, policy P> struct tile_shape {
   static_assert(valid(P));
   static constexpr int chunk = P.chunk(sizeof(T));
@@ -38,7 +37,7 @@ template <class T, policy P> struct tile_shape {
   }
   AP_DEV static int position(int round) { return position(thread_index() / warp_size, round, lane_index()); }
 
-  // How many lanes of a round, threads of a block in a single round, and warps have anything.
+  // The number of lanes of a round, threads of a block in a single round, and warps that have elements.
   AP_DEV static int live_lanes(int warp, int round, int count) {
     const int left = count - position(warp, round, 0), most = lanes(warp);
     return left <= 0 ? 0 : left >= most * chunk ? most : (left + chunk - 1) / chunk;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What passes through the ring of a single-pass scan: numbers, of one line or of segments.
+// Elements in the ring of a single-pass scan: numbers, of one line or of segments.
 #pragma once
 #include <antiphase/core/tile.hpp>
 #include <antiphase/device/vector.cuh>
@@ -14,32 +14,32 @@
 namespace antiphase::scans {
 inline namespace AP_TARGET {
 
-// In, Out: elements in memory. Value: what is computed with; the types that there are: element_values.cuh. A
+// In, Out: types of elements in memory. Value: the type of the computation (element_values.cuh lists them). A
 // chunk's mark has a bit for each of its elements, in scan order: whether a segment begins there.
 template <class In, class Out, class Value, class Op, lines_kind L, ring_policy P> struct typed_elements {
   using params = single_pass_arguments;
   static constexpr ring_policy ring = P;
   static constexpr int tile = P.tile_of(sizeof(In), sizeof(Out));    // elements
-  static constexpr int chunk = P.chunk_of(sizeof(In), sizeof(Out));  // elements of a lane in a row
+  static constexpr int chunk = P.chunk_of(sizeof(In), sizeof(Out));  // contiguous elements of a lane
   static constexpr bool many = L == lines_kind::segments;
-  // the latter: scanning warps are told what reducing ones have found
+  // keeps_marks: scanning warps get the marks that reducing warps have found
   static constexpr bool has_marks = many, keeps_marks = many;
-  // Blocks are in place, and their barriers ready, when the kernel before ends. What threads move may run as
-  // code for GPUs that cannot wait.
+  // Blocks start and initialise their barriers before the previous kernel ends. Not with copies by threads,
+  // which may run as code for GPUs that lack the wait.
   static constexpr bool overlaps_previous = P.mover == tile_mover::copy_engine;
-  // In memory: an element is one unit, the least that is moved.
+  // An element is one unit, the smallest access.
   using in_unit = In;
   using out_unit = Out;
   static constexpr int in_units = 1, out_units = 1, in_bytes = sizeof(In), out_bytes = sizeof(Out);
-  // The total of several elements, and how totals come together.
+  // The total of several elements, and the operator on totals.
   using total_type = std::conditional_t<many, flagged<Value>, Value>;
   using combine = std::conditional_t<many, segmented<Op>, Op>;
-  static constexpr int batches_at_once = 6;  // of totals: as many tiles as blocks on most GPUs
+  static constexpr int batches_at_once = 6;  // of totals: as many tiles as most GPUs have blocks
   static constexpr reading reads = reading::branching;
   // A lane's chunk.
   using elements = register_chunk<In, chunk>;
   using results = register_chunk<Out, chunk>;
-  // segments have no registers left for it
+  // not for segments, which have no registers left for it
   static constexpr bool shifts_chunks = !many && sizeof(results) == copy_unit;
 
   AP_DEV static elements load(const unsigned char* at, bool aligned) {
@@ -48,7 +48,7 @@ template <class In, class Out, class Value, class Op, lines_kind L, ring_policy 
   AP_DEV static void store(unsigned char* at, const results& v, bool aligned) {
     store_chunk<chunk, Out>(at, v, aligned);
   }
-  // From memory to scan order, or back.
+  // From memory order to scan order, and back.
   AP_DEV static elements ordered(const params& p, const elements& v, bool reverse) {
     return turned<In>(p, v, reverse);
   }
@@ -57,11 +57,11 @@ template <class In, class Out, class Value, class Op, lines_kind L, ring_policy 
     keep_packed<Out, chunk>(w);
     return w;
   }
-  // Between two uses.
+  // Keeps the chunk packed in registers between two uses.
   AP_DEV static void keep(elements& v) { keep_packed<In, chunk>(v); }
 
-  // A tile that is not full is filled up with neutral elements, from `count` on; the bytes up to a multiple
-  // of 16 one by one. And before the first, as chunks are read by words.
+  // Pads a short tile with neutral elements from `count` on, up to a multiple of 16 bytes element by element.
+  // Also pads before the first element, since chunks are read by words.
   AP_DEV static void complete(const params& p, unsigned char* slot, int shift, int count) {
     constexpr int in_copy = copy_unit / sizeof(In);
     pack<In, in_copy> unit;
@@ -79,7 +79,7 @@ template <class In, class Out, class Value, class Op, lines_kind L, ring_policy 
       *reinterpret_cast<pack<In, in_copy>*>(slot + b) = unit;
   }
 
-  // Of the chunks of a warp's lanes; `offset_of(row)` is where in the tile such a chunk lies, in elements.
+  // The marks of the lane's chunks; `offset_of(row)`: the chunk's first element in the tile.
   template <int Rows, class Offset>
   AP_DEV static void find_marks(const params& p, const tile_extent& here, Offset offset_of,
                                 std::uint32_t (&marks)[Rows], bool reverse) {
@@ -120,15 +120,14 @@ template <class In, class Out, class Value, class Op, lines_kind L, ring_policy 
       return {total, heads};
     }
   }
-  // A line begins with the call's initial value. Where there are several, `from` takes it for those that
-  // begin within a chunk.
+  // Prepends the call's initial value. With segments, `from` does so, for each that begins within a chunk.
   AP_DEV static total_type with_initial(const params& p, const total_type& before) {
     if constexpr (many)
       return before;
     else
       return Op{}(from_bits<Value>(p.initial), before);
   }
-  // The results of a chunk from what lies before it.
+  // The results of a chunk, from the total before it.
   AP_DEV static results from(const params& p, const total_type& before, const elements& v,
                              std::uint32_t heads) {
     const bool exclusive = p.kind == scan_kind::exclusive;
@@ -159,7 +158,7 @@ template <class In, class Out, class Value, class Op, lines_kind L, ring_policy 
 
  private:
   using values = pack<Value, chunk>;
-  // Sums of narrow integers have a way of their own.
+  // Sums of narrow integers are computed in words (word_sums.cuh).
   static constexpr bool adds_words = sums_words<Op, In> && !many,
                         widens_words = adds_words && sizeof(Out) > sizeof(In);
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The values that select a one-wave scan, and what it is told.
+// Policies and arguments of one-wave scans.
 #pragma once
 #include <algorithm>
 #include <antiphase/scan/operation.hpp>
@@ -22,8 +22,8 @@ constexpr bool valid(const wave_policy& p) {
   return p.warps >= 1 && p.warps <= 32 && p.rows >= 1 && p.rows <= 16;
 }
 
-// The more tiles, the longer they wait for each other; the fewer, the more multiprocessors idle. As measured
-// on an H200.
+// With more tiles, blocks wait longer for each other; with fewer, more multiprocessors idle. Measured on an
+// H200.
 struct wave_choice {
   std::int64_t most_bytes;  // of the array
   wave_policy how;
@@ -46,7 +46,7 @@ constexpr std::int64_t most_tiles_of_wave = [] {
   return most;
 }();
 
-// `control` and `states` are those of single_pass.hpp; not looked at where there is one tile.
+// `control` and `states` are those of single_pass.hpp; unused with a single tile.
 struct one_wave_arguments {
   const void* in;
   void* out;
@@ -54,10 +54,10 @@ struct one_wave_arguments {
   std::uint32_t tiles;
   scan_kind kind;
   scan_direction direction;
-  std::uint64_t initial;  // exclusive scans start from it: the element's bytes, then zeros
+  std::uint64_t initial;  // of exclusive scans: the element's bytes, then zeros
   std::uint64_t* control;
   std::uint64_t* states;
-  std::uint64_t state_words;  // that there are, those of other launches included
+  std::uint64_t state_words;  // in the workspace, those of other launches included
 };
 
 }  // namespace antiphase::scans

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Sums of 8- and 16-bit integers that stay in words.
+// Sums of 8- and 16-bit integers, packed in words.
 #pragma once
 #include <antiphase/device/bytes.cuh>
 #include <antiphase/scan/detail/register_chunk.cuh>
@@ -8,7 +8,7 @@
 namespace antiphase::scans {
 inline namespace AP_TARGET {
 
-// One by one, 16 bytes would take 16 additions and as many conversions: more than the memory leaves time for.
+// Element by element, 16 bytes would take 16 additions and as many conversions, longer than memory takes.
 template <class T> AP_DEV std::uint32_t plus_first(std::uint32_t before, int count, std::uint32_t word) {
   const std::uint32_t ones = count == 0 ? 0u : 0x01010101u >> (8 * (4 - count));
   return sizeof(T) == 1 ? weighted_bytes(word, ones, before) : weighted_halves(word, ones, before);
@@ -23,7 +23,7 @@ template <class T, int N> AP_DEV std::uint32_t sum_of_elements(const register_ch
   return total;
 }
 
-// The sums up to each element, of the elements' own type, from what lies before them.
+// The sums up to each element, in the elements' own type, from the total before them.
 template <class T, int N>
 AP_DEV register_chunk<T, N> sums_up_to(std::uint32_t before, register_chunk<T, N> v, bool exclusive) {
   AP_UNROLL
@@ -31,8 +31,8 @@ AP_DEV register_chunk<T, N> sums_up_to(std::uint32_t before, register_chunk<T, N
     const std::uint32_t through = plus_all<T>(before, w);
     std::uint32_t inclusive;
     if constexpr (sizeof(T) == 1) {
-      // Two halves of 16 bits, one for the even bytes and one for the odd ones, cannot run over, and a
-      // multiplication by 2^16 + 1 adds the lower to the upper.
+      // The 16-bit halves, one for the even bytes and one for the odd ones, cannot overflow. A multiplication
+      // by 2^16 + 1 adds the lower half to the upper.
       const std::uint32_t odd = pick_bytes(w, 0, 0x4341), even = w & 0x00FF00FF;
       const std::uint32_t up_to_odd = (even + odd) * 0x00010001 + pick_bytes(before, 0, 0x4040);
       inclusive = pick_bytes(up_to_odd - odd, up_to_odd, 0x6240);
@@ -45,8 +45,8 @@ AP_DEV register_chunk<T, N> sums_up_to(std::uint32_t before, register_chunk<T, N
   return v;
 }
 
-// The same in a wider type, and the total alone. Signed elements come with their sign bit flipped (`flip`, in
-// every element of a word), which makes each of them `more` larger than it is.
+// The same in a wider type, and the total alone. Signed elements have their sign bit flipped (`flip`, in
+// every element of a word), which makes each of them larger by `more`.
 template <class Wide, class T, int N>
 AP_DEV Wide wide_total(const register_chunk<T, N>& v, std::uint32_t flip, std::uint32_t more) {
   std::uint32_t total = 0u - static_cast<std::uint32_t>(N) * more;

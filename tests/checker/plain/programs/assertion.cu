@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// An assertion in a kernel; broken: it does not hold.
+// An assertion in a kernel; broken: it fails.
 #include <cassert>
 #include <cstdio>
 

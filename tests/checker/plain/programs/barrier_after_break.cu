@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Each thread adds what its neighbour has, until it is large. Broken: a thread leaves the loop alone, and
-// returns behind it, as the others wait.
+// Each thread adds its neighbour's number until the sum is large. Broken: a thread breaks out alone
+// and returns after the loop, while the others wait.
 __global__ void grow(int* x, int n) {
   __shared__ int s[32];
   const int t = threadIdx.x;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Sums of a block by a tree. Threads that return early are not waited for, and the barrier of the others is
-// fine. Broken: the barrier stands in the branch, and threads that do not take it run on to the end of the
+// Sums of a block by a tree. Threads that return early are not waited for, so the others' barrier is correct.
+// Broken: the barrier is inside the branch, and threads that do not take it run on to the end of the
 // kernel.
 __global__ void sum(const int* from, int* to, int n) {
   __shared__ int part[64];

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Blocks tell the next their running sums by volatile words, which do not race. Broken: no fence lies between
-// the sum and the flag, so that who has seen the flag may still see the old sum.
+// Blocks pass their running sums on by volatile words, which do not race. Broken: no fence between
+// the sum and the flag, so a block that has seen the flag may still read the old sum.
 struct told {
   int flag, sum;
 };

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// One addition for all lanes that are there; broken: the others do not get the place from the lane that has
+// One addition for all active lanes; broken: the others do not get the position from the lane that has
 // added.
 #include <cooperative_groups.h>
 

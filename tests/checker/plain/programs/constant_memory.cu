@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A filter whose weights are constants; broken: the host writes them as if they were its own.
+// A filter with weights in constant memory; broken: the host writes them like its own variables.
 __constant__ float weights[5];
 
 __global__ void filter(const float* x, float* y, int n) {

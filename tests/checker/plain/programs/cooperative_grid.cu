@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Two steps with a barrier of the whole grid between them; broken: without it.
+// Two steps with a grid-wide barrier in between; broken: without it.
 #include <cooperative_groups.h>
 namespace cg = cooperative_groups;
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A barrier that some threads never come to; right: all of them do, or have returned before.
+// A barrier that some threads never reach; correct: all reach it or have returned before.
 __global__ void halves(int* x, int n) {
   const int t = threadIdx.x;
   if (t >= n) return;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Two arrays in dynamic shared memory; broken: the launch gives room for one of them.
+// Two arrays in dynamic shared memory; broken: the launch allocates only one of them.
 extern __shared__ float memory[];
 
 __global__ void swap_halves(float* x) {

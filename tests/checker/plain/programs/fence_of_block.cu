@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Two warps that each say that they want to go first, and then look at the other: of two fences of sequential
-// consistency one comes first, whatever scope they have that includes both. Broken, the fences only acquire
+// Two warps each announce that they want to go first, then read the other's announcement. One of two
+// sequentially consistent fences comes first, in any scope that includes both. Broken: fences only acquire
 // and release, and both may go.
 #include <cuda/atomic>
 

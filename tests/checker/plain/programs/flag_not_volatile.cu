@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// One warp waits for another's flag; broken: the flag is an ordinary variable, so that the compiler reads it
+// One warp waits for another's flag; broken: the flag is a plain variable, so the compiler reads it only
 // once.
 __device__ int flag_storage;
 

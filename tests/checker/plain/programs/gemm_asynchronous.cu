@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A product with two buffers and asynchronous copies, as a text prints it; broken: no barrier behind the
-// sums, so that with three tiles or more the next copy lands where others still read.
+// A textbook product with two buffers and asynchronous copies; broken: no barrier after the sums, so that
+// with three tiles or more the next copy lands where others still read.
 #include <cuda_pipeline.h>
 
 constexpr int T = 8, N = 32;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A product with two buffers of a matrix that no tile fits; broken: the first tile is loaded without a look
-// at the bounds, as a text has it.
+// A product with two buffers of a matrix that is no multiple of the tile; broken: the first tile is loaded
+// without bounds checks, as in a textbook.
 constexpr int T = 8, N = 21;
 
 __global__ void product(const float* a, const float* b, float* c) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A tile is stored four numbers at a time; broken: its rows have one more against bank conflicts, as a text
-// has it, and are not aligned.
+// A tile is stored four numbers at a time; broken: its rows are padded by one number against bank conflicts,
+// as in a textbook, and are not aligned.
 #ifdef BROKEN
 constexpr int pad = 1;
 #else

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A product with two buffers whose loop leaves the last tile to the end; broken: nobody adds it, as a text
-// has it.
+// A product with two buffers whose loop leaves the last tile for after it; broken: this tile is never added,
+// as in a textbook.
 // FOUND SOMEWHERE: wrong result
 constexpr int T = 8, N = 24;
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Halves; broken: two at a time from an odd element.
+// Half-precision numbers; broken: two at a time from an odd element.
 #include <cuda_fp16.h>
 
 __global__ void axpy(__half a, const __half* x, __half* y, int n) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Counts of bytes, in shared memory first; broken: counted without atomic operations.
+// Histogram of bytes, first in shared memory; broken: counted without atomic operations.
 #include <cstring>
 
 constexpr int bins = 16;

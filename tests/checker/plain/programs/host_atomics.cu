@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Atomic operations of the host: on its own memory, before any launch, and on a flag in memory that a kernel
-// sets too, which hands over what stands beside it. Broken, the host takes the flag without acquiring.
+// Atomic operations of the host: on its own memory before any launch, and on a flag that a kernel sets too
+// and that hands over the data next to it. Broken: the host reads the flag without acquiring.
 #include <cuda/atomic>
 
 #include <cstdio>

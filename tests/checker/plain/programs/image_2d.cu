@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// An image turned upside down, two dimensions and a pitch; broken: blocks of 64 x 32 threads.
+// An image flipped vertically, in two dimensions with a pitch; broken: blocks of 64 x 32 threads.
 __global__ void flip(const unsigned char* in, unsigned char* out, std::size_t pitch, int width, int height) {
   const int x = blockIdx.x * blockDim.x + threadIdx.x, y = blockIdx.y * blockDim.y + threadIdx.y;
   if (x < width && y < height) out[(height - 1 - y) * pitch + x] = in[y * pitch + x];

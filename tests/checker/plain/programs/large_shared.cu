@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// More than 48 KiB of dynamic shared memory; broken: without asking for it.
+// More than 48 KiB of dynamic shared memory; broken: without opting in.
 #include <cstdio>
 
 __global__ void fill(int* x) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The last block to finish adds up the others' sums; broken: their sums are not published by a fence.
+// The last block to finish adds up the others' sums; broken: no fence publishes these sums.
 __device__ unsigned finished = 0;
 
 __global__ void sum(const int* x, int* parts, int* to) {

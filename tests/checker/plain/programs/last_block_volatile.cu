@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The example of __threadfence() in the CUDA guide: volatile results, and a counter that the last block sets
-// back with an ordinary write. It has read there what all others have written. Broken: without the fence.
+// The __threadfence() example of the CUDA guide: volatile results, and a counter that the last block resets
+// by a plain write, after it has read there what all others have written. Broken: without the fence.
 __device__ unsigned count = 0;
 
 __global__ void sum(const int* x, volatile int* result) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Memory of the device; broken: some of it is never given back.
+// Device memory; broken: some of it is never freed.
 __global__ void fill(int* x) { x[threadIdx.x] = 1; }
 
 int main() {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A barrier in shared memory and copies that it waits for; broken: read before the wait.
+// A barrier in shared memory that waits for copies; broken: data are read before the wait.
 #include <cuda/barrier>
 
 __global__ void reverse(const int* from, int* to) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Two stages of a pipeline of the block; broken: nobody waits until the next stage has been released.
+// Two stages of a block-scope pipeline; broken: no wait until the next stage has been released.
 #include <cooperative_groups.h>
 #include <cuda/pipeline>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A pipeline whose one warp copies and whose other computes; broken: the first does not wait until a stage
+// A pipeline with one copying and one computing warp; broken: the copying warp does not wait until a stage
 // has been released.
 #include <cooperative_groups.h>
 #include <cuda/pipeline>

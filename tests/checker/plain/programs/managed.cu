@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Managed memory, which the host reads; broken: before the kernel is done.
+// Managed memory, read by the host; broken: before the kernel has ended.
 __global__ void square(int* x) { x[threadIdx.x] *= x[threadIdx.x]; }
 
 int main() {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A product with two tiles in shared memory; broken: nobody waits for the tile that has just been stored.
+// A product with two tiles in shared memory; broken: no wait for the tile that has just been stored.
 #include <vector>
 #define TILE 8
 

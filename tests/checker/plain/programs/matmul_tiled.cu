@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A product by tiles of shared memory, templated; broken: the next tile is loaded while others still read
+// A templated product by tiles in shared memory; broken: the next tile is loaded while others still read
 // this one.
 #include <vector>
 

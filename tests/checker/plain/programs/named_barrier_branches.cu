@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Lanes of a warp that come to a barrier by two ways: those of barrier.sync may, which waits for both.
-// Broken, it is bar.sync, which is aligned: all lanes of the warp come to the same one.
+// Lanes of a warp that reach a barrier in two branches: allowed for barrier.sync, which waits for both.
+// Broken: bar.sync, which is aligned, so all lanes of the warp must reach the same one.
 #ifdef BROKEN
 #define AT "bar.sync"
 #else

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Named barriers count warps: lanes that have returned, or that the last warp does not have, are not missed
-// there. Broken, half of the lanes of each warp come to an aligned barrier, and the others to the kernel's
-// end; as many come as it counts.
+// Named barriers count warps: lanes that have returned, or that the last warp does not have, are not waited
+// for. Broken: half of the lanes of each warp reach an aligned barrier, and the others the kernel's
+// end; the number of arrivals is as it expects.
 #include <cstdio>
 
 constexpr int threads = 80, left = 70;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A program's own variables, parameters and members that are called as CUDA's: on the host, and in kernels
-// beside those.
+// A program's own variables, parameters and members with the names of CUDA's: on the host, and in kernels
+// next to these.
 const int warpSize = 32;
 struct shape {
   dim3 gridDim, blockDim{64};

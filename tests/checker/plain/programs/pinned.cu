@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Copies to pinned memory that return at once; broken: read before the stream has been waited for.
+// Asynchronous copies to pinned memory; broken: read before the stream has been synchronised.
 __global__ void fill(int* x) { x[threadIdx.x] = threadIdx.x; }
 
 int main() {

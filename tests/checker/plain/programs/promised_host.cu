@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a program calls on the host: memory of every kind, streams, events, errors, attributes, launches by
+// Host API calls of a program: memory of every kind, streams, events, errors, attributes, launches by
 // address.
 #include <cstdio>
 #include <cstring>

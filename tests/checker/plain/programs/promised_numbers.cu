@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Vector types, half precision, loads and stores with hints, intrinsics of numbers: each with what it has to
-// give.
+// Vector types, half precision, loads and stores with hints, arithmetic intrinsics: each with its expected
+// result.
 #include <cuda_bf16.h>
 #include <cuda_fp16.h>
 #include <cmath>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Inline PTX that no other program has: arithmetic with what it has to give, hints, barriers, and ways to
-// end.
+// Inline PTX that no other program has: arithmetic with its expected results, hints, barriers, and ways to
+// exit.
 #include <cmath>
 #include <cstdint>
 #include <cstdio>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Votes, matches and reductions of warps, barriers that count, fences, and atomic operations, each with the
-// number that it has to give.
+// Votes, matches and reductions of warps, barriers that count, fences, and atomic operations, each with its
+// expected number.
 #include <cstdio>
 #include <cuda/atomic>
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A ring of two slots as CUTLASS writes it: bulk copies that complete at mbarriers, waits in loops of PTX, a
-// bulk store. Broken, the slot is loaded again before all have read it.
+// A ring of two slots in CUTLASS's style: bulk copies that complete at mbarriers, waits as loops of PTX, a
+// bulk store. Broken: the slot is loaded again before all have read it.
 #include <cstdint>
 #include <cstdio>
 

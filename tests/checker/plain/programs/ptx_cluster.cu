@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Two blocks of a cluster exchange their halves through each other's shared memory, then tell each other by
-// an mbarrier. Broken, a block does not wait for the other to begin.
+// Two blocks of a cluster exchange their halves through distributed shared memory, then signal each other by
+// an mbarrier. Broken: a block does not wait until the other has started.
 #include <cstdint>
 #include <cstdio>
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tiles by cp.async in two slots, the last one not full: the source's size zeroes the rest. Broken, it waits
-// for one group too few.
+// Tiles by cp.async into two slots, the last one partial: the source size zero-fills the rest. Broken: it
+// waits for one group too few.
 #include <cstdio>
 
 constexpr int tile = 64, size = 3 * tile - 20;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tiles by cp.async whose predicate says where there is no source, at the matrix's end: zeros. Broken, it
-// says so of nobody, and what lies behind the end is read.
+// Tiles by cp.async with a predicate to ignore sources past the matrix's end: zeros. Broken: the predicate is
+// never set, and data past the end are read.
 #include <cstdio>
 
 constexpr int tile = 128, size = 2 * tile - 40;

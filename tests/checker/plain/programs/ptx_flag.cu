@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Blocks that hand numbers on: red.release and ld.acquire as CUTLASS's barriers have them. Broken, the flag
+// Blocks that pass numbers on: red.release and ld.acquire as in CUTLASS's barriers. Broken: the flag
 // is read without an acquire.
 #include <cstdio>
 

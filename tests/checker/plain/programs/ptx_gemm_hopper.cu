@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A product as hand-written Hopper kernels have it: a warp loads swizzled tiles by the copy engine, a
-// warpgroup multiplies them by wgmma, over a ring of two slots. Broken, a slot is given back while its
+// A product in the style of hand-written Hopper kernels: a warp loads swizzled tiles by TMA, a warpgroup
+// multiplies them by wgmma, over a ring of two slots. Broken: a slot is released while its
 // product still reads it.
 #include <cuda.h>
 #include <cuda_fp16.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Instructions whose results a host can tell. Broken, lanes take their neighbour's number by a shuffle whose
-// group is half a warp.
+// Instructions with results that the host can verify. Broken: lanes get their neighbour's number by a shuffle
+// with groups of half a warp.
 #include <cstdio>
 
 struct results {

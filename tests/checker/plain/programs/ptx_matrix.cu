@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Products by ldmatrix and mma.sync, of f16, bf16 and tf32. Broken, a warp reads shared memory that others
-// have yet to write.
+// Products by ldmatrix and mma.sync, of f16, bf16 and tf32. Broken: a warp reads shared memory before others
+// have written it.
 #include <cuda_bf16.h>
 #include <cuda_fp16.h>
 

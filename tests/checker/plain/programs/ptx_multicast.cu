@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Two blocks of a cluster load a half each for both; slots come back by arrivals at the mbarriers of both, as
-// CUTLASS has them. Broken, the mbarriers are not announced to the cluster.
+// Two blocks of a cluster load a half each for both; slots are released by arrivals at both mbarriers,
+// as in CUTLASS. Broken: the mbarriers' initialisation is not made visible to the cluster.
 #include <cstdint>
 
 __device__ uint32_t address(const void* p) { return static_cast<uint32_t>(__cvta_generic_to_shared(p)); }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Registers move from a loading warpgroup to one that computes, and one thread is elected to load. Broken,
-// only the warp that loads gives its registers back.
+// Registers move from a loading warpgroup to a computing one (setmaxnreg), and one elected thread loads.
+// Broken: only the warp that loads releases its registers.
 #include <cstdint>
 
 constexpr int size = 128;

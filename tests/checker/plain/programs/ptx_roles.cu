@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// One warp writes, another reads, by named barriers and by an arrival with copies. Broken, the writer does
-// not wait until its words are read.
+// One warp writes, another reads, by named barriers and by an arrival with copies. Broken: the writer does
+// not wait until its words have been read.
 #include <cstdint>
 #include <cstdio>
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A matrix is transposed box by box: tensor copies by maps of the driver. Broken, a box is stored before the
-// threads' writes are fenced.
+// A matrix is transposed box by box: tensor copies by maps of the driver. Broken: a box is stored without a
+// proxy fence after the threads' writes.
 #include <cuda.h>
 #include <cuda_runtime.h>
 

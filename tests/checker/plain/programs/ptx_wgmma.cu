@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Products of a warpgroup as hand-written Hopper kernels have them: bf16 by descriptors, A from registers,
-// tf32. Broken, the operands are overwritten before the product has read them.
+// Products of a warpgroup in the style of hand-written Hopper kernels: bf16 by descriptors, A from registers,
+// tf32. Broken: the operands are overwritten before the product has read them.
 #include <cuda_bf16.h>
 
 #include <cstdint>

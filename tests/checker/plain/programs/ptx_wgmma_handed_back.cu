@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A slot that one thread gives back for its warpgroup, as soon as its own warp has waited for the product: a
-// group is the warpgroup's. Broken, it gives it back before.
+// One thread releases a slot for its warpgroup once its own warp has waited for the product: a group belongs
+// to the whole warpgroup. Broken: it releases the slot before.
 #include <cuda_fp16.h>
 
 #include <cstdint>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A sum by halves in dynamic shared memory; broken: no barrier between the steps.
+// A tree reduction in dynamic shared memory; broken: no barrier between the steps.
 #include <vector>
 
 __global__ void sum(const int* from, int* to, int n) {

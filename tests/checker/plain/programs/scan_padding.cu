@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A scan of maxima in blocks of 32 whose last one is not full; broken: it is filled up with zeros, which suit
-// sums alone.
+// A scan of maxima in blocks of 32, the last one partial; broken: it is padded with zeros, the identity only
+// of sums.
 // FOUND SOMEWHERE: wrong result
 constexpr int N = 45, NONE = -1000;
 #define OP(a, b) ((a) < (b) ? (b) : (a))

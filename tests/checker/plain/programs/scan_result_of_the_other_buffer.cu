@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The same scan, read by a neighbour; broken: the result is read from the buffer that the last step reads
-// from, and without a barrier.
+// The same scan, read by a neighbour; broken: the result is read from the input buffer of the last step,
+// without a barrier.
 constexpr int N = 64, NONE = 0;
 #define OP(a, b) ((a) + (b))
 

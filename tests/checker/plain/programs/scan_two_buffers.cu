@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Kogge and Stone's scan with two buffers and one barrier a step; broken: threads below the stride do not
-// bring their value along.
+// Kogge and Stone's scan with two buffers and one barrier per step; broken: threads below the stride do not
+// copy their value.
 constexpr int N = 96, NONE = 0;
 #define OP(a, b) ((a) + (b))
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Neighbours in a row of a tile; broken: the last thread of a row reads the next row's, which is within the
-// array all the same.
+// Neighbours in a row of a tile; broken: the last thread of a row reads the next row's number, which is still
+// within the array.
 __global__ void differences(int* x) {
   __shared__ int tile[8][8];
   tile[threadIdx.y][threadIdx.x] = x[threadIdx.y * 8 + threadIdx.x];

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Each kernel has 48 KiB for its own __shared__ variables and those of what it calls, whatever other kernels
-// have. Broken: one has more, another too much beside what its launch asks for.
+// Each kernel has 48 KiB for its own __shared__ variables and those of its callees, whatever other kernels
+// have. Broken: one has more, another too much in addition to its launch's dynamic size.
 constexpr int bytes = 40 * 1024;
 
 template <int N> __device__ void turn(char* x) {

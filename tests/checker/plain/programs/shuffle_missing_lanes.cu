@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A row of 20 numbers by one warp of 20 threads: what shuffles bring from lanes that are not there is
-// dropped. Broken, it is compared with the others.
+// A row of 20 numbers by one warp of 20 threads: values that shuffles return from missing lanes are
+// dropped. Broken: they are compared with the others.
 #include <cstdio>
 
 constexpr int columns = 20, rows = 3;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A lock in global memory; broken: what it guards is not ordered by a fence.
+// A lock in global memory; broken: no fence orders the data that it guards.
 __device__ int lock;
 __device__ int total;
 

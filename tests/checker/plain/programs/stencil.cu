@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Sums of seven neighbours with a halo in shared memory; broken: the right halo reaches behind the input.
+// Sums of seven neighbours with a halo in shared memory; broken: the right halo exceeds the input.
 #include <vector>
 #define RADIUS 3
 #define BLOCK 64

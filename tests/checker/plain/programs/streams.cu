@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// One stream makes what another uses; broken: nobody waits for the event between them.
+// One stream produces what another uses; broken: no wait for the event between them.
 __global__ void make(int* x) { x[threadIdx.x] = threadIdx.x; }
 __global__ void use(const int* x, int* y) { y[threadIdx.x] = 2 * x[threadIdx.x]; }  // FOUND: race
 

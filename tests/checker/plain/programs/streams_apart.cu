@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A stream waits for the default one, unless it is made not to, and frees its memory in its order. Broken: it
-// does not wait.
+// A stream waits for the default one, unless it is non-blocking, and frees its memory in stream order.
+// Broken: it does not wait.
 __global__ void fill(int* p, int v) { p[threadIdx.x] = v; }
 __global__ void move(const int* a, int* b) { b[threadIdx.x] = a[threadIdx.x]; }  // FOUND: race
 

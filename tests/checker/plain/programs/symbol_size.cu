@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Weights in constant memory, and a queue of shared atomics that a store begins; broken: one weight too many
-// is copied.
+// Weights in constant memory, and a queue of shared atomics that starts with a store; broken: one weight too
+// many is copied.
 #include <cuda/atomic>
 __constant__ int weight[4];
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A map with a function of the caller's, templates and lambdas; broken: a block reads what another one
+// A map with a function of the caller, templates and lambdas; broken: a block reads what another one
 // writes.
 #include <vector>
 

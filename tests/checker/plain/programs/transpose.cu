@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A transposition through shared memory with a padded column; broken: rows are counted where columns should
-// be.
+// A transposition through shared memory with a padded column; broken: the output is bounded by the input's
+// rows and columns, which are exchanged.
 #include <vector>
 constexpr int T = 16;
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Maxima of a block; broken: threads behind the end leave their words as they are.
+// Maxima of a block; broken: threads past the end do not initialise their words.
 __global__ void largest(const int* x, int n, int* to) {
   __shared__ int s[64];
   const int t = threadIdx.x;

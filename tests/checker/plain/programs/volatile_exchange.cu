@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Lanes that exchange a number by volatile memory, once. Broken, nothing but lockstep would say that it is
-// there.
+// Lanes that exchange a number by volatile memory, once. Broken: only lockstep would make the number
+// visible.
 #include <cstdio>
 
 __global__ void swapped(const int* from, int* to) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The last warp of a sum in shared memory, by volatile accesses. Broken, it counts on lockstep: no
-// __syncwarp() between its steps. And lanes of a warp that wait for each other by volatile flags, which need
-// no lockstep.
+// The last warp of a sum in shared memory, by volatile accesses. Broken: it relies on lockstep, without
+// __syncwarp() between its steps. Also, lanes of a warp that wait for each other by volatile flags, which
+// requires no lockstep.
 #include <cstdio>
 
 constexpr int threads = 64;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Votes of three warps, of which the second one is divided: they count lanes that have ended since they
-// voted.
+// Votes of three warps, the second one divergent: lanes that have ended since they voted still count.
+// Broken: a vote in place of a __syncwarp(), which it is not.
 #include <cstdio>
 
 __global__ void vote(unsigned char* out, int half) {

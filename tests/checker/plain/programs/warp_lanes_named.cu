@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a warp does together, by masks: all lanes come that they name and that have not returned. Broken, half
-// of the lanes that a mask names pass a sum by, and run on to the kernel's end.
+// Warp operations with masks: all lanes that they name and that have not returned take part. Broken: half
+// of the lanes that a mask names skip a sum, and run on to the kernel's end.
 #include <cstdio>
 
 __device__ int sum(unsigned mask, int v) {

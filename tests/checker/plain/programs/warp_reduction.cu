@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Sums by shuffles, then by the first warp; broken: it does not wait for the others' sums.
+// Sums by shuffles, then by the first warp; broken: no wait for the other warps' sums.
 #include <vector>
 
 __device__ __forceinline__ int warp_sum(int v) {
