@@ -6,11 +6,11 @@
 #include <algorithm>
 #include <stdexcept>
 
-#include "src/gemm/fp64/dots_plan.hpp"
-#include "src/gemm/tf32/tf32_plan.hpp"
-#include "src/gemm/fp64/short_plan.hpp"
 #include "src/gemm/fp16/split_plan.hpp"
+#include "src/gemm/fp64/dots_plan.hpp"
 #include "src/gemm/fp64/fp64_plan.hpp"
+#include "src/gemm/fp64/short_plan.hpp"
+#include "src/gemm/tf32/tf32_plan.hpp"
 
 namespace antiphase::fit {
 namespace {
@@ -61,8 +61,7 @@ std::vector<predicted_way> ways_of(const gemms::laws& l, const gemms::product_sh
       l, p, device, ~0u, [&](const gemms::fp64_form& f, const gemms::fp64_division& d, double) {
         const bool holds = (f.kind != gemms::kernel_kind::kept_lines || p.k <= 32) &&
                            (f.kind != gemms::kernel_kind::warp_tile || p.k <= gemms::most_warp_tile_k);
-        if (holds)
-          add({family::fp64, static_cast<int>(&f - gemms::fp64_forms().data()), d.cluster, d.parts});
+        if (holds) add({family::fp64, static_cast<int>(&f - gemms::fp64_forms().data()), d.cluster, d.parts});
       });
   const double work = static_cast<double>(p.count * p.m * p.n) * static_cast<double>(p.k);
   if (std::min(p.m, p.n) == 1 || (p.k <= gemms::dots_lanes_most_k && work <= gemms::dots_lanes_most_work))
@@ -91,8 +90,8 @@ std::optional<planned_way> plan(const context& where, const gemms::problem& p, c
                          }};
     }
     case family::fp64: {
-      const auto made = gemms::plan_fp64(
-          where, p, of, {}, {.form = &form_of(w), .how = {form_of(w).slabs, w.first, w.second}});
+      const auto made = gemms::plan_fp64(where, p, of, {},
+                                         {.form = &form_of(w), .how = {form_of(w).slabs, w.first, w.second}});
       if (!made) return std::nullopt;
       return planned_way{made->workspace(), [&where, made](std::span<std::byte> memory, stream on) {
                            gemms::run(where, *made, memory, on);
@@ -105,8 +104,8 @@ std::optional<planned_way> plan(const context& where, const gemms::problem& p, c
                          [&where, made](std::span<std::byte>, stream on) { gemms::run(where, *made, on); }};
     }
     case family::tf32: {
-      const auto made = gemms::tf32_tiles_fit(p, of) ? gemms::plan_tf32(where, p, of, {w.first, w.second})
-                                                       : std::nullopt;
+      const auto made =
+          gemms::tf32_tiles_fit(p, of) ? gemms::plan_tf32(where, p, of, {w.first, w.second}) : std::nullopt;
       if (!made) return std::nullopt;
       return planned_way{made->workspace(), [&where, made](std::span<std::byte> memory, stream on) {
                            gemms::run(where, *made, memory, nullptr, on);

@@ -3,8 +3,8 @@
 #include <antiphase/channel/recorded.cuh>
 #include <antiphase/channel/recorder.cuh>
 #include <vector>
-#include "src/gemm/fp16/split_mma_product.cuh"
 #include "src/gemm/f16_ladder/tensor_core.cuh"
+#include "src/gemm/fp16/split_mma_product.cuh"
 #include "src/trace/twin.hpp"
 
 namespace antiphase::gemms {
@@ -45,11 +45,10 @@ inline twin split_mma_twin() {
                 work =
                     tensor_core_work(std::int64_t{3} * split_tile * split_tile * split_step, plain::threads);
   using ring = recorded_copies<async_copies<how.stages>, typename plain::storage, warps, work>;
-  return {
-      .of = "gemm.fp16-mma",
-      .code = kernel_of<recording_copies<split_mma_product<how, ring>, warps>>("gemm.fp16-mma, recorded"),
-      .stages = how.stages,
-      .step_bytes = 2 * static_cast<std::int64_t>(sizeof(typename plain::part))};
+  return {.of = "gemm.fp16-mma",
+          .code = kernel_of<recording_copies<split_mma_product<how, ring>, warps>>("gemm.fp16-mma, recorded"),
+          .stages = how.stages,
+          .step_bytes = 2 * static_cast<std::int64_t>(sizeof(typename plain::part))};
 }
 
 std::vector<twin> twins_by_threads() {

@@ -2,8 +2,8 @@
 // Recording twins of tensor-core-tma and narrow (sm_90a).
 #include <antiphase/channel/recorded.cuh>
 #include <vector>
-#include "src/gemm/narrow/tf32_product.cuh"
 #include "src/gemm/f16_ladder/tensor_core_tma.cuh"
+#include "src/gemm/narrow/tf32_product.cuh"
 #include "src/trace/twin.hpp"
 
 namespace antiphase::gemms {
@@ -23,11 +23,11 @@ template <class Channel, int Warps> using recorded_tf32_ring =
 
 template <tf32_policy P> twin tf32_twin(const char* of, const char* name) {
   using kernel_type = tf32_product<P, recorded_tf32_ring>;
-  twin t{.of = of,
-         .code = kernel_of<recording<kernel_type>>(name),
-         .stages = kernel_type::stages,
-         .step_bytes =
-             std::int64_t{tf32_tile.m + tf32_tile.n} * tf32_stage_k * static_cast<int>(sizeof(float))};
+  twin t{
+      .of = of,
+      .code = kernel_of<recording<kernel_type>>(name),
+      .stages = kernel_type::stages,
+      .step_bytes = std::int64_t{tf32_tile.m + tf32_tile.n} * tf32_stage_k * static_cast<int>(sizeof(float))};
   const timeline_role computes{
       .name = "compute", .first = 4, .count = kernel_type::computing_warps, .computes = true};
   if constexpr (kernel_type::by_tma) {

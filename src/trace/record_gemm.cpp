@@ -27,7 +27,8 @@ namespace {
 using gemms::instance;
 
 // Policies recorded through a call of gemm(). short and dots have no twin; the error says why.
-constexpr std::string_view beside_the_ladder[] = {"fp64-short", "fp64", "fp64-dots", "tf32", "fp16", "fp16-mma"};
+constexpr std::string_view beside_the_ladder[] = {"fp64-short", "fp64", "fp64-dots",
+                                                  "tf32",       "fp16", "fp16-mma"};
 
 void require_something(std::int64_t m, std::int64_t n, std::int64_t k) {
   if (m == 0 || n == 0 || k == 0)

@@ -56,9 +56,8 @@ template <const auto& Table> std::vector<twin> twins_from_table(auto make) {
     if constexpr (every_twin || Table[N].drawn)
       all.push_back(make.template operator()<Table[N].how>(Table[N].name, twin_name_of<Table, N>.text));
   };
-  [&]<std::size_t... I>(std::index_sequence<I...>) {
-    (add.template operator()<I>(), ...);
-  }(std::make_index_sequence<std::size(Table)>());
+  [&]<std::size_t... I>(std::index_sequence<I...>) { (add.template operator()<I>(), ...); }
+  (std::make_index_sequence<std::size(Table)>());
   return all;
 }
 

@@ -35,10 +35,10 @@ namespace gemms {
 const std::vector<twin>& all_twins(target where) {
   static constinit by_target<twin> made;
   return made.of(where,
-                 {cpu::twins_by_threads, cpu::twins_by_tma, cpu::twins_of_fp16, cpu::twins_of_tf32, cpu::twins_of_fp64,
-                  cpu::twins_of_fp64_async},
-                 {AP_IF_CUDA(cuda::twins_by_threads, cuda::twins_by_tma, cuda::twins_of_fp16, cuda::twins_of_tf32,
-                             cuda::twins_of_fp64, cuda::twins_of_fp64_async)});
+                 {cpu::twins_by_threads, cpu::twins_by_tma, cpu::twins_of_fp16, cpu::twins_of_tf32,
+                  cpu::twins_of_fp64, cpu::twins_of_fp64_async},
+                 {AP_IF_CUDA(cuda::twins_by_threads, cuda::twins_by_tma, cuda::twins_of_fp16,
+                             cuda::twins_of_tf32, cuda::twins_of_fp64, cuda::twins_of_fp64_async)});
 }
 const std::vector<instance>& traced_instances(target where) {
   static constinit by_target<instance> made;

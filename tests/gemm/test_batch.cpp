@@ -608,8 +608,7 @@ TEST_P(gemm_invariant, what_does_not_keep_it_is_refused) {
   };
   EXPECT_EQ(said({}), "");
   EXPECT_EQ(said({.policy = "fp64"}), "");
-  EXPECT_THAT(said({.policy = "fp16"}),
-              HasSubstr("policy fp16 does not keep reproducible batch_invariant"));
+  EXPECT_THAT(said({.policy = "fp16"}), HasSubstr("policy fp16 does not keep reproducible batch_invariant"));
   EXPECT_THAT(said({.accuracy = precision::strict}),
               HasSubstr("precision strict adds up small C in slices of K"));
 }

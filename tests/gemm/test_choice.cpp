@@ -247,8 +247,8 @@ TEST(gemm_table, no_prediction_is_below_what_the_device_can_do) {
             const auto least = [&](const gemms::policy_info& p) {
               const double rate = p.ladder != nullptr ? on.multiply_adds.value * processors * on.clock.value
                                   : p.name.starts_with("fp16") ? on.tensor_fp16.value * power / 3
-                                  : p.name == "tf32"          ? on.tensor_tf32.value * power / 3
-                                                                : on.tensor_fp64.value;
+                                  : p.name == "tf32"           ? on.tensor_tf32.value * power / 3
+                                                               : on.tensor_fp64.value;
               const double chain = p.name == "naive" ? 4 * k / on.clock.value : 0;
               return (1 - 1e-9) * std::max({(bytes - on.cache_size.value) / on.memory_bytes.value,
                                             bytes / on.cache_bytes.value, m * n * k / rate, chain});
@@ -261,11 +261,10 @@ TEST(gemm_table, no_prediction_is_below_what_the_device_can_do) {
                 ++compared;
                 // A vector is left to dots, other long lines to stream, large products to FP16, and few k to
                 // FP64; the ladder keeps a K of 1 alone.
-                const bool by_rule =
-                    p.ladder != nullptr ||
-                    (p.name == "fp64" && (m == 1 || n == 1 || std::min({m, n, k}) > 512)) ||
-                    (p.name == "fp64-dots" && m > 1 && n > 1 && m * n * k > 4e6) ||
-                    (k <= 4 && (p.name.starts_with("fp16") || p.name == "tf32"));
+                const bool by_rule = p.ladder != nullptr ||
+                                     (p.name == "fp64" && (m == 1 || n == 1 || std::min({m, n, k}) > 512)) ||
+                                     (p.name == "fp64-dots" && m > 1 && n > 1 && m * n * k > 4e6) ||
+                                     (k <= 4 && (p.name.starts_with("fp16") || p.name == "tf32"));
                 const bool compared_with =
                     features_of(on.limits).fast_fp64 || compute_capability(on.limits).starts_with("8");
                 if (!by_rule && compared_with && keeps(p.promise(on.limits, q.k), is.asked)) {

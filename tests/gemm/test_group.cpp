@@ -112,9 +112,9 @@ TEST_P(gemm_groups, by_name) {
   where.runs_on().synchronize(nullptr);
   EXPECT_EQ(explain(where, d.problems, {.policy = "fp64"}).together, all.size());
   for (std::size_t i = 0; i < all.size(); ++i)
-    EXPECT_TRUE(same_bits(
-        d.result(i),
-        alone(where, all[i], {.policy = "fp64", .reproducible = reproducibility::batch_invariant})))
+    EXPECT_TRUE(
+        same_bits(d.result(i),
+                  alone(where, all[i], {.policy = "fp64", .reproducible = reproducibility::batch_invariant})))
         << i;
 }
 // Whatever else is in the group.

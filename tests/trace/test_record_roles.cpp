@@ -404,11 +404,10 @@ TEST(RecordRoles, RefusalsSayWhy) {
   product thin(where, 4, 64, 128), tiny(where, 64, 64, 3), odd(where, 8, 8, 200), few(where, 8, 8, 8);
   EXPECT_THAT(refusal([&] { record_gemm(where, "fp64-dots", thin.problem()); }),
               HasSubstr("straight into registers"));
-  EXPECT_THAT(refusal([&] { record_gemm(where, "fp64-short", tiny.problem()); }), HasSubstr("gemm.fp64-short"));
-  EXPECT_THAT(refusal([&] { record_gemm(where, "fp64", odd.problem()); }),
-              HasSubstr("gemm.fp64-block-16x8"));
-  EXPECT_THAT(refusal([&] { record_gemm(where, "fp64", few.problem()); }),
-              HasSubstr("gemm.fp64-warp-32x32"));
+  EXPECT_THAT(refusal([&] { record_gemm(where, "fp64-short", tiny.problem()); }),
+              HasSubstr("gemm.fp64-short"));
+  EXPECT_THAT(refusal([&] { record_gemm(where, "fp64", odd.problem()); }), HasSubstr("gemm.fp64-block-16x8"));
+  EXPECT_THAT(refusal([&] { record_gemm(where, "fp64", few.problem()); }), HasSubstr("gemm.fp64-warp-32x32"));
   EXPECT_THAT(refusal([&] {
                 record_scan(where, "columns",
                             {.in = thin.b.data(), .out = thin.c.data(), .length = 16, .inner = 4});

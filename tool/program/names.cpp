@@ -59,8 +59,9 @@ element parse_type(std::string_view option, std::string_view text, std::span<con
 std::string current_policy(const std::string& name) {
   const std::string_view now = gemms::renamed_policy(name);
   if (now.empty()) return name;
-  fmt::print(stderr, "antiphase: policy {} is called {} now; the former name is taken until the next release\n",
-             name, now);
+  fmt::print(stderr,
+             "antiphase: policy {} is called {} now; the former name is taken until the next release\n", name,
+             now);
   return std::string(now);
 }
 

@@ -52,7 +52,7 @@ struct custom_scan {
   std::vector<const char*> cases;  // that launch each
   int pass_tile;                   // elements
   struct {
-    int tile, stages;       // 0: no single pass takes the type
+    int tile, stages;    // 0: no single pass takes the type
   } by_tma, by_threads;  // whoever moves the tiles
   // null: inclusive
   void (*run)(const context& where, const void* in, void* out, const custom_lines& over, const void* initial);

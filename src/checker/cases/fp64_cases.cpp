@@ -3,8 +3,8 @@
 // and epilogues.
 #include "src/checker/cases/product_cases.hpp"
 #include "src/gemm/fp64/dots_plan.hpp"
-#include "src/gemm/fp64/group_plan.hpp"
 #include "src/gemm/fp64/fp64_plan.hpp"
+#include "src/gemm/fp64/group_plan.hpp"
 
 #include <algorithm>
 #include <memory>
@@ -32,13 +32,13 @@ struct doubling {
 };
 
 void multiply_by(const context& where, const gemms::fp64_instance& with, const product& p, bool turned,
-               int cluster, int parts) {
+                 int cluster, int parts) {
   // lanes that read for themselves must know where operands end
   on_device d(where, p, !with.how.is_fed_by_ring());
   const doubling twice(where, p);
   const gemms::fp64_plan plan =
       gemms::plan_fp64(where, d.what, {}, with.how.finishes ? twice.after : gemms::epilogue{}, with, turned,
-                         {with.how.slabs, cluster, parts});
+                       {with.how.slabs, cluster, parts});
   device_array<std::byte> workspace(where, anything(plan.workspace()));
   gemms::run(where, plan, {workspace.data(), plan.workspace()}, nullptr);
   where.runs_on().synchronize(nullptr);
@@ -66,13 +66,13 @@ void multiply_by(const context& where, const gemms::fp64_instance& with) {
       for (const storage_order of_a : {rows, columns})
         for (const storage_order of_b : {rows, columns})
           multiply_by(where, with, {how.tile.n + 3, how.tile.m + 5, k, -1.5f, 0.5f, of_a, of_b, 1, 0},
-                    of_a == of_b, 1, 1);
+                      of_a == of_b, 1, 1);
     if (how.kind == gemms::kernel_kind::block_tile)
       return multiply_by(where, with, with_odd_lines({37, 31, round - 11, 1, 0}), false, 1, 1);
     return multiply_by(where, with, with_odd_lines({21, 31, 61, 1, 0}), false, 1, 1);
   }
-  const std::int64_t stage = gemms::slab_k * how.slabs, around = (std::max(how.stages, how.held) + 1) * stage + 19,
-                     once = stage + 7;
+  const std::int64_t stage = gemms::slab_k * how.slabs,
+                     around = (std::max(how.stages, how.held) + 1) * stage + 19, once = stage + 7;
   multiply_by(where, with, {how.tile.m, how.tile.n, around, 1, 0}, false, 1, 1);
   // which does not lie at a multiple of 16 bytes
   const storage_order of_b = how.by == gemms::loader::tma ? rows : columns;

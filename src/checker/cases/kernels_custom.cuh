@@ -35,7 +35,7 @@ template <class T, class Op> custom_scan custom_scan_of(custom_type type, const 
     all.kernels.push_back(scan_detail::ring_kernel<T, Op, tile_mover::threads>());
     all.cases.insert(all.cases.end(), {"scan/custom", "scan/custom-async"});
     all.by_tma = {scan_detail::ring_scan<T, Op, tile_mover::copy_engine>::tile,
-                     scans::custom_ring_of(scans::same_sizes(sizeof(T))).stages};
+                  scans::custom_ring_of(scans::same_sizes(sizeof(T))).stages};
     all.by_threads = {scan_detail::ring_scan<T, Op, tile_mover::threads>::tile,
                       scans::custom_ring_of(scans::same_sizes(sizeof(T)), tile_mover::threads).stages};
   }

@@ -72,7 +72,9 @@ void multiply_by(const context& where, const gemms::product_instance& with) {
   require_recomputed(with, multiply(where, with, cancelling(3, {19, 262, 39, 1, -1, rows, columns}), 1),
                      3 * 262);
 }
-const char* policy_of(gemms::multiplier by) { return by == gemms::multiplier::warpgroups ? "fp16" : "fp16-mma"; }
+const char* policy_of(gemms::multiplier by) {
+  return by == gemms::multiplier::warpgroups ? "fp16" : "fp16-mma";
+}
 
 // Split pass
 // -----------------------------------------------------------------------------------------------------------

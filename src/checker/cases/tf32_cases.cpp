@@ -8,8 +8,8 @@
 namespace antiphase::checker_detail {
 namespace {
 
-std::uint64_t tf32_by(const context& where, const gemms::tf32_instance& with, const product& p,
-                        bool turned, int cluster, int parts, unsigned most_blocks = 2) {
+std::uint64_t tf32_by(const context& where, const gemms::tf32_instance& with, const product& p, bool turned,
+                      int cluster, int parts, unsigned most_blocks = 2) {
   on_device d(where, p);
   gemms::tf32_plan plan = gemms::plan_tf32(where, d.what, {}, with, turned, {cluster, parts});
   if (cluster * parts == 1) plan.grid.x = std::min(plan.grid.x, most_blocks);
@@ -43,10 +43,9 @@ void tf32_by(const context& where, const gemms::tf32_instance& with) {
   const std::int64_t around = with.how.stages() * gemms::tf32_stage_k + 39;
   tf32_by(where, with, {132, 68, around, 1, 0, lie.of_long, lie.of_short, 4, 0}, false, 1, 1, 1);
   tf32_by(where, with, with_odd_lines({36, 32, 71, -1.5f, 0.5f, lie.of_long, lie.of_short, 1, 0}), false, 1,
-            1);
+          1);
   compute_again(where, with, 70);
-  tf32_by(where, with, with_odd_lines({36, 32, 300, 1, 0.5f, lie.of_long, lie.of_short, 4, 0}), false, 2,
-            2);
+  tf32_by(where, with, with_odd_lines({36, 32, 300, 1, 0.5f, lie.of_long, lie.of_short, 4, 0}), false, 2, 2);
 }
 // Both rings going around, the columns' too, edges, and every way out: stored by the engine, also where C is
 // added, by rows, and one by one.
@@ -57,7 +56,7 @@ void tf32_kept_by(const context& where, const gemms::tf32_instance& with) {
   tf32_by(where, with, {400, 68, k, -1.5f, 0.5f, lie.of_long, lie.of_short, 4, 0}, false, 1, 1, 1);
   tf32_by(where, with, {140, 67, k, 1, 0.5f, lie.of_long, lie.of_short, 1, 0}, false, 1, 1);
   tf32_by(where, with, with_odd_lines({140, 68, k, 1, 0.5f, lie.of_long, lie.of_short, 4, 0}), false, 1, 1,
-            1);
+          1);
   compute_again(where, with, k);
 }
 

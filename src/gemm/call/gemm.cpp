@@ -12,9 +12,9 @@
 #include <optional>
 #include <variant>
 
+#include "src/gemm/call/remembered.hpp"
 #include "src/gemm/choice/choose.hpp"
 #include "src/gemm/choice/prepared.hpp"
-#include "src/gemm/call/remembered.hpp"
 #include "src/gemm/operands/checks.hpp"
 
 namespace antiphase {

@@ -14,11 +14,11 @@
 #include <utility>
 #include <vector>
 
-#include "src/gemm/laws/cost.hpp"
-#include "src/gemm/fp32/ladder_plan.hpp"
 #include "src/gemm/choice/prepared.hpp"
-#include "src/gemm/operands/checks.hpp"
 #include "src/gemm/fp16/split_pass.hpp"
+#include "src/gemm/fp32/ladder_plan.hpp"
+#include "src/gemm/laws/cost.hpp"
+#include "src/gemm/operands/checks.hpp"
 #include "src/memo.hpp"
 #include "src/per_process.hpp"
 

@@ -11,12 +11,12 @@
 #include <string>
 #include <variant>
 
+#include "src/gemm/fp16/split_plan.hpp"
 #include "src/gemm/fp64/dots_plan.hpp"
+#include "src/gemm/fp64/fp64_plan.hpp"
+#include "src/gemm/fp64/short_plan.hpp"
 #include "src/gemm/operands/finish_plan.hpp"
 #include "src/gemm/tf32/tf32_plan.hpp"
-#include "src/gemm/fp64/short_plan.hpp"
-#include "src/gemm/fp16/split_plan.hpp"
-#include "src/gemm/fp64/fp64_plan.hpp"
 
 namespace antiphase::gemms {
 
@@ -34,7 +34,7 @@ struct request {
   ready_operands ready;  // that were prepared
   // how stream would divide K, once somebody has asked
   mutable std::optional<fp64_choice> division = {};
-  mutable std::optional<tf32_choice> tf32 = {};            // and tf32
+  mutable std::optional<tf32_choice> tf32 = {};                       // and tf32
   mutable std::optional<dots_choice> inner = {};                      // and dots
   mutable std::shared_ptr<const machine_profile> machine_known = {};  // what machine() has found
 
@@ -74,8 +74,7 @@ struct objection {
   kernel code = {};  // that does not fit
 };
 
-using any_plan =
-    std::variant<plan, product_plan, short_plan, fp64_plan, dots_plan, tf32_plan, finish_plan>;
+using any_plan = std::variant<plan, product_plan, short_plan, fp64_plan, dots_plan, tf32_plan, finish_plan>;
 using judged_plan = std::variant<objection, any_plan>;
 
 // One entry of the table: a policy and how it is judged. The functions are also handed the entry.

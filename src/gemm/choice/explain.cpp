@@ -83,8 +83,7 @@ void describe(gemm_choice& to, const tf32_plan& p) {
   to.cluster = p.how.cluster;
   to.parts = p.how.parts;
   if (p.with->how.by == loader::cp_async)
-    to.why.emplace_back(
-        "threads copy the operands, since TMA would ask for rows at multiples of 16 bytes");
+    to.why.emplace_back("threads copy the operands, since TMA would ask for rows at multiples of 16 bytes");
   say_how_shared(to);
 }
 void describe(gemm_choice& to, const dots_plan& p) {

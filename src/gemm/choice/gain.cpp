@@ -5,8 +5,8 @@
 #include <cmath>
 #include <utility>
 
-#include "src/gemm/laws/cost.hpp"
 #include "src/gemm/choice/cublas_law.hpp"
+#include "src/gemm/laws/cost.hpp"
 
 namespace antiphase {
 namespace {

@@ -22,8 +22,8 @@ struct renaming {
 };
 // split-inside is gone: its kernels were the fastest for 2 % of products.
 constexpr std::string_view gone = "split-inside";
-constexpr renaming renamed[] = {{"stream", "fp64"}, {"dots", "fp64-dots"},     {"short", "fp64-short"},
-                                {"narrow", "tf32"}, {"split", "fp16"},         {"split-mma", "fp16-mma"},
+constexpr renaming renamed[] = {{"stream", "fp64"}, {"dots", "fp64-dots"}, {"short", "fp64-short"},
+                                {"narrow", "tf32"}, {"split", "fp16"},     {"split-mma", "fp16-mma"},
                                 {gone, "fp16"}};
 
 const policy_info* look_for(std::string_view name) {

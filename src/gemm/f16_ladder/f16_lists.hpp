@@ -5,8 +5,8 @@
 
 #include "src/registry.hpp"
 
-#define AP_F16_LISTS(LIST) \
-  LIST(tensor_core_instance, tensor_core_kernels)     \
+#define AP_F16_LISTS(LIST)                        \
+  LIST(tensor_core_instance, tensor_core_kernels) \
   LIST(tensor_core_instance, tensor_core_tma_kernels)
 
 namespace antiphase::gemms {

@@ -9,7 +9,9 @@ namespace antiphase::gemms {
 inline namespace AP_TARGET {
 
 template <auto P> using pass_of = split_pass<P>;
-std::vector<split_pass_instance> split_pass_alone_kernels() { return from_table<fp16::passes_alone, pass_of>(); }
+std::vector<split_pass_instance> split_pass_alone_kernels() {
+  return from_table<fp16::passes_alone, pass_of>();
+}
 
 }  // namespace AP_TARGET
 }  // namespace antiphase::gemms

@@ -9,11 +9,11 @@
 #include <antiphase/device/vector.cuh>
 #include <antiphase/device/warp.cuh>
 #include <cmath>
-#include "src/gemm/operands/exact_sum.cuh"
 #include "src/gemm/fp16/line_kinds.cuh"
 #include "src/gemm/fp16/recompute_shape.cuh"
 #include "src/gemm/fp16/split_facts.cuh"
 #include "src/gemm/fp16/split_operand.hpp"
+#include "src/gemm/operands/exact_sum.cuh"
 
 namespace antiphase::gemms {
 inline namespace AP_TARGET {

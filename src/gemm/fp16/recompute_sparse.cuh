@@ -2,9 +2,9 @@
 // Recomputes outputs of lines of few nonzeros, from the original operands and exactly.
 #pragma once
 #include <antiphase/device/warp.cuh>
-#include "src/gemm/operands/exact_sum.cuh"
 #include "src/gemm/fp16/line_kinds.cuh"
 #include "src/gemm/fp16/recompute_shape.cuh"
+#include "src/gemm/operands/exact_sum.cuh"
 
 namespace antiphase::gemms {
 inline namespace AP_TARGET {

@@ -9,12 +9,12 @@
 #include <antiphase/device/vector.cuh>
 #include <antiphase/device/warp.cuh>
 #include <cmath>
-#include "src/gemm/operands/blend.cuh"
-#include "src/gemm/operands/finished.cuh"
 #include "src/gemm/fp16/line_kinds.cuh"
 #include "src/gemm/fp16/recompute.cuh"
 #include "src/gemm/fp16/recompute_sparse.cuh"
 #include "src/gemm/fp16/split_product.hpp"
+#include "src/gemm/operands/blend.cuh"
+#include "src/gemm/operands/finished.cuh"
 
 namespace antiphase::gemms {
 inline namespace AP_TARGET {

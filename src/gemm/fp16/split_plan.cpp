@@ -11,8 +11,8 @@
 #include <vector>
 
 #include "src/gemm/fp16/fp16_lists.hpp"
-#include "src/gemm/operands/checks.hpp"
 #include "src/gemm/fp16/split_pass.hpp"
+#include "src/gemm/operands/checks.hpp"
 
 namespace antiphase::gemms {
 

@@ -8,9 +8,9 @@
 #include <span>
 #include <vector>
 
-#include "src/gemm/laws/cost.hpp"
 #include "src/gemm/fp16/ready_lines.hpp"
 #include "src/gemm/fp16/split_product.hpp"
+#include "src/gemm/laws/cost.hpp"
 
 namespace antiphase::gemms {
 

@@ -4,8 +4,8 @@
 #include <antiphase/core/tensor_map.hpp>
 #include <antiphase/executor/kernel.hpp>
 #include <antiphase/gemm/problem.hpp>
-#include "src/gemm/operands/ending.hpp"
 #include "src/gemm/fp16/split_operand.hpp"
+#include "src/gemm/operands/ending.hpp"
 
 namespace antiphase::gemms {
 

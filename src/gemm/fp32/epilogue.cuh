@@ -3,8 +3,8 @@
 #pragma once
 #include <antiphase/device/vector.cuh>
 #include <antiphase/gemm/problem.hpp>
-#include "src/gemm/operands/blend.cuh"
 #include "src/gemm/fp32/fragments.cuh"
+#include "src/gemm/operands/blend.cuh"
 
 namespace antiphase::gemms {
 inline namespace AP_TARGET {

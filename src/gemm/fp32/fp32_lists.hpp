@@ -5,7 +5,7 @@
 
 #include "src/registry.hpp"
 
-#define AP_FP32_LISTS(LIST) \
+#define AP_FP32_LISTS(LIST)      \
   LIST(instance, plain_kernels)  \
   LIST(instance, async_kernels)  \
   LIST(instance, vector_kernels) \

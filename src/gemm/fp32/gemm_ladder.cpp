@@ -17,8 +17,8 @@
 #include <utility>
 #include <vector>
 
-#include "src/gemm/fp32/ladder_plan.hpp"
 #include "src/gemm/fp32/fp32_lists.hpp"
+#include "src/gemm/fp32/ladder_plan.hpp"
 #include "src/gemm/operands/checks.hpp"
 
 namespace antiphase::gemms {

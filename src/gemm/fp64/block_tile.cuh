@@ -8,11 +8,11 @@
 #include <antiphase/device/kernel.cuh>
 #include <antiphase/device/launch.cuh>
 #include <antiphase/device/warp.cuh>
+#include "src/gemm/fp64/fp64_store.cuh"
+#include "src/gemm/fp64/lane_reader.cuh"
+#include "src/gemm/fp64/register_feed.cuh"
 #include "src/gemm/operands/blend.cuh"
 #include "src/gemm/operands/finished.cuh"
-#include "src/gemm/fp64/register_feed.cuh"
-#include "src/gemm/fp64/lane_reader.cuh"
-#include "src/gemm/fp64/fp64_store.cuh"
 
 namespace antiphase::gemms {
 inline namespace AP_TARGET {
@@ -74,8 +74,7 @@ template <fp64_policy P> struct block_tile {
     lane_reads<rows> a;
     lane_reads<columns> b;
     const auto read = [&](std::int64_t there) {
-      if (there < held_k)
-        of_long.end_after(p.of_long, there, q), of_short.end_after(p.of_short, there, q);
+      if (there < held_k) of_long.end_after(p.of_long, there, q), of_short.end_after(p.of_short, there, q);
       of_long.read(a, p.of_long, there, g, q), of_short.read(b, p.of_short, there, g, q);
     };
     if (first_k < p.k) read(p.k - first_k);

@@ -2,8 +2,8 @@
 // From the sums of inner products to C.
 #pragma once
 #include <antiphase/device/launch.cuh>
-#include "src/gemm/operands/blend.cuh"
 #include "src/gemm/fp64/dots_product.hpp"
+#include "src/gemm/operands/blend.cuh"
 #include "src/gemm/operands/finished.cuh"
 
 namespace antiphase::gemms {

@@ -8,9 +8,9 @@
 #include <iterator>
 #include <limits>
 
-#include "src/gemm/operands/both_operands.hpp"
-#include "src/gemm/laws/cost.hpp"
 #include "src/gemm/fp64/fp64_lists.hpp"
+#include "src/gemm/laws/cost.hpp"
+#include "src/gemm/operands/both_operands.hpp"
 
 namespace antiphase::gemms {
 
@@ -155,7 +155,9 @@ bool takes_across(const context& where, const problem& p, const batch& of, const
 
 }  // namespace
 
-const std::vector<dots_instance>& dots_instances(target where) { return instances_of<fp64_lists, dots_instance>(where); }
+const std::vector<dots_instance>& dots_instances(target where) {
+  return instances_of<fp64_lists, dots_instance>(where);
+}
 
 bool dots_tiles_fit(const problem& p, const batch& of) {
   constexpr std::int64_t most = std::numeric_limits<std::int32_t>::max() / 8;

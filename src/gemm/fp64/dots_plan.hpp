@@ -11,8 +11,8 @@
 #include <optional>
 #include <vector>
 
-#include "src/gemm/laws/cost.hpp"
 #include "src/gemm/fp64/dots_product.hpp"
+#include "src/gemm/laws/cost.hpp"
 
 namespace antiphase::gemms {
 

@@ -17,12 +17,12 @@ namespace {
 constexpr fp64_form form_of(std::string_view name, std::size_t law) {
   const auto made_of = [&](const fp64_policy& how) {
     return fp64_form{.name = name,
-                       .law = law,
-                       .tile = how.tile,
-                       .resident = how.blocks,
-                       .slabs = how.slabs,
-                       .shares = how.shares,
-                       .kind = how.kind};
+                     .law = law,
+                     .tile = how.tile,
+                     .resident = how.blocks,
+                     .slabs = how.slabs,
+                     .shares = how.shares,
+                     .kind = how.kind};
   };
   for (const fp64_kernel& k : fp64::kernels_by_tma)
     if (k.form == name) return made_of(k.how);
@@ -184,8 +184,7 @@ double us_of_rings(const laws& l, const fp64_form& f, const shape& s, const fp64
   all += s.moved.read_of_c / (us.read_rate * s.cards);
   // A row of a box that ends before the box does, as the last ones of a short operand across k do, the engine
   // asks for in pieces.
-  if (s.tma && s.short_one > 1 &&
-      (f.tile.n < slab_k || down(s.short_one / slab_k) * slab_k < s.short_one))
+  if (s.tma && s.short_one > 1 && (f.tile.n < slab_k || down(s.short_one / slab_k) * slab_k < s.short_one))
     all += s.lies.short_rows * us.part_of_row *
            std::min(2., tiles_of(f.tile, s) * d.cluster * d.parts / s.multiprocessors);
   return all;
@@ -233,14 +232,14 @@ int kept_rounds(std::int64_t tiles_down, std::int64_t columns, std::int64_t plac
   return best;
 }
 
-double fp64_seconds(const laws& l, const product_shape& p, const device_limits& device,
-                      const fp64_form& f, const fp64_division& d) {
+double fp64_seconds(const laws& l, const product_shape& p, const device_limits& device, const fp64_form& f,
+                    const fp64_division& d) {
   return seconds_of(l, f, shape_of(l, p, device), d);
 }
 
-void each_fp64_division(
-    const laws& l, const product_shape& p, const device_limits& device, unsigned available,
-    const std::function<void(const fp64_form&, const fp64_division&, double)>& use) {
+void each_fp64_division(const laws& l, const product_shape& p, const device_limits& device,
+                        unsigned available,
+                        const std::function<void(const fp64_form&, const fp64_division&, double)>& use) {
   constexpr int most_parts = 64;
   constexpr double least_k = 2 * slab_k;  // of a part
   const shape s = shape_of(l, p, device);
@@ -265,19 +264,18 @@ void each_fp64_division(
   }
 }
 
-fp64_choice choose_division(const product_shape& p, const device_limits& device,
-                                       unsigned available) {
+fp64_choice choose_division(const product_shape& p, const device_limits& device, unsigned available) {
   constexpr double never = std::numeric_limits<double>::infinity();
   fp64_choice best{.seconds = never, .next_seconds = never};
   each_fp64_division(laws_of(device), p, device, available,
-                       [&](const fp64_form& f, const fp64_division& d, double seconds) {
-                         if (seconds < best.seconds) {
-                           if (best.form != &f) best.next = best.form, best.next_seconds = best.seconds;
-                           best.form = &f, best.how = d, best.seconds = seconds;
-                         } else if (best.form != &f && seconds < best.next_seconds) {
-                           best.next = &f, best.next_seconds = seconds;
-                         }
-                       });
+                     [&](const fp64_form& f, const fp64_division& d, double seconds) {
+                       if (seconds < best.seconds) {
+                         if (best.form != &f) best.next = best.form, best.next_seconds = best.seconds;
+                         best.form = &f, best.how = d, best.seconds = seconds;
+                       } else if (best.form != &f && seconds < best.next_seconds) {
+                         best.next = &f, best.next_seconds = seconds;
+                       }
+                     });
   return best;
 }
 

@@ -45,21 +45,20 @@ std::span<const fp64_form> fp64_forms();
 struct fp64_choice {
   const fp64_form* form = nullptr;
   fp64_division how = {};
-  double seconds = 0;                 // predicted
+  double seconds = 0;               // predicted
   const fp64_form* next = nullptr;  // the best of the other forms, null if there is none
   double next_seconds = 0;
 };
 // The form that is predicted to be the fastest: of the shape and the device alone, never of how operands lie,
 // so the prediction is that of the mean layout of densely packed matrices, with C by rows. `available`: by
 // bit, the forms that there are kernels for; of no form the seconds are infinite.
-fp64_choice choose_division(const product_shape& p, const device_limits& device,
-                                       unsigned available = ~0u);
+fp64_choice choose_division(const product_shape& p, const device_limits& device, unsigned available = ~0u);
 
 // What it chooses among, and how long one takes, for those who fit the law.
 void each_fp64_division(const laws& l, const product_shape& p, const device_limits& device,
-                          unsigned available,
-                          const std::function<void(const fp64_form&, const fp64_division&, double)>& use);
-double fp64_seconds(const laws& l, const product_shape& p, const device_limits& device,
-                      const fp64_form& f, const fp64_division& d);
+                        unsigned available,
+                        const std::function<void(const fp64_form&, const fp64_division&, double)>& use);
+double fp64_seconds(const laws& l, const product_shape& p, const device_limits& device, const fp64_form& f,
+                    const fp64_division& d);
 
 }  // namespace antiphase::gemms

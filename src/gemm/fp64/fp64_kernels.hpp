@@ -47,8 +47,7 @@ constexpr fp64_policy by_lanes(kernel_kind kind, fp64_policy p) {
   return p;
 }
 constexpr fp64_policy lanes_64x8 = by_lanes(
-    kernel_kind::lanes,
-    {.tile = {64, 8}, .warps = {4, 1}, .slabs = 1, .blocks = 4, .stages = 0, .held = 2});
+    kernel_kind::lanes, {.tile = {64, 8}, .warps = {4, 1}, .slabs = 1, .blocks = 4, .stages = 0, .held = 2});
 constexpr fp64_policy kept(int held) {
   return by_lanes(kernel_kind::kept_lines, {.tile = {16, 32},
                                             .warps = {1, 1},

@@ -7,14 +7,14 @@
 #include "src/gemm/fp64/short_product.hpp"
 #include "src/registry.hpp"
 
-#define AP_FP64_LISTS(LIST) \
-  LIST(fp64_instance, fp64_kernels)               \
-  LIST(fp64_instance, fp64_async_kernels)         \
-  LIST(fp64_instance, fp64_finish_kernels)        \
-  LIST(fp64_instance, fp64_lanes_kernels)         \
-  LIST(short_instance, short_kernels)             \
-  LIST(dots_instance, dots_kernels)               \
-  LIST(group_instance, group_kernels)             \
+#define AP_FP64_LISTS(LIST)                \
+  LIST(fp64_instance, fp64_kernels)        \
+  LIST(fp64_instance, fp64_async_kernels)  \
+  LIST(fp64_instance, fp64_finish_kernels) \
+  LIST(fp64_instance, fp64_lanes_kernels)  \
+  LIST(short_instance, short_kernels)      \
+  LIST(dots_instance, dots_kernels)        \
+  LIST(group_instance, group_kernels)      \
   LIST(group_table_instance, group_table_kernels)
 
 namespace antiphase::gemms {

@@ -8,8 +8,8 @@
 #include <limits>
 #include <optional>
 
-#include "src/gemm/laws/cost.hpp"
 #include "src/gemm/fp64/fp64_lists.hpp"
+#include "src/gemm/laws/cost.hpp"
 
 namespace antiphase::gemms {
 
@@ -46,8 +46,8 @@ bool can(const context& where, const fp64_instance& with, const both_operands& o
   if (shortage_of(where.limits(), with.code) != shortage::none || !holds(with.how, k)) return false;
   switch (with.how.kind) {
     case kernel_kind::ring:
-      return with.how.by != loader::tma || (features_of(where.limits()).sm_90a &&
-                                            tma_takes(o.long_one, k) && tma_takes(o.short_one, k));
+      return with.how.by != loader::tma ||
+             (features_of(where.limits()).sm_90a && tma_takes(o.long_one, k) && tma_takes(o.short_one, k));
     case kernel_kind::block_tile: return true;
     case kernel_kind::warp_tile:
       if (!side_by_side(o.long_one, k) || !side_by_side(o.short_one, k)) return false;
@@ -63,8 +63,7 @@ bool can(const context& where, const fp64_instance& with, const both_operands& o
 
 // Whether the copy engine would bring so many rows of 16 bytes, which take it as long as long ones do, that
 // copying warps are faster.
-bool avoids_brief_rows(const fp64_policy& how, const both_operands& o, std::int64_t k,
-                       std::int64_t members) {
+bool avoids_brief_rows(const fp64_policy& how, const both_operands& o, std::int64_t k, std::int64_t members) {
   constexpr std::int64_t brief = 4;  // floats
   const bool has_brief = !o.short_one.along_k && o.short_one.lines <= brief;
   return has_brief && k > most_brief_rows / (members * ceil_div<std::int64_t>(o.long_one.lines, how.tile.m));
@@ -104,12 +103,12 @@ std::size_t most_fp64_workspace(std::int64_t m, std::int64_t n, std::int64_t k, 
 }
 
 bool can_fp64(const context& where, const fp64_instance& with, const problem& p, const batch& of,
-                bool turned) {
+              bool turned) {
   return can(where, with, operands_of(p, of, turned), p.k());
 }
 
 fp64_plan plan_fp64(const context& where, const problem& p, const batch& of, const epilogue& after,
-                        const fp64_instance& with, bool turned, const fp64_division& how, int rounds) {
+                    const fp64_instance& with, bool turned, const fp64_division& how, int rounds) {
   fp64_plan plan{in_tiles(p, of, after, turned, with.how.tile), &with, how};
   if (with.how.kind == kernel_kind::kept_lines) {
     const std::int64_t places =
@@ -174,15 +173,14 @@ fp64_choice divide(const context& where, const problem& p, const batch& of, bool
 // the operands. Where lanes cannot reach all elements, or know no epilogues, a ring feeds a kernel as wide
 // whose sums are the same.
 std::optional<fp64_plan> plan_fp64(const context& where, const problem& p, const batch& of,
-                                       const epilogue& after, const fp64_choice& best) {
+                                   const epilogue& after, const fp64_choice& best) {
   if (best.form == nullptr) return std::nullopt;
   const fp64_instance* with = nullptr;
   const auto better = [&](const fp64_instance& one, const fp64_instance& other, const both_operands& o) {
     if (one.how.tile.n != other.how.tile.n) return one.how.tile.n < other.how.tile.n;
     if (one.how.kind == kernel_kind::kept_lines)
       return one.how.held != other.how.held ? one.how.held < other.how.held : one.how.whole;
-    const loader first =
-        avoids_brief_rows(one.how, o, p.k(), of.count) ? loader::cp_async : loader::tma;
+    const loader first = avoids_brief_rows(one.how, o, p.k(), of.count) ? loader::cp_async : loader::tma;
     return one.how.by == first && other.how.by != first;
   };
   // Whether B is the long operand. What is kept are lines along which C lies, so that a warp writes whole
@@ -212,7 +210,7 @@ std::optional<fp64_plan> plan_fp64(const context& where, const problem& p, const
 launch_counts run(const context& where, const fp64_plan& plan, std::span<std::byte> workspace, stream on) {
   const fp64_policy& with = plan.with->how;
   tiled_problem arguments = arguments_of(where, plan, with.tile, {with.by, with.by}, packs_of(plan),
-                                          plan.how.cluster, plan.how.parts, workspace);
+                                         plan.how.cluster, plan.how.parts, workspace);
   arguments.rounds = plan.rounds;
   kernel code = plan.with->code;
   code.cluster = plan.how.cluster;

@@ -10,9 +10,9 @@
 #include <span>
 #include <vector>
 
-#include "src/gemm/operands/tiled_plan.hpp"
 #include "src/gemm/fp64/fp64_forms.hpp"
 #include "src/gemm/fp64/fp64_product.hpp"
+#include "src/gemm/operands/tiled_plan.hpp"
 
 namespace antiphase::gemms {
 
@@ -34,17 +34,16 @@ std::size_t most_fp64_workspace(std::int64_t m, std::int64_t n, std::int64_t k, 
 // Whether the kernel can run it: the copy engine asks for aligned operands, sm_90 and members of a batch at
 // equal distances.
 bool can_fp64(const context& where, const fp64_instance& with, const problem& p, const batch& of,
-                bool turned);
+              bool turned);
 // With a kernel and a division. rounds: tiles of a warp's walk; 0: as many as the device calls for.
 fp64_plan plan_fp64(const context& where, const problem& p, const batch& of, const epilogue& after,
-                        const fp64_instance& with, bool turned, const fp64_division& how, int rounds = 0);
+                    const fp64_instance& with, bool turned, const fp64_division& how, int rounds = 0);
 // The fastest division, by prediction: with no form if no kernel of this build fits the device. `undivided`:
 // of those that add up an output in the order of k alone.
-fp64_choice divide(const context& where, const problem& p, const batch& of = {},
-                              bool undivided = false);
+fp64_choice divide(const context& where, const problem& p, const batch& of = {}, bool undivided = false);
 // With that division; nothing if it has no form.
 std::optional<fp64_plan> plan_fp64(const context& where, const problem& p, const batch& of,
-                                       const epilogue& after, const fp64_choice& how);
+                                   const epilogue& after, const fp64_choice& how);
 launch_counts run(const context& where, const fp64_plan& plan, std::span<std::byte> workspace, stream on);
 
 }  // namespace antiphase::gemms

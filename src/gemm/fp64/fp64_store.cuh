@@ -3,10 +3,10 @@
 #pragma once
 #include <antiphase/device/vector.cuh>
 #include <cstdint>
+#include "src/gemm/fp64/fp64_product.hpp"
 #include "src/gemm/operands/blend.cuh"
 #include "src/gemm/operands/finished.cuh"
 #include "src/gemm/operands/rows_to_store.cuh"
-#include "src/gemm/fp64/fp64_product.hpp"
 
 namespace antiphase::gemms {
 inline namespace AP_TARGET {
@@ -84,9 +84,9 @@ AP_DEV bool stores_packs(const tiled_problem& p, const float* of_member, int col
 }
 // The warp's i-th sixteen lines so, of which there are so many rows (lines of the long operand) and columns
 // from `c` on.
-template <fp64_policy P> AP_DEV void store_lane_packs(const tiled_problem& p, const fp64_sums<P>& sum,
-                                                        int i, float* c, int rows_left, int columns_left,
-                                                        int g, int q) {
+template <fp64_policy P> AP_DEV void store_lane_packs(const tiled_problem& p, const fp64_sums<P>& sum, int i,
+                                                      float* c, int rows_left, int columns_left, int g,
+                                                      int q) {
   using sums = fp64_sums<P>;
   AP_UNROLL
   for (int e = 0; e < 2; ++e) {

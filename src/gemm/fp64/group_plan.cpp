@@ -8,9 +8,9 @@
 #include <antiphase/core/tile.hpp>
 #include <limits>
 
-#include "src/gemm/laws/cost.hpp"
 #include "src/gemm/fp64/fp64_lists.hpp"
 #include "src/gemm/fp64/fp64_plan.hpp"
+#include "src/gemm/laws/cost.hpp"
 
 namespace antiphase::gemms {
 namespace {
@@ -140,7 +140,8 @@ launch_counts run(const context& where, const group_plan& plan, std::span<std::b
     std::ranges::copy(plan.members, arguments.member);
   } else {
     auto* const table = reinterpret_cast<group_member*>(workspace.data());
-    const std::vector<group_table_instance>& writers = instances_of<fp64_lists, group_table_instance>(where.kind());
+    const std::vector<group_table_instance>& writers =
+        instances_of<fp64_lists, group_table_instance>(where.kind());
     for (std::size_t first = 0; first < count; first += group_inline) {
       const std::size_t some = std::min<std::size_t>(group_inline, count - first);
       group_table_problem part{.to = table + first, .count = static_cast<std::int32_t>(some), .member = {}};

@@ -7,11 +7,11 @@
 #include <antiphase/device/vector.cuh>
 #include <antiphase/device/warp.cuh>
 #include <type_traits>
+#include "src/gemm/fp64/fp64_store.cuh"
+#include "src/gemm/fp64/lane_reader.cuh"
+#include "src/gemm/fp64/register_feed.cuh"
 #include "src/gemm/operands/blend.cuh"
 #include "src/gemm/operands/finished.cuh"
-#include "src/gemm/fp64/register_feed.cuh"
-#include "src/gemm/fp64/lane_reader.cuh"
-#include "src/gemm/fp64/fp64_store.cuh"
 
 namespace antiphase::gemms {
 inline namespace AP_TARGET {
@@ -103,14 +103,14 @@ template <fp64_policy P> struct kept_lines {
     const int lines = p.rounds * rows;
     const std::int64_t top = std::int64_t{along_long} * lines, left = std::int64_t{along_short} * columns;
     fp64_work w{member,
-                  top,
-                  left,
-                  0,
-                  k,
-                  nullptr,
-                  nullptr,
-                  as_many(p.of_long.lines - top),
-                  as_many(p.of_short.lines - left)};
+                top,
+                left,
+                0,
+                k,
+                nullptr,
+                nullptr,
+                as_many(p.of_long.lines - top),
+                as_many(p.of_short.lines - left)};
     const int lines_left = w.long_left < lines ? w.long_left : lines,
               columns_left = w.short_left < columns ? w.short_left : columns;
     reading<rows> of_long;

@@ -10,9 +10,7 @@
 namespace antiphase::gemms {
 inline namespace AP_TARGET {
 
-template <dots_policy P> struct dots_code {
-  using type = dots_by_lanes<P.square, P.finishes, P.across>;
-};
+template <dots_policy P> struct dots_code { using type = dots_by_lanes<P.square, P.finishes, P.across>; };
 template <dots_policy P>
 requires(P.for_vector()) struct dots_code<P> {
   using type = dots_vector<P.across, P.lines_of_thread, P.finishes>;

@@ -10,9 +10,7 @@ namespace antiphase::gemms {
 inline namespace AP_TARGET {
 
 template <auto P> using ring_kernel = ring_product<P>;
-std::vector<fp64_instance> fp64_kernels() {
-  return from_table<fp64::kernels_by_tma, ring_kernel>();
-}
+std::vector<fp64_instance> fp64_kernels() { return from_table<fp64::kernels_by_tma, ring_kernel>(); }
 
 }  // namespace AP_TARGET
 }  // namespace antiphase::gemms

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // The kernels of policy fp64 whose lanes read straight into registers (sm_80).
 #pragma once
-#include <vector>
 #include <type_traits>
-#include "src/gemm/fp64/warp_tile.cuh"
+#include <vector>
 #include "src/gemm/fp64/block_tile.cuh"
 #include "src/gemm/fp64/fp64_kernels.hpp"
 #include "src/gemm/fp64/kept_lines.cuh"
 #include "src/gemm/fp64/ring_product.cuh"
+#include "src/gemm/fp64/warp_tile.cuh"
 #include "src/gemm/operands/from_table.cuh"
 
 namespace antiphase::gemms {

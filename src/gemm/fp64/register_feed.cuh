@@ -6,8 +6,8 @@
 #include <antiphase/device/matrix.cuh>
 #include <antiphase/device/vector.cuh>
 #include <antiphase/device/warp.cuh>
-#include "src/gemm/operands/line_operand.hpp"
 #include "src/gemm/fp64/fp64_product.hpp"
+#include "src/gemm/operands/line_operand.hpp"
 
 namespace antiphase::gemms {
 inline namespace AP_TARGET {

@@ -14,11 +14,11 @@
 #include <antiphase/device/tensor_copy.cuh>
 #include <antiphase/device/vector.cuh>
 #include <antiphase/device/warp.cuh>
-#include "src/gemm/operands/plain_ring.hpp"
 #include "src/gemm/fp64/copying_warp.cuh"
-#include "src/gemm/fp64/register_feed.cuh"
-#include "src/gemm/fp64/panel.cuh"
 #include "src/gemm/fp64/fp64_store.cuh"
+#include "src/gemm/fp64/panel.cuh"
+#include "src/gemm/fp64/register_feed.cuh"
+#include "src/gemm/operands/plain_ring.hpp"
 
 namespace antiphase::gemms {
 inline namespace AP_TARGET {
@@ -37,11 +37,9 @@ inline namespace AP_TARGET {
 // 16, whichever way they lie, with q = lane % 4 and g = lane / 4: all reads are of 8 bytes and free of bank
 // conflicts, and every sum has the same order of k.
 
-template <fp64_policy P, template <class Channel, int Warps> class RingOf = plain_ring>
-struct ring_product {
+template <fp64_policy P, template <class Channel, int Warps> class RingOf = plain_ring> struct ring_product {
   static_assert(valid(P));
-  static constexpr bool by_tma = P.by == loader::tma, by_lanes = P.by == loader::lanes,
-                        shares = P.shares;
+  static constexpr bool by_tma = P.by == loader::tma, by_lanes = P.by == loader::lanes, shares = P.shares;
   static constexpr int computing_warps = P.computing_warps(), loading_warps = by_tma ? 1 : P.copying_warps,
                        threads = (computing_warps + loading_warps) * warp_size;
   static constexpr shared_kind shared = shared_kind::dynamic;
@@ -317,9 +315,7 @@ struct ring_product {
     find_operands(p, w, false);
     o.place(p, w, t, false);
     if (halves == 0) return;
-    const auto at = [&](int half) {
-      return first + half / 2 * (slab_k * P.slabs) + half % 2 * (slab_k / 2);
-    };
+    const auto at = [&](int half) { return first + half / 2 * (slab_k * P.slabs) + half % 2 * (slab_k / 2); };
     AP_UNROLL
     for (int n = 0; n < P.held; ++n) o.load(n, at(n), k);
     AP_ROLLED

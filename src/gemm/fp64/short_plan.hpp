@@ -6,8 +6,8 @@
 #include <antiphase/gemm/epilogue.hpp>
 #include <antiphase/gemm/problem.hpp>
 
-#include "src/gemm/laws/cost.hpp"
 #include "src/gemm/fp64/short_product.hpp"
+#include "src/gemm/laws/cost.hpp"
 
 namespace antiphase::gemms {
 

@@ -7,9 +7,9 @@
 #include <antiphase/device/math.cuh>
 #include <antiphase/device/warp.cuh>
 #include <cmath>
+#include "src/gemm/fp64/short_product.hpp"
 #include "src/gemm/operands/blend.cuh"
 #include "src/gemm/operands/finished.cuh"
-#include "src/gemm/fp64/short_product.hpp"
 
 namespace antiphase::gemms {
 inline namespace AP_TARGET {

@@ -7,9 +7,9 @@
 #include <antiphase/device/kernel.cuh>
 #include <antiphase/device/launch.cuh>
 #include <antiphase/device/warp.cuh>
-#include "src/gemm/fp64/register_feed.cuh"
-#include "src/gemm/fp64/lane_reader.cuh"
 #include "src/gemm/fp64/fp64_store.cuh"
+#include "src/gemm/fp64/lane_reader.cuh"
+#include "src/gemm/fp64/register_feed.cuh"
 
 namespace antiphase::gemms {
 inline namespace AP_TARGET {

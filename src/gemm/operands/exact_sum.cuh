@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // What kernels share whose sums are in FP64.
 #pragma once
-#include "src/gemm/operands/blend.cuh"
 #include "src/gemm/fp16/split_operand.hpp"
+#include "src/gemm/operands/blend.cuh"
 
 namespace antiphase::gemms {
 inline namespace AP_TARGET {

@@ -4,8 +4,7 @@
 #include "src/gemm/operands/finish_pass.hpp"
 #include "src/registry.hpp"
 
-#define AP_FINISH_LISTS(LIST) \
-  LIST(finish_instance, finish_kernels)
+#define AP_FINISH_LISTS(LIST) LIST(finish_instance, finish_kernels)
 
 namespace antiphase::gemms {
 

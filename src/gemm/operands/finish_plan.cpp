@@ -34,8 +34,8 @@ launch_counts launch(const context& where, const problem& p, const batch& of, en
                                  .tiles_down = static_cast<std::uint32_t>(all.down),
                                  .tiles_across = static_cast<std::uint32_t>(all.across)};
   const extent3 grid{static_cast<unsigned>(finish_blocks(p, of)), 1, 1};
-  return where.runs_on().launch(instances_of<finish_lists, finish_instance>(where.kind()).front().code, grid, &arguments,
-                                on);
+  return where.runs_on().launch(instances_of<finish_lists, finish_instance>(where.kind()).front().code, grid,
+                                &arguments, on);
 }
 
 }  // namespace

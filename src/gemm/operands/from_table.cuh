@@ -14,8 +14,7 @@ inline namespace AP_TARGET {
 template <const auto& Table, template <auto> class Kernel, std::size_t... I>
 auto from_table(std::index_sequence<I...>) {
   using instance_type = decltype(instance_of(Table[0], kernel{}));
-  return std::vector<instance_type>{
-      instance_of(Table[I], kernel_of<Kernel<Table[I].how>>(Table[I].name))...};
+  return std::vector<instance_type>{instance_of(Table[I], kernel_of<Kernel<Table[I].how>>(Table[I].name))...};
 }
 // Kernel<row.how> of every row.
 template <const auto& Table, template <auto> class Kernel> auto from_table() {

@@ -62,15 +62,14 @@ tiled_plan in_tiles(const problem& p, const batch& of, const epilogue& after, bo
 }
 
 tiled_problem arguments_of(const context& where, const tiled_plan& plan, extent2 tile, brought_by by,
-                            packing packs, int cluster, int parts, std::span<std::byte> workspace) {
+                           packing packs, int cluster, int parts, std::span<std::byte> workspace) {
   static std::atomic<std::uint64_t> calls = 0x616E'7469'0000'0000ull;
   const problem& p = plan.what;
   const both_operands o = operands_of(p, plan.of, plan.turned);
   // None of an operand that TMA cannot take: others read it then.
   const auto map_of = [&](const line_operand& one, loader brings, int lines) {
-    return brings == loader::tma && tma_takes(one, p.k())
-               ? encode(where, one, p.k(), plan.of.count, lines)
-               : tensor_map{};
+    return brings == loader::tma && tma_takes(one, p.k()) ? encode(where, one, p.k(), plan.of.count, lines)
+                                                          : tensor_map{};
   };
   const ending end = ending_of(p, plan.after);
   const auto flags = static_cast<std::size_t>(plan.tiles * cluster * parts);

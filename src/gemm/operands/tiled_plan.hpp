@@ -42,6 +42,6 @@ struct brought_by {
 // What its kernel is handed. The workspace holds a flag for each block that shares a tile, then what its
 // parts leave there.
 tiled_problem arguments_of(const context& where, const tiled_plan& plan, extent2 tile, brought_by by,
-                            packing packs, int cluster, int parts, std::span<std::byte> workspace);
+                           packing packs, int cluster, int parts, std::span<std::byte> workspace);
 
 }  // namespace antiphase::gemms

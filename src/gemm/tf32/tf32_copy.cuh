@@ -49,7 +49,7 @@ template <int Lines, int Threads> struct panel_copy {
       copy_rows<Lines, tf32_stage_k, panel::along_k_pitch>(to, k, o->line_stride, lines_left, k_left);
     else
       copy_rows<tf32_stage_k, Lines, panel::across_k_pitch>(to, k * o->k_stride, o->k_stride, k_left,
-                                                           lines_left);
+                                                            lines_left);
   }
   template <int Rows, int Columns, int Pitch> AP_DEV void copy_rows(float* to, std::int64_t offset,
                                                                     std::int64_t stride, int rows_left,

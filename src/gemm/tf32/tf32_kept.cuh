@@ -14,8 +14,8 @@
 #include <antiphase/device/tensor_store.cuh>
 #include <antiphase/device/vector.cuh>
 #include <antiphase/device/warp.cuh>
-#include "src/gemm/tf32/tf32_outputs.cuh"
 #include "src/gemm/operands/plain_ring.hpp"
+#include "src/gemm/tf32/tf32_outputs.cuh"
 
 namespace antiphase::gemms {
 inline namespace AP_TARGET {
@@ -128,7 +128,7 @@ template <tf32_policy P, template <class Channel, int Warps> class RingOf = plai
       s.ring.acquire(to);
       float* const a = s.slots[to.index].a;
       load_tf32_panel<tf32_tile.m, P.long_along_k>(a, p.of.long_map, s.ring.barrier[full][to.index],
-                                                       static_cast<int>(w.top), step * tf32_stage_k, member);
+                                                   static_cast<int>(w.top), step * tf32_stage_k, member);
       s.ring.commit(to, full, bytes{static_cast<int>(sizeof(slot))});
     }
   }
@@ -306,7 +306,7 @@ template <tf32_policy P, template <class Channel, int Warps> class RingOf = plai
       stage<neighbours::along_long>(p, to, t, adds, value);
   }
   AP_DEV static void store_by_tma(const params& p, storage& s, const way_out& out, cursor<2> turn,
-                                     const work& w, const seat& t, sums& value) {
+                                  const work& w, const seat& t, sums& value) {
     outputs& boxes = s.out[out.group][turn.index];
     const bool adds = p.of.end.beta != 0;
     if (adds) s.added[out.group].wait(turn, full);
@@ -409,9 +409,7 @@ template <tf32_policy P, template <class Channel, int Warps> class RingOf = plai
     tf32_fragment part[halves];
     work w = now.next.here(p), before = {};
     bool pending = false;
-    const auto store_before = [&] {
-      store_by_tma(p, s, now.out, now.out.turn.before(), before, t, value);
-    };
+    const auto store_before = [&] { store_by_tma(p, s, now.out, now.out.turn.before(), before, t, value); };
     AP_ROLLED
     for (bool goes_on = now.next.goes_on(); goes_on;) {
       bool ordinary = false;

@@ -146,9 +146,8 @@ requires(P.by == loader::cp_async) struct tf32_slot<P> {
 };
 
 // 32 k of so many lines by the copy engine, which brings them as they lie, in its swizzle.
-template <int Lines, bool AlongK> AP_DEV void load_tf32_panel(float* to, const tensor_map& map,
-                                                                mbarrier& landed, int line, int k,
-                                                                int member) {
+template <int Lines, bool AlongK>
+AP_DEV void load_tf32_panel(float* to, const tensor_map& map, mbarrier& landed, int line, int k, int member) {
   if constexpr (AlongK) {
     tensor_load(to, map, landed, k, line, member);
   } else {

@@ -12,9 +12,9 @@
 #include <cstdint>
 #include "src/gemm/operands/blend.cuh"
 #include "src/gemm/operands/exact_sum.cuh"
+#include "src/gemm/operands/rows_to_store.cuh"
 #include "src/gemm/tf32/tf32_operand.cuh"
 #include "src/gemm/tf32/tf32_product.hpp"
-#include "src/gemm/operands/rows_to_store.cuh"
 
 namespace antiphase::gemms {
 inline namespace AP_TARGET {

@@ -148,11 +148,11 @@ double seconds_of(const laws& l, const device_limits& device, const shape& s, co
 }  // namespace
 
 double tf32_seconds(const laws& l, const product_shape& p, const device_limits& device,
-                      const tf32_division& how) {
+                    const tf32_division& how) {
   return seconds_of(l, device, shape_of(p), how);
 }
 void each_tf32_division(const laws& l, const product_shape& p, const device_limits& device,
-                          const std::function<void(const tf32_division&, double)>& use) {
+                        const std::function<void(const tf32_division&, double)>& use) {
   const shape s = shape_of(p);
   const std::int64_t tiles = s.along_long * s.columns, chunks = ceil_div<std::int64_t>(p.k, tf32_chunk);
   const std::int64_t least_parts = ceil_div(p.k, k_of_tf32_share);
@@ -205,7 +205,7 @@ std::size_t most_tf32_workspace(std::int64_t m, std::int64_t n, std::int64_t k, 
 }
 
 bool can_tf32(const context& where, const tf32_instance& with, const problem& p, const batch& of,
-                bool turned) {
+              bool turned) {
   const both_operands o = operands_of(p, of, turned);
   if (shortage_of(where.limits(), with.code) != shortage::none) return false;
   if (with.how.by == loader::cp_async) return true;
@@ -217,7 +217,7 @@ bool can_tf32(const context& where, const tf32_instance& with, const problem& p,
 }
 
 tf32_plan plan_tf32(const context& where, const problem& p, const batch& of, const tf32_instance& with,
-                        bool turned, const tf32_division& how) {
+                    bool turned, const tf32_division& how) {
   tf32_plan plan{in_tiles(p, of, {}, turned, tf32_tile), &with, how};
   const std::int64_t shares = std::int64_t{how.cluster} * how.parts;
   plan.k_of_part = ceil_div(ceil_div<std::int64_t>(p.k(), tf32_chunk), shares) * tf32_chunk;
@@ -233,14 +233,12 @@ tf32_plan plan_tf32(const context& where, const problem& p, const batch& of, con
 }
 
 std::optional<tf32_plan> plan_tf32(const context& where, const problem& p, const batch& of,
-                                       const tf32_division& how) {
+                                   const tf32_division& how) {
   const bool turned = p.n() > p.m();
   const tf32_instance* with = nullptr;
   // Whoever keeps an operand comes first, with as few steps as there are; then whoever the copy engine feeds.
   const auto rank = [](const tf32_policy& one) {
-    return one.by == loader::cp_async ? 0
-           : one.kept_halves == 0           ? 1
-                                            : 1 + tf32_chunk - one.kept_halves;
+    return one.by == loader::cp_async ? 0 : one.kept_halves == 0 ? 1 : 1 + tf32_chunk - one.kept_halves;
   };
   for (const tf32_instance& i : tf32_instances(where.kind())) {
     if (i.how.kept_halves > 0 && how.cluster * how.parts > 1) continue;

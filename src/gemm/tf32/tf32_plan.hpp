@@ -9,9 +9,9 @@
 #include <span>
 #include <vector>
 
-#include "src/gemm/tf32/tf32_product.hpp"
 #include "src/gemm/laws/cost.hpp"
 #include "src/gemm/operands/tiled_plan.hpp"
+#include "src/gemm/tf32/tf32_product.hpp"
 
 namespace antiphase::gemms {
 
@@ -34,9 +34,9 @@ struct tf32_choice {
 tf32_choice divide_tf32(const product_shape& p, const device_limits& device);
 // What it chooses among, and how long one takes, for those who fit the law.
 void each_tf32_division(const laws& l, const product_shape& p, const device_limits& device,
-                          const std::function<void(const tf32_division&, double)>& use);
+                        const std::function<void(const tf32_division&, double)>& use);
 double tf32_seconds(const laws& l, const product_shape& p, const device_limits& device,
-                      const tf32_division& how);
+                    const tf32_division& how);
 
 struct tf32_plan : tiled_plan {
   const tf32_instance* with = nullptr;
@@ -56,13 +56,13 @@ std::size_t most_tf32_workspace(std::int64_t m, std::int64_t n, std::int64_t k, 
 
 // Whether the kernel can run it: the copy engine asks for aligned operands, and a kept one has few k.
 bool can_tf32(const context& where, const tf32_instance& with, const problem& p, const batch& of,
-                bool turned);
+              bool turned);
 // With a kernel and a division.
 tf32_plan plan_tf32(const context& where, const problem& p, const batch& of, const tf32_instance& with,
-                        bool turned, const tf32_division& how);
+                    bool turned, const tf32_division& how);
 // With that division and the best kernel for it; nothing if there is none.
 std::optional<tf32_plan> plan_tf32(const context& where, const problem& p, const batch& of,
-                                       const tf32_division& how);
+                                   const tf32_division& how);
 launch_counts run(const context& where, const tf32_plan& plan, std::span<std::byte> workspace,
                   std::uint64_t* recomputed, stream on);
 

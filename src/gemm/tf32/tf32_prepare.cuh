@@ -74,8 +74,7 @@ template <tf32_policy P> struct tf32_preparation {
     // Rare, so it takes as few instructions as it can.
     AP_ROLLED
     for (int n = 0; n < Pieces; ++n) {
-      const pack<float, 4> four =
-          load_pack<4>(s.hi() + tf32_place::along_k(mine.line, 4 * (mine.first + n)));
+      const pack<float, 4> four = load_pack<4>(s.hi() + tf32_place::along_k(mine.line, 4 * (mine.first + n)));
       AP_UNROLL
       for (const float value : four.element) watch.nonzeros += value != 0;
     }

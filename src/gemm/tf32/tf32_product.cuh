@@ -15,11 +15,11 @@
 #include <antiphase/device/vector.cuh>
 #include <antiphase/device/warp.cuh>
 #include <antiphase/device/wgmma_tf32.cuh>
+#include "src/gemm/operands/plain_ring.hpp"
 #include "src/gemm/tf32/tf32_copy.cuh"
 #include "src/gemm/tf32/tf32_outputs.cuh"
 #include "src/gemm/tf32/tf32_prepare.cuh"
 #include "src/gemm/tf32/tf32_product.hpp"
-#include "src/gemm/operands/plain_ring.hpp"
 
 namespace antiphase::gemms {
 inline namespace AP_TARGET {
@@ -44,8 +44,8 @@ inline namespace AP_TARGET {
 // Blocks walk over tiles; or, where there are few tiles, the blocks of a cluster share one, and so do parts,
 // through the workspace. Sums are added in the order of k.
 
-template <tf32_policy P, template <class Channel, int Warps> class RingOf = plain_ring>
-struct tf32_product : tf32_outputs {
+template <tf32_policy P, template <class Channel, int Warps> class RingOf = plain_ring> struct tf32_product
+    : tf32_outputs {
   static_assert(valid(P));
   using preparation = tf32_preparation<P>;
   static constexpr bool by_tma = preparation::by_tma;
@@ -129,9 +129,9 @@ struct tf32_product : tf32_outputs {
         mbarrier& landed = s.ring.barrier[arrived][at.index];
         s.ring.acquire(at);
         load_tf32_panel<tf32_tile.m, P.long_along_k>(to.a, p.of.long_map, landed, top,
-                                                         first + step * tf32_stage_k, of_long);
+                                                     first + step * tf32_stage_k, of_long);
         load_tf32_panel<tf32_tile.n, P.short_along_k>(to.b, p.of.short_map, landed, left,
-                                                          first + step * tf32_stage_k, of_short);
+                                                      first + step * tf32_stage_k, of_short);
         s.ring.commit(at, arrived, bytes{static_cast<int>(sizeof to.a + sizeof to.b)});
       }
     });

@@ -48,7 +48,7 @@ struct tf32_problem {
   std::uint64_t* recomputed;
   // Of a kept operand:
   neighbours in_c;
-  bool tma_stores;  // rows of C begin at multiples of 16 bytes, so that the copy engine takes them
+  bool tma_stores;     // rows of C begin at multiples of 16 bytes, so that the copy engine takes them
   tensor_map out_map;  // of C then, in boxes of 64 rows of 32 floats
   // of tiles, that a block takes of a column of them before it goes on to another one
   std::uint32_t rows_of_band;

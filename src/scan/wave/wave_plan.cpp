@@ -13,7 +13,9 @@
 
 namespace antiphase::scans {
 
-std::span<const wave_instance> wave_instances(target where) { return instances_of<scan_lists, wave_instance>(where); }
+std::span<const wave_instance> wave_instances(target where) {
+  return instances_of<scan_lists, wave_instance>(where);
+}
 
 namespace {
 

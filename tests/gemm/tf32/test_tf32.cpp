@@ -166,8 +166,7 @@ TEST_P(gemm_tf32, a_kept_operand_changes_no_bit) {
             p.place_a = placed_in_packets(by_a, p.a);
             p.place_b = variant % 2 == 0 ? placed_in_packets(by_b, p.b) : placed(by_b, p.b, 1, 1);
             for (const tf32_instance& with : kernels()) {
-              if (with.how.kept_halves == 0 && (with.how.by == gemms::loader::engine || expected))
-                continue;
+              if (with.how.kept_halves == 0 && (with.how.by == gemms::loader::engine || expected)) continue;
               if (!can(where, p, with, n > m)) continue;
               SCOPED_TRACE(testing::Message() << with.code.name << ", " << m << " x " << n << " x " << k
                                               << ", variant " << variant);
@@ -387,8 +386,7 @@ TEST_P(gemm_tf32, batches) {
       const auto division = gemms::divide_tf32({m, n, k, count, true}, where.limits());
       const std::optional<tf32_plan> plan = gemms::plan_tf32(where, first, of, division.how);
       ASSERT_TRUE(plan.has_value());
-      EXPECT_EQ(plan->with->how.by,
-                offset == 0 ? gemms::loader::engine : gemms::loader::copiers);
+      EXPECT_EQ(plan->with->how.by, offset == 0 ? gemms::loader::engine : gemms::loader::copiers);
       device_array<std::byte> workspace(where, plan->workspace() + 1);
       gemms::run(where, *plan, {workspace.data(), plan->workspace()}, nullptr, nullptr);
       where.runs_on().synchronize(nullptr);
@@ -448,8 +446,7 @@ TEST(gemm_tf32_plans, workspace_is_enough_and_grows) {
         EXPECT_LE(most, gemms::most_tf32_workspace(m, n + 1, k, 1));
         EXPECT_LE(most, gemms::most_tf32_workspace(m, n, k + 1, 1));
         if (!gemms::tf32_tiles_fit(p, {})) continue;
-        const auto plan =
-            gemms::plan_tf32(where, p, {}, gemms::divide_tf32({m, n, k}, where.limits()).how);
+        const auto plan = gemms::plan_tf32(where, p, {}, gemms::divide_tf32({m, n, k}, where.limits()).how);
         ASSERT_TRUE(plan.has_value());
         divided += plan->workspace() > 0;
         EXPECT_LE(plan->workspace(), most) << m << " x " << n << " x " << k;
