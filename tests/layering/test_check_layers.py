@@ -101,14 +101,14 @@ class Layers(unittest.TestCase):
 
     def test_a_compute_capability_is_looked_at_in_one_place(self):
         self.refused(
-            {"src/gemm/asks.cpp": "int f(const device_limits& d) { return d.major; }\n"},
-            "src/gemm/asks.cpp looks at a compute capability",
+            {"src/gemm/choice/asks.cpp": "int f(const device_limits& d) { return d.major; }\n"},
+            "src/gemm/choice/asks.cpp looks at a compute capability",
         )
         self.refused(
             {"tool/commands/asks.cpp": "int f(const device_limits* d) { return d->minor; }\n"}, "features.hpp"
         )
         clean = {
-            "src/gemm/text.cpp": 'const char* text = "d.major";  // d.minor\n',
+            "src/gemm/choice/text.cpp": 'const char* text = "d.major";  // d.minor\n',
             "include/antiphase/executor/limits.hpp": "int m = d.major;\n",
         }
         self.assertEqual(run(clean).returncode, 0, run(clean).stderr)
@@ -185,7 +185,7 @@ class Layers(unittest.TestCase):
 
     def test_details_of_scans_are_for_scans(self):
         self.refused(
-            {"src/gemm/peek.cuh": "#include <antiphase/scan/detail/block.cuh>\n"},
+            {"src/gemm/choice/peek.cuh": "#include <antiphase/scan/detail/block.cuh>\n"},
             "scan/detail is for scans only",
         )
 
