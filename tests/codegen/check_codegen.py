@@ -432,13 +432,9 @@ def main():
         )
     if options.check == "reads":
         own = [
-            (k, text)
-            for k, text in code
-            if re.search(r"warp_tile|block_tile|kept_lines.* true\}", k.name)
+            (k, text) for k, text in code if re.search(r"warp_tile|block_tile|kept_lines.* true\}", k.name)
         ]
-        return report(
-            [(k, list(read_faults(k, text))) for k, text in own], lambda k: "block_tile" in k.name
-        )
+        return report([(k, list(read_faults(k, text))) for k, text in own], lambda k: "block_tile" in k.name)
     if options.check == "vector":
         own = [(k, text) for k, text in code if "dots_vector" in k.name]
         return report([(k, list(vector_faults(k, text))) for k, text in own], lambda k: True)

@@ -140,10 +140,7 @@ class Program(ToolTest):
             ("'spilt' did mean split", (*gemm, "--policy", "spilt")),
             ("'tensor-core-2' f16 operands GEMM policy", (*gemm, "--policy", "tensor-core-2")),
             ("'async-1' only trace", (*gemm, "--policy", "async-1")),
-            (
-                "'fp16' policy gemm beside not step GEMM ladder",
-                ("ladder", "gemm", "--policy", "fp16", *CPU),
-            ),
+            ("'fp16' policy gemm beside not step GEMM ladder", ("ladder", "gemm", "--policy", "fp16", *CPU)),
             ("'auto' choice not a step", ("ladder", "gemm", "--policy", "auto", *CPU)),
             ("'async-1' only trace", ("ladder", "gemm", "--policy", "async-1", *CPU)),
             ("'auto' choice not a step of the scan ladder", ("ladder", "scan", "--policy", "auto", *CPU)),
@@ -893,7 +890,13 @@ class Trace(ToolTest):
             "fp64",
         )
         self.refused(
-            2, ["'fp64-short'", "recording twin"], *base, "--output", "t.svg", "--compare", "policy=fp64-short,split"
+            2,
+            ["'fp64-short'", "recording twin"],
+            *base,
+            "--output",
+            "t.svg",
+            "--compare",
+            "policy=fp64-short,split",
         )
         self.refused(2, ["--rows", "trace scan"], *base, "--output", "t.svg", "--rows", "2")
         self.refused(2, ["--rows 3", "divisor"], "trace", "scan", "--output", "t.svg", "--rows", "3", *CPU)

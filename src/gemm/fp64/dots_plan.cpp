@@ -134,8 +134,13 @@ double us_of(const laws& l, const dots_division& how, const product_shape& p, bo
              double multiprocessors) {
   const bool long_divides = p.k > 1 && std::max(p.m, p.n) > 1,
              short_divides = p.k > 1 && std::min(p.m, p.n) > 1;
-  if (!how.for_vector())
-    return by_lanes_either_way(l, how, p, multiprocessors).microseconds(long_divides, short_divides);
+  if (!how.for_vector()) {
+    // Operands beyond the L2 cache come from memory, however many lanes ask for them.
+    const double bytes = bytes_of(p).all(), from_memory = far_share(l, bytes) * bytes / l.memory_rate *
+                                                          l.multiprocessors / multiprocessors;
+    return longer(by_lanes_either_way(l, how, p, multiprocessors).microseconds(long_divides, short_divides),
+                  from_memory);
+  }
   const auto takes = [&](bool across) {
     return us_of_form(l, form_for(across, how.slots, p, finishes, multiprocessors), how.slots, p,
                       multiprocessors);
@@ -173,7 +178,9 @@ void each_dots_division(const laws& l, const product_shape& p, const device_limi
   const auto consider = [&](const dots_division& how) {
     use(how, dots_seconds(l, p, device, how, finishes));
   };
-  for (int square = 1; square <= (finishes ? 1 : 2) && p.k <= dots_lanes_far_k; ++square)
+  // A square of 2 x 2 outputs would compute one twice where there is a single line.
+  const int largest_square = finishes || std::min(p.m, p.n) == 1 ? 1 : 2;
+  for (int square = 1; square <= largest_square && p.k <= dots_lanes_far_k; ++square)
     for (int lanes = dots_least_lanes;
          lanes <= dots_lanes_threads && (lanes == dots_least_lanes || lanes <= p.k); lanes *= 2)
       consider(divided_by_lanes(lanes, square));

@@ -23,7 +23,8 @@ struct fp64_policy {
   kernel_kind kind = kernel_kind::ring;
   loader by = loader::tma;
   int copying_warps = 0;  // cp_async
-  // The blocks of a cluster share a tile, and more of them through the workspace; else blocks walk over tiles.
+  // The blocks of a cluster share a tile, and more of them through the workspace; else blocks walk over
+  // tiles.
   bool shares = false;
   // Knows epilogues. A variant of its own: as a branch, they would cost the others up to a fifth.
   bool finishes = false;

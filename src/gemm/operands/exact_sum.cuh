@@ -2,8 +2,8 @@
 // What kernels share whose sums are in FP64.
 #pragma once
 #include <antiphase/gemm/problem.hpp>
-#include "src/gemm/operands/line_operand.hpp"
 #include "src/gemm/operands/blend.cuh"
+#include "src/gemm/operands/line_operand.hpp"
 
 namespace antiphase::gemms {
 inline namespace AP_TARGET {

@@ -4,9 +4,9 @@
 #include <antiphase/core/portable.hpp>
 #include <antiphase/device/warp.cuh>
 #include <cstdint>
-#include "src/gemm/operands/tiled_problem.hpp"
 #include "src/gemm/operands/blend.cuh"
 #include "src/gemm/operands/finished.cuh"
+#include "src/gemm/operands/tiled_problem.hpp"
 
 namespace antiphase::gemms {
 inline namespace AP_TARGET {

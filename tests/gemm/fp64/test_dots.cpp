@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "src/gemm/fp64/dots_plan.hpp"
+#include "tests/gemm/an_h200.hpp"
 #include "tests/gemm/contract.hpp"
 
 namespace antiphase::gemm_test {
@@ -288,6 +289,26 @@ TEST(gemm_dots_policy, takes_few_lines_and_small_products) {
 }
 
 // The kernel for operands across k has a large block. Where none fits, the other one gives the same bits.
+// A matrix that the L2 cache does not hold: by lanes it takes 1.1 to 3 times as long
+// (bench/results/experiments/20261127-long-vectors.json).
+TEST(gemm_dots_plan, large_matrices_times_a_vector_go_to_the_kernels_for_it) {
+  const context where(make_cpu_executor({.limits = an_h200()}));
+  for (const auto& [lines, k] : {std::pair<std::int64_t, std::int64_t>{14336, 4096},
+                                 {16384, 1024},
+                                 {32000, 2048},
+                                 {128256, 4096},
+                                 {8192, 16384},
+                                 {16384, 16384},
+                                 {4096, 14336}})
+    for (const bool row : {true, false}) {
+      float* const data = reinterpret_cast<float*>(std::uintptr_t{1} << 40);
+      const std::int64_t m = row ? 1 : lines, n = row ? lines : 1;
+      const gemm_problem p{.a = row_major<const float>(data, m, k),
+                           .b = row_major<const float>(data, k, n),
+                           .c = row_major(data, m, n)};
+      EXPECT_TRUE(gemms::divide_dots(where, p, {}, false).how.for_vector()) << m << " x " << n << " x " << k;
+    }
+}
 TEST(gemm_dots_plan, of_two_kernels_takes_one_that_fits) {
   device_limits small = published_device("9.0");
   small.shared_per_block = small.shared_opt_in = 8 << 10;

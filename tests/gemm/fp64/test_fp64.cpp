@@ -338,7 +338,8 @@ TEST(gemm_fp64_forms, each_has_kernels) {
   const context where = context::on("cpu");
   for (const gemms::fp64_form& f : gemms::fp64_forms()) {
     // A ring's copying warps take what neither TMA nor lanes of the form do.
-    const bool takes_all = f.kind == gemms::kernel_kind::block_tile || f.kind == gemms::kernel_kind::warp_tile;
+    const bool takes_all =
+        f.kind == gemms::kernel_kind::block_tile || f.kind == gemms::kernel_kind::warp_tile;
     const gemms::kernel_kind kind = takes_all ? f.kind : gemms::kernel_kind::ring;
     bool by_threads = false;
     for (const fp64_instance& i : gemms::fp64_instances(where.kind()))
