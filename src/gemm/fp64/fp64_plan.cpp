@@ -61,8 +61,8 @@ bool can(const context& where, const fp64_instance& with, const both_operands& o
   return lanes_reach(o.long_one, k) && lanes_reach(o.short_one, k);
 }
 
-// Whether TMA would bring so many rows of 16 bytes, each as slow as a long one, that copying warps are
-// faster.
+// Whether TMA would bring enough rows of 16 bytes, each as slow as a long one, to be slower than copying
+// warps.
 bool avoids_brief_rows(const fp64_policy& how, const both_operands& o, std::int64_t k, std::int64_t members) {
   constexpr std::int64_t brief = 4;  // floats
   const bool has_brief = !o.short_one.along_k && o.short_one.lines <= brief;

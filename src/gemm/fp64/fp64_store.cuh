@@ -11,7 +11,7 @@
 namespace antiphase::gemms {
 inline namespace AP_TARGET {
 
-// Where an output, or a lane's cell, lies in the tile.
+// Place of an output, or of a lane's first one in a cell, in the tile.
 struct cell_place {
   int row, column;
 };
@@ -46,7 +46,7 @@ template <fp64_policy P> struct fp64_sums {
   }
 };
 
-// What a block computes: a tile of a member of the batch, over a range of k.
+// A block's work: a tile of a member of the batch, over a range of k.
 struct fp64_work {
   std::int64_t member, top, left;  // first lines of the long and the short operand
   std::int64_t k, k_end;
@@ -134,7 +134,7 @@ template <fp64_policy P> struct fp64_store {
     c += (w.top + at.row) * p.long_stride + (w.left + at.column) * p.short_stride;
   }
 
-  // Where the member's C begins.
+  // Start of the member's C.
   AP_DEV static float* member_of(const params& p, const fp64_work& w) {
     return p.c_member != nullptr ? p.c_member[w.member] : p.c + w.member * p.batch_stride;
   }

@@ -19,7 +19,7 @@ bool groups(const problem& p);
 // What a product adds to a launch of that kernel, in predicted seconds.
 struct group_cost {
   double tiles;
-  double share;            // of the time in which all multiprocessors are busy
+  double share;            // its part of the time in which all multiprocessors are busy
   double longest;          // time of a tile, if each block has a multiprocessor to itself
   double longest_of_many;  // the same, if blocks share it
 };

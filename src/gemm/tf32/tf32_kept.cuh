@@ -227,7 +227,7 @@ template <tf32_policy P, template <class Channel, int Warps> class RingOf = plai
     AP_DEV explicit way_out(const seat& t) : group(t.top / 64), first(t.member % warpgroup_size == 0) {}
     AP_DEV void meet() const { named_barrier_sync(storing_barrier + group, warpgroup_size); }
   };
-  // Where a box of the warpgroup begins in C: along its rows, and across.
+  // Origin of a box of the warpgroup in C: along its rows, and across.
   struct box_place {
     int x, y;
   };

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What tf32 kernels record about their lines, and how outputs are certified, stored and computed again
+// Facts that tf32 kernels record about their lines, and how outputs are certified, stored and computed again
 // (sm_90a).
 #pragma once
 #include <antiphase/core/portable.hpp>
@@ -52,7 +52,7 @@ struct tf32_outputs {
 
   // lines
   // ---------------------------------------------------------------------------------------------------------
-  // What a thread records about its line.
+  // Facts that a thread records about its line.
   struct line_watch {
     std::uint32_t least = no_least;
     int nonzeros = 0;

@@ -15,7 +15,7 @@ namespace {
 
 constexpr int most_parts = 64, most_shares = 1024;  // shares of a tile; of all tiles, if they are shared
 
-// What a block of a part leaves in the workspace: its sums, and two values for each line of the tile.
+// Floats that a block of a part leaves in the workspace: its sums, and two values for each line of the tile.
 constexpr std::int64_t floats_of_share(int cluster) {
   return tf32_tile.m * tf32_tile.n / cluster + 2 * (tf32_tile.m + tf32_tile.n);
 }
