@@ -11,7 +11,7 @@
 namespace antiphase::gemms {
 inline namespace AP_TARGET {
 
-// Place of an output, or of a lane's first one in a cell, in the tile.
+// Place of an output, or of a lane's cell, in the tile.
 struct cell_place {
   int row, column;
 };
