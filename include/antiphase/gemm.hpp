@@ -118,8 +118,8 @@ struct gemm_options {
 // or if the smaller stride of each is the greatest common divisor of all their strides. Of other pairs only
 // equal addresses are refused. Interleaved views of one buffer are fine.
 //
-// Batches. options.batch computes many products of one shape: policies fp64-short, fp64, fp64-dots, tf32 in one
-// launch, the others one product after the other. A result does not depend on its member's place in the
+// Batches. options.batch computes many products of one shape: fp64-short, fp64, fp64-dots and tf32 in one
+// launch, the other policies one product after the other. A result does not depend on its member's place in the
 // batch.
 //
 // Epilogue. Policies fp64-short, fp64, fp64-dots apply options.epilogue within the product, the fp16 ones too

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Inner products: few lines of either operand, every way to divide K, every way that operands and results
-// lie.
+// Dot products: few lines of either operand, every division of K, every layout of operands and results.
 #include <fmt/format.h>
 
 #include <antiphase/core/tile.hpp>
@@ -24,13 +23,13 @@ constexpr dots_division by_lanes[] = {gemms::divided_by_lanes(4, 1), gemms::divi
                                       gemms::divided_by_lanes(64, 2)};
 constexpr dots_division of_vectors[] = {gemms::divided_for_vector(32), gemms::divided_for_vector(64),
                                         gemms::divided_for_vector(128), gemms::divided_for_vector(256)};
-// Those that a product can have whose shorter side is so long.
+// The divisions that a product can have whose shorter side has that length.
 std::vector<dots_division> divisions_for(std::int64_t few) {
   std::vector<dots_division> all(std::begin(by_lanes), std::end(by_lanes));
   if (few == 1) all.insert(all.end(), std::begin(of_vectors), std::end(of_vectors));
   return all;
 }
-// Whether by the kernel for operands across k: what there is to try.
+// Whether to take the kernel for operands across k: all values to test.
 std::vector<bool> kernels_of(const dots_division& how) {
   return how.for_vector() || how.slots >= gemms::dots_least_across ? std::vector{false, true}
                                                                    : std::vector{false};
@@ -59,8 +58,8 @@ std::vector<vector_form> forms_of_vector(bool across, int slots) {
 
 class gemm_dots : public on_device {
  protected:
-  // By the kernel that is planned. Where there are two kernels, the other one gives the same bits, and so do
-  // all forms for a vector.
+  // With the kernel that is planned. Where there are two kernels, the other one gives the same bits, and so
+  // do all forms for a vector.
   dense divided(const context& where, const product& p, const dots_division& how) const {
     const auto by = [&](std::optional<bool> across, std::optional<vector_form> form = std::nullopt) {
       matrix a(where, p.a, p.place_a), b(where, p.b, p.place_b), c(where, p.c, p.place_c);
@@ -154,13 +153,13 @@ TEST_P(gemm_dots, bits_follow_from_the_division_alone) {
     }
   }
 }
-// Two products that all but cancel, in one block's part of K or in two: FP64 loses nothing, FP32 would. Such
+// Two products that all but cancel, in one thread's part of K or in two: FP64 loses nothing, FP32 would. Such
 // lines are rows of A, columns of B, few of them, and a vector.
 TEST_P(gemm_dots, lines_of_two_nonzeros_are_exact) {
   const context where = any();
   for (const std::int64_t k : {3, 13, 300}) {
     product p = product_of_two_nonzeros(75, 5, k);
-    p.a(7, 0) = infinity;  // such a line has what IEEE gives
+    p.a(7, 0) = infinity;  // such a line gives what IEEE says
     const auto exact = [&](const product& of) {
       return made(of.c.rows, of.c.columns,
                   [&](auto i, auto j) { return i == 7 ? infinity : sum_of_two_nonzeros(of, i, j); });
