@@ -119,10 +119,10 @@ struct gemm_options {
 // equal addresses are refused. Interleaved views of one buffer are fine.
 //
 // Batches. options.batch computes many products of one shape: fp64-short, fp64, fp64-dots and tf32 in one
-// launch, the other policies one product after the other. A result does not depend on its member's place in the
-// batch.
+// launch, the other policies one product after the other. A result does not depend on its member's place in
+// the batch.
 //
-// Epilogue. Policies fp64-short, fp64, fp64-dots apply options.epilogue within the product, the fp16 ones too
+// Epilogue. fp64-short, fp64 and fp64-dots apply options.epilogue within the product, the fp16 policies too
 // where it is small, the others in a second launch, which reads and writes C once more.
 //
 // Results have the same bits in every run, and do not depend on how the operands lie, with the exceptions
