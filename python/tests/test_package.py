@@ -180,7 +180,8 @@ class Library(Scratch):
         import antiphase
 
         product = antiphase.advise("gemm", m=4096, n=4096, k=4096)
-        self.assertEqual((product["device"], product["pick"]["policy"]), ("NVIDIA H200", "fp16"))
+        self.assertEqual(product["device"], "NVIDIA H200")
+        self.assertEqual(product["pick"]["policy"], product["predicted"][0]["policy"])
         self.assertEqual([one["stages"] for one in product["pipelined"]["stages"]], list(range(1, 7)))
         kernel = antiphase.advise(
             "kernel", smem="64KiB", regs=128, load="2000clk", compute="1000clk", threads=512

@@ -771,7 +771,7 @@ static void advice(void) {
   subject = "advice";
   EXPECT(antiphase_advise("{\"about\": \"gemm\", \"m\": 4096, \"n\": 4096, \"k\": 4096}", text,
                           sizeof text) == ANTIPHASE_OK);
-  EXPECT(strstr(text, "\"policy\":\"split\"") != NULL && text[strlen(text) - 1] == '}');
+  EXPECT(strstr(text, "\"pick\":{\"policy\":\"") != NULL && text[strlen(text) - 1] == '}');
   EXPECT(antiphase_advise("{\"about\": \"scan\", \"count\": 5}", text, 9) == ANTIPHASE_OK);
   EXPECT(strlen(text) == 8);
   REFUSED(antiphase_advise("{\"about\": \"gemm\", \"m\": 0, \"n\": 1, \"k\": 1}", text, sizeof text),

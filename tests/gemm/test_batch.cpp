@@ -172,7 +172,7 @@ TEST_P(gemm_batches, by_pointers) {
       }
       try {
         gemm(where, what, {.policy = "fp16", .batch = how.batch});
-        ADD_FAILURE() << "split took arrays of pointers";
+        ADD_FAILURE() << "fp16 took arrays of pointers";
       } catch (const not_supported& e) {
         EXPECT_THAT(e.what(), HasSubstr("policy fp16: it takes no arrays of pointers"));
       }
@@ -492,19 +492,19 @@ TEST_P(gemm_epilogues, in_place) {
                          })));
       }
 }
-// Where sums of large products are left to Tensor Cores of FP16, a gradient in place is not.
+// Large products are left to policies that store sums in C first, unless a gradient is in place there: then
+// auto takes another one, which is not the faster.
 TEST_P(gemm_epilogues, in_place_of_large_products) {
   float* const memory = reinterpret_cast<float*>(std::uintptr_t{1} << 32);  // that nobody reads
   const matrix_view<float> c{memory + (std::int64_t{1} << 26), 1024, 1024, 1024, 1};
   const gemm_problem p{
       .a = {memory, 1024, 1024, 1024, 1}, .b = {memory + (1 << 20), 1024, 1024, 1024, 1}, .c = c};
-  const auto kernel = [&](const matrix_view<const float>& input) {
-    return explain(any(), p, {.epilogue = {.function = activation::gelu_gradient, .input = input}}).kernel;
+  const auto seconds = [&](const matrix_view<const float>& input) {
+    return explain(any(), p, {.epilogue = {.function = activation::gelu_gradient, .input = input}}).predicted;
   };
-  EXPECT_EQ(kernel(c), "fp64");
   matrix_view<const float> apart = c;
   apart.data += 1 << 22;
-  EXPECT_NE(kernel(apart), "fp64");
+  EXPECT_GE(seconds(c), seconds(apart));
 }
 TEST_P(gemm_epilogues, infinities_and_nan) {
   const context where = any();

@@ -7,39 +7,15 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
-#include "tests/gemm/an_h200.hpp"
-#include "tests/gemm/support.hpp"
+#include "tests/gemm/asked.hpp"
 
 namespace antiphase::gemm_test {
 namespace {
 
 using json = nlohmann::json;
 
-// As the benchmark names them: row-major, or transposed, at addresses that nobody reads; C by rows.
-struct asked {
-  std::int64_t m, n, k;
-  std::string layout = "nn";
-  float beta = 0;
-  std::int64_t count = 1;
-
-  gemm_problem what() const {
-    const auto at = [](std::uintptr_t number) { return reinterpret_cast<float*>(number << 42); };
-    const auto view = [](const float* data, std::int64_t rows, std::int64_t columns, char how) {
-      return how == 'n' ? row_major(data, rows, columns) : column_major(data, rows, columns);
-    };
-    return {.a = view(at(1), m, k, layout[0]),
-            .b = view(at(2), k, n, layout[1]),
-            .c = row_major(at(3), m, n),
-            .beta = beta};
-  }
-  gemm_batch of() const {
-    if (count == 1) return {};
-    return {.count = count, .a_stride = m * k, .b_stride = k * n, .c_stride = m * n};
-  }
-};
-
 double gain(const context& where, const asked& q) {
-  const double ours = explain(where, q.what(), {.batch = q.of()}).predicted;
+  const double ours = explained(where, q).predicted;
   return gain_over_cublas(where.limits(), q.what(), q.of(), ours);
 }
 constexpr double enough = 1.1;  // for the interposer
@@ -64,7 +40,7 @@ struct decisions {
 };
 
 TEST(gemm_gain, what_is_worth_it_on_an_h200) {
-  const context where(make_cpu_executor({.limits = an_h200()}));
+  const context where = on_paper(an_h200());
   for (const asked& q : std::initializer_list<asked>{{16, 4096, 4096, "nt"},
                                                      {16, 4096, 4096, "nn"},
                                                      {32, 14336, 4096, "nt"},
@@ -111,10 +87,10 @@ TEST(gemm_gain, a_transposed_product_is_the_same) {
 TEST(gemm_gain, where_nothing_was_measured_multiply_adds_stand_for_cublas) {
   device_limits other = an_h200();
   other.name = "NVIDIA H100 PCIe";
-  const context where(make_cpu_executor({.limits = other}));
+  const context where = on_paper(other);
   for (const asked& q : std::initializer_list<asked>{
            {4096, 4096, 4096}, {16, 4096, 4096}, {256, 256, 256}, {5999, 5999, 256, "nn", 1}}) {
-    const double ours = explain(where, q.what()).predicted;
+    const double ours = explained(where, q).predicted;
     EXPECT_EQ(cublas_seconds(other, q.what()), multiply_adds_seconds(other, q.what()));
     EXPECT_EQ(gain(where, q), multiply_adds_seconds(other, q.what()) / ours);
   }
@@ -124,7 +100,7 @@ TEST(gemm_gain, where_nothing_was_measured_multiply_adds_stand_for_cublas) {
 // Of products that were measured in graphs, with (mnk)^(1/3) of 256 or more: hardly any that is taken is
 // slower than cuBLAS, and few are passed on that are much faster.
 TEST(gemm_gain, decides_rightly_on_what_was_measured) {
-  const context where(make_cpu_executor({.limits = an_h200()}));
+  const context where = on_paper(an_h200());
   std::set<std::array<std::int64_t, 5>> seen;
   decisions all_of_them;
   double off = 0;
@@ -164,7 +140,7 @@ TEST(gemm_gain, decides_rightly_on_what_was_measured) {
 TEST(gemm_gain, decides_rightly_on_an_h100) {
   device_limits limits = an_h200();
   limits.name = "NVIDIA H100 80GB HBM3";
-  const context where(make_cpu_executor({.limits = limits}));
+  const context where = on_paper(limits);
   std::ifstream stream(std::filesystem::path(ANTIPHASE_RESULTS) / "experiments" / "20261125-h100-lists.json");
   const json all = json::parse(stream);
   decisions all_of_them;

@@ -1,19 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
-// The laws' numbers: files are read whole or refused, each card has its own, and predictions grow with what
-// there is to do.
+// The laws: files are read whole or refused, each card has its own, and predictions grow with what there is
+// to do, are near what was measured, and never below what the device can do.
 #include "src/gemm/laws/laws.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <antiphase/core/error.hpp>
-#include <antiphase/gemm.hpp>
-#include <antiphase/gemm/policies.hpp>
+#include <antiphase/executor/machine.hpp>
 #include <nlohmann/json.hpp>
 #include <set>
 
 #include "src/gemm/laws/shipped_laws.hpp"
-#include "tests/gemm/an_h200.hpp"
+#include "tests/gemm/asked.hpp"
 
 namespace antiphase::gemm_test {
 namespace {
@@ -68,15 +67,15 @@ TEST(gemm_laws, a_file_is_read_whole_or_refused) {
               HasSubstr("laws 'a.json': expected a JSON object with 'device', 'multiprocessors' and 'laws'"));
   nlohmann::json wrong = right;
   wrong["laws"]["fp64"]["ring"].erase("cluster");
-  EXPECT_THAT(said(wrong), HasSubstr("'stream.ring.cluster' is missing"));
+  EXPECT_THAT(said(wrong), HasSubstr("'fp64.ring.cluster' is missing"));
   wrong = right, wrong["laws"]["fp64-dots"]["start"] = "fast";
   EXPECT_THAT(said(wrong), HasSubstr("'fp64-dots.start' is \"fast\": expected a number from 0.3 to 3"));
   wrong = right, wrong["laws"]["fp16"]["line"] = nullptr;
-  EXPECT_THAT(said(wrong), HasSubstr("'split.line' is null: expected a number"));
+  EXPECT_THAT(said(wrong), HasSubstr("'fp16.line' is null: expected a number"));
   wrong = right, wrong["laws"]["fp16"]["mma"] = 1;
-  EXPECT_THAT(said(wrong), HasSubstr("'split.mma' is 1: expected an object"));
+  EXPECT_THAT(said(wrong), HasSubstr("'fp16.mma' is 1: expected an object"));
   wrong = right, wrong["laws"]["fp64-short"]["strat"] = 1;
-  EXPECT_THAT(said(wrong), HasSubstr("'short.' has 3 members: expected the 2 that the laws know"));
+  EXPECT_THAT(said(wrong), HasSubstr("'fp64-short.' has 3 members: expected the 2 that the laws know"));
 }
 
 // Twice as much of M, N or K, all whole tiles, never takes less, but for what a fit may leave: on each card,
@@ -86,14 +85,10 @@ TEST(gemm_laws, predictions_grow_with_the_product) {
   for (const char* const card : {"NVIDIA H200", "NVIDIA H100 80GB HBM3"}) {
     device_limits device = an_h200();
     device.name = card;
-    const context where(make_cpu_executor({.limits = device}));
+    const context where = on_paper(device);
     const auto takes = [&](std::string_view policy, std::int64_t m, std::int64_t n, std::int64_t k) {
-      const auto at = [](std::uintptr_t place) { return reinterpret_cast<float*>(place << 44); };
-      const gemm_problem p{.a = row_major<const float>(at(1), m, k),
-                           .b = row_major<const float>(at(2), k, n),
-                           .c = row_major(at(3), m, n)};
       try {
-        return explain(where, p, {.policy = policy}).predicted;
+        return explained(where, {m, n, k}, policy).predicted;
       } catch (const not_supported&) {
         return -1.;
       }
@@ -119,6 +114,87 @@ TEST(gemm_laws, predictions_grow_with_the_product) {
           }
   }
   EXPECT_GT(compared, 3000);
+}
+
+// Microseconds that were measured on an H200, in graphs, of policies that auto takes and of such that it does
+// not.
+TEST(gemm_laws, predictions_are_near_what_was_measured) {
+  const context where = on_paper(an_h200());
+  struct measured {
+    const char* policy;
+    asked of;
+    double us;
+  };
+  for (const auto& [policy, of, us] : {measured{"fp64", {512, 512, 512}, 9.72},
+                                       {"fp16", {512, 512, 512}, 12.58},
+                                       {"fp64", {824, 5220, 44}, 19.34},
+                                       {"fp16", {824, 5220, 44}, 22.0},
+                                       {"fp64", {1024, 1024, 64}, 6.32},
+                                       {"fp64", {4, 8192, 1024}, 9.96},
+                                       {"fp64", {8192, 8, 1024}, 11.64},
+                                       {"tf32", {64, 4096, 4096, "nt"}, 33.6},
+                                       {"tf32", {1'000'000, 64, 64}, 137.2},
+                                       {"tf32", {8192, 8192, 16}, 90.1},
+                                       {"tf32", {4096, 4096, 64, "nn", 1}, 46.8},
+                                       {"fp16", {8192, 8192, 64}, 101.5},
+                                       {"fp16", {4096, 4096, 4096}, 629.6}}) {
+    const double predicted = 1e6 * explained(where, of, policy).predicted;
+    EXPECT_NEAR(predicted, us, 0.45 * us) << policy << ", " << of;
+  }
+}
+// What sets times apart on any such device: rows of C that are no whole sectors, and that fp16-mma has no
+// clusters to share a tile among.
+TEST(gemm_laws, predictions_know_what_is_slow) {
+  const context where = on_paper(published_device("9.0"));
+  const auto takes = [&](const char* policy, std::int64_t m, std::int64_t n, std::int64_t k, float beta = 0) {
+    return explained(where, {.m = m, .n = n, .k = k, .beta = beta}, policy).predicted;
+  };
+  for (const auto& [policy, by_halves, anywhere] : {std::tuple{"fp16", 1.02, 1.02}, {"tf32", 1.05, 1.1}}) {
+    EXPECT_GT(takes(policy, 4096, 4100, 64), by_halves * takes(policy, 4096, 4096, 64)) << policy;
+    EXPECT_LT(takes(policy, 4100, 4096, 64), 1.25 * takes(policy, 4096, 4096, 64))
+        << policy << ": C lies by rows";
+    EXPECT_GT(takes(policy, 4096, 4099, 64), anywhere * takes(policy, 4096, 4096, 64)) << policy;
+    EXPECT_GT(takes(policy, 4096, 4096, 64, 1), 1.2 * takes(policy, 4096, 4096, 64)) << policy;
+  }
+  EXPECT_GT(takes("fp16-mma", 128, 128, 8192), 4 * takes("fp16", 128, 128, 8192));
+  EXPECT_LT(takes("fp16-mma", 4096, 4096, 1024), 4 * takes("fp16", 4096, 4096, 1024));
+  EXPECT_GT(takes("fp64", 4000, 1003, 64), takes("fp64", 4000, 1000, 64));
+}
+
+// Memory, as far as the L2 cache cannot help, and multiplying units.
+TEST(gemm_laws, no_prediction_is_below_what_the_device_can_do) {
+  std::vector<machine_profile> machines = shipped_profiles();
+  for (const device_limits& d : published_devices()) machines.push_back(profile_of(d));
+  int compared = 0;
+  for (const machine_profile& on : machines) {
+    const context where = on_paper(on.limits);
+    const double processors = on.limits.multiprocessors, power = on.clock.value / on.clock_under_power.value;
+    for (const double m : {1, 2, 16, 64, 1000, 16384})
+      for (const double n : {1, 8, 17, 64, 1024, 16384})
+        for (const double k : {1, 4, 15, 256, 8192, 65536})
+          for (const float beta : {0.f, 1.f}) {
+            const asked q{.m = std::int64_t(m), .n = std::int64_t(n), .k = std::int64_t(k), .beta = beta};
+            const double bytes = 4 * (m * k + k * n + m * n * (beta == 0 ? 1 : 2));
+            const auto least = [&](const gemms::policy_info& p) {
+              const double rate = p.ladder != nullptr ? on.multiply_adds.value * processors * on.clock.value
+                                  : p.name.starts_with("fp16") ? on.tensor_fp16.value * power / 3
+                                  : p.name == "tf32"           ? on.tensor_tf32.value * power / 3
+                                                               : on.tensor_fp64.value;
+              const double chain = p.name == "naive" ? 4 * k / on.clock.value : 0;
+              return (1 - 1e-9) * std::max({(bytes - on.cache_size.value) / on.memory_bytes.value,
+                                            bytes / on.cache_bytes.value, m * n * k / rate, chain});
+            };
+            SCOPED_TRACE(testing::Message() << q << " on " << on.limits.name);
+            for (const gemms::policy_info& p : gemms::policies()) try {
+                ASSERT_GE(explained(where, q, p.name).predicted, least(p)) << p.name;
+                ++compared;
+              } catch (const not_supported&) {
+              }
+            for (const gemm_choice::candidate& c : explained(where, q).considered)
+              ASSERT_GE(c.predicted, least(*gemms::find_policy(c.kernel))) << c.kernel;
+          }
+  }
+  EXPECT_GT(compared, 40'000);
 }
 
 }  // namespace

@@ -1,13 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // Tunings: their files, which one is used, and that it decides what auto takes, but not what is promised.
-#include <antiphase/gemm/policies.hpp>
 #include <antiphase/version.hpp>
 #include <cmath>
 #include <fstream>
 #include <nlohmann/json.hpp>
 
-#include "tests/gemm/an_h200.hpp"
-#include "tests/gemm/support.hpp"
+#include "tests/gemm/asked.hpp"
 
 namespace antiphase::gemm_test {
 namespace {
@@ -21,7 +19,7 @@ gemm_tuning::of_policy factors_of(std::string policy, auto factor) {
   for (std::size_t i = 0; i < one.factors.size(); ++i) one.factors[i] = factor(i);
   return one;
 }
-// For the device: stream's factors depend on the class, split has one.
+// For the device: fp64's factors depend on the class, fp16 has one.
 gemm_tuning tuning_of(const device_limits& d) {
   return {.from = "made",
           .version = std::string(build_info().version),
@@ -31,13 +29,6 @@ gemm_tuning tuning_of(const device_limits& d) {
           .made = "today",
           .policies = {factors_of("fp64", [](std::size_t i) { return 1 + static_cast<double>(i) / 64; }),
                        factors_of("fp16", [](std::size_t) { return 0.5; })}};
-}
-
-gemm_problem problem_of(std::int64_t m, std::int64_t n, std::int64_t k) {
-  const auto address = [](std::uintptr_t number) { return reinterpret_cast<float*>(number << 40); };
-  return {.a = row_major<const float>(address(1), m, k),
-          .b = row_major<const float>(address(2), k, n),
-          .c = row_major(address(3), m, n)};
 }
 
 TEST(gemm_tuning, classes_are_numbered_without_gaps) {
@@ -137,12 +128,12 @@ TEST(gemm_tuning, a_broken_file_is_refused_with_its_name) {
               HasSubstr("a policy 'slit': expected fp64-short, fp64, fp64-dots"));
   EXPECT_THAT(with("/factors/tiled", good["factors"]["fp16"]),
               HasSubstr("a policy 'tiled': expected fp64-short, fp64, fp64-dots"));
-  EXPECT_THAT(with("/factors/split/4/3/6", {1, 1}),
+  EXPECT_THAT(with("/factors/fp16/4/3/6", {1, 1}),
               HasSubstr("'fp16' is [1,1]: expected arrays of 7, in each 4, in each 7, in each 3 factors"));
-  EXPECT_THAT(with("/factors/split/7", good["factors"]["fp16"][0]),
+  EXPECT_THAT(with("/factors/fp16/7", good["factors"]["fp16"][0]),
               HasSubstr("expected arrays of 7, in each 4"));
   for (const json& factor : {json(0), json(-1), json(1e-9), json(1e9), json("1"), json(nullptr)})
-    EXPECT_THAT(with("/factors/split/6/3/6/2", factor), HasSubstr("expected factors from 1/1024 to 1024"))
+    EXPECT_THAT(with("/factors/fp16/6/3/6/2", factor), HasSubstr("expected factors from 1/1024 to 1024"))
         << factor;
   EXPECT_THAT(said(good.dump() + std::string(10, ' ')), "nothing");
   EXPECT_THROW(gemms::read_tuning("no such file"), bad_request);
@@ -161,8 +152,8 @@ TEST(gemm_tuning, one_of_another_device_or_version_is_left_aside) {
     EXPECT_THAT(gemms::mismatch(t, here), HasSubstr(why));
     EXPECT_EQ(gemms::tuning_for(here, &t), usual);
     EXPECT_THAT(gemms::tuning_text(here, &t), HasSubstr("made is left aside: " + gemms::mismatch(t, here)));
-    const context where(make_cpu_executor({.limits = here}));
-    EXPECT_THAT(explain(where, problem_of(64, 64, 64), {.tuning = &t}).tuning,
+    const context where = on_paper(here);
+    EXPECT_THAT(explain(where, asked{64, 64, 64}.what(), {.tuning = &t}).tuning,
                 HasSubstr("made is left aside: "));
   };
   gemm_tuning other = fitting;
@@ -198,7 +189,7 @@ TEST(gemm_tuning, without_one_predictions_are_taken_as_they_are) {
 // taken.
 TEST(gemm_tuning, factors_decide_among_policies) {
   const device_limits d = an_h200();
-  const context where(make_cpu_executor({.limits = d}));
+  const context where = on_paper(d);
   const gemm_tuning none{};
   EXPECT_EQ(gemms::tuning_text(d, &none), "none, so predictions are taken as they are");
   int changed = 0;
@@ -206,8 +197,7 @@ TEST(gemm_tuning, factors_decide_among_policies) {
     for (const std::int64_t n : {1, 60, 512, 3000})
       for (const std::int64_t k : {2, 31, 300, 5000})
         for (const float beta : {0.f, 1.f}) {
-          gemm_problem p = problem_of(m, n, k);
-          p.beta = beta;
+          const gemm_problem p = asked{m, n, k, "nn", beta}.what();
           SCOPED_TRACE(testing::Message() << m << " x " << n << " x " << k << ", beta " << beta);
           const gemm_choice plain = explain(where, p, {.tuning = &none});
           const tuning_class of = gemms::tuning_class_of(m, n, k);
@@ -243,14 +233,14 @@ TEST(gemm_tuning, factors_decide_among_policies) {
 
 // Where there is nothing to multiply, there is nothing to choose, and empty extents have a class like others.
 TEST(gemm_tuning, empty_products_are_fine) {
-  const context where(make_cpu_executor({.limits = an_h200()}));
+  const context where = on_paper(an_h200());
   for (const std::int64_t m : {0, 1, 5000})
     for (const std::int64_t n : {0, 1, 5000})
       for (const std::int64_t k : {0, 7})
         for (const std::int64_t count : {0, 1, 3}) {
           if (m * n * k * count != 0) continue;
           const gemm_choice is =
-              explain(where, problem_of(m, n, k),
+              explain(where, asked{m, n, k}.what(),
                       {.batch = {.count = count, .a_stride = 1 << 20, .c_stride = 1 << 26}});
           EXPECT_TRUE(is.considered.empty());
           EXPECT_GT(is.predicted, 0);
@@ -261,7 +251,7 @@ TEST(gemm_tuning, empty_products_are_fine) {
 // one of them all.
 TEST(gemm_tuning, batches_and_epilogues_have_the_class_of_what_runs) {
   const device_limits d = an_h200();
-  const context where(make_cpu_executor({.limits = d}));
+  const context where = on_paper(d);
   const std::int64_t m = 64, n = 64, k = 64;
   const gemm_batch of{.count = 500, .a_stride = m * k, .b_stride = k * n, .c_stride = m * n};
   const std::size_t alone = gemms::tuning_class_of(m, n, k).index(),
@@ -272,7 +262,7 @@ TEST(gemm_tuning, batches_and_epilogues_have_the_class_of_what_runs) {
                 factors_of("fp16", [&](std::size_t i) { return i == alone ? 2. : 1.; })};
   const std::vector<float> bias(static_cast<std::size_t>(n));
   const gemm_options how{.batch = of, .epilogue = {.column_bias = bias.data()}, .tuning = &t};
-  for (const gemm_choice::candidate& c : explain(where, problem_of(m, n, k), how).considered) {
+  for (const gemm_choice::candidate& c : explain(where, asked{m, n, k}.what(), how).considered) {
     const double right = c.kernel == "fp64" ? 3 : c.kernel == "fp16" ? 2 : 1;
     EXPECT_EQ(c.factor, right) << c.kernel;
   }
@@ -282,7 +272,7 @@ TEST(gemm_tuning, batches_and_epilogues_have_the_class_of_what_runs) {
 // enough.
 TEST(gemm_tuning, the_workspace_still_grows_with_the_problem) {
   const device_limits d = an_h200();
-  const context where(make_cpu_executor({.limits = d}));
+  const context where = on_paper(d);
   std::vector<gemm_tuning> all{tuning_of(d)};
   for (const gemms::policy_info& p : gemms::policies())
     if (p.ladder == nullptr) {
@@ -311,28 +301,29 @@ TEST(gemm_tuning, the_workspace_still_grows_with_the_problem) {
                    << m << " x " << n << " x " << k << " with " << t.policies.front().policy);
       const gemm_options how{
           .batch = {.count = count, .a_stride = m * k, .b_stride = k * n, .c_stride = m * n}, .tuning = &t};
-      const std::size_t offered = gemm_workspace(where, problem_of(m, n, k), how);
+      const std::size_t offered = gemm_workspace(where, asked{m, n, k}.what(), how);
       EXPECT_GE(offered, before);
-      EXPECT_GE(offered, explain(where, problem_of(m, n, k), how).workspace);
+      EXPECT_GE(offered, explain(where, asked{m, n, k}.what(), how).workspace);
       before = offered;
     }
   }
 }
 
-// The same bits from the same policy, and a bound that holds, whichever it is.
+// Each is slowed once it has run, so that another one runs: with the bits that it gives when asked for.
 TEST(gemm_tuning, a_call_runs_what_the_tuning_chooses) {
   const context where = context::on("cpu");
   gemm_tuning t = tuning_of(where.limits());
+  t.policies.clear();
   const product p = product_of(random_reals(40, 70, 1), random_reals(70, 36, 2));
   matrix a(where, p.a, p.place_a), b(where, p.b, p.place_b);
-  for (const char* slowed : {"", "fp64", "tf32"}) {
-    t.policies = {factors_of(slowed, [](std::size_t) { return 500.; })};
+  for (int i = 0; i < 3; ++i) {
     matrix c(where, p.c, p.place_c), again(where, p.c, p.place_c);
     gemm_choice ran;
     gemm(where, {.a = a.view(), .b = b.view(), .c = c.view()}, {.ran = &ran, .tuning = &t});
-    EXPECT_NE(ran.kernel, slowed);
+    EXPECT_EQ(std::ranges::count(t.policies, ran.kernel, &gemm_tuning::of_policy::policy), 0) << ran.kernel;
     gemm(where, {.a = a.view(), .b = b.view(), .c = again.view()}, {.policy = ran.kernel});
     EXPECT_TRUE(same_bits(c.read(), again.read())) << ran.kernel;
+    t.policies.push_back(factors_of(ran.kernel, [](std::size_t) { return 500.; }));
   }
 }
 

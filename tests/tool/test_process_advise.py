@@ -11,12 +11,12 @@ H200 = ("--device", "H200")
 
 class Advise(ToolTest):
     def test_a_product(self):
-        text = self.run_tool(
-            "advise", "gemm", "--m", "4096", "--n", "4096", "--k", "4096", *H200
-        ).stdout.decode()
+        asked = ("advise", "gemm", "--m", "4096", "--n", "4096", "--k", "4096", *H200)
+        text = self.run_tool(*asked).stdout.decode()
+        pick = json.loads(self.run_tool(*asked, "--json").stdout)["pick"]["policy"]
         for said in (
             "product of 4096 x 4096 x 4096, on NVIDIA H200",
-            "policy fp16",
+            f"policy {pick}",
             "what limits it",
             "what would change the answer",
             "stages of",

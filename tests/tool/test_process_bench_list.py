@@ -131,7 +131,7 @@ class BenchList(ToolTest):
         self.assertEqual({r["set"] for r in records}, {"map 9 up to 8"})
 
     def test_serving(self):
-        """Includes batch_invariant results, whose policies are not the fastest ones."""
+        """Includes batch_invariant results, all by the one policy that keeps rows."""
         records = self.result("--serving", "--largest", "100")["records"]
         self.assertEqual(
             [(r["group"], r["name"]) for r in records[:2]],
@@ -148,7 +148,6 @@ class BenchList(ToolTest):
             self.assertEqual(invariant["policy"], "fp64")
             self.assertTrue(0 <= invariant["component"] <= invariant["allowed"] < 2, record)
             self.assertNotIn("price", invariant)  # meaningless for a simulated GPU
-        self.assertNotEqual({r["policy"] for r in records}, {"fp64"})
         of_split = self.result("--serving", "--largest", "12", "--policy", "fp16")["records"]
         self.assertEqual(
             {(r["policy"], r["batch_invariant"]["policy"]) for r in of_split}, {("fp16", "fp64")}

@@ -33,6 +33,20 @@ class Gemm(ToolTest):
             self.assertEqual(json.loads(done.stdout)["policy"], policy)
             self.assertEqual(self.read("C.npy")[0], expected, policy)
 
+    def test_a_former_name_of_a_policy(self):
+        for former, now, k in (
+            ("stream", "fp64", 40),
+            ("short", "fp64-short", 4),
+            ("split-mma", "fp16-mma", 40),
+        ):
+            expected = self.matrices(7, 70, k)
+            asked = ("gemm", "A.npy", "B.npy", "-o", "C.npy", "--json", *CPU, "--policy")
+            done = self.run_tool(*asked, former)
+            self.assertEqual(json.loads(done.stdout)["policy"], now)
+            self.assertRegex(done.stderr.decode(), f"^antiphase: policy {former} is called {now} now; .*\\n$")
+            self.assertEqual(self.read("C.npy")[0], expected)
+            self.assertEqual(self.run_tool(*asked, now).stderr, b"")
+
     def test_alpha_and_beta(self):
         product = self.matrices()
         c0 = pattern(35, 3)

@@ -94,7 +94,8 @@ const fp64_choice& division_of(const request& r) {
     r.division = known.get(division_key(r), [&] { return divide(r.where, r.what, r.of, r.invariant); });
   return *r.division;
 }
-// Large products are left to FP16 Tensor Cores without a prediction: FP64 ones have an eighth of their rate.
+// Large products are left to FP16 Tensor Cores without a prediction, unless only sums in FP64 will do: FP64
+// ones have an eighth of their rate.
 // A matrix times a vector is left to fp64-dots, which has kernels for it: of 1,275 such products tuned on an
 // H200 they were faster for 97 %, and never took 1.3 times as long.
 bool is_for_vectors(const request& r) {
@@ -103,7 +104,8 @@ bool is_for_vectors(const request& r) {
 bool fp64_suits(const candidate&, const request& r) {
   constexpr std::int64_t far = 512;
   const bool large = r.what.m() > far && r.what.n() > far && r.what.k() > far;
-  return (!large || r.input_is_c || first_missing(r.has, of_wgmma) != nullptr) && !is_for_vectors(r);
+  const bool only_these = r.input_is_c || r.invariant || first_missing(r.has, of_wgmma) != nullptr;
+  return (!large || only_these) && !is_for_vectors(r);
 }
 judged_plan plan_fp64_product(const candidate&, const request& r) {
   if (!fp64_tiles_fit(r.what, r.of)) return objection{reason::many_tiles};
