@@ -13,13 +13,13 @@ include each other.
     for C       include/antiphase.h and antiphase_cublas.h, which include nothing of the project;
                 src/c_api, in the layer of the checker
     in src      executor < gemm, scan < trace, model < checker
-                in gemm  ladder, tensor_core, split, stream, narrow, short, dots, finish, group
+                in gemm  laws, operands < fp64, tf32, fp16, fp32, f16_ladder < choice < call
                 in scan  passes, ring, wave, columns
     in tool     base < files < program < pictures, measure < rivals < commands < main.cpp
 
 Exceptions:
 - device includes the headers that describe the machine of a kernel.
-- A family (src/gemm, src/scan) and its rooms include each other: the family chooses among their kernels.
+- src/scan and its rooms include each other: it chooses among their kernels.
 - tool and bench include what users can, neither src nor scan/detail. bench also includes device, for kernels
   of its own; bench/laws, which fits the library's laws, includes everything.
 - src/c_api includes the public headers that it wraps for C, src/cublas only those for C; both also include
@@ -51,37 +51,36 @@ LAYERS = {
     "public": 4,
     "src": 5,
     "src/executor": 6,
-    "src/gemm": 7,
-    "src/gemm/ladder": 7,
-    "src/gemm/tensor_core": 7,
-    "src/gemm/split": 7,
-    "src/gemm/short": 7,
-    "src/gemm/finish": 7,
-    "src/gemm/group": 7,
-    "src/gemm/dots": 7,
-    "src/gemm/stream": 7,
-    "src/gemm/narrow": 7,
+    "src/gemm/laws": 7,
+    "src/gemm/operands": 7,
+    "src/gemm/fp64": 8,
+    "src/gemm/tf32": 8,
+    "src/gemm/fp16": 8,
+    "src/gemm/fp32": 8,
+    "src/gemm/f16_ladder": 8,
+    "src/gemm/choice": 9,
+    "src/gemm/call": 10,
     "src/scan": 7,
     "src/scan/passes": 7,
     "src/scan/ring": 7,
     "src/scan/wave": 7,
     "src/scan/columns": 7,
-    "src/trace": 8,
-    "src/model": 8,
-    "src/checker": 9,
+    "src/trace": 11,
+    "src/model": 11,
+    "src/checker": 12,
     "c": 5,
-    "src/c_api": 9,
-    "src/cublas": 10,
-    "bench": 10,
-    "bench/laws": 17,
-    "tool/base": 10,
-    "tool/files": 11,
-    "tool/program": 12,
-    "tool/pictures": 13,
-    "tool/measure": 13,
-    "tool/rivals": 14,
-    "tool/commands": 15,
-    "tool": 16,
+    "src/c_api": 12,
+    "src/cublas": 13,
+    "bench": 13,
+    "bench/laws": 20,
+    "tool/base": 13,
+    "tool/files": 14,
+    "tool/program": 15,
+    "tool/pictures": 16,
+    "tool/measure": 16,
+    "tool/rivals": 17,
+    "tool/commands": 18,
+    "tool": 19,
 }
 BRIDGES = {
     "device": {
@@ -96,15 +95,8 @@ BRIDGES = {
 # Rooms that include their subfolders.
 WITH_FOLDERS = ("executor", "plain", "src/executor", "src/checker", "tool/commands")
 KNOW_EACH_OTHER = [{"scan", "scan/detail"}] + [
-    {f"src/{family}", f"src/{family}/{room}"}
-    for family, rooms in {
-        "gemm": ("ladder", "tensor_core", "split", "stream", "narrow", "short", "finish", "dots", "group"),
-        "scan": ("passes", "ring", "wave", "columns"),
-    }.items()
-    for room in rooms
+    {"src/scan", f"src/scan/{room}"} for room in ("passes", "ring", "wave", "columns")
 ]
-# These kernels read the same operands in the same layout.
-KNOW_EACH_OTHER += [{"src/gemm/stream", "src/gemm/narrow"}, {"src/gemm/stream", "src/gemm/group"}]
 USERS_SEE = {
     "tool": ("the library's public headers", {"public", "core", "gemm", "scan", "executor", "channel"}),
     "src/c_api": (

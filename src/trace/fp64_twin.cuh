@@ -3,8 +3,8 @@
 #pragma once
 #include <antiphase/channel/recorded.cuh>
 #include <vector>
-#include "src/gemm/stream/fp64_kernels.hpp"
-#include "src/gemm/stream/ring_product.cuh"
+#include "src/gemm/fp64/fp64_kernels.hpp"
+#include "src/gemm/fp64/ring_product.cuh"
 #include "src/trace/twin.hpp"
 
 namespace antiphase::gemms {

@@ -3,7 +3,7 @@
 #include <antiphase/channel/recorded.cuh>
 #include <vector>
 #include "src/gemm/f16_ladder/tensor_core_tma.cuh"
-#include "src/gemm/narrow/tf32_product.cuh"
+#include "src/gemm/tf32/tf32_product.cuh"
 #include "src/trace/twin.hpp"
 
 namespace antiphase::gemms {

@@ -13,7 +13,7 @@ packets   Kernels whose policy copies 16 bytes at a time do so (LDGSTS.128), and
 product   The main loop of the split product is short, uses no local memory (hardly any, if it splits A
           itself) and waits for the Tensor Cores once. The epilogue stores pairs (STG.64). The rest uses
           little local memory.
-narrow    The main loop of products of TF32 parts is short, computes addresses warp-uniformly, reads a long
+tf32      The main loop of products of TF32 parts is short, computes addresses warp-uniformly, reads a long
           operand along k by ldmatrix, and uses no local memory.
 vector    A matrix times a vector issues all loads of a turn before it uses the first.
 memory    Tensor Core kernels with loops that use all registers keep nothing in local memory or, with split
@@ -224,22 +224,22 @@ def of_opcode(loop, names):
 
 # instructions at most: 24 for Tensor Cores, 128 + 48 to split and inspect elements, 64 additions, addresses,
 # waits
-NARROW_LOOP = 400
+TF32_LOOP = 400
 # more if the long operand lies across k, and again if threads copy: 32 reads instead of 8, and as many to
 # count nonzeros
 READ_ONE_BY_ONE = 75
 TO_UNIFORM = 8  # R2UR at most: each shared-memory address took two, for 24 HGMMA
 
 
-def narrow_faults(kernel, code):
-    along, by = re.search(r"narrow_policy\{(\w+), \w+, \(gemms::stream_loader\)(\d)", kernel.name).groups()
-    by_engine = by == "0"
-    by_matrices = along == "true" and by_engine
+def tf32_faults(kernel, code):
+    along, by = re.search(r"tf32_policy\{(\w+), \w+, \(gemms::loader\)(\d)", kernel.name).groups()
+    by_tma = by == "0"
+    by_matrices = along == "true" and by_tma
     loop, _, fault = main_loop(code, 24)
     if fault:
         yield fault
         return
-    most = NARROW_LOOP + (0 if by_matrices else READ_ONE_BY_ONE) + (0 if by_engine else READ_ONE_BY_ONE)
+    most = TF32_LOOP + (0 if by_matrices else READ_ONE_BY_ONE) + (0 if by_tma else READ_ONE_BY_ONE)
     if len(loop) > most:
         yield f"{len(loop)} instructions in the main loop, expected at most {most}"
     if of_opcode(loop, "R2UR") > TO_UNIFORM:
@@ -350,7 +350,7 @@ def read_faults(kernel, code):
     their reads to the same registers, each read is waited for before the other operand's are issued, and a
     round over k takes up to 1.7 times as long. Kernels for a single layout only have to read both operands
     before they use either."""
-    one_way = "stream_kept" in kernel.name
+    one_way = "kept_lines" in kernel.name
     lines = instructions(code)
     targets = {
         int(target, 16) for _, text in lines for target in re.findall(r"\bBRA\b.*?0x([0-9a-f]+)", text)
@@ -428,23 +428,23 @@ def main():
     if options.check == "rows":
         return report(
             [(k, list(row_faults(text))) for k, text in code],
-            lambda k: "stream_product" in k.name or "narrow_product" in k.name,
+            lambda k: "ring_product" in k.name or "tf32_product" in k.name,
         )
     if options.check == "reads":
         own = [
             (k, text)
             for k, text in code
-            if re.search(r"stream_alone|stream_direct|stream_kept.* true\}", k.name)
+            if re.search(r"warp_tile|block_tile|kept_lines.* true\}", k.name)
         ]
         return report(
-            [(k, list(read_faults(k, text))) for k, text in own], lambda k: "stream_direct" in k.name
+            [(k, list(read_faults(k, text))) for k, text in own], lambda k: "block_tile" in k.name
         )
     if options.check == "vector":
         own = [(k, text) for k, text in code if "dots_vector" in k.name]
         return report([(k, list(vector_faults(k, text))) for k, text in own], lambda k: True)
     if options.check == "tf32":
-        own = [(k, text) for k, text in code if "narrow_product" in k.name]
-        return report([(k, list(narrow_faults(k, text))) for k, text in own], lambda k: True)
+        own = [(k, text) for k, text in code if "tf32_product" in k.name]
+        return report([(k, list(tf32_faults(k, text))) for k, text in own], lambda k: True)
     if options.check == "product":
         memory = {k.name: k.memory for o in objects for k in resources_in_object(options.cuobjdump, o)}
         for k, text in code:

@@ -24,10 +24,10 @@ CLEAN = {
     "src/gemm.cpp": '#include <antiphase/gemm.hpp>\n#include <antiphase/gemm/tiled.cuh>\n#include "list.hpp"\n#include "config.hpp"\n',
     "src/list.hpp": "#include <vector>\n",
     "src/config.hpp.in": "#define COMMIT @COMMIT@\n",
-    "src/gemm/choice/choose.cpp": '#include "src/gemm/operands/checks.hpp"\n#include "src/gemm/split/plan.hpp"\n',
+    "src/gemm/choice/choose.cpp": '#include "src/gemm/operands/checks.hpp"\n#include "src/gemm/fp16/plan.hpp"\n',
     "src/gemm/operands/checks.hpp": '#include "src/list.hpp"\n',
-    "src/gemm/split/plan.hpp": '#include "src/gemm/operands/checks.hpp"\n',
-    "src/gemm/short/plan.hpp": "#include <vector>\n",
+    "src/gemm/fp16/plan.hpp": '#include "src/gemm/operands/checks.hpp"\n',
+    "src/gemm/fp64/plan.hpp": "#include <vector>\n",
     "src/scan/choose.cpp": "#include <antiphase/scan/detail/block.cuh>\n",
     "include/antiphase.h": "#include <stddef.h>\n",
     "include/antiphase_cublas.h": "#include <stddef.h>\n",
@@ -101,14 +101,14 @@ class Layers(unittest.TestCase):
 
     def test_a_compute_capability_is_looked_at_in_one_place(self):
         self.refused(
-            {"src/gemm/asks.cpp": "int f(const device_limits& d) { return d.major; }\n"},
-            "src/gemm/asks.cpp looks at a compute capability",
+            {"src/gemm/choice/asks.cpp": "int f(const device_limits& d) { return d.major; }\n"},
+            "src/gemm/choice/asks.cpp looks at a compute capability",
         )
         self.refused(
             {"tool/commands/asks.cpp": "int f(const device_limits* d) { return d->minor; }\n"}, "features.hpp"
         )
         clean = {
-            "src/gemm/text.cpp": 'const char* text = "d.major";  // d.minor\n',
+            "src/gemm/choice/text.cpp": 'const char* text = "d.major";  // d.minor\n',
             "include/antiphase/executor/limits.hpp": "int m = d.major;\n",
         }
         self.assertEqual(run(clean).returncode, 0, run(clean).stderr)
@@ -162,16 +162,16 @@ class Layers(unittest.TestCase):
 
     def test_the_rooms_of_a_family_do_not_meet(self):
         self.refused(
-            {"src/gemm/short/meets.hpp": '#include "src/gemm/split/plan.hpp"\n'},
-            "src/gemm/short and src/gemm/split are of one layer",
+            {"src/gemm/fp64/meets.hpp": '#include "src/gemm/fp16/plan.hpp"\n'},
+            "src/gemm/fp64 and src/gemm/fp16 are of one layer",
         )
         self.refused(
             {"src/scan/meets.hpp": '#include "src/gemm/operands/checks.hpp"\n'},
-            "src/scan and src/gemm are of one layer",
+            "src/scan and src/gemm/operands are of one layer",
         )
         self.refused(
-            {"src/gemm/meets.hpp": '#include "src/checker/model.hpp"\n', "src/checker/model.hpp": ""},
-            "src/checker lies above src/gemm",
+            {"src/gemm/call/meets.hpp": '#include "src/checker/model.hpp"\n', "src/checker/model.hpp": ""},
+            "src/checker lies above src/gemm/call",
         )
 
     def test_the_rooms_of_the_tool_have_an_order(self):
@@ -185,7 +185,7 @@ class Layers(unittest.TestCase):
 
     def test_details_of_scans_are_for_scans(self):
         self.refused(
-            {"src/gemm/peek.cuh": "#include <antiphase/scan/detail/block.cuh>\n"},
+            {"src/gemm/choice/peek.cuh": "#include <antiphase/scan/detail/block.cuh>\n"},
             "scan/detail is for scans only",
         )
 

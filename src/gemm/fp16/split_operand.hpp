@@ -8,15 +8,9 @@
 #include <cstddef>
 #include <cstdint>
 
-namespace antiphase::gemms {
+#include "src/gemm/operands/line_operand.hpp"
 
-// A line is a row of A or a column of B: every element of it belongs to another k. Element (l, k) lies at
-// data[l * line_stride + k * k_stride].
-struct operand_lines {
-  const float* data;
-  std::int64_t lines, k;
-  std::int64_t line_stride, k_stride;
-};
+namespace antiphase::gemms {
 
 // The scheme: x scaled = x * 2^exponent, the largest of a line in [2^14, 2^15); hi = f16(scaled), lo =
 // f16((scaled - hi) * 2^11), both to the nearest.
@@ -24,7 +18,6 @@ constexpr int top_exponent = 14;  // of a line's largest element, scaled
 constexpr int lo_exponent = 11;   // lo is kept that much larger
 // elements further below the largest's exponent are tiny if they are not zero
 constexpr int tiny_exponent = 27;
-constexpr int sparse_nonzeros = 4;  // a line with no more nonzeros is sparse: it is multiplied exactly
 constexpr int plain_exponent = 60;  // scales beyond are undone with care
 
 // Tiles of C are 128 x 128 outputs, whoever computes them: a product, its epilogue or the recomputation.

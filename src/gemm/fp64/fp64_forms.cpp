@@ -96,7 +96,7 @@ double us_of_kept(const laws& l, const fp64_form& f, const shape& s) {
 }
 // Blocks that wait for latency, up to two on a multiprocessor side by side, and more of them in waves.
 double us_of_block(const laws& l, const fp64_form& f, const shape& s) {
-  const block_law& us = l.fp64.direct;
+  const block_law& us = l.fp64.block;
   const block_times& of = us.of[f.law];
   const double tiles = tiles_of(f.tile, s), rounds = up(up(s.k / held_k) / f.slabs),
                waves = tiles / places_of(f, s, 1);
@@ -112,7 +112,7 @@ double us_of_block(const laws& l, const fp64_form& f, const shape& s) {
 // Blocks of four warps that wait for latency, and more of them in waves. Where a multiprocessor has several,
 // what they issue adds up, less so among those that it has at once.
 double us_of_warp(const laws& l, const fp64_form& f, const shape& s) {
-  const warp_law& us = l.fp64.alone;
+  const warp_law& us = l.fp64.warp;
   const warp_times& of = us.of[f.law];
   const auto count = [&](std::int64_t rows, std::int64_t columns) {
     return up(s.m / static_cast<double>(rows)) * up(s.n / static_cast<double>(columns)) * s.batch;

@@ -54,13 +54,6 @@ constexpr bool valid(const fp64_policy& p) {
          ring == (p.by != loader::lanes) && (p.by == loader::cp_async) == (p.copying_warps > 0);
 }
 
-// Line l of a lane, of a warp's lines from `first` on: `Two` neighbours of each 8 times Two. g: lane / 4.
-template <int Two> AP_FN constexpr int line_of_lane(int first, int l, int g) {
-  return first + l / Two * 8 * Two + Two * g + l % Two;
-}
-// Element i of the four that a lane has of 16 k. q: lane % 4.
-AP_FN constexpr int k_of_lane(int i, int q) { return 2 * q + i % 2 + i / 2 * 8; }
-
 struct fp64_instance {
   std::string_view form;  // fp64_kernels.hpp
   fp64_policy how;

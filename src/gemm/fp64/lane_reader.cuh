@@ -7,6 +7,7 @@
 #include <antiphase/device/launch.cuh>
 #include <antiphase/device/vector.cuh>
 #include <cstdint>
+#include "src/gemm/fp64/lane_places.hpp"
 #include "src/gemm/fp64/fp64_product.hpp"
 #include "src/gemm/operands/line_operand.hpp"
 

@@ -2,7 +2,8 @@
 // What a slab of a streaming product looks like in shared memory.
 #pragma once
 #include <antiphase/device/vector.cuh>
-#include "src/gemm/fp64/fp64_product.hpp"
+#include "src/gemm/fp64/lane_places.hpp"
+#include "src/gemm/operands/tiled_problem.hpp"
 
 namespace antiphase::gemms {
 inline namespace AP_TARGET {

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // What kernels share whose sums are in FP64.
 #pragma once
-#include "src/gemm/fp16/split_operand.hpp"
+#include <antiphase/gemm/problem.hpp>
+#include "src/gemm/operands/line_operand.hpp"
 #include "src/gemm/operands/blend.cuh"
 
 namespace antiphase::gemms {

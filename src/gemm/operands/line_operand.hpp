@@ -22,6 +22,17 @@ struct line_operand {
   }
 };
 
+// A line is a row of A or a column of B: every element of it belongs to another k. Element (l, k) lies at
+// data[l * line_stride + k * k_stride].
+struct operand_lines {
+  const float* data;
+  std::int64_t lines, k;
+  std::int64_t line_stride, k_stride;
+};
+
+// A line with no more nonzeros is sparse: policies with a certificate multiply it exactly.
+constexpr int sparse_nonzeros = 4;
+
 // Of a view whose rows are lines.
 line_operand lines_of(const matrix_view<const float>& v, const float* const* member,
                       std::int64_t batch_stride);

@@ -4,7 +4,7 @@
 #include <antiphase/core/portable.hpp>
 #include <antiphase/device/warp.cuh>
 #include <cstdint>
-#include "src/gemm/fp64/fp64_product.hpp"
+#include "src/gemm/operands/tiled_problem.hpp"
 #include "src/gemm/operands/blend.cuh"
 #include "src/gemm/operands/finished.cuh"
 

@@ -128,9 +128,9 @@ TEST_P(gemm_fp64, bits_follow_from_the_division_alone) {
                                        {{4, 2, 2}}}) {
     product p = product_of_halves_that_cancel(m, n, k);
     std::vector<dense> results;
-    std::set<gemms::loader> loaders;
+    std::set<gemms::kernel_kind> kinds;
     for (const fp64_instance& with : kernels()) {
-      if ((with.how.by == gemms::loader::direct) != direct) continue;
+      if ((with.how.kind == gemms::kernel_kind::block_tile) != direct) continue;
       if (with.how.slabs != how.slabs || (how.cluster * how.parts > 1 && !with.how.shares)) continue;
       for (const major by_a : {major::row, major::column})
         for (const auto& [by_b, floats] : {std::pair{major::row, 4},
@@ -141,7 +141,7 @@ TEST_P(gemm_fp64, bits_follow_from_the_division_alone) {
           p.place_a = placed_at_multiples(by_a, p.a, floats);
           p.place_b = placed_at_multiples(by_b, p.b, floats);
           if (!can(where, p, with, false)) continue;
-          loaders.insert(with.how.by);
+          kinds.insert(with.how.kind);
           results.push_back(multiply(where, p, with, false, how));
           results.push_back(multiply(where, p, with, true, how));
           EXPECT_TRUE(same_bits(results.back(), results.front())) << with.code.name;
@@ -149,8 +149,8 @@ TEST_P(gemm_fp64, bits_follow_from_the_division_alone) {
         }
     }
     ASSERT_GT(results.size(), 2u);
-    EXPECT_EQ(loaders.count(gemms::loader::alone),
-              how == fp64_division{} && k <= gemms::most_alone_k ? 1u : 0u);
+    EXPECT_EQ(kinds.count(gemms::kernel_kind::warp_tile),
+              how == fp64_division{} && k <= gemms::most_warp_tile_k ? 1u : 0u);
     EXPECT_TRUE(std::ranges::any_of(results.front().value, nonzero)) << "nothing is left that could differ";
   }
 }
@@ -190,7 +190,7 @@ TEST_P(gemm_fp64, alone_wherever_matrices_begin) {
   unsigned seed = 71;
   int run = 0;
   for (const fp64_instance& with : kernels()) {
-    if (with.how.by != gemms::loader::alone || with.how.finishes) continue;
+    if (with.how.kind != gemms::kernel_kind::warp_tile || with.how.finishes) continue;
     for (const auto& [m, n, k] : {std::array{67, 131, 36},
                                   {64, 128, 48},
                                   {33, 66, 128},
@@ -226,16 +226,16 @@ TEST_P(gemm_fp64, alone_leaves_general_strides_to_a_ring) {
   const context where = any();
   product p = product_of_general_strides(9);
   for (const fp64_instance& with : kernels()) {
-    if (with.how.by != gemms::loader::alone) continue;
+    if (with.how.kind != gemms::kernel_kind::warp_tile) continue;
     EXPECT_FALSE(can(where, p, with, false)) << with.code.name;
   }
   for (const gemms::fp64_form& f : gemms::fp64_forms()) {
-    if (f.feed != gemms::kernel_kind::alone) continue;
+    if (f.kind != gemms::kernel_kind::warp_tile) continue;
     matrix a(where, p.a, p.place_a), b(where, p.b, p.place_b), c(where, p.c, p.place_c);
     const gemm_problem what{.a = a.view(), .b = b.view(), .c = c.view(), .alpha = p.alpha, .beta = p.beta};
     const auto plan = gemms::plan_fp64(where, what, {}, {}, {.form = &f, .how = {1, 1, 1}});
     ASSERT_TRUE(plan.has_value());
-    EXPECT_EQ(plan->with->how.by, gemms::loader::copiers);
+    EXPECT_EQ(plan->with->how.by, gemms::loader::cp_async);
     EXPECT_EQ(plan->how, (fp64_division{1, 1, 1}));
     gemms::run(where, *plan, {}, nullptr);
     where.runs_on().synchronize(nullptr);
@@ -248,12 +248,12 @@ TEST_P(gemm_fp64, kept_operands_for_every_k) {
   const context where = any();
   unsigned seed = 31;
   for (const fp64_instance& with : kernels()) {
-    if (with.how.by != gemms::loader::kept) continue;
+    if (with.how.kind != gemms::kernel_kind::kept_lines) continue;
     const bool whole = with.how.whole;
     const std::int64_t most = gemms::most_kept_k(with.how), m = whole ? 64 : 45, n = whole ? 96 : 71;
     int run = 0;
     const auto of_any = std::ranges::find_if(kernels(), [&](const fp64_instance& i) {
-      return i.how.by == with.how.by && i.how.stages == with.how.stages && !i.how.whole && !i.how.finishes;
+      return i.how.kind == with.how.kind && i.how.held == with.how.held && !i.how.whole && !i.how.finishes;
     });
     ASSERT_NE(of_any, kernels().end());
     for (std::int64_t k = whole ? most - 11 : 1; k <= most; k += sanitized && !whole ? 5 : 1)
@@ -337,13 +337,13 @@ AP_ON_BOTH_DEVICES(gemm_fp64);
 TEST(gemm_fp64_forms, each_has_kernels) {
   const context where = context::on("cpu");
   for (const gemms::fp64_form& f : gemms::fp64_forms()) {
-    const auto any_operands = f.feed == gemms::kernel_kind::direct  ? gemms::loader::direct
-                              : f.feed == gemms::kernel_kind::alone ? gemms::loader::alone
-                                                                    : gemms::loader::copiers;
+    // A ring's copying warps take what neither TMA nor lanes of the form do.
+    const bool takes_all = f.kind == gemms::kernel_kind::block_tile || f.kind == gemms::kernel_kind::warp_tile;
+    const gemms::kernel_kind kind = takes_all ? f.kind : gemms::kernel_kind::ring;
     bool by_threads = false;
     for (const fp64_instance& i : gemms::fp64_instances(where.kind()))
       by_threads |= i.how.slabs == f.slabs && i.how.shares == f.shares && i.how.tile.n >= f.tile.n &&
-                    i.how.by == any_operands;
+                    i.how.kind == kind && i.how.by != gemms::loader::tma;
     EXPECT_TRUE(by_threads) << f.tile.m << " x " << f.tile.n << ", " << f.slabs << " slabs";
   }
 }
@@ -389,13 +389,13 @@ TEST(gemm_fp64_forms, copiers_bring_many_rows_of_16_bytes) {
     return plan->with->how.by;
   };
   using gemms::loader;
-  EXPECT_EQ(by(65536, 4, 1024, "nn"), loader::copiers);
-  EXPECT_EQ(by(4, 65536, 1024, "tn"), loader::copiers);
-  EXPECT_EQ(by(640, 4, 8192, "nn", 20), loader::copiers);
-  EXPECT_EQ(by(64, 4, 16384, "nn"), loader::engine) << "few rows";
-  EXPECT_EQ(by(65536, 4, 1024, "nt"), loader::engine) << "along k";
-  EXPECT_EQ(by(4, 65536, 1024, "nn"), loader::engine) << "along k";
-  EXPECT_EQ(by(65536, 8, 1024, "nn"), loader::engine) << "rows of 32 bytes";
+  EXPECT_EQ(by(65536, 4, 1024, "nn"), loader::cp_async);
+  EXPECT_EQ(by(4, 65536, 1024, "tn"), loader::cp_async);
+  EXPECT_EQ(by(640, 4, 8192, "nn", 20), loader::cp_async);
+  EXPECT_EQ(by(64, 4, 16384, "nn"), loader::tma) << "few rows";
+  EXPECT_EQ(by(65536, 4, 1024, "nt"), loader::tma) << "along k";
+  EXPECT_EQ(by(4, 65536, 1024, "nn"), loader::tma) << "along k";
+  EXPECT_EQ(by(65536, 8, 1024, "nn"), loader::tma) << "rows of 32 bytes";
 }
 // The workspace that is offered is enough for whatever plan a shape gets, and never shrinks.
 TEST(gemm_fp64_forms, workspace_is_enough_and_grows) {

@@ -166,7 +166,7 @@ TEST_P(gemm_tf32, a_kept_operand_changes_no_bit) {
             p.place_a = placed_in_packets(by_a, p.a);
             p.place_b = variant % 2 == 0 ? placed_in_packets(by_b, p.b) : placed(by_b, p.b, 1, 1);
             for (const tf32_instance& with : kernels()) {
-              if (with.how.kept_halves == 0 && (with.how.by == gemms::loader::engine || expected)) continue;
+              if (with.how.kept_halves == 0 && (with.how.by == gemms::loader::tma || expected)) continue;
               if (!can(where, p, with, n > m)) continue;
               SCOPED_TRACE(testing::Message() << with.code.name << ", " << m << " x " << n << " x " << k
                                               << ", variant " << variant);
@@ -386,7 +386,7 @@ TEST_P(gemm_tf32, batches) {
       const auto division = gemms::divide_tf32({m, n, k, count, true}, where.limits());
       const std::optional<tf32_plan> plan = gemms::plan_tf32(where, first, of, division.how);
       ASSERT_TRUE(plan.has_value());
-      EXPECT_EQ(plan->with->how.by, offset == 0 ? gemms::loader::engine : gemms::loader::copiers);
+      EXPECT_EQ(plan->with->how.by, offset == 0 ? gemms::loader::tma : gemms::loader::cp_async);
       device_array<std::byte> workspace(where, plan->workspace() + 1);
       gemms::run(where, *plan, {workspace.data(), plan->workspace()}, nullptr, nullptr);
       where.runs_on().synchronize(nullptr);
