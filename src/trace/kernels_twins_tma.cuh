@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Recording twins of tensor-core-tma and narrow (sm_90a).
+// Recording twins of tensor-core-tma and of the rings of tf32 (sm_90a).
 #include <antiphase/channel/recorded.cuh>
 #include <vector>
 #include "src/gemm/f16_ladder/tensor_core_tma.cuh"
+#include "src/gemm/tf32/tf32_kernels.hpp"
 #include "src/gemm/tf32/tf32_product.cuh"
 #include "src/trace/twin.hpp"
 

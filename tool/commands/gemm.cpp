@@ -20,6 +20,7 @@
 #include "tool/measure/reference.hpp"
 #include "tool/program/command.hpp"
 #include "tool/program/console.hpp"
+#include "tool/program/names.hpp"
 #include "tool/program/place.hpp"
 
 namespace antiphase::tool {

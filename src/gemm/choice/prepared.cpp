@@ -28,7 +28,7 @@ namespace {
 using gemms::judged_view;
 
 const char* name_of(gemm_operand which) { return which == gemm_operand::a ? "A" : "B"; }
-gemms::operand_lines lines_of(gemm_operand which, const matrix_view<const float>& v) {
+gemms::operand_lines lines_of_operand(gemm_operand which, const matrix_view<const float>& v) {
   return gemms::lines_of_rows(which == gemm_operand::a ? v : transposed(v));
 }
 judged_view judged_memory(gemm_operand which, std::span<const std::byte> memory) {
@@ -75,13 +75,14 @@ std::span<std::byte> prepared_operand::memory() const { return state_->memory; }
 
 launch_counts prepared_operand::renew(stream on) const {
   if (state_->memory.empty()) return {};
-  return gemms::make_ready(state_->where, {lines_of(state_->which, state_->view), state_->memory.data()}, on);
+  return gemms::make_ready(state_->where,
+                           {lines_of_operand(state_->which, state_->view), state_->memory.data()}, on);
 }
 
 std::size_t prepared_size(const context& where, gemm_operand which, const matrix_view<const float>& v) {
   require_operand(which, v);
   if (!has_elements(v) || !gemms::takes_parts(where)) return 0;
-  const gemms::operand_lines lines = lines_of(which, v);
+  const gemms::operand_lines lines = lines_of_operand(which, v);
   constexpr std::int64_t most_lines = std::numeric_limits<std::int32_t>::max() - gemms::split_tile,
                          most_k = most_lines;
   if (lines.lines > most_lines || lines.k > most_k)
@@ -121,13 +122,14 @@ ready_lines ready_of(const context& where, const prepared_operand* prepared, gem
   if (!where.runs_on().shares_memory_with(prepared->where().runs_on()))
     throw bad_request(fmt::format("the prepared {} lies on {}, the call is for {}: expected the same device",
                                   name, prepared->where().limits().name, where.limits().name));
-  const operand_lines is = lines_of(as, v), was = lines_of(prepared->which(), prepared->view());
+  const operand_lines is = lines_of_operand(as, v),
+                      was = lines_of_operand(prepared->which(), prepared->view());
   if (!same_lines(is, was)) {
     if (is.k != was.k)
       throw bad_request(
           fmt::format("the prepared {} was made of {} for K = {}, the problem has K = {}: they must agree",
                       name, name_of(prepared->which()), was.k, is.k));
-    if (as != prepared->which() && same_lines(is, lines_of(as, prepared->view())))
+    if (as != prepared->which() && same_lines(is, lines_of_operand(as, prepared->view())))
       throw bad_request(
           fmt::format("{} was prepared as {}, and is used as {}: expected prepare() of gemm_operand::{}",
                       name, name_of(prepared->which()), name, as == gemm_operand::a ? 'a' : 'b'));
