@@ -3,7 +3,7 @@
 
 CODE, CHOICE = "†", "‡"
 OF_CODE = f"{CODE} measured before the code changed."
-OF_CHOICE = f"{CHOICE} measured with another policy than auto takes today."
+OF_CHOICE = f"{CHOICE} measured with another policy than auto takes today; of means: some of the products."
 
 
 class Marks:

@@ -1096,7 +1096,7 @@ class Choices(PublicCalls):
     """Marks of products for which auto takes another policy today."""
 
     NAMES, DOCUMENT = ("speed", "accuracy", "suite", "serving", "prepared", "random"), "docs/gemm.md"
-    NOTE = "‡ measured with another policy than auto takes today."
+    NOTE = "‡ measured with another policy than auto takes today; of means: some of the products."
     LIST = "bench/results/rechosen.txt"
 
     def suite(self, *policies, now, **members):
