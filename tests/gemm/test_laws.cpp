@@ -70,7 +70,7 @@ TEST(gemm_laws, a_file_is_read_whole_or_refused) {
   wrong["laws"]["fp64"]["ring"].erase("cluster");
   EXPECT_THAT(said(wrong), HasSubstr("'stream.ring.cluster' is missing"));
   wrong = right, wrong["laws"]["fp64-dots"]["start"] = "fast";
-  EXPECT_THAT(said(wrong), HasSubstr("'dots.start' is \"fast\": expected a number from 0.3 to 3"));
+  EXPECT_THAT(said(wrong), HasSubstr("'fp64-dots.start' is \"fast\": expected a number from 0.3 to 3"));
   wrong = right, wrong["laws"]["fp16"]["line"] = nullptr;
   EXPECT_THAT(said(wrong), HasSubstr("'split.line' is null: expected a number"));
   wrong = right, wrong["laws"]["fp16"]["mma"] = 1;

@@ -134,9 +134,9 @@ TEST(gemm_tuning, a_broken_file_is_refused_with_its_name) {
   EXPECT_THAT(with("/classes/k", {32, 256}),
               HasSubstr("'k' is [32,256]: expected [4,16,64,256,1024,4096], which this version tells apart"));
   EXPECT_THAT(with("/factors/slit", good["factors"]["fp16"]),
-              HasSubstr("a policy 'slit': expected short, stream, dots"));
+              HasSubstr("a policy 'slit': expected fp64-short, fp64, fp64-dots"));
   EXPECT_THAT(with("/factors/tiled", good["factors"]["fp16"]),
-              HasSubstr("a policy 'tiled': expected short, stream, dots"));
+              HasSubstr("a policy 'tiled': expected fp64-short, fp64, fp64-dots"));
   EXPECT_THAT(with("/factors/split/4/3/6", {1, 1}),
               HasSubstr("'fp16' is [1,1]: expected arrays of 7, in each 4, in each 7, in each 3 factors"));
   EXPECT_THAT(with("/factors/split/7", good["factors"]["fp16"][0]),

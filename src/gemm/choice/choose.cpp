@@ -348,7 +348,7 @@ void take(choice& c, const candidate& chosen, judged_plan&& judged) {
 void take_asked(choice& c, const candidate& asked) {
   if (c.of.invariant && asked.plan != plan_fp64_product && asked.plan != plan_short_product)
     throw not_supported(
-        fmt::format("policy {} does not keep reproducible batch_invariant: expected auto, stream or short",
+        fmt::format("policy {} does not keep reproducible batch_invariant: expected auto, fp64 or fp64-short",
                     asked.is.name));
   judged_plan judged = judge(asked, c.of);
   if (const auto* why = std::get_if<objection>(&judged))

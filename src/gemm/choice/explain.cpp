@@ -145,10 +145,10 @@ std::string sentence(const candidate& c, const objection& o, const request& r) {
       return fmt::format("C is {} x {}: more than {} tiles", r.what.m(), r.what.n(),
                          std::numeric_limits<std::int32_t>::max());
     case objection::reason::pointers:
-      return "it takes no arrays of pointers: policies stream, dots and short do";
+      return "it takes no arrays of pointers: policies fp64, fp64-dots and fp64-short do";
     case objection::reason::input_is_c:
-      return "it stores sums in C before the epilogue, whose gradient reads C: policies stream, dots and "
-             "short do both at once";
+      return "it stores sums in C before the epilogue, whose gradient reads C: policies fp64, fp64-dots and "
+             "fp64-short do both at once";
     case objection::reason::many_parts:
       return fmt::format("K = {} takes parts of up to {} each, which C of {} x {} has too many tiles for",
                          r.what.k(), k_of_tf32_share, r.what.m(), r.what.n());

@@ -513,14 +513,14 @@ TEST(gemm_split_choice, is_by_the_device) {
   EXPECT_EQ(on_ampere.kernel, "fp16-mma");
   EXPECT_EQ(on_ampere.stages, 3);
   EXPECT_THAT(on_ampere.refused,
-              testing::Contains(testing::AllOf(testing::StartsWith("split: "), testing::HasSubstr("9.0"))));
+              testing::Contains(testing::AllOf(testing::StartsWith("fp16: "), testing::HasSubstr("9.0"))));
   EXPECT_EQ(chosen_on(8, 9, 99 * kib).kernel, "fp16-mma");
   EXPECT_EQ(chosen_on(9, 0, 99 * kib, "fp16-mma").kernel, "fp16-mma");
   EXPECT_EQ(chosen_on(9, 0, 227 * kib, "fp16-mma").kernel, "fp16-mma");
   const gemm_choice on_turing = chosen_on(7, 5, 64 * kib), unknown = chosen_on(12, 0, 99 * kib);
-  EXPECT_THAT(on_turing.refused, testing::Contains(testing::AllOf(testing::StartsWith("split-mma: "),
+  EXPECT_THAT(on_turing.refused, testing::Contains(testing::AllOf(testing::StartsWith("fp16-mma: "),
                                                                   testing::HasSubstr("8.0 or above"))));
-  EXPECT_THAT(unknown.refused, testing::Contains(testing::AllOf(testing::StartsWith("split-mma: "),
+  EXPECT_THAT(unknown.refused, testing::Contains(testing::AllOf(testing::StartsWith("fp16-mma: "),
                                                                 testing::HasSubstr("if asked for"))));
   EXPECT_FALSE(unknown.kernel.starts_with("fp16"));
   EXPECT_EQ(chosen_on(12, 0, 99 * kib, "fp16-mma").kernel, "fp16-mma");
