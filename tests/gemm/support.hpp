@@ -79,7 +79,7 @@ dense transposed(const dense& d);
 // the same sums.
 dense random_reals(std::int64_t rows, std::int64_t columns, unsigned seed);
 dense random_integers(std::int64_t rows, std::int64_t columns, unsigned seed);  // -4 ... 4
-// Of 24 significant bits, any sign, and as many powers of two as `spread`.
+// Numbers of 24 significant bits and either sign, over `spread` powers of two.
 dense reals(std::int64_t rows, std::int64_t columns, unsigned seed, int spread = 1);
 dense scaled(dense d, auto power) {  // element (i, j) times 2^power(i, j)
   for (std::int64_t i = 0; i < d.rows; ++i)
@@ -163,8 +163,8 @@ testing::AssertionResult same(const dense& computed, const sums& expected);
 bool same_bits(const dense& one, const dense& other);
 
 // Cases that every policy has to get right
-// --------------------------------------------------------------------------------------------- check(p) of
-// each of them, a product.
+// -----------------------------------------------------------------------------------------------------------
+// check(p) is called with each product.
 
 // Products from make(m, n, k, seed), with operands and C row-major and column-major, at every alignment, with
 // and without padding.
