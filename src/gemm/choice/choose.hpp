@@ -24,7 +24,7 @@ namespace antiphase::gemms {
 struct request {
   const context& where;
   device_features has;
-  problem what;  // its idle strides are small
+  problem what;  // without_idle_strides()
   batch of;
   epilogue after;
   bool invariant;  // reproducibility::batch_invariant
@@ -108,8 +108,8 @@ struct choice {
     objection why;
   };
   static constexpr std::size_t beside_the_ladder = 6;  // candidates
-  refused
-      refusals[beside_the_ladder];  // predicted to be faster than the chosen one, but cannot run; in order
+  // predicted to be faster than the chosen one, but unable to run; in order
+  refused refusals[beside_the_ladder];
   std::size_t refusal_count = 0;
   struct prediction {
     const candidate* what;

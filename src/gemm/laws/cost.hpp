@@ -37,7 +37,8 @@ inline mean_layout mean_layout_of(std::int64_t m, std::int64_t n, std::int64_t k
   // is_uneven() of each operand in each layout. A single row has no stride that matters.
   const bool a_along = is_uneven(k) && m > 1, b_along = is_uneven(k) && n > 1,
              a_across = is_uneven(m) && k > 1, b_across = is_uneven(n) && k > 1;
-  const bool a_is_long = m >= n, brief = (a_is_long ? n : m) == 4;  // it lies along k in half of the layouts
+  // brief: rows of 4 floats where the short operand lies across k, in half of the layouts
+  const bool a_is_long = m >= n, brief = (a_is_long ? n : m) == 4;
   const double a_uneven = (a_along + a_across) / 2., b_uneven = (b_along + b_across) / 2.;
   return {.a_uneven = a_uneven,
           .b_uneven = b_uneven,
