@@ -85,16 +85,15 @@ def share_text(share):
 
 
 class Tables:
-    """`stale(figure)`: whether the code of a figure has changed; `mark` then follows the figure.
-    `origin(figures)`: their machine, date and commits, as text."""
+    """`marks`: a marks.Marks. `origin(figures)`: their machine, date and commits, as text."""
 
-    def __init__(self, results, stale, mark, origin):
-        self.results, self.stale, self.mark, self.origin = results, stale, mark, origin
+    def __init__(self, results, marks, origin):
+        self.results, self.marks, self.origin = results, marks, origin
 
     def rate(self, figure, who="ours"):
         if figure is None or figure.rate(who) is None:
             return ""
-        return rate_text(figure.rate(who)) + (f" {self.mark}" if who == "ours" and self.stale(figure) else "")
+        return rate_text(figure.rate(who)) + (self.marks.of(figure) if who == "ours" else "")
 
     def roof(self, figure):
         return f"{figure.record['roof']['share'] * 100:.0f} %" if figure and "roof" in figure.record else ""
@@ -113,7 +112,8 @@ class Tables:
             for precision, figure in zip(PRECISIONS, ours):
                 row += [self.rate(figure), times_text(figure and figure.times_faster()), self.roof(figure)]
                 at_heat = self.results.product(precision, shape, "hot")
-                row += [times_text(at_heat and at_heat.times_faster())] * bool(hot)
+                hot_text = times_text(at_heat and at_heat.times_faster())
+                row += [hot_text + (self.marks.of(at_heat) if hot_text else "")] * bool(hot)
             rows.append(row)
         return (
             figures + hot,
@@ -169,7 +169,7 @@ class Tables:
             rows.append(
                 [
                     f"{ERRORS[figure.data][1]}, {figure.shape[2]}",
-                    error_text(record),
+                    error_text(record) + self.marks.of(figure),
                     error_text(record, "cublas_fp32"),
                     value_text(component),
                     value_text(component, "cublas_fp32"),
@@ -237,7 +237,7 @@ class Tables:
         return f"{share * 100:.1f} %" if share else ""
 
     def time_text(self, figure):
-        return f"{figure.times['ours']:.1f}" + (f" {self.mark}" if self.stale(figure) else "")
+        return f"{figure.times['ours']:.1f}" + self.marks.of(figure)
 
     def sum_text(self, figure):
         if figure is None:
@@ -245,7 +245,7 @@ class Tables:
         parts = [self.of_copy_text(figure), times_text(figure.times_faster("cub"))]
         if RUN_TO_RUN in figure.times:
             parts[1] += f" ({times_text(figure.times_faster(RUN_TO_RUN))})"
-        return ", ".join(filter(None, parts)) + (f" {self.mark}" if self.stale(figure) else "")
+        return ", ".join(filter(None, parts)) + self.marks.of(figure)
 
     def sums(self):
         figures = self.results.sums()
@@ -343,11 +343,7 @@ class Tables:
                     f"{figure.times[who]:.2f}" if who in figure.times else ""
                     for who in ("ours", "cub", "memcpy")
                 ]
-                row += [
-                    times[0] + (f" {self.mark}" if self.stale(figure) else ""),
-                    *times[1:],
-                    times_text(figure.times_faster("cub")),
-                ]
+                row += [times[0] + self.marks.of(figure), *times[1:], times_text(figure.times_faster("cub"))]
             rows.append(row)
         return (
             [f for figures in by_way.values() for f in figures.values()],
@@ -363,11 +359,10 @@ class Tables:
             who: geometric_mean([f.record["roof"][who] for f in figures if who in f.record.get("roof", {})])
             for who in ("share", "cublas_share")
         }
-        mark = f" {self.mark}" if any(map(self.stale, figures)) else ""
         return [
             called,
             str(len(figures)),
-            times_text(geometric_mean(ratios)) + mark,
+            times_text(geometric_mean(ratios)) + self.marks.of(*figures),
             percent_text(sum(r < 1 for r in ratios) / len(ratios) if ratios else None),
             times_text(min(ratios, default=None)),
             percent_text(shares["share"]),
@@ -419,7 +414,7 @@ class Tables:
                     f"`{f.record['policy']}`",
                     self.time_text(f),
                     f"`{invariant['policy']}`",
-                    f"{f.times['ours_batch_invariant']:.1f}",
+                    f"{f.times['ours_batch_invariant']:.1f}{self.marks.of_choice(f, 'batch_invariant')}",
                     times_text(invariant["price"]),
                     f"{f.times['cublas_fp32']:.1f}" if "cublas_fp32" in f.times else "",
                 ]
@@ -445,6 +440,7 @@ class Tables:
         for f in figures:
             shape = f"{shape_text(f.shape)} {f.layout.upper()}{', + C' * (f.beta != 0)}"
             without = f"{f.times['unprepared']:.1f} (`{f.record['prepared']['unprepared_policy']}`)"
+            without += self.marks.of_choice(f, "unprepared")
             rows.append(
                 [
                     f"{f.group}: {f.name}",
@@ -493,7 +489,7 @@ class Tables:
             [self.listed_row(f"K = {figures[0].shape[2]}", figures) for figures in maps.values()],
         )
 
-    def roofline_picture(self, stale_note):
+    def roofline_picture(self):
         panels, used, small = [], [], 0
         for kind, called in (("suite", "of the suite"), ("random", "of random shapes")):
             figures = [
@@ -535,10 +531,10 @@ class Tables:
             panels,
             roof["tb_per_s"],
             roof["tflops"],
-            notes + [stale_note] * any(map(self.stale, used)),
+            notes + self.marks.notes(used),
         )
 
-    def map_picture(self, stale_note):
+    def map_picture(self):
         maps = self.results.lists("map")
         used = [f for figures in maps.values() for f in figures if f.times_faster()]
         if not used:
@@ -550,11 +546,9 @@ class Tables:
             )
             for figures in maps.values()
         ]
-        return scatter_plot.maps(
-            PICTURES["map"][1], self.origin(used), panels, [stale_note] if any(map(self.stale, used)) else []
-        )
+        return scatter_plot.maps(PICTURES["map"][1], self.origin(used), panels, self.marks.notes(used))
 
-    def share_picture(self, stale_note):
+    def share_picture(self):
         figures = [f for f in self.results.sums() if self.of_copy(f)]
         if not figures:
             return None
@@ -591,11 +585,11 @@ class Tables:
             panels,
             key,
             level=1,
-            footnotes=[stale_note] if any(map(self.stale, figures)) else [],
+            footnotes=self.marks.notes(figures),
             size_text=lambda size: shape_text((size,)),
         )
 
-    def table(self, name, stale_note, folder):
+    def table(self, name, folder):
         make = {
             "speed": self.speed,
             "layouts": self.layouts,
@@ -617,27 +611,25 @@ class Tables:
         figures, title, head, rows = make()
         if not rows:
             return NOTHING
-        note = f"\n{stale_note}\n" if any(map(self.stale, figures)) else ""
+        note = "".join(f"\n{line}\n" for line in self.marks.notes(figures))
         picture = "\n![{1}]({2}{0})\n".format(*PICTURES[name], folder) if name in PICTURES else ""
         return f"{title} {self.origin(figures)}.\n\n{markdown(head, rows)}{note}{picture}"
 
-    def fill(self, text, stale_note, folder):
+    def fill(self, text, folder):
         """The text with every table updated. `folder`: the pictures' folder, relative to the text."""
-        return PLACE.sub(
-            lambda match: match[1] + self.table(match["name"], stale_note, folder) + match[3], text
-        )
+        return PLACE.sub(lambda match: match[1] + self.table(match["name"], folder) + match[3], text)
 
-    def pictures(self, stale_note):
+    def pictures(self):
         """(name, content) of each picture; the content is None where there are no figures."""
         return {
-            PICTURES["speed"][0]: self.ratio_picture(stale_note),
-            PICTURES["accuracy"][0]: self.error_picture(stale_note),
-            PICTURES["sums"][0]: self.share_picture(stale_note),
-            PICTURES["suite"][0]: self.roofline_picture(stale_note),
-            PICTURES["map"][0]: self.map_picture(stale_note),
+            PICTURES["speed"][0]: self.ratio_picture(),
+            PICTURES["accuracy"][0]: self.error_picture(),
+            PICTURES["sums"][0]: self.share_picture(),
+            PICTURES["suite"][0]: self.roofline_picture(),
+            PICTURES["map"][0]: self.map_picture(),
         }
 
-    def ratio_picture(self, stale_note):
+    def ratio_picture(self):
         lines, used = [], []
         for precision, (colour, called) in SPEEDS.items():
             figures = sorted(
@@ -668,10 +660,10 @@ class Tables:
             "M = N = K",
             "times as fast",
             lines,
-            [stale_note] if any(map(self.stale, used)) else [],
+            self.marks.notes(used),
         )
 
-    def error_picture(self, stale_note):
+    def error_picture(self):
         lines, used = [], []
         for data, (colour, called) in ERRORS.items():
             figures = sorted(
@@ -698,6 +690,6 @@ class Tables:
             "K of a square product",
             "relative, in the Frobenius norm",
             lines,
-            [stale_note] if any(map(self.stale, used)) else [],
+            self.marks.notes(used),
             logarithmic=True,
         )

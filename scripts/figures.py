@@ -47,10 +47,10 @@ def shape_of(family, text):
 
 
 class Figures:
-    """`stale(figure)`: whether the code of a figure has changed; `mark` then follows the figure."""
+    """`marks`: a marks.Marks."""
 
-    def __init__(self, results, timelines, stale, mark):
-        self.results, self.stale, self.mark = results, stale, mark
+    def __init__(self, results, timelines, marks):
+        self.results, self.marks = results, marks
         self.timelines = {}
         for path in sorted(timelines.glob("*.json")):
             content = json.loads(path.read_text())
@@ -139,7 +139,6 @@ class Figures:
 
         def one(match):
             words, origins = self.words(*match["words"].split())
-            mark = f" {self.mark}" if any(self.stale(figure) for figure in origins) else ""
-            return f"{match[1]}{words}{mark}{match[3]}"
+            return f"{match[1]}{words}{self.marks.of(*origins)}{match[3]}"
 
         return PLACE.sub(one, text)

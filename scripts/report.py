@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Updates tables, pictures, figures and quoted programs in README and docs, from bench/results and examples.
 
-    report.py [--root ROOT] [--kernels FILE]           writes them
-    report.py [--root ROOT] [--kernels FILE] --check   fails if they are not what it would write
+    report.py [--root ROOT] [--kernels FILE] [--tool PROGRAM]           writes them
+    report.py [--root ROOT] [--kernels FILE] [--tool PROGRAM] --check   fails if they are not what it would write
 
 The tables of the ladders are between <!-- ladder:begin --> and <!-- ladder:end --> in README.md or a document
 of docs, the pictures in docs/pictures. figures.py updates single figures, bench_tables.py the tables and
@@ -11,8 +11,10 @@ pictures of the public products and sums. Quoted programs and outputs are files 
 
 A figure whose code has changed since it was measured is marked. That is judged by a build's table of compiled
 kernels: FILE, else build/tool/kernels.json. Without a table (--kernels= asks for that), and for figures of
-another compiler or architecture, marks stay as bench/results/stale.txt has them. Exit status: 0 fine, 1 a
-document differs or a result file is wrong, 2 usage.
+another compiler or architecture, marks stay as bench/results/stale.txt has them. A product for which auto takes
+another policy than it was measured with has a second mark. That is judged by a built program antiphase: PROGRAM,
+else build/antiphase, or the one beside a given table. Without one (--tool= asks for that), these marks stay as
+bench/results/rechosen.txt has them. Exit status: 0 fine, 1 a document differs or a result file is wrong, 2 usage.
 """
 import argparse
 import os
@@ -21,15 +23,15 @@ import re
 import sys
 
 import bench_tables
+import choices_today
 import compiled_code
 import figures
 import ladder_plot
+import marks
 import results
 from results import gain_text, rate_text, shape_text
 
 BEGIN, END = "<!-- ladder:begin -->", "<!-- ladder:end -->"
-MARK = "†"
-STALE = f"{MARK} measured before the code changed."
 NOTHING = "No figures yet: `scripts/on_gpu` takes them on a machine with a GPU."
 # The keys are ladders, as in results.prefix().
 UNITS = {"gemm": "TFLOP/s", "gemm-f16": "TFLOP/s", "scan": "GB/s"}
@@ -46,16 +48,21 @@ RIVALS = {
 
 
 class Report:
-    def __init__(self, root, table):
-        self.results = results.Results(root / "bench" / "results")
-        self.code = compiled_code.Judge(self.results.figures.values(), root / "bench" / "results", table)
-        self.stale = self.code.stale
+    def __init__(self, root, table, program):
+        folder = root / "bench" / "results"
+        self.results = results.Results(folder)
+        figures = self.results.figures.values()
+        self.code = compiled_code.Judge(figures, folder, table)
+        files = dict.fromkeys(f.file.path for f in figures if f.chosen)
+        tool = choices_today.Tool(program, files) if program else None
+        self.choices = choices_today.Judge(figures, folder, tool)
+        self.marks = marks.Marks(self.code, self.choices)
 
     def rate(self, figure, who="ours"):
         """A cell of a table: the rate, marked if it is stale. A rival's rate does not depend on our code."""
         if figure is None or figure.rate(who) is None:
             return ""
-        return rate_text(figure.rate(who)) + (f" {MARK}" if who == "ours" and self.stale(figure) else "")
+        return rate_text(figure.rate(who)) + (self.marks.of(figure) if who == "ours" else "")
 
     def reference(self, ladder):
         """The shape for which gains and shares are given: 4096 cubed for GEMM (else the largest cube, else
@@ -66,11 +73,7 @@ class Report:
         return max(shapes, key=lambda shape: (len(set(shape)) == 1, shape), default=None)
 
     def ladder_origin(self, ladder):
-        return self.origin(
-            f
-            for f in self.results.figures.values()
-            if f.kernel.startswith(results.prefix(ladder)) and f.protocol == "rested"
-        )
+        return self.origin(f for f in self.of_ladder(ladder) if f.protocol == "rested")
 
     def origin(self, of):
         """Where and when some figures were measured."""
@@ -105,11 +108,7 @@ class Report:
             of_all = [self.results.find(ladder, step, shape) for shape in shapes]
             row = [
                 f"`{step}`",
-                next(
-                    f.adds
-                    for f in self.results.figures.values()
-                    if f.kernel == f"{results.prefix(ladder)}{step}"
-                ),
+                next(f.adds for f in self.of_ladder(ladder) if f.step == step),
                 *map(self.rate, of_all),
                 gain_text(gains.get(step)),
                 self.share(figure, main_rival),
@@ -134,18 +133,12 @@ class Report:
         """Our speed as a share of the rival's, both from one run."""
         return f"{figure.rate() / figure.rate(rival) * 100:.0f} %" if figure and figure.rate(rival) else ""
 
-    def has_stale(self, ladder):
-        return any(
-            self.stale(f)
-            for f in self.results.figures.values()
-            if f.kernel.startswith(results.prefix(ladder))
-        )
+    def of_ladder(self, ladder):
+        return [f for f in self.results.figures.values() if f.kernel.startswith(results.prefix(ladder))]
 
     def section(self, ladder, folder):
         title = f"**{TITLES[ladder]}**, {UNITS[ladder]}, medians of rested runs, gains over the step before. {self.ladder_origin(ladder)}."
-        parts = [title, self.table(ladder)]
-        if self.has_stale(ladder):
-            parts.append(STALE)
+        parts = [title, self.table(ladder), *self.marks.notes(self.of_ladder(ladder))]
         parts.append(f"![{TITLES[ladder]}]({folder}ladder_{ladder}.svg)")
         return "\n\n".join(parts)
 
@@ -159,12 +152,12 @@ class Report:
     def picture(self, ladder):
         at = self.reference(ladder)
         gains = self.results.gains(ladder, at)
-        bars, stale = [], False
+        bars, shown = [], []
         for step in self.results.steps(ladder):
             figure = self.results.find(ladder, step, at)
             if figure is None:
                 continue
-            stale = stale or self.stale(figure)
+            shown.append(figure)
             loss = (gains[step] or 0) < 0
             bars.append(
                 ladder_plot.Bar(
@@ -172,7 +165,7 @@ class Report:
                     figure.rate(),
                     gain_text(gains[step]),
                     "loss" if loss else "ours",
-                    f" {MARK}" * self.stale(figure),
+                    self.marks.of(figure),
                 )
             )
         for rival, called in RIVALS[ladder].items():
@@ -188,7 +181,7 @@ class Report:
         )
         unit = f"{UNITS[ladder]}; at the right the gain over the step before"
         return ladder_plot.picture(
-            TITLES[ladder], f"{shape}; {self.ladder_origin(ladder)}", unit, bars, [STALE] if stale else []
+            TITLES[ladder], f"{shape}; {self.ladder_origin(ladder)}", unit, bars, self.marks.notes(shown)
         )
 
 
@@ -239,6 +232,7 @@ def main():
         metavar="FILE",
         help="the table of a build's kernels, tool/kernels.json in its folder; empty: none",
     )
+    parser.add_argument("--tool", metavar="PROGRAM", help="a build's program antiphase; empty: none")
     options = parser.parse_args()
     kernels = (
         pathlib.Path(options.kernels) if options.kernels else options.root / "build" / "tool" / "kernels.json"
@@ -255,10 +249,16 @@ def main():
             file=sys.stderr,
         )
         return 1
+    program = kernels.parent.parent / "antiphase" if options.tool is None else options.tool
     try:
-        report = Report(options.root, table)
+        report = Report(
+            options.root, table, program if options.tool or pathlib.Path(program).is_file() else None
+        )
     except results.BadResult as failure:
         print(f"report.py: bench/results/{failure}", file=sys.stderr)
+        return 1
+    except choices_today.BadTool as failure:
+        print(f"report.py: {failure}", file=sys.stderr)
         return 1
     readme, pictures = options.root / "README.md", options.root / "docs" / "pictures"
     pages = [readme, *sorted((options.root / "docs").rglob("*.md"))]
@@ -281,29 +281,30 @@ def main():
         made[pictures / f"ladder_{family}.svg"] = (
             report.picture(family) if family in report.ladders() else None
         )
-    tables = bench_tables.Tables(report.results, report.stale, MARK, report.origin)
+    tables = bench_tables.Tables(report.results, report.marks, report.origin)
     try:
-        made |= {path: tables.fill(made[path], STALE, folders[path]) for path in pages}
-        made |= {pictures / name: picture for name, picture in tables.pictures(STALE).items()}
+        made |= {path: tables.fill(made[path], folders[path]) for path in pages}
+        made |= {pictures / name: picture for name, picture in tables.pictures().items()}
     except results.BadResult as failure:
         print(f"report.py: {failure}", file=sys.stderr)
         return 1
     if report.results.figures:
-        filler = figures.Figures(
-            report.results, options.root / "bench" / "results" / "timelines", report.stale, MARK
-        )
+        timelines = options.root / "bench" / "results" / "timelines"
+        filler = figures.Figures(report.results, timelines, report.marks)
         try:
             made |= {path: filler.fill(made[path]) for path in pages}
         except results.BadResult as failure:
             print(f"report.py: docs: {failure}", file=sys.stderr)
             return 1
-    made[report.code.path] = report.code.list_text()
+    lists = {report.code.path: "the compiled kernels", report.choices.path: "what auto takes today"}
+    made |= {judge.path: judge.list_text() for judge in (report.code, report.choices)}
     differing = [path for path, text in made.items() if (path.read_text() if path.exists() else None) != text]
     if report.results.figures:
         print(report.code.verdict())
+        print(report.choices.verdict())
     if options.check:
         for path in differing:
-            source = "the compiled kernels" if path == report.code.path else "bench/results"
+            source = lists.get(path, "bench/results")
             print(
                 f"report.py: {path.relative_to(options.root)} does not agree with {source}: run scripts/report.py",
                 file=sys.stderr,

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // From the lists of kernels, each compiled once for every target, to the kernels of one target.
 //
-// A room names its lists once, in a macro LISTS(LIST) with an entry LIST(instance, plain_kernels) for each: the
-// type of the list's elements, and the function `std::vector<instance> plain_kernels()` that a file
+// A room names its lists once, in a macro LISTS(LIST) with an entry LIST(instance, plain_kernels) for each:
+// the type of the list's elements, and the function `std::vector<instance> plain_kernels()` that a file
 // kernels_*.cuh defines. AP_LISTS(NAME, LISTS) makes from it the class NAME, which knows the kernels of each
 // target: cpu, cuda, and checked, which is a library of its own. To add a list, name it there and in
 // src/CMakeLists.txt.
@@ -36,8 +36,8 @@ template <class Instance> std::vector<Instance>& checked_list() {
   return list;
 }
 
-// All instances of a type that `Lists`, a class of AP_LISTS, has for a target; made once. Throws not_supported
-// for the checker's kernels in a program without them.
+// All instances of a type that `Lists`, a class of AP_LISTS, has for a target; made once. Throws
+// not_supported for the checker's kernels in a program without them.
 template <class Lists, class Instance> const std::vector<Instance>& instances_of(target where) {
   static constinit made_once<std::vector<Instance>> on_cpu, on_cuda;
   if (where == target::cpu) return on_cpu.get(Lists::template on_cpu<Instance>);

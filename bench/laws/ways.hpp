@@ -17,8 +17,8 @@ namespace antiphase::fit {
 
 enum class family { fp64_short, fp64, fp64_dots, tf32, fp16, fp16_mma };
 
-// A policy, and how it divides the work: fp64 has a form, blocks of a cluster and parts of K, fp64-dots a square
-// (0: for a vector) and slots, tf32 blocks of a cluster and parts of K.
+// A policy, and how it divides the work: fp64 has a form, blocks of a cluster and parts of K, fp64-dots a
+// square (0: for a vector) and slots, tf32 blocks of a cluster and parts of K.
 struct way {
   family by;
   int form = 0, first = 1, second = 1;

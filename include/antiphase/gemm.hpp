@@ -57,7 +57,7 @@ enum class weaker_bound { take, refuse };
 enum class reproducibility {
   // Also on M, N, the number of batch members and the tuning, which decide what runs.
   by_shape,
-  // On nothing else. Sums run through k in one order, in FP64: policies stream and short. Slower where
+  // On nothing else. Sums run through k in one order, in FP64: policies fp64 and fp64-short. Slower where
   // by_shape would take another policy or split K among blocks (docs/accuracy.md). Throws not_supported on
   // devices without fast FP64.
   batch_invariant,
@@ -76,7 +76,7 @@ class prepared_operand;
 struct gemm_options {
   precision accuracy = precision::fp32;
   // auto: of the policies that keep the accuracy, the one with the least predicted time for the shape and
-  // device. Or a policy by its name: short, stream, dots, narrow, split, split-mma or a ladder step.
+  // device. Or a policy by its name: fp64-short, fp64, fp64-dots, tf32, fp16, fp16-mma or a ladder step.
   std::string_view policy = "auto";
   gemm_batch batch = {};
   gemm_epilogue epilogue = {};
@@ -118,11 +118,11 @@ struct gemm_options {
 // or if the smaller stride of each is the greatest common divisor of all their strides. Of other pairs only
 // equal addresses are refused. Interleaved views of one buffer are fine.
 //
-// Batches. options.batch computes many products of one shape: policies short, stream, dots and narrow in one
-// launch, the others one product after the other. A result does not depend on its member's place in the
-// batch.
+// Batches. options.batch computes many products of one shape: fp64-short, fp64, fp64-dots and tf32 in one
+// launch, the other policies one product after the other. A result does not depend on its member's place in
+// the batch.
 //
-// Epilogue. Policies short, stream and dots apply options.epilogue within the product, the split ones too
+// Epilogue. fp64-short, fp64 and fp64-dots apply options.epilogue within the product, the fp16 policies too
 // where it is small, the others in a second launch, which reads and writes C once more.
 //
 // Results have the same bits in every run, and do not depend on how the operands lie, with the exceptions

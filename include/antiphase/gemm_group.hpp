@@ -17,7 +17,7 @@ struct gemm_group_choice;
 struct gemm_group_options {
   precision accuracy = precision::fp32;
   // auto: products for which it pays share one launch, as policy fp64 computes them; each other product
-  // runs by itself. stream: as many as possible share one launch. Any other policy: one product after the
+  // runs by itself. fp64: as many as possible share one launch. Any other policy: one product after the
   // other.
   std::string_view policy = "auto";
   stream on = nullptr;

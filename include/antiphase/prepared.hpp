@@ -19,7 +19,7 @@ struct prepare_options {
 };
 
 // An operand A (M x K) or B (K x N) that has been split for Tensor Cores once, for use in many calls.
-// Policies split and split-mma multiply the parts that FP32 elements are split into, and otherwise split both
+// Policies fp16 and fp16-mma multiply the parts that FP32 elements are split into, and otherwise split both
 // operands in every call:
 //
 //   const matrix_view<const float> w = column_major<const float>(weights, k, n);

@@ -21,12 +21,12 @@ constexpr kernels_without_twin list[] = {
     {"gemm.fp64-block-", in_registers},
     {"gemm.fp64-warp-", in_registers},
     {"gemm.fp64-finish-",
-     "it is the stream-async kernel of that tile with an epilogue: record the product without"},
+     "it is the fp64-async kernel of that tile with an epilogue: record the product without"},
     {"gemm.tf32-kept-",
-     "it is narrow, but for what it keeps from tile to tile: record a product of more k, which narrow "
+     "it is tf32, but for what it keeps from tile to tile: record a product of more k, which tf32 "
      "prepares tile by tile"},
     {"gemm.group-",
-     "its tiles are those of a stream-async kernel: record a product of one member's shape by policy fp64"},
+     "its tiles are those of an fp64-async kernel: record a product of one member's shape by policy fp64"},
     {"gemm.fp16-split-brief", passes},
     {"gemm.fp16-split-thirds", passes},
     {"gemm.fp16-split-short", passes},

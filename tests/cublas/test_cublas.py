@@ -420,7 +420,7 @@ def calls(clients):
         "TF32",
     )
     expect(run("real:33:21:17:1:2", **least, ANTIPHASE_TF32="take")[0], ["passed"], "pedantic")
-    # Working memory: policy fp16 needs some, and stream none.
+    # Working memory: policy fp16 needs some, and fp64 none.
     expect(run(one, **least, ANTIPHASE_WORKSPACE_LIMIT="0")[0], ["taken"], "a product that needs no memory")
     large, needed = "real:129:257:513:1:0", 837888
     for limit, taken in (

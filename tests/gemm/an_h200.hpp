@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The device of which most was measured, for tests without it.
+// Limits of an NVIDIA H200, the device with the most measurements, for tests without one.
 #pragma once
 #include <antiphase/executor/published.hpp>
 

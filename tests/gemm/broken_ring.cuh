@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What tests break of kernels whose loader and computing warps share a ring: one fault at a time.
+// A ring with one fault at a time, for mutants of warp-specialised kernels.
 #pragma once
 #include <antiphase/core/channel.hpp>
 #include <antiphase/device/mbarrier.cuh>
@@ -22,7 +22,7 @@ enum class slip {
   no_fence_init,
 };
 
-// `Ring`, a channel of mbarriers, with those faults that are a ring's.
+// `Ring`, a channel of mbarriers, with the faults that lie in acquire, commit, wait or release.
 template <slip F, class Ring> struct broken_ring : Ring {
   using slot_cursor = typename Ring::slot_cursor;
   AP_DEV void acquire(slot_cursor at) {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What precision fp32 promises of every output, and by how much a result keeps it (docs/accuracy.md).
+// The error bound that precision fp32 promises for every output, and how much of it a result uses up
+// (docs/accuracy.md).
 #pragma once
 #include <algorithm>
 
@@ -7,15 +8,15 @@
 
 namespace antiphase::gemm_test {
 
-// C before, after, and what it should be: an exact enough sum in FP64, and |A||B|.
+// The output of a result with the largest error, against a sum in FP64.
 struct judged {
-  // |error| / what is allowed; more than 1: broken; infinite: NaN or infinity where there should be none, or
-  // the reverse
+  // |error| / bound. Above 1: the promise is broken. Infinite: NaN or infinity where there should be none, or
+  // the reverse.
   double worst = 0;
   std::int64_t row = -1, column = -1;
 };
 
-// `promised`: of products of split operands on compute capability 9.0 and the CPU executor, unless said.
+// `promised`: by default, that of products of split operands on compute capability 9.0 and the CPU executor.
 inline judged judge(const dense& c, const product& p, const gemm_bound& promised) {
   judged j;
   for (std::int64_t r = 0; r < c.rows; ++r)
@@ -30,7 +31,7 @@ inline judged judge(const dense& c, const product& p, const gemm_bound& promised
                    exact = p.alpha * sum + rest;
       const float is = c(r, s);
       double ratio = 0;
-      if (!std::isfinite(sum)) {  // what IEEE FP32 gives, whatever the order
+      if (!std::isfinite(sum)) {  // must be what IEEE FP32 gives in any order
         const float must = static_cast<float>(exact);
         ratio = (std::isnan(must) && std::isnan(is)) || must == is ? 0 : INFINITY;
       } else if (!std::isfinite(is)) {
@@ -58,11 +59,10 @@ inline judged judge(const dense& c, const product& p) {
 //   k = 0        2^14, which makes 1 the scale of a row of A, meets 0
 //   k = 1        the product that the output consists of, with all that split operands lose of it; then 62
 //                others that are cut off
-//   k = 64       the row's one tiny element, 2^-24 + (1022 + 1/2) 2^-35, of which FP16 parts lose the half.
-//                It meets the column's largest,
-//                which has a low part, too, whose product with the other low part is left out; then 15
-//                others, which are cut off
-//                because this product is aligned as if its high parts were 2^-14 and 2^14
+//   k = 64       the row's one tiny element, 2^-24 + (1022 + 1/2) 2^-35, of which FP16 parts lose the 1/2.
+//                It meets the column's largest, which has a low part, too; the product of the two low parts
+//                is left out. Then 15 others, which are cut off because this product is aligned as if its
+//                high parts were 2^-14 and 2^14
 // All that is lost is positive. The bound of the tiny element is the column's norm, (16392 + 78) / 2^15. At
 // 0.52 times that the promise is broken, by a tenth, unless the output is computed again.
 inline product product_at_the_certificate(double times) {
@@ -97,8 +97,8 @@ inline product product_at_the_certificate(double times) {
     EXPECT_LE(j.worst, 1) << "the contract is broken at C(" << j.row << ", " << j.column << ")"; \
   } while (false)
 
-// Where the certificate decides: an output that it does not let pass is computed again, and what it lets pass
-// keeps the promise.
+// Around the certificate's threshold: outputs that it rejects are recomputed, and those that it accepts keep
+// the promise.
 inline void expect_kept_at_the_certificate(const context& where, std::string_view policy) {
   for (const double times : {0.52, 0.75, 0.99, 1.03, 2.0})
     for (const bool tiny_in_a : {true, false}) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Calls of gemm() drawn from a seed: shapes, how operands lie, what they hold, and every option.
+// Calls of gemm() drawn from a seed: shapes, layouts, values and every option.
 #pragma once
 #include <algorithm>
 #include <antiphase/gemm.hpp>
@@ -14,7 +14,7 @@
 
 namespace antiphase::gemm_test {
 
-// The same numbers with every standard library (splitmix64).
+// Splitmix64: the same numbers with every standard library.
 class dice {
  public:
   explicit dice(std::uint64_t seed) : state_(mixed(seed)) {}
@@ -31,7 +31,7 @@ class dice {
   template <class T> T pick(std::initializer_list<T> from) {
     return from.begin()[below(static_cast<std::int64_t>(from.size()))];
   }
-  // 1 ... most: as many numbers of each length in digits.
+  // 1 ... most, uniform in the logarithm.
   std::int64_t log_uniform(std::int64_t most) {
     const double share = static_cast<double>(next() >> 11) * 0x1p-53;
     return std::min(most,
@@ -42,19 +42,19 @@ class dice {
   std::uint64_t state_;
 };
 
-// The matrices of a batch in memory: floats from its beginning, which is a multiple of 256 bytes.
+// Layout of a batch of matrices, in floats from an address that is a multiple of 256 bytes.
 struct lies_at {
-  // apart: from member to member
+  // apart: stride between members
   std::int64_t rows = 0, columns = 0, row_stride = 0, column_stride = 0, apart = 0;
-  std::vector<std::int64_t> origin = {};  // of each member
-  std::int64_t size = 0;                  // with the guards
+  std::vector<std::int64_t> origin = {};  // element (0, 0) of each member
+  std::int64_t size = 0;                  // guards included
 
   std::size_t place(std::int64_t n, std::int64_t i, std::int64_t j) const {
     return static_cast<std::size_t>(origin[static_cast<std::size_t>(n)] + i * row_stride + j * column_stride);
   }
 };
 enum class members_lie { by_stride, by_pointers };
-enum class written { yes, no };  // no: lines, or members, may share their elements
+enum class written { yes, no };  // no: strides may be 0, so that lines or members share elements
 
 inline lies_at draw_place(dice& d, std::int64_t rows, std::int64_t columns, std::int64_t count,
                           members_lie how, written w) {
@@ -73,7 +73,7 @@ inline lies_at draw_place(dice& d, std::int64_t rows, std::int64_t columns, std:
   if (w == written::no && d.one_in(24)) (d.one_in(2) ? at.row_stride : at.column_stride) = 0;
   if (d.one_in(10)) at.row_stride = -at.row_stride;
   if (d.one_in(10)) at.column_stride = -at.column_stride;
-  if (rows == 1 && d.one_in(8)) at.row_stride = std::int64_t{1} << (20 + d.below(42));  // never taken
+  if (rows == 1 && d.one_in(8)) at.row_stride = std::int64_t{1} << (20 + d.below(42));  // unused
   std::int64_t low = 0, high = 0;
   for (const auto& [extent, stride] :
        {std::pair{rows, at.row_stride}, std::pair{columns, at.column_stride}}) {
@@ -96,7 +96,8 @@ inline lies_at draw_place(dice& d, std::int64_t rows, std::int64_t columns, std:
     at.apart = 0;
     if (d.one_in(2)) std::reverse(at.origin.begin(), at.origin.end());
   }
-  // In whole packets: compute-sanitizer takes a cp.async of 16 bytes that reads 4 of them for a read of 16.
+  // A multiple of 16 bytes: compute-sanitizer counts a cp.async of 16 bytes with a source size of 4 as a read
+  // of 16.
   at.size = (end + (d.one_in(8) ? 0 : 64) + 3) / 4 * 4;
   return at;
 }
@@ -114,7 +115,7 @@ inline lies_at draw_vectors(dice& d, std::int64_t length, std::int64_t count) {
 }
 
 enum class holds { reals, zeros, integers, graded, few_nonzeros, denormal, huge, rows_apart, specials };
-// Element `at` of line `line`, from its place alone.
+// Element `at` of line `line`, as a function of both.
 inline float number_of(holds what, std::int64_t line, std::int64_t at, std::uint64_t seed) {
   std::uint64_t h =
       (static_cast<std::uint64_t>(line) * 0x9E3779B97F4A7C15ull + static_cast<std::uint64_t>(at)) *
@@ -163,7 +164,7 @@ struct random_call {
   bool brings_workspace = false, counts = false;
 };
 
-// `most`: elements of all matrices together, about.
+// `most`: elements of all matrices together, roughly.
 inline random_call draw_call(std::uint64_t seed, std::int64_t most) {
   dice d(seed);
   random_call r{.seed = seed};
@@ -194,7 +195,7 @@ inline random_call draw_call(std::uint64_t seed, std::int64_t most) {
   if (r.policy == "fp64-short" && !d.one_in(10)) r.k = 1 + d.below(4);
   if (r.policy == "fp64-dots" && d.one_in(2)) (d.one_in(2) ? r.m : r.n) = 1 + d.below(8);
   if (r.policy == "fp64-dots" && budget > 100000 && d.one_in(2))
-    r.m = 1 + d.below(8), r.n = 1 + d.below(8), r.k = 8193 + d.below(9000);  // not by lanes
+    r.m = 1 + d.below(8), r.n = 1 + d.below(8), r.k = 8193 + d.below(9000);  // too long for lanes
   r.count = d.one_in(3) ? d.pick<std::int64_t>({0, 2, 2, 3, 3, 4, 5, 7, 1 + d.log_uniform(200)}) : 1;
   if (r.count != 1 && d.one_in(4)) r.members = members_lie::by_pointers;
   for (;;) {

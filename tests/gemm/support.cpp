@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Matrices between guards, and the product that the kernels are compared with.
+// Matrices between guards, and the reference product.
 #include "tests/gemm/support.hpp"
 
 #include <algorithm>
@@ -17,7 +17,7 @@ std::uint32_t at_place(std::int64_t i, std::int64_t j, unsigned seed) {
   return scattered(static_cast<std::uint32_t>(i) * 65537U +
                    scattered(static_cast<std::uint32_t>(j) + seed * 1000003U));
 }
-// A quiet NaN that tells where it was put.
+// A quiet NaN whose payload is its place.
 float nan_number(std::size_t i) {
   return std::bit_cast<float>(0x7fc00000U | static_cast<std::uint32_t>(i & 0xfffffU));
 }
@@ -127,7 +127,7 @@ product product_with_infinities(std::int64_t k) {
   p.a(140, k - 1) = nan;
   p.a(77, 0) = -infinity;
   p.b(2, 100) = infinity;
-  p.b(1, 2) = 0;  // which C(3, 2) multiplies by infinity
+  p.b(1, 2) = 0;  // times infinity in C(3, 2)
   for (std::int64_t l = 0; l < k; ++l) p.a(20, l) = p.b(l, 50) = 0;
   return p;
 }

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What all tests of matrix products need: where to run, matrices between guards, values, and a product that
-// is obviously right.
+// Shared by all tests of matrix products: devices, matrices between guards, values, and a reference product.
 #pragma once
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -27,7 +26,7 @@ using test::sanitized;
 
 // Where to run
 // -----------------------------------------------------------------------------------------------------------
-// A test that runs where its parameter says; the ones on the GPU are skipped where there is none.
+// A test on the device that its parameter names; those on a GPU are skipped where there is none.
 template <class Parameter> class on_device_with : public testing::TestWithParam<Parameter> {
  protected:
   void SetUp() override {
@@ -37,7 +36,7 @@ template <class Parameter> class on_device_with : public testing::TestWithParam<
   virtual std::string_view device() const = 0;
   bool is_cuda() const { return device() == "cuda"; }
   context any() const { return context::on(device()); }
-  // On the CPU: schedules and landings that differ.
+  // On the CPU: several schedules, and completion of asynchronous copies late, early and mixed.
   std::vector<context> several() const {
     if (is_cuda()) return {any()};
     return {context(make_cpu_executor({.seed = 1, .copies = landing::late, .workers = 1})),
@@ -54,7 +53,7 @@ class on_device : public on_device_with<const char*> {
 
 // Matrices
 // -----------------------------------------------------------------------------------------------------------
-// A matrix of the host, row by row.
+// A row-major matrix on the host.
 struct dense {
   std::int64_t rows = 0, columns = 0;
   std::vector<float> value = std::vector<float>(static_cast<std::size_t>(rows * columns));
@@ -80,7 +79,7 @@ dense transposed(const dense& d);
 // the same sums.
 dense random_reals(std::int64_t rows, std::int64_t columns, unsigned seed);
 dense random_integers(std::int64_t rows, std::int64_t columns, unsigned seed);  // -4 ... 4
-// Of 24 significant bits, any sign, and as many powers of two as `spread`.
+// Numbers of 24 significant bits and either sign, over `spread` powers of two.
 dense reals(std::int64_t rows, std::int64_t columns, unsigned seed, int spread = 1);
 dense scaled(dense d, auto power) {  // element (i, j) times 2^power(i, j)
   for (std::int64_t i = 0; i < d.rows; ++i)
@@ -88,8 +87,8 @@ dense scaled(dense d, auto power) {  // element (i, j) times 2^power(i, j)
   return d;
 }
 
-// How a matrix lies in memory. `offset` counts floats from an address that is a multiple of 256 bytes; meant
-// for strides that are not negative.
+// Layout of a matrix. `offset`: in floats, from an address that is a multiple of 256 bytes; for strides that
+// are not negative.
 struct placing {
   std::int64_t row_stride = 0, column_stride = 0;
   int offset = 0;
@@ -97,8 +96,8 @@ struct placing {
 enum class major { row, column };
 // `padding` floats lie between rows (or columns).
 placing placed(major by, const dense& d, std::int64_t padding = 0, int offset = 0);
-// The distance between rows (or columns) is a multiple of 4 floats, with at least one of padding: 16-byte
-// packets stay aligned.
+// The leading dimension is a multiple of 4 floats, with at least one float of padding: every row (or column)
+// begins at a multiple of 16 bytes.
 placing placed_in_packets(major by, const dense& d);
 
 // A matrix on a device in memory that is otherwise full of NaN: before it, after it and between its rows.
@@ -140,36 +139,35 @@ inline product product_of(dense a, dense b, float alpha = 1, float beta = 0) {
           .beta = beta};
 }
 
-// What the kernels promise: each output one sum in the order of k (or as many as there are slices), then
-// alpha and beta. alpha = 0: A and B are not read; beta = 0: C is not read. For operands whose products are
-// exact: kernels on the CPU executor may be compiled without fused multiply-adds.
+// The reference: each output is one sum in the order of k (or of slices), then alpha and beta. alpha = 0: A
+// and B are not read; beta = 0: C is not read. For operands whose products are exact, as kernels on the CPU
+// executor may be compiled without fused multiply-adds.
 struct sums : dense {
-  std::vector<dense> in_slices;  // the same added up in the other ways that the last step has: see slicings
+  std::vector<dense> in_slices;  // the results with each of slicings, which the ladder's last step has
 };
 sums expected(const product& p);
-// A slicing: an output is the sum of `slices` sums, of the values of k that each of them has in every tile of
-// `tile_k`.
+// An output is the sum of `slices` partial sums; each slice has its share of the k of every tile of `tile_k`.
 struct slicing {
   int slices, tile_k;
 };
 constexpr slicing slicings[] = {{2, 32}, {8, 64}};
 dense expected(const product& p, const slicing& how);
-// Runs the public call and returns C; a failed test if it wrote anything else. recomputed: see gemm_options.
-// Step "auto" is what precision strict chooses.
+// Runs the public call and returns C; fails the test if anything else was written. recomputed: see
+// gemm_options. step "auto": precision strict.
 dense computed(const context& where, std::string_view step, const product& p,
                std::uint64_t* recomputed = nullptr);
-// That both agree in every element: equal, or both NaN.
+// Whether every element is equal, or NaN in both.
 testing::AssertionResult same(const dense& computed, const dense& expected);
 testing::AssertionResult same(const dense& computed, const sums& expected);
-// The same, also in the sign of zeros and in NaNs.
+// Whether all bits are equal, signs of zeros and NaN included.
 bool same_bits(const dense& one, const dense& other);
 
 // Cases that every policy has to get right
-// --------------------------------------------------------------------------------------------- check(p) of
-// each of them, a product.
+// -----------------------------------------------------------------------------------------------------------
+// check(p) is called with each product.
 
-// Operands and results by rows and by columns, at every alignment, with and without gaps, of products that
-// make(m, n, k, seed) gives.
+// Products from make(m, n, k, seed), with operands and C row-major and column-major, at every alignment, with
+// and without padding.
 void in_all_layouts(std::initializer_list<std::array<int, 3>> shapes, auto make, auto check) {
   unsigned seed = 1;
   for (const auto& [m, n, k] : shapes)
@@ -188,11 +186,11 @@ void in_all_layouts(std::initializer_list<std::array<int, 3>> shapes, auto make,
 }
 // Elements of several sizes; alpha and beta by the seed.
 product varied_product(std::int64_t m, std::int64_t n, std::int64_t k, unsigned seed);
-// Each product comes a second time with the other sign, half of an even K further, so that nothing but
-// roundings is left: in FP64, too, the order of additions shows.
+// Each term k is cancelled by term k + K/2 (K is even), so that only rounding errors are left: the order of
+// additions shows, in FP64, too.
 product product_of_halves_that_cancel(std::int64_t m, std::int64_t n, std::int64_t k);
-// Rows of A have two elements of opposite sign among K zeros, all rows of B are alike, so the two products of
-// an output cancel but for a few bits; and what an output is, exactly.
+// Rows of A have two nonzeros of opposite sign, all rows of B are alike, so the two products of an output
+// cancel but for a few bits. sum_of_two_nonzeros(): the exact output.
 product product_of_two_nonzeros(std::int64_t m, std::int64_t n, std::int64_t k);
 inline float sum_of_two_nonzeros(const product& p, std::int64_t i, std::int64_t j) {
   return std::ldexp(p.b(0, j), -20 - static_cast<int>(i % 4));

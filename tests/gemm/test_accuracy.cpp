@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Random products against FP64 and against OpenBLAS, within what K roundings can do.
+// Random products against FP64 and against OpenBLAS, within the bound for K roundings.
 #include <cblas.h>
 
 #include <algorithm>
@@ -13,7 +13,7 @@ namespace {
 using gemm_accuracy = on_device;
 
 struct exact_product {
-  // and how far a sum of K products, in any order, scaled and added to beta * C, may be away from it
+  // bound: for a sum of K products in any order, scaled and added to beta * C
   std::vector<double> value, bound;
 };
 exact_product in_fp64(const product& p) {
@@ -43,7 +43,7 @@ dense by_openblas(const product& p) {
               narrow(c.columns), p.beta, c.value.data(), narrow(c.columns));
   return c;
 }
-// The largest distance, in units of the bound; `other` has a bound of its own where it is not exact.
+// The largest distance in units of `bounds` times the bound: 2 if `other` is rounded, too.
 double distance(const dense& c, const std::vector<double>& other, const exact_product& e, double bounds) {
   double largest = 0;
   for (std::size_t i = 0; i < c.value.size(); ++i)
@@ -51,7 +51,7 @@ double distance(const dense& c, const std::vector<double>& other, const exact_pr
   return largest;
 }
 
-// Of 24 significant bits, so that every product is rounded or fused.
+// Numbers of 24 significant bits, so that every product is rounded or fused.
 dense long_reals(std::int64_t rows, std::int64_t columns, unsigned seed) {
   const dense high = random_reals(rows, columns, seed), low = random_reals(rows, columns, seed + 1000);
   return made(rows, columns, [&](auto i, auto j) { return high(i, j) + low(i, j) / 4096; });
@@ -80,7 +80,7 @@ TEST_P(gemm_accuracy, within_the_bound) {
   expect_accurate(where, random_product(131, 70, 251, 1, -1.5));
   if (!sanitized) expect_accurate(where, random_product(5, 9, 4099, 1, 0));
 }
-// Sums that only grow: rounding may not drift beyond the bound either.
+// Monotonically growing sums: rounding errors must not drift beyond the bound.
 product of_positive(product p) {
   for (dense* d : {&p.a, &p.b})
     for (float& x : d->value) x = std::abs(x);
@@ -89,13 +89,12 @@ product of_positive(product p) {
 TEST_P(gemm_accuracy, of_positive_numbers) {
   expect_accurate(any(), of_positive(random_product(33, 34, 2047, 1, 0)));
 }
-// On the CPU by the step that computes no more than it must; all of them sum in the same order.
+// On the CPU only by the first step, whose tiles are not padded; all steps add up in the same order.
 TEST_P(gemm_accuracy, of_a_million_positive_numbers) {
   const std::span<const gemms::step> all = gemms::steps;
   expect_accurate(any(), of_positive(random_product(2, 3, 1'000'000, 1, 0)), is_cuda() ? all : all.first(1));
 }
-// Results, and sums on the way to them, that are denormal: the roundings of those are absolute, and the bound
-// holds with them only.
+// Denormal results and partial sums: their rounding errors are absolute, and need the bound's absolute term.
 TEST_P(gemm_accuracy, of_denormal_results) {
   product p = random_product(131, 70, 83, 1, 0);
   for (float& x : p.a.value) x *= 0x1p-70f;
@@ -109,7 +108,7 @@ TEST_P(gemm_accuracy, of_denormal_results) {
     beyond += std::abs(c.value[i] - e.value[i]) > e.bound[i] - absolute + once;
   EXPECT_GT(beyond, 1000) << "these results need no more than one rounding of a denormal number";
 }
-// The bound is no wider than it must be: one product that is left out breaks it.
+// The bound is tight enough that one missing product breaks it.
 TEST(gemm_accuracy_bound, finds_one_missing_product) {
   product p = random_product(40, 41, 251, 1, 0);
   for (float& x : p.a.value)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Batches and epilogues, by every policy: alone, in one launch, and in launches behind each other.
+// Batches and epilogues by every policy: in the product's launch and in launches of their own.
 #include <cmath>
 #include <memory>
 
@@ -13,11 +13,10 @@ using testing::Contains;
 using testing::HasSubstr;
 using testing::Not;
 
-// Of a whole batch, in one piece of memory that is otherwise full of NaN.
+// The matrices of a batch, in one allocation that is otherwise full of NaN.
 class matrices {
  public:
-  // `how` places a member; `apart` elements lead from one to the next, and 0 means that all are the first
-  // one.
+  // `how`: layout of a member; `apart`: stride between members in elements, 0 if all share one matrix.
   matrices(const context& where, const std::vector<dense>& values, placing how, std::int64_t apart)
       : values_(values),
         how_(how),
@@ -30,7 +29,7 @@ class matrices {
             how_.column_stride};
   }
   std::int64_t apart() const { return apart_; }
-  // The members now; a failed test if anything else has been written.
+  // The members' values; fails the test if anything else was written.
   std::vector<dense> read() const {
     std::vector<float> now = memory_.to_host(), expected = before_;
     std::vector<dense> all = values_;
@@ -90,7 +89,7 @@ std::int64_t dense_distance(const dense& d, const placing& how) {
   return (d.rows - 1) * how.row_stride + (d.columns - 1) * how.column_stride + 1;
 }
 
-// Policies that products with this K may run by, on any device; and the bound of each.
+// Policies that can run products with this K, on any device; and the bound of each.
 std::vector<std::string> policies_for(std::int64_t k) {
   std::vector<std::string> all{"auto", "tf32", "fp16", "fp16-mma", "naive", "warp-tile", "fp64"};
   if (k <= 4) all.emplace_back("fp64-short");
@@ -161,7 +160,7 @@ TEST_P(gemm_batches, by_pointers) {
       const gemm_problem one{
           .a = a[0]->view(), .b = b[0]->view(), .c = c[0]->view(), .alpha = 1, .beta = 0.5f};
       gemm_problem what = one;
-      what.a.data = what.b.data = what.c.data = nullptr;  // not looked at
+      what.a.data = what.b.data = what.c.data = nullptr;  // unused
       const gemm_options how{.policy = policy,
                              .batch = {.count = count, .a = of_a.data(), .b = of_b.data(), .c = of_c.data()}};
       gemm(where, what, how);
@@ -189,7 +188,7 @@ TEST_P(gemm_batches, with_nothing_to_multiply) {
                                               {1, 0, nan, 2.f}}) {
     const std::vector<product> all = members_of(std::max(count, 1), 9, 150, k, false, alpha, beta);
     matrices c(where, each(all, &product::c), placed(major::row, all[0].c, 3), 9 * 160);
-    std::vector<float> unread(1, nan);  // by all of them
+    std::vector<float> unread(1, nan);  // must not be read
     gemm(where,
          {.a = {unread.data(), 9, k, k, 1},
           .b = {unread.data(), k, 150, 150, 1},
@@ -335,8 +334,8 @@ class gemm_epilogues : public on_device {
           const double off = bound.allowed(magnitude, one.alpha, std::abs(one.alpha * sum), std::abs(added)) +
                              0x1p-22 * (std::abs(one.alpha * sum) + std::abs(of_row) + std::abs(of_column) +
                                         std::abs(added));
-          // No slope is above 1.13. Functions are computed within a few units of their own, of their slopes
-          // parts may cancel.
+          // Slopes are at most 1.13. Values are accurate within a few of their own units in the last place;
+          // in slopes terms may cancel.
           const double of_function =
               0x1p-20 * (std::abs(y) + (gemms::is_gradient(one.function) ? std::abs(v) : 0));
           ASSERT_NEAR(results[i](row, column), one.scale * y, std::abs(one.scale) * (1.2 * off + of_function))
@@ -362,9 +361,9 @@ TEST_P(gemm_epilogues, every_policy_finishes) {
                         i % 3 == 0 ? major::column : major::row, 0);
       }
 }
-// Split products finish outputs themselves if that is little work: whole tiles in pairs, edges and unaligned
-// rows one by one, outputs that are computed again, those of sparse lines. All have the bits of the sum,
-// finished in the order of the definition.
+// fp16 applies brief epilogues in the product's kernel: to whole tiles in pairs, to edges and unaligned rows
+// one by one, to recomputed outputs and those of sparse lines. All have the bits of the plain product's sum,
+// with the epilogue applied in the order of its definition.
 TEST_P(gemm_epilogues, in_the_product_with_the_bits_of_its_sum) {
   const context where = any();
   struct lie {
@@ -392,7 +391,7 @@ TEST_P(gemm_epilogues, in_the_product_with_the_bits_of_its_sum) {
           product p = product_of(reals(m, k, 1), reals(k, n, 2), one.alpha, one.beta);
           if (difficult) {
             for (int at = 0; at < k; ++at) p.a(5, at) = at == 40 ? 3.f : 0.f;  // sparse
-            // whose certificates fail where sums cancel
+            // tiny elements: certificates fail where sums cancel
             p.a(77, 3) = 0x1p-60f, p.a(131, 4) = 0x1p-70f;
             for (int at = 0; at < k; ++at)
               p.b(at, 9) = p.b(at, 8) * 0x1p-20f, p.a(90, at) = at < 50 ? 1.f : -1.f;
@@ -428,7 +427,7 @@ TEST_P(gemm_epilogues, in_the_product_with_the_bits_of_its_sum) {
         }
   }
 }
-// Whole tiles, edges, packs and single outputs of streams; narrow and wide results of few values of k.
+// fp64: whole tiles, edges, vector and scalar stores. fp64-short: narrow and wide C.
 TEST_P(gemm_epilogues, of_streams_and_short_products) {
   for (std::size_t i = 0; i < std::size(epilogue_cases); ++i)
     for (const auto& [m, n, k] :
@@ -440,7 +439,8 @@ TEST_P(gemm_epilogues, of_streams_and_short_products) {
           expect_finished(k > 4 ? "fp64" : "fp64-short", epilogue_cases[i], m, n, k, 2, by_c, odd);
         }
 }
-// One and two lines of the short operand have more lines of the long one in a thread than eight have.
+// fp64-dots: with one or two lines of the short operand, a thread has more lines of the long one than with
+// eight.
 TEST_P(gemm_epilogues, of_inner_products) {
   for (std::size_t i = 0; i < std::size(epilogue_cases); ++i)
     for (const auto& [m, n, k] : {std::array{1, 1, 1},
@@ -455,8 +455,8 @@ TEST_P(gemm_epilogues, of_inner_products) {
                       i % 3 == 0);
     }
 }
-// C itself as the residual and as the gradient's input: each place reads what it replaces. Policies that
-// store sums in C first do not take the latter.
+// C itself as the residual and as the gradient's input: each element reads what it replaces. Policies that
+// store sums in C before the epilogue refuse the latter.
 TEST_P(gemm_epilogues, in_place) {
   const context where = any();
   for (const int k : {4, 9})
@@ -495,7 +495,7 @@ TEST_P(gemm_epilogues, in_place) {
 // Large products are left to policies that store sums in C first, unless a gradient is in place there: then
 // auto takes another one, which is not the faster.
 TEST_P(gemm_epilogues, in_place_of_large_products) {
-  float* const memory = reinterpret_cast<float*>(std::uintptr_t{1} << 32);  // that nobody reads
+  float* const memory = reinterpret_cast<float*>(std::uintptr_t{1} << 32);  // never accessed
   const matrix_view<float> c{memory + (std::int64_t{1} << 26), 1024, 1024, 1024, 1};
   const gemm_problem p{
       .a = {memory, 1024, 1024, 1024, 1}, .b = {memory + (1 << 20), 1024, 1024, 1024, 1}, .c = c};

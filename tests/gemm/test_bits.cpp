@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The bits of a product depend on its shape, the data, the device and the options: not on how and where the
-// operands lie.
+// The bits of a product depend on its shape, the data, the device and the options, not on layouts and
+// addresses of its operands.
 #include <algorithm>
 
 #include "tests/gemm/support.hpp"
@@ -8,10 +8,9 @@
 namespace antiphase::gemm_test {
 namespace {
 
-// Numbers whose order of summation shows in nearly every output, in FP32 and in FP64. Each product comes a
-// second time with the other sign, half of K further, so that nothing but roundings is left; and exponents
-// are so far apart that no certificate of results covers that. With beta, for C's old values are needed then,
-// and no output is stored before it is certified.
+// Operands for which the order of summation shows in nearly every output, in FP32 and in FP64. Term k is
+// cancelled by term k + K/2, so that only rounding errors are left; exponents are so far apart that no
+// certificate holds. With beta, since an output that is recomputed then still needs C's old value.
 product cancelling(std::int64_t m, std::int64_t n, std::int64_t k, float beta = 1) {
   const std::int64_t half = k / 2;
   const auto spread = [](std::int64_t line, std::int64_t at) {
@@ -26,8 +25,7 @@ product cancelling(std::int64_t m, std::int64_t n, std::int64_t k, float beta = 
                     beta);
 }
 
-// Lists of recomputed outputs of every length that is treated in a way of its own, up to a whole tile; and
-// edges of tiles.
+// Numbers of recomputed outputs that take each path of the code, up to a whole tile; and edges of tiles.
 constexpr std::array<std::int64_t, 3> shapes[] = {{1, 1, 64},   {2, 2, 32},   {2, 3, 70},   {4, 4, 32},
                                                   {5, 5, 66},   {7, 9, 300},  {10, 10, 96}, {15, 15, 64},
                                                   {24, 24, 66}, {131, 3, 130}};
@@ -45,7 +43,7 @@ class gemm_bits : public on_device {
     const device_limits device = any().limits();
     return device.major == 9 || (device.major > 7 && options.policy != "fp16");
   }
-  // Every precision and split policy that takes operands of any layout. (The steps of the ladder:
+  // Every precision and fp16 policy that takes operands of any layout. (Steps of the ladder:
   // test_layouts.cpp.)
   template <class Each> void each_policy(Each each) const {
     std::vector<gemm_options> all{
@@ -57,7 +55,7 @@ class gemm_bits : public on_device {
       each(options);
     }
   }
-  // By rows and by columns, where packets of 16 bytes can be read and where not, with gaps and backwards.
+  // Row-major and column-major, aligned to 16 bytes and not, with padding and with negative strides.
   template <class Each> void each_placing(product p, Each each) const {
     const auto places = [](const dense& d) {
       return std::vector<placing>{placed_in_packets(major::row, d), placed_in_packets(major::column, d),
@@ -103,7 +101,7 @@ TEST_P(gemm_bits, of_short_products_do_not_depend_on_how_anything_lies) {
     });
   }
 }
-// How many slices of K an output is the sum of is a matter of the size of C alone: here eight, two and one.
+// The number of slices of K depends on the size of C alone: here eight, two and one.
 TEST_P(gemm_bits, of_strict_do_not_depend_on_how_anything_lies) {
   for (const auto& [m, n, k] : {std::array{40, 70, 70}, {1, 128 * 65 + 1, 20}, {1, 256 * 99 + 1, 20}}) {
     const product as_usual = cancelling(m, n, k);
@@ -134,7 +132,7 @@ TEST_P(gemm_bits, of_a_column_major_c_are_those_of_the_transposed_product) {
     }
   }
 }
-// All of these products do have outputs that are computed again, of a list and of a whole tile.
+// The products above do have recomputed outputs: lists of them, and a whole tile.
 TEST_P(gemm_bits, are_looked_at_where_outputs_are_recomputed) {
   if (!runs({.policy = "fp16"})) GTEST_SKIP() << any().limits().name << " is not for it";
   for (const auto& [m, n, k] : shapes) {

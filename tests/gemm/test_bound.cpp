@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The bounds that products promise, as numbers; which one holds where; and what a call does about a weaker
-// one than was asked for.
+// The error bounds that products promise, as numbers; which one holds on which device; and calls whose bound
+// is weaker than requested.
 #include <limits>
 
 #include "tests/gemm/support.hpp"
@@ -66,7 +66,7 @@ TEST(gemm_bounds, are_told_in_words) {
   EXPECT_EQ(to_text({}), "0");
 }
 
-// which one holds
+// Which bound holds
 // -----------------------------------------------------------------------------------------------------------
 struct asking {
   int major = 9, minor = 0;
@@ -98,11 +98,11 @@ gemm_choice chosen(const asking& how) {
 TEST(gemm_choice_bound, is_that_of_the_kernel) {
   const auto units = [](const asking& how) { return chosen(how).bound.units; };
   const double split = 80 + 6556 / 59., on_ampere = 121 + 6556 / 55.;
-  EXPECT_EQ(units({}), 1 + 6556 * 0x1p-29);  // stream
+  EXPECT_EQ(units({}), 1 + 6556 * 0x1p-29);  // fp64
   EXPECT_EQ(units({.options = {.policy = "fp16"}}), split);
   EXPECT_EQ(units({.kib = 99, .options = {.policy = "fp16-mma"}}), split);
   EXPECT_EQ(units({.major = 8, .minor = 6, .kib = 99, .options = {.policy = "fp16-mma"}}), on_ampere);
-  EXPECT_EQ(units({.major = 8, .minor = 6, .kib = 99}), 1 + 6556 * 0x1p-29);  // dots, as it is small
+  EXPECT_EQ(units({.major = 8, .minor = 6, .kib = 99}), 1 + 6556 * 0x1p-29);  // fp64-dots, as it is small
   EXPECT_EQ(units({.major = 12, .kib = 99}), 6556);
   EXPECT_EQ(units({.major = 12, .kib = 99, .options = {.policy = "fp16-mma"}}), infinity);
   EXPECT_EQ(units({.options = {.accuracy = precision::strict}}), 6556);

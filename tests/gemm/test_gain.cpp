@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What is predicted of cuBLAS, and whether a product is worth being taken from it: beside what was measured.
+// Predicted times of cuBLAS, and decisions whether to replace it, compared with measurements.
 #include <antiphase/gemm/gain.hpp>
 #include <cmath>
 #include <filesystem>
@@ -18,15 +18,15 @@ double gain(const context& where, const asked& q) {
   const double ours = explained(where, q).predicted;
   return gain_over_cublas(where.limits(), q.what(), q.of(), ours);
 }
-constexpr double enough = 1.1;  // for the interposer
+constexpr double enough = 1.1;  // gain from which the interposer replaces cuBLAS
 
-double cube_edge(const asked& q) {  // of as many multiply-adds
+double cube_edge(const asked& q) {  // of a cube with as many multiply-adds
   return std::cbrt(static_cast<double>(q.m) * static_cast<double>(q.n) * static_cast<double>(q.k) *
                    static_cast<double>(q.count));
 }
-// What was decided of products that were measured.
+// Statistics of decisions on measured products.
 struct decisions {
-  // slower: of those taken; faster: by much, missed: of those
+  // slower: taken, but slower than cuBLAS; faster: by more than 1.3; missed: of those, not taken
   int products = 0, taken = 0, slower = 0, faster = 0, missed = 0;
   void add(bool takes, double ratio) {
     ++products;
@@ -49,10 +49,10 @@ TEST(gemm_gain, what_is_worth_it_on_an_h200) {
                                                      {1024, 1024, 1024},
                                                      {2048, 2048, 2048, "tt"},
                                                      {7680, 7680, 128, "nn", 1},
-                                                     // C is added, and its rows begin anywhere
+                                                     // C is read, and its rows begin anywhere
                                                      {5999, 5999, 256, "nn", 1},
                                                      {2048, 128, 2048, "nn", 0, 32},
-                                                     // whose long operand cuBLAS reads slowly
+                                                     // cuBLAS reads the long operand slowly
                                                      {8192, 2, 1024},
                                                      {16384, 4, 1024},
                                                      {512, 512, 512},
@@ -66,10 +66,10 @@ TEST(gemm_gain, what_is_worth_it_on_an_h200) {
   for (const asked& q : std::initializer_list<asked>{
            {1, 4096, 4096, "nt"}, {4096, 1, 4096}, {4, 8192, 1024}, {8, 8192, 1024}, {3, 6640, 3976, "nt"}})
     EXPECT_LE(gain(where, q), enough) << q.m << " x " << q.n << " x " << q.k << " " << q.layout;
-  EXPECT_LE(gain(where, {40, 24, 16}), 1);  // of 2 microseconds a half is not worth it
+  EXPECT_LE(gain(where, {40, 24, 16}), 1);  // of 2 us, half is not worth it
 }
 
-// The law sees a product as cuBLAS does, whichever way it is written down.
+// A product and its transpose are the same call of cuBLAS.
 TEST(gemm_gain, a_transposed_product_is_the_same) {
   const device_limits d = an_h200();
   for (const char* const layout : {"nn", "nt", "tn", "tt"})
@@ -79,7 +79,7 @@ TEST(gemm_gain, a_transposed_product_is_the_same) {
       const gemm_problem other{.a = transposed(p.b), .b = transposed(p.a), .c = transposed(p.c)};
       EXPECT_EQ(cublas_seconds(d, p), cublas_seconds(d, other)) << layout;
     }
-  // cuBLAS reads the long operand well only if it lies in columns.
+  // cuBLAS reads the long operand fast only in one of the layouts.
   EXPECT_GT(cublas_seconds(d, asked{8, 4096, 4096, "nt"}.what()),
             1.5 * cublas_seconds(d, asked{8, 4096, 4096, "nn"}.what()));
 }
@@ -94,11 +94,11 @@ TEST(gemm_gain, where_nothing_was_measured_multiply_adds_stand_for_cublas) {
     EXPECT_EQ(cublas_seconds(other, q.what()), multiply_adds_seconds(other, q.what()));
     EXPECT_EQ(gain(where, q), multiply_adds_seconds(other, q.what()) / ours);
   }
-  EXPECT_LT(gain(where, {16, 4096, 4096, "nt"}), enough);  // it flatters cuBLAS
+  EXPECT_LT(gain(where, {16, 4096, 4096, "nt"}), enough);  // the estimate of cuBLAS is too fast
 }
 
-// Of products that were measured in graphs, with (mnk)^(1/3) of 256 or more: hardly any that is taken is
-// slower than cuBLAS, and few are passed on that are much faster.
+// Products measured in graphs, with (mnk)^(1/3) of 256 or more: hardly any that is taken is slower than
+// cuBLAS, and few that are much faster are missed.
 TEST(gemm_gain, decides_rightly_on_what_was_measured) {
   const context where = on_paper(an_h200());
   std::set<std::array<std::int64_t, 5>> seen;
@@ -136,7 +136,7 @@ TEST(gemm_gain, decides_rightly_on_what_was_measured) {
   EXPECT_LT(off, 0.2);
 }
 
-// The same on an H100, whose times are of kernels and choices before these.
+// The same on an H100. Its times are of former kernels and choices.
 TEST(gemm_gain, decides_rightly_on_an_h100) {
   device_limits limits = an_h200();
   limits.name = "NVIDIA H100 80GB HBM3";

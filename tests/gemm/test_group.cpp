@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Groups of products of different shapes: the bits of single calls, members of all kinds, and groups that
-// make no sense.
+// Groups of products of different shapes: the bits of single calls, members of all kinds, and invalid groups.
 #include <algorithm>
 #include <antiphase/gemm/policies.hpp>
 #include <antiphase/gemm_group.hpp>
@@ -35,8 +34,7 @@ struct on_the_device {
   std::vector<gemm_problem> problems;
 };
 
-// Shapes from nothing to several tiles, layouts by turns, alpha and beta, lines of few nonzeros and
-// infinities.
+// Shapes from empty to several tiles, changing layouts, alpha and beta, sparse lines and infinities.
 std::vector<product> various(int count, unsigned seed) {
   constexpr int sizes[] = {1, 33, 0, 70, 16, 129, 5, 64, 31, 2},
                 depths[] = {70, 1, 32, 4, 131, 0, 33, 17, 2, 3, 64};
@@ -98,7 +96,7 @@ TEST_P(gemm_groups, the_bits_are_those_of_single_calls) {
       }
     }
 }
-// By every kernel of groups, tiles of many members in one block.
+// Every kernel of groups, with tiles of many members in one block.
 TEST_P(gemm_groups, by_name) {
   const context where = any();
   if (!runs()) GTEST_SKIP() << where.limits().name << " has no fast FP64";
@@ -117,7 +115,7 @@ TEST_P(gemm_groups, by_name) {
                   alone(where, all[i], {.policy = "fp64", .reproducible = reproducibility::batch_invariant})))
         << i;
 }
-// Whatever else is in the group.
+// A member's bits do not depend on the other members.
 TEST_P(gemm_groups, invariant) {
   const context where = any();
   if (!runs()) GTEST_SKIP() << where.limits().name << " has no fast FP64";
@@ -153,7 +151,7 @@ TEST_P(gemm_groups, nothing_at_all) {
   const std::vector<gemm_problem> three(3, empty);
   EXPECT_EQ(gemm_group(any(), three, {}).switches, 0u);
 }
-// In memory of the caller, as much as it says; the table of many members is written there.
+// In the caller's workspace of exactly the size asked for; the table of many members is written there.
 TEST_P(gemm_groups, with_a_workspace) {
   const context where = any();
   const std::vector<product> all = various(sanitized ? 12 : 160, 5);

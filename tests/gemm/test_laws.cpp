@@ -78,8 +78,9 @@ TEST(gemm_laws, a_file_is_read_whole_or_refused) {
   EXPECT_THAT(said(wrong), HasSubstr("'fp64-short.' has 3 members: expected the 2 that the laws know"));
 }
 
-// Twice as much of M, N or K, all whole tiles, never takes less, but for what a fit may leave: on each card,
-// by each policy, for what it may be chosen for, and by auto. A vector has kernels and a law of its own.
+// Doubling M, N or K never lowers the prediction by more than the error of a fit: on each card, for auto and
+// for each policy where it may be chosen. Not compared with a vector, which has kernels and a cost model of
+// its own.
 TEST(gemm_laws, predictions_grow_with_the_product) {
   int compared = 0;
   for (const char* const card : {"NVIDIA H200", "NVIDIA H100 80GB HBM3"}) {

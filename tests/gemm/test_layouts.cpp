@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Operands as they lie in users' memory: either order, padded, strided, broadcast, transposed, backwards,
-// aligned to 4 bytes only.
+// Layouts of operands: row-major and column-major, padded, strided, broadcast, transposed, with negative
+// strides, aligned to 4 bytes only.
 #include <algorithm>
 
 #include "tests/gemm/support.hpp"
@@ -10,7 +10,7 @@ namespace {
 
 using gemm_layouts = on_device;
 
-// A product with edges in every direction: more than one tile, and none of them full at the end.
+// A product with partial tiles in every direction.
 product edged(const gemms::policy& how, float alpha = 1, float beta = -1.5) {
   const std::int64_t m = how.tile.m + 5, n = how.tile.n + 7, k = 2 * how.tile_k + 3;
   return product_of(random_reals(m, k, 1), random_reals(k, n, 2), alpha, beta);
@@ -23,7 +23,7 @@ template <class Run> void each_step(Run run) {
 }
 std::string text(major by) { return by == major::row ? "rows" : "columns"; }
 
-// The three operands lie by rows or by columns; `place` says how exactly.
+// All combinations of row-major and column-major; place(order, matrix) gives the layout.
 template <class Place> void in_all_orders(const std::vector<context>& contexts, Place place) {
   each_step([&](const gemms::step& s) {
     product p = edged(s.how);
@@ -42,7 +42,7 @@ template <class Place> void in_all_orders(const std::vector<context>& contexts, 
 TEST_P(gemm_layouts, all_orders_densely_packed) {
   in_all_orders(several(), [](major by, const dense& d) { return placed(by, d); });
 }
-// The padding is NaN: it is neither read into a result nor written. Packets of 16 bytes end in it.
+// The padding is NaN: it must not reach a result, nor be written. Vectors of 16 bytes end in it.
 TEST_P(gemm_layouts, all_orders_in_packets) {
   in_all_orders(several(), [](major by, const dense& d) { return placed_in_packets(by, d); });
 }
@@ -53,7 +53,7 @@ TEST_P(gemm_layouts, all_orders_with_padding_that_is_no_multiple_of_4) {
   });
 }
 
-// Each operand on its own starts 4, 8 or 12 bytes after an address that packets could be read from.
+// Each operand in turn begins 4, 8 or 12 bytes behind a multiple of 16.
 TEST_P(gemm_layouts, operands_aligned_to_4_bytes_only) {
   const context where = any();
   each_step([&](const gemms::step& s) {
@@ -144,7 +144,7 @@ TEST_P(gemm_layouts, outputs_written_backwards) {
   each_step([&](const gemms::step& s) { expect_right(s.name, edged(s.how)); });
 }
 
-// C^T = B^T A^T with views that only swap extents and strides; the sums are the same, so are the bits.
+// C^T = B^T A^T with views that only swap extents and strides: the same sums, so the same bits.
 TEST_P(gemm_layouts, transposed_views) {
   const context where = any();
   each_step([&](const gemms::step& s) {
@@ -175,7 +175,7 @@ TEST_P(gemm_layouts, one_buffer_as_both_operands) {
   });
 }
 
-// A slice in the middle of a larger matrix: its neighbours stay as they were.
+// C is a slice in the middle of a larger matrix, the rest of which stays unchanged.
 TEST_P(gemm_layouts, slices_of_larger_matrices) {
   const context where = any();
   each_step([&](const gemms::step& s) {

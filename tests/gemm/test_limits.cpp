@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Devices with less shared memory: which steps fit, what a refusal says, what "auto" chooses there.
+// Devices with less shared memory: which steps fit, the message of a refusal, and what "auto" chooses.
 #include <algorithm>
 #include <iterator>
 
@@ -11,7 +11,7 @@ namespace {
 using testing::AllOf;
 using testing::HasSubstr;
 
-// What a block of a variant needs: its stages, each with a piece of A and one of B, rows padded.
+// Shared memory of a block: stages with a tile of A and one of B each, rows padded.
 std::size_t bytes_of(const gemms::operand_policy& o, int outer, int k) {
   const int rows = o.order == gemms::layout::k_major ? k : outer;
   return sizeof(float) * static_cast<std::size_t>(rows * (gemms::side_by_side(o, outer, k) + o.padding));
@@ -21,7 +21,7 @@ std::size_t bytes_of(std::string_view step, const gemms::policy& how) {
   return static_cast<std::size_t>(how.stages) *
          (bytes_of(how.a, how.tile.m, how.tile_k) + bytes_of(how.b, how.tile.n, how.tile_k));
 }
-// What blocks of real devices may have, and two smaller ones.
+// Shared memory per block of real devices, and two smaller sizes.
 constexpr std::size_t limits_in_kib[] = {4, 16, 48, 64, 99, 163, 227};
 
 enum class operands { by_rows, along_tiles };
@@ -52,7 +52,7 @@ class gemm_limits : public on_device {
     limits.shared_per_block = std::min(limits.shared_per_block, bytes);
     return context(make_cpu_executor({.limits = limits}));
   }
-  // A GPU may have less than is asked for: what then counts is its own.
+  // The real limit: a GPU may have less than requested.
   static std::size_t allowed(const context& where) {
     return std::max(where.limits().shared_opt_in, where.limits().shared_per_block);
   }

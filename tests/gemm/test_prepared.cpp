@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Operands that are split once: the same bits as without, by every policy; what they save; and requests that
-// make no sense.
+// Prepared operands: the same bits as without, by every policy; launches and workspace that they save; and
+// invalid requests.
 #include <antiphase/gemm/policies.hpp>
 #include <antiphase/prepared.hpp>
 #include <cstring>
@@ -16,7 +16,7 @@ namespace {
 using testing::HasSubstr;
 using enum gemm_operand;
 
-// Names of kernels, as they are launched.
+// Records the names of kernels that are launched.
 class listening : public forwarding_executor {
  public:
   using forwarding_executor::forwarding_executor;
@@ -28,7 +28,7 @@ class listening : public forwarding_executor {
   mutable std::vector<std::string> heard;
 };
 
-// Outputs without a certificate here and there, lines of few nonzeros, infinities.
+// Some outputs without a certificate, sparse lines, infinities.
 product product_of_all_kinds(std::int64_t m, std::int64_t n, std::int64_t k, unsigned seed = 1) {
   product p = product_of(reals(m, k, seed, 5), reals(k, n, seed + 1, 5), seed % 2 ? 1 : -1.5f,
                          seed % 3 == 0 ? 0.5f : 0);
@@ -51,7 +51,7 @@ constexpr which either[] = {{false, true}, {true, false}, {true, true}};
 
 class gemm_prepared : public on_device {
  protected:
-  // With the operands that are named prepared; and the problem without that.
+  // C with the operands of `side` prepared.
   static dense computed_prepared(const context& where, std::string_view policy, const product& p, which side,
                                  bool own_workspace = false) {
     matrix a(where, p.a, p.place_a), b(where, p.b, p.place_b), c(where, p.c, p.place_c);
@@ -97,13 +97,13 @@ TEST_P(gemm_prepared, the_bits_are_those_of_the_same_policy_without) {
                    });
   }
 }
-// K in pieces: each has parts of its own.
+// K is taken in pieces, each of which has parts of its own.
 TEST_P(gemm_prepared, of_long_k) {
   const context where = any();
   if (!runs("fp16") || sanitized) GTEST_SKIP() << where.limits().name << " has no wgmma, or is slow";
   product p = product_of(reals(3, k_of_a_piece + 77, 1), reals(k_of_a_piece + 77, 5, 2), 1, 0.5f);
   p.place_a = placed_in_packets(major::row, p.a);
-  if (!is_cuda()) {  // seconds for each
+  if (!is_cuda()) {  // each product takes seconds
     const dense is = computed_prepared(where, "fp16", p, {true, true});
     AP_EXPECT_KEPT(is, p);
     return;
@@ -118,7 +118,7 @@ TEST_P(gemm_prepared, general_strides) {
   for (const which side : either)
     EXPECT_TRUE(same_bits(computed_prepared(where, "fp16", p, side), computed_plainly(where, "fp16", p)));
 }
-// Policies that take no parts read the operand.
+// Policies that do not use prepared parts read the operand itself.
 TEST_P(gemm_prepared, any_policy_takes_it) {
   const context where = any();
   for (const auto& [policy, k] : {std::pair{"auto", 100},
@@ -141,8 +141,8 @@ TEST_P(gemm_prepared, any_policy_takes_it) {
     }
   }
 }
-// As in ordinary calls, it is the lines that count: weights W serve X W and (X W)^T, and one operand may
-// serve both sides.
+// Only the lines matter, not the side: weights W serve X W and (X W)^T, and one prepared operand can serve
+// both sides.
 TEST_P(gemm_prepared, the_same_lines_on_the_other_side) {
   const context where = any();
   if (!runs("fp16")) GTEST_SKIP() << where.limits().name << " has no wgmma";
@@ -171,8 +171,7 @@ TEST_P(gemm_prepared, the_same_lines_on_the_other_side) {
     EXPECT_EQ(on->heard.size(), 1u) << testing::PrintToString(on->heard);
   }
 }
-// How many launches, and how much workspace: the split pass has only the other operand's lines, or is left
-// out.
+// Launches and workspace: the split pass handles only the other operand, or is left out.
 TEST_P(gemm_prepared, what_it_saves) {
   if (is_cuda()) GTEST_SKIP() << "launches are counted on the CPU executor";
   const auto on = std::make_shared<listening>(make_cpu_executor());
@@ -386,7 +385,7 @@ TEST_P(gemm_prepared, elsewhere) {
   const prepared_operand ready = prepare(here, b, w);
   gemm_options how;
   how.prepared_b = &ready;
-  // all of the host
+  // all memory is the host's
   EXPECT_NO_THROW(explain(any(), {.a = x, .b = w, .c = row_major(memory.data() + 200, 8, 8)}, how));
   try {
     explain(there, {.a = x, .b = w, .c = row_major(memory.data() + 200, 8, 8)}, how);

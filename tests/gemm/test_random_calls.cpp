@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Calls of gemm() drawn at random: every output within the promise, nothing else written, and the same bits
-// again.
+// Random calls of gemm(): every output within the error bound, no stray writes, and the same bits when
+// repeated.
 #include <cstdlib>
 #include <map>
 #include <optional>
@@ -18,8 +18,7 @@ class prepared {
  public:
   prepared(const context& where, const random_call& r)
       : where_(where), r_(r), a_(r.a), b_(r.b), c_(r.c), finishes_(!r.of_residual.origin.empty()) {
-    // An element that several lines or members share is filled several times: what is there last counts for
-    // all.
+    // An element that several lines or members share is filled several times; all then read the last value.
     a_.fill([&](auto n, auto i, auto j) {
       return number_of(r.in_a, i, j, r.seed + static_cast<std::uint64_t>(n) * 31);
     });
@@ -29,7 +28,7 @@ class prepared {
     const auto of_c = [&](auto n, auto i, auto j) {
       return number_of(r.in_c, i, j, r.seed ^ (static_cast<std::uint64_t>(n) * 977 + 5));
     };
-    if (reads_c()) c_.fill(of_c);  // else what is there stays a guard
+    if (reads_c()) c_.fill(of_c);  // else C holds guards
     for (zone* z : {&a_, &b_, &c_}) z->upload(where);
     if (!finishes_) return;
     residual_.emplace(r.of_residual), input_.emplace(r.of_input), before_.emplace(r.of_before),
@@ -44,7 +43,7 @@ class prepared {
     for (auto* z : {&residual_, &input_, &before_, &rows_, &columns_}) (*z)->upload(where);
   }
 
-  // What is wrong; empty if nothing is.
+  // The first fault, as text; empty: none.
   std::string complaint() {
     gemm_options how = options();
     std::string wrong = ran_once(how, r_.brings_workspace);
@@ -147,7 +146,7 @@ class prepared {
       return std::to_string(counted_) + " outputs were computed again: there are " + std::to_string(most);
     return {};
   }
-  // What was written that should not have been.
+  // The first stray write, as text.
   std::string stray(bool ran) {
     const auto look = [](const char* name, const zone& z, bool may_change) {
       const std::string text = z.first_stray(z.now(), may_change);
@@ -160,7 +159,7 @@ class prepared {
            look("before", *before_, ran && r_.before && r_.count > 0);
   }
 
-  // Outputs that are looked at: all of them, or as many as there is time for.
+  // Checks all outputs, or a sample if that takes too long.
   std::string judged(const std::vector<float>& c, const std::vector<float>& before) const {
     const std::int64_t all = r_.count * r_.m * r_.n, time = 1'500'000;
     const std::int64_t number = std::max<std::int64_t>(100, time / std::max<std::int64_t>(r_.k, 1)),
@@ -175,7 +174,7 @@ class prepared {
                      std::int64_t i, std::int64_t j) const {
     constexpr double most = 0x1.ffffep127;
     const bool multiplies = r_.alpha != 0 && r_.k > 0;
-    double sum = 0, size = 0;  // size: of what is finite
+    double sum = 0, size = 0;  // size: sum of finite |terms|
     for (std::int64_t at = 0; multiplies && at < r_.k; ++at) {
       const double term = static_cast<double>(a_(n, i, at)) * b_(n, at, j);
       sum += term;
@@ -195,7 +194,7 @@ class prepared {
                                  (plain ? 0
                                         : 0x1p-22 * (std::abs(product) + std::abs(of_row) +
                                                      std::abs(of_column) + std::abs(added)));
-    // Sums in FP32 may leave the range before they come back; others when they are stored.
+    // Partial sums in FP32 may overflow even if the result does not; other sums only when stored.
     const double inside =
         adds_in_fp32() ? 1.001 * size : (std::isfinite(sum) ? std::abs(sum) : 0) + bound.allowed(size);
     const double factor = std::max(1., static_cast<double>(std::abs(r_.alpha)));
@@ -224,7 +223,7 @@ class prepared {
     const double y = by_definition(r_.function, v, x), scale = std::abs(static_cast<double>(r_.scale));
     const double of_function = 0x1p-20 * (std::abs(y) + (gemms::is_gradient(r_.function) ? std::abs(v) : 0));
     const double allowed = scale * (1.2 * off + of_function) + 0x1p-148;
-    if (std::abs(y) * 1.001 >= most) return {};  // before it is scaled
+    if (std::abs(y) * 1.001 >= most) return {};  // may overflow before it is scaled
     return right(is, r_.scale * y, allowed) ? std::string() : told("C", is, r_.scale * y, allowed);
   }
   static std::string number(double x) {
@@ -258,8 +257,7 @@ std::uint64_t from_environment(const char* name, std::uint64_t otherwise) {
 
 class gemm_random_calls : public on_device {
  protected:
-  // On the CPU executor: few multiprocessors and many, which decide what shares tiles; and schedules that
-  // differ.
+  // CPU executors with few and many multiprocessors, which decide over split-K, and different schedules.
   const context& of(std::uint64_t seed) {
     std::vector<context>& all = contexts_;
     if (all.empty() && is_cuda()) all.push_back(any());
@@ -280,7 +278,7 @@ class gemm_random_calls : public on_device {
   std::vector<context> contexts_;
 };
 
-// A failed case says its seed: ANTIPHASE_CALLS_SEED=seed ANTIPHASE_CALLS=1 runs it alone, on the same device.
+// A failure prints its seed; ANTIPHASE_CALLS_SEED=seed ANTIPHASE_CALLS=1 runs it alone, on the same device.
 TEST_P(gemm_random_calls, keep_what_is_promised) {
   const std::uint64_t calls = from_environment("ANTIPHASE_CALLS", is_cuda()   ? 10000
                                                                   : sanitized ? 30

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Calls that come again are not judged again: they run what they ran before, and any other call does not.
+// The cache of calls: a repeated call runs the same plan without being judged again; any other call does not
+// hit.
 #include <algorithm>
 #include <antiphase/executor/published.hpp>
 #include <antiphase/gemm_judgement.hpp>
@@ -13,8 +14,7 @@
 namespace antiphase::gemm_test {
 namespace {
 
-// The CPU executor under a device's limits, with what has been launched, in words. Or it only writes that
-// down.
+// A CPU executor with a device's limits that records launches as text, and runs them or only records them.
 enum class launches { run, are_written_down };
 class noted : public forwarding_executor {
  public:
@@ -41,7 +41,7 @@ context lent(const noted& on) {
   return context(std::shared_ptr<const executor>(&on, [](auto*) {}));
 }
 
-// Everything that a call is made of, in one array: A, B, C, biases, lists of members, working memory.
+// Memory for all arguments of a call: A, B, C, biases and members in one array, and a workspace.
 constexpr std::size_t extent = 48, matrix_floats = extent * extent * 3, all_floats = 8 * matrix_floats,
                       work_bytes = 1 << 20;
 struct asked {
@@ -58,7 +58,7 @@ struct memory {
 
   float* at(int place) { return floats.data() + static_cast<std::size_t>(place) * matrix_floats; }
 };
-// The first row of A cancels in B's first two, and all else in it is small: its outputs are computed again.
+// The first row of A cancels in B's first two rows and is small elsewhere: its outputs are recomputed.
 std::vector<float> initial() {
   std::vector<float> all = reals(1, all_floats, 7).value;
   float *const row_of_a = all.data(), *const rows_of_b = all.data() + matrix_floats;
@@ -68,7 +68,7 @@ std::vector<float> initial() {
   return all;
 }
 
-// A product of 40 x 28 x 44 with its operands at the beginnings of places 0, 1 and 2.
+// A product of 40 x 28 x 44 with A, B and C at places 0, 1 and 2.
 asked base(memory& m) {
   return {.what = {.a = row_major<const float>(m.at(0), 40, 44, extent),
                    .b = row_major<const float>(m.at(1), 44, 28, extent),
@@ -88,7 +88,7 @@ class repeated_calls : public testing::Test {
       *to << testing::PrintToString(o.launched) << ' ' << o.refused;
     }
   };
-  // From the same memory each time. judged: by a call that is never remembered.
+  // Each time with the same memory contents. judged: by a call that is never remembered.
   outcome of(noted& on, memory& m, asked q, bool judged = false) {
     m.floats.copy_from(values_);
     m.counts.copy_from(std::vector<std::uint64_t>{0, 0});
@@ -109,7 +109,7 @@ class repeated_calls : public testing::Test {
     return is;
   }
   static constexpr int times = 4;
-  // The same whenever it comes, and as if judged anew.
+  // Expects the same outcome each time the call is repeated.
   void expect_right(noted& on, memory& m, const asked& q, const outcome& right, const std::string& what) {
     for (int time = 0; time < times; ++time) {
       const outcome found = of(on, m, q);
@@ -120,7 +120,7 @@ class repeated_calls : public testing::Test {
 };
 
 TEST_F(repeated_calls, each_difference_makes_another_call) {
-  // One that sums in FP64, and one that multiplies parts in FP16, in working memory, and counts.
+  // A device that adds up in FP64, and one that uses FP16 parts, a workspace and a recomputed counter.
   noted on(simulated_device()), by_parts(published_device("8.6"));
   memory m(context::on("cpu"));
   using change = std::function<void(asked&)>;
@@ -237,7 +237,7 @@ TEST_F(repeated_calls, each_difference_makes_another_call) {
   }
 }
 
-// Operands at addresses that nobody reads.
+// Operands at addresses that are never accessed.
 asked nowhere(std::int64_t m, std::int64_t n, std::int64_t k, std::uintptr_t where = 1) {
   const auto at = [&](std::uintptr_t number) { return reinterpret_cast<float*>((4 * where + number) << 36); };
   return {.what = {.a = row_major<const float>(at(0), m, k),
@@ -260,7 +260,7 @@ TEST(remembered_calls, are_not_judged_again) {
   EXPECT_LE(third, 1);
 }
 
-// What was chosen to judge a call is what the call runs.
+// A call runs the plan that judge() chose for it.
 TEST(remembered_calls, run_what_they_were_judged_by) {
   const noted on(published_device("8.6"), launches::are_written_down);
   asked q = nowhere(256, 256, 256, 5);
@@ -279,7 +279,7 @@ TEST(remembered_calls, run_what_they_were_judged_by) {
   EXPECT_EQ(on.launched, right);
 }
 
-// Where C overlaps A the judgement is the same, and the call is refused.
+// If C overlaps A, judge() succeeds, but the call is refused.
 TEST(remembered_calls, overlaps_are_refused_behind_a_judgement) {
   const noted on(simulated_device(), launches::are_written_down);
   asked q = nowhere(64, 64, 64, 6);
@@ -290,11 +290,11 @@ TEST(remembered_calls, overlaps_are_refused_behind_a_judgement) {
   EXPECT_TRUE(on.launched.empty());
 }
 
-// Of the same addresses: what a device runs, another does not, be it called the same or have the same
+// The same arguments on another device are another call, even if the devices differ only in name or only in
 // numbers.
 TEST(remembered_calls, devices_are_told_apart) {
   device_limits h200 = published_device("9.0"), other = h200, smaller = h200;
-  // which have laws of their own
+  // devices with cost models of their own
   h200.name = smaller.name = "NVIDIA H200", other.name = "NVIDIA H100 80GB HBM3";
   smaller.multiprocessors = 20;
   const noted all[] = {noted(h200, launches::are_written_down), noted(other, launches::are_written_down),
@@ -320,8 +320,8 @@ TEST(remembered_calls, devices_are_told_apart) {
   EXPECT_GT(by_number, 0);
 }
 
-// An allocator may make products itself, as many as there is room for, while one is under way that it
-// allocates for.
+// An allocator may itself call gemm(), more often than there are places, while the call it allocates for is
+// under way.
 TEST(remembered_calls, stay_while_they_are_used) {
   noted on(published_device("8.6"), launches::are_written_down);
   const asked q = nowhere(256, 256, 256);
@@ -347,7 +347,7 @@ TEST(remembered_calls, stay_while_they_are_used) {
   EXPECT_EQ(inside, 9000);
 }
 
-// Destructors of a thread's may call, behind that of what it remembers.
+// Thread-local destructors may call gemm() after the cache's destructor has run.
 TEST(remembered_calls, of_a_thread_that_ends) {
   static std::vector<std::vector<std::string>> found;
   struct late {
@@ -362,7 +362,7 @@ TEST(remembered_calls, of_a_thread_that_ends) {
     }
   };
   std::thread([] {
-    static thread_local const late last;  // which is made first
+    static thread_local const late last;  // constructed before the cache, so destroyed after it
     static_cast<void>(last);
     const noted on(simulated_device(), launches::are_written_down);
     for (int time = 0; time < 3; ++time) {

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Requests that make no sense are refused with a message that names the argument; nothing is launched or
-// changed.
+// Invalid requests are refused with a message that names the argument; nothing is launched or changed.
 #include <cstddef>
 #include <limits>
 
@@ -13,13 +12,13 @@ using testing::HasSubstr;
 
 class gemm_requests : public on_device {
  protected:
-  // A good request for 3 x 4 = (3 x 5) (5 x 4) in memory that a change then spoils.
+  // A valid request, 3 x 4 = (3 x 5) (5 x 4), that `spoil` makes invalid.
   template <class Error, class Spoil> void expect_refused(Spoil spoil, const std::vector<std::string>& says,
                                                           float alpha = 1, std::string_view policy = "auto") {
     expect_refused_with<Error>(
         [&](auto& request, gemm_options& options) { spoil(request), options.policy = policy; }, says, alpha);
   }
-  // The same where the change is to the options.
+  // The same, for changes of the options.
   template <class Error, class Spoil>
   void expect_refused_with(Spoil spoil, const std::vector<std::string>& says, float alpha = 1) {
     const context where = any();
@@ -148,7 +147,7 @@ TEST_P(gemm_requests, larger_than_the_kernels_can_count) {
                                 {"1099511627776 x 4", "blocks"});
 }
 
-// Requests with nothing to do are fine, whatever the pointers.
+// Empty requests are valid with any pointers.
 TEST_P(gemm_requests, empty_ones_do_nothing) {
   const context where = any();
   for (const gemms::step& s : gemms::steps)
@@ -167,12 +166,12 @@ TEST_P(gemm_requests, same_address_is_fine_where_nothing_is_read) {
   where.runs_on().synchronize(nullptr);
   EXPECT_TRUE(same(c.read(), expected(p)));
 }
-// Left and right, or odd and even, columns of one buffer.
+// A and C are left and right, or odd and even, columns of one buffer.
 TEST_P(gemm_requests, views_of_one_buffer_that_lie_apart) {
   const context where = any();
   const product p = product_of(random_integers(6, 5, 1), random_integers(5, 4, 2));
   const dense both = made(6, 12, [&](auto i, auto j) { return j % 2 == 0 && j < 10 ? p.a(i, j / 2) : 7.5f; });
-  // C: every other column from there on, or the last ones, of which there are two
+  // C: every other column from column 1 on, or the last two columns
   for (const std::int64_t first : {1, 10}) {
     matrix buffer(where, both, {12, 1}), b(where, p.b, p.place_b);
     const std::int64_t columns = first == 1 ? 4 : 2;
@@ -189,7 +188,7 @@ TEST_P(gemm_requests, views_of_one_buffer_that_lie_apart) {
       }
   }
 }
-// One column or one row may have any stride: it is never taken.
+// The stride of a single column or row may have any value: it is unused.
 TEST_P(gemm_requests, strides_of_single_rows_and_columns_do_not_matter) {
   const context where = any();
   product row = product_of(random_reals(1, 5, 1), random_reals(5, 4, 2));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Every step of the ladder, sizes around its tile, all layouts, scales and schedules among them.
+// Every step of the ladder with sizes around its tile, in all layouts, with several scales and schedules.
 #include "tests/gemm/support.hpp"
 
 namespace antiphase::gemm_test {
@@ -20,14 +20,14 @@ std::vector<std::int64_t> sizes_around(std::int64_t tile) {
 }
 constexpr float scales[] = {0, 1, -1.5};
 
-// All pairs of sizes appear, of M and N, M and K, N and K.
+// Pairwise coverage of sizes of M, N and K.
 template <class Run> void each_shape(const gemms::policy& how, Run run) {
   const auto m = sizes_around(how.tile.m), n = sizes_around(how.tile.n), k = sizes_around(how.tile_k);
   for (std::size_t i = 0; i < 7; ++i)
     for (std::size_t j = 0; j < 7; ++j) run(m[i], n[j], k[(i + 3 * j) % 7], 7 * i + j);
 }
 
-// The number of a case picks everything else about it.
+// The number of a case selects layouts, scales and values.
 product shaped(std::int64_t m, std::int64_t n, std::int64_t k, std::size_t number) {
   const auto by = [&](int operand) { return number >> operand & 1 ? major::row : major::column; };
   const int seed = static_cast<int>(number);
@@ -36,7 +36,7 @@ product shaped(std::int64_t m, std::int64_t n, std::int64_t k, std::size_t numbe
             .c = random_reals(m, n, static_cast<unsigned>(seed + 200)),
             .alpha = scales[number % 3],
             .beta = scales[number / 3 % 3]};
-  if (p.alpha == 0 && number % 2 == 0) p.alpha = 1;  // A and B matter in most cases
+  if (p.alpha == 0 && number % 2 == 0) p.alpha = 1;  // alpha = 0 in few cases
   const bool in_packets = number / 8 % 2 == 0;
   const auto place = [&](const dense& d, int operand) {
     return in_packets ? placed_in_packets(by(operand), d) : placed(by(operand), d, seed % 3, seed % 4);
@@ -58,7 +58,7 @@ TEST_P(gemm_shapes, around_the_tile) {
   });
 }
 
-// The sums are exact, so no rounding hides a product that is missing or taken twice.
+// Exact sums: no rounding hides a missing or duplicate product.
 TEST_P(gemm_shapes, of_small_integers_are_exact) {
   const gemms::policy& how = gemms::find_step(GetParam().step).how;
   const std::int64_t m = how.tile.m + 3, n = 2 * how.tile.n - 1, k = 3 * how.tile_k + 1;
@@ -74,7 +74,7 @@ TEST_P(gemm_shapes, of_small_integers_are_exact) {
   for (const context& where : several()) EXPECT_TRUE(same(computed(where, GetParam().step, p), exact));
 }
 
-// Shapes of convolutions, whose small extents leave most of a tile empty.
+// Shapes of convolutions; small extents leave most of a tile empty.
 TEST(gemm_long_shapes, are_exact) {
   const context where = context::on("cpu");
   const int many = sanitized ? 5017 : 50176;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Sums of columns and rows by products with ones, and the gradient of a bias behind that of an activation.
+// Sums of columns and rows as products with ones, and gradients of a bias after an activation's gradient.
 #include <antiphase/gemm/sums.hpp>
 
 #include "tests/gemm/support.hpp"
@@ -9,13 +9,13 @@ namespace {
 
 class line_sums : public on_device {
  protected:
-  // Of whole sums in FP64, each as the library promises it.
+  // Compares with sums in FP64, within the library's error bound.
   void expect_sums(const dense& values, const placing& how, std::string_view policy, float alpha = 1,
                    float beta = 0) {
     const context where = any();
     matrix c(where, values, how);
-    // A one, and what must not be read. compute-sanitizer takes a copy of 16 bytes (cp.async) that reads but
-    // 4 for a read of all 16.
+    // A one, and padding that must not be used: compute-sanitizer counts a cp.async of 16 bytes with a source
+    // size of 4 as a read of 16.
     constexpr float nan = std::numeric_limits<float>::quiet_NaN();
     const device_array<float> one(where, std::vector<float>{1, nan, nan, nan});
     for (const bool of_columns : {true, false}) {
@@ -67,7 +67,7 @@ TEST_P(line_sums, by_any_policy) {
     expect_sums(values, placed(major::row, values), policy);
 }
 
-// The gradient of what an activation was applied to, and of its bias: a sum over the examples.
+// The gradient of an activation's input, and of its bias: a sum over the examples.
 TEST_P(line_sums, are_gradients_of_biases) {
   const context where = any();
   const std::int64_t examples = 61, outputs = 43, inputs = 30;
@@ -83,7 +83,7 @@ TEST_P(line_sums, are_gradients_of_biases) {
   gemm(where, gemms::column_sums(on_c.view(), one.data(), bias.data()));
   const std::vector<float> found = bias.to_host();
   for (std::int64_t j = 0; j < outputs; ++j) {
-    float sum = 0;  // of integers: exact
+    float sum = 0;  // exact, of integers
     for (std::int64_t i = 0; i < examples; ++i)
       for (std::int64_t k = 0; k < inputs; ++k)
         if (input(i, j) > 0) sum += gradient(i, k) * weights(k, j);

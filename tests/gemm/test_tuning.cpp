@@ -69,7 +69,7 @@ TEST(gemm_tuning, a_file_keeps_all_of_it) {
   EXPECT_EQ(read.factor("fp64-dots", last), 1);
 }
 
-// What is wrong with a file, in one sentence that names it.
+// The error is one sentence that names the file.
 TEST(gemm_tuning, a_broken_file_is_refused_with_its_name) {
   const json good = json::parse(to_text(tuning_of(an_h200())));
   const auto said = [](const std::string& text) -> std::string {
@@ -172,7 +172,7 @@ TEST(gemm_tuning, one_of_another_device_or_version_is_left_aside) {
   expect_aside(other,
                "it was made with version 0.0.1 of the library, this is " + std::string(build_info().version));
 
-  // What another version wrote of classes and policies is not judged.
+  // Classes and policies in a file of another version are not validated.
   json file = json::parse(to_text(other));
   file["factors"]["faster"] = 3;
   file["classes"] = 1;
@@ -185,8 +185,7 @@ TEST(gemm_tuning, without_one_predictions_are_taken_as_they_are) {
               HasSubstr("none for NVIDIA H200, so predictions are taken as they are"));
 }
 
-// Predictions are multiplied by the factor of the policy and the class of the shape, and the least product is
-// taken.
+// Predictions are multiplied by the factor of the policy and the shape's class; auto takes the least result.
 TEST(gemm_tuning, factors_decide_among_policies) {
   const device_limits d = an_h200();
   const context where = on_paper(d);
@@ -203,7 +202,7 @@ TEST(gemm_tuning, factors_decide_among_policies) {
           const tuning_class of = gemms::tuning_class_of(m, n, k);
           for (const gemm_choice::candidate& c : plain.considered) {
             EXPECT_EQ(c.factor, 1);
-            // Only the class of this shape makes the candidate the slowest, or leaves it as it is.
+            // here: only this shape's class makes the candidate the slowest; else only the other classes do.
             for (const bool here : {true, false}) {
               gemm_tuning slow = tuning_of(d);
               slow.policies = {factors_of(
@@ -231,7 +230,7 @@ TEST(gemm_tuning, factors_decide_among_policies) {
   EXPECT_GT(changed, 100);
 }
 
-// Where there is nothing to multiply, there is nothing to choose, and empty extents have a class like others.
+// With nothing to multiply there is nothing to choose; empty extents have a class, too.
 TEST(gemm_tuning, empty_products_are_fine) {
   const context where = on_paper(an_h200());
   for (const std::int64_t m : {0, 1, 5000})
@@ -247,8 +246,8 @@ TEST(gemm_tuning, empty_products_are_fine) {
         }
 }
 
-// Members that a policy computes one after the other are products by themselves; those that it takes at once,
-// one of them all.
+// The class is that of one member for policies with a launch for each member, and that of the batch for
+// policies that take it in one launch.
 TEST(gemm_tuning, batches_and_epilogues_have_the_class_of_what_runs) {
   const device_limits d = an_h200();
   const context where = on_paper(d);
@@ -268,8 +267,7 @@ TEST(gemm_tuning, batches_and_epilogues_have_the_class_of_what_runs) {
   }
 }
 
-// Whatever a tuning makes of predictions: a larger product is never offered less, and what is offered is
-// enough.
+// With any tuning, a larger product is never offered a smaller workspace, and the offer suffices.
 TEST(gemm_tuning, the_workspace_still_grows_with_the_problem) {
   const device_limits d = an_h200();
   const context where = on_paper(d);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Scales, and values at the ends of FP32: what IEEE arithmetic gives, no more and no less.
+// Scales, and values at the ends of FP32's range: the results of IEEE arithmetic.
 #include <limits>
 
 #include "tests/gemm/support.hpp"
@@ -20,7 +20,7 @@ class gemm_values : public on_device {
   }
 };
 
-// Edge tiles of every step: 32 + 5 and 128 + 5 columns, an odd K.
+// Edge tiles for every step: 32 + 5 rows, 128 + 5 columns, an odd K.
 constexpr std::int64_t rows = 37, columns = 133, depth = 35;
 product plain(float alpha = 1, float beta = 0) {
   return product_of(random_reals(rows, depth, 11), random_reals(depth, columns, 12), alpha, beta);
@@ -90,7 +90,7 @@ TEST_P(gemm_values, no_k_gives_c_scaled) {
         EXPECT_TRUE(same(c.read(), expected(p))) << s.name << ", beta " << beta;
       }
 }
-// There is no product to scale: whatever alpha is does not matter.
+// K = 0: alpha has nothing to scale, even if it is infinite or NaN.
 TEST_P(gemm_values, no_k_ignores_alpha) {
   for (const float alpha : {infinity, nan})
     for (const float beta : {0.f, 1.f, 1.3f})
@@ -130,7 +130,7 @@ TEST_P(gemm_values, overflow_is_infinity) {
   p.b = filled(1, columns, 1);
   expect_right(p, "2 * (3e38 * 1)");
 }
-// 3e38 + 3e38 - 3e38 - 3e38: the sum in the order of k overflows, and infinity stays.
+// 3e38 + 3e38 - 3e38 - 3e38: the sum in the order of k overflows and stays infinite.
 TEST_P(gemm_values, overflow_in_between_stays) {
   const product p =
       product_of(filled(rows, 4, 3e38f), made(4, columns, [](auto k, auto) { return k < 2 ? 1 : -1; }));
@@ -165,8 +165,8 @@ TEST_P(gemm_values, identity_and_permutations_move_bits) {
     expect_right(p);
   }
 }
-// Magnitudes from 2^-60 to 2^60 side by side in every row of A and column of B: the small ones are lost only
-// where FP32 loses them.
+// Magnitudes from 2^-60 to 2^60 in every row of A and column of B: small ones are lost only where FP32 loses
+// them.
 TEST_P(gemm_values, all_magnitudes_in_one_row) {
   product p = plain();
   for (std::int64_t k = 0; k < depth; ++k) {
@@ -177,7 +177,7 @@ TEST_P(gemm_values, all_magnitudes_in_one_row) {
   }
   expect_right(p);
 }
-// Factors up to 2^11 and sums below 2^24 lose nothing.
+// Factors up to 2^11 and sums below 2^24 are exact.
 TEST_P(gemm_values, large_integers_are_exact) {
   const auto whole = [](std::int64_t n) { return 1025 + n % 1024; };
   const product p =
@@ -193,8 +193,8 @@ TEST_P(gemm_values, large_integers_are_exact) {
     }
   expect_right(p);
 }
-// A power of two on rows of A and columns of B comes out again, exactly; ranges of 2^200 lie inside one
-// product.
+// Powers of two on rows of A and columns of B scale the result exactly; magnitudes within a product span
+// 2^200.
 TEST_P(gemm_values, powers_of_two_scale_exactly) {
   const product base = plain();
   const auto power_of_row = [](std::int64_t i) { return static_cast<int>(i * 7 % 201) - 100; };

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which views of memory are refused, beside what counting every byte says.
+// Checks of views, compared with counting the uses of every byte.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -91,8 +91,8 @@ TEST_F(views_drawn, nothing_that_lies_apart_is_refused) {
   RecordProperty("missed", missed);
 }
 
-// Rows, columns, every other column: of views whose elements lie at multiples of one stride nothing is
-// missed.
+// Rows, columns, every other column: all overlaps are found if the elements of both views lie at multiples of
+// one stride.
 TEST_F(views_drawn, overlaps_of_rows_are_all_found) {
   int sharing = 0, apart = 0;
   for (int n = 0; n < pairs; ++n) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Memory of random calls between guards: whatever is written where it should not be shows.
+// Memory of random calls, filled with guards: stray writes show.
 #pragma once
 #include <algorithm>
 #include <antiphase/context.hpp>
@@ -16,7 +16,7 @@
 
 namespace antiphase::gemm_test {
 
-// A quiet NaN that tells where it was put, as no kernel makes them.
+// A quiet NaN whose payload is its place; no kernel computes such NaNs.
 inline float guard_number(std::size_t i) {
   return std::bit_cast<float>(0x7fe00000u | static_cast<std::uint32_t>(i & 0xfffffu));
 }
@@ -24,8 +24,7 @@ inline bool same_number(float x, float y) {
   return std::bit_cast<std::uint32_t>(x) == std::bit_cast<std::uint32_t>(y);
 }
 
-// The matrices of a batch on the host and on a device, in memory that is full of guards where no element
-// lies.
+// The matrices of a batch on the host and on a device; floats outside their elements are guards.
 class zone {
  public:
   explicit zone(const lies_at& at) : at_(at), host_(static_cast<std::size_t>(at.size)) {
@@ -49,7 +48,8 @@ class zone {
   float in(const std::vector<float>& image, std::int64_t n, std::int64_t i, std::int64_t j) const {
     return image[at_.place(n, i, j)];
   }
-  // What has been written outside the elements, if anything; inside, whether an element is still a guard.
+  // The first stray write, as text; empty: none. If elements may change, also the first that is still a
+  // guard.
   std::string first_stray(const std::vector<float>& now, bool elements_may_change) const {
     std::vector<bool> element(host_.size());
     std::string text;
@@ -66,7 +66,7 @@ class zone {
                " was written: " + std::to_string(now[i]);
     return text;
   }
-  // The bits, but of a NaN only that it is one.
+  // The first difference in bits; all NaN count as equal.
   std::string first_difference(const std::vector<float>& one, const std::vector<float>& other) const {
     for (std::size_t i = 0; i < one.size(); ++i)
       if (!same_number(one[i], other[i]) && !(std::isnan(one[i]) && std::isnan(other[i])))
@@ -89,7 +89,7 @@ class zone {
   std::optional<device_array<float>> memory_;
 };
 
-// Bytes between guards; what they hold first is of no use.
+// Bytes between guards, initialised with a pattern.
 class bytes_between {
  public:
   bytes_between(const context& where, std::size_t size) : size_(size), memory_(where, image()) {}

@@ -15,6 +15,7 @@ import xml.etree.ElementTree
 
 sys.path.insert(0, sys.argv.pop())
 import report  # noqa: E402
+import results  # noqa: E402
 
 README = "# A project\n\nBefore.\n\n<!-- ladder:begin -->\n<!-- ladder:end -->\n\nAfter.\n"
 MACHINE = {"name": "Some GPU", "driver": "1.2", "cuda": {"built_with": "13.0"}}
@@ -143,6 +144,15 @@ class ReportTest(unittest.TestCase):
         }
         self.write(f"bench/results/{name}.json", json.dumps(file))
 
+    def tool(self, *choices):
+        """A program antiphase by which auto takes these: file, number of the record, way, policy."""
+        said = [
+            {"file": f"some/{file}.json", "record": record, "way": way, "then": "?", "now": now}
+            for file, record, way, now in choices
+        ]
+        self.write("build/antiphase", f"#!/bin/sh\ncat <<'END'\n{json.dumps({'choices': said})}\nEND\n")
+        (self.root / "build/antiphase").chmod(0o755)
+
     def run_report(self, *arguments, code=0):
         """Runs in this process: starting one for each of these runs takes four times as long as all of them."""
         said, complained = io.StringIO(), io.StringIO()
@@ -153,8 +163,9 @@ class ReportTest(unittest.TestCase):
         ):
             status = report.main()
         self.assertEqual(status, code, said.getvalue() + complained.getvalue())
-        self.verdict = "".join(
-            line for line in said.getvalue().splitlines() if line.startswith("code of the figures: ")
+        self.verdict, self.choices = (
+            "".join(line for line in said.getvalue().splitlines() if line.startswith(of))
+            for of in ("code of the figures: ", "choices of the products: ")
         )
         return complained.getvalue()
 
@@ -849,7 +860,7 @@ class Lists(PublicCalls):
         self.run_report()
         self.assertEqual(
             self.table("prepared")[2:],
-            [["g: one", "1×2×3 NT, + C", "`stream`", "10.0", "12.5 (`narrow`)", "1.25×", "3.0"]],
+            [["g: one", "1×2×3 NT, + C", "`fp64`", "10.0", "12.5 (`tf32`)", "1.25×", "3.0"]],
         )
         self.assertEqual([row[3] for row in self.table("suite")[2:]], ["11.0"])
 
@@ -868,14 +879,14 @@ class Lists(PublicCalls):
                 [
                     "g: a batch",
                     "32 of 4096×4096×64 NT, + C",
-                    "`stream`",
+                    "`fp64`",
                     "20.0",
                     "30.0",
                     "1.50×",
                     "50 %",
                     "33 %",
                 ],
-                ["h: one", "1×2×3 NT", "`short`", "40.0", "10.0", "0.25×", "25 %", "100 %"],
+                ["h: one", "1×2×3 NT", "`fp64-short`", "40.0", "10.0", "0.25×", "25 %", "100 %"],
             ],
         )
         self.assertIn("](pictures/gemm_roofline.svg)\n<!-- table end -->", self.read("docs/gemm.md"))
@@ -896,8 +907,8 @@ class Lists(PublicCalls):
             rows[2:],
             [
                 ["all", "3", "1.26×", "33 %", "0.50×", "100 %", "79 %"],
-                ["by `split`", "1", "1.00×", "0 %", "1.00×", "100 %", "100 %"],
-                ["by `stream`", "2", "1.41×", "50 %", "0.50×", "100 %", "71 %"],
+                ["by `fp16`", "1", "1.00×", "0 %", "1.00×", "100 %", "100 %"],
+                ["by `fp64`", "2", "1.41×", "50 %", "0.50×", "100 %", "71 %"],
                 ["limited by launch", "1", "0.50×", "100 %", "0.50×", "100 %", "200 %"],
                 ["limited by memory", "2", "2.00×", "0 %", "1.00×", "100 %", "50 %"],
             ],
@@ -958,8 +969,26 @@ class Lists(PublicCalls):
         self.assertEqual(
             self.table("serving")[2:],
             [
-                ["g: one token", "4096×4096×64 NT", "`stream`", "20.0", "`short`", "50.0", "2.50×", "30.0"],
-                ["h: 8 tokens", "4096×4096×64 NT", "`stream`", "40.0 †", "`short`", "44.0", "1.10×", "30.0"],
+                [
+                    "g: one token",
+                    "4096×4096×64 NT",
+                    "`fp64`",
+                    "20.0",
+                    "`fp64-short`",
+                    "50.0",
+                    "2.50×",
+                    "30.0",
+                ],
+                [
+                    "h: 8 tokens",
+                    "4096×4096×64 NT",
+                    "`fp64`",
+                    "40.0 †",
+                    "`fp64-short`",
+                    "44.0",
+                    "1.10×",
+                    "30.0",
+                ],
             ],
         )
 
@@ -1061,6 +1090,161 @@ class Lists(PublicCalls):
             self.write(name, good.replace("cuBLAS FP32", "cuBLAS", 1))
             self.assertIn(f"{name} does not agree", self.run_report("--check", code=1))
             self.write(name, good)
+
+
+class Choices(PublicCalls):
+    """Marks of products for which auto takes another policy today."""
+
+    NAMES, DOCUMENT = ("speed", "accuracy", "suite", "serving", "prepared", "random"), "docs/gemm.md"
+    NOTE = "‡ measured with another policy than auto takes today; of means: some of the products."
+    LIST = "bench/results/rechosen.txt"
+
+    def suite(self, *policies, now, **members):
+        """Results of one product for each of the policies; `now`: of those that the program tells of."""
+        self.result(
+            "a", [Lists.listed(self, "suite", str(i), 20, 30, policy=p) for i, p in enumerate(policies)]
+        )
+        self.tool(*(("a", i, "policy", policy) for i, policy in enumerate(now)))
+
+    def times(self):
+        return [row[3] for row in self.table("suite")[2:]]
+
+    def test_another_policy_is_marked_and_the_same_is_not(self):
+        self.suite("fp64", "fp64", now=["fp64", "tf32"])
+        message = self.run_report("--check", code=1)
+        self.assertIn("docs/gemm.md does not agree with bench/results", message)
+        self.assertIn("rechosen.txt does not agree with what auto takes today", message)
+        self.run_report()
+        self.assertEqual(self.times(), ["20.0", "20.0 ‡"])
+        self.assertEqual(self.choices, "choices of the products: checked, 1 as today, 1 others")
+        self.assertEqual(self.read(self.LIST).splitlines()[1:], ["a.json 1 policy tf32"])
+        for shown in ("docs/gemm.md", "docs/pictures/gemm_roofline.svg"):
+            self.assertEqual(self.read(shown).count(self.NOTE), 1)
+        self.run_report("--check")
+
+    def test_a_choice_that_changes_again_is_found(self):
+        self.suite("fp64", now=["fp64"])
+        self.run_report()
+        self.assertFalse((self.root / self.LIST).exists())
+        self.assertNotIn("‡", self.read("docs/gemm.md"))
+        for now in ("tf32", "fp16", "fp64"):
+            self.suite("fp64", now=[now])
+            self.run_report("--check", code=1)
+            self.run_report()
+            self.run_report("--check")
+            self.assertEqual(self.times(), ["20.0" if now == "fp64" else "20.0 ‡"])
+        self.assertFalse((self.root / self.LIST).exists())
+
+    def test_former_names_are_those_of_today(self):
+        self.suite(
+            "stream",
+            "dots",
+            "short",
+            "narrow",
+            "split",
+            "split-mma",
+            "split-inside",
+            now=["fp64", "fp64-dots", "fp64-short", "tf32", "fp16", "fp16-mma", "fp16"],
+        )
+        self.run_report()
+        self.assertEqual(self.times(), ["20.0"] * 6 + ["20.0 ‡"])
+        self.assertEqual(
+            [row[2] for row in self.table("suite")[2:]],
+            ["`fp64`", "`fp64-dots`", "`fp64-short`", "`tf32`", "`fp16`", "`fp16-mma`", "`split-inside`"],
+        )
+
+    def test_former_names_in_all_of_a_record(self):
+        choice = {"kernel": "split", "considered": [{"kernel": "stream"}, {"kernel": "fp64"}]}
+        record = Lists.listed(self, "serving", "one", 20, 30, policy="split", choice=choice)
+        record |= {"batch_invariant": {"policy": "stream"}, "prepared": {"unprepared_policy": "narrow"}}
+        step = self.gemm("short", 5)  # no policy of the public product
+        self.result("a", [record, step])
+        product, of_ladder = (f.record for f in results.Results(self.root / "bench/results").figures.values())
+        self.assertEqual(
+            (product["policy"], product["choice"]),
+            ("fp16", {"kernel": "fp16", "considered": [{"kernel": "fp64"}, {"kernel": "fp64"}]}),
+        )
+        self.assertEqual(product["batch_invariant"]["policy"], "fp64")
+        self.assertEqual(product["prepared"]["unprepared_policy"], "tf32")
+        self.assertEqual(of_ladder, step)
+
+    def test_without_a_program_marks_stay(self):
+        self.suite("fp64", "fp64", now=["fp64", "tf32"])
+        self.run_report()
+        for none in (["--tool="], []):
+            if not none:
+                (self.root / "build/antiphase").unlink()
+            self.run_report("--check", *none)
+            self.assertIn("choices of the products: not checked", self.choices)
+            self.run_report(*none)
+            self.assertEqual(self.times(), ["20.0", "20.0 ‡"])
+            good = self.read("docs/gemm.md")
+            self.write("docs/gemm.md", good.replace("20.0 ‡", "20.0"))
+            self.run_report("--check", *none, code=1)
+            self.write("docs/gemm.md", good)
+        self.suite("tf32", "fp64", now=["tf32", "fp64"])
+        self.run_report()
+        self.assertEqual(self.times(), ["20.0", "20.0"])
+
+    def test_of_what_the_program_does_not_know_marks_stay(self):
+        self.suite("fp64", "fp64", now=["fp64", "tf32"])
+        self.run_report()
+        self.suite("fp64", "fp64", now=["fp64"])
+        self.run_report("--check")
+        self.assertIn("1 as today, 0 others; not checked: 1 of which", self.choices)
+        self.assertEqual(self.times(), ["20.0", "20.0 ‡"])
+
+    def test_every_way_has_its_own_mark(self):
+        served = Lists.listed(self, "serving", "one", 20, 30, batch_invariant={"policy": "fp64", "price": 2})
+        served["time_us"]["ours_batch_invariant"] = 40
+        ready = Lists.listed(
+            self, "prepared suite", "one", 20, 30, prepared={"operand": "b", "unprepared_policy": "tf32"}
+        )
+        ready["time_us"] |= {"unprepared": 30, "preparing": 3}
+        self.result("a", [served, ready])
+        for served_by, invariant, with_b, without, marks in (
+            ("fp64", "tf32", "fp64", "fp16", ["20.0", "40.0 ‡", "20.0", "30.0 (`tf32`) ‡"]),
+            ("tf32", "fp64", "tf32", "tf32", ["20.0 ‡", "40.0", "20.0 ‡", "30.0 (`tf32`)"]),
+        ):
+            self.tool(
+                ("a", 0, "policy", served_by),
+                ("a", 0, "batch_invariant", invariant),
+                ("a", 1, "policy", with_b),
+                ("a", 1, "unprepared", without),
+            )
+            self.run_report()
+            row, of_ready = self.table("serving")[2], self.table("prepared")[2]
+            self.assertEqual([row[3], row[5], *of_ready[3:5]], marks)
+            self.assertEqual(self.read("docs/gemm.md").count(self.NOTE), 2)
+
+    def test_means_and_single_figures_and_both_marks(self):
+        self.result(
+            "a",
+            [
+                self.product("fp32", 220, 4096, code=OTHER_CODE),
+                self.product("fp32", 200, 4096, protocol="hot"),
+                Lists.listed(self, "random 1", "1", 10, 40),
+                Lists.listed(self, "random 1", "2", 10, 40, policy="fp16"),
+            ],
+        )
+        self.write("docs/claims.md", "<!-- times fp32 4096 -->1×<!-- end --> as fast")
+        self.tool(
+            *(("a", record, "policy", now) for record, now in enumerate(("tf32", "tf32", "fp64", "tf32")))
+        )
+        self.run_report()
+        self.assertEqual(self.table("speed")[2][2:6], ["220 † ‡", "4.40×", "81 %", "4.00× ‡"])
+        self.assertEqual(self.table("accuracy")[2][1], "2.0e-07 † ‡")
+        self.assertEqual(
+            [row[2] for row in self.table("random")[2:]], ["4.00× ‡", "4.00× ‡", "4.00×", "4.00× ‡"]
+        )
+        self.assertIn("-->4.4× † ‡<!--", self.read("docs/claims.md"))
+
+    def test_what_is_no_program(self):
+        self.suite("fp64", now=["fp64"])
+        for text in ("#!/bin/sh\necho '{}'\n", "#!/bin/sh\necho no option >&2; exit 2\n", "no program"):
+            self.write("build/antiphase", text)
+            self.assertIn("build/antiphase: ", self.run_report("--check", code=1))
+        self.assertIn("missing: ", self.run_report("--check", f"--tool={self.root}/missing", code=1))
 
 
 class Sums(PublicCalls):

@@ -101,6 +101,55 @@ class Model(ToolTest):
         self.assertEqual(len(said["times"]), 16)
         self.assertIn("gemm ladder", self.run_tool("model", str(file)).stdout.decode())
 
+    def choices(self, *records, machine="NVIDIA H200", others=False):
+        """(number of the record, way, then, now) of products that were measured on a machine."""
+        file = {"command": "bench gemm", "machine": {"name": machine}, "records": records}
+        (self.folder / "r.json").write_text(json.dumps(file))
+        every = () if others else ("--all",)
+        said = json.loads(self.run_tool("model", "--choices", "r.json", "--json", *every).stdout)
+        return [(c["record"], c["way"], c["then"], c["now"]) for c in said["choices"]]
+
+    def test_what_auto_takes_today(self):
+        def product(m, n, k, policy="split", precision="fp32", **members):
+            shape = {"m": m, "n": n, "k": k}
+            return {"kernel": f"gemm.{precision}", "policy": policy, "shape": shape, **members}
+
+        # policies whose predicted times are far apart
+        large, wide, cube = (4096, 4096, 4096), (10051, 10984, 42), (512, 512, 512)
+        tokens = product(32, 32000, 4096, "fp16", layout="nt", prepared={"unprepared_policy": "stream"})
+        served = product(512, 4096, 4096, batch_invariant={"policy": "split"})
+        records = [
+            product(*large),
+            {"kernel": "gemm.ladder.tiled", "policy": "tiled", "shape": {"m": 1, "n": 1, "k": 1}},
+            product(*large, "strict", "strict"),
+            *(product(*wide, "fp16", beta=beta) for beta in (0, 1)),
+            *(product(*cube, "fp64", count=count) for count in (1, 64)),
+            served,
+            tokens,
+        ]
+        of_all = [
+            (0, "policy", "fp16", "fp16"),
+            (2, "policy", "strict", "strict"),
+            (3, "policy", "fp16", "fp16"),
+            (4, "policy", "fp16", "fp64"),
+            (5, "policy", "fp64", "fp64"),
+            (6, "policy", "fp64", "tf32"),
+            (7, "policy", "fp16", "fp16"),
+            (7, "batch_invariant", "fp16", "fp64"),
+            (8, "unprepared", "fp64", "fp64"),
+            (8, "policy", "fp16", "fp16"),
+        ]
+        self.assertEqual(self.choices(*records), of_all)
+        self.assertEqual(self.choices(*records, others=True), [c for c in of_all if c[2] != c[3]])
+        self.assertIn(
+            "another policy today for 3 of 10 choices",
+            self.run_tool("model", "--choices", "r.json").stdout.decode(),
+        )
+        self.assertEqual(self.choices(*records, machine="Some GPU"), [])
+        self.refused(2, ["the device that each file names"], "model", "--choices", "r.json", *H200)
+        (self.folder / "bad.json").write_text('{"command": "bench gemm", "records": []}')
+        self.refused(3, ["'bad.json'", "not as docs/measuring.md says"], "model", "--choices", "bad.json")
+
     def test_what_is_no_result_file(self):
         (self.folder / "a.json").write_text("[]")
         self.refused(

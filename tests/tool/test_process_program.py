@@ -137,7 +137,7 @@ class Program(ToolTest):
         gemm, trace = ("gemm", "A.npy", "B.npy", "--explain", *CPU), ("trace", "--output", "t.svg", *CPU)
         for words, command in (
             ("'tield' did mean tiled", (*gemm, "--policy", "tield")),
-            ("'spilt' did mean split", (*gemm, "--policy", "spilt")),
+            ("'fp61' did mean fp16", (*gemm, "--policy", "fp61")),
             ("'tensor-core-2' f16 operands GEMM policy", (*gemm, "--policy", "tensor-core-2")),
             ("'async-1' only trace", (*gemm, "--policy", "async-1")),
             ("'fp16' policy gemm beside not step GEMM ladder", ("ladder", "gemm", "--policy", "fp16", *CPU)),
@@ -611,7 +611,7 @@ class Trace(ToolTest):
     def test_comparing_policies(self):
         small = ("--m", "128", "--n", "128", "--k", "1500", "--record", "8")
         table = self.run_tool(
-            "trace", "--compare", "policy=fp16,narrow,stream,async-2", *small, "--output", "t.svg", *CPU
+            "trace", "--compare", "policy=fp16,tf32,fp64,async-2", *small, "--output", "t.svg", *CPU
         ).stdout.decode()
         rows = [line.split() for line in table.partition("\n\n")[0].splitlines()]
         self.assertEqual([row[0] for row in rows], ["policy", "fp16", "tf32", "fp64", "async-2"])
@@ -831,7 +831,7 @@ class Trace(ToolTest):
         for compare, words in (
             ("policy=", "policy= and names"),
             ("policy=fp16,", "policy= and names"),
-            ("policy=fp16,split", "'fp16' stands there twice"),
+            ("policy=fp16,fp16", "'fp16' stands there twice"),
             ("stages=2,2", "'2' stands there twice"),
             ("policy=splitt", "'splitt'"),
             ("policy=naive", "no pipeline"),

@@ -54,7 +54,7 @@ constexpr const char* examples =
     "      C = 2 A B - C0\n"
     "  antiphase gemm A.npy B.npy --output C.npy --policy async-3 --on cpu\n"
     "      one step of the ladder, on the simulated GPU\n"
-    "  antiphase gemm A.npy B.npy --output C.npy --policy split-mma\n"
+    "  antiphase gemm A.npy B.npy --output C.npy --policy fp16-mma\n"
     "      Tensor Cores by mma.sync, as on devices before sm_90\n"
     "  antiphase gemm A.npy B.npy --output C.npy --cast\n"
     "      of f8, say: rounded to f4, with a message about what that loses\n"

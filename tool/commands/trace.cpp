@@ -473,8 +473,8 @@ void add_trace(arguments program) {
       .type_name("N");
   command
       .add_option("--policy", r->policies,
-                  "Kernels, separated by commas: steps of the GEMM ladder, tensor-core-tma, split, narrow or "
-                  "stream among them; or "
+                  "Kernels, separated by commas: steps of the GEMM ladder, tensor-core-tma, fp16, tf32 or "
+                  "fp64 among them; or "
                   "single-pass, single-pass-async, one-wave")
       .several()
       .type_name("NAMES")

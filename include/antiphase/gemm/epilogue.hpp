@@ -36,7 +36,7 @@ struct epilogue {
   const float* column_bias = nullptr;  // one for each column
   // R, read if beta is not 0. A null view: R is C. Must be C itself or not overlap it
   matrix_view<const float> residual = {};
-  // x of gradients. Must not overlap C, or be C itself: then only policies short, stream and dots can run
+  // x of gradients. Must not overlap C, or be C itself: then only fp64-short, fp64 and fp64-dots can run
   matrix_view<const float> input = {};
   // if not null: receives the argument of f, the input of a later gradient
   matrix_view<float> before = {};

@@ -88,7 +88,7 @@ void scheduler::stopped(std::size_t thread, stop why, bool progressed) {
 }
 
 // Follows the script or else the proposed choice, and records the decision.
-std::uint32_t scheduler::pin_registers(std::size_t all, std::size_t worth, std::size_t proposed) {
+std::uint32_t scheduler::settle(std::size_t all, std::size_t worth, std::size_t proposed) {
   auto chosen = static_cast<std::uint32_t>(proposed);
   if (all < 2 || script_ == nullptr) return chosen;
   if (order_ == schedule::script) {
@@ -149,7 +149,7 @@ std::size_t scheduler::scripted(std::size_t thread) {
   if (order_ != schedule::script)
     proposed = candidates_.has(thread) ? (place_in_line(candidates_, thread) + n - from) % n
                                        : n + place_in_line(vain_, thread);
-  const std::size_t position = pin_registers(n + vain_.size(), n, proposed);
+  const std::size_t position = settle(n + vain_.size(), n, proposed);
   if (position >= n) return in_line(vain_, position - n);
   thread = in_line(candidates_, (position + from) % n);
   if (position > 0 && !is_fair_turn()) {
@@ -186,10 +186,10 @@ std::size_t scheduler::landing_of(std::size_t loads, std::size_t drawn_load) {
   const bool none = drawn_load == loads;
   if (any_candidate()) {
     const std::size_t chosen =
-        pin_registers(loads + 1, landings_ == landing::mixed ? loads + 1 : 1, none ? 0 : drawn_load + 1);
+        settle(loads + 1, landings_ == landing::mixed ? loads + 1 : 1, none ? 0 : drawn_load + 1);
     return chosen == 0 ? loads : chosen - 1;
   }
-  return pin_registers(loads + !vain_.empty(), loads, drawn_load);
+  return settle(loads + !vain_.empty(), loads, drawn_load);
 }
 
 std::size_t scheduler::landing_of(std::size_t loads) {

@@ -92,7 +92,7 @@ class scheduler {
   bool may_land() const {
     return landings_ == landing::mixed || candidates_.size() + vain_.size() == polling_.size();
   }
-  bool lands_now() { return pin_registers(2, 2, random() & 1) != 0; }
+  bool lands_now() { return settle(2, 2, random() & 1) != 0; }
   std::size_t landing_of(std::size_t loads);                          // index that lands; loads: none
   std::size_t landing_of(std::size_t loads, std::size_t drawn_load);  // the same, if the worker drew one
 
@@ -100,7 +100,7 @@ class scheduler {
   static constexpr unsigned changes = 3;  // of priority
   static constexpr std::uint64_t fair_every = 1024;
 
-  std::uint32_t pin_registers(std::size_t all, std::size_t worth, std::size_t proposed);
+  std::uint32_t settle(std::size_t all, std::size_t worth, std::size_t proposed);
   bool is_fair_turn() const { return steps_ % fair_every == fair_every - 1; }
   std::size_t start() const;
   std::size_t choose();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The public matrix product: the choice is run.
+// The public matrix product: chooses and launches.
 #include <antiphase/gemm.hpp>
 
 #include <fmt/format.h>
@@ -24,7 +24,7 @@ gemms::judged_view recomputed_of(const gemm_options& options) {
   return gemms::judged("recomputed", options.recomputed, sizeof *options.recomputed);
 }
 
-// As much as the call needs, if the caller brings any.
+// The caller's workspace, checked; empty if there is none or the call needs none.
 std::span<std::byte> workspace_of(const gemms::choice& c, const gemm_options& options, std::size_t needed) {
   if (options.workspace.empty() || needed == 0) return {};
   if (options.workspace.size() < needed)
@@ -38,7 +38,7 @@ std::span<std::byte> workspace_of(const gemms::choice& c, const gemm_options& op
     gemms::require_apart_from(one, used);
   return options.workspace;
 }
-// The same, once all memory of the call has been looked at. Throws bad_request where something overlaps.
+// The same, after all memory of the call has been checked. Throws bad_request if something overlaps.
 std::span<std::byte> judged_memory(const gemms::choice& c, const gemm_problem& p, const gemm_options& how,
                                    std::size_t needed) {
   gemms::require_own_memory(p, how.batch, how.epilogue);
@@ -72,8 +72,7 @@ struct runner {
   launch_counts operator()(const gemms::plan& plan) const {
     return where.runs_on().launch(plan.what.code, plan.grid, &plan.arguments, options.on);
   }
-  // One member of the batch after the other if need be, in the same workspace; then what is left of the
-  // epilogue.
+  // If needed, a launch for each member of the batch, in the same workspace; then the finishing pass.
   launch_counts operator()(const gemms::choice& c) const {
     launch_counts all = std::visit(*this, c.plan);
     if (c.by_members())
@@ -119,7 +118,7 @@ gemm_judgement judge(const context& where, const gemm_problem& p, const gemm_opt
   try {
     static_cast<void>(judged_memory(c, p, options, is.workspace));
     gemms::remember_at_once(*call, c);
-  } catch (const bad_request&) {  // of memory that overlaps: gemm() refuses the call
+  } catch (const bad_request&) {  // memory overlaps: gemm() will refuse the call
   }
   return is;
 }

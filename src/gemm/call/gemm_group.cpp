@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The public groups of products: each is judged, those that pay together go into one launch, the others run
-// by themselves.
+// The public grouped product: products that are predicted to be faster together share one launch, the others
+// have their own.
 #include <antiphase/gemm_group.hpp>
 
 #include <fmt/format.h>
@@ -33,7 +33,7 @@ gemm_options options_of(const gemm_group_options& all, std::span<std::byte> memo
           .if_weaker = all.if_weaker};
 }
 
-// What goes wrong with a product, with its place.
+// Adds the product's index to error messages.
 template <class F> auto of_product(std::size_t place, F f) {
   try {
     return f();
@@ -44,13 +44,13 @@ template <class F> auto of_product(std::size_t place, F f) {
   }
 }
 
-// A group, judged: who is in the common launch, and what the others are by themselves.
+// A group, judged: members of the common launch, and the choice for each of the others.
 struct judged_group {
   const context& where;
   std::span<const gemm_problem> problems;
   gemm_options alone;
-  std::vector<gemms::problem> sensible;                 // with small idle strides
-  std::vector<std::unique_ptr<gemms::choice>> choices;  // of those that have been asked for
+  std::vector<gemms::problem> sensible;                 // without_idle_strides()
+  std::vector<std::unique_ptr<gemms::choice>> choices;  // made on demand
   std::vector<bool> together;
   std::optional<gemms::group_plan> common = std::nullopt;
   double predicted = 0;
@@ -69,8 +69,7 @@ struct judged_group {
   }
 };
 
-// Of one kernel: the products that are faster in its launch than by themselves, and how long everything
-// takes.
+// The split of a group for one kernel: members of its launch, and predicted seconds of the whole group.
 struct split_up {
   const gemms::group_instance* with = nullptr;
   std::vector<std::size_t> members;
@@ -96,7 +95,7 @@ split_up split_for(const gemms::group_instance& with, const judged_group& g,
     else
       outside += one.alone;
   }
-  // The longest sums first: without them the launch may end much earlier.
+  // Try to leave out the longest sums first: without them the launch may end much earlier.
   std::ranges::stable_sort(inside, std::greater<>{}, [](const costed& one) { return one.cost.longest; });
   split_up best;
   best.with = &with;
@@ -109,14 +108,14 @@ split_up split_for(const gemms::group_instance& with, const judged_group& g,
     if (all_of_them) break;
     outside += longest.of.alone, shares -= longest.cost.share, tiles -= longest.cost.tiles;
   }
-  if (outside < best.seconds && !all_of_them) return {&with, {}, outside};  // all by themselves
+  if (outside < best.seconds && !all_of_them) return {&with, {}, outside};  // no common launch
   for (; first < inside.size(); ++first) best.members.push_back(inside[first].of.place);
   return best;
 }
 
-// less than any launch takes; with what one of a small product takes
+// Seconds: less than any launch takes; a launch of a small product.
 constexpr double shortest_launch = 2e-6, usual_launch = 3.5e-6;
-// parts in which its sums would be computed there
+// Split-K factor that is assumed for such a launch.
 constexpr double most_shared = 8;
 
 judged_group judge(const context& where, std::span<const gemm_problem> problems,
@@ -149,7 +148,7 @@ judged_group judge(const context& where, std::span<const gemm_problem> problems,
     }
     const gemms::group_cost beside =
         gemms::group_cost_of(kernels.front()->how, g.sensible[i], where.limits());
-    // cheaper than a launch of its own, so nobody asks what that would be
+    // Cheaper in the group than any launch of its own, so that one is estimated, not chosen.
     const bool small = by_name || beside.share < shortest_launch;
     all.push_back({i, small ? usual_launch + beside.longest / most_shared : g.choice_of(i).seconds()});
   }
@@ -169,8 +168,8 @@ judged_group judge(const context& where, std::span<const gemm_problem> problems,
   return g;
 }
 
-// No C reaches into a matrix of another product. Memory is looked at in its order, and of matrices that reach
-// into each other, which interleaved ones do, up to 2^16 pairs are compared.
+// No C overlaps a matrix of another product: a sweep over byte ranges in the order of addresses. Of pairs
+// whose ranges intersect, which interleaved matrices have, up to 2^16 are compared.
 struct placed_matrix {
   gemms::memory_range lies;
   std::uint32_t product;
@@ -192,7 +191,7 @@ void require_apart(std::span<const gemm_problem> problems) {
         all.push_back({gemms::range_of(view_of(p, name)), static_cast<std::uint32_t>(i), name});
   }
   std::ranges::sort(all, {}, [](const placed_matrix& m) { return m.lies.first; });
-  std::vector<const placed_matrix*> written, read;  // that reach further than where we are
+  std::vector<const placed_matrix*> written, read;  // matrices that end behind the sweep's position
   int pairs = 1 << 16;
   const auto compare = [&](const placed_matrix& c, const placed_matrix& other) {
     if (c.product == other.product || --pairs < 0) return;

@@ -9,14 +9,15 @@
 namespace antiphase::gemms {
 namespace {
 
-// Each call has one of the places, and the last one that came twice keeps it: under a kilobyte.
+// Direct-mapped: a call replaces the one in its place when it comes for the second time. An entry has under a
+// kilobyte.
 constexpr std::size_t places = 256;
 struct table {
   std::array<std::unique_ptr<remembered>, places> known{};
   std::array<std::uint64_t, places> seen{};  // hashes of calls that came once
 };
 
-// A thread's. What other destructors of the thread call behind ours finds none, and makes none.
+// Per thread. Calls from thread-local destructors that run after forgetting's find no table and make none.
 thread_local table* of_thread = nullptr;
 thread_local bool has_ended = false;
 struct forgetting {
@@ -33,7 +34,7 @@ table* made_table() {
   return of_thread = new (std::nothrow) table;
 }
 
-// Of where the matrices lie, and how large they are: of two calls that agree in this there is one at a time.
+// Hashes the first 12 words, addresses and extents mostly: calls that agree in these share a place.
 std::uint64_t hash_of(const call& of) {
   std::uint64_t h = 0;
   for (std::size_t i = 0; i < 12; ++i) h = (h ^ of.all[i]) * 0x9E3779B97F4A7C15u, h ^= h >> 32;
@@ -123,7 +124,7 @@ void remember_at_once(const call& of, const choice& c) {
   try {
     here = std::make_unique<remembered>(remembered{
         .plan = c.plan, .workspace = c.workspace(), .all = of.all, .device = std::string(of.device)});
-  } catch (const std::bad_alloc&) {  // it is judged again the next time
+  } catch (const std::bad_alloc&) {  // not remembered: judged again the next time
   }
 }
 

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Calls that a thread has made before, with what they launched: the same call need not be judged and chosen
-// for again.
+// A thread-local cache of calls and their plans, so that a repeated call is not judged and chosen for again.
 #pragma once
 #include <antiphase/gemm.hpp>
 #include <array>
@@ -14,19 +13,19 @@
 
 namespace antiphase::gemms {
 
-// All that judging and choosing look at, addresses too, but for the device's name. Calls with the same words
-// differ in their stream at most.
+// The key: everything that judging and choosing depend on, addresses included. Calls with the same words and
+// device differ in their stream at most.
 struct call {
   static constexpr std::size_t words = 44;
   std::array<std::uint64_t, words> all;
   std::string_view device;
 };
-// Nothing of a call that is not remembered: with options that few have, or that hold memory of the host,
-// which may change meanwhile.
+// Nothing for calls that are not remembered: those with rare options, or with options in host memory, which
+// may change between calls.
 std::optional<call> call_of(const context& where, const problem& p, const gemm_options& options);
 
-// What a call launches. It stays as it is while somebody uses it, even if what is borrowed for it makes calls
-// of its own.
+// The plan of a call. While users > 0 it is not replaced: the allocator of a call's workspace may make
+// further calls.
 struct remembered {
   any_plan plan;
   std::size_t workspace = 0;  // bytes that the call takes
@@ -51,12 +50,12 @@ class in_use {
   remembered* what_;
 };
 
-// Of this thread; null: it does not remember that call.
+// This thread's entry for the call; null: none.
 remembered* recall(const call& of);
-// After a call has been judged. Calls are remembered from the second time on: one that never comes again
-// costs nothing here.
+// Called after a call has been judged. Stores it the second time, so that a call that never comes again costs
+// nothing.
 void remember(const call& of, const choice& c);
-// From now on: somebody is about to make the call.
+// Stores it the first time: the caller is about to make the call.
 void remember_at_once(const call& of, const choice& c);
 
 }  // namespace antiphase::gemms

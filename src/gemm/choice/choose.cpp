@@ -29,7 +29,7 @@ using reason = objection::reason;
 
 constexpr device_features of_wgmma{.bulk_copies = true, .clusters = true, .wgmma = true, .sm_90a = true};
 
-// Of lines with up to four products nothing is certain, so everything would be computed again.
+// The certificate never holds for lines with up to four products, so every output would be recomputed.
 bool is_certain(const candidate&, const request& r) { return r.k() > sparse_nonzeros; }
 bool finishes_all(const request&) { return true; }
 
@@ -40,8 +40,8 @@ double bytes_stored(const request& r) {
 }
 double bytes_of_c(const request& r) { return bytes_stored(r) * (r.what.beta == 0 ? 1 : 2); }
 
-// A division of K follows from these alone, and choosing one takes longer than all else that a call asks
-// about. 64 of them are kept.
+// The division of K depends on these alone. Searching for it is the longest part of judging a call, so each
+// thread caches 64 results.
 constexpr std::size_t request_words = 9,
                       device_words = std::tuple_size_v<decltype(numbers_of(device_limits{}))>;
 template <class Choice> using division_memo = memo<request_words + device_words, Choice, 64>;
@@ -50,7 +50,7 @@ division_memo<int>::key division_key(const request& r) {
   division_memo<int>::key all{word(r.what.m()), word(r.what.n()), word(r.what.k()), word(r.of.count),
                               word(r.what.beta != 0), word(r.invariant), word(r.where.kind()),
                               word(r.after.is_plain()),
-                              // which follow from its name
+                              // stands for the device's name, on which the choice of laws depends
                               reinterpret_cast<std::uintptr_t>(&laws_of(r.device()))};
   std::ranges::copy(numbers_of(r.device()), all.begin() + request_words);
   return all;
@@ -58,13 +58,13 @@ division_memo<int>::key division_key(const request& r) {
 
 // Sums in FP64
 // -----------------------------------------------------------------------------------------------------------
-// FP64 may be slow, if Tensor Cores that keep the promise are there to be compared with; else the ladder is
-// for those who want it fast.
+// Slow FP64 is considered only where Tensor Cores have known sums, so that predictions decide between them;
+// elsewhere the FP32 ladder runs.
 bool may_be_doubles(const request& r) {
   return r.has.fast_fp64 || (!r.invariant && tensor_core_sums_of(r.device()) != tensor_core_sums::unknown);
 }
-// Seconds that the few FP64 units of other devices take: multiply-adds, conversions of operands and of
-// results.
+// Seconds of the FP64 units of devices with few of them; operations_of_product: multiply-adds and conversions
+// of operands. One more per output: the conversion of the result.
 double slow_fp64(const request& r, double operations_of_product) {
   if (r.has.fast_fp64) return 0;
   const double outputs = extent(r.of.count) * extent(r.what.m()) * extent(r.what.n());
@@ -86,7 +86,7 @@ double cost_of_short(const candidate&, const request& r) {
   return slow_fp64(r, 2) + short_seconds(laws_of(r.device()), shape_of(r.what, r.of), r.device());
 }
 
-// Streams
+// Sums in FP64 on Tensor Cores
 // -----------------------------------------------------------------------------------------------------------
 const fp64_choice& division_of(const request& r) {
   static thread_local division_memo<fp64_choice> known;
@@ -94,10 +94,10 @@ const fp64_choice& division_of(const request& r) {
     r.division = known.get(division_key(r), [&] { return divide(r.where, r.what, r.of, r.invariant); });
   return *r.division;
 }
-// Large products are left to Tensor Cores of FP16 without asking, unless only sums in FP64 do: those of FP64
-// have an eighth of their rate.
-// A matrix times a vector is left to `dots`, which has kernels for it: of 1,275 of a tune on an H200 they
-// were the faster in 97 %, and never took 1.3 times as long.
+// Large products are left to FP16 Tensor Cores without a prediction, unless only sums in FP64 will do: FP64
+// ones have an eighth of their rate.
+// A matrix times a vector is left to fp64-dots, which has kernels for it: of 1,275 such products tuned on an
+// H200 they were faster for 97 %, and never took 1.3 times as long.
 bool is_for_vectors(const request& r) {
   return is_vector(r.what) && r.of.count == 1 && !r.invariant && dots_tiles_fit(r.what, r.of);
 }
@@ -126,7 +126,7 @@ const dots_choice& inner_division_of(const request& r) {
 bool few_lines_or_small(const request& r) {
   return is_vector(r.what) || has_few_lines(r.what) || lanes_may(r.what, r.of);
 }
-// A few lines that are long are left to `stream` where it runs.
+// A few lines that are long are left to fp64 where it runs.
 bool adds_up_well(const candidate&, const request& r) {
   return may_be_doubles(r) &&
          (is_vector(r.what) || lanes_may(r.what, r.of) || (has_few_lines(r.what) && !r.has.fast_fp64));
@@ -268,7 +268,7 @@ const candidate* find_candidate(std::string_view name) {
   return found == nullptr ? nullptr : &candidates()[static_cast<std::size_t>(found - policies().data())];
 }
 
-// Throws bad_request of options that make no sense; returns the candidate that they ask for, null: none.
+// Throws bad_request for invalid options. Returns the candidate that they name; null: auto.
 const candidate* require_sensible(const gemm_options& options) {
   if (options.accuracy != precision::fp32 && options.accuracy != precision::strict)
     throw bad_request(fmt::format("accuracy is {}: expected precision::fp32 or precision::strict",
@@ -294,7 +294,8 @@ const candidate* require_sensible(const gemm_options& options) {
   return asked;
 }
 
-// The request as the candidate is asked: what it does not take itself is left out.
+// The request as the candidate sees it, reduced to what its kernel does: without the epilogue or the batch if
+// those take further launches.
 request as_asked(const candidate& c, const request& r, std::int64_t member) {
   const bool finishes = r.after.is_plain() || c.finishes(r);
   if (!c.batches && r.of.count != 1) return r.member(member, finishes);
@@ -310,21 +311,21 @@ judged_plan judge(const candidate& c, const request& r) {
   }
   return c.plan(c, as_asked(c, r, 0));
 }
-// What the tuning has for products like those that the candidate is asked for.
+// The tuning's factor for the products that the candidate would launch.
 double factor_of(const candidate& c, const request& r) {
   const std::int64_t count = c.batches ? r.of.count : 1;
   return r.tuned == nullptr
              ? 1
              : r.tuned->factor(c.is.name, tuning_class_of(r.what.m(), r.what.n(), r.what.k(), count));
 }
-// Its law knows no other machine than that which it was fitted on, by multiprocessor: another one may have
-// less of something.
+// A cost model is fitted to one card and scaled by multiprocessors; another device may have less bandwidth
+// or slower units per multiprocessor. So the roofline is a lower bound.
 double cost_of_launch(const candidate& c, const request& r, double factor) {
   const double by_law = factor * c.cost(c, r);
   return c.is.ladder != nullptr ? by_law
                                 : std::max(by_law, roof_of(r.machine(), c.is.name, size_of(r)).seconds);
 }
-// Seconds, with what an epilogue takes behind it. factor: of the prediction, by the tuning.
+// Seconds of all launches, with the finishing pass. factor: the tuning's.
 double cost_of(const candidate& c, const request& r, double factor) {
   if (r.is_alone()) return cost_of_launch(c, r, factor);
   const double members = extent(r.of.count),
@@ -350,7 +351,7 @@ void take(choice& c, const candidate& chosen, judged_plan&& judged) {
 void take_asked(choice& c, const candidate& asked) {
   if (c.of.invariant && asked.plan != plan_fp64_product && asked.plan != plan_short_product)
     throw not_supported(
-        fmt::format("policy {} does not keep reproducible batch_invariant: expected auto, stream or short",
+        fmt::format("policy {} does not keep reproducible batch_invariant: expected auto, fp64 or fp64-short",
                     asked.is.name));
   judged_plan judged = judge(asked, c.of);
   if (const auto* why = std::get_if<objection>(&judged))
@@ -359,12 +360,12 @@ void take_asked(choice& c, const candidate& asked) {
   c.by_name = true;
 }
 
-// Whether a row of C has the same bits whatever other rows and members there are: of policies whose sums take
-// one path through k. Which of them runs must follow from K alone.
+// Whether a row of C has the same bits whatever other rows and members there are: sums have one order of k.
+// Which policy runs must then depend on K alone, so auto has just this one.
 bool keeps_rows(const candidate& one, const request&) { return one.plan == plan_fp64_product; }
 
-// Of those beside the ladder that suit and can, the one that is predicted to be fastest; none for strict,
-// whose order of additions they do not keep. One of which nothing is promised runs only if asked for.
+// Takes the candidate beside the ladder with the least predicted time that can run; none for strict, whose
+// order of additions they do not keep. One without an error bound runs only if asked for.
 void take_beside_the_ladder(choice& c) {
   if (c.accuracy == precision::strict || !c.of.multiplies()) return;
   for (const candidate& one : beside_the_ladder) {
@@ -396,8 +397,7 @@ void take_from_the_ladder(choice& c) {
   take_asked(c, all[choice::beside_the_ladder]);  // says why even the first is refused
 }
 
-// There is nothing to multiply: the pass that finishes results does all there is, and whatever the ladder
-// promises is kept.
+// Nothing to multiply: the finishing pass computes the whole result, which keeps any bound.
 void take_finish(choice& c) {
   c.chosen = &candidates()[choice::beside_the_ladder];
   if (!finish_tiles_fit(c.of.what, c.of.of))
@@ -437,13 +437,13 @@ request request_for(const context& where, const problem& p, const gemm_options& 
             .tuned = tuning_for(where.limits(), options.tuning),
             .ready = ready_of(where, p, options)};
   epilogue& e = r.after;
-  if (is_c(e.residual, e.residual_stride, p, r.of)) e.residual = {};  // what beta adds anyway
+  if (is_c(e.residual, e.residual_stride, p, r.of)) e.residual = {};  // the same as beta * C
   r.input_is_c = is_gradient(e.function) && is_c(e.input, e.input_stride, p, r.of);
   return r;
 }
 
 const machine_profile& request::machine() const {
-  // The last device of a thread. Looking it up takes as long as choosing.
+  // The thread's last device: looking up a profile takes as long as choosing.
   static thread_local std::shared_ptr<const machine_profile> last;
   if (machine_known != nullptr) return *machine_known;
   if (!last || last->limits.name != device().name || numbers_of(last->limits) != numbers_of(device()))
@@ -519,15 +519,15 @@ std::size_t choice::workspace() const {
   return stream != nullptr ? stream->workspace() : 0;
 }
 
-// So that it grows with the problem, whichever candidate a larger one takes, a product is offered the most
-// that any of those takes which auto may choose for its shape.
+// The most that any candidate takes which auto may choose for this shape: so the offer is monotonic in the
+// problem's size, whichever candidate a larger problem takes.
 std::size_t choice::offers() const {
   const std::size_t streamed = most_fp64_workspace(of.what.m(), of.what.n(), of.k(), of.of.count);
   const std::size_t narrow = most_tf32_workspace(of.what.m(), of.what.n(), of.k(), of.of.count);
   if (by_name && std::holds_alternative<gemms::tf32_plan>(plan)) return narrow;
   if (by_name) return std::holds_alternative<gemms::fp64_plan>(plan) ? streamed : workspace();
   std::size_t most = workspace();
-  // A larger product may be narrow's where this one is not.
+  // A larger product may take tf32 where this one does not.
   if (considered_count > 0 && first_missing(of.has, of_wgmma) == nullptr) most = std::max(most, narrow);
   for (std::size_t i = 0; i < considered_count; ++i) {
     const candidate& one = *considered[i].what;

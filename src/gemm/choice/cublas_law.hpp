@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// How long cuBLAS takes for FP32 products on GPUs on which that was measured. docs/notebook/gemm.md has how
-// well it fits.
+// Cost model of cuBLAS's FP32 products on the GPUs on which it was measured. How well it fits:
+// docs/notebook/gemm.md.
 #pragma once
 #include <antiphase/executor/limits.hpp>
 #include <array>
@@ -9,31 +9,30 @@
 
 namespace antiphase::gemms {
 
-// Microseconds: a start, and the longest of the operands' way and of the multiply-adds, by the best of a few
-// tiles and divisions of K.
+// Microseconds: startup latency, plus the longer of memory traffic and multiply-adds, the latter for the best
+// of a few tiles and split-K factors.
 struct cublas_law {
-  std::string_view device, capability;  // its name, and "9.0"
+  std::string_view device, capability;  // name; compute capability such as "9.0"
   int multiprocessors;
 
-  double start;  // of a product
-  // per microsecond, where C has so few lines that the long operand is read as a vector's would be
+  double start;  // startup latency
+  // bytes/us where C has so few lines that a product is read like a matrix times a vector
   double vector_bytes;
-  // where those are two to four rows, and the long operand has its values of K side by side: the most that
-  // was seen
+  // bytes/us, highest seen, where C has two to four rows and the long operand lies along k
   double few_rows_bytes;
-  double bytes;      // elsewhere
-  double unaligned;  // share that reading takes longer where lines begin anywhere
-  double worse;      // than the best tile and division: the heuristics' choice
-  // rounds that the first one takes: blocks of a multiprocessor hide each other's waiting
+  double bytes;      // bytes/us elsewhere
+  double unaligned;  // surcharge on reading if lines do not begin at multiples of 16 bytes
+  double worse;      // factor: cuBLAS's own heuristic against the best tile and split-K factor
+  // least number of waves: a multiprocessor's only block has none beside it that hides its latency
   double alone;
-  double fill;  // k that a block needs to begin and to end
-  // where K is divided, and bytes per microsecond that parts are read and written with
+  double fill;  // prologue and epilogue of a block, in k
+  // split-K: microseconds once, and bytes/us at which partial sums are written and read
   double add_up;
   double add_up_bytes;
-  double clock;  // multiply-adds of a lane in a microsecond, 128 lanes each
+  double clock;  // cycles/us: multiply-adds of each of a multiprocessor's 128 FP32 lanes
   struct tile {
     std::int64_t longer, shorter;
-    double reached;  // of the peak
+    double reached;  // share of the peak
   };
   std::array<tile, 4> tiles;
 };
@@ -57,9 +56,8 @@ inline constexpr cublas_law cublas_on_h200{
     .clock = 1755,
     .tiles = {{{128, 128, 0.92}, {64, 64, 0.815}, {128, 32, 0.745}, {32, 32, 0.463}}}};
 
-// An NVIDIA H100 SXM: the law of the H200 describes 335 products of cuBLAS 13.1 there as well as the H200's,
-// 6.6 % off in the median (bench/results/experiments/20261125-h100-lists.json), but for those that memory
-// alone limits.
+// An NVIDIA H100 SXM: the H200's law fits 335 products of cuBLAS 13.1 there as well as on an H200, 6.6 % off
+// in the median (bench/results/experiments/20261125-h100-lists.json). Only memory bandwidth differs.
 inline constexpr cublas_law cublas_on_h100 = [] {
   cublas_law law = cublas_on_h200;
   law.device = "NVIDIA H100 80GB HBM3";
@@ -67,7 +65,7 @@ inline constexpr cublas_law cublas_on_h100 = [] {
   return law;
 }();
 
-// Null: on such a device nothing was measured.
+// Null: nothing was measured on such a device.
 inline const cublas_law* cublas_law_of(const device_limits& device) {
   for (const cublas_law* const law : {&cublas_on_h200, &cublas_on_h100})
     if (law->device == device.name && law->capability == compute_capability(device) &&

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What was chosen for a product, in words.
+// explain(): what was chosen for a product, as text.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -13,7 +13,7 @@ namespace antiphase {
 namespace gemms {
 namespace {
 
-// What the plan launches, beside its name and workspace.
+// describe(): what a plan launches, besides its name and workspace.
 void describe(gemm_choice& to, const product_plan& p) {
   const product_wave &first = p.waves.front(), &last = p.waves.back();
   for (const product_wave& wave : p.waves) to.code.emplace_back(wave.with.code.name);
@@ -110,7 +110,7 @@ void describe(gemm_choice& to, const plan& p) {
   to.blocks = p.grid.count();
 }
 
-// What becomes of prepared operands.
+// Whether prepared operands are used.
 void say_prepared(gemm_choice& to, const choice& c) {
   if (!c.of.ready.any()) return;
   const auto* const plan = std::get_if<product_plan>(&c.plan);
@@ -145,10 +145,10 @@ std::string sentence(const candidate& c, const objection& o, const request& r) {
       return fmt::format("C is {} x {}: more than {} tiles", r.what.m(), r.what.n(),
                          std::numeric_limits<std::int32_t>::max());
     case objection::reason::pointers:
-      return "it takes no arrays of pointers: policies stream, dots and short do";
+      return "it takes no arrays of pointers: policies fp64, fp64-dots and fp64-short do";
     case objection::reason::input_is_c:
-      return "it stores sums in C before the epilogue, whose gradient reads C: policies stream, dots and "
-             "short do both at once";
+      return "it stores sums in C before the epilogue, whose gradient reads C: policies fp64, fp64-dots and "
+             "fp64-short do both at once";
     case objection::reason::many_parts:
       return fmt::format("K = {} takes parts of up to {} each, which C of {} x {} has too many tiles for",
                          r.what.k(), k_of_tf32_share, r.what.m(), r.what.n());

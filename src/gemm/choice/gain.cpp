@@ -19,18 +19,18 @@ double bytes_of(const gemms::problem& p, const gemms::batch& of) {
   return as_double(of.count) * sizeof(float) * (m * k + k * n + (p.beta == 0 ? 1 : 2) * m * n);
 }
 
-// Lines of an operand that do not begin at multiples of 16 bytes.
+// Whether lines of the operand begin elsewhere than at multiples of 16 bytes.
 bool is_unaligned(const matrix_view<const float>& v) {
   return (v.row_stride == 1 ? v.column_stride : v.row_stride) % 4 != 0;
 }
 
-// The problem as cuBLAS has it, with the elements of C's columns side by side.
+// The problem as cuBLAS sees it: C column-major.
 gemms::problem by_columns(const gemms::problem& p) {
   if (p.c.row_stride == 1 || p.c.column_stride != 1) return p;
   return {.a = transposed(p.b), .b = transposed(p.a), .c = transposed(p.c), .alpha = p.alpha, .beta = p.beta};
 }
 
-// Microseconds of multiply-adds, by blocks of the tile's outputs, with K divided among `parts` of them.
+// Microseconds of multiply-adds with this tile and a split-K factor of `parts`.
 double microseconds(const cublas_law& law, const cublas_law::tile& t, const gemms::problem& p, double count,
                     double parts) {
   const auto blocks = [](std::int64_t extent, std::int64_t of) {
@@ -62,8 +62,8 @@ double microseconds(const cublas_law& law, const gemms::problem& given, const ge
   return law.start + law.worse * best;
 }
 
-// By how much more a gain has to be predicted, where our own predictions were seen to fail: many small
-// members, and few k with C to be added.
+// Safety factor on a predicted gain where our own predictions were seen to be too low: batches of small
+// members, and short K with C read.
 double doubt(const gemms::problem& p, const gemms::batch& of) {
   constexpr double small = 64 * 64 * 64;
   constexpr std::int64_t few_k = 64;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The names of gemm's policies, and what to say of one that does not exist.
+// The names of gemm's policies, and the errors for unknown ones.
 #include <antiphase/gemm/policies.hpp>
 
 #include <fmt/format.h>
@@ -32,7 +32,7 @@ const policy_info* look_for(std::string_view name) {
   return found == policies().end() ? nullptr : &*found;
 }
 
-// What a name of matrix products stands for; empty if it is none.
+// What the name stands for elsewhere in the library; empty: nothing.
 std::string_view meaning(std::string_view name) {
   if (name == "auto") return "the choice among them that gemm makes by itself";
   if (name == async_one) return "a kernel that only trace has";

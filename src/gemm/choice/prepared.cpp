@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Operands that are split before the calls that multiply them.
+// Prepared operands: split once, before the calls that multiply them.
 #include "src/gemm/choice/prepared.hpp"
 
 #include <fmt/format.h>
@@ -45,7 +45,8 @@ void require_operand(gemm_operand which, const matrix_view<const float>& v) {
 }
 bool has_elements(const matrix_view<const float>& v) { return v.rows > 0 && v.columns > 0; }
 
-// Of the memory that is needed.
+// The part of the caller's memory that is needed. Throws bad_request if it is too small, misaligned or
+// overlaps the operand.
 std::span<std::byte> given_memory(gemm_operand which, const matrix_view<const float>& v,
                                   std::span<std::byte> memory, std::size_t needed) {
   const std::string name = fmt::format("the memory to prepare {} in", name_of(which));
@@ -111,7 +112,7 @@ prepared_operand prepare(const context& where, gemm_operand which, const matrix_
 namespace gemms {
 namespace {
 
-// The operand is what was prepared, and where the call is to run.
+// Throws bad_request unless the operand is the prepared one, on the device of the call.
 ready_lines ready_of(const context& where, const prepared_operand* prepared, gemm_operand as,
                      const matrix_view<const float>& v) {
   if (prepared == nullptr) return {};

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Prepared operands, as a request has them.
+// Prepared operands of a request.
 #pragma once
 #include <antiphase/gemm.hpp>
 #include <antiphase/prepared.hpp>
@@ -9,12 +9,12 @@
 
 namespace antiphase::gemms {
 
-// What the options hand to a sensible problem. Throws bad_request if that is not what the problem multiplies,
-// or lies elsewhere.
+// The prepared operands in the options of a valid problem. Throws bad_request if one is not the problem's
+// operand, or lies on another device.
 ready_operands ready_of(const context& where, const problem& p, const gemm_options& options);
 
-// What a sensible request writes, its `recomputed` among it, or other memory, does not lie in that of a
-// prepared operand. Null: fine. Both throw bad_request.
+// Memory that a valid request reads or writes, `recomputed` included, or another view, must not overlap that
+// of a prepared operand. Null: no operand, no overlap. Both throw bad_request.
 void require_own_memory(const problem& p, const gemm_options& options, const prepared_operand* prepared);
 void require_apart_from(const prepared_operand* prepared, const judged_view& v);
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tunings: their file, and which of them is used.
+// Tunings: their file format, and which one is used.
 #include <antiphase/gemm/tuning.hpp>
 
 #include <fmt/format.h>
@@ -27,7 +27,7 @@ using json = nlohmann::ordered_json;
 constexpr int schema = 1;
 constexpr std::string_view subject = "gemm";
 constexpr std::size_t most_bytes = std::size_t{1} << 20;        // of a file
-constexpr double least_factor = 1. / 1024, most_factor = 1024;  // beyond, something else is wrong
+constexpr double least_factor = 1. / 1024, most_factor = 1024;  // beyond these a file is wrong
 constexpr std::string_view expected_factors = "arrays of 7, in each 4, in each 7, in each 3 factors";
 static_assert(tuning_class::extents == std::array<std::size_t, 4>{7, 4, 7, 3});
 
@@ -92,7 +92,7 @@ double read_factor(const reader& from, const std::string& policy, const json& va
     from.wrong(policy, value, "factors from 1/1024 to 1024");
   return factor;
 }
-// The arrays' innermost numbers, in their order: that of tuning_class::index().
+// Flattens nested arrays in their order, which is that of tuning_class::index().
 void read_factors(const reader& from, const std::string& policy, const json& value, std::size_t depth,
                   double*& to) {
   if (depth == tuning_class::extents.size()) {
@@ -137,7 +137,7 @@ tuning parse(std::string_view text, std::string from) {
   t.compute_capability = read_capability(device);
   t.multiprocessors = device.integer("multiprocessors", "their number");
   if (content.contains("made")) t.made = whole.text("made", "a text");
-  if (t.version != build_info().version) return t;  // whose factors are of no use
+  if (t.version != build_info().version) return t;  // factors of another version are not used
 
   const reader classes = whole.object("classes", "an object with shorter, longer, k");
   require_ends(classes, "shorter", tuning_class::shorter);
@@ -150,10 +150,10 @@ tuning parse(std::string_view text, std::string from) {
   return t;
 }
 
-// What ANTIPHASE_TUNING leads to, read once.
+// The file that ANTIPHASE_TUNING names, read once per process.
 struct of_environment {
   std::optional<tuning> read;
-  std::string why_not;  // empty: it could be read, or there is nothing to read
+  std::string why_not;  // the error; empty: the file was read, or none is named
 
   of_environment() {
     const char* const path = std::getenv("ANTIPHASE_TUNING");
@@ -185,8 +185,8 @@ std::string device_text(std::string_view name, std::string_view capability, int 
   return fmt::format("{} ({}, {} multiprocessors)", name, capability, multiprocessors);
 }
 
-// Arrays within arrays, of the two outermost a line for each element, so that people can read it and compare
-// two of them.
+// Nested JSON arrays. The two outer levels have a line for each element, so that files can be read and
+// compared.
 std::string factors_text(const double*& next, std::size_t depth) {
   if (depth == tuning_class::extents.size()) return json(*next++).dump();
   const std::string line = depth < 2 ? fmt::format("\n{:{}}", "", 6 + 2 * depth) : "",

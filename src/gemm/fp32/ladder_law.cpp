@@ -193,10 +193,10 @@ static double at_full_clock(const machine_profile& on, const machine_figure& rat
 }
 
 roof roof_of(const machine_profile& on, std::string_view policy, const product_size& p) {
-  const bool split = policy.starts_with("fp16"), narrow = policy == "tf32";
-  if (split || narrow)
+  const bool fp16 = policy.starts_with("fp16"), tf32 = policy == "tf32";
+  if (fp16 || tf32)
     return longest(on, p, sizeof(float),
-                   3 * products_of(p) / at_full_clock(on, split ? on.tensor_fp16 : on.tensor_tf32));
+                   3 * products_of(p) / at_full_clock(on, fp16 ? on.tensor_fp16 : on.tensor_tf32));
   // Operands become FP64 by instructions of their own, and sums FP32 again.
   const double made =
       real(p.count) * real(p.m) * real(p.n) + operand_bytes(p, 1) * (p.shares ? 1 : real(p.count));
@@ -234,9 +234,9 @@ prediction explained(const machine_profile& on, std::string_view policy, const p
   const double c = real(p.m) * real(p.n) * (p.adds_c ? 2 : 1);
   const double moving = sizeof(float) * real(p.count) * (real(p.m) * real(p.k) + real(p.k) * real(p.n) + c) /
                         on.memory_bytes.value;
-  const bool split = policy.starts_with("fp16"), narrow = policy == "tf32";
-  const double rate = split ? on.tensor_fp16.value : narrow ? on.tensor_tf32.value : on.tensor_fp64.value;
-  const double multiplying = rate > 0 ? (split || narrow ? 3 : 1) * products / rate : 0;
+  const bool fp16 = policy.starts_with("fp16"), tf32 = policy == "tf32";
+  const double rate = fp16 ? on.tensor_fp16.value : tf32 ? on.tensor_tf32.value : on.tensor_fp64.value;
+  const double multiplying = rate > 0 ? (fp16 || tf32 ? 3 : 1) * products / rate : 0;
   prediction all;
   const double launch = std::min(on.launch.value, seconds),
                longer = std::min(std::max(moving, multiplying), seconds - launch);

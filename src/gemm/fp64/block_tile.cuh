@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Streaming products that wait for latency: the warps of a block take 16 k each, straight from memory to
-// registers (sm_80).
+// Latency-bound fp64 products: the warps of a block take 16 k each, from global memory straight to registers
+// (sm_80).
 #pragma once
 #include <antiphase/core/tile.hpp>
 #include <antiphase/device/barrier.cuh>
@@ -21,11 +21,11 @@ inline namespace AP_TARGET {
 // -----------------------------------------------------------------------------------------------------------
 //   load 16 k | by rounds: load the next 16 k, convert, multiply (FP64 Tensor Cores) | add up the warps' sums
 //   | store
-// A small product takes as long as what follows one after another: reading, a few products, adding up,
-// storing. So a tile is small and belongs to one block, whose warps have all of it and every eighth 16 k.
-// There is one barrier, no ring and nothing to set up. An element is read by each tile that needs it, which
-// costs little while the caches hold the operands. A lane takes the same k and lines as in any other stream,
-// two in one read where they lie side by side.
+// A small product is bound by a chain of latencies: load, a few products, add up, store. So a tile is small
+// and belongs to one block, each of whose warps computes the whole tile over every eighth group of 16 k.
+// There is one barrier, no ring and no setup. Each tile loads the elements that it needs, which costs little
+// while the caches hold the operands. A lane takes the same k and lines as in the other fp64 kernels, two per
+// load where they are adjacent.
 template <fp64_policy P> struct block_tile {
   static_assert(valid(P) && P.kind == kernel_kind::block_tile);
   using sums = fp64_sums<P>;
@@ -37,8 +37,7 @@ template <fp64_policy P> struct block_tile {
   // ---------------------------------------------------------------------------------------------------------
   static constexpr int rows = P.tile.m, columns = P.tile.n, outputs = rows * columns;
   static_assert(rows == sums::rows && columns == sums::columns);
-  // Sums stand in order along the operand along which C lies, with a gap behind each line that keeps banks
-  // apart.
+  // Sums are stored in the order of C, each line padded against bank conflicts.
   static constexpr int gap = 4, places = outputs + gap * (rows > columns ? rows : columns);
   struct storage {
     double sum[P.slabs][places];
@@ -62,7 +61,7 @@ template <fp64_policy P> struct block_tile {
     const std::int64_t top = std::int64_t{tile.along_long} * rows,
                        left = std::int64_t{tile.along_short} * columns;
     const bool along_short = p.short_stride == 1 || p.long_stride != 1;
-    // from place to place
+    // strides within s.sum
     const int of_row = along_short ? columns + gap : 1, of_column = along_short ? 1 : rows + gap;
     const std::int64_t first_k = held_k * warp;
     lane_reader<rows> of_long;
@@ -79,7 +78,7 @@ template <fp64_policy P> struct block_tile {
     };
     if (first_k < p.k) read(p.k - first_k);
 
-    // C, where it is read, arrives while the products are made.
+    // C, where it is read, is loaded while the products are computed.
     constexpr int outputs_of_thread = ceil_div(outputs, threads);
     float* c[outputs_of_thread];
     float before[outputs_of_thread] = {};

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// How a warp of its own copies an operand of a streaming product to shared memory, wherever it lies
-// (cp.async, sm_80).
+// Copying warps of a ring product: from operands of any alignment to shared memory (cp.async, sm_80).
 #pragma once
 #include <antiphase/core/tile.hpp>
 #include <antiphase/device/copy_async.cuh>
@@ -13,20 +12,19 @@
 namespace antiphase::gemms {
 inline namespace AP_TARGET {
 
-// The warps that copy a panel: this one is number `index` of so many.
+// A copying warp's share of a panel: it is number `index` of `of` warps.
 struct copying_share {
   int index = 0, of = 1;
 };
 
-// Brings panels (fp64_panel) of one operand: 32 k of a tile's lines, slab after slab. A panel holds rows of
-// 32 floats: of one line, or of 32 lines at one k. A lane copies 4, 8 or 16 bytes of a row, and neighbouring
-// lanes the rest of it and of the rows that follow. What does not change from slab to slab is found out once
-// for a tile: a copying warp has nobody to hide behind, so its instructions are time. FewestLines: of any
-// panel of the kernel; rows across k are no longer than its tile is wide.
+// Copies panels (fp64_panel) of one operand: 32 k of a tile's lines, slab after slab. A panel has rows of 32
+// floats: 32 k of one line, or 32 lines at one k. A lane copies 4, 8 or 16 bytes of a row, adjacent lanes the
+// rest of it and the next rows. Values that do not change from slab to slab are computed once per tile: a
+// copying warp has no other warp to hide its instructions, so each of them costs time. FewestLines: of any
+// panel of the kernel; if fewer than 32, rows across k are no longer than that.
 template <int FewestLines> class panel_copier {
  public:
-  // The operand of a member that begins at `data`; a tile of `lines` lines from `first` on, of which so many
-  // are left; K in all.
+  // data: of the member. The tile has `lines` lines from `first` on, of which lines_left exist. k: all of K.
   AP_DEV panel_copier(const line_operand& o, const float* data, std::int64_t first, int lines_left, int lines,
                       std::int64_t k, copying_share share)
       : along_k_(o.along_k),
@@ -35,7 +33,7 @@ template <int FewestLines> class panel_copier {
         groups_((o.along_k ? lines : slab_k) / group),
         share_(share),
         k_stride_(o.k_stride) {
-    // An end of the operand in the middle of a copy would ask for a part of it.
+    // Rows have to be multiples of a copy's width, so that no copy straddles the operand's end.
     const std::int64_t in_row = o.along_k ? k : o.lines;
     const auto allow = [&](int floats) {
       return o.width >= floats && in_row % floats == 0 &&
@@ -56,8 +54,8 @@ template <int FewestLines> class panel_copier {
     to_next_group_ = share.of * group * apart;
     to_next_block_ = slab_k * beside;
   }
-  // The slab that begins at k: so many of its k belong to the tile's sums; the others become zero, as do
-  // lines behind the operand's end.
+  // Copies the slab that begins at k. k_left of its k belong to the tile's sums; the others become zero, as
+  // do lines past the operand's end.
   AP_DEV void copy(float* panel, std::int64_t k, int k_left) const {
     if (idle_) return;
     if (bytes_ == 16)
@@ -69,7 +67,7 @@ template <int FewestLines> class panel_copier {
   }
 
  private:
-  static constexpr int group = 8, row_bytes = slab_k * 4;  // rows after which the swizzle repeats
+  static constexpr int group = 8, row_bytes = slab_k * 4;  // group: rows after which the swizzle repeats
   static constexpr int bits_of_row = std::countr_zero(static_cast<unsigned>(slab_k)),
                        bits_of_short_row = std::countr_zero(static_cast<unsigned>(FewestLines));
 
@@ -105,7 +103,7 @@ template <int FewestLines> class panel_copier {
     AP_UNROLL
     for (int n = 0; n < group; n += AtOnce) {
       std::int64_t step = to_next_rows_;
-      rematerialise(step);  // else the compiler finds each row from the one before, and waits for it
+      rematerialise(step);  // else the compiler chains the rows' addresses, each waiting for the last
       copy_async_or_zero<Bytes>((to ^ n * 16u) + static_cast<std::uint32_t>(n * row_bytes),
                                 at + step * (n / AtOnce), n < rows_left);
     }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Small products as inner products, each by some threads of a block (sm_75).
+// Small products as dot products, each by some threads of a block (sm_75).
 #pragma once
 #include <antiphase/device/barrier.cuh>
 #include <antiphase/device/global.cuh>
@@ -17,18 +17,19 @@ inline namespace AP_TARGET {
 // plan
 // -----------------------------------------------------------------------------------------------------------
 //   load, multiply ... | add up the lanes | add up the warps, if several have an output | store
-// A small product takes as long as one thread's instructions in a row, of which most run for the first time
-// and have to be fetched. So this kernel has few: an output belongs to some lanes of a warp, or to whole
-// warps, which read their elements straight from memory, eight of each operand before the first is used, and
-// add up by shuffles. Elements come one by one wherever they lie, and each output reads both of its lines.
-// What the caches then bring more than once is little while C is small. Lane n of an output has k = n, n +
-// lanes, n + 2 lanes ... Neighbouring lanes of a warp take neighbours in memory, along k or along lines;
-// which lane of an output has which k, and the order of additions, are the same in both cases. Where C is not
-// so small, lanes have a square of outputs together, so that each element that they load is used twice.
-// Across: many lanes of an output, and an operand whose neighbours in memory are lines. A warp that had a
-// single line of it would use 4 of every 32 bytes that it asks for. So a warp has eight lines side by side
-// and four lanes of each, in a block that is large enough for that; before they add up, sums change places
-// through shared memory, to where they would be in the other kernel, whose bits these are.
+// A small product takes as long as one thread's chain of instructions, most of which run once and have to be
+// fetched first. So this kernel has few: an output belongs to some lanes of a warp, or to whole warps, which
+// load their elements straight from global memory, eight of each operand before the first is used, and add up
+// by shuffles. Elements are loaded one by one in any layout, and each output reads both of its lines: while C
+// is small, the caches bring little of that more than once. Lane n of an output has k = n, n + lanes, n + 2
+// lanes ... Adjacent lanes of a warp read adjacent elements, along k or along lines; which lane of an output
+// has which k, and the order of additions, are the same in both cases. Where C is not so small, lanes have a
+// square of outputs, so that each element that they load is used twice.
+//
+// Across: many lanes per output, and an operand that is contiguous across k. A warp with a single line of it
+// would use 4 of every 32 bytes that it loads. So a warp has eight adjacent lines and four lanes of each, in
+// a block that is large enough for that. Before they are added up, sums move through shared memory to the
+// threads that have them in the other kernel, so the bits are the same.
 template <int Square, bool Finishes, bool Across> struct dots_by_lanes : dots_outputs<Finishes> {
   static constexpr int threads = dots_threads_of_lanes(Across);
   static constexpr shared_kind shared = shared_kind::fixed;
@@ -37,13 +38,13 @@ template <int Square, bool Finishes, bool Across> struct dots_by_lanes : dots_ou
   // elements of each line that a lane loads before it multiplies
   static constexpr int at_once = dots_lanes_step / Square;
   struct nothing {};
-  // of the sums of threads that change theirs, padded so that lines do not meet in the same banks
+  // sums that change threads, padded against bank conflicts between lines
   struct places {
     static constexpr int pad = 2;
     double value[Square * Square][threads + threads / dots_least_across * pad];
   };
   struct storage {
-    double value[threads / warp_size][Square][Square];  // of warps that share outputs
+    double value[threads / warp_size][Square][Square];  // sums of warps that share outputs
     [[no_unique_address]] std::conditional_t<Across, places, nothing> changed;
   };
 
@@ -54,13 +55,13 @@ template <int Square, bool Finishes, bool Across> struct dots_by_lanes : dots_ou
   struct scaling {
     float alpha, beta;
   };
-  // Where a thread is in its block.
+  // A thread's place in its block.
   struct seat {
-    int line, k, apart;  // line of the long operand, first k; from a lane to the one with the next k
+    int line, k, apart;  // line of the long operand, first k; lanes between adjacent k
     AP_DEV static seat along_k(const params& p) {
       return {thread_index() >> p.slot_bits, thread_index() & ((1 << p.slot_bits) - 1), 1};
     }
-    // So many lines side by side in a warp, and all lanes of theirs in warps that follow one another.
+    // 2^line_bits adjacent lines in a warp; all lanes of these lines are in consecutive warps.
     AP_DEV static seat across_k(const params& p, int line_bits) {
       const int lane = thread_index() % warp_size, warp = thread_index() / warp_size,
                 k_bits = warp_bits - line_bits;
@@ -68,17 +69,17 @@ template <int Square, bool Finishes, bool Across> struct dots_by_lanes : dots_ou
       return {(group << line_bits) + (lane & ((1 << line_bits) - 1)),
               ((warp & ((1 << warp_bits_of_line) - 1)) << k_bits) + (lane >> line_bits), 1 << line_bits};
     }
-    // Where it loads.
+    // The place from which a thread loads.
     AP_DEV static seat mine(const params& p) {
       if constexpr (Across) return across_k(p, side_by_side_bits);
       const int line_bits = warp_bits - p.slot_bits;
       return p.of_long.along_k || line_bits <= 0 ? along_k(p) : across_k(p, line_bits);
     }
   };
-  static constexpr int side_by_side_bits = 3;  // of a line: 8 floats are a sector of 32 bytes
+  static constexpr int side_by_side_bits = 3;  // 8 adjacent lines: 8 floats are a sector of 32 bytes
   struct sums {
     double value[Square][Square] = {};
-    AP_DEV void add(auto value_of) {  // (i, j): what is added
+    AP_DEV void add(auto value_of) {  // value_of(i, j): what is added
       AP_UNROLL
       for (int i = 0; i < Square; ++i) {
         AP_UNROLL
@@ -86,12 +87,11 @@ template <int Square, bool Finishes, bool Across> struct dots_by_lanes : dots_ou
       }
     }
   };
-  // The lines of an operand that a lane reads, from its first value of k on. Those behind the end are the
-  // last one.
+  // The lines of an operand that a lane reads, from its first k on. Lines past the end repeat the last one.
   struct lane_lines {
-    std::int64_t from[Square];  // elements, from those of the member
+    std::int64_t from[Square];  // offset in the member, in elements
     const char* at[Square];
-    std::int64_t apart;  // bytes, from a value of k to the lane's next one
+    std::int64_t apart;  // bytes from one k of the lane to its next one
     AP_DEV lane_lines(const line_operand& o, std::int64_t member, std::int64_t first, int line_apart, int k,
                       int slot_bits)
         : apart(4 * o.k_stride << slot_bits) {
@@ -114,7 +114,7 @@ template <int Square, bool Finishes, bool Across> struct dots_by_lanes : dots_ou
       }
     }
   };
-  // left: values of k that the lane has.
+  // left: number of the lane's k.
   AP_DEV static sums multiply(lane_lines of_long, lane_lines of_short, int left) {
     sums sum;
     AP_ROLLED
@@ -140,7 +140,7 @@ template <int Square, bool Finishes, bool Across> struct dots_by_lanes : dots_ou
   AP_DEV static void add_up_lanes(sums& sum, int other) {
     sum.add([&](int i, int j) { return shuffle(sum.value[i][j], other); });
   }
-  // The first of so many warps has their sums then.
+  // Adds up the sums of `warps` warps, in the first of them.
   AP_DEV static void add_up_warps(storage& s, const seat& t, int warps, sums& sum) {
     const int warp = thread_index() / warp_size;
     if (lane_index() == 0) {
@@ -156,7 +156,7 @@ template <int Square, bool Finishes, bool Across> struct dots_by_lanes : dots_ou
     for (int w = warp + 1; w < warp + warps; ++w) sum.add([&](int i, int j) { return s.value[w][i][j]; });
   }
 
-  // From where the sums are to where they add up.
+  // Moves sums from the threads that computed them to those that add them up.
   AP_DEV static void change_places(const params& p, storage& s, const seat& from, const seat& to,
                                    sums& sum) requires Across {
     const auto place = [&](const seat& at) { return at.line * ((1 << p.slot_bits) + places::pad) + at.k; };
@@ -173,16 +173,16 @@ template <int Square, bool Finishes, bool Across> struct dots_by_lanes : dots_ou
     }
   }
 
-  // What a thread knows before it waits for earlier work. The first access to each part of the parameters
-  // takes long, so all of them that it needs are read here, too.
+  // Values that a thread computes before it waits for the previous grid. The first access to each part of the
+  // parameters is slow, so all of them that it needs are read here, too.
   struct work {
-    std::int64_t member, first, j;  // line of the block's first outputs
-    std::int64_t i;                 // the thread's first output, where it adds up
-    int lines, left;                // from line to line of the thread's; values of k
+    std::int64_t member, first, j;  // first, j: lines of the block's first output
+    std::int64_t i;                 // line of the thread's first output, once added up
+    int lines, left;                // lines between the thread's; number of its k
     lane_lines of_long, of_short;
-    // elements, from the member's C to the first output, and to the next ones
+    // offsets in elements: from the member's C to the first output, and from output to output
     std::int64_t from_c, by_i, by_j;
-    float* c;  // of the first output
+    float* c;  // address of the first output
     scaling of_c;
     bool by_pointers;
 
@@ -213,7 +213,7 @@ template <int Square, bool Finishes, bool Across> struct dots_by_lanes : dots_ou
                reinterpret_cast<std::uintptr_t>(of_short.at[n]);
       compute_first(static_cast<std::uint32_t>(all));
     }
-    // Behind the wait: earlier work may have written the arrays of pointers.
+    // After the wait: earlier work may have written the arrays of pointers.
     AP_DEV void find_members(const params& p) {
       if (!by_pointers) return;
       of_long.begin(p.of_long.member[member]);
@@ -237,7 +237,7 @@ template <int Square, bool Finishes, bool Across> struct dots_by_lanes : dots_ou
     wait_for_previous_grid();
     start_next_grid();
     w.find_members(p);
-    // C is read before the sums are there, so that they need not wait for it.
+    // C is loaded before the products are computed, so that sums do not wait for it.
     float before[Square][Square] = {};
     AP_UNROLL
     for (int n = 0; n < Square; ++n) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// How inner products read their operands: a few neighbours at once, in one access where they begin at
-// multiples of 16 bytes.
+// How dot products load their operands: a few adjacent elements at once, in one access where they are aligned
+// to 16 bytes.
 #pragma once
 #include <antiphase/device/vector.cuh>
 #include <cstdint>
@@ -9,13 +9,13 @@
 namespace antiphase::gemms {
 inline namespace AP_TARGET {
 
-// Whether dots_step neighbours can be read in one access, anywhere in rows that are so long: all begin at
-// multiples of 16 bytes.
+// Whether groups of dots_step elements can be read in one access throughout rows of that length: all rows are
+// aligned to 16 bytes.
 AP_DEV bool is_wide(const line_operand& o, const float* data, std::int64_t row) {
   return o.width == dots_step && row % dots_step == 0 && reinterpret_cast<std::uintptr_t>(data) % 16 == 0;
 }
-// Elements that are `apart` from each other, of which `left` are there; zeros behind. Wide: in one access,
-// all or none. Without a branch, so that many of them are in flight at once.
+// Loads elements with the stride `apart`, of which `left` exist, and zeros past them. Wide: in one access,
+// all or none. Branch-free, so that many loads are in flight at once.
 template <bool Wide, int Count>
 AP_DEV void load_neighbours(float (&to)[Count], const float* from, const std::int64_t& apart, int left) {
   if constexpr (Wide) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// From the sums of inner products to C.
+// From the sums of dot products to C.
 #pragma once
 #include <antiphase/device/launch.cuh>
 #include "src/gemm/fp64/dots_product.hpp"
@@ -16,7 +16,7 @@ template <bool Finishes> struct dots_outputs {
     const float* of_long;
     const float* of_short;
   };
-  // Line i of the long operand times line j of the short one: its place in C, and what is stored there.
+  // Line i of the long operand times line j of the short one: the output's address in C, and its store.
   AP_DEV static float* place_at(const dots_problem& p, std::int64_t member, std::int64_t i, std::int64_t j) {
     float* const c = p.c_member != nullptr ? p.c_member[member] : p.c + member * p.batch_stride;
     return c + i * p.long_stride + j * p.short_stride;

@@ -20,8 +20,8 @@ namespace {
 struct lying {
   bool long_one, short_one;
 };
-// By lanes: by the sectors of 32 bytes that a warp touches when each of its lanes loads an element of either
-// operand.
+// Predicted time by lanes: from the sectors of 32 bytes that a warp touches when each of its lanes loads an
+// element of either operand.
 class time_by_lanes {
  public:
   time_by_lanes(const laws& l, const dots_division& how, bool across, const product_shape& p,
@@ -37,7 +37,7 @@ class time_by_lanes {
     const double loads = static_cast<double>(ceil_div<std::int64_t>(p.k, lanes_)) * how.square *
                          (threads / 32) / 1000,
                  rounds = static_cast<double>(ceil_div<std::int64_t>(p.k, how.k_at_once()));
-    // those have a multiprocessor to themselves
+    // across: a block has a multiprocessor to itself
     const double crowd = blocks / multiprocessors, waves = across ? std::ceil(crowd) : 1;
     fixed_ = waves * (across ? of.across_start + rounds * of.across_round : us.start + rounds * of.round) +
              std::countr_zero(static_cast<unsigned>(lanes_)) * us.doubling + (lanes_ > 32 ? us.warps : 0) +
@@ -45,7 +45,7 @@ class time_by_lanes {
     of_sector_ = loads * (waves * (across ? us.across_sector : us.sector) + crowd * us.sector_of_block);
   }
   double microseconds(const lying& o) const {
-    constexpr int floats = 8;  // of a sector
+    constexpr int floats = 8;  // per sector
     if (across_) return fixed_ + of_sector_ * ((o.long_one ? 4 : 8) + (o.short_one ? 4 : 1));
     const int of_warp = std::min(lanes_, 32), lines = std::max(1, 32 / lanes_),
               along = ceil_div(of_warp, floats);
@@ -59,7 +59,7 @@ class time_by_lanes {
   bool across_;
   double fixed_ = 0, of_sector_ = 0;
 };
-// Of the two kernels, whose bits are the same: the faster one.
+// The faster of the two kernels by lanes, whose bits are the same.
 struct by_lanes_either_way {
   time_by_lanes plain;
   std::optional<time_by_lanes> across;
@@ -73,7 +73,7 @@ struct by_lanes_either_way {
   double microseconds(const lying& o) const {
     return takes_across(o) ? across->microseconds(o) : plain.microseconds(o);
   }
-  // In the mean over layouts. A single line lies along k.
+  // Mean over layouts. A single line lies along k.
   double microseconds(bool long_has_lines, bool short_has_lines) const {
     double us = 0;
     for (const bool first : {false, long_has_lines})
@@ -82,7 +82,7 @@ struct by_lanes_either_way {
   }
 };
 
-// For a vector: forms of so many lines of a thread, the last of them for matrices across k.
+// For a vector: lines per thread of the forms, the last of them for matrices across k.
 constexpr int lines_of_thread[] = {1, 2, dots_vector_most_rows(true)};
 static_assert(std::size(lines_of_thread) == std::size(dots_law::vectors));
 
@@ -108,9 +108,9 @@ double us_of_vector(const laws& l, std::size_t form, int slots, int threads, con
   const double move = bytes * ((1 - far) / us.cache_rate + far / us.memory_rate) * (1 + us.pieces * eights);
   return us.vector_start + us.ramp * far + longer(compute, move * l.multiprocessors / multiprocessors);
 }
-// The form for a layout. Along k one line to a thread where it has much of it and there are many blocks, else
-// two; across, blocks as large as leave half of the multiprocessors with one. Within 3 % of the fastest of
-// 563 cases in the mean (bench/results/experiments/20261126-vector-forms.json).
+// Heuristic: the form for a layout. Along k, a thread has one line if lines are long and blocks are many,
+// else two; across, blocks are as large as still leaves one for half of the multiprocessors. Within 3 % of
+// the fastest of 563 cases in the mean (bench/results/experiments/20261126-vector-forms.json).
 vector_form form_for(bool across, int slots, const product_shape& p, bool finishes, double multiprocessors) {
   const double lines = static_cast<double>(std::max(p.m, p.n) * p.count);
   int threads = across ? dots_vector_threads(true) : std::max(slots, dots_vector_least_threads);
@@ -129,13 +129,18 @@ double us_of_form(const laws& l, const vector_form& form, int slots, const produ
   return us_of_vector(l, static_cast<std::size_t>(number), slots, form.threads, p, multiprocessors);
 }
 
-// In the mean over layouts: a matrix of several lines and several k lies along k or across.
+// Mean over layouts: a matrix of several lines and several k lies along k or across.
 double us_of(const laws& l, const dots_division& how, const product_shape& p, bool finishes,
              double multiprocessors) {
   const bool long_divides = p.k > 1 && std::max(p.m, p.n) > 1,
              short_divides = p.k > 1 && std::min(p.m, p.n) > 1;
-  if (!how.for_vector())
-    return by_lanes_either_way(l, how, p, multiprocessors).microseconds(long_divides, short_divides);
+  if (!how.for_vector()) {
+    // Operands beyond the L2 cache come from memory, however many lanes ask for them.
+    const double bytes = bytes_of(p).all(), from_memory = far_share(l, bytes) * bytes / l.memory_rate *
+                                                          l.multiprocessors / multiprocessors;
+    return longer(by_lanes_either_way(l, how, p, multiprocessors).microseconds(long_divides, short_divides),
+                  from_memory);
+  }
   const auto takes = [&](bool across) {
     return us_of_form(l, form_for(across, how.slots, p, finishes, multiprocessors), how.slots, p,
                       multiprocessors);
@@ -173,7 +178,9 @@ void each_dots_division(const laws& l, const product_shape& p, const device_limi
   const auto consider = [&](const dots_division& how) {
     use(how, dots_seconds(l, p, device, how, finishes));
   };
-  for (int square = 1; square <= (finishes ? 1 : 2) && p.k <= dots_lanes_far_k; ++square)
+  // A square of 2 x 2 outputs would compute one twice where there is a single line.
+  const int largest_square = finishes || std::min(p.m, p.n) == 1 ? 1 : 2;
+  for (int square = 1; square <= largest_square && p.k <= dots_lanes_far_k; ++square)
     for (int lanes = dots_least_lanes;
          lanes <= dots_lanes_threads && (lanes == dots_least_lanes || lanes <= p.k); lanes *= 2)
       consider(divided_by_lanes(lanes, square));

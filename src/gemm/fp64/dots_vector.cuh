@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A matrix times a vector: all there is to do is to read the matrix, and this kernel does nothing else for
-// long (sm_75).
+// A matrix times a vector, bound by reading the matrix (sm_75).
 #pragma once
 #include <antiphase/device/barrier.cuh>
 #include <antiphase/device/global.cuh>
@@ -18,18 +17,17 @@ inline namespace AP_TARGET {
 // plan
 // -----------------------------------------------------------------------------------------------------------
 //   load packs of 16 bytes, multiply ... | add up the lanes of a warp | add up the warps of a line | store
-// Memory is busy if enough loads are in flight, and if no multiprocessor waits for others to end. So a thread
-// asks for all packs of a turn before it uses the first, and blocks are small and many: what a block does
-// besides is short, for it comes once for a few lines.
+// Memory is busy if enough loads are in flight and no multiprocessor idles at the end. So a thread issues all
+// loads of a turn before it uses the first, and blocks are small and many: a block's further work is short,
+// since it comes once for a few lines.
 //
-// A line belongs to `slots` threads, of which each has every slots-th group of four k, in order. The 32 slots
-// of a warp add up in pairs, warps one after another. That order is the same in all kernels, and so are the
-// bits, whatever the lines of a thread and of a block.
+// A line belongs to `slots` threads, each of which takes every slots-th group of four k, in order. The sums
+// of a warp's 32 slots are added in pairs, those of warps one after another. All kernels have this order, and
+// so the same bits, whatever the number of lines of a thread and of a block.
 //
-// Along k, a thread has one line or two, and its neighbours have neighbouring k. With one, more threads have
-// room on a multiprocessor. Across k, it has four lines side by side, and its neighbours have more of them.
-// Large blocks are best, so that pieces of memory are long. Sums meet in shared memory, a slot's behind the
-// other.
+// Along k, a thread has one line or two, and adjacent threads have adjacent k. With one line, occupancy is
+// higher. Across k, a thread has four adjacent lines, and adjacent threads have the next ones. Large blocks
+// are best there, because contiguous pieces of memory are long. Sums meet in shared memory.
 //
 // Rows: lines of a thread.
 template <bool Across, int Rows, bool Finishes> struct dots_vector : dots_outputs<Finishes> {
@@ -47,7 +45,7 @@ template <bool Across, int Rows, bool Finishes> struct dots_vector : dots_output
   struct by_warps {
     double sum[warps][rows];
   };
-  // Slots of a line side by side, with a place left over from line to line.
+  // The slots of a line are adjacent, and a line is padded by one.
   struct by_slots {
     double sum[threads * rows + most_lines];
     double total[threads * rows / warp_size];  // of 32 slots
@@ -60,7 +58,7 @@ template <bool Across, int Rows, bool Finishes> struct dots_vector : dots_output
 
  private:
   struct seat {
-    int slot, line;  // the thread's, and its first line of the block
+    int slot, line;  // the thread's slot, and its first line within the block
     AP_DEV static seat mine(const params& p) {
       const int thread = thread_index();
       if constexpr (Across) {
@@ -78,8 +76,8 @@ template <bool Across, int Rows, bool Finishes> struct dots_vector : dots_output
 
   // load, multiply
   // ---------------------------------------------------------------------------------------------------------
-  // Where a thread reads its lines of the long operand: along k a pointer for each, across k one for all.
-  // Lines behind the end are the last one along k; across k they are not read.
+  // A thread's addresses in the long operand: along k a pointer for each line, across k one for all. Lines
+  // past the end repeat the last one along k; across k they are not read.
   struct lines_here {
     const float* at[Across ? 1 : rows];
     std::int64_t k_stride, line_stride;
@@ -92,13 +90,13 @@ template <bool Across, int Rows, bool Finishes> struct dots_vector : dots_output
       for (int i = 0; i < (Across ? 1 : rows); ++i)
         at[i] = data + (i < left ? first + i : o.lines - 1) * line_stride + k * k_stride;
     }
-    // Lines along k are side by side there if they are read in one access.
+    // Wide accesses along k imply a stride of 1, then known at compile time.
     template <bool Wide> AP_DEV std::int64_t apart_in_k() const { return Wide && !Across ? 1 : k_stride; }
     template <bool Wide> AP_DEV void go_on(std::int64_t k) {
       AP_UNROLL
       for (const float*& from : at) from += k * apart_in_k<Wide>();
     }
-    // x[e][i] across k, x[i][e] along: line i at `k` further, and e more.
+    // Loads x[e][i] across k, x[i][e] along: element k + e, from the current place on, of line i.
     template <bool Wide, int Outer, int Inner>
     AP_DEV void load(float (&x)[Outer][Inner], std::int64_t k, int left) const {
       AP_UNROLL
@@ -122,13 +120,13 @@ template <bool Across, int Rows, bool Finishes> struct dots_vector : dots_output
       }
     }
   }
-  // Values of k that are there of a group, of those left.
+  // Existing k of a group, if `left` are left.
   AP_DEV static int of_group(std::int64_t left) {
     return left >= step ? step : left > 0 ? static_cast<int>(left) : 0;
   }
-  // Along k: as much at once as registers hold. Slots: how many, where all is read in packs; then the places
-  // of all loads are constants away from the first ones, and no load waits for its own to be worked out; else
-  // 0.
+  // Along k: as many loads at once as registers hold. Slots: their number, if all is read in packs, else 0.
+  // With a constant number, all loads are at constant offsets from the first ones, and none waits for its
+  // address.
   template <bool Wide, bool WideShort, int Slots>
   AP_DEV static sums compute_at_once(const params& p, lines_here of_long, const float* of_short,
                                      std::int64_t left) {
@@ -141,7 +139,7 @@ template <bool Across, int Rows, bool Finishes> struct dots_vector : dots_output
       AP_UNROLL
       for (int n = 0; n < at_once; ++n) of_long.template load<Wide>(x[n], n * apart, left_of(n));
       AP_UNROLL
-      // of the vector, which the caches have, one by one: registers are for what takes long
+      // the vector is cached, so its groups are loaded one by one: registers are for slow loads
       for (int n = 0; n < at_once; ++n) {
         float y[step];
         load_neighbours<WideShort>(y, in_global_memory(of_short + n * apart * short_stride), short_stride,
@@ -157,14 +155,14 @@ template <bool Across, int Rows, bool Finishes> struct dots_vector : dots_output
     if (left > 0) multiply_groups([&](int n) { return of_group(left - n * apart); });
     return sum;
   }
-  // Across k: each group while the next one is on its way.
+  // Across k, double-buffered: each group is multiplied while the next one is loaded.
   template <bool Wide, bool WideShort>
   AP_DEV static sums compute_by_turns(const params& p, lines_here of_long, const float* of_short,
                                       std::int64_t left) {
     const std::int64_t apart = std::int64_t{step} << p.slot_bits,
                        short_stride = WideShort ? 1 : p.of_short.k_stride;
     sums sum;
-    if (Wide && of_long.there == 0) return sum;  // of packs, all lines are there or none
+    if (Wide && of_long.there == 0) return sum;  // with packs, all lines exist or none
     if (Wide) of_long.there = rows;
     elements x[2];
     float y[2][step];
@@ -199,7 +197,7 @@ template <bool Across, int Rows, bool Finishes> struct dots_vector : dots_output
     const bool wide_short = p.of_short.along_k && is_wide(p.of_short, of.of_short, p.k);
     const lines_here of_long(p.of_long, of.of_long, line, t.slot * step);
     const float* const of_short = of.of_short + t.slot * step * p.of_short.k_stride;
-    const std::int64_t left = p.k - t.slot * step;  // values of k, from the thread's first group on
+    const std::int64_t left = p.k - t.slot * step;  // k, from the thread's first group on
     if constexpr (Across) {
       if (!wide) return compute_by_turns<false, false>(p, of_long, of_short, left);
       return wide_short ? compute_by_turns<true, true>(p, of_long, of_short, left)
@@ -232,12 +230,12 @@ template <bool Across, int Rows, bool Finishes> struct dots_vector : dots_output
     }
     block_barrier();
   }
-  // Of output n of the block, when all warps have left their sums.
+  // The sum of output n of the block, after all warps have stored theirs.
   AP_DEV static double total_of(const params& p, const by_warps& s, int n) requires(!Across) {
     const int bits = p.slot_bits - warp_bits, first = n / rows << bits;
     double all = 0;
     AP_UNROLL
-    for (int w = 0; w < most_warps_of_line; ++w)  // so that several are read before the first is added
+    for (int w = 0; w < most_warps_of_line; ++w)  // constant bound: several reads precede the first addition
       if (w >> bits == 0) all += s.sum[first + w][n % rows];
     return all;
   }
@@ -248,8 +246,8 @@ template <bool Across, int Rows, bool Finishes> struct dots_vector : dots_output
       s.sum[(t.line + i) * apart + t.slot] = sum.value[i];
     }
     block_barrier();
-    // A warp adds up 32 slots after the other, of which there are as many in any division: all at once, for
-    // each takes long.
+    // A warp adds up `rows` groups of 32 slots, whatever the division: interleaved, since each is a chain of
+    // latencies.
     const int lane = lane_index(), warp = warp_index(), warps_here = 1 << (p.thread_bits - warp_bits),
               bits = p.slot_bits - warp_bits;
     double all[rows];

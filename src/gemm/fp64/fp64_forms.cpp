@@ -13,7 +13,7 @@
 namespace antiphase::gemms {
 namespace {
 
-// From the first kernel of the table that has the form. law: its number among those of its kind.
+// Values of the first kernel in the table that has the form. law: its index among the forms of its kind.
 constexpr fp64_form form_of(std::string_view name, std::size_t law) {
   const auto made_of = [&](const fp64_policy& how) {
     return fp64_form{.name = name,
@@ -44,8 +44,8 @@ constexpr auto forms = [] {
   return all;
 }();
 
-// To whole numbers. std::ceil and std::floor are calls of functions where code for every x86-64 is wanted,
-// and a choice needs hundreds.
+// Rounding to whole numbers. In code for every x86-64, std::ceil and std::floor are function calls, and a
+// choice needs hundreds of them.
 double down(double x) { return static_cast<double>(static_cast<std::int64_t>(x)); }
 double up(double x) { return down(x) < x ? down(x) + 1 : down(x); }
 
@@ -54,9 +54,9 @@ struct shape {
   moved_bytes moved;
   mean_layout lies;
   bool tma;      // the device has it
-  double cards;  // multiprocessors, in those of the card that the law is of
+  double cards;  // multiprocessors, relative to the card that the cost model was fitted on
   int multiprocessors;
-  double slower;  // than that card's FP64 Tensor Cores, by multiprocessor
+  double slower;  // FP64 Tensor Core time of a multiprocessor, relative to an H200's
 };
 double tiles_of(extent2 tile, const shape& s) {
   return up(s.long_one / tile.m) * up(s.short_one / tile.n) * s.batch;
@@ -72,7 +72,7 @@ double us_of_lanes(const laws& l, const fp64_form& f, const shape& s) {
   return us.start + us.wait * (halves_of(s) - 1) + us_before_moving(l, us.moving, s.moved) +
          longer(work, us_to_move(l, us.moving, s.moved)) / s.cards;
 }
-// Where there are several walks to a place, they come one after the other.
+// If there are more walks than places, they run in waves.
 double us_of_kept(const laws& l, const fp64_form& f, const shape& s) {
   const kept_law& us = l.fp64.kept;
   const auto whole = [](double x) { return static_cast<std::int64_t>(up(x)); };
@@ -94,7 +94,7 @@ double us_of_kept(const laws& l, const fp64_form& f, const shape& s) {
   return walk.start + walk.deep * deep + us.odd_start * odd + us_before_moving(l, us.moving, s.moved) +
          longer(compute, us_to_move(l, us.moving, s.moved) / s.cards);
 }
-// Blocks that wait for latency, up to two on a multiprocessor side by side, and more of them in waves.
+// Latency-bound blocks, up to two side by side on a multiprocessor, and more of them in waves.
 double us_of_block(const laws& l, const fp64_form& f, const shape& s) {
   const block_law& us = l.fp64.block;
   const block_times& of = us.of[f.law];
@@ -109,8 +109,8 @@ double us_of_block(const laws& l, const fp64_form& f, const shape& s) {
   return (s.moved.read_of_c > 0 ? us.adding : 0) + us.filling * filled(s.moved.stored, l.to_fill) +
          longer(work, move);
 }
-// Blocks of four warps that wait for latency, and more of them in waves. Where a multiprocessor has several,
-// what they issue adds up, less so among those that it has at once.
+// Latency-bound blocks of four warps, in waves. The issue times of several blocks on a multiprocessor add up,
+// less so for those that are resident at once.
 double us_of_warp(const laws& l, const fp64_form& f, const shape& s) {
   const warp_law& us = l.fp64.warp;
   const warp_times& of = us.of[f.law];
@@ -129,15 +129,14 @@ double us_of_warp(const laws& l, const fp64_form& f, const shape& s) {
                       s.slower;
   return us_before_moving(l, us.moving, s.moved) + longer(work, us_to_move(l, us.moving, s.moved) / s.cards);
 }
-// How many times as long as one block alone those take that have a share of all places: the fullest
-// multiprocessor is waited for. two, four: the same where it has all that a form with two, or four, lets it
-// have.
+// Time of blocks that take `share` of all places, relative to a block alone: the fullest multiprocessor
+// decides. two, four: the same for a full multiprocessor, for forms with two or four resident blocks.
 double times_beside(double share, int resident, double two, double four) {
   if (resident == 1) return 1;
   const double others = std::clamp<double>(up(share * resident), 1, resident) - 1;
   return 1 + ((resident == 2 ? two : four) - 1) * others / (resident - 1);
 }
-// Of blocks that walk over the tiles, `all` to a place.
+// The same for blocks that walk over tiles, `all` per place, in times of one tile alone.
 double crowded(const crowd_law& by, double all, int resident) {
   const auto beside = [&](double share) {
     return (1 + by.load * share) * times_beside(share, resident, by.two, by.four);
@@ -146,7 +145,7 @@ double crowded(const crowd_law& by, double all, int resident) {
   if (whole < 1) return beside(all);
   return beside(1) * (1 + by.further * (whole - 1)) + (left > 0 ? by.further * beside(left) : 0);
 }
-// By a ring. longer_step: how many times longer a step takes that copies by four bytes.
+// A ring. longer_step: factor on a step's time for copies of four bytes.
 double us_of_ring(const laws& l, const fp64_form& f, const ring_times& of, const shape& s,
                   const fp64_division& d, double start, double longer_step) {
   const ring_law& us = l.fp64.ring;
@@ -158,7 +157,7 @@ double us_of_ring(const laws& l, const fp64_form& f, const ring_times& of, const
   const double starts =
       f.shares ? rounds : crowded(us.starting, all, f.resident) * (steps == 1 ? us.single : 1);
   const double move = us_moved(l, s.moved, s.moved.all() / us.rate) / s.cards;
-  // A block of eight slabs has so much in flight that its steps go at the pace of memory anyway.
+  // A block of eight slabs has so many loads in flight that its steps keep pace with memory anyway.
   const double ring = starts * of.round + rounds * steps * of.step * longer_step * s.slower,
                moved = f.slabs == 8 ? std::max(ring, move) : longer(ring, move);
   const double shared = d.cluster == 1 ? 0
@@ -180,16 +179,16 @@ double us_of_rings(const laws& l, const fp64_form& f, const shape& s, const fp64
         (us.long_by_four * s.lies.long_uneven + us.short_by_four * s.lies.short_uneven) / copied;
     all += copied * us_of_ring(l, f, us.cp_async[f.law], s, d, us.cp_async_start, 1 + by_four);
   }
-  // a tile's C is read when its sums are there, so nothing hides that
+  // a tile's C is read when its sums are complete, so nothing hides that
   all += s.moved.read_of_c / (us.read_rate * s.cards);
-  // A row of a box that ends before the box does, as the last ones of a short operand across k do, the engine
-  // asks for in pieces.
+  // TMA fetches a box's row in pieces if the tensor ends before the box, as in the last lines of a short
+  // operand across k.
   if (s.tma && s.short_one > 1 && (f.tile.n < slab_k || down(s.short_one / slab_k) * slab_k < s.short_one))
     all += s.lies.short_rows * us.part_of_row *
            std::min(2., tiles_of(f.tile, s) * d.cluster * d.parts / s.multiprocessors);
   return all;
 }
-// In the mean over layouts: the copy engine takes the operands in some of them.
+// Mean over layouts: TMA takes the operands in some of them only.
 double seconds_of(const laws& l, const fp64_form& f, const shape& s, const fp64_division& d) {
   switch (f.kind) {
     case kernel_kind::lanes: return 1e-6 * us_of_lanes(l, f, s);

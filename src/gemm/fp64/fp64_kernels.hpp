@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The table of kernels that add up in FP64: lists of instances, recording twins, forms to choose from and
-// cases of the checker are made of it.
+// Table of the fp64 kernels: source of the lists of instances, recording twins, forms and cases of the
+// checker.
 #pragma once
 #include "src/gemm/fp64/fp64_product.hpp"
 
@@ -8,7 +8,7 @@ namespace antiphase::gemms {
 
 struct fp64_kernel {
   const char* name;
-  // kernels of a form give the same bits, and take as long as the law of that name says (fp64_forms.cpp)
+  // kernels of a form give the same bits and share the cost model's numbers of that name (fp64_forms.cpp)
   const char* form;
   fp64_policy how;
   bool drawn = false;  // in the documentation and in tests: its recording twin is always built
@@ -18,7 +18,7 @@ inline fp64_instance instance_of(const fp64_kernel& row, kernel code) {
   return {.form = row.form, .how = row.how, .code = code};
 }
 
-// Members that are named follow one another without a gap: nvcc 13.0 misplaces those behind one.
+// Designated initialisers skip no member in between: nvcc 13.0 misplaces those after a gap.
 namespace fp64 {
 
 constexpr fp64_policy sharing(fp64_policy p) {
@@ -91,7 +91,7 @@ constexpr fp64_kernel kernels_by_cp_async[] = {
     {.name = "gemm.fp64-async-64x64", .form = "64x64", .how = by_cp_async(2, ring_64x64), .drawn = true},
     {.name = "gemm.fp64-async-32x32", .form = "32x32", .how = by_cp_async(2, ring_32x32)}};
 
-// The same with epilogues (sm_80). Where a form has none, one of a wider tile takes its place.
+// The same with epilogues (sm_80). A form that has none uses one with a wider tile.
 constexpr fp64_kernel kernels_that_finish[] = {
     {.name = "gemm.fp64-finish-32x8-8", .form = "32x8-8", .how = finishing(by_cp_async(8, ring_32x8_8))},
     {.name = "gemm.fp64-finish-32x32-8", .form = "32x32-8", .how = finishing(by_cp_async(8, ring_32x32_8))},
@@ -99,7 +99,7 @@ constexpr fp64_kernel kernels_that_finish[] = {
     {.name = "gemm.fp64-finish-32x32", .form = "32x32", .how = finishing(by_cp_async(2, ring_32x32))},
     {.name = "gemm.fp64-finish-64x64", .form = "64x64", .how = finishing(by_cp_async(2, ring_64x64))}};
 
-// From memory to registers (sm_80).
+// From global memory straight to registers (sm_80).
 constexpr fp64_kernel kernels_in_registers[] = {
     {.name = "gemm.fp64-lanes-64x8", .form = "lanes-64x8", .how = lanes_64x8},
     {.name = "gemm.fp64-kept-16", .form = "kept", .how = kept(1)},

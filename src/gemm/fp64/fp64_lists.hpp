@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The lists of kernels that add up in FP64.
+// Lists of the kernels with FP64 sums.
 #pragma once
 #include "src/gemm/fp64/dots_product.hpp"
 #include "src/gemm/fp64/fp64_product.hpp"

@@ -24,20 +24,20 @@ packing packs_of(const fp64_plan& plan) {
   return packs_of(plan.what, plan.of, plan.turned, plan.with->how.cell_width());
 }
 
-// What lanes can count in 32 bits: k, and bytes from line to line and from k to k.
+// Whether lanes can address it in 32 bits: k, and the strides of lines and of k in bytes.
 bool lanes_reach(const line_operand& o, std::int64_t k) {
   constexpr std::int64_t far = std::int64_t{1} << 29;  // floats
   return std::abs(o.line_stride) < far && std::abs(o.k_stride) < far && k < far;
 }
-// Whether tiles of so many lines have no edges, and every two floats side by side can be read at once.
+// Whether tiles of that many lines have no edges, and adjacent floats can be loaded in pairs everywhere.
 bool is_whole(const line_operand& o, std::int64_t lines) {
   return o.lines % lines == 0 && o.width >= 2 && o.member == nullptr;
 }
-// Whether elements lie side by side, along k or across.
+// Whether elements are contiguous, along k or across.
 bool side_by_side(const line_operand& o, std::int64_t k) {
   return o.along_k ? o.k_stride == 1 || k == 1 : o.line_stride == 1 || o.lines == 1;
 }
-// Whether the kernel has room for so many k.
+// Whether the kernel takes that many k.
 bool holds(const fp64_policy& how, std::int64_t k) {
   return (how.kind != kernel_kind::kept_lines || k <= most_kept_k(how)) &&
          (how.kind != kernel_kind::warp_tile || k <= most_warp_tile_k);
@@ -61,8 +61,8 @@ bool can(const context& where, const fp64_instance& with, const both_operands& o
   return lanes_reach(o.long_one, k) && lanes_reach(o.short_one, k);
 }
 
-// Whether the copy engine would bring so many rows of 16 bytes, which take it as long as long ones do, that
-// copying warps are faster.
+// Whether TMA would bring enough rows of 16 bytes, each as slow as a long one, to be slower than copying
+// warps.
 bool avoids_brief_rows(const fp64_policy& how, const both_operands& o, std::int64_t k, std::int64_t members) {
   constexpr std::int64_t brief = 4;  // floats
   const bool has_brief = !o.short_one.along_k && o.short_one.lines <= brief;
@@ -78,7 +78,7 @@ const std::vector<fp64_instance>& fp64_instances(target where) {
 std::size_t fp64_plan::workspace() const {
   if (how.parts == 1) return 0;
   const fp64_policy& p = with->how;
-  const auto doubles = static_cast<std::size_t>(outputs_of_share(p, how.cluster) + 1);  // the flag
+  const auto doubles = static_cast<std::size_t>(outputs_of_share(p, how.cluster) + 1);  // one more: the flag
   return doubles * 8 * static_cast<std::size_t>(tiles * how.cluster * how.parts);
 }
 
@@ -130,12 +130,12 @@ fp64_plan plan_fp64(const context& where, const problem& p, const batch& of, con
 }
 
 namespace {
-// Whether a ring feeds the kernel, and its sums are those of the form, whose tile is no wider.
+// Whether the kernel is a ring with the form's sums and a tile that is at least as wide.
 bool replaces(const fp64_instance& with, const fp64_form& f) {
   const fp64_policy& how = with.how;
   return how.is_fed_by_ring() && how.slabs == f.slabs && how.shares == f.shares && how.tile.n >= f.tile.n;
 }
-// Whether the kernel has the form; of those that know epilogues, which are fewer, one as wide.
+// Whether the kernel has the form. Kernels with epilogues are fewer: of these, one at least as wide will do.
 bool has(const fp64_instance& with, const fp64_form& f) {
   if (!with.how.finishes) return with.form == f.name;
   const bool fits = with.how.tile.n >= f.tile.n;
@@ -150,8 +150,8 @@ bool has(const fp64_instance& with, const fp64_form& f) {
 }
 }  // namespace
 
-// A form is there if any operands will do for a kernel that has it: the choice must not depend on how they
-// lie.
+// A form is available if a kernel that has it takes operands of any layout: the choice must not depend on
+// layouts.
 fp64_choice divide(const context& where, const problem& p, const batch& of, bool undivided) {
   const std::span<const fp64_form> forms = fp64_forms();
   unsigned available = 0;
@@ -168,10 +168,10 @@ fp64_choice divide(const context& where, const problem& p, const batch& of, bool
   return choose_division(shape_of(p, of), where.limits(), available);
 }
 
-// The form follows from the shape. Of the kernels that have it and know what is to be done, the best is the
-// narrowest that is as wide as the form's tile, and of those the one that the copy engine feeds, if it takes
-// the operands. Where lanes cannot reach all elements, or know no epilogues, a ring feeds a kernel as wide
-// whose sums are the same.
+// The form follows from the shape. Of the kernels that have it, with or without epilogue as asked, the best
+// is the narrowest that is at least as wide as the form's tile; among equally wide ones, the one with TMA if
+// it takes the operands. Where lanes cannot address all elements or have no epilogue, a ring takes over that
+// is at least as wide and whose sums are the same.
 std::optional<fp64_plan> plan_fp64(const context& where, const problem& p, const batch& of,
                                    const epilogue& after, const fp64_choice& best) {
   if (best.form == nullptr) return std::nullopt;
@@ -183,8 +183,8 @@ std::optional<fp64_plan> plan_fp64(const context& where, const problem& p, const
     const loader first = avoids_brief_rows(one.how, o, p.k(), of.count) ? loader::cp_async : loader::tma;
     return one.how.by == first && other.how.by != first;
   };
-  // Whether B is the long operand. What is kept are lines along which C lies, so that a warp writes whole
-  // rows of its tile.
+  // Whether B is the long operand. For kept_lines and warp_tile C's layout decides instead of the size: C is
+  // contiguous along the short operand's lines, so that a warp writes whole rows of its tile.
   const auto turned = [&](const fp64_form& form) {
     return form.kind == kernel_kind::kept_lines || form.kind == kernel_kind::warp_tile
                ? p.c.column_stride != 1 && p.c.row_stride == 1

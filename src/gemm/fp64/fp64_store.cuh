@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// From a lane's sums of a streaming product to C.
+// From a lane's FP64 sums to C.
 #pragma once
 #include <antiphase/device/vector.cuh>
 #include <cstdint>
@@ -11,22 +11,22 @@
 namespace antiphase::gemms {
 inline namespace AP_TARGET {
 
-// Where an output, or a lane's cell, lies in the tile.
+// Place of an output, or of a lane's cell, in the tile.
 struct cell_place {
   int row, column;
 };
 
-// A lane's sums of its warp's outputs, in cells of 2 neighbouring lines of the long operand times
-// cell_width() of the short one.
+// A lane's sums of its warp's outputs, in cells of 2 adjacent lines of the long operand times cell_width() of
+// the short one.
 template <fp64_policy P> struct fp64_sums {
   static constexpr int rows = P.tile.m / P.warps.m, columns = P.tile.n / P.warps.n;  // of a warp
   static constexpr int two = P.lines_of_lane(), wide = P.cell_width();
   static constexpr int down = rows / 16, across = columns / (8 * two), cells = down * across,
                        outputs_of_cell = 2 * wide;
-  static constexpr int outputs_of_row = across * wide;  // of a lane, in one of its two lines of sixteen
+  static constexpr int outputs_of_row = across * wide;  // of a lane, in one of its two lines of each sixteen
   double value[down][across * two][4];
 
-  // The lane's n-th output of sixteen lines, line by line. g, q: lane / 4, lane % 4.
+  // Place of the lane's n-th output in sixteen lines, line by line. g, q: lane / 4, lane % 4.
   AP_DEV static cell_place output(int n, int g, int q) {
     return {2 * g + n / outputs_of_row, n / wide % across * (8 * two) + wide * q + n % wide};
   }
@@ -46,20 +46,20 @@ template <fp64_policy P> struct fp64_sums {
   }
 };
 
-// What a block computes: a tile of a member of the batch, by some values of k.
+// A block's work: a tile of a member of the batch, over a range of k.
 struct fp64_work {
   std::int64_t member, top, left;  // first lines of the long and the short operand
   std::int64_t k, k_end;
   const float* of_long;  // where the member's operands begin
   const float* of_short;
-  int long_left, short_left;  // lines from the first ones on; of numbers that matter, the smaller
+  int long_left, short_left;  // lines that exist from the first ones on, as as_many() caps them
 };
 
-// A warp's outputs on their way to C.
+// A warp's outputs, staged in shared memory on their way to C.
 template <fp64_policy P> struct staged_rows : rows_to_store<P.tile.n / P.warps.n, P.finishes> {
   using sums = fp64_sums<P>;
 
-  // The warp's i-th sixteen lines. g, q: lane / 4, lane % 4.
+  // Stages the warp's i-th sixteen lines. g, q: lane / 4, lane % 4.
   AP_DEV void put(const sums& sum, int i, int g, int q) {
     AP_UNROLL
     for (int n = 0; n < sums::across; ++n) {
@@ -82,7 +82,7 @@ AP_DEV bool stores_packs(const tiled_problem& p, const float* of_member, int col
   return !P.finishes && p.packs == packing::along_short && columns_left % fp64_sums<P>::wide == 0 &&
          (p.c_member == nullptr || reinterpret_cast<std::uintptr_t>(of_member) % 16 == 0);
 }
-// The warp's i-th sixteen lines so, of which there are so many rows (lines of the long operand) and columns
+// Stores the warp's i-th sixteen lines this way. rows_left (lines of the long operand) and columns_left exist
 // from `c` on.
 template <fp64_policy P> AP_DEV void store_lane_packs(const tiled_problem& p, const fp64_sums<P>& sum, int i,
                                                       float* c, int rows_left, int columns_left, int g,
@@ -128,13 +128,13 @@ template <fp64_policy P> struct fp64_store {
   AP_DEV fp64_store(const params& problem, const fp64_work& work, cell_place first)
       : p(problem), w(work), at(first) {
     c = member_of(p, w);
-    // of the others the host knows it
+    // without an array of pointers the host has checked this
     const bool aligned = p.c_member == nullptr || reinterpret_cast<std::uintptr_t>(c) % 16 == 0;
     packs = is_whole(w) && aligned ? p.packs : packing::none;
     c += (w.top + at.row) * p.long_stride + (w.left + at.column) * p.short_stride;
   }
 
-  // Where the member's C begins.
+  // Start of the member's C.
   AP_DEV static float* member_of(const params& p, const fp64_work& w) {
     return p.c_member != nullptr ? p.c_member[w.member] : p.c + w.member * p.batch_stride;
   }
@@ -142,15 +142,15 @@ template <fp64_policy P> struct fp64_store {
   AP_DEV static bool is_whole(const fp64_work& w) {
     return w.long_left >= P.tile.m && w.short_left >= P.tile.n;
   }
-  // Of a lane's n-th cell. Its neighbours are 16 lines of the long operand and `apart` lines of the short one
-  // away.
+  // Place of a lane's n-th cell. Adjacent cells of a lane are 16 lines of the long operand or `apart` lines
+  // of the short one away.
   AP_DEV static cell_place place_of(int n, int lane) {
     const int warp = lane / warp_size, g = lane % warp_size / 4, q = lane % 4;
     return {warp % P.warps.m * sums::rows + n / sums::across * 16 + 2 * g,
             warp / P.warps.m * sums::columns + n % sums::across * apart + wide * q};
   }
 
-  // Down x Across cells from the first one on; nth(n) is cell n.
+  // Stores Down x Across cells from the first one on; nth(n) is cell n.
   template <int Down, int Across> AP_DEV void store(auto nth) const {
     if (P.finishes || packs == packing::none) return each_cell<Down, Across>(nth);
     if (packs == packing::along_short) return packs_along_short<wide, Down, Across>(nth);
@@ -166,8 +166,8 @@ template <fp64_policy P> struct fp64_store {
       out.element[e] = blend(p.end, static_cast<float>(value(e)), &before.element[e]);
     return out;
   }
-  // `Count` packs, of which the n-th lies at place(n). All of C is read before the first is written, so that
-  // the reads overlap.
+  // Stores `Count` packs, the n-th at place(n). All of C is read before the first is written, so that the
+  // reads overlap.
   template <int Wide, int Count> AP_DEV void store_packs(auto place, auto value) const {
     pack<float, Wide> before[Count] = {};
     if (p.end.beta != 0) {
@@ -207,7 +207,7 @@ template <fp64_policy P> struct fp64_store {
                                   [&](int n, int e) { return v[n / wide].value[e][n % wide]; });
     }
   }
-  // Cell by cell, whatever is to be done: with an epilogue, at edges, without packs.
+  // Cell by cell: with an epilogue, at edges, or without packs.
   template <int Down, int Across> AP_DEV void each_cell(auto nth) const {
     AP_UNROLL
     for (int i = 0; i < Down; ++i) {

@@ -52,10 +52,10 @@ group_member member_of(const problem& p, const fp64_policy& how, std::uint32_t f
           .packs = packs_of(p, {}, turned, how.cell_width())};
 }
 
-// Microseconds on an H200, of products of 64 to 4096 lines: what a block takes for 32 k, alone on its
-// multiprocessor or beside as many as fit, and for a tile besides. Where K is no multiple of 4, all takes a
-// fifth longer. Measured with the kernels before these, whose computing threads copied too; of 128 x 16,
-// three blocks stood beside each other then.
+// Microseconds on an H200, for products of 64 to 4096 lines: a block's time for 32 k, alone on its
+// multiprocessor (step_alone) or at full occupancy (step), and the further time per tile. Where K is no
+// multiple of 4, everything takes a fifth longer. Measured with former kernels, whose computing threads
+// copied too, and with three resident blocks of 128 x 16.
 struct group_times {
   double step_alone, step, tile;
 };
@@ -115,7 +115,7 @@ group_plan plan_group(const context& where, const group_instance& with,
   group_plan plan;
   plan.with = &with;
   std::vector<const problem*> in_order(products.begin(), products.end());
-  // the longest sums begin first
+  // longest sums first
   std::ranges::stable_sort(in_order, std::greater<>{}, [](const problem* p) { return p->k(); });
   std::int64_t tiles = 0;
   for (const problem* p : in_order) {

@@ -14,23 +14,24 @@ namespace antiphase::gemms {
 
 const std::vector<group_instance>& group_instances(target where);
 
-// Whether one launch can have the product: it fits a group_member. Idle strides are small.
+// Whether the product can join a launch: it fits a group_member. p: as without_idle_strides() returns it.
 bool groups(const problem& p);
-// What a product adds to a launch of the kernel with that tile. Seconds, predicted.
+// What a product adds to a launch of that kernel, in predicted seconds.
 struct group_cost {
   double tiles;
-  double share;            // of the time in which all multiprocessors are busy
-  double longest;          // of a tile, where blocks have a multiprocessor for themselves
-  double longest_of_many;  // where they share it
+  double share;            // its part of the time in which all multiprocessors are busy
+  double longest;          // time of a tile, if each block has a multiprocessor to itself
+  double longest_of_many;  // the same, if blocks share it
 };
 group_cost group_cost_of(const fp64_policy& how, const problem& p, const device_limits& device);
-// Of a launch with so many members and tiles: all of them together, and the longest tile of any.
+// Predicted seconds of a launch. shares: of all members together; longest: of the member whose tiles take
+// longest.
 double group_seconds(double shares, const group_cost& longest, double tiles, std::size_t members,
                      const device_limits& device);
 
 struct group_plan {
   const group_instance* with = nullptr;
-  std::vector<group_member> members;  // those with the most work first
+  std::vector<group_member> members;  // the largest K first
   std::uint32_t tiles = 0;
   extent3 grid = {};
 
@@ -41,7 +42,7 @@ struct group_plan {
     return 1 + (workspace() > 0 ? (members.size() + group_inline - 1) / group_inline : 0);
   }
 };
-// Of products that groups() lets through. Throws not_supported if there are too many tiles.
+// The plan of products that pass groups(). Throws not_supported if there are too many tiles.
 group_plan plan_group(const context& where, const group_instance& with,
                       std::span<const problem* const> products);
 launch_counts run(const context& where, const group_plan& plan, std::span<std::byte> workspace, stream on);

@@ -11,8 +11,8 @@
 namespace antiphase::gemms {
 inline namespace AP_TARGET {
 
-// Every tile is computed as ring_product computes it alone, with the same bits. What it reads of its
-// problem lies in shared memory, where the block puts it when it comes to a tile of another member.
+// Every tile is computed as by ring_product alone, with the same bits. The tile's problem is in shared
+// memory, where the block writes it at the first tile of another member.
 template <fp64_policy P> struct group_product {
   static_assert(P.by == loader::cp_async && !P.shares && !P.finishes);
   using product = ring_product<P>;
@@ -26,14 +26,14 @@ template <fp64_policy P> struct group_product {
 
   // storage
   // ---------------------------------------------------------------------------------------------------------
-  // Who loads is ahead of who computes, so each knows the tile's member by itself.
+  // Loading warps are ahead of computing warps, so each role has a problem of its own.
   struct storage {
     typename product::storage of_tile;
     tiled_problem loads, computes;
   };
 
  private:
-  // The last member whose first tile is not behind that one.
+  // The member that has a tile: the last one whose first tile does not come after it.
   AP_DEV static int member_of(const group_member* all, int count, std::uint32_t tile) {
     int low = 0, high = count;
     while (high - low > 1) {
@@ -48,7 +48,7 @@ template <fp64_policy P> struct group_product {
   AP_DEV static line_operand operand(const float* data, int lines, int apart, bool along_k, bool wide) {
     return {data, nullptr, lines, along_k ? apart : 1, along_k ? 1 : apart, 0, along_k, wide ? 4 : 1};
   }
-  // All that a tile without cluster and parts reads of its problem.
+  // Fills what a tile without cluster and parts reads of its problem.
   AP_DEV static void fill(tiled_problem& p, const group_member& m) {
     p.of_long = operand(m.of_long, m.long_lines, m.long_apart, m.long_along_k, m.long_wide);
     p.of_short = operand(m.of_short, m.short_lines, m.short_apart, m.short_along_k, m.short_wide);
@@ -87,8 +87,8 @@ template <fp64_policy P> struct group_product {
   }
 
  private:
-  // The tiles of this block, for so many warps from the first one on, which keep the problem of the tile's
-  // member in `here`.
+  // Calls use(work) for this block's tiles, in a role of `Warps` warps from warp `First` on. here: the role's
+  // copy of the problem of the tile's member.
   template <int First, int Warps>
   AP_DEV static void each_tile(const params& p, tiled_problem& here, auto use) {
     using role = part_of_block<1 + (First > 0), Warps * warp_size>;
@@ -97,7 +97,7 @@ template <fp64_policy P> struct group_product {
     for (std::uint32_t tile = block_index().x; tile < p.tiles; tile += grid_extent().x) {
       const int member = member_of(all, p.count, tile);
       if (member != last) {
-        role::meet();  // nobody is at the tile before
+        role::meet();  // all warps have left the previous tile
         if (thread_index() == First * warp_size) fill(here, all[member]);
         role::meet();
         last = member;

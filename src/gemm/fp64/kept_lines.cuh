@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Streaming products of few k and many outputs, where writing C is most of the work (sm_80).
+// fp64 products with small K and many outputs, where writing C is most of the work (sm_80).
 #pragma once
 #include <antiphase/device/kernel.cuh>
 #include <antiphase/device/launch.cuh>
@@ -20,13 +20,12 @@ inline namespace AP_TARGET {
 // -----------------------------------------------------------------------------------------------------------
 //   load a warp's lines of the short operand, as FP64 | by rounds: load lines of the long one, multiply (FP64
 //   Tensor Cores), store
-// A warp takes all k of 32 lines of the short operand to registers for good. In each round it reads 16 lines
-// of the long one, those of the next round ahead, and writes 16 x 32 outputs: in packs straight from
-// registers or, where rows of C do not begin at multiples of 16 bytes, through shared memory, so that
-// neighbouring lanes still store neighbours. Warps have nothing to do with each other. Where K is all that a
-// warp can keep and no tile has an edge, a kernel that knows nothing else (whole) asks for all of a round by
-// twos before it uses any. An output has the same sum in the same order as of any other stream that does not
-// divide K.
+// A warp keeps all k of 32 lines of the short operand in registers. In each round it multiplies 16 lines of
+// the long one, with those of the next round prefetched, and writes 16 x 32 outputs: in packs straight from
+// registers or, where rows of C do not begin at multiples of 16 bytes, through shared memory, so that stores
+// are still coalesced. Warps are independent of each other. Where K is exactly what a warp keeps and no tile
+// has an edge, a specialised kernel (whole) issues all loads of a round in pairs before it uses any. An
+// output is the same sum in the same order as in every fp64 kernel that does not divide K.
 template <fp64_policy P> struct kept_lines {
   static_assert(valid(P) && P.kind == kernel_kind::kept_lines);
   using sums = fp64_sums<P>;
@@ -50,10 +49,10 @@ template <fp64_policy P> struct kept_lines {
 
   // read
   // ---------------------------------------------------------------------------------------------------------
-  // Lines of a warp, all k: asked for, and later taken.
+  // A warp's lines, all k: ask() issues the loads, take() uses them later.
   template <int Lines> struct reading_any {
     lane_block<Lines, P.held> next;
-    // Those from line `first` on, of `left` from `top` on.
+    // Loads lines from top + first on; `left` lines exist from `top` on.
     AP_DEV void ask(const line_operand& o, const float* data, std::int64_t top, int first, int left, int k,
                     int g, int q) {
       lane_source(o, data, top, k).read(next, first, left, g, q);
@@ -66,7 +65,7 @@ template <fp64_policy P> struct kept_lines {
     AP_DEV void begin(const line_operand& o, const float* data, std::int64_t top, int g, int q) {
       at.begin(o, data, top, 0, g, q);
     }
-    // In order.
+    // To be called in order: each call but the first moves on by a tile.
     AP_DEV void ask(const line_operand& o, const float*, std::int64_t, int first, int, int, int g, int q) {
       if (first > 0) at.move(Lines * o.line_stride);
       AP_UNROLL
@@ -115,7 +114,7 @@ template <fp64_policy P> struct kept_lines {
               columns_left = w.short_left < columns ? w.short_left : columns;
     reading<rows> of_long;
     reading<columns> of_short;
-    // operands: an address that stands in memory is known behind the wait
+    // an operand's address that is read from memory is known only after the wait
     const auto find = [&](bool known) {
       if ((p.of_long.member == nullptr) == known) {
         w.of_long = p.of_long.of_member(w.member);

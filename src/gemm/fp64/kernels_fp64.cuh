@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The kernels of policy fp64 that the copy engine feeds (sm_90a).
+// The kernels of policy fp64 with TMA (sm_90a).
 #pragma once
 #include <vector>
 #include "src/gemm/fp64/fp64_kernels.hpp"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The kernels of policy fp64 with warps that copy (sm_80).
+// The kernels of policy fp64 with copying warps (cp.async, sm_80).
 #pragma once
 #include <vector>
 #include "src/gemm/fp64/fp64_kernels.hpp"

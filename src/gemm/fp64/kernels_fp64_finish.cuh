@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The kernels of policy fp64 that know epilogues (sm_80).
+// The kernels of policy fp64 with epilogues (sm_80).
 #pragma once
 #include <vector>
 #include "src/gemm/fp64/fp64_kernels.hpp"

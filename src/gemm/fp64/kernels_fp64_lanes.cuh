@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The kernels of policy fp64 whose lanes read straight into registers (sm_80).
+// The kernels of policy fp64 whose lanes load operands straight into registers (sm_80).
 #pragma once
 #include <type_traits>
 #include <vector>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The kernel of products with few values of k (sm_75).
+// The kernels of policy fp64-short (sm_75).
 #include <vector>
 #include "src/gemm/fp64/short_product.cuh"
 

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// How lanes read an operand so that nothing waits between reads: two floats at a time, whichever way it lies
-// (sm_80).
+// Lanes load an operand in pairs of floats, whichever way it lies, without stalls between loads (sm_80).
 #pragma once
 #include <antiphase/core/tile.hpp>
 #include <antiphase/device/global.cuh>
@@ -14,40 +13,40 @@
 namespace antiphase::gemms {
 inline namespace AP_TARGET {
 
-// A lane's elements of 16 k of so many lines.
+// A lane's elements of 16 k of `Lines` lines.
 template <int Lines> struct lane_elements {
   static constexpr int count = Lines / 8, two = Lines == 8 ? 1 : 2;
   float x[count][4];
 };
-// The same as they were read: by twos that lie side by side in memory, along k or along lines, whichever way
-// the operand lies. Which element is where is settled when they are taken. If each way had reads of its own,
-// it would have to move them to where the other way has them, and so to wait for them, before the next ones
-// are asked for.
+// The same as they were loaded: pairs that are adjacent in memory, along k or along lines, whichever way the
+// operand lies. take() sorts out which element is where. With loads of its own for each layout, code would
+// have to move one layout's registers to those of the other, and so wait for these loads, before the next
+// ones are issued.
 template <int Lines> struct lane_reads {
   static constexpr int reads = Lines == 8 ? 4 : Lines / 4, wide = Lines == 8 ? 1 : 2;
   pack<float, wide> of[reads];
 };
-// Where they are. Behind the end the last line is read again; k there count as zero. Whole: nothing lies
-// behind an end, and all can be read by twos.
+// Their addresses. Lines past the end repeat the last one; k past the end count as zero. Whole: nothing lies
+// past an end, and all loads are pairs.
 template <int Lines, bool Whole = false> struct lane_reader {
   static_assert(Lines == 8 || Lines == 16 || Lines == 32);
   using elements = lane_elements<Lines>;
   using reads = lane_reads<Lines>;
   static constexpr int count = elements::count, two = elements::two, groups = reads::reads / 4;
   const float* place[4];
-  int lines_left;  // from the first one on
-  bool pairs;      // two lie side by side, and both exist
+  int lines_left;  // that exist, from the first one on
+  bool pairs;      // loads in pairs: adjacent, aligned, and both exist
 
   AP_DEV static int line(int l, int g) { return line_of_lane<two>(0, l, g); }
   AP_DEV int existing(int at) const { return Whole || at < lines_left ? at : lines_left - 1; }
-  // The first line and k, as k_of_lane() counts, of the n-th place.
+  // The first line of the n-th place, and its first k as an index for k_of_lane().
   AP_DEV static int line_of_place(bool along_k, int n) {
     return !along_k ? 0 : groups == 2 ? n : n / 2 % count;
   }
   AP_DEV static int k_of_place(bool along_k, int n) {
     return !along_k || Lines == 8 ? n : groups == 2 ? 0 : n % 2 * 2;
   }
-  // data: of the member. The warp has the lines from `top` and the k from `first_k` on.
+  // data: of the member. The warp's lines begin at `top`, its k at first_k.
   AP_DEV void begin(const line_operand& o, const float* data, std::int64_t top, std::int64_t first_k, int g,
                     int q) {
     lines_left = as_many(o.lines - top);
@@ -69,7 +68,7 @@ template <int Lines, bool Whole = false> struct lane_reader {
     for (int n = 0; n < 4; ++n) all ^= static_cast<std::uint32_t>(reinterpret_cast<std::uintptr_t>(place[n]));
     return all;
   }
-  // Of 16 k only so many, at least one, are there: places behind their end change to the first k.
+  // Only `left` of the 16 k exist, at least one: places past their end move to the first k.
   AP_DEV void end_after(const line_operand& o, std::int64_t left, int q) {
     AP_UNROLL
     for (int n = 0; n < 4; ++n) {
@@ -77,7 +76,7 @@ template <int Lines, bool Whole = false> struct lane_reader {
       if (k >= left) place[n] -= k * o.k_stride;
     }
   }
-  // 16 k, of which so many are there.
+  // Loads 16 k, of which `left` exist.
   AP_DEV void read(reads& to, const line_operand& o, std::int64_t left, int g, int q) const {
     if constexpr (Lines == 8) {
       AP_UNROLL
@@ -85,7 +84,7 @@ template <int Lines, bool Whole = false> struct lane_reader {
     } else {
       AP_UNROLL
       for (int group = 0; group < groups; ++group) {
-        // the first group's k once more
+        // past the end of k: the first group's k again
         const bool behind = group == 1 && o.along_k && k_of_lane(2, q) >= left;
         const std::int64_t further = group == 0 || behind ? 0
                                      : o.along_k
@@ -111,7 +110,7 @@ template <int Lines, bool Whole = false> struct lane_reader {
       }
     }
   }
-  // What has arrived.
+  // The loaded elements, in order; k past the end are zero.
   AP_DEV static elements take(const reads& from, const line_operand& o, std::int64_t left, int q) {
     elements to;
     AP_UNROLL
@@ -131,17 +130,17 @@ template <int Lines, bool Whole = false> struct lane_reader {
   }
 };
 
-// The same with code for each way that an operand can lie, for kernels that cannot afford a choice for each
-// element: all distances along a row of memory are constants, so elements of a row lie side by side. What is
-// behind an end counts as zero; a line along k is the last one once more.
+// The same with code for each layout, for kernels that cannot afford a select per element: all distances
+// along a row of memory are constants, so elements of a row have to be adjacent. Elements past an end are
+// zero, except that lines along k repeat the last one.
 template <int Lines, bool AlongK> struct lane_rows {
   static_assert(Lines % 16 == 0);
   using elements = lane_elements<Lines>;
-  // rows: in which the lane has elements
+  // rows: of memory, in which the lane has elements
   static constexpr int count = elements::count, rows = AlongK ? count : 4;
   const float* row[rows];
-  int lines_left;     // of those side by side, from the lane's first one on
-  bool whole, pairs;  // all lines of the warp exist, or need not; two elements may be read at once
+  int lines_left;     // across k: that exist, from the lane's first one on
+  bool whole, pairs;  // whole: lines need no predicate; pairs: two elements per load
 
   // The row, and the place in it, of a lane's element i of line l.
   AP_DEV static constexpr int row_of(int l, int i) { return AlongK ? l : i; }
@@ -149,7 +148,7 @@ template <int Lines, bool AlongK> struct lane_rows {
     return AlongK ? k_of_lane(i, 0) : line_of_lane<2>(0, l, 0);
   }
 
-  // data: of the member. The warp has the lines from `top` on, all k.
+  // data: of the member. The warp has the lines from `top` on, and all k.
   AP_DEV void begin(const line_operand& o, const float* data, std::int64_t top, int g, int q) {
     const int left = as_many(o.lines - top), first = line_of_lane<2>(0, 0, g),
               apart = static_cast<int>(AlongK ? o.line_stride : o.k_stride);
@@ -175,7 +174,7 @@ template <int Lines, bool AlongK> struct lane_rows {
     AP_UNROLL
     for (int n = 0; n < rows; ++n) row[n] += by;
   }
-  // 16 k, of which `k_left` are there.
+  // Loads 16 k, of which `k_left` exist.
   AP_DEV void read(elements& to, int k_left, int q) const {
     if (pairs && k_left >= 16) {
       AP_UNROLL
@@ -206,9 +205,10 @@ template <int Lines, bool AlongK> struct lane_rows {
   }
 };
 
-// Begins both operands of a member, and waits for the kernel before: addresses are worked out first, but for
-// those that stand in memory. begin_long, begin_short: with where the member's operand begins; looks: at what
-// has been worked out, so that it is not put off.
+// Begins both operands of a member, and waits for the previous kernel. Addresses are computed before the
+// wait, except those that are read from arrays of pointers. begin_long, begin_short: called with the member's
+// operand; looks: uses the computed addresses, so that the compiler does not move their computation behind
+// the wait.
 AP_DEV void begin_and_wait(const tiled_problem& p, std::uint32_t member, auto begin_long, auto begin_short,
                            auto looks) {
   const auto begin = [&](bool known) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a slab of a streaming product looks like in shared memory.
+// Shared-memory layout of a slab of a ring product.
 #pragma once
 #include <antiphase/device/vector.cuh>
 #include "src/gemm/fp64/lane_places.hpp"
@@ -10,11 +10,12 @@ inline namespace AP_TARGET {
 
 // One operand's share of a slab: 32 k of `Lines` lines.
 template <int Lines> struct fp64_panel {
-  // lines across k come by 32
+  // across k, lines are stored in groups of 32
   static constexpr int width = slab_k, held = Lines < width ? width : Lines;
   alignas(1024) float data[held * width];
 
-  // Row and column in the order in memory; rows of lines beyond the first 32 follow by 32.
+  // Swizzled place of a row and column of the order in global memory. Across k, each group of 32 lines has 32
+  // rows, one for each k.
   AP_FN static constexpr int place(int row, int column) {
     return row * width + ((column / 4 ^ (row & 7)) * 4 | (column & 3));
   }
@@ -23,18 +24,18 @@ template <int Lines> struct fp64_panel {
   }
 };
 
-// A lane's elements of 16 k of a warp's lines, as Tensor Cores take them.
+// A lane's elements of 16 k of a warp's lines, as Tensor Core fragments.
 template <int Lines, int Two> struct panel_fragment {
   static constexpr int count = Lines / 8;
   float x[count][4];
 
   AP_DEV static int line(int first, int l, int g) { return line_of_lane<Two>(first, l, g); }
-  // Where the lane's first element lies in a panel. All others lie a constant away, but for what the swizzle
-  // turns over: one operation each, whichever way the operand lies, and no table of places in registers.
+  // Offset of the lane's first element in a panel. All others are a constant and the swizzle's XOR away: one
+  // operation each in either layout, and no table of offsets in registers.
   AP_DEV static int start(bool along_k, int first, int g, int q) {
     return fp64_panel<slab_k>::place_of(along_k, line(first, 0, g), k_of_lane(0, q));
   }
-  // Those of the lane's lines from the `skipped`-th on.
+  // Reads the lane's lines from number `skipped` on.
   AP_DEV void read(const float* from, bool along_k, int start, int half, int skipped = 0) {
     constexpr int row = slab_k, panel = slab_k * row;  // floats
     if (along_k) {

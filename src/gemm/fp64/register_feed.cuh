@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// How lanes read an operand straight from memory into the registers that Tensor Cores take it from (sm_80).
+// Lanes load an operand from global memory straight into Tensor Core fragments (sm_80).
 #pragma once
 #include <antiphase/device/global.cuh>
 #include <antiphase/device/launch.cuh>
@@ -12,18 +12,18 @@
 namespace antiphase::gemms {
 inline namespace AP_TARGET {
 
-// A lane's elements of `Halves` times 16 k of a warp's lines, in slots that are loaded and used by turns.
-// Each line has an address of its own, from which an element is as many strides of 32 bits away as its k says
-// (lanes_reach): one instruction, whichever way the operand lies. Lines and k behind the operand's end are
+// A lane's elements of `Halves` groups of 16 k of a warp's lines, in slots that are loaded and used in turn.
+// Each line has its own address, and an element's offset from it is its k times a 32-bit stride
+// (lanes_reach() in fp64_plan.cpp): one instruction in either layout. Lines and k past the operand's end are
 // read from its last ones, such k as zero.
 template <int Lines, int Two, int Halves> struct lane_lines {
   static constexpr int count = Lines / 8;
   const char* line[count];
-  int apart;  // bytes from k to k
+  int apart;  // bytes from one k to the next
   float x[Halves][count][4];
 
-  // data: of the member. The warp has the lines from `first` of those from `top` on, of which the operand has
-  // `left`, and k from `first_k` on.
+  // data: of the member. The warp's lines begin at line top + first, its k at first_k. left: lines of the
+  // operand from `top` on.
   AP_DEV void place(const line_operand& o, const float* data, std::int64_t top, int left, int first,
                     std::int64_t first_k, int g) {
     const auto* const begin =
@@ -36,7 +36,7 @@ template <int Lines, int Two, int Halves> struct lane_lines {
       line[l] = begin + std::int64_t{at < left ? at : left - 1} * between;
     }
   }
-  // Those whose first is `at`, of so many k.
+  // Loads 16 k into a slot. at: the lane's first k of them; k: end of all k.
   AP_DEV void load(int slot, int at, int k) {
     AP_UNROLL
     for (int i = 0; i < 4; ++i) {
@@ -51,19 +51,18 @@ template <int Lines, int Two, int Halves> struct lane_lines {
   }
 };
 
-// A lane's elements of all k, up to 16 times `Stages`, of so many lines; two in one read where they lie side
-// by side.
+// A lane's elements of all k, up to 16 * Stages, of `Lines` lines; adjacent ones are loaded in pairs.
 template <int Lines, int Stages> struct lane_block {
   static constexpr int count = Lines / 8;
   float x[Stages][count][4];
 };
-// which may be read two at a time: both exist, at 8 bytes
-enum class neighbours : unsigned char { none, along_k, along_lines };
+// direction in which pairs can be loaded: both elements exist, and are aligned to 8 bytes
+enum class pairs_along : unsigned char { none, k, lines };
 struct lane_source {
   const char* base;
   int line_apart, k_apart;  // bytes
   int k;
-  neighbours pairs;
+  pairs_along pairs;
 
   // Lines from `top` on.
   AP_DEV lane_source(const line_operand& o, const float* data, std::int64_t top, int all_k)
@@ -71,31 +70,31 @@ struct lane_source {
         line_apart(static_cast<int>(4 * o.line_stride)),
         k_apart(static_cast<int>(4 * o.k_stride)),
         k(all_k),
-        pairs(neighbours::none) {
+        pairs(pairs_along::none) {
     if (reinterpret_cast<std::uintptr_t>(base) % 8 != 0) return;
-    if (o.k_stride == 1 && o.line_stride % 2 == 0 && k % 2 == 0) pairs = neighbours::along_k;
-    if (o.line_stride == 1 && o.k_stride % 2 == 0 && o.lines % 2 == 0) pairs = neighbours::along_lines;
+    if (o.k_stride == 1 && o.line_stride % 2 == 0 && k % 2 == 0) pairs = pairs_along::k;
+    if (o.line_stride == 1 && o.k_stride % 2 == 0 && o.lines % 2 == 0) pairs = pairs_along::lines;
   }
   AP_DEV const float* at(int line, int where) const {
     return reinterpret_cast<const float*>(in_global_memory(base) + std::int64_t{line} * line_apart +
                                           std::int64_t{where} * k_apart);
   }
-  // Lines from `first` on, of which there are `left` from the source's first one on: the last one again
-  // behind the end, zeros behind K.
-  template <neighbours Pairs, int Lines, int Stages>
+  // Lines from `first` on; `left` lines exist from the source's first one on. Lines past the end repeat the
+  // last one, k past the end are zero.
+  template <pairs_along Pairs, int Lines, int Stages>
   AP_DEV void read(lane_block<Lines, Stages>& to, int first, int left, int g, int q) const {
     AP_UNROLL
     for (int n = 0; n < Stages; ++n) {
       AP_UNROLL
       for (int i = 0; i < 4; i += 2) {
-        const bool there = 16 * n + 4 * i < k;  // any of them
+        const bool there = 16 * n + 4 * i < k;  // any of these k exists
         const int here = 16 * n + k_of_lane(i, q), last = k - 1;
         AP_UNROLL
         for (int l = 0; l < to.count; l += 2) {
           const int line = line_of_lane<2>(first, l, g);
           float v[2][2] = {};  // by line and k
           if (there) {
-            if constexpr (Pairs == neighbours::along_k) {
+            if constexpr (Pairs == pairs_along::k) {
               AP_UNROLL
               for (int e = 0; e < 2; ++e) {
                 const pack<float, 2> both =
@@ -106,7 +105,7 @@ struct lane_source {
               AP_UNROLL
               for (int e = 0; e < 2; ++e) {
                 const int from = here + e < last ? here + e : last;
-                if constexpr (Pairs == neighbours::along_lines) {
+                if constexpr (Pairs == pairs_along::lines) {
                   const pack<float, 2> both = load_pack<2>(at(line < left ? line : left - 2, from));
                   v[0][e] = both.element[0], v[1][e] = both.element[1];
                 } else {
@@ -125,17 +124,17 @@ struct lane_source {
   }
   template <int Lines, int Stages>
   AP_DEV void read(lane_block<Lines, Stages>& to, int first, int left, int g, int q) const {
-    if (pairs == neighbours::along_k)
-      read<neighbours::along_k>(to, first, left, g, q);
-    else if (pairs == neighbours::along_lines)
-      read<neighbours::along_lines>(to, first, left, g, q);
+    if (pairs == pairs_along::k)
+      read<pairs_along::k>(to, first, left, g, q);
+    else if (pairs == pairs_along::lines)
+      read<pairs_along::lines>(to, first, left, g, q);
     else
-      read<neighbours::none>(to, first, left, g, q);
+      read<pairs_along::none>(to, first, left, g, q);
   }
 };
 
-// 16 k of two lines of the long operand, and of the lane's lines of the short one. Of the second eight of
-// them there may be none.
+// Multiplies 16 k of two lines of the long operand with those of the lane's lines of the short one. The
+// second eight k are skipped if k_left does not reach them.
 template <int Count> AP_DEV void multiply_half(const float (&a)[4], const float (&below)[4],
                                                const float (&b)[Count][4], double (&sum)[Count][4],
                                                int k_left = 16) {

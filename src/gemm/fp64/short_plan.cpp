@@ -12,14 +12,14 @@
 namespace antiphase::gemms {
 namespace {
 
-// Whether columns of C lie side by side, and rows do not: then the transposed product is computed.
+// Whether C is column-major: then the transposed product is computed.
 bool turned(const problem& p) { return p.c.column_stride != 1 && p.c.row_stride == 1; }
 
-// How a block's outputs lie, for that many rows and columns of C.
+// Shape of a block's tile, and the grid, for C of that size.
 struct arrangement {
   int lane_bits = 0, steps = 1;
   bool stacked = false;
-  std::int64_t down = 0, across = 0, blocks = 0;  // tiles of a member (stacked: of all), and of all
+  std::int64_t down = 0, across = 0, blocks = 0;  // tiles of a member (stacked: of all members); grid size
 };
 arrangement arranged(std::int64_t rows, std::int64_t columns, std::int64_t count) {
   constexpr std::int64_t enough = 1024;  // blocks

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Products with few values of k: one launch.
+// Products with K of up to four: the plan of their launch.
 #pragma once
 #include <antiphase/context.hpp>
 #include <antiphase/gemm/batch.hpp>
@@ -20,11 +20,11 @@ struct short_plan {
 
 // The kernel; null if this build has none.
 const kernel* short_kernel(target where, const epilogue& after);
-// Whether its grid can be so large.
+// Whether the grid fits its limits.
 bool short_tiles_fit(const problem& p, const batch& of);
-// How long it takes on that card.
+// Predicted time.
 double short_seconds(const laws& l, const product_shape& p, const device_limits& device);
-// For a product with K of up to short_k, where there is a kernel.
+// The plan of a product with K of up to short_k; short_kernel() has to find a kernel.
 short_plan plan_short(target where, const problem& p, const batch& of, const epilogue& after);
 
 }  // namespace antiphase::gemms

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Products with up to four values of k: reading and writing are all the work (sm_75).
+// Products with K of up to four, bound by reading and writing (sm_75).
 #pragma once
 #include <antiphase/device/global.cuh>
 #include <antiphase/device/kernel.cuh>
@@ -18,9 +18,9 @@ inline namespace AP_TARGET {
 // -----------------------------------------------------------------------------------------------------------
 // A lane keeps its columns of B in registers and walks down its rows:
 //   load B | load rows of A | multiply | store
-// The rows of A for the next step are loaded before the present ones are multiplied. Small members of a batch
-// are stacked: their rows count on, and B is loaded for each row. Products of FP32 are exact in FP64 and none
-// overflows.
+// The rows of A for the next step are loaded before the current ones are multiplied. Small members of a batch
+// are stacked: rows are numbered across members, and B is loaded for each row. Products of FP32 are exact in
+// FP64 and none overflows.
 template <bool Finishes> struct short_product {
   static constexpr int threads = short_warps * warp_size, blocks_wanted = 4;
   static constexpr bool overlaps_previous = true;
@@ -29,11 +29,11 @@ template <bool Finishes> struct short_product {
 
  private:
   static constexpr int rows = short_rows, columns = short_columns;
-  // A lane's outputs: row i of them is `below` rows of C below the first one, column j `beside` columns
-  // beside it.
+  // A lane's outputs: row i is i * below rows of C below the first one, column j is j * beside columns beside
+  // it.
   struct work {
     std::int64_t member, row, column;  // its first output
-    const float* a;                    // its first row of A, its first column of B, its first output
+    const float* a;                    // its first row of A, column of B, output
     const float* b;
     float* c;
     int rows_left, columns_left;  // of C, from its first output on
@@ -55,7 +55,7 @@ template <bool Finishes> struct short_product {
     AP_UNROLL
     for (int n = 0; n < short_k; ++n) to[n] = n < k ? in_global_memory(line)[n * apart] : 0;
   }
-  // Columns behind the end are read from the first one.
+  // Columns past the end read the first one instead.
   AP_DEV static void load_b(const params& p, const work& w, float (&to)[columns][short_k]) {
     AP_UNROLL
     for (int j = 0; j < columns; ++j)
@@ -78,7 +78,7 @@ template <bool Finishes> struct short_product {
 
   // multiply, store
   // ---------------------------------------------------------------------------------------------------------
-  // Rows from `first` on, of which the first outputs are at `to`.
+  // Rows from `first` on; to: the first output of each.
   template <int Rows> AP_DEV static void multiply(const params& p, const work& w, int first,
                                                   float* const (&to)[Rows], const float (&a)[Rows][short_k],
                                                   const lines_of_b& b) {
@@ -127,7 +127,7 @@ template <bool Finishes> struct short_product {
     const auto load_a = [&](int first, float(&to)[rows][short_k]) {
       AP_UNROLL
       for (int i = 0; i < rows; ++i)
-        // behind the end: the first one
+        // past the end: the first row instead
         load_line(first + i * w.below < w.rows_left ? a[i] : w.a, p.a.column_stride, p.k, to[i]);
     };
     AP_UNROLL
@@ -154,7 +154,7 @@ template <bool Finishes> struct short_product {
       }
     }
   }
-  // The rows of all members count on, `first` is the lane's.
+  // Rows are numbered across members; first: the lane's first one.
   AP_DEV static void multiply_stacked(const params& p, work& w, std::int64_t first) {
     const std::int64_t end = p.rows * p.count;
     w.rows_left = 1;

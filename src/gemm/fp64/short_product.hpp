@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Products with up to four values of k: what is asked.
+// Products with K of up to four: the problem, and the values that select a kernel.
 #pragma once
 #include <antiphase/core/divider.hpp>
 #include <antiphase/executor/kernel.hpp>
@@ -12,11 +12,11 @@ namespace antiphase::gemms {
 
 constexpr int short_k = 4;  // the longest K of such a product
 
-// A lane has 4 columns of C and walks down its rows, 2 at a time. Some lanes of a warp lie side by side, the
-// others below: narrow results keep all of them busy, too. Neighbouring lanes have neighbouring columns, so
-// that they store neighbours wherever rows begin.
+// A lane has 4 columns of C and walks down its rows, 2 at a time. The lanes of a warp form a grid, as wide as
+// C needs, so that narrow results keep all of them busy too. Adjacent lanes have adjacent columns, so that
+// stores are coalesced wherever rows begin.
 constexpr int short_warps = 4, short_rows = 2, short_columns = 4;
-// Outputs of a block whose lanes take so many rounds.
+// Outputs of a block whose lanes take `rounds` steps.
 constexpr extent2 short_tile(int lane_bits, int rounds) {
   return {short_warps * short_rows * rounds * (32 >> lane_bits), short_columns << lane_bits};
 }
@@ -28,15 +28,15 @@ struct short_problem {
   const float* const* b_of;
   float* const* c_of;
   std::int64_t rows, columns;
-  std::int32_t k, lane_bits, steps;  // lane_bits: of the lanes side by side, the logarithm
-  bool stacked;                      // the rows of all members count on, and a lane may meet several members
-  divider tiles_down, tiles_across;  // of a member; stacked: of all
-  std::int64_t count;                // of members
+  std::int32_t k, lane_bits, steps;  // lane_bits: log2 of the lanes side by side
+  bool stacked;                      // rows are numbered across members, and a lane may have several members'
+  divider tiles_down, tiles_across;  // tiles of a member; stacked: of all members
+  std::int64_t count;                // members
   ending end;
 };
 
 struct short_instance {
-  bool finishes;  // knows epilogues
+  bool finishes;  // applies epilogues
   kernel code;
 };
 

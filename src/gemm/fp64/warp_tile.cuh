@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Streaming products of few k whose warps have a tile each, from memory to registers and back, without a
-// barrier (sm_80).
+// fp64 products with small K: a tile per warp, from global memory to registers and back, without a barrier
+// (sm_80).
 #pragma once
 #include <antiphase/core/tile.hpp>
 #include <antiphase/device/global.cuh>
@@ -17,11 +17,10 @@ inline namespace AP_TARGET {
 // plan
 // -----------------------------------------------------------------------------------------------------------
 //   by 16 k: load, convert, multiply (FP64 Tensor Cores) | store
-// With few k there is nothing to divide: a warp has its tile and all k, and other warps work while it waits.
-// What a product then takes is what its warps issue, so there are no slots, no barriers and no choices for an
-// element. The four warps of a block lie two by two, so that each line is read twice, once from the
-// multiprocessor's own cache. An output has the same sum in the same order as of any other stream that does
-// not divide K.
+// With small K there is nothing to split: a warp has its tile and all k, and other warps run while it waits.
+// The time is then that of issuing instructions, so there are no slots, no barriers and no selects per
+// element. The four warps of a block are arranged 2 x 2, so that each line is read twice, once from L1. An
+// output is the same sum in the same order as in every fp64 kernel that does not divide K.
 template <fp64_policy P> struct warp_tile {
   static_assert(valid(P) && P.kind == kernel_kind::warp_tile);
   using sums = fp64_sums<P>;
@@ -38,7 +37,7 @@ template <fp64_policy P> struct warp_tile {
   };
 
  private:
-  // Of a warp: first lines, and the member.
+  // A warp's first lines, and the member.
   struct tile_place {
     std::int64_t top, left;
     std::uint32_t member;
@@ -46,7 +45,7 @@ template <fp64_policy P> struct warp_tile {
 
   // kernel
   // ---------------------------------------------------------------------------------------------------------
-  // For each way that operands lie there is code that knows it.
+  // Instantiated for each layout of the operands.
   template <bool LongAlongK, bool ShortAlongK>
   AP_DEV static sums multiply(const params& p, const tile_place& at, int g, int q) {
     const int k = static_cast<int>(p.k);

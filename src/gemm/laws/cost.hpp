@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// How long a product takes, predicted: from what it moves, what it multiplies and how often it launches.
+// Terms that the cost models share: bytes that a product moves, how its operands lie, and overlap.
 #pragma once
 #include <algorithm>
 #include <antiphase/executor/limits.hpp>
@@ -13,29 +13,32 @@
 namespace antiphase::gemms {
 
 inline int multiprocessors_of(const device_limits& device) { return std::max(1, device.multiprocessors); }
-// How much slower than an H200's the FP64 Tensor Cores of a multiprocessor are.
+// Factor on times of FP64 Tensor Cores: an H200's multiply-adds per cycle and multiprocessor, 64, by the
+// device's.
 inline double fp64_slower(const device_limits& device) { return 64. / rates_of(device).fp64; }
 
-// Of all places for blocks, those that clusters of so many can take: some multiprocessors of a group are left
-// over.
+// Share of the resident blocks that clusters of this size can use: a GPC's multiprocessors need not be a
+// multiple of it.
 inline double share_of_places(int cluster) { return cluster == 8 ? 0.8 : cluster == 4 ? 0.93 : 1; }
 
-// Whether rows of a densely packed matrix that are so long begin at multiples of 16 bytes only now and then,
-// which takes longer to read. Which layout an operand has must not decide over bits, so its extents do.
+// Whether a densely packed matrix with rows of `extent` floats has rows that do not begin at multiples of 16
+// bytes, which takes longer to read. Judged by extents, since an operand's actual layout must not decide over
+// bits.
 inline bool is_uneven(std::int64_t extent) { return extent > 1 && extent % 4 != 0; }
 
-// How operands lie that are packed densely, in the mean over their four layouts: whether A's and B's rows
-// begin anywhere, whether those of one of the two do, so that threads have to copy them, and whether the
-// shorter operand lies in rows of 16 bytes.
+// Densely packed operands: the share of the four layouts (A and B along or across k) in which
+//   *_uneven       rows of that operand begin anywhere; either: of at least one, so that threads have to copy
+//   brief          the short operand has rows of 16 bytes, and TMA takes both operands
 struct mean_layout {
   double a_uneven, b_uneven, long_uneven, short_uneven, either_uneven, brief;
-  double short_rows;  // the shorter operand lies across k, and neither is uneven
+  double short_rows;  // the short operand lies across k, and neither is uneven
 };
 inline mean_layout mean_layout_of(std::int64_t m, std::int64_t n, std::int64_t k) {
-  // Of A, B along k, across k. Where there is one row, it does not matter how far it is to the next one.
+  // is_uneven() of each operand in each layout. A single row has no stride that matters.
   const bool a_along = is_uneven(k) && m > 1, b_along = is_uneven(k) && n > 1,
              a_across = is_uneven(m) && k > 1, b_across = is_uneven(n) && k > 1;
-  const bool a_is_long = m >= n, brief = (a_is_long ? n : m) == 4;  // it lies along k in half of the layouts
+  // brief: rows of 4 floats where the short operand lies across k, in half of the layouts
+  const bool a_is_long = m >= n, brief = (a_is_long ? n : m) == 4;
   const double a_uneven = (a_along + a_across) / 2., b_uneven = (b_along + b_across) / 2.;
   return {.a_uneven = a_uneven,
           .b_uneven = b_uneven,
@@ -49,8 +52,7 @@ inline mean_layout mean_layout_of(std::int64_t m, std::int64_t n, std::int64_t k
               a_is_long ? !b_across * (!a_along + !a_across) / 4. : !a_across * (!b_along + !b_across) / 4.};
 }
 
-// How C's rows begin, which lies by rows: at multiples of 32 bytes, which is what memory moves at once, of
-// 16, or anywhere.
+// How rows of a row-major C begin: at multiples of 32 bytes, a sector; of 16, half a sector; or anywhere.
 enum class row_start { whole, half, anywhere };
 inline row_start rows_of_c(std::int64_t n) {
   return is_uneven(n) ? row_start::anywhere : n > 1 && n % 8 != 0 ? row_start::half : row_start::whole;
@@ -59,20 +61,19 @@ inline double by_rows(row_start rows, double whole, double half, double anywhere
   return rows == row_start::anywhere ? anywhere : rows == row_start::half ? half : whole;
 }
 
-// Stores fill the buffers that take them in, and those behind them wait: the share that is filled.
+// Saturation of store buffers after `stored` bytes: 0 ... 1. Stores behind them wait.
 inline double filled(double stored, double to_fill) { return 1 - std::exp(-stored / to_fill); }
 
-// The time of two things that overlap: a smooth maximum, as two of the same length do not hide each other
-// completely.
+// Smooth maximum (4-norm) of two overlapping times: equal ones do not hide each other fully.
 inline double longer(double one, double other) {
   const double a = one * one, b = other * other;
   return std::sqrt(std::sqrt(a * a + b * b));
 }
 
-// What a law knows of a product.
+// All that a cost model knows of a product.
 struct product_shape {
   std::int64_t m, n, k, count = 1;
-  bool reads_c = false;
+  bool reads_c = false;  // beta is not 0
 };
 inline product_shape shape_of(const problem& p, const batch& of) {
   return {p.m(), p.n(), p.k(), of.count, p.beta != 0};
@@ -90,15 +91,15 @@ inline moved_bytes bytes_of(const product_shape& p) {
           .operands = 4 * size(p.count) * (size(p.m) + size(p.n)) * size(p.k),
           .rows = rows_of_c(p.n)};
 }
-// Multiprocessors, in those of the card that the laws are of.
+// The device's size relative to the fitted card, by multiprocessors.
 inline double cards_of(const laws& l, const device_limits& device) {
   return static_cast<double>(multiprocessors_of(device)) / l.multiprocessors;
 }
-// Which share of so many bytes comes from memory, as the L2 cache does not keep it.
+// Share of a product's bytes that comes from memory: 0 up to l.kept bytes, 1 from l.not_kept on.
 inline double far_share(const laws& l, double bytes) {
   return std::clamp((bytes - l.kept) / (l.not_kept - l.kept), 0., 1.);
 }
-// Microseconds on that card to move all of it, where the L2 cache takes so long.
+// Microseconds to move everything on the fitted card. near: the same if the L2 cache holds all of it.
 inline double us_moved(const laws& l, const moved_bytes& b, double near) {
   const double far = far_share(l, b.all());
   if (far == 0) return near;
@@ -110,7 +111,7 @@ inline double us_to_move(const laws& l, const moving_law& how, const moved_bytes
   const double rows = by_rows(b.rows, 1, how.half_rows, how.odd_rows);
   return us_moved(l, b, (rows * b.stored + b.operands) / how.rate + rows * b.read_of_c / how.read_rate);
 }
-// And what comes before that, once.
+// Microseconds that are added once, whatever overlaps with the rest.
 inline double us_before_moving(const laws& l, const moving_law& how, const moved_bytes& b) {
   return (b.read_of_c > 0 ? how.adding : 0) + how.filling * filled(b.stored, l.to_fill);
 }
@@ -121,9 +122,9 @@ struct work {
   int launches = 1;
 };
 
-// Seconds on a GPU with such limits. Of its clock and its memory a device tells nothing here, so both are
-// those of an H200, by multiprocessor: it is a yardstick for one shape against another, and for one candidate
-// against another on one device.
+// Seconds on a GPU with such limits, by a roofline: the longer of multiplying and moving, plus launches.
+// Clock and bandwidth per multiprocessor are an H200's, since limits do not tell them. So the result serves
+// to compare shapes, or candidates on one device.
 inline double predicted(const work& w, const device_limits& device) {
   constexpr double clock = 1.7e9, bytes_per_clock = 21, launch = 2.5e-6;  // Hz; of a multiprocessor; seconds
   const device_rates rates = rates_of(device);

@@ -38,7 +38,7 @@ class reader : public law_visitor {
     require_no_others();
     inside_.pop_back(), names_.pop_back(), seen_.pop_back();
   }
-  // A name that no law knows is a mistake of whoever wrote it.
+  // An unknown name is a mistake in the file.
   void require_no_others() const {
     if (inside_.back()->size() != seen_.back())
       complain(fmt::format("'{}' has {} members: expected the {} that the laws know", path(),

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The numbers of the laws by which `auto` chooses: named, within bounds, fitted to one card by
-// scripts/fit.py. src/gemm/laws has a file for each card. Times are microseconds, rates are bytes per
-// microsecond, "longer" is a factor.
+// Parameters of the cost models by which `auto` chooses, fitted to one card by scripts/fit.py; src/gemm/laws
+// has a file for each card. Unless said otherwise, a number is a time in microseconds. "Rate": bytes per
+// microsecond. "Factor": multiplies a time. "Surcharge": a share of a time that is added to it.
 #pragma once
 #include <antiphase/executor/limits.hpp>
 #include <array>
@@ -11,7 +11,7 @@
 
 namespace antiphase::gemms {
 
-// Sees every number of a law: its name, its value, and the least and the most that it may be.
+// Visits every parameter of a cost model: its name, its value and its bounds.
 class law_visitor {
  public:
   virtual ~law_visitor() = default;
@@ -25,11 +25,14 @@ class law_visitor {
   }
 };
 
-// What is moved by threads that load straight into registers, and store from there.
+// Memory traffic of kernels whose threads load into registers and store from there, as long as the L2 cache
+// holds it.
 struct moving_law {
-  double rate, read_rate;      // of all that the L2 cache holds; of C, where it is added to
-  double odd_rows, half_rows;  // longer, C whose rows begin anywhere, or at multiples of 16 bytes
-  double adding, filling;      // once, where C is added to; where stores have filled what takes them in
+  double rate, read_rate;  // of operands and stores of C; of reads of C, if beta is not 0
+  // factors on C's bytes, both directions: rows begin anywhere; at multiples of 16 bytes, not 32
+  double odd_rows, half_rows;
+  // latency of reading C, once; the most that stores wait for full store buffers (filled() in cost.hpp)
+  double adding, filling;
   void each(law_visitor& v) {
     v.number("rate", rate, 8e5, 2e7);
     v.number("read rate", read_rate, 5e5, 6e7);
@@ -41,7 +44,7 @@ struct moving_law {
 };
 
 struct short_law {
-  double start;
+  double start;  // startup latency
   moving_law moving;
   void each(law_visitor& v) {
     v.number("start", start, .3, 5);
@@ -49,7 +52,8 @@ struct short_law {
   }
 };
 
-// Kernels that a ring feeds. A block takes `round` and, for each stage of k, `step`.
+// A block's time for one tile by a ring: `round`, what the tile takes besides its steps, plus `step` for each
+// stage of k.
 struct ring_times {
   double round, step;
   void each(law_visitor& v) {
@@ -57,8 +61,10 @@ struct ring_times {
     v.number("step", step, .1, 5);
   }
 };
-// Blocks beside each other: `load` by how many of all places are taken, `two` and `four` where so many share
-// a multiprocessor, and `further` of all that for each tile behind a block's first.
+// Contention among resident blocks, where the time of a block alone is 1.
+//   load       surcharge if all places of the device are taken, in proportion if fewer
+//   two, four  factor of a full multiprocessor, for kernels with an occupancy of two or four blocks
+//   further    time of each tile behind a block's first one, relative to the first
 struct crowd_law {
   double load, two, four, further;
   void each(law_visitor& v) {
@@ -72,20 +78,21 @@ struct ring_law {
   static constexpr std::string_view forms[] = {"32x8-8", "32x32-8", "32x16-4", "32x32-4",
                                                "128x16", "64x64",   "32x32"};
   std::array<ring_times, std::size(forms)> tma, cp_async;
-  double start, cp_async_start;
-  // how much longer a step takes of an operand that is copied by four bytes
+  double start, cp_async_start;  // startup latency of a kernel fed by TMA, by copying warps
+  // surcharges on a step whose long or short operand is copied 4 bytes at a time
   double long_by_four, short_by_four;
-  crowd_law walking, starting;  // of blocks that walk over tiles
-  double single;                // longer, where a tile has one step, which nothing hides
-  // longer, where two blocks that share their tile are on a multiprocessor
+  crowd_law walking, starting;  // of persistent blocks: on `step`, on `round`
+  double single;                // factor on `round` where a tile has one step, so nothing overlaps it
+  // factor on `step` and `round`: two blocks of a split-K kernel on a multiprocessor
   double paired;
-  // where two blocks share a tile; how much more for four, and again for eight
+  // split-K over a cluster of two: the sum through distributed shared memory; surcharge for a cluster of
+  // four, twice that for eight
   double cluster, doubled;
-  double part, each_part;      // where K is divided through the workspace
-  double rate;                 // of all that the L2 cache holds
-  double odd_rows, half_rows;  // longer, by how C's rows begin
-  double read_rate;            // of C
-  double part_of_row;          // where boxes of TMA reach beyond rows of a short operand
+  double part, each_part;      // split-K through the workspace: once; for each part
+  double rate;                 // of everything, as long as the L2 cache holds it
+  double odd_rows, half_rows;  // factors on work and traffic of tiles, by how C's rows begin
+  double read_rate;            // of C, whose reads nothing hides
+  double part_of_row;          // where TMA boxes reach beyond rows of the short operand: per tile
   void each(law_visitor& v) {
     for (std::size_t i = 0; i < std::size(forms); ++i) {
       v.enter(forms[i]);
@@ -113,11 +120,10 @@ struct ring_law {
   }
 };
 
-// Lanes: so many warps that what they wait for is hidden. A tile takes `tile` and, for every 16 k,
-// `half`, of all multiprocessors.
+// Kernels of kind lanes: warps enough to hide latency, so throughput counts.
 struct lanes_law {
-  double start, wait;  // wait: for every 16 k behind the first
-  double tile, half;
+  double start, wait;  // startup latency; latency of every 16 k behind the first
+  double tile, half;   // what a tile costs the whole card: fixed; for every 16 k
   moving_law moving;
   void each(law_visitor& v) {
     v.number("start", start, .3, 3);
@@ -127,7 +133,10 @@ struct lanes_law {
     v.inside("moving", moving);
   }
 };
-// Kept lines: walks over tiles, of which each waits for the one before. `deep`: where K is above 16.
+// Kernels of kind kept_lines: a warp walks over tiles, each of which waits for the one before.
+//   start, deep        startup latency; more of it where K is above 16
+//   wave               between the walks of a place, which come one after the other
+//   round, round_deep  a tile of the walk; more of it where K is above 16
 struct kept_walk {
   double start, deep, wave, round, round_deep;
   void each(law_visitor& v) {
@@ -140,9 +149,9 @@ struct kept_walk {
 };
 struct kept_law {
   kept_walk any, whole;         // whole: tiles without edges, K of 16 or 32
-  double odd_start, odd_round;  // where C's rows begin anywhere
-  double adding_round;          // where C is added to
-  double crowd, crowd_deep;     // of a round, among other walks
+  double odd_start, odd_round;  // added where C's rows begin anywhere
+  double adding_round;          // added where C is read
+  double crowd, crowd_deep;     // added to a round if all places are taken; more where K is above 16
   moving_law moving;
   void each(law_visitor& v) {
     v.inside("any", any);
@@ -155,7 +164,8 @@ struct kept_law {
     v.inside("moving", moving);
   }
 };
-// Block tiles: a block alone on its multiprocessor, and each further round over k.
+// Kernels of kind block_tile: latency of a block alone on its multiprocessor with one round over k, and of
+// each further round.
 struct block_times {
   double block, round;
   void each(law_visitor& v) {
@@ -166,11 +176,12 @@ struct block_times {
 struct block_law {
   static constexpr std::string_view forms[] = {"block-16x8", "block-32x8", "block-16x16"};
   std::array<block_times, std::size(forms)> of;
-  double beside, beside_round;  // longer, with another block on the multiprocessor
-  double uneven;                // how much longer a round takes of operands whose rows begin anywhere
-  // of each wave behind the first; how much of a begun wave counts as a whole one
+  double beside, beside_round;  // factors on `block`, on rounds, with another block on the multiprocessor
+  double uneven;                // surcharge on a round if rows of operands begin anywhere
+  // time of each wave behind the first, relative to it; tail: the partial last wave takes as long as a full
+  // one (1), its share of one (0), or something between
   double further, whole_waves;
-  double adding, filling;
+  double adding, filling;  // as in moving_law
   void each(law_visitor& v) {
     for (std::size_t i = 0; i < std::size(forms); ++i) v.inside(forms[i], of[i]);
     v.number("beside", beside, 1, 3);
@@ -182,8 +193,9 @@ struct block_law {
     v.number("filling", filling, 0, 4);
   }
 };
-// Warp tiles: a block alone and each further 16 k of it; what a block among others adds, and each 8 k of
-// it.
+// Kernels of kind warp_tile.
+//   block, round  latency of a block alone with 16 k; of each further 16 k
+//   tile, step    issue time that a block adds to its multiprocessor: fixed; for each 8 k
 struct warp_times {
   double block, round, tile, step;
   void each(law_visitor& v) {
@@ -196,9 +208,11 @@ struct warp_times {
 struct warp_law {
   static constexpr std::string_view forms[] = {"warp-32x32", "warp-32x64"};
   std::array<warp_times, std::size(forms)> of;
-  // how much longer operands take whose rows begin anywhere, and a tile where C's do
+  // surcharges: on `round` and `step` if rows of operands begin anywhere; on `tile` if rows of C do
   double uneven, tile_odd;
-  double further, at_once;  // of each wave behind the first; of blocks that a multiprocessor has at once
+  // time of each wave behind the first, relative to it; share of issue time that counts among blocks that are
+  // resident at the same time
+  double further, at_once;
   moving_law moving;
   void each(law_visitor& v) {
     for (std::size_t i = 0; i < std::size(forms); ++i) v.inside(forms[i], of[i]);
@@ -224,8 +238,9 @@ struct fp64_law {
   }
 };
 
-// dots by lanes: a start, rounds of a lane's loads, and thousands of sectors of 32 bytes that a block's loads
-// touch, on a thread's way and again where multiprocessors have several blocks.
+// fp64-dots by lanes, for outputs of one square. `round`: latency of one round of a lane's loads. `block` and
+// `round_of_block`: throughput, what each block of a multiprocessor adds, and each of its rounds. "across":
+// the same of the kernel for operands that lie across k.
 struct dots_square {
   double round, round_of_block, block, across_start, across_round, across_round_of_block;
   void each(law_visitor& v) {
@@ -237,8 +252,10 @@ struct dots_square {
     v.number("across round of block", across_round_of_block, .001, 2);
   }
 };
-// dots for a vector: a block and each group of its k, alone; `crowd` longer among as many as there are places
-// for, `further` with each wave.
+// fp64-dots for a vector.
+//   block, group  latency of a block alone; of each group of its k
+//   crowd         surcharge at full occupancy, in proportion below
+//   further       surcharge for each wave behind the first
 struct vector_times {
   double block, group, crowd, further;
   void each(law_visitor& v) {
@@ -250,13 +267,16 @@ struct vector_times {
 };
 struct dots_law {
   static constexpr std::string_view squares[] = {"1", "2"}, vectors[] = {"one line", "two lines", "across"};
-  double start, doubling, warps;  // doubling: of the lanes that add up; warps: where several share an output
+  // startup latency; each step of the reduction among an output's lanes; the one among its warps, if several
+  double start, doubling, warps;
+  // 1000 sectors of 32 bytes that a block's loads touch: latency; what each block of a multiprocessor adds;
+  // latency across k
   double sector, sector_of_block, across_sector;
   std::array<dots_square, 2> square;
-  double vector_start;
-  double cache_rate, memory_rate, ramp;  // ramp: what memory takes to get going
-  double uneven;                         // longer, a group of a matrix whose rows begin anywhere
-  // longer, a group and all bytes, across k with eight lines to a block
+  double vector_start;                   // startup latency of the kernels for a vector
+  double cache_rate, memory_rate, ramp;  // ramp: until memory is saturated, if all bytes come from there
+  double uneven;                         // surcharge on a group if rows of the matrix begin anywhere
+  // across k: surcharges on a group, on all bytes, for blocks of eight lines; half of them for 16, and so on
   double scattered, pieces;
   std::array<vector_times, 3> vector;
   void each(law_visitor& v) {
@@ -280,15 +300,30 @@ struct dots_law {
   }
 };
 
-// tf32: rounds of chunks of 64 k. `kept`: where the short operand is kept, a tile and every 16 k of it.
+// tf32: rounds of tiles, each of chunks of 64 k.
+//   start, later         startup latency with a block's first epilogue; what each further round adds
+//   chunk, among_all     a chunk of a block; added to it if all multiprocessors work
+//   cluster              split-K over a cluster
+//   part, each_part      split-K through the workspace: once; for each part
+//   read_of_c            reading C, each round
+//   rate, stored         of everything, as long as the L2 cache holds it; of C, on top of that
+//   odd_rows, half_rows  factors on C's bytes, by how its rows begin
+//   brief_row            TMA of a row of 16 bytes of the short operand: per tile and k
+// Kernels that keep the short operand, for K up to 64:
+//   kept_start, kept_deep  startup latency; more of it for each 16 k behind the first
+//   kept_tile, kept_half   a tile: fixed; for every 16 k
+//   kept_first             a block's first tile, if all multiprocessors work
+//   kept_half_rows         factor on a tile if C's rows begin at multiples of 16 bytes, not 32
+//   odd_tile, odd_half     the same as kept_tile, kept_half where C's rows begin anywhere
+//   kept_read, odd_read    reading C of a tile: by TMA; by threads, where its rows begin anywhere
+//   kept_rate              of everything, as long as the L2 cache holds it
 struct tf32_law {
-  // later: each round behind the first; among_all: of a chunk, where all multiprocessors work
   double start, later, chunk, among_all;
-  double threads, threads_start;  // where threads copy the operands: longer, and once
+  double threads, threads_start;  // where threads copy the operands: factor on a chunk; once
   double cluster, part, each_part, read_of_c;
   double rate, stored, odd_rows, half_rows, brief_row;
   double kept_start, kept_deep, kept_tile, kept_half, kept_first, kept_half_rows;
-  double odd_tile, odd_half;  // kept, where C's rows begin anywhere
+  double odd_tile, odd_half;
   double kept_read, odd_read, kept_rate;
   void each(law_visitor& v) {
     v.number("start", start, 2, 12);
@@ -322,7 +357,15 @@ struct tf32_law {
   }
 };
 
-// fp16, fp16-mma: the pass that splits, then rounds of chunks of 64 k.
+// fp16, fp16-mma: the split pass, then rounds of tiles, each of chunks of 64 k.
+//   start      startup latency of both launches
+//   pass_rate  of the split pass, reads and writes
+//   chunk      a chunk of a block if all multiprocessors work
+//   tail       what a round takes besides its chunks
+//   alone      factor on a chunk where few blocks work
+//   left       time of a partial last round with next to no tiles, relative to a full one
+//   stored     of C, both directions
+//   adds       factor on C's bytes if C is read
 struct fp16_multiply {
   double start, pass_rate, chunk, tail, alone, left, stored, adds;
   void each(law_visitor& v) {
@@ -330,20 +373,21 @@ struct fp16_multiply {
     v.number("pass rate", pass_rate, 1e6, 1.2e7);
     v.number("chunk", chunk, .3, 6);
     v.number("tail", tail, 0, 8);
-    v.number("alone", alone, .6, 1.6);  // a chunk, of few blocks
-    v.number("left", left, .05, .95);   // of a round, if it is the last and not full
+    v.number("alone", alone, .6, 1.6);
+    v.number("left", left, .05, .95);
     v.number("stored", stored, 1e6, 1.5e7);
-    v.number("adds", adds, .5, 3);  // longer, storing where C is read
+    v.number("adds", adds, .5, 3);
   }
 };
 struct fp16_law {
   fp16_multiply wgmma, mma;
-  double line, brief_line;            // of the pass; brief: K is at most split_brief_k
-  double across, odd_pass;            // longer, the pass of lines across k, and of lines that begin anywhere
-  double cluster;                     // where blocks share a tile
-  double odd_rows, half_rows, edges;  // longer, storing by how C's rows begin, and where tiles have edges
-  double adds_odd;                    // longer, storing odd rows where C is read
-  double read_of_c;
+  double line, brief_line;  // split pass: instructions of a line; of one with K up to split_brief_k
+  double across, odd_pass;  // factors on the pass: operands across k; lines that begin anywhere
+  double cluster;           // split-K over a cluster
+  // factors on C's bytes: by how its rows begin; of edge tiles, if rows begin anywhere
+  double odd_rows, half_rows, edges;
+  double adds_odd;   // odd_rows if C is read
+  double read_of_c;  // reading C, each round
   void each(law_visitor& v) {
     v.inside("wgmma", wgmma);
     v.inside("mma", mma);
@@ -361,14 +405,14 @@ struct fp16_law {
 };
 
 struct laws {
-  std::string device;  // whose card it is
+  std::string device;  // name of the card
   int multiprocessors;
-  double memory_rate, stored_rate;     // of operands that the L2 cache does not hold, and of C
-  double read_of_memory;               // of C where it is added to
-  double far_odd_rows, far_half_rows;  // longer, C there, by how its rows begin
-  // bytes that the L2 cache still has all of when they are read again, and of which it has nothing
+  double memory_rate, stored_rate;     // of operands from memory; of C to memory
+  double read_of_memory;               // of C from memory, if beta is not 0
+  double far_odd_rows, far_half_rows;  // factors on both of C, by how its rows begin
+  // bytes of a product up to which the L2 cache holds all of it, from which on nothing
   double kept, not_kept;
-  double to_fill;  // bytes that fill the buffers of stores
+  double to_fill;  // bytes of stores that fill their buffers to 1 - 1/e
   short_law few_k;
   fp64_law fp64;
   dots_law dots;
@@ -391,10 +435,10 @@ struct laws {
   }
 };
 
-// Those of the card, by its name; of one that has none, those of an H200, whose times stand for
-// multiprocessors like its own.
+// The laws of a card, by its name and number of multiprocessors; for any other card those of an H200, to be
+// scaled by multiprocessor.
 const laws& laws_of(const device_limits& device);
-// From a file's text. Throws bad_input, which names the number, what it is and what was expected.
+// From a file's text. Throws bad_request, which names the number, its value and what was expected.
 laws parse_laws(std::string_view text, const std::string& from);
 
 }  // namespace antiphase::gemms

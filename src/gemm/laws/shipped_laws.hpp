@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The files in src/gemm/laws. src/CMakeLists.txt makes the definition of them.
+// The texts of the files in src/gemm/laws. src/CMakeLists.txt generates the definition.
 #pragma once
 #include <span>
 #include <string_view>

@@ -8,7 +8,7 @@
 
 namespace antiphase::gemms {
 
-// The lines of each, which are rows of A and columns of B. Turned: B is the long one.
+// The operands by their lines: rows of A, columns of B. turned: B is the long one.
 struct both_operands {
   line_operand long_one, short_one;
 };

@@ -15,8 +15,8 @@ namespace antiphase::gemms {
 
 namespace {
 
-// The matrices of a request, as members of its batch. Of those that pointers lead to nobody knows where they
-// lie.
+// A matrix of a request as members of its batch. Only for batches by strides: the addresses in arrays of
+// pointers are on the device, unknown to the host.
 template <class T>
 judged_view of_batch(std::string_view name, const matrix_view<T>& v, const batch& of, std::int64_t stride) {
   judged_view all = judged(name, v);
@@ -27,9 +27,9 @@ judged_view vector_of(std::string_view name, const float* first, std::int64_t le
                       std::int64_t stride) {
   return of_batch(name, matrix_view<const float>{first, 1, length, 0, 1}, of, stride);
 }
-// C, and what else is written.
+// All matrices and vectors of a request.
 struct views {
-  // none: neither read nor written
+  // empty: neither read nor written
   std::optional<judged_view> a, b, c, residual, input, before, row_bias, column_bias;
   auto read() const { return std::array{a, b, residual, input, row_bias, column_bias}; }
 };
@@ -130,7 +130,7 @@ void require_own_memory(const problem& p, const batch& of, const epilogue& after
   const auto is_c = [&](const judged_view& v) { return all.c && same_places(v, *all.c); };
   for (const auto& v : all.read()) {
     if (!v) continue;
-    // which each place of C reads of its own
+    // An element of C depends on the same element of these alone, so they may be C itself.
     const bool by_element = v->name == "the residual" || v->name == "the gradient's input";
     if (all.c && !(by_element && is_c(*v))) require_apart(*all.c, *v);
     if (all.before) require_apart(*all.before, *v);

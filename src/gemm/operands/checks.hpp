@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What every matrix product is asked first.
+// Validation of every matrix product's arguments.
 #pragma once
 #include <antiphase/gemm/batch.hpp>
 #include <antiphase/gemm/epilogue.hpp>
@@ -9,25 +9,25 @@
 
 namespace antiphase::gemms {
 
-// Throws bad_request, naming the first argument that makes no sense. Whoever asks for a plan or its workspace
-// may not have the memory yet: which memory C shares with A and B is judged by require_own_memory(), before a
-// launch.
+// Throws bad_request, which names the first invalid argument. A caller that asks for a plan or its workspace
+// may not have allocated memory yet, so overlaps of C with A and B are left to require_own_memory(), which
+// is called before a launch.
 void require_sensible(const problem& p, const batch& of = {}, const epilogue& after = {});
 void require_own_memory(const problem& p, const batch& of = {}, const epilogue& after = {});
 
-// Whether A and B are read, if they have elements.
+// Whether A and B are read, if K is not 0.
 bool reads(const problem& p);
 
-// What a sensible request reads and writes does not lie in this memory. Throws bad_request.
+// Throws bad_request if a matrix or vector of a valid request overlaps v.
 void require_own_memory(const problem& p, const batch& of, const epilogue& after, const judged_view& v);
 
-// Whether a matrix of the epilogue is C itself, as far as can be told: not of members that pointers lead to.
+// Whether a matrix of the epilogue is C itself. False for batches by pointers, where it is unknown.
 bool is_c(const matrix_view<const float>& v, std::int64_t member_stride, const problem& p, const batch& of);
 
-// The same product with strides that are never taken small enough to be multiplied by anything.
+// The same product; unused strides that are so large that index arithmetic would overflow are 0.
 problem without_idle_strides(const problem& p);
 
-// The same product with A and B having changed places if that puts the rows of C side by side.
+// The transposed product if C is column-major, so that rows of the result are contiguous; else the same.
 problem with_rows_together(const problem& p);
 
 }  // namespace antiphase::gemms

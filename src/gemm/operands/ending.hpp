@@ -8,8 +8,8 @@
 
 namespace antiphase::gemms {
 
-// Matrices of a batch: element (i, j) of member n lies at data[i * row_stride + j * column_stride + n *
-// member_stride].
+// Matrices of a batch. Element (i, j) of member n:
+// data[i * row_stride + j * column_stride + n * member_stride].
 template <class T> struct members {
   T* data;
   std::int64_t row_stride, column_stride, member_stride;
@@ -23,14 +23,14 @@ template <class T> members<T> members_of(const matrix_view<T>& v, std::int64_t m
   return {v.data, v.row_stride, v.column_stride, member_stride};
 }
 
-// What becomes of a sum of products on its way to C. `plain`: nothing but alpha and beta, on C itself; a
-// kernel that has them may leave the rest unread.
+// The epilogue of a kernel: from a sum of products to C. `plain`: only alpha and beta; a kernel may then
+// ignore the other members.
 struct ending {
   activation function;
   bool plain;
   float alpha, beta, scale;
-  members<const float> residual, input;  // residual without an address: C itself
-  members<float> before;                 // without an address: it is not stored
+  members<const float> residual, input;  // residual with a null address: C itself
+  members<float> before;                 // null address: not stored
   const float* row_bias;
   const float* column_bias;
   std::int64_t row_bias_stride, column_bias_stride;  // from member to member
@@ -49,8 +49,8 @@ inline ending ending_of(const problem& p, const epilogue& e) {
           e.row_bias_stride,
           e.column_bias_stride};
 }
-// Whether it is additions, ReLU and a factor at most: what kernels do themselves that hold many outputs in
-// each thread.
+// Whether the epilogue is at most additions, ReLU and a factor: all that kernels with many outputs per thread
+// apply themselves.
 inline bool is_brief(const epilogue& e) {
   return (e.function == activation::none || e.function == activation::relu) && e.before.data == nullptr;
 }
@@ -66,7 +66,7 @@ inline epilogue member_of(const epilogue& e, std::int64_t n) {
       step(one.before.data, one.before_stride);
   return one;
 }
-// Of the transposed product.
+// The same epilogue for the transposed product.
 inline ending transposed(const ending& e) {
   ending t = e;
   const auto turn = [](auto& v) { v = {v.data, v.column_stride, v.row_stride, v.member_stride}; };

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What kernels share whose sums are in FP64.
+// Shared by kernels that add up in FP64: lines of operands, stores, and an exact sum of a few products.
 #pragma once
 #include <antiphase/gemm/problem.hpp>
 #include "src/gemm/operands/blend.cuh"
@@ -15,7 +15,7 @@ AP_DEV operand_lines columns_of_b(const problem& p) {
   return {p.b.data, p.b.columns, p.k(), p.b.column_stride, p.b.row_stride};
 }
 
-// What a product stores of a sum, in the place `c`: other products have an ending as well.
+// The value to store at *c for a sum. Products with an epilogue have overloads of their own.
 AP_DEV float stored(const problem& p, float sum, std::int64_t, std::int64_t, const float* c) {
   return blend(p, sum, c);
 }
@@ -25,7 +25,7 @@ AP_DEV void store_rounded(const Problem& p, std::int64_t row, std::int64_t colum
   c = stored(p, static_cast<float>(sum), row, column, &c);
 }
 
-// A sum of up to four products as if computed with twice the digits: what each addition cuts off is added at
+// A compensated sum of up to four products in FP64: the rounding error of each addition (TwoSum) is added at
 // the end. One product is rounded once; two are, too, but for a second rounding 2^29 times finer; so are
 // three and four unless they cancel to less than about 2^-50 of their size. So the result is exact if it is
 // an FP32 number (identity, permutations), otherwise within 0.5 + 2^-28 units in its last place.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The list of passes that finish results.
+// The list of finishing passes.
 #pragma once
 #include "src/gemm/operands/finish_pass.hpp"
 #include "src/registry.hpp"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A pass over C: reads sums, if there are any, and stores what the epilogue makes of them (sm_75).
+// The finishing pass: applies an epilogue to the sums in C, or to zeros (sm_75).
 #pragma once
 #include <antiphase/device/kernel.cuh>
 #include <antiphase/device/warp.cuh>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A pass over C for what a product's own kernel does not do.
+// The finishing pass: a kernel over C for epilogues that the product's own kernel does not apply.
 #pragma once
 #include <antiphase/executor/kernel.hpp>
 #include <antiphase/gemm/policy.hpp>
@@ -9,14 +9,14 @@
 
 namespace antiphase::gemms {
 
-// outputs of a block: of the index with the larger stride, of the other one
+// Outputs of a block: along the index with the larger stride, along the other one.
 constexpr extent2 finish_tile{8, 128};
 
 struct finish_problem {
   members<float> c;
   float* const* c_of;  // by pointers: where each member's C begins; null: by strides
   ending end;
-  bool multiplied;  // C holds sums; if not, they are all 0
+  bool multiplied;  // C holds sums; else all sums are 0 and C is not read for them
   std::int64_t rows, columns;
   std::uint32_t tiles_down, tiles_across;  // of a member
 };

@@ -10,7 +10,7 @@
 namespace antiphase::gemms {
 namespace {
 
-// Tiles lie along the index whose elements are closer together.
+// Tiles are 128 long along the index with the smaller stride, so that accesses coalesce. turned: the rows.
 bool turned(const problem& p) { return std::abs(p.c.row_stride) < std::abs(p.c.column_stride); }
 struct tiles {
   std::int64_t down, across;  // of a member

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Finishing results in a pass of its own: for kernels that know no epilogue, and where there is nothing to
-// multiply.
+// The finishing pass on the host: for kernels that apply no epilogue, and where there is nothing to multiply.
 #pragma once
 #include <antiphase/context.hpp>
 #include <antiphase/gemm/batch.hpp>
@@ -12,7 +11,7 @@
 
 namespace antiphase::gemms {
 
-// The whole result of a product that has nothing to multiply, but more to do than a step of the ladder knows.
+// A product with nothing to multiply, but a batch or an epilogue, which no step of the ladder takes.
 struct finish_plan {
   problem what;
   batch of;
@@ -20,9 +19,9 @@ struct finish_plan {
 };
 
 std::uint64_t finish_blocks(const problem& p, const batch& of);
-// Whether its grid can be so large.
+// Whether the grid is within the limit of 2^31 - 1 blocks.
 bool finish_tiles_fit(const problem& p, const batch& of);
-// What is left to do once C holds alpha A B, and beta C where there is no residual.
+// Applies the rest of the epilogue to C, which holds alpha A B, plus beta C if there is no residual.
 launch_counts finish_product(const context& where, const problem& p, const batch& of, const epilogue& e,
                              stream on);
 launch_counts run(const context& where, const finish_plan& plan, stream on);

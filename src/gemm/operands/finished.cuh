@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// From a sum to C, with an epilogue.
+// Epilogues as device functions: from a sum to the value stored in C.
 #pragma once
 #include <antiphase/device/math.cuh>
 #include <cmath>
@@ -16,9 +16,9 @@ AP_DEV float logistic_of_gelu(float v) {
   return 1 / (1 + std::exp(-2 * gelu_slope * (v + gelu_cubic * v * v * v)));
 }
 
-// v f(v) where f is 0 so far down that v may be infinite.
+// v * share; 0 where the share is 0, as v may be infinite there.
 AP_DEV float times_share(float v, float share) { return share == 0 ? share : v * share; }
-// The derivative at x.
+// The derivative of the activation at x.
 AP_DEV float slope_of(activation function, float x) {
   if (function == activation::relu_gradient) return x > 0 ? 1.f : x <= 0 ? 0.f : x;
   if (function == activation::gelu_gradient)
@@ -35,9 +35,9 @@ AP_DEV float activated(activation function, float v) {
   }
 }
 
-// What is stored where the ending is brief (ending.hpp): so little code that each of a thread's outputs may
-// have its own. Whoever calls knows how to read what is added; `before`: of C or of the residual. Both biases
-// come together first, so that the transposed product has the same bits.
+// The value to store for a brief ending (is_brief()): so little code that it may be inlined for each of a
+// thread's outputs. The callables read what is added; `before`: C or the residual. The two biases are added
+// to each other first, so that the transposed product has the same bits.
 template <class Ending>
 AP_DEV float briefly_finished(const Ending& e, float sum, auto before, auto row_bias, auto column_bias) {
   float v = e.alpha * sum;
@@ -47,13 +47,13 @@ AP_DEV float briefly_finished(const Ending& e, float sum, auto before, auto row_
   return e.scale * (e.function == activation::relu ? activated(activation::relu, v) : v);
 }
 
-// What is stored at (i, j) of member n. `c`: the place in C, which is read where beta is not 0 and there is
-// no residual. A function of its own on the GPU, since it is much code and hardly any work beside a sum. A
-// template, so that each file of kernels may have one.
+// The value to store at (i, j) of member n. `c`: its address in C, which is read if beta is not 0 and there
+// is no residual. Not inlined on the GPU: it is much code, and a call is little work beside a sum. A
+// template, so that several files of kernels can define it.
 template <class Ending> AP_DEV_APART float finished(const Ending& e, float sum, std::int64_t i,
                                                     std::int64_t j, std::int64_t n, const float* c) {
-  // The additions of briefly_finished(): shared through functions that read, they take a few bytes of stack
-  // here.
+  // The additions of briefly_finished(), repeated: shared through callables, they would take a few bytes of
+  // stack here.
   float v = e.alpha * sum;
   if (e.beta != 0) v = multiply_add(e.beta, e.residual.data != nullptr ? *e.residual.at(i, j, n) : *c, v);
   if (e.row_bias != nullptr || e.column_bias != nullptr) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// From a table of kernels to a list of instances. A row has a `name` and `how`, the policy of its kernel;
+// Instantiates a table of kernels. A row has a `name` and `how`, the policy of its kernel;
 // instance_of(row, code) makes an instance of it.
 #pragma once
 #include <antiphase/device/kernel.cuh>
@@ -16,7 +16,7 @@ auto from_table(std::index_sequence<I...>) {
   using instance_type = decltype(instance_of(Table[0], kernel{}));
   return std::vector<instance_type>{instance_of(Table[I], kernel_of<Kernel<Table[I].how>>(Table[I].name))...};
 }
-// Kernel<row.how> of every row.
+// Kernel<row.how> for every row.
 template <const auto& Table, template <auto> class Kernel> auto from_table() {
   return from_table<Table, Kernel>(std::make_index_sequence<std::size(Table)>());
 }

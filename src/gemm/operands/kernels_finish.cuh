@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The pass that finishes results (sm_75).
+// The list of the finishing pass's kernels (sm_75).
 #pragma once
 #include <vector>
 #include "src/gemm/operands/finish_pass.cuh"

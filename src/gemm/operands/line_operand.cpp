@@ -15,7 +15,7 @@ line_operand lines_of(const matrix_view<const float>& v, const float* const* mem
   o.along_k = along_k || (!along_lines && std::abs(v.column_stride) <= std::abs(v.row_stride));
   const std::int64_t apart = o.along_k ? v.row_stride : v.column_stride;
   const bool one_row = (o.along_k ? v.rows : v.columns) <= 1;
-  const auto begin_at = [&](int floats) {  // multiples of so many
+  const auto begin_at = [&](int floats) {  // whether all rows begin at multiples of this
     const bool first =
         member != nullptr ||
         (reinterpret_cast<std::uintptr_t>(v.data) / sizeof(float) % static_cast<unsigned>(floats) == 0 &&

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// Ways to bring an operand to the threads that multiply it.
+// Ways to load an operand for the threads that multiply it.
 #pragma once
 
 namespace antiphase::gemms {
 
-//   tma       TMA (sm_90) fills a ring in shared memory; rows begin at multiples of 16 bytes
-//   cp_async  warps of their own fill the ring by asynchronous copies (cp.async, sm_80) of 16, 8 or 4 bytes
-//   lanes     each lane reads its elements into registers, whichever way the operand lies
+//   tma       TMA (sm_90) fills a ring in shared memory; rows must begin at multiples of 16 bytes
+//   cp_async  copying warps fill the ring by cp.async (sm_80) of 16, 8 or 4 bytes
+//   lanes     each lane loads its elements into registers, in any layout
 enum class loader : unsigned char { tma, cp_async, lanes };
 
 }  // namespace antiphase::gemms

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a kernel of so many warps makes its ring of, where that is a parameter, so that a recording twin can
-// take another.
+// The ring of a kernel, where it is a template parameter: here the channel itself; recording twins take
+// another.
 #pragma once
 
 namespace antiphase::gemms {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// From a warp's outputs in shared memory to C, wherever its rows begin.
+// Coalesced stores of a warp's outputs to C through shared memory, for any alignment of its rows.
 #pragma once
 #include <antiphase/core/portable.hpp>
 #include <antiphase/device/warp.cuh>
@@ -11,22 +11,22 @@
 namespace antiphase::gemms {
 inline namespace AP_TARGET {
 
-// Of `Rows` lines of the long operand times up to 32 of the short one. Tensor Cores leave a lane outputs of
-// several lines; through shared memory neighbouring lanes store neighbours, so that memory gets whole sectors
-// of 32 bytes but for the ends of rows. Finishes: with an epilogue. The warp's lanes put their outputs into
-// `at`, meet, and call store().
+// Outputs of `Rows` lines of the long operand times up to 32 of the short one. Fragments of Tensor Cores
+// spread a lane's outputs over several lines; through shared memory neighbouring lanes store neighbours, so
+// that memory gets whole sectors of 32 bytes except at the ends of rows. Finishes: applies an epilogue. The
+// warp's lanes write their outputs to `at`, synchronise and call store().
 template <int Columns, bool Finishes, int Rows = 16> struct rows_to_store {
   static constexpr int rows = Rows, columns = Columns,
-                       // apart: so that lanes that put pairs write to banks of their own
+                       // apart: padded against bank conflicts when lanes write pairs
       apart = columns + 8;
   static_assert(columns <= warp_size);
   alignas(16) float at[rows][apart];
 
-  // To C, of which there are so many rows (lines of the long operand) and columns from `c` on; (row, column):
-  // what lies at `c`.
+  // Stores to C from the element at `c` on, which is (row, column); rows are lines of the long operand.
+  // rows_left, columns_left: up to the edge of C.
   AP_DEV void store(const tiled_problem& p, float* c, std::int64_t row, std::int64_t column, int rows_left,
                     int columns_left, std::int64_t member) const {
-    // Neighbouring lanes take neighbours along whichever line of C is the closer one.
+    // Neighbouring lanes take neighbours along C's index with stride 1, if there is one.
     const bool along_short = p.short_stride == 1 || p.long_stride != 1;
     const int lanes = along_short ? columns : rows, others = along_short ? rows : columns,
               at_once = warp_size / lanes;
@@ -41,8 +41,8 @@ template <int Columns, bool Finishes, int Rows = 16> struct rows_to_store {
                 outer * (along_short ? p.long_stride : p.short_stride);
     const float* from = &at[0][0] + (along_short ? outer * apart + inner : inner * apart + outer);
     constexpr int steps = rows * columns / warp_size;
-    // All of a lane's sums, and all of C, are read before the first output is written, so that the reads
-    // overlap. Outputs are written without a branch for each.
+    // All of a lane's sums and of C are loaded before the first store, so that the loads overlap. Stores are
+    // predicated, without a branch for each.
     float value[steps];
     AP_UNROLL
     for (int n = 0; n < steps; ++n) value[n] = from[n * step_here];

@@ -8,7 +8,7 @@
 
 namespace antiphase::gemms {
 
-// TMA takes rows in order, each at least its length behind the one before.
+// Strides of a tensor map are not negative; here each row begins behind the end of the one before.
 bool tma_takes(const line_operand& o, std::int64_t k) {
   constexpr std::int64_t farthest = std::int64_t{1} << 37, most = std::int64_t{1} << 31;  // floats; indices
   const std::int64_t in_row = o.along_k ? k : o.lines, rows = o.along_k ? o.lines : k,
@@ -21,7 +21,7 @@ tensor_map encode(const context& where, const line_operand& o, std::int64_t k, s
                   int lines) {
   const auto in_row = static_cast<std::uint64_t>(o.along_k ? k : o.lines),
              rows = static_cast<std::uint64_t>(o.along_k ? o.lines : k);
-  // bytes; of a stride that is never taken
+  // bytes: a valid stride for a map of one row, which has none
   const std::uint64_t least = ceil_div<std::uint64_t>(in_row, 4) * 16;
   const std::uint64_t apart =
       rows > 1 ? static_cast<std::uint64_t>(o.along_k ? o.line_stride : o.k_stride) * 4 : least;
@@ -66,7 +66,7 @@ tiled_problem arguments_of(const context& where, const tiled_plan& plan, extent2
   static std::atomic<std::uint64_t> calls = 0x616E'7469'0000'0000ull;
   const problem& p = plan.what;
   const both_operands o = operands_of(p, plan.of, plan.turned);
-  // None of an operand that TMA cannot take: others read it then.
+  // An empty map for an operand that TMA cannot take: the kernel then loads it by other means.
   const auto map_of = [&](const line_operand& one, loader brings, int lines) {
     return brings == loader::tma && tma_takes(one, p.k()) ? encode(where, one, p.k(), plan.of.count, lines)
                                                           : tensor_map{};

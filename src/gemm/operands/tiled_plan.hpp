@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A product in tiles: how many, where their operands and outputs lie, and what a kernel is handed.
+// A product in tiles: their number, tensor maps of the operands, and the kernel's arguments.
 #pragma once
 #include <antiphase/context.hpp>
 #include <antiphase/gemm/batch.hpp>
@@ -16,31 +16,31 @@
 
 namespace antiphase::gemms {
 
-// Whether TMA takes it: rows in order, at multiples of 16 bytes.
+// Whether TMA can load the operand: rows in order, at multiples of 16 bytes.
 bool tma_takes(const line_operand& o, std::int64_t k);
-// For TMA, in boxes of slab_k k and so many lines, or, across k, of slab_k lines.
+// Its tensor map. Boxes: slab_k k x `lines` lines if it lies along k, else slab_k lines x slab_k k.
 tensor_map encode(const context& where, const line_operand& o, std::int64_t k, std::int64_t batch, int lines);
 
-// How C is stored by lanes whose cells are so wide.
+// How C is stored by lanes whose cells are `wide` floats.
 packing packs_of(const problem& p, const batch& of, bool turned, int wide);
 
-// Tiles of a product of two operands, for any kernel that takes a tiled_problem.
+// The host's plan for any kernel that takes a tiled_problem.
 struct tiled_plan {
   problem what;
   batch of;
   epilogue after;
   bool turned = false;                                      // B is the long operand
-  std::int64_t along_long = 0, along_short = 0, tiles = 0;  // of a member, of the batch
+  std::int64_t along_long = 0, along_short = 0, tiles = 0;  // per member; tiles: of the batch
   std::int64_t k_of_part = 0;
   extent3 grid = {};
 };
 tiled_plan in_tiles(const problem& p, const batch& of, const epilogue& after, bool turned, extent2 tile);
-// How each operand is brought: TMA needs a map of it.
+// How each operand is loaded; for TMA a tensor map is made.
 struct brought_by {
   loader long_one, short_one;
 };
-// What its kernel is handed. The workspace holds a flag for each block that shares a tile, then what its
-// parts leave there.
+// The kernel's arguments. Split-K: the workspace holds a flag for each block that shares a tile, then the
+// parts' sums.
 tiled_problem arguments_of(const context& where, const tiled_plan& plan, extent2 tile, brought_by by,
                            packing packs, int cluster, int parts, std::span<std::byte> workspace);
 

@@ -23,8 +23,8 @@ std::string described(const judged_view& v) {
   return text;
 }
 
-// From the first element's address to the lowest one and to the end of the highest one, in bytes; nothing if
-// that is too far.
+// Bytes from the first element's address to the lowest element and to the end of the highest one; nothing if
+// they are more than most_bytes apart.
 struct reach {
   std::int64_t low = 0, end = 0;
 };
@@ -44,8 +44,7 @@ std::optional<reach> reach_of(const judged_view& v) {
   return r;
 }
 
-// Memory in runs without gaps: `count` of them, `apart` bytes from one to the next. A step of a dimension
-// that has one index, or whose stride is 0, is never taken.
+// A dimension with one index, or a stride of 0, counts as extent 1.
 struct dimension {
   std::int64_t extent = 1, stride = 0;  // bytes, not negative
 };
@@ -62,10 +61,11 @@ lattice lattice_of(const judged_view& v) {
     std::swap(l.outer, l.inner);
   return l;
 }
+// `count` contiguous runs of `length` bytes, `apart` bytes from one to the next.
 struct runs {
   std::int64_t count, apart, length;
 };
-// With elements made wider, to `width`; nothing if gaps are left.
+// The lattice as runs, with elements widened to `width` bytes; nothing if a run still has gaps.
 std::optional<runs> runs_of(const lattice& l, std::int64_t width) {
   if (l.inner.extent == 1 || l.inner.stride == width)
     return runs{l.outer.extent, l.outer.stride, l.inner.extent * width};
@@ -82,8 +82,8 @@ bool any_between(std::int64_t low, std::int64_t high, std::int64_t first, std::i
   return std::max(floor_div(low, step) + 1, first) <= std::min(-floor_div(-high, step) - 1, end - 1);
 }
 
-// Whether runs share a byte, if b begins `distance` bytes after a. Takes a few operations for every run of
-// the one that has fewer; a row of a product takes many.
+// Whether runs share a byte, if b begins `distance` bytes after a. Cost: a few operations for each run of the
+// one with fewer, which is little beside a product.
 bool meet(const runs& a, const runs& b, std::int64_t distance) {
   if (b.count > a.count) return meet(b, a, -distance);
   if (a.apart == b.apart)
@@ -95,7 +95,7 @@ bool meet(const runs& a, const runs& b, std::int64_t distance) {
   return false;
 }
 
-// Of two matrices.
+// Whether two matrices, without their batches, overlap; see require_apart() for what it may miss.
 bool matrices_overlap(const judged_view& a, const judged_view& b) {
   const reach of_a = reach_of(a).value(), of_b = reach_of(b).value();
   const std::uintptr_t first_a = a.address + static_cast<std::uintptr_t>(of_a.low),
@@ -105,7 +105,7 @@ bool matrices_overlap(const judged_view& a, const judged_view& b) {
   if (first_a < first_b ? first_b - first_a >= size_a : first_a - first_b >= size_b) return false;
   const auto distance = static_cast<std::int64_t>(first_b - first_a);
   const lattice in_a = lattice_of(a), in_b = lattice_of(b);
-  std::int64_t common = 0;  // of all strides: elements lie at multiples of it from the first
+  std::int64_t common = 0;  // gcd of all strides: elements lie at multiples of it from the first
   for (const dimension& d : {in_a.outer, in_a.inner, in_b.outer, in_b.inner})
     common = std::gcd(common, d.stride);
   if (common > 0) {
@@ -126,7 +126,7 @@ judged_view member_of(const judged_view& v, std::int64_t n) {
   one.members = 1, one.member_stride = 0;
   return one;
 }
-// The members of b of which some byte lies between the ends of a and all its members: from first to end.
+// Members [first, end) of b whose byte range intersects that of a with all its members.
 struct range {
   std::int64_t first, end;
 };
@@ -165,7 +165,7 @@ bool reaches(std::int64_t row, std::int64_t rows, std::int64_t column, std::int6
   if (row < column) return reaches(column, columns, row, rows, sum);
   if (row == 0) return sum == 0;
   if (column == 0) return sum % row == 0 && std::abs(sum / row) < rows;
-  // Rows from which the columns reach: few where the strides nest, as they do in matrices.
+  // Rows from which columns can reach the sum: few if strides nest, as in matrices.
   const std::int64_t most = (columns - 1) * column, first = std::max(-floor_div(most - sum, row), 1 - rows),
                      end = std::min(floor_div(sum + most, row) + 1, rows);
   for (std::int64_t i = first; i < end; ++i)
@@ -201,10 +201,9 @@ void require_memory(const judged_view& v) {
                     described(v), v.address));
 }
 
-// Elements (i, j) and (i + a, j - b) share a place where a * row_stride = b * column_stride, and the least
-// such a is column_stride / gcd. In a batch, element (i, j) of a member and (i + a, j + b) of the n-th one
-// behind it do where a * row_stride + b * column_stride = -n * stride; only members count that reach into the
-// first one.
+// Elements (i, j) and (i + a, j - b) share an address if a * row_stride = b * column_stride; the least such a
+// is column_stride / gcd. In a batch, element (i, j) of a member and (i + a, j + b) of the n-th one behind it
+// do if a * row_stride + b * column_stride = -n * stride, which takes members whose ranges intersect.
 void require_distinct(const judged_view& v) {
   if (!has_elements(v)) return;
   const auto taken = [](std::int64_t extent, std::int64_t stride) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Judging the memory that a product is given.
+// Checks of the memory that a product is given: addresses, extents, overlaps.
 #pragma once
 #include <antiphase/core/view.hpp>
 #include <cstdint>
@@ -7,7 +7,7 @@
 
 namespace antiphase::gemms {
 
-// A view in numbers, so that one code judges all types of elements.
+// A view without its element type, so that the checks are compiled once.
 struct judged_view {
   std::string_view name;
   std::uintptr_t address;
@@ -30,8 +30,8 @@ inline judged_view judged(std::string_view name, const void* bytes, std::int64_t
   return {name, reinterpret_cast<std::uintptr_t>(bytes), 1, count, 0, 1, 1, 1, 0};
 }
 
-// A stride that is larger than any matrix is refused, unless it is never taken. Kernels multiply it by places
-// behind the last row or column, without looking there; so from this on, up to which nothing overflows, it
+// Views that reach further are refused. A larger stride is valid where the extent is 1; but kernels compute
+// addresses beyond the last row or column, without accessing them, and that would overflow: so such a stride
 // becomes 0.
 constexpr std::int64_t most_bytes = std::int64_t{1} << 52;
 template <class T> matrix_view<T> without_idle_strides(matrix_view<T> v) {
@@ -43,21 +43,21 @@ template <class T> matrix_view<T> without_idle_strides(matrix_view<T> v) {
   return v;
 }
 
-// Each throws bad_request with a sentence that names the view. The extents are those of a matrix.
+// The require functions throw bad_request with a sentence that names the view. Extents are not negative:
 void require_extents(const judged_view& v);
-// Of a view with elements: it has an address, aligned to an element, and reaches no further than memory. The
-// others expect that.
+// A view with elements has a non-null address, aligned to an element, and stays within the address space. The
+// functions below expect that.
 void require_memory(const judged_view& v);
-// Each element has a place of its own, across the batch.
+// No two elements share an address, across the batch.
 void require_distinct(const judged_view& v);
-// Whether element (i, j) of each member of both is the same one.
+// Whether element (i, j) of member n has the same address in both, for all i, j and n.
 bool same_places(const judged_view& v, const judged_view& other);
-// No byte belongs to both. What is refused does overlap; interleaved views are let through. It finds every
-// overlap of views whose elements lie side by side along one index, or as far apart as all their strides have
-// in common; others it finds by the first element only. Of batches it looks at the pairs of members that
-// reach into each other, up to 2^16 of them.
+// The views share no byte. No false positives: interleaved views pass. All overlaps are found if the elements
+// of both are contiguous along one index, or if the smaller stride of each is the greatest common divisor of
+// all strides; otherwise only equal first addresses are. In batches, pairs of members whose ranges intersect
+// are compared, up to 2^16 pairs.
 void require_apart(const judged_view& v, const judged_view& from);
-// All bytes of a view with elements that passed require_memory() lie between these addresses.
+// The byte range of a view with elements that passed require_memory().
 struct memory_range {
   std::uintptr_t first, end;
 };

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// How threads bring an operand that begins anywhere to the shared memory of a narrow product (sm_90a).
+// Copies of an operand of any alignment to the shared memory of a tf32 product (cp.async, sm_90a).
 #pragma once
 #include <antiphase/device/copy_async.cuh>
 #include <cstdint>
@@ -8,16 +8,16 @@
 namespace antiphase::gemms {
 inline namespace AP_TARGET {
 
-// The first `Threads` of a block copy 32 k of `Lines` lines: pieces of 16 bytes, with zeros behind the
-// operand's ends. A piece begins up to three floats before its row; it is aligned, so these lie in memory
-// that may be read. What does not change from stage to stage is found out once for a tile: a copying warp has
-// nobody to hide behind, so its instructions cost time.
+// The first `Threads` threads of a block copy 32 k of `Lines` lines: pieces of 16 bytes, with zeros past the
+// operand's ends. The first piece of a row begins up to three floats before it; the piece is aligned, so
+// these lie in memory that may be read. Values that do not change from stage to stage are computed once per
+// tile: a copying warp has no other warp to hide its instructions, so each of them costs time.
 template <int Lines, int Threads> struct panel_copy {
   using panel = shifted_panel<Lines>;
   const line_operand* o;
   row_shifts shifts;
-  const float *data, *begin;               // of the tile, at k = 0; `data`: aligned, for copies of nothing
-  const float *body, *end;                 // what this thread copies first, and the last piece of its row
+  const float *data, *begin;               // begin: of the tile, at k = 0; data: aligned, for empty copies
+  const float *body, *end;                 // this thread's first piece, and the last piece of a row
   int body_to, body_row, body_at, end_at;  // places in the panel, rows and columns
   int lines_left;
 
@@ -60,7 +60,7 @@ template <int Lines, int Threads> struct panel_copy {
     float* const target = to + body_to;
     const int row = thread_index();
     const bool ends = row < Rows && end_at < Columns;
-    // copies of 16 bytes each time, which are a third of the instructions
+    // all copies are full: a third of the instructions
     if (rows_left >= Rows && columns_left >= Columns + 4) {
       AP_UNROLL
       for (int i = 0; i < count; ++i, from += step) copy_async<16>(target + i * at_once * Pitch, from, 16);

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// FP32-accurate products of few k and many lines by TF32 parts, of which the short operand stays in shared
-// memory (wgmma, sm_90a).
+// tf32 products with small K and many lines: the short operand stays in shared memory (wgmma, sm_90a).
 #pragma once
 #include <antiphase/core/channel.hpp>
 #include <antiphase/core/tile.hpp>
@@ -22,18 +21,14 @@ inline namespace AP_TARGET {
 
 // plan
 // -----------------------------------------------------------------------------------------------------------
-//   prepare a column of the short operand, once | slot: load | split, multiply (8 warps) | load ...     a
-//                                                                                                       stage
-//                                                                                                       of 32
-//                                                                                                       k in
-//                                                                                                       FP32
-// A tile's products are those of tf32_product, in the same order, so an output has the same bits. What
-// differs is who waits for what: of a K of up to 64, both parts of 64 lines of the short operand fit into
-// shared memory for good, and a block walks along the long one. So nothing is left to do for a tile but to
-// load, split and multiply its lines, and to store. Warpgroup 0 loads, and prepares the next column while the
-// other two still multiply with the last one. Each of those has 64 x 64 outputs of a tile, which the copy
-// engine stores, and reads if C is added, through shared memory: while the next tile is multiplied, whole
-// rows at a time.
+//   prepare a column of the short operand, once
+//   slot:  load | split, multiply (8 warps) | load ...     a stage of 32 k in FP32
+// A tile's products are those of tf32_product, in the same order, so an output has the same bits. The
+// difference: with K of up to 64, both parts of 64 lines of the short operand fit into shared memory for
+// good, and a block walks along the long one. Per tile it only loads, splits and multiplies lines of the long
+// one, and stores. Warpgroup 0 loads, and prepares the next column while the other two still multiply with
+// the last one. Each of these has 64 x 64 outputs of a tile, which pass through shared memory: TMA stores
+// them in whole rows while the next tile is multiplied, and loads C if it is added.
 template <tf32_policy P, template <class Channel, int Warps> class RingOf = plain_ring> struct tf32_kept
     : tf32_outputs {
   static_assert(valid(P) && P.kept_halves > 0 && P.by == loader::tma);
@@ -49,12 +44,12 @@ template <tf32_policy P, template <class Channel, int Warps> class RingOf = plai
   struct slot {
     alignas(1024) float a[tf32_tile.m * tf32_stage_k];
   };
-  struct held_column {  // lo lies `steps` times `of_step` bytes behind hi
+  struct held_column {  // lo begins steps * of_step bytes after hi
     alignas(1024) float hi[steps][tf32_tile.n * tf32_stage_k], lo[steps][tf32_tile.n * tf32_stage_k];
   };
   static constexpr int of_step = tf32_tile.n * tf32_stage_k * static_cast<int>(sizeof(float));
-  // A warpgroup's outputs on their way, or what they are added to: 64 rows of 32 floats, twice. Or, if the
-  // engine stores none, each warp's own.
+  // A warpgroup's outputs on their way to C, or the elements of C that they are added to: 64 rows of 32
+  // floats, twice. Without TMA: a region per warp.
   union outputs {
     alignas(1024) float half[2][64 * tf32_stage_k];
     rows_to_store<tf32_stage_k, false> rows[4];
@@ -65,27 +60,27 @@ template <tf32_policy P, template <class Channel, int Warps> class RingOf = plai
   struct storage {
     slot slots[stages];
     held_column columns[columns_held];
-    outputs out[2][2];  // by warpgroup, of two tiles by turns
+    outputs out[2][2];  // by warpgroup, of two tiles in turn
     RingOf<ring_of_slots, threads / warp_size> ring;
     ring_of_columns prepared;
-    channel<mbarrier, 2, antiphase::threads(1)> added[2];  // what C holds: by warpgroup
-    // of a column, and of the tile that is multiplied with it
+    channel<mbarrier, 2, antiphase::threads(1)> added[2];  // arrival of C, by warpgroup
+    // facts about a column's lines, and about those of the tile that is multiplied with it
     tf32_lines lines[columns_held];
-    // by warpgroup and turn: how often a warp had outputs that the engine may not store
+    // by warpgroup and turn: number of times that a warp had outputs that TMA must not store
     std::int32_t special[2][2];
   };
   using slot_cursor = cursor<stages>;
   using column_cursor = cursor<columns_held>;
 
  private:
-  // named; one more for the second warpgroup
+  // named barriers; storing_barrier + 1 is the second warpgroup's
   static constexpr int preparing_barrier = 1, storing_barrier = 2;
 
   // walk
   // ---------------------------------------------------------------------------------------------------------
-  // The block's tiles: a few rows of tiles of one column, then as many of another one, which is as far away
+  // The block's tiles: a band of rows of tiles of one column, then of the one that is as many columns further
   // as there are blocks. So all blocks together move along the long operand, and rows of C are written whole
-  // within a short time, as memory wants it.
+  // within a short time, which suits memory.
   struct walk {
     std::uint32_t unit, row = 0, rows_left = 0;
     std::uint32_t column = 0, member = 0;
@@ -113,7 +108,7 @@ template <tf32_policy P, template <class Channel, int Warps> class RingOf = plai
       rows_left = !there ? 0 : rows - row < p.rows_of_band ? rows - row : p.rows_of_band;
     }
   };
-  // Whether other lines of the short operand are needed.
+  // Whether the tiles need different lines of the short operand.
   AP_DEV static bool differ(const walk& a, const walk& b) {
     return a.column != b.column || a.member != b.member;
   }
@@ -121,7 +116,7 @@ template <tf32_policy P, template <class Channel, int Warps> class RingOf = plai
   // load
   // ---------------------------------------------------------------------------------------------------------
   AP_DEV static void load(const params& p, storage& s, slot_cursor& to, const work& w) {
-    // else all members have the same
+    // else all members share one
     const int member = p.of.of_long.batch_stride > 0 ? static_cast<int>(w.batch) : 0;
     AP_UNROLL
     for (int step = 0; step < steps; ++step, ++to) {
@@ -135,7 +130,7 @@ template <tf32_policy P, template <class Channel, int Warps> class RingOf = plai
 
   // prepare
   // ---------------------------------------------------------------------------------------------------------
-  // Two threads a line, each half of a step's k. They read it where it lies.
+  // Two threads per line, each with half of a step's k, read from global memory.
   AP_DEV static void prepare(const params& p, storage& s, column_cursor to, const work& w) {
     constexpr int mine = tf32_stage_k / 2;
     const int line = thread_index() % tf32_tile.n, half = thread_index() / tf32_tile.n;
@@ -172,7 +167,7 @@ template <tf32_policy P, template <class Channel, int Warps> class RingOf = plai
     if (half == 0) add_to_note(lines, tf32_tile.m + line, watch);
     s.prepared.commit(to, full, by_warp{});
   }
-  // The first tiles are asked for before the first column is prepared.
+  // Loads of the first tiles are issued before the first column is prepared.
   AP_DEV static void load_and_prepare(const params& p, storage& s) {
     const bool loads = thread_index() == 0;
     slot_cursor to;
@@ -199,7 +194,7 @@ template <tf32_policy P, template <class Channel, int Warps> class RingOf = plai
 
   // compute
   // ---------------------------------------------------------------------------------------------------------
-  // Leaves the products of a tile in flight. hi: of the column's lines.
+  // Issues a tile's products and leaves them in flight. hi: descriptor of the column's lines.
   AP_DEV static void multiply(storage& s, slot_cursor& at, matrix_descriptor hi,
                               const tf32_reader<P.long_along_k>& mine, row_pair& rows,
                               tf32_fragment (&part)[halves], sums& main, sums& mixed) {
@@ -220,19 +215,19 @@ template <tf32_policy P, template <class Channel, int Warps> class RingOf = plai
     }
   }
 
-  // store, by the engine
+  // store, by TMA
   // --------------------------------------------------------------------------------------------------------
-  // A warpgroup's way out. Of two tiles by turns, one's outputs are brought to memory while the next one's
-  // are put beside them, where, if C is added, its elements have arrived before.
+  // A warpgroup's output, double-buffered: TMA stores the outputs of one tile while those of the next one are
+  // written to the other buffer, to which C, if it is added, has been loaded before.
   struct way_out {
     int group;
-    bool first;                                           // the thread that gives orders
-    cursor<2> turn;                                       // of the tile that is multiplied
-    std::int32_t special = 0, special_of_other_turn = 0;  // how often warps have had outputs that need a look
+    bool first;                                           // the thread that issues TMA
+    cursor<2> turn;                                       // buffer of the current tile
+    std::int32_t special = 0, special_of_other_turn = 0;  // the last values read from storage::special
     AP_DEV explicit way_out(const seat& t) : group(t.top / 64), first(t.member % warpgroup_size == 0) {}
     AP_DEV void meet() const { named_barrier_sync(storing_barrier + group, warpgroup_size); }
   };
-  // Where a box of the warpgroup's begins in C: along its rows, and across.
+  // Origin of a box of the warpgroup in C: along its rows, and across.
   struct box_place {
     int x, y;
   };
@@ -241,8 +236,8 @@ template <tf32_policy P, template <class Channel, int Warps> class RingOf = plai
     return p.in_c == neighbours::along_short ? box_place{column + half * tf32_stage_k, row}
                                              : box_place{row + half * tf32_stage_k, column};
   }
-  // Of a tile whose place is free, since what was there before has been read. What lies outside of C becomes
-  // zero.
+  // Loads C for a tile into its buffer, which is free because TMA has read what it held. What lies outside of
+  // C becomes zero.
   AP_DEV static void ask_for_c(const params& p, storage& s, const way_out& out, const work& w) {
     outputs& to = s.out[out.group][out.turn.index];
     AP_UNROLL
@@ -253,9 +248,9 @@ template <tf32_policy P, template <class Channel, int Warps> class RingOf = plai
     }
     s.added[out.group].commit(out.turn, full, bytes{static_cast<int>(sizeof(outputs))});
   }
-  // Outputs into boxes: rows of 32 floats, in the engine's swizzle, along lines of the one operand or the
-  // other. All places follow from the lane's first one, as pieces of 16 bytes are crossed with what does not
-  // change from output to output. Calls use(first output, place of it) for all that lie side by side.
+  // Calls use(first output, its place) for each group of adjacent outputs in boxes: rows of 32 floats with
+  // TMA's swizzle, along lines of either operand. The swizzle XORs pieces of 16 bytes with bits that do not
+  // change from output to output, so all places follow from the lane's first one.
   template <neighbours In> AP_DEV static void each_place(outputs& to, const seat& t, auto use) {
     constexpr int of_half = 64 * tf32_stage_k, eight_rows = 8 * tf32_stage_k;
     const int top = t.top % 64;
@@ -277,8 +272,8 @@ template <tf32_policy P, template <class Channel, int Warps> class RingOf = plai
       }
     }
   }
-  // adds: to the elements of C that lie there. All of them are read before the first output is written, which
-  // would have to wait for it.
+  // adds: to the elements of C in the buffer. All of them are read before the first output is written, which
+  // would delay the reads.
   template <neighbours In>
   AP_DEV static void stage(const params& p, outputs& to, const seat& t, bool adds, sums& value) {
     constexpr int wide = In == neighbours::along_short ? 2 : 1;
@@ -325,7 +320,7 @@ template <tf32_policy P, template <class Channel, int Warps> class RingOf = plai
     }
     bulk_commit();
   }
-  // Whether no output of the warpgroup needs a look, so that the engine may store them all.
+  // Whether all outputs of the warpgroup are certified, so that TMA may store them.
   AP_DEV static bool may_leave(const params& p, storage& s, way_out& out, bool ordinary) {
     if (!p.tma_stores) return false;
     std::int32_t& special = s.special[out.group][out.turn.index];
@@ -334,7 +329,7 @@ template <tf32_policy P, template <class Channel, int Warps> class RingOf = plai
     const std::int32_t now = special;
     std::int32_t &mine = out.special, &other = out.special_of_other_turn;
     const bool none = now == mine;
-    mine = other;  // of the next tile
+    mine = other;  // for the next tile
     other = now;
     return none;
   }
@@ -369,18 +364,18 @@ template <tf32_policy P, template <class Channel, int Warps> class RingOf = plai
   AP_DEV static void store_each(const params& p, tf32_lines& lines, const work& w, const seat& t,
                                 row_pair& rows, bool ordinary, sums& value) {
     AP_UNROLL
-    for (float& x : value) x += 0.f;  // a negative zero is no sum of anybody else
+    for (float& x : value) x += 0.f;  // turns a negative zero into zero, as in other kernels
     if (!ordinary) rows.note(lines, t);
     const verdict rest = store(p, lines, w, t, 0, fragments, ordinary, value);
     if (!ordinary) store_rest(p, lines, w, t, rest);
   }
-  // What a computing warp goes through its tiles with.
+  // A computing warp's state on its walk through tiles.
   struct progress {
     walk next;
     slot_cursor at;
     column_cursor column;
     way_out out;
-    matrix_descriptor hi = {};  // of the column's lines
+    matrix_descriptor hi = {};  // descriptor of the column's lines
     bool new_column = true, special_column = false;
     AP_DEV progress(const params& p, const seat& t) : next(p), out(t) {}
     AP_DEV void begin_column(storage& s) {
@@ -399,8 +394,8 @@ template <tf32_policy P, template <class Channel, int Warps> class RingOf = plai
       return next.goes_on();
     }
   };
-  // A tile is stored while the next one is multiplied. What the engine may not store is stored at once, for
-  // which the loop is left: the caches for instructions have no room for more than happens to every tile.
+  // A tile is stored while the next one is multiplied. What TMA must not store is stored at once, outside of
+  // the inner loop, which holds only what every tile needs: the instruction cache has no room for more.
   AP_DEV static void compute_and_store(const params& p, storage& s) {
     const seat t = seat::mine();
     const tf32_reader<P.long_along_k> mine(t.top);
@@ -452,7 +447,7 @@ template <tf32_policy P, template <class Channel, int Warps> class RingOf = plai
       goes_on = now.go_on(p, s);
     }
     if (pending) store_before();
-    if (now.out.first) bulk_wait<0>();  // nobody ends whose outputs are still read
+    if (now.out.first) bulk_wait<0>();  // shared memory has to stay until TMA has read it
   }
 };
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The table of kernels that multiply in TF32: lists of instances and recording twins are made of it.
+// Table of the tf32 kernels: source of the lists of instances and recording twins.
 #pragma once
 #include "src/gemm/tf32/tf32_product.hpp"
 
@@ -16,7 +16,7 @@ inline tf32_instance instance_of(const tf32_kernel& row, kernel code) {
 
 namespace tf32 {
 
-// Named by how the long operand lies, then the short one: along k, or across.
+// Named by the layout of the long operand, then of the short one: k along k, n across.
 constexpr tf32_kernel rings[] = {
     {.name = "gemm.tf32-kk", .how = {.long_along_k = true, .short_along_k = true}, .drawn = true},
     {.name = "gemm.tf32-kn", .how = {.long_along_k = true, .short_along_k = false}, .drawn = true},
@@ -32,7 +32,7 @@ constexpr tf32_policy kept_along_k(int halves) {
 constexpr tf32_policy kept_across_k(int halves) {
   return {.long_along_k = false, .short_along_k = true, .by = loader::tma, .kept_halves = halves};
 }
-// The short operand stays in shared memory. Named by how the long one lies, and by the most k.
+// The short operand stays in shared memory. Named by the layout of the long one, and by the largest K.
 constexpr tf32_kernel keeping[] = {{.name = "gemm.tf32-kept-k-16", .how = kept_along_k(1)},
                                    {.name = "gemm.tf32-kept-n-16", .how = kept_across_k(1)},
                                    {.name = "gemm.tf32-kept-k-32", .how = kept_along_k(2)},

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The list of kernels that multiply in TF32.
+// List of the kernels that multiply in TF32.
 #pragma once
 #include "src/gemm/tf32/tf32_product.hpp"
 #include "src/registry.hpp"

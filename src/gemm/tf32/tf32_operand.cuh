@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Operands of TF32 parts: how a slot holds them in shared memory, and how they are read, split and multiplied
-// (wgmma, sm_90a).
+// Operands of tf32 products: their layout in a slot of shared memory, and how they are read, split and
+// multiplied (wgmma, sm_90a).
 #pragma once
 #include <antiphase/core/portable.hpp>
 #include <antiphase/device/matrix.cuh>
@@ -15,7 +15,7 @@ inline namespace AP_TARGET {
 
 AP_DEV float tf32_cut(float x) { return bit_cast<float>(bit_cast<std::uint32_t>(x) & 0xFFFFE000u); }
 
-// A row of 32 floats in the copy engine's swizzle.
+// Rows of 32 floats in TMA's swizzle of 128 bytes.
 struct tf32_place {
   AP_FN static constexpr int along_k(int line, int k) {
     return line * tf32_stage_k + ((k / 4 ^ (line & 7)) * 4 | (k & 3));
@@ -29,8 +29,8 @@ struct tf32_place {
 // of its warp's 16, and k = q, q + 4 of 8.
 using tf32_values = float[8];
 template <bool AlongK> struct tf32_reader;
-// Along k: ldmatrix brings pieces of four k as it would eight numbers of f16. A lane brings the address of
-// one row's piece.
+// Along k: ldmatrix loads pieces of four floats as if they were eight numbers of f16. Each lane passes the
+// address of one row's piece.
 template <> struct tf32_reader<true> {
   int start;  // floats from the beginning of the tile
   AP_DEV explicit tf32_reader(int first)
@@ -39,7 +39,7 @@ template <> struct tf32_reader<true> {
     AP_UNROLL
     for (int c = 0; c < 2; ++c) {
       std::uint32_t eight_k[4];
-      // pieces of four k: bits 2 to 4, which hold line % 8 so far
+      // bits 2 to 4: the piece of four k, XORed with line % 8
       ldmatrix(eight_k, tile + (start ^ (k + 8 * c)));
       AP_UNROLL
       for (int i = 0; i < 4; ++i) x[4 * c + i] = bit_cast<float>(eight_k[i]);
@@ -58,11 +58,11 @@ template <> struct tf32_reader<false> {
     }
   }
 };
-// 32 k of `Lines` lines as threads copy them: row by row as they lie in memory, in pieces of 16 bytes that
+// 32 k of `Lines` lines as cp.async copies them: row by row as in global memory, in pieces of 16 bytes that
 // are aligned there. So a row begins `shift` floats into its first piece, which is the same for every fourth
-// row, and has a piece more than its elements fill.
+// row, and has one piece more than its elements fill.
 template <int Lines> struct shifted_panel {
-  // Floats from row to row: reads of a fragment fall into all banks, but for what the shifts turn over.
+  // Floats from row to row: reads of a fragment are free of bank conflicts, but for differing shifts.
   static constexpr int along_k_pitch = tf32_stage_k + 4, across_k_pitch = Lines + 8;
   static constexpr int size = Lines * along_k_pitch > tf32_stage_k* across_k_pitch
                                   ? Lines* along_k_pitch
@@ -73,7 +73,7 @@ template <int Lines> struct shifted_panel {
     return along_k ? line * along_k_pitch + k : k * across_k_pitch + line;
   }
 };
-// Of an operand whose rows begin anywhere. Rows whose elements do not lie side by side are copied one by one,
+// Shifts of an operand's rows, which begin anywhere. Rows that are not contiguous are copied float by float,
 // without a shift.
 struct row_shifts {
   std::uint32_t first, step;
@@ -118,7 +118,7 @@ struct tf32_fragment {
   }
 };
 
-// 32 k of the operands. A short operand that lies across k is there as it came, and once more along k.
+// 32 k of the operands. A short operand across k is stored as it is, and once more along k.
 template <tf32_policy P> struct tf32_slot {
   alignas(1024) float a[tf32_tile.m * tf32_stage_k];  // of the long operand
   alignas(1024) float b[tf32_tile.n * tf32_stage_k];
@@ -135,7 +135,7 @@ requires(P.by == loader::tma && !P.short_along_k) struct tf32_slot<P> {
   AP_DEV float* hi() { return turned; }
   AP_DEV const float* hi() const { return turned; }
 };
-// Threads read it, and write it again along k in its place.
+// cp.async: threads read the short operand and write it along k in its place.
 template <tf32_policy P>
 requires(P.by == loader::cp_async) struct tf32_slot<P> {
   alignas(1024) float b[shifted_panel<tf32_tile.n>::size];
@@ -145,7 +145,7 @@ requires(P.by == loader::cp_async) struct tf32_slot<P> {
   AP_DEV const float* hi() const { return b; }
 };
 
-// 32 k of so many lines by the copy engine, which brings them as they lie, in its swizzle.
+// Loads 32 k of `Lines` lines by TMA, in their layout and with its swizzle.
 template <int Lines, bool AlongK>
 AP_DEV void load_tf32_panel(float* to, const tensor_map& map, mbarrier& landed, int line, int k, int member) {
   if constexpr (AlongK) {
@@ -157,11 +157,11 @@ AP_DEV void load_tf32_panel(float* to, const tensor_map& map, mbarrier& landed, 
   }
 }
 
-// Lines of the short operand along k, from k on of a stage.
+// Descriptor of the short operand's lines, along k, from k on within a stage.
 AP_DEV matrix_descriptor columns_at(const float* tile, int k = 0) {
   return describe(tile + k, 16, 8 * tf32_stage_k * static_cast<int>(sizeof(float)), swizzle::bytes_128);
 }
-// The products of 16 k: hi hi, and the mixed ones. The first replaces the sum if it is fresh.
+// Products of 16 k: hi hi (main), and lo hi and hi lo (mixed). fresh: the first one overwrites the sum.
 constexpr int bytes_of_8_k = 8 * static_cast<int>(sizeof(float));
 AP_DEV void multiply_main(float (&sum)[32], const tf32_fragment& a, matrix_descriptor hi, bool fresh) {
   AP_UNROLL

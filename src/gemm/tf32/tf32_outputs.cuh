@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What kernels of TF32 parts know of their lines, and how their outputs are judged, stored and computed again
+// Facts that tf32 kernels record about their lines, and how outputs are certified, stored and computed again
 // (sm_90a).
 #pragma once
 #include <antiphase/core/portable.hpp>
@@ -19,24 +19,23 @@
 namespace antiphase::gemms {
 inline namespace AP_TARGET {
 
-// What is known of the lines of a tile: first those of the long operand, then those of the short one.
+// Facts about the lines of a tile: first the long operand's, then the short one's.
 struct tf32_lines {
   static constexpr int count = tf32_tile.m + tf32_tile.n;
-  std::uint32_t least[count];    // as least_of
-  std::int32_t nonzeros[count];  // more than sparse_nonzeros: or so
+  std::uint32_t least[count];    // the smallest least_of()
+  std::int32_t nonzeros[count];  // exact only up to sparse_nonzeros
 };
-// Twice the bits without the sign, minus one: of elements that are not zero the least is the least, and zero
-// is the largest.
+// Orders numbers by magnitude, zero last: twice the bits without the sign, minus one.
 AP_DEV std::uint32_t least_of(float x) { return 2 * bit_cast<std::uint32_t>(x) - 1; }
 AP_DEV float value_of_least(std::uint32_t least) { return bit_cast<float>((least >> 1) + 1); }
 constexpr std::uint32_t infinite = 0x7F800000;
-// of a line of zeros: its least is infinite
+// a line of zeros: its least element counts as infinite
 constexpr std::uint32_t no_least = 2 * infinite - 1;
-// of 2^-112: smaller elements lose bits of lo
+// least_of(2^-112): smaller elements lose bits of lo
 constexpr std::uint32_t least_whole = 2 * ((127u - 112) << 23) - 1;
 
-// The outputs of a tile as its computing warps have them, eight of 16 x 64 each, and what the certificate
-// needs to know of its lines.
+// A tile's outputs in its computing warps, eight of 16 x 64 each, and the facts about its lines that the
+// certificate needs.
 struct tf32_outputs {
   static constexpr int computing_warps = 8;
   using params = tf32_problem;
@@ -53,7 +52,7 @@ struct tf32_outputs {
 
   // lines
   // ---------------------------------------------------------------------------------------------------------
-  // What a thread finds out about its line.
+  // Facts that a thread records about its line.
   struct line_watch {
     std::uint32_t least = no_least;
     int nonzeros = 0;
@@ -67,13 +66,12 @@ struct tf32_outputs {
     lines.least[line] = watch.least;
     lines.nonzeros[line] = watch.nonzeros;
   }
-  // To what another thread has noted of it.
+  // Combines it with what another thread has noted.
   AP_DEV static void add_to_note(tf32_lines& lines, int line, const line_watch& watch) {
     lines.least[line] = watch.least < lines.least[line] ? watch.least : lines.least[line];
     lines.nonzeros[line] += watch.nonzeros;
   }
-  // Where a computing thread stands: its warp's first row of the tile, its number among the computing
-  // threads.
+  // A computing thread's place: its warp's first row of the tile, its number among the computing threads.
   struct seat {
     int top, g, q, member;
     AP_DEV static seat mine() {
@@ -92,14 +90,14 @@ struct tf32_outputs {
       AP_UNROLL
       for (int i = 0; i < 8; ++i) row[i % 2].see(x[i]);
     }
-    // Counts nonzeros until there are enough of them, which is mostly known at once.
+    // Counts nonzeros until rows have enough of them, mostly after one call.
     AP_DEV void count(const tf32_values& x) {
       if (!counts) return;
       bool zero = false;
       AP_UNROLL
       for (int i = 0; i < 8; ++i) zero = zero || x[i] == 0;
       counts = ballot(zero) != 0;
-      if (!counts) {  // as of most data: four lanes have four elements each of a row
+      if (!counts) {  // the usual case: four lanes have four elements each of a row
         row[0].nonzeros += 4, row[1].nonzeros += 4;
         return;
       }
@@ -107,8 +105,8 @@ struct tf32_outputs {
       for (int i = 0; i < 8; ++i) row[i % 2].nonzeros += x[i] != 0;
       counts = ballot(row[0].nonzeros <= sparse_nonzeros || row[1].nonzeros <= sparse_nonzeros) != 0;
     }
-    // Whether nothing need be noted of the warp's rows but how small a result may be. Of few k no lane alone
-    // has more than a few.
+    // Whether the warp's rows have neither small elements nor few nonzeros, so that nothing has to be noted.
+    // With small K no lane alone sees enough nonzeros, so the four lanes of a row add theirs.
     AP_DEV bool ordinary() const {
       if (ballot(row[0].least < least_whole || row[1].least < least_whole) != 0) return false;
       if (!counts) return true;
@@ -119,7 +117,7 @@ struct tf32_outputs {
       count += shuffle(count, lane_index() ^ 1);
       return count + shuffle(count, lane_index() ^ 2);
     }
-    // Of the four lanes that have the same rows.
+    // Notes the rows, from the four lanes that share them.
     AP_DEV void note(tf32_lines& lines, const seat& t) {
       AP_UNROLL
       for (int r = 0; r < 2; ++r) {
@@ -143,14 +141,15 @@ struct tf32_outputs {
   struct verdict {  // by output, at bit 4 (first + f) + 2 h + e
     std::uint32_t again = 0, exact = 0;
   };
-  // A line of zeros is not: its sums are 0 in any case.
+  // Lines of zeros are not sparse: their sums are 0 in any case.
   AP_DEV static bool is_sparse(const tf32_lines& lines, int line) {
     return static_cast<std::uint32_t>(lines.nonzeros[line] - 1) < sparse_nonzeros;
   }
   AP_DEV static bool is_special(const tf32_lines& lines, int line) {
     return is_sparse(lines, line) || lines.least[line] < least_whole;
   }
-  // Whether any of the tile's columns, and of the warp's lines, needs a look at each output.
+  // Whether a line demands that each output be judged by itself: any of the tile's columns, or of the warp's
+  // rows.
   AP_DEV static bool any_special_column(const tf32_lines& lines) {
     const int column = tf32_tile.m + lane_index();
     return ballot(is_special(lines, column) || is_special(lines, column + warp_size)) != 0;
@@ -158,7 +157,7 @@ struct tf32_outputs {
   AP_DEV static bool any_special(const tf32_lines& lines, const seat& t) {
     return ballot(is_special(lines, t.top + lane_index() % 16)) != 0 || any_special_column(lines);
   }
-  // Whether all are finite and reach the floor. Without a branch for each.
+  // Whether all are finite and reach the floor, without a branch for each.
   AP_DEV static bool all_plain(const params& p, const sums& value) {
     std::uint32_t least = infinite, largest = 0;
     AP_UNROLL
@@ -172,7 +171,7 @@ struct tf32_outputs {
   AP_DEV static bool is_whole(const params& p, const work& w) {
     return w.top + tf32_tile.m <= p.of.of_long.lines && w.left + tf32_tile.n <= p.of.of_short.lines;
   }
-  // What lies outside of C needs no look.
+  // Outputs outside C become `floor`, so that they pass all_plain().
   AP_DEV static void hide_outside(const params& p, const work& w, const seat& t, sums& value) {
     if (is_whole(p, w)) return;
     const std::int64_t rows_left = p.of.of_long.lines - w.top - t.top - t.g,
@@ -181,11 +180,11 @@ struct tf32_outputs {
     for (int i = 0; i < registers; ++i)
       if (i / 2 % 2 * 8 >= rows_left || i / 4 * 8 + i % 2 >= columns_left) value[i] = p.floor;
   }
-  // No product of the lines' parts is so small that FP32 cuts it off.
+  // Whether no product of the lines' parts is so small that FP32 loses bits of it.
   AP_DEV static bool keeps_all(std::uint32_t a, std::uint32_t b) {
     return value_of_least(a) * value_of_least(b) >= 0x1p-102f;
   }
-  // Outputs that the certificate does not cover, and those of sparse lines.
+  // again: the certificate does not cover the output; exact: it belongs to a sparse line.
   AP_DEV static verdict judge(const params& p, const tf32_lines& lines, const work& w, float value, int row,
                               int column) {
     verdict v;
@@ -205,8 +204,8 @@ struct tf32_outputs {
            (w.left + column) * p.of.short_stride;
   }
   AP_DEV static void store_one(const params& p, float* c, float sum) { *c = blend(p.of.end, sum, c); }
-  // A lane's outputs that are there, one by one. All of C is read before the first of it is written, so that
-  // the reads overlap.
+  // Stores a lane's outputs for which there(i) holds, one by one. All of C is read before the first is
+  // written, so that the reads overlap.
   AP_DEV static void store_singly(const params& p, float* c, const sums& value, auto there) {
     const auto place = [&](int i) {
       return c + i / 2 % 2 * 8 * p.of.long_stride + (i / 4 * 8 + i % 2) * p.of.short_stride;
@@ -221,8 +220,8 @@ struct tf32_outputs {
     for (int i = 0; i < registers; ++i)
       if (there(i)) *place(i) = blend(p.of.end, value[i], &before[i]);
   }
-  // Fragments from `first` on, of which there are so many, none of whose outputs needs a look: through shared
-  // memory, wherever rows of C begin.
+  // Stores `count` fragments from `first` on, all of whose outputs are certified, through shared memory,
+  // wherever rows of C begin.
   template <class Rows> AP_DEV static void store_by_rows(const params& p, Rows& through, const work& w,
                                                          const seat& t, int first, int count,
                                                          const sums& value) {
@@ -252,7 +251,7 @@ struct tf32_outputs {
       }
     }
   }
-  // Whether pairs of neighbours, as lanes have them, fill sectors of 32 bytes of C.
+  // Whether the pairs of adjacent outputs that lanes hold fill whole sectors of 32 bytes of C.
   AP_DEV static bool pairs_fill_sectors(const params& p, const work& w) {
     return p.of.packs != packing::none && is_whole(p, w) &&
            (reinterpret_cast<std::uintptr_t>(output_at(p, w, 0, 0)) |
@@ -260,7 +259,8 @@ struct tf32_outputs {
                    32 ==
                0;
   }
-  // Fragments from `first` on, of which there are so many. Ordinary: no output needs a look.
+  // Stores `count` fragments from `first` on, but for outputs of the verdict, which it returns. ordinary: all
+  // outputs are certified.
   AP_DEV static verdict store(const params& p, const tf32_lines& lines, const work& w, const seat& t,
                               int first, int count, bool ordinary, const sums& value) {
     verdict all;
@@ -281,7 +281,7 @@ struct tf32_outputs {
     if (whole && ballot(unstored != 0) == 0 && pairs && count == fragments) {
       AP_UNROLL
       for (int h = 0; h < 2; ++h, c += 8 * p.of.long_stride) {
-        // what is in C, read before the first is written, as in store_singly()
+        // holds C first, all read before the first write, as in store_singly()
         pack<float, 2> out[fragments] = {};
         if (p.of.end.beta != 0) {
           AP_UNROLL
@@ -311,8 +311,8 @@ struct tf32_outputs {
   }
 
   // store, what is not certified
-  // ------------------------------------------------------------------------------------------------ The sums
-  // of a fragment in FP64, in the order of k. The warp reads its lines where they lie.
+  // ---------------------------------------------------------------------------------------------------------
+  // Sums of a fragment in FP64, in the order of k. The warp reads its lines from global memory.
   AP_DEV static void multiply_again(const params& p, const work& w, const seat& t, int fragment,
                                     double (&sum)[4]) {
     constexpr int ahead = 8;
@@ -339,7 +339,7 @@ struct tf32_outputs {
       }
     }
   }
-  // The nonzeros of a sparse line, of which there are `count`; all lanes call and get them.
+  // Finds the `count` nonzeros of a sparse line; all lanes call and get them.
   struct nonzeros {
     std::int32_t k[sparse_nonzeros];  // in order; -1: no more
   };
@@ -385,18 +385,18 @@ struct tf32_outputs {
       if (k >= 0) sum.add(double{of_row[k * a.k_stride]} * of_column[k * b.k_stride]);
     return static_cast<float>(sum.value + sum.cut);
   }
-  // Whether the lane that has an output of the warp's rows has it in its bits. All lanes ask, each for any
-  // output.
+  // Whether an output of the warp's rows is marked in the bits of the lane that holds it. All lanes call,
+  // each for any output.
   AP_DEV static bool is_in(std::uint32_t bits, int row, int column) {
     const std::uint32_t of_owner = shuffle(bits, row % 8 * 4 + column % 8 / 2);
     return (of_owner >> (column / 8 * 4 + row / 8 * 2 + column % 2) & 1u) != 0;
   }
-  // Computes the outputs of a warp's sparse rows, then of sparse columns, that are in the bits: lanes side by
-  // side have outputs side by side.
+  // Computes and stores the marked outputs of the warp's sparse rows, then of sparse columns: adjacent lanes
+  // take adjacent outputs.
   AP_DEV static void store_exact(const params& p, const tf32_lines& lines, const work& w, const seat& t,
                                  std::uint32_t bits) {
     int lane = lane_index();
-    rematerialise(lane);  // otherwise values computed from it wait in local memory during the whole product
+    rematerialise(lane);  // otherwise values computed from it are spilled during the whole product
     const auto store = [&](bool wanted, int row, int column, const nonzeros& at) {
       if (wanted) store_one(p, output_at(p, w, t.top + row, column), exact(p, w, t.top + row, column, at));
     };

@@ -13,9 +13,9 @@
 namespace antiphase::gemms {
 namespace {
 
-constexpr int most_parts = 64, most_shares = 1024;  // of a tile; of all tiles, if they are shared
+constexpr int most_parts = 64, most_shares = 1024;  // shares of a tile; of all tiles, if they are shared
 
-// Values of the lines of a tile that a part leaves in the workspace beside its sums, and the sums.
+// Floats that a block of a part leaves in the workspace: its sums, and two values for each line of the tile.
 constexpr std::int64_t floats_of_share(int cluster) {
   return tf32_tile.m * tf32_tile.n / cluster + 2 * (tf32_tile.m + tf32_tile.n);
 }
@@ -50,19 +50,19 @@ rows_of_tiles rows_in(const context& where, const tf32_plan& plan) {
   const matrix_view<const float> c{p.c.data, p.c.rows, p.c.columns, p.c.row_stride, p.c.column_stride};
   const line_operand rows = lines_of(by_rows ? c : transposed(c), nullptr, plan.of.c_stride);
   const std::int64_t in_row = by_rows ? p.n() : p.m();
-  // A tile's long lines are rows of C unless the product is turned.
+  // The long operand's lines are rows of C unless the product is turned.
   rows_of_tiles all{.in_c = by_rows != plan.turned ? neighbours::along_short : neighbours::along_long};
   all.by_tma = rows.along_k && in_row % 4 == 0 && tma_takes(rows, in_row);
   if (all.by_tma) all.map = encode(where, rows, in_row, plan.of.count, tf32_tile.m / 2);
   return all;
 }
 
-// How blocks that keep the short operand share the tiles, so that none has many more than others: so many
-// rows of tiles of a column at a time. Preparing a column takes about as long as a quarter of a tile.
-// `columns`: of all members.
+// How tiles are balanced over blocks that keep the short operand: a block takes a band of `rows` rows of
+// tiles of one column at a time. Preparing a column takes about as long as a quarter of a tile. columns: of
+// all members.
 struct kept_bands {
   std::int64_t rows = 1;
-  double tiles_of_block = std::numeric_limits<double>::infinity();  // with those quarters
+  double tiles_of_block = std::numeric_limits<double>::infinity();  // including those quarters
 };
 kept_bands bands_of(std::int64_t along_long, std::int64_t columns, std::int64_t places) {
   constexpr double preparing = 0.25;
@@ -92,7 +92,7 @@ shape shape_of(const product_shape& p) {
           .moved = bytes_of(p),
           .lies = mean_layout_of(p.m, p.n, p.k)};
 }
-// Where the short operand is kept. Where rows of C begin anywhere, threads store them.
+// Kernels that keep the short operand. Rows of C that begin anywhere are stored by threads.
 double us_of_kept(const laws& l, const device_limits& device, const shape& s) {
   const tf32_law& us = l.tf32;
   const double multiprocessors = multiprocessors_of(device);
@@ -104,7 +104,7 @@ double us_of_kept(const laws& l, const device_limits& device, const shape& s) {
   const double of_tile =
       anywhere ? us.odd_tile + halves * us.odd_half
                : (us.kept_tile + halves * us.kept_half) * (s.of.n % 8 != 0 ? us.kept_half_rows : 1);
-  // The engine brings C while the tile before is multiplied; threads read it when the sums are there, of the
+  // TMA loads C while the previous tile is multiplied; threads read it when the sums are complete, for the
   // first tile too.
   const double adding = s.of.reads_c && !anywhere ? us.kept_read : 0,
                reading = s.of.reads_c && anywhere ? us.odd_read : 0;
@@ -114,7 +114,7 @@ double us_of_kept(const laws& l, const device_limits& device, const shape& s) {
   return us.kept_start + us.kept_deep * (halves - 1) +
          longer(computing, us_moved(l, s.moved, s.moved.all() / us.kept_rate) / cards_of(l, device));
 }
-// What a tile takes besides its chunks is hidden but for a block's first tile, whose share is in `start`.
+// A tile's time besides its chunks: `later` for each round after the first, whose share is in `start`.
 double us_of(const laws& l, const device_limits& device, const shape& s, const tf32_division& how) {
   const tf32_law& us = l.tf32;
   const double k = static_cast<double>(s.of.k),
@@ -129,12 +129,12 @@ double us_of(const laws& l, const device_limits& device, const shape& s, const t
   const double of_c =
       (s.moved.stored + s.moved.read_of_c) * by_rows(s.moved.rows, 1, us.half_rows, us.odd_rows);
   const double moving = us_moved(l, s.moved, s.moved.all() / us.rate + of_c / us.stored) / cards +
-                        // rows of 16 bytes take the copy engine as long as long ones
+                        // rows of 16 bytes take TMA as long as long ones
                         s.lies.brief * s.tiles * k * us.brief_row;
   return us.start + s.lies.either_uneven * us.threads_start + longer(computing, moving) +
          (how.cluster > 1 ? us.cluster : 0) + (how.parts > 1 ? us.part + us.each_part * how.parts : 0);
 }
-// In the mean over layouts: of a long operand whose rows begin anywhere, threads bring both.
+// Mean over layouts: if rows of the long operand begin anywhere, threads copy both operands.
 double seconds_of(const laws& l, const device_limits& device, const shape& s, const tf32_division& how) {
   if (how.cluster * how.parts > 1 || s.of.k <= sparse_nonzeros || s.of.k > tf32_chunk)
     return 1e-6 * us_of(l, device, s, how);
@@ -236,7 +236,8 @@ std::optional<tf32_plan> plan_tf32(const context& where, const problem& p, const
                                    const tf32_division& how) {
   const bool turned = p.n() > p.m();
   const tf32_instance* with = nullptr;
-  // Whoever keeps an operand comes first, with as few steps as there are; then whoever the copy engine feeds.
+  // Kernels that keep the short operand come first, the smallest that fits K before others; then those with
+  // TMA.
   const auto rank = [](const tf32_policy& one) {
     return one.by == loader::cp_async ? 0 : one.kept_halves == 0 ? 1 : 1 + tf32_chunk - one.kept_halves;
   };
@@ -252,7 +253,7 @@ launch_counts run(const context& where, const tf32_plan& plan, std::span<std::by
                   std::uint64_t* recomputed, stream on) {
   const rows_of_tiles rows = rows_in(where, plan);
   const tf32_policy& how = plan.with->how;
-  // what is kept, threads read
+  // threads read a kept operand themselves
   const brought_by by{how.by, how.kept_halves > 0 ? loader::lanes : how.by};
   const tf32_problem arguments{
       .of = arguments_of(where, plan, tf32_tile, by, packs_of(plan), plan.how.cluster, plan.how.parts,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Products of TF32 parts: which kernel, how K is divided, and the launch.
+// tf32 products: choice of the kernel, division of K, and launch.
 #pragma once
 #include <antiphase/context.hpp>
 #include <antiphase/gemm/problem.hpp>
@@ -15,7 +15,7 @@
 
 namespace antiphase::gemms {
 
-// A block sums so many k at most: its promise then is not weaker than that of precision fp32
+// The most k that a block sums: the accuracy guaranteed then is no weaker than that of precision fp32
 // (docs/accuracy.md).
 constexpr std::int64_t k_of_tf32_share = 16384;
 
@@ -29,10 +29,9 @@ struct tf32_choice {
   tf32_division how;
   double seconds;  // predicted
 };
-// The division that is predicted to be the fastest: of the shape and the device alone, never of how operands
-// lie.
+// The division with the least predicted time. It depends on the shape and the device alone, never on layouts.
 tf32_choice divide_tf32(const product_shape& p, const device_limits& device);
-// What it chooses among, and how long one takes, for those who fit the law.
+// All candidates with their predicted seconds, and the seconds of one: for fitting the cost model.
 void each_tf32_division(const laws& l, const product_shape& p, const device_limits& device,
                         const std::function<void(const tf32_division&, double)>& use);
 double tf32_seconds(const laws& l, const product_shape& p, const device_limits& device,
@@ -48,19 +47,19 @@ struct tf32_plan : tiled_plan {
 
 // All compiled kernels of the target.
 const std::vector<tf32_instance>& tf32_instances(target where);
-// Whether tiles can be counted, and, of a K that several blocks have to share, are not too many for a
+// Whether the number of tiles fits 32 bits and, where K is so long that several blocks have to share it, a
 // workspace.
 bool tf32_tiles_fit(const problem& p, const batch& of);
-// At least what any tf32_plan of that shape takes, growing with M, N, K and the batch.
+// Upper bound in bytes on the workspace of any tf32_plan of that shape; grows with M, N, K and the batch.
 std::size_t most_tf32_workspace(std::int64_t m, std::int64_t n, std::int64_t k, std::int64_t batch);
 
-// Whether the kernel can run it: the copy engine asks for aligned operands, and a kept one has few k.
+// Whether the kernel can run it: TMA needs aligned operands, and kernels that keep the short operand small K.
 bool can_tf32(const context& where, const tf32_instance& with, const problem& p, const batch& of,
               bool turned);
-// With a kernel and a division.
+// The plan with that kernel and division.
 tf32_plan plan_tf32(const context& where, const problem& p, const batch& of, const tf32_instance& with,
                     bool turned, const tf32_division& how);
-// With that division and the best kernel for it; nothing if there is none.
+// The plan with that division and the best kernel for it; nothing if there is none.
 std::optional<tf32_plan> plan_tf32(const context& where, const problem& p, const batch& of,
                                    const tf32_division& how);
 launch_counts run(const context& where, const tf32_plan& plan, std::span<std::byte> workspace,

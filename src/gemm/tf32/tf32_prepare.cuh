@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// How warps make a slot's 32 k of the short operand ready for Tensor Cores (sm_90a).
+// Preparation of a slot's 32 k of the short operand for Tensor Cores (sm_90a).
 #pragma once
 #include <antiphase/core/portable.hpp>
 #include <antiphase/device/barrier.cuh>
@@ -10,26 +10,26 @@
 namespace antiphase::gemms {
 inline namespace AP_TARGET {
 
-// Tensor Cores take 11 bits of an element. The threads write the rest of each, `lo`, beside it, and, where
-// the operand does not lie along k as wgmma wants it, the elements once more. Who copies operands prepares
-// them as well.
+// Tensor Cores take 11 bits of an element. The preparing threads write the rest of each, `lo`, beside it,
+// and, where the operand is not along k as wgmma needs it, also the elements themselves along k. Threads that
+// copy operands prepare them as well.
 template <tf32_policy P> struct tf32_preparation {
   static constexpr bool by_tma = P.by == loader::tma, turns = !by_tma || !P.short_along_k;
   static constexpr int warps = by_tma ? 3 : 4, threads = warps * warp_size;
   using slot = tf32_slot<P>;
 
-  // All of them meet.
+  // Barrier of the preparing threads.
   AP_DEV static void meet() {
     constexpr int preparing_barrier = 2;  // named
     named_barrier_sync(preparing_barrier, threads);
   }
-  // What a thread prepares of each stage: pieces of four k of a line, from `first` on.
+  // A thread's share of each stage: pieces of four k of a line, from piece `first` on.
   struct share_of_line {
     int line, first;
   };
   struct reader {
     bool along_k = P.short_along_k;
-    int start = 0, shift[4] = {};  // copied by threads: of the line's first element; of rows across k
+    int start = 0, shift[4] = {};  // cp.async: place of the line's first element; shifts of rows across k
     reader() = default;
     AP_DEV reader(const line_operand& o, const float* data, const share_of_line& mine) : along_k(o.along_k) {
       const row_shifts shifts(o, data);
@@ -44,11 +44,11 @@ template <tf32_policy P> struct tf32_preparation {
       return s.b[start + shift[k % 4] + shifted_panel<tf32_tile.n>::place(along_k, 0, k)];
     }
   };
-  // `watch`: what the thread finds out about the line (tf32_outputs::line_watch).
+  // watch: collects what the certificate needs of the line (tf32_outputs::line_watch).
   template <int Pieces>
   AP_DEV static void prepare(slot& s, const share_of_line& mine, auto& watch, const reader& from = {}) {
     const bool counts = ballot(watch.nonzeros <= sparse_nonzeros) != 0;
-    pack<float, 4> x[Pieces];  // all reads come before the first write, which they would have to wait for
+    pack<float, 4> x[Pieces];  // all reads precede the first write, so that none waits for it
     AP_UNROLL
     for (int n = 0; n < Pieces; ++n) {
       if constexpr (turns) {
@@ -58,7 +58,7 @@ template <tf32_policy P> struct tf32_preparation {
         x[n] = load_pack<4>(s.b + tf32_place::along_k(mine.line, 4 * (mine.first + n)));
       }
     }
-    if constexpr (!by_tma) meet();  // before hi takes the place of what was read
+    if constexpr (!by_tma) meet();  // before hi overwrites what was read
     AP_UNROLL
     for (int n = 0; n < Pieces; ++n) {
       const int at = tf32_place::along_k(mine.line, 4 * (mine.first + n));
@@ -71,7 +71,7 @@ template <tf32_policy P> struct tf32_preparation {
       store_pack<4>(s.lo + at, x[n]);
     }
     if (!counts) return;
-    // Rare, so it takes as few instructions as it can.
+    // Rare, so small code matters, not speed.
     AP_ROLLED
     for (int n = 0; n < Pieces; ++n) {
       const pack<float, 4> four = load_pack<4>(s.hi() + tf32_place::along_k(mine.line, 4 * (mine.first + n)));

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Products of three TF32 products, whose operands are split on their way: what is asked, and the values that
-// select a kernel.
+// FP32-accurate products as three TF32 products, whose operands are split in the kernel: the problem, and the
+// values that select a kernel.
 #pragma once
 #include <antiphase/executor/kernel.hpp>
 #include <antiphase/gemm/policy.hpp>
@@ -13,18 +13,18 @@ namespace antiphase::gemms {
 
 // A block computes a tile of C: 128 lines of the long operand times 64 of the short one, in stages of 32 k.
 constexpr extent2 tf32_tile{128, 64};
-constexpr int tf32_stage_k = 32, tf32_chunk = 64;  // k of a stage; k until the sum is promoted
+constexpr int tf32_stage_k = 32, tf32_chunk = 64;  // k of a stage; k between promotions of the sum
 
-// Which operands lie along k in shared memory, where the copy engine brings each as it lies. Threads find out
-// about that, and whoever keeps the short operand: K is at most so many times 16 then, and lines of the short
-// operand stay in shared memory.
+// Which operands are along k. TMA brings each to shared memory in its own layout, for which a kernel is
+// compiled. Kernels with cp.async learn layouts at run time, and so do those that keep the short operand
+// (kept_halves > 0), for that one: its lines stay in shared memory, and K is at most 16 * kept_halves.
 struct tf32_policy {
   bool long_along_k = true, short_along_k = true;
   loader by = loader::tma;
   int kept_halves = 0;  // of a stage
 
   constexpr bool operator==(const tf32_policy&) const = default;
-  // a short operand across k is there twice more
+  // fewer where slots hold a short operand across k once more, along k, or where 64 k are kept
   constexpr int stages() const { return kept_halves > 2 || !short_along_k ? 5 : 6; }
 };
 constexpr bool valid(const tf32_policy& p) {
@@ -38,23 +38,23 @@ struct tf32_instance {
   kernel code;
 };
 
-// Along which lines the elements of C are neighbours, so that whole rows of a tile can be stored at once.
+// The lines along which C is contiguous, so that whole rows of a tile can be stored at once.
 enum class neighbours : unsigned char { none, along_short, along_long };
 
 struct tf32_problem {
-  // k_of_part: of each block that shares a tile, a multiple of tf32_chunk; partial: floats
+  // of.k_of_part: k of each block that shares a tile, a multiple of tf32_chunk; of.partial holds floats
   tiled_problem of;
-  float floor;  // what a result has to reach for certain
-  // null, or the count of outputs that were computed again for want of a certificate
+  float floor;  // smaller results are certified only if the lines' least elements are large enough
+  // null, or a counter of the outputs that are computed again because they are not certified
   std::uint64_t* recomputed;
-  // Of a kept operand:
+  // If the short operand is kept:
   neighbours in_c;
-  bool tma_stores;     // rows of C begin at multiples of 16 bytes, so that the copy engine takes them
-  tensor_map out_map;  // of C then, in boxes of 64 rows of 32 floats
-  // of tiles, that a block takes of a column of them before it goes on to another one
+  bool tma_stores;     // rows of C begin at multiples of 16 bytes, so that TMA can store them
+  tensor_map out_map;  // of C in that case, in boxes of 64 rows of 32 floats
+  // rows of tiles that a block takes of one column of tiles before it goes on to another column
   std::uint32_t rows_of_band;
-  divider bands;        // of a member
-  std::uint32_t units;  // bands of columns, of the whole batch
+  divider bands;        // per member
+  std::uint32_t units;  // bands, in all columns and members
 };
 
 }  // namespace antiphase::gemms

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Inner products: few lines of either operand, every way to divide K, every way that operands and results
-// lie.
+// Dot products: few lines of either operand, every division of K, every layout of operands and results.
 #include <fmt/format.h>
 
 #include <antiphase/core/tile.hpp>
@@ -9,6 +8,7 @@
 #include <utility>
 
 #include "src/gemm/fp64/dots_plan.hpp"
+#include "tests/gemm/an_h200.hpp"
 #include "tests/gemm/contract.hpp"
 
 namespace antiphase::gemm_test {
@@ -23,13 +23,13 @@ constexpr dots_division by_lanes[] = {gemms::divided_by_lanes(4, 1), gemms::divi
                                       gemms::divided_by_lanes(64, 2)};
 constexpr dots_division of_vectors[] = {gemms::divided_for_vector(32), gemms::divided_for_vector(64),
                                         gemms::divided_for_vector(128), gemms::divided_for_vector(256)};
-// Those that a product can have whose shorter side is so long.
+// The divisions that a product can have whose shorter side has that length.
 std::vector<dots_division> divisions_for(std::int64_t few) {
   std::vector<dots_division> all(std::begin(by_lanes), std::end(by_lanes));
   if (few == 1) all.insert(all.end(), std::begin(of_vectors), std::end(of_vectors));
   return all;
 }
-// Whether by the kernel for operands across k: what there is to try.
+// Whether to take the kernel for operands across k: all values to test.
 std::vector<bool> kernels_of(const dots_division& how) {
   return how.for_vector() || how.slots >= gemms::dots_least_across ? std::vector{false, true}
                                                                    : std::vector{false};
@@ -58,8 +58,8 @@ std::vector<vector_form> forms_of_vector(bool across, int slots) {
 
 class gemm_dots : public on_device {
  protected:
-  // By the kernel that is planned. Where there are two kernels, the other one gives the same bits, and so do
-  // all forms for a vector.
+  // With the kernel that is planned. Where there are two kernels, the other one gives the same bits, and so
+  // do all forms for a vector.
   dense divided(const context& where, const product& p, const dots_division& how) const {
     const auto by = [&](std::optional<bool> across, std::optional<vector_form> form = std::nullopt) {
       matrix a(where, p.a, p.place_a), b(where, p.b, p.place_b), c(where, p.c, p.place_c);
@@ -153,13 +153,13 @@ TEST_P(gemm_dots, bits_follow_from_the_division_alone) {
     }
   }
 }
-// Two products that all but cancel, in one block's part of K or in two: FP64 loses nothing, FP32 would. Such
+// Two products that all but cancel, in one thread's part of K or in two: FP64 loses nothing, FP32 would. Such
 // lines are rows of A, columns of B, few of them, and a vector.
 TEST_P(gemm_dots, lines_of_two_nonzeros_are_exact) {
   const context where = any();
   for (const std::int64_t k : {3, 13, 300}) {
     product p = product_of_two_nonzeros(75, 5, k);
-    p.a(7, 0) = infinity;  // such a line has what IEEE gives
+    p.a(7, 0) = infinity;  // such a line gives what IEEE says
     const auto exact = [&](const product& of) {
       return made(of.c.rows, of.c.columns,
                   [&](auto i, auto j) { return i == 7 ? infinity : sum_of_two_nonzeros(of, i, j); });
@@ -288,6 +288,26 @@ TEST(gemm_dots_policy, takes_few_lines_and_small_products) {
 }
 
 // The kernel for operands across k has a large block. Where none fits, the other one gives the same bits.
+// A matrix that the L2 cache does not hold: by lanes it takes 1.1 to 3 times as long
+// (bench/results/experiments/20261127-long-vectors.json).
+TEST(gemm_dots_plan, large_matrices_times_a_vector_go_to_the_kernels_for_it) {
+  const context where(make_cpu_executor({.limits = an_h200()}));
+  for (const auto& [lines, k] : {std::pair<std::int64_t, std::int64_t>{14336, 4096},
+                                 {16384, 1024},
+                                 {32000, 2048},
+                                 {128256, 4096},
+                                 {8192, 16384},
+                                 {16384, 16384},
+                                 {4096, 14336}})
+    for (const bool row : {true, false}) {
+      float* const data = reinterpret_cast<float*>(std::uintptr_t{1} << 40);
+      const std::int64_t m = row ? 1 : lines, n = row ? lines : 1;
+      const gemm_problem p{.a = row_major<const float>(data, m, k),
+                           .b = row_major<const float>(data, k, n),
+                           .c = row_major(data, m, n)};
+      EXPECT_TRUE(gemms::divide_dots(where, p, {}, false).how.for_vector()) << m << " x " << n << " x " << k;
+    }
+}
 TEST(gemm_dots_plan, of_two_kernels_takes_one_that_fits) {
   device_limits small = published_device("9.0");
   small.shared_per_block = small.shared_opt_in = 8 << 10;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Streaming products: every compiled kernel, every way to divide K, every way that operands and results lie.
+// fp64 products: every compiled kernel, every division of K, every layout of operands and results.
 #include "src/gemm/fp64/fp64_plan.hpp"
 
 #include <antiphase/core/tile.hpp>
@@ -20,7 +20,7 @@ using gemms::fp64_plan;
 
 class gemm_fp64 : public on_device {
  protected:
-  // By that kernel. A failed test if anything but C is written.
+  // With that kernel. The test fails if anything but C is written.
   dense multiply(const context& where, const product& p, const fp64_instance& with, bool turned,
                  const fp64_division& how, int rounds = 0) const {
     matrix a(where, p.a, p.place_a), b(where, p.b, p.place_b), c(where, p.c, p.place_c);
@@ -40,12 +40,12 @@ class gemm_fp64 : public on_device {
   dense streamed(const product& p) const { return computed(any(), "fp64", p); }
 };
 
-// Within what sums in FP64 promise, which is next to correct rounding.
+// Within the bound of sums in FP64, which is next to correct rounding.
 void expect_kept(const dense& c, const product& p) {
   const judged j = judge(c, p, bound_of(gemm_sums::doubles, p.a.columns));
   EXPECT_LE(j.worst, 1) << "at C(" << j.row << ", " << j.column << ")";
 }
-// Rows that begin at multiples of so many floats and of no more, which are then copied at once.
+// Rows that begin at multiples of that many floats and of no more, which is then the width of a copy.
 placing placed_at_multiples(major by, const dense& d, int floats) {
   const std::int64_t in_row = by == major::row ? d.columns : d.rows,
                      apart = (ceil_div<std::int64_t>(in_row, floats) | 1) * floats;
@@ -108,15 +108,15 @@ TEST_P(gemm_fp64, general_and_negative_strides) {
   expect_right(p);
 }
 
-// The division is all that decides on the order of additions: kernels and layouts do not. Numbers that cancel
-// to roundings of FP64.
+// The division alone decides on the order of additions; kernels and layouts do not. The numbers cancel to
+// roundings of FP64.
 TEST_P(gemm_fp64, bits_follow_from_the_division_alone) {
   const context where = any();
   const auto nonzero = [](float x) { return x != 0; };
   const std::int64_t m = 70, n = 33;
   struct division {
     fp64_division how;
-    bool direct = false;  // its slabs are of fewer k
+    bool direct = false;  // its slabs have fewer k
     std::int64_t k = 260;
   };
   for (const auto& [how, direct, k] : {division{{1, 1, 1}},
@@ -162,7 +162,7 @@ TEST_P(gemm_fp64, lines_of_two_nonzeros_are_exact) {
   for (const std::int64_t k : {3, 13, 100, 300}) {
     const std::int64_t m = 75, n = 45;
     product p = product_of_two_nonzeros(m, n, k);
-    p.a(7, 0) = infinity;  // such a line has what IEEE gives
+    p.a(7, 0) = infinity;  // such a line gives what IEEE says
     product turned = product_of(transposed(p.b), transposed(p.a));
     const auto expect_exact = [&](const dense& c, bool across) {
       for (std::int64_t i = 0; i < m; ++i)
@@ -183,8 +183,8 @@ TEST_P(gemm_fp64, lines_of_two_nonzeros_are_exact) {
       }
   }
 }
-// Each warp by itself: operands and C that begin anywhere, with gaps, in all layouts, tiles with and without
-// edges, ends of K, and members.
+// A tile per warp: operands and C that begin anywhere, with gaps, in all layouts, tiles with and without
+// edges, ends of K.
 TEST_P(gemm_fp64, alone_wherever_matrices_begin) {
   const context where = any();
   unsigned seed = 71;
@@ -221,7 +221,7 @@ TEST_P(gemm_fp64, alone_wherever_matrices_begin) {
   }
   EXPECT_EQ(run, 2 * 7 * 12 * 2);
 }
-// Strides that no lane could step by a constant are left to a ring, whose bits are the same.
+// General strides, where no elements are adjacent, are left to a ring, whose bits are the same.
 TEST_P(gemm_fp64, alone_leaves_general_strides_to_a_ring) {
   const context where = any();
   product p = product_of_general_strides(9);
@@ -242,8 +242,8 @@ TEST_P(gemm_fp64, alone_leaves_general_strides_to_a_ring) {
     expect_kept(c.read(), p);
   }
 }
-// Where an operand stays in registers, every sum of up to 32 products, edges in both directions, and as many
-// rounds as there are. Kernels that know no edges are left what they can do.
+// Where an operand stays in registers: every sum of up to 32 products, edges in both directions, walks of
+// several lengths. Kernels without edges get only what they can run.
 TEST_P(gemm_fp64, kept_operands_for_every_k) {
   const context where = any();
   unsigned seed = 31;
@@ -333,7 +333,7 @@ TEST_P(gemm_fp64, every_schedule_gives_the_same_bits) {
 
 AP_ON_BOTH_DEVICES(gemm_fp64);
 
-// For each form there is a kernel that takes operands wherever they lie, or one with the same sums that does.
+// For each form there is a kernel that takes operands of any layout, or one with the same sums that does.
 TEST(gemm_fp64_forms, each_has_kernels) {
   const context where = context::on("cpu");
   for (const gemms::fp64_form& f : gemms::fp64_forms()) {
@@ -355,7 +355,7 @@ gemm_problem laid_out(std::int64_t m, std::int64_t n, std::int64_t k, const std:
           .b = layout[1] == 'n' ? row_major<const float>(data, k, n) : column_major<const float>(data, k, n),
           .c = row_major(data, m, n)};
 }
-// Predictions rest on the mean over layouts: it is what the copy engine is seen to refuse in each of them.
+// Predictions rest on the mean over layouts: it agrees with what TMA refuses in each of them.
 TEST(gemm_fp64_forms, the_mean_layout_is_that_of_four) {
   for (const std::int64_t m : {1, 4, 6, 32, 33, 4000})
     for (const std::int64_t n : {1, 4, 7, 64, 130})
@@ -377,8 +377,7 @@ TEST(gemm_fp64_forms, the_mean_layout_is_that_of_four) {
         EXPECT_EQ(is.brief, brief);
       }
 }
-// Four lines across k are rows of 16 bytes, for which the copy engine is slow: warps copy them, where there
-// are many.
+// Four lines across k are rows of 16 bytes, which are slow with TMA: if there are many, warps copy them.
 TEST(gemm_fp64_forms, copiers_bring_many_rows_of_16_bytes) {
   const context where(make_cpu_executor({.limits = published_device("9.0")}));
   const auto by = [&](std::int64_t m, std::int64_t n, std::int64_t k, const char* layout,
@@ -425,8 +424,8 @@ TEST(gemm_fp64_forms, workspace_is_enough_and_grows) {
   EXPECT_GT(divided, 10);
 }
 
-// 352 x 32 tiles of 16 x 32, as 5620 x 1007 has, are 5.3 for each of 2112 places: walks over five would leave
-// 160 that begin when all others have ended.
+// 352 x 32 tiles of 16 x 32, as of 5620 x 1007, are 5.3 for each of 2112 places: of walks over five, 160
+// would begin when all others have ended.
 TEST(stream_walks, end_together) {
   EXPECT_EQ(gemms::kept_rounds(352, 32, 2112), 6);
   for (const std::int64_t down : {1, 2, 45, 352, 1000, 65'536})

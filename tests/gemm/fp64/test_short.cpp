@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Products with few values of k: sums in FP64, rounded once.
+// Products with K of up to four: sums in FP64, rounded once.
 #include <cmath>
 #include <limits>
 #include <utility>
@@ -14,7 +14,7 @@ class gemm_short : public on_device {
   dense computed_short(const product& p) { return computed(any(), "fp64-short", p); }
 };
 
-// What a sum in FP64 gives, in the order of k, whose products are exact.
+// Reference: sums in FP64, in the order of k; the products are exact.
 dense by_double(const product& p) {
   return made(p.c.rows, p.c.columns, [&](auto i, auto j) {
     double sum = 0;

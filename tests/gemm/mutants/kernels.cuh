@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The broken products that are tested for their numbers.
+// The list of broken products and the results that each is expected to give.
 #include <string>
 #include <vector>
 
@@ -18,13 +18,13 @@ template <ring_of Ring, int N, fault F> mutant<> made(const char* what, outcome 
           kernel_of<broken_product<Ring, N, F>>("mutant")};
 }
 
-// What holds for every depth.
+// Mutants with rings of any number of stages.
 template <int N> void add_copies(std::vector<mutant<>>& all) {
   using enum outcome;
   using enum fault;
   constexpr ring_of copies = ring_of::copies;
   all.push_back(made<copies, N, nothing>("copies without a fault", right, right));
-  // copies that land at once need none
+  // copies that complete at once need no wait
   all.push_back(made<copies, N, no_wait>("no wait for copies", right, sometimes_wrong));
   all.push_back(made<copies, N, one_group_short>("a wait one group short", right, sometimes_wrong));
   all.push_back(made<copies, N, no_commit>("no commit", right, sometimes_wrong));

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// Broken products as a test sees them.
+// Constants of the broken products that their test needs.
 #pragma once
 #include "tests/support/mutant.hpp"
 
 namespace antiphase::gemm_test {
 
-// Of a kernel that takes gemms::problem as its params; one block per tile of `side` x `side` outputs.
+// Its kernels take gemms::problem as params; a block for each tile of mutant_side x mutant_side outputs.
 constexpr int mutant_side = 16, mutant_tile_k = 16;
 
 }  // namespace antiphase::gemm_test

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Products that differ from a right one in one thing: a wait, a barrier, a commit, the last tile, the zeros
-// past the end.
+// Products with one fault each: in a wait, a barrier, a commit, the last tile, or the zeros past the end.
 #pragma once
 #include <type_traits>
 #include "src/gemm/fp32/tiled.cuh"
@@ -12,18 +11,18 @@ inline namespace AP_TARGET {
 
 enum class fault {
   nothing,
-  no_wait,                   // for the copies; the barrier is there
-  one_group_short,           // waits for all but one group too many
-  no_barrier,                // waits for its own copies only
+  no_wait,                   // no wait for copies, but the barrier
+  one_group_short,           // the wait leaves one group too many pending
+  no_barrier,                // each thread waits for its own copies only
   no_commit,                 // copies belong to no group: nothing to wait for
   no_barrier_after_compute,  // where the order of the loop needs a second one
-  one_step_short,            // leaves out the tile that is not full
-  one_element_far,           // takes one element past the end of K along
-  no_zero_fill,              // leaves what is past the end as it was
-  one_row_far,               // takes one row of A too many along
-  one_column_far,            // takes one column of B too many along
+  one_step_short,            // leaves out the partial tile
+  one_element_far,           // reads one element past the end of K
+  no_zero_fill,              // does not overwrite elements past the end
+  one_row_far,               // reads one row of A too many
+  one_column_far,            // reads one column of B too many
   one_row_stored_far,        // stores one row too many
-  as_printed,                // the loop as the texts print it: no second barrier, and the last step loads too
+  as_printed,                // as textbooks print the loop: no second barrier, and the last step loads, too
 };
 
 template <int N, fault F> struct broken_copies {
@@ -53,8 +52,8 @@ template <int N, fault F, class Store> struct broken_staging {
     if constexpr (N == 1 && F != fault::no_barrier_after_compute) block_barrier();
   }
 };
-// The asynchronous loop as textbooks have it, two slots: load the next tile, wait for this one, compute; then
-// a barrier, because the next turn loads into the slot that has just been used.
+// Textbook double buffering with cp.async: load the next tile, wait for this one, compute; then a barrier,
+// because the next iteration loads into the slot that has just been read.
 template <fault F> struct textbook_loop {
   AP_DEV static void run(int steps, auto load, auto compute) {
     load(0, 0);

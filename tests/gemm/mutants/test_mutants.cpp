@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Broken products give wrong numbers on the CPU executor, under the landing of copies that shows their fault;
+// Broken products give wrong numbers on the CPU executor, if copies complete at a time that shows the fault;
 // right ones never do.
 #include <antiphase/core/tile.hpp>
 
@@ -15,7 +15,7 @@ namespace {
 
 constexpr unsigned seeds = 12;
 
-// Five tiles along K, the last one with 3 elements; NaN follows the rows of A and B.
+// Five tiles along K, the last one with 3 elements; the padding behind rows of A and B is NaN.
 product long_product() {
   const std::int64_t k = 4 * mutant_tile_k + 3;
   product p =

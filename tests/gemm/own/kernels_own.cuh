@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Products with functions of one's own, as a user compiles them.
+// Products with epilogue functions of the user's, compiled as a user does.
 #include <antiphase/gemm.cuh>
 
 #include "tests/gemm/own/own_functions.hpp"
@@ -12,7 +12,7 @@ template <class F> launch_counts with(const context& where, const gemm_problem& 
 }
 own_calls calls() { return {&with<gemm_test::by_place>, &with<gemm_test::by_table>}; }
 
-// What may be handed over: a call that gives a float, of what can be copied byte by byte.
+// The concept: trivially copyable, small, callable with a value and its place, returns a float.
 struct not_of_places {
   AP_FN float operator()(float value) const { return value; }
 };

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Functions of a user's own that are applied to results, and calls of them, compiled for each target.
+// Epilogue functions of a user's, and calls of gemm() with them, compiled for each target.
 #pragma once
 #include <antiphase/core/portable.hpp>
 #include <antiphase/gemm.hpp>
@@ -7,15 +7,14 @@
 
 namespace antiphase::gemm_test {
 
-// Of small integers all of these are exact, so that it does not matter who fuses a multiplication and an
-// addition.
+// Both functions are exact for small integers, so fused multiply-adds make no difference.
 struct by_place {
   float factor;
   AP_FN float operator()(float value, std::int64_t row, std::int64_t column) const {
     return factor * value + static_cast<float>(5 * row - 3 * column);
   }
 };
-// Reads memory of its own, one value for each row and each member.
+// Reads device memory: a value for each row, and one for each member.
 struct by_table {
   const float* of_row;
   const float* of_member;
@@ -30,7 +29,7 @@ struct own_calls {
   launch_counts (*by_table)(const context&, const gemm_problem&, const gemm_test::by_table&,
                             const gemm_options&);
 };
-// A GPU's, or the CPU executor's.
+// Compiled for the CPU executor and for the GPU.
 namespace cpu {
 own_calls calls();
 }

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Functions of a user's own, applied to the results of products: every element once, with its own place, and
-// nothing else.
+// Epilogue functions of a user's are applied to every element once, with its own place, and to nothing else.
 #include "tests/gemm/own/own_functions.hpp"
 #include "tests/gemm/support.hpp"
 
@@ -17,7 +16,7 @@ class own_epilogues : public on_device {
 #endif
     return cpu::calls();
   }
-  // C after the call, of small integers.
+  // Compares C with the function applied to the result of a plain gemm(); for small integers.
   void expect_right(const product& p, const gemm_options& options = {}) {
     const context where = any();
     matrix a(where, p.a, p.place_a), b(where, p.b, p.place_b), c(where, p.c, p.place_c),
@@ -59,7 +58,7 @@ TEST_P(own_epilogues, of_any_shape) {
     expect_right(integers(m, n, k, seed += 3, -1, 2));
   }
   expect_right(integers(40, 50, 0, 1, 1, 3));  // nothing to multiply: beta C
-  expect_right(integers(40, 50, 6, 1, 0, 1));  // the same
+  expect_right(integers(40, 50, 6, 1, 0, 1));  // alpha = 0
   for (const char* policy : {"fp16", "tf32", "tiled"})
     expect_right(integers(150, 70, 40, 9, 1, 1), {.policy = policy});
 }
@@ -74,7 +73,7 @@ TEST_P(own_epilogues, of_any_layout) {
   }
 }
 
-// After what the options' epilogue does.
+// The function is applied after the options' epilogue.
 TEST_P(own_epilogues, behind_the_epilogue_of_the_library) {
   const context where = any();
   const dense bias = random_integers(1, 61, 4);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Products of TF32 parts: every compiled kernel, every way to divide K, every way that operands and results
-// lie, and what the certificate is for.
+// tf32 products: every compiled kernel, every division of K, every layout of operands and results, and the
+// certificate.
 #include "src/gemm/tf32/tf32_plan.hpp"
 
 #include <antiphase/executor/published.hpp>
@@ -15,7 +15,7 @@ using gemms::tf32_division;
 using gemms::tf32_instance;
 using gemms::tf32_plan;
 
-// Positive, without powers of two that differ: what is cut off adds up.
+// Positive and of like size: what is cut off adds up.
 dense positive(std::int64_t rows, std::int64_t columns, unsigned seed) {
   const dense x = reals(rows, columns, seed);
   return made(rows, columns, [&](auto i, auto j) { return 1 + std::abs(x(i, j)); });
@@ -27,7 +27,7 @@ class gemm_tf32 : public on_device {
     dense c;
     std::uint64_t recomputed;
   };
-  // By that kernel. A failed test if anything but C is written.
+  // With that kernel. The test fails if anything but C is written.
   outcome multiply(const context& where, const product& p, const tf32_instance& with, bool turned,
                    const tf32_division& how) const {
     matrix a(where, p.a, p.place_a), b(where, p.b, p.place_b), c(where, p.c, p.place_c);
@@ -45,7 +45,7 @@ class gemm_tf32 : public on_device {
     return gemms::can_tf32(where, with, {.a = a.view(), .b = b.view(), .c = c.view()}, {}, turned);
   }
   const std::vector<tf32_instance>& kernels() const { return gemms::tf32_instances(any().kind()); }
-  // By the policy's name; `recomputed` as expected.
+  // With the policy by its name. The test fails if other than that many outputs were computed again.
   dense narrowed(const product& p, std::uint64_t expected_again = 0) const {
     device_array<std::uint64_t> recomputed(any(), std::vector<std::uint64_t>(1));
     const dense c = computed(any(), "tf32", p, recomputed.data());
@@ -113,7 +113,7 @@ TEST_P(gemm_tf32, general_and_negative_strides) {
   AP_EXPECT_KEPT(narrowed(p), p);
 }
 
-// Whichever way the operands lie, and whoever brings them.
+// In any layout, and with TMA as with cp.async.
 TEST_P(gemm_tf32, bits_follow_from_the_division_alone) {
   const context where = any();
   product p = product_of(reals(100, 260, 1, 30), reals(260, 50, 2, 30));
@@ -132,10 +132,9 @@ TEST_P(gemm_tf32, bits_follow_from_the_division_alone) {
   }
 }
 
-// Whoever keeps the short operand. Steps that are not full, edges of tiles and of boxes, several columns for
-// each block and several blocks for each column, members of a batch; C by rows, by columns, and where the
-// copy engine cannot store it; lines that need a look in some tiles, so that threads store some and the
-// engine the others.
+// Kernels that keep the short operand. Steps that are not full, edges of tiles and of boxes, several columns
+// for each block and several blocks for each column; C by rows, by columns, and where TMA cannot store it;
+// lines whose outputs are not certified in some tiles, so that threads store some and TMA the others.
 TEST_P(gemm_tf32, a_kept_operand_changes_no_bit) {
   const context where = any();
   unsigned seed = 1;
@@ -187,7 +186,8 @@ TEST_P(gemm_tf32, truncation_stays_within_the_promise) {
   const product p = product_of(positive(130, 1000, 1), positive(1000, 66, 2));
   AP_EXPECT_KEPT(narrowed(p), p);
 }
-// Of the long operand lo has one bit then; cut off instead, it would have 13, of which Tensor Cores take 11.
+// With hi rounded, lo of the long operand has one bit; with hi cut off, lo would have 13, of which Tensor
+// Cores take 11.
 TEST_P(gemm_tf32, hi_of_the_long_operand_is_rounded) {
   const product p = product_of(
       made(70, 40,
@@ -212,8 +212,8 @@ TEST_P(gemm_tf32, integers_of_11_bits_are_exact) {
       ASSERT_EQ(c(i, j), sum) << i << ", " << j;
     }
 }
-// Rows of A, then columns of B, with 0 to 4 nonzeros of 24 bits: no output of theirs is off, and none counts
-// as computed again.
+// Rows of A, then columns of B, with 0 to 4 nonzeros of 24 bits: all their outputs are accurate, and none
+// counts as computed again.
 TEST_P(gemm_tf32, lines_of_few_nonzeros_are_exact) {
   for (const std::int64_t k : {13, 300})
     for (const bool across : {false, true}) {
@@ -236,7 +236,7 @@ TEST_P(gemm_tf32, lines_of_few_nonzeros_are_exact) {
         }
     }
 }
-// Whether a line has few nonzeros, or a tiny one, shows at its end.
+// Whether a line has few nonzeros, or a tiny one, shows only at its end.
 TEST_P(gemm_tf32, lines_are_looked_at_to_their_end) {
   for (const bool across : {false, true}) {
     product p = product_of(reals(140, 150, 1), reals(150, 60, 2));
@@ -246,8 +246,8 @@ TEST_P(gemm_tf32, lines_are_looked_at_to_their_end) {
     AP_EXPECT_KEPT(narrowed(p, across ? 140 : 60), p);
   }
 }
-// Threads see parts of a stage's k, of a line of the short operand eight groups of four: what one of them has
-// seen must not hide what another has.
+// A thread sees only a part of a stage's k, such as some of the eight groups of four of a line of the short
+// operand: what one has seen must not hide what another has.
 TEST_P(gemm_tf32, lines_are_known_from_all_groups_of_a_stage) {
   constexpr std::int64_t lines = 64, groups = gemms::tf32_stage_k / 4;
   for (const major by : {major::row, major::column}) {
@@ -325,8 +325,8 @@ TEST_P(gemm_tf32, tiny_elements_are_not_lost) {
     AP_EXPECT_KEPT(narrowed(p, 45), p);
   }
 }
-// Results that cancel to nothing, or meet no other nonzero, are certain unless their products may have been
-// too small.
+// Results that cancel to nothing, or whose nonzeros meet only zeros, are certified unless their products may
+// have been too small.
 TEST_P(gemm_tf32, zeros_of_ordinary_lines_are_certain) {
   const auto half = [](bool first) {
     return [first](auto i, auto k) {
@@ -349,8 +349,8 @@ TEST_P(gemm_tf32, beta_of_0_leaves_c_unread) {
     }
 }
 
-// Strides of C beyond a product's own elements, operands shared by all members, and what the copy engine does
-// not take.
+// Members further apart than a product's own elements, operands shared by all members, and operands that TMA
+// does not take.
 TEST_P(gemm_tf32, batches) {
   const context where = any();
   const std::int64_t m = 37, n = 20, k = 50, count = 5;
@@ -429,8 +429,8 @@ TEST_P(gemm_tf32, every_schedule_gives_the_same_bits) {
 
 AP_ON_BOTH_DEVICES(gemm_tf32);
 
-// The workspace that is offered is enough for whatever plan a shape gets, and never shrinks. Blocks take no
-// more of K than the promise allows.
+// The workspace's bound is enough for the plan of any shape, and never shrinks. Blocks take no more of K than
+// accuracy allows.
 TEST(gemm_tf32_plans, workspace_is_enough_and_grows) {
   const context where(make_cpu_executor({.limits = published_device("9.0")}));
   int divided = 0;

@@ -79,7 +79,7 @@ constexpr const char* explanation =
     "  antiphase bench gemm --random 1 50 --largest 512\n"
     "  antiphase bench gemm --suite                     48 shapes of models, factorisations, graphs, ..., "
     "batches among them\n"
-    "  antiphase bench gemm --suite mine.json --policy split\n"
+    "  antiphase bench gemm --suite mine.json --policy fp16\n"
     "  antiphase bench gemm --suite --prepared          what it saves to split B once for many calls "
     "(antiphase::prepare)\n"
     "  antiphase bench gemm --map 256 --json            for a map of M x N\n"

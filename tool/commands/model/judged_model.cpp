@@ -30,18 +30,6 @@ namespace {
 bool is_fitted_product(const extents& e) { return e.m == e.n && e.n == e.k && (e.m == 1024 || e.m == 4096); }
 bool is_fitted_scan(std::int64_t n) { return n == 1 << 16 || n == 1 << 24 || n == 1 << 28; }
 
-listed_product product_of(const json& record) {
-  const json& s = record.at("shape");
-  listed_product p{.name = {}, .group = {}, .size = {s.at("m"), s.at("n"), s.at("k")}};
-  p.layout = record.value("layout", "nn");
-  p.beta = record.value("beta", 0.0F);
-  p.count = record.value("count", std::int64_t{1});
-  return p;
-}
-std::string shape_text(const listed_product& p) {
-  return fmt::format("{}x{}x{}{} {}{}", p.size.m, p.size.n, p.size.k,
-                     p.count == 1 ? "" : fmt::format(" x{}", p.count), p.layout, p.beta == 0 ? "" : " +C");
-}
 gemms::product_size size_of(const listed_product& p) {
   return {p.size.m, p.size.n, p.size.k, p.count, p.beta != 0};
 }
@@ -175,6 +163,19 @@ std::vector<double> ranks(const std::vector<double>& of) {
 }
 
 }  // namespace
+
+listed_product product_of(const json& record) {
+  const json& s = record.at("shape");
+  listed_product p{.name = {}, .group = {}, .size = {s.at("m"), s.at("n"), s.at("k")}};
+  p.layout = record.value("layout", "nn");
+  p.beta = record.value("beta", 0.0F);
+  p.count = record.value("count", std::int64_t{1});
+  return p;
+}
+std::string shape_text(const listed_product& p) {
+  return fmt::format("{}x{}x{}{} {}{}", p.size.m, p.size.n, p.size.k,
+                     p.count == 1 ? "" : fmt::format(" x{}", p.count), p.layout, p.beta == 0 ? "" : " +C");
+}
 
 double rank_correlation(const std::vector<double>& a, const std::vector<double>& b) {
   if (a.size() < 2) return 1;

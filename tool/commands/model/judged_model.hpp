@@ -7,9 +7,14 @@
 #include <string>
 #include <vector>
 
+#include "tool/measure/product_list.hpp"
 #include "tool/program/console.hpp"
 
 namespace antiphase::tool {
+
+// The product of a record of `bench gemm`, `tune` or `ladder gemm`.
+listed_product product_of(const json& record);
+std::string shape_text(const listed_product& p);
 
 struct judged_time {
   std::string family;  // "gemm ladder", "scan ladder", "scan", ..., or a policy's name

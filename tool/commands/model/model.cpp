@@ -11,6 +11,7 @@
 
 #include "tool/base/errors.hpp"
 #include "tool/base/wrap.hpp"
+#include "tool/commands/model/choices.hpp"
 #include "tool/commands/model/judged_model.hpp"
 #include "tool/program/command.hpp"
 #include "tool/program/console.hpp"
@@ -32,12 +33,14 @@ constexpr const char* explanation =
     "Examples:\n"
     "  antiphase model bench/results/*.json\n"
     "  antiphase tune -o tuning.json --seconds 50 --json > tune.json && antiphase model tune.json\n"
-    "      all policies of many random products: the rank and the picks of the library's own choice";
+    "      all policies of many random products: the rank and the picks of the library's own choice\n"
+    "  antiphase model --choices bench/results/*.json\n"
+    "      products of bench gemm for which auto takes another policy than when they were measured";
 
 struct request {
   std::vector<std::string> files;
-  std::string device = "H200";
-  bool all = false;
+  std::string device;
+  bool all = false, choices = false;
   common_options common;
 };
 
@@ -79,8 +82,30 @@ json to_json(const family_error& f) {
   return one;
 }
 
+void tell_choices(const request& r) {
+  if (!r.device.empty())
+    throw bad_usage("--choices takes the device that each file names: give one of --choices and --device");
+  json list = json::array();
+  std::vector<std::vector<std::string>> rows{{"shape", "way", "measured with", "auto takes", "file"}};
+  std::size_t count = 0, others = 0;
+  for (const std::string& path : r.files)
+    for (const stored_choice& c : choices_of(read_json(path), path)) {
+      ++count;
+      others += c.now != c.then ? 1 : 0;
+      if (c.now == c.then && !r.all) continue;
+      rows.push_back({c.shape, std::string(c.way), c.then, c.now, path});
+      list.push_back(
+          {{"file", path}, {"record", c.record}, {"way", c.way}, {"then", c.then}, {"now", c.now}});
+    }
+  if (r.common.json)
+    return print_json(json{{"schema", 1}, {"command", "model"}, {"choices", list}, {"of", count}});
+  print(fmt::format("auto takes another policy today for {} of {} choices\n{}", others, count,
+                    rows.size() == 1 ? "" : "\n" + table_text(rows)));
+}
+
 void run(const request& r) {
-  const machine_profile on = shipped_profile(r.device);
+  if (r.choices) return tell_choices(r);
+  const machine_profile on = shipped_profile(r.device.empty() ? "H200" : r.device);
   std::vector<judged_time> times;
   for (const std::string& path : r.files) add_times(on, read_json(path), path, times);
   if (times.empty())
@@ -130,7 +155,9 @@ void add_model(arguments program) {
   command.add_option("--device", r->device, "Whose profile predicts (default H200)")
       .check(not_empty())
       .type_name("NAME");
-  command.add_flag("--all", r->all, "Every time, not the errors alone");
+  command.add_flag("--all", r->all, "Every time, not the errors alone; with --choices every choice");
+  command.add_flag("--choices", r->choices,
+                   "Instead: products of bench gemm for which auto takes another policy today");
   add_common_options(command, r->common);
   command.footer(explanation);
   command.runs([r] { run(*r); });
