@@ -114,35 +114,42 @@ class Model(ToolTest):
             shape = {"m": m, "n": n, "k": k}
             return {"kernel": f"gemm.{precision}", "policy": policy, "shape": shape, **members}
 
-        # policies whose predicted times are far apart
         large, wide, cube = (4096, 4096, 4096), (10051, 10984, 42), (512, 512, 512)
         tokens = product(32, 32000, 4096, "fp16", layout="nt", prepared={"unprepared_policy": "stream"})
-        served = product(512, 4096, 4096, batch_invariant={"policy": "split"})
         records = [
             product(*large),
             {"kernel": "gemm.ladder.tiled", "policy": "tiled", "shape": {"m": 1, "n": 1, "k": 1}},
             product(*large, "strict", "strict"),
             *(product(*wide, "fp16", beta=beta) for beta in (0, 1)),
-            *(product(*cube, "fp64", count=count) for count in (1, 64)),
-            served,
+            product(*cube, "short", count=64),  # which is for a K of up to 4
+            product(512, 4096, 4096, batch_invariant={"policy": "split"}),
             tokens,
         ]
-        of_all = [
-            (0, "policy", "fp16", "fp16"),
-            (2, "policy", "strict", "strict"),
-            (3, "policy", "fp16", "fp16"),
-            (4, "policy", "fp16", "fp64"),
-            (5, "policy", "fp64", "fp64"),
-            (6, "policy", "fp64", "tf32"),
-            (7, "policy", "fp16", "fp16"),
-            (7, "batch_invariant", "fp16", "fp64"),
-            (8, "unprepared", "fp64", "fp64"),
-            (8, "policy", "fp16", "fp16"),
-        ]
-        self.assertEqual(self.choices(*records), of_all)
-        self.assertEqual(self.choices(*records, others=True), [c for c in of_all if c[2] != c[3]])
+        of_all = self.choices(*records)
+        self.assertEqual(
+            [choice[:3] for choice in of_all],
+            [
+                (0, "policy", "fp16"),
+                (2, "policy", "strict"),
+                (3, "policy", "fp16"),
+                (4, "policy", "fp16"),
+                (5, "policy", "fp64-short"),
+                (6, "policy", "fp16"),
+                (6, "batch_invariant", "fp16"),
+                (7, "unprepared", "fp64"),
+                (7, "policy", "fp16"),
+            ],
+        )
+        today = {choice[:2]: choice[3] for choice in of_all}
+        self.assertEqual((today[2, "policy"], today[6, "batch_invariant"]), ("strict", "fp64"))
+        for record, shape in ((0, large), (3, wide)):
+            extents = (word for name, extent in zip("mnk", shape) for word in ("--" + name, str(extent)))
+            advice = json.loads(self.run_tool("advise", "gemm", *extents, "--json", *H200).stdout)
+            self.assertEqual(today[record, "policy"], advice["pick"]["policy"])
+        others = [choice for choice in of_all if choice[2] != choice[3]]
+        self.assertEqual(self.choices(*records, others=True), others)
         self.assertIn(
-            "another policy today for 3 of 10 choices",
+            f"another policy today for {len(others)} of 9 choices",
             self.run_tool("model", "--choices", "r.json").stdout.decode(),
         )
         self.assertEqual(self.choices(*records, machine="Some GPU"), [])

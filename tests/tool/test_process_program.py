@@ -381,7 +381,7 @@ class Info(ToolTest):
             (told["tensor_core_sums"]["known"], auto["large"]["bound_kept"]),
             ("as published measurements say", True),
         )
-        self.assertAlmostEqual(auto["large"]["bound"]["units"], 121 + 4096 / 55)
+        self.assertAlmostEqual(auto["large"]["asked_bound"]["units"], 121 + 4096 / 55)
         self.assertTrue(scan["single-pass-async"]["runs"])
         self.assertFalse(scan["single-pass"]["runs"])
         told, gemm, auto, scan = self.there("7.5")
