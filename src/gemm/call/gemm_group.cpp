@@ -127,8 +127,9 @@ judged_group judge(const context& where, std::span<const gemm_problem> problems,
                  .sensible = {},
                  .choices = std::vector<std::unique_ptr<gemms::choice>>(problems.size()),
                  .together = std::vector<bool>(problems.size())};
-  const bool by_name = options.policy == "fp64";
-  const bool may = options.accuracy == precision::fp32 && (by_name || options.policy == "auto") &&
+  const gemms::policy_info* const asked = gemms::find_policy(options.policy);  // null: auto
+  const bool by_name = asked != nullptr && asked->name == "fp64";
+  const bool may = options.accuracy == precision::fp32 && (by_name || asked == nullptr) &&
                    features_of(where.limits()).fast_fp64 && features_of(where.limits()).mma_sync;
   std::vector<const gemms::group_instance*> kernels;
   if (may)
