@@ -137,7 +137,7 @@ class Program(ToolTest):
         gemm, trace = ("gemm", "A.npy", "B.npy", "--explain", *CPU), ("trace", "--output", "t.svg", *CPU)
         for words, command in (
             ("'tield' did mean tiled", (*gemm, "--policy", "tield")),
-            ("'fp61' did mean fp16", (*gemm, "--policy", "fp61")),
+            ("'fp46' did mean fp64", (*gemm, "--policy", "fp46")),
             ("'tensor-core-2' f16 operands GEMM policy", (*gemm, "--policy", "tensor-core-2")),
             ("'async-1' only trace", (*gemm, "--policy", "async-1")),
             ("'fp16' policy gemm beside not step GEMM ladder", ("ladder", "gemm", "--policy", "fp16", *CPU)),
