@@ -5,25 +5,21 @@
 #include <antiphase/device/kernel.cuh>
 #include <antiphase/device/launch.cuh>
 #include <antiphase/device/registers.cuh>
-#include <type_traits>
 #include "src/gemm/fp64/fp64_tile.cuh"
 #include "src/gemm/fp64/register_feed.cuh"
-#include "src/gemm/fp64/split_k_epilogue.cuh"
 
 namespace antiphase::gemms {
 inline namespace AP_TARGET {
 
 // plan
 // -----------------------------------------------------------------------------------------------------------
-//   by blocks of 16 k: load the next ones, convert, multiply (FP64 Tensor Cores) | store;  split-K: add up
-//   the parts of K, store (split_k_epilogue.cuh)
-// All warps compute. A lane takes the same k and lines as in a ring product (ring_layout.cuh).
+//   by 16 k: load the block after the next, convert, multiply (FP64 Tensor Cores) | store
+// All warps load and compute, without a barrier. A lane takes the same k and lines as in a ring product
+// (ring_layout.cuh).
 template <fp64_policy P> struct lanes_product {
-  static_assert(valid(P) && P.kind == kernel_kind::lanes);
+  static_assert(valid(P) && P.kind == kernel_kind::lanes && P.slabs == 1 && !P.shares);
   static constexpr int threads = P.computing_warps() * warp_size;
-  static constexpr shared_kind shared = shared_kind::dynamic;
   static constexpr int blocks_wanted = P.blocks;
-  static constexpr residency blocks = P.shares ? residency::in_order : residency::any;
   static constexpr bool overlaps_previous = true;
 
   // params
@@ -32,11 +28,7 @@ template <fp64_policy P> struct lanes_product {
 
   // storage
   // ---------------------------------------------------------------------------------------------------------
-  using epilogue = split_k_epilogue<P, threads>;
-  struct nothing {};
-  struct storage {
-    [[no_unique_address]] std::conditional_t<P.shares, typename epilogue::storage, nothing> parts;
-  };
+  struct storage {};
   using tiles = fp64_tiles<P>;
   using seat = fp64_seat<P>;
   using sums = fp64_sums<P>;
@@ -44,7 +36,7 @@ template <fp64_policy P> struct lanes_product {
  private:
   // load
   // ---------------------------------------------------------------------------------------------------------
-  // known: of operands whose member's address is known from its number; else a table in memory, which earlier
+  // known: of operands whose member's address follows from its number; else a table in memory, which earlier
   // work may write, holds it.
   AP_DEV static void find_operands(const params& p, fp64_work& w, bool known) {
     if ((p.of_long.member == nullptr) == known) w.of_long = p.of_long.of_member(w.member);
@@ -55,6 +47,7 @@ template <fp64_policy P> struct lanes_product {
     using short_lines = lane_lines<sums::columns, sums::two, P.held>;
     long_lines a;
     short_lines b;
+
     AP_DEV void place(const params& p, const fp64_work& w, const seat& t, bool known) {
       if ((p.of_long.member == nullptr) == known)
         a.place(p.of_long, w.of_long, w.top, w.long_left, t.top, w.k, t.g);
@@ -86,14 +79,14 @@ template <fp64_policy P> struct lanes_product {
     o.place(p, w, t, true);
     // first: the lane's first k
     const int k = as_many(w.k_end - w.k), first = t.slab * slab_k + k_of_lane(0, t.q);
-    const int halves = 2 * ceil_div(k, slab_k * P.slabs);
+    const int halves = 2 * ceil_div(k, slab_k);
     compute_first(o.digest() ^ static_cast<std::uint32_t>(first ^ halves));
     wait_for_previous_grid(p);
     start_next_grid();
     find_operands(p, w, false);
     o.place(p, w, t, false);
     if (halves == 0) return;
-    const auto at = [&](int half) { return first + half / 2 * (slab_k * P.slabs) + half % 2 * (slab_k / 2); };
+    const auto at = [&](int half) { return first + half / 2 * slab_k + half % 2 * (slab_k / 2); };
     AP_UNROLL
     for (int n = 0; n < P.held; ++n) o.load(n, at(n), k);
     AP_ROLLED
@@ -112,23 +105,13 @@ template <fp64_policy P> struct lanes_product {
   // kernel
   // ---------------------------------------------------------------------------------------------------------
   AP_DEV void operator()(const params& p) const {
-    if constexpr (P.shares) {
-      storage& s = antiphase::shared<storage, shared>();
-      const split_k_place place = split_k_place::mine(p);
-      fp64_work w = tiles::at(p, place.tile, place.share_of_k());
-      const seat t = seat::mine();
-      sums sum = {};
-      compute(p, w, t, sum);
-      epilogue::finish(p, s.parts, w, place, true, t, sum);
-    } else {
-      using out = fp64_store<P>;
-      fp64_work w = tiles::at(p, block_index().x, 0);
-      const seat t = seat::mine();
-      sums sum = {};
-      compute(p, w, t, sum);
-      const out to(p, w, out::place_of(0, t.lane));
-      to.template store<sums::down, sums::across>([&](int n) { return sum.at(n); });
-    }
+    using out = fp64_store<P>;
+    fp64_work w = tiles::at(p, block_index().x, 0);
+    const seat t = seat::mine();
+    sums sum = {};
+    compute(p, w, t, sum);
+    const out to(p, w, out::place_of(0, t.lane));
+    to.template store<sums::down, sums::across>([&](int n) { return sum.at(n); });
   }
 };
 
