@@ -3,6 +3,7 @@
 // select a kernel.
 #pragma once
 #include <antiphase/executor/kernel.hpp>
+#include <antiphase/gemm/policy.hpp>
 #include <cstdint>
 
 #include "src/gemm/operands/loader.hpp"
