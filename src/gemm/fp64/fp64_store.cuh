@@ -33,6 +33,20 @@ template <fp64_policy P> struct fp64_sums {
 
   struct cell {
     double value[2][wide];
+
+    AP_DEV double& operator[](int e) { return value[e / wide][e % wide]; }
+    AP_DEV double operator[](int e) const { return value[e / wide][e % wide]; }
+    // Of the outputs value(0), value(1) ...
+    AP_DEV static cell of(auto value) {
+      cell v;
+      AP_UNROLL
+      for (int e = 0; e < outputs_of_cell; ++e) v[e] = value(e);
+      return v;
+    }
+    AP_DEV void add(const cell& more) {
+      AP_UNROLL
+      for (int e = 0; e < outputs_of_cell; ++e) (*this)[e] += more[e];
+    }
   };
   AP_DEV cell at(int n) const {
     cell v;

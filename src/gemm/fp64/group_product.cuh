@@ -6,7 +6,9 @@
 #include <antiphase/device/kernel.cuh>
 #include <antiphase/device/launch.cuh>
 #include "src/gemm/fp64/group_product.hpp"
-#include "src/gemm/fp64/ring_product.cuh"
+#include "src/gemm/fp64/ring_compute.cuh"
+#include "src/gemm/fp64/ring_layout.cuh"
+#include "src/gemm/fp64/ring_load.cuh"
 
 namespace antiphase::gemms {
 inline namespace AP_TARGET {
@@ -15,8 +17,10 @@ inline namespace AP_TARGET {
 // memory, where the block writes it at the first tile of another member.
 template <fp64_policy P> struct group_product {
   static_assert(P.by == loader::cp_async && !P.shares && !P.finishes);
-  using product = ring_product<P>;
-  static constexpr int threads = product::threads, blocks_wanted = P.blocks;
+  using layout = ring_layout<P>;
+  using producer = copying_producer<P, layout>;
+  using consumer = ring_consumer<P, layout>;
+  static constexpr int threads = layout::threads, blocks_wanted = P.blocks;
   static constexpr shared_kind shared = shared_kind::dynamic;
   static constexpr bool overlaps_previous = true;
 
@@ -28,7 +32,7 @@ template <fp64_policy P> struct group_product {
   // ---------------------------------------------------------------------------------------------------------
   // Loading warps are ahead of computing warps, so each role has a problem of its own.
   struct storage {
-    typename product::storage of_tile;
+    typename layout::storage of_tile;
     tiled_problem loads, computes;
   };
 
@@ -72,17 +76,17 @@ template <fp64_policy P> struct group_product {
     block_barrier();
     wait_for_previous_grid();
     start_next_grid();
-    typename product::slot_cursor at;
-    if (warp_index() < product::computing_warps) {
-      const typename product::seat t = product::seat::mine();
-      each_tile<0, product::computing_warps>(p, s.computes, [&](const typename product::work& w) {
-        typename product::sums sum = {};
-        product::compute(s.computes, s.of_tile, at, w, t, sum);
-        product::store_alone(s.computes, s.of_tile, w, t, sum);
+    typename layout::slot_cursor at;
+    if (warp_index() < layout::computing_warps) {
+      const auto t = consumer::seat::mine();
+      each_tile<0, layout::computing_warps>(p, s.computes, [&](const fp64_work& w) {
+        typename consumer::sums sum = {};
+        consumer::compute(s.computes, s.of_tile, at, w, t, sum);
+        consumer::store(s.computes, s.of_tile, w, t, sum);
       });
     } else {
-      each_tile<product::computing_warps, product::loading_warps>(
-          p, s.loads, [&](const typename product::work& w) { product::load(s.loads, s.of_tile, at, w); });
+      each_tile<layout::computing_warps, layout::loading_warps>(
+          p, s.loads, [&](const fp64_work& w) { producer::load(s.loads, s.of_tile, at, w); });
     }
   }
 
@@ -102,7 +106,7 @@ template <fp64_policy P> struct group_product {
         role::meet();
         last = member;
       }
-      typename product::work w = product::work_at(here, tile - all[member].first, 0);
+      fp64_work w = fp64_tiles<P>::at(here, tile - all[member].first, 0);
       w.of_long = here.of_long.data, w.of_short = here.of_short.data;
       use(w);
     }

@@ -1,0 +1,158 @@
+// SPDX-License-Identifier: Apache-2.0
+// Consumer of a product of TF32 parts: warpgroups that split the long operand, multiply and store (wgmma,
+// sm_90a).
+#pragma once
+#include <antiphase/device/barrier.cuh>
+#include <antiphase/device/cluster.cuh>
+#include <antiphase/device/registers.cuh>
+#include <antiphase/device/warp.cuh>
+#include <antiphase/device/wgmma_tf32.cuh>
+#include "src/gemm/tf32/tf32_layout.cuh"
+#include "src/gemm/tf32/tf32_outputs.cuh"
+#include "src/gemm/tf32/tf32_split_k.cuh"
+
+namespace antiphase::gemms {
+inline namespace AP_TARGET {
+
+template <tf32_policy P, class Layout> struct tf32_consumer : tf32_outputs {
+  using storage = typename Layout::storage;
+  using slot = typename Layout::slot;
+  using slot_cursor = typename Layout::slot_cursor;
+  using tile_cursor = typename Layout::tile_cursor;
+  using split_k = tf32_split_k<P, Layout>;
+
+  // compute
+  // ---------------------------------------------------------------------------------------------------------
+  AP_DEV static auto reader_of(const params& p, const work& w, const seat& t) {
+    if constexpr (Layout::by_tma)
+      return tf32_reader<P.long_along_k>(t.top);
+    else
+      return shifted_reader(t.top, p.of.of_long, first_of(p.of.of_long, w));
+  }
+  // Counts a chunk's nonzeros. Rare, so it reads the elements once more and takes as few instructions as it
+  // can.
+  AP_DEV static void count(row_pair& rows, const slot& first, const slot& second, const auto& mine) {
+    AP_ROLLED
+    for (int n = 0; n < 4 && rows.counts; ++n) {
+      tf32_values x;
+      mine.read(x, n < 2 ? first.a : second.a, n % 2 * (tf32_stage_k / 2));
+      rows.count(x);
+    }
+  }
+  // A chunk is four fragments. Each is split while the previous one is multiplied, the first one of the next
+  // chunk before this chunk's main product is promoted.
+  AP_DEV static void compute(storage& s, slot_cursor& at, int chunks, const auto& mine, row_pair& rows,
+                             sums& sum) {
+    if (chunks == 0) return;
+    tf32_fragment part[4];  // of 16 k each
+    sums main, mixed = {};
+    tf32_values x;  // of the next fragment
+    slot_cursor before;
+    const auto multiply = [&](const tf32_fragment& fragment, const slot& from, int k, bool fresh) {
+      wgmma_fence();
+      multiply_main(main, fragment, columns_at(from.hi(), k), fresh);
+      multiply_mixed(mixed, fragment, columns_at(from.hi(), k), columns_at(from.lo, k));
+      wgmma_commit();
+    };
+    const auto split = [&](tf32_fragment& to) {
+      rows.see(x);
+      to.split(x);
+    };
+    s.ring.wait(at, Layout::prepared);
+    mine.read(x, s.slots[at.index].a, 0);
+    split(part[0]);
+    for (int left = chunks; left > 0;) {
+      at.index = uniform(at.index);  // addresses are computed once for the warp, not by each lane
+      const slot_cursor one = at++, two = at++;
+      const slot &first = s.slots[one.index], &second = s.slots[two.index];
+      mine.read(x, first.a, 16);
+      multiply(part[0], first, 0, true);
+      split(part[1]);
+      if (left < chunks) {
+        wgmma_wait<1>();
+        s.ring.release(before, by_warp{});
+      }
+      s.ring.wait(two, Layout::prepared);
+      mine.read(x, second.a, 0);
+      multiply(part[1], first, 16, false);
+      if (rows.counts) count(rows, first, second, mine);
+      split(part[2]);
+      mine.read(x, second.a, 16);
+      multiply(part[2], second, 0, false);
+      wgmma_wait<1>();
+      s.ring.release(one, by_warp{});
+      split(part[3]);
+      wgmma_fence();
+      multiply_main(main, part[3], columns_at(second.hi(), 16), false);
+      wgmma_commit();
+      multiply_mixed(mixed, part[3], columns_at(second.hi(), 16), columns_at(second.lo, 16));
+      wgmma_commit();
+      before = two;
+      if (--left > 0) {
+        s.ring.wait(at, Layout::prepared);
+        mine.read(x, s.slots[at.index].a, 0);
+        split(part[0]);
+      }
+      wgmma_wait<1>();  // for the main product
+      pin_registers(main);
+      AP_UNROLL
+      for (int i = 0; i < registers; ++i) sum[i] += main[i];
+    }
+    wgmma_wait<0>();
+    pin_registers(mixed);
+    s.ring.release(before, by_warp{});
+    AP_UNROLL
+    for (int i = 0; i < registers; ++i) sum[i] += mixed[i];
+  }
+
+  // run: compute, finish
+  // ---------------------------------------------------------------------------------------------------------
+  // Computes and stores the block's tiles. What a thread keeps from tile to tile is the kernel's. Outputs
+  // without a certificate are computed again.
+  AP_DEV static void run(const params& p, storage& s, const seat& t, const tf32_walk& mine, slot_cursor& at,
+                         tile_cursor& noted) {
+    const bool shares = tf32_walk::blocks_of_tile(p) > 1;  // other blocks share the tile
+    // With many short tiles one warpgroup begins later, so that it multiplies while the other one stores.
+    bool in_turn = !shares && p.of.k <= tf32_chunk && mine.first + mine.apart < p.of.tiles;
+    const bool second = t.top >= tf32_tile.m / 2;
+    if (in_turn && second) named_barrier_sync(Layout::turn_barrier, Layout::computing_threads);
+    mine.each(p, [&](std::uint32_t tile, const work& w) {
+      row_pair rows(p, w, t);
+      sums sum = {};
+      compute(s, at, w.chunks(), reader_of(p, w, t), rows, sum);
+      if (in_turn && !second) named_barrier_arrive(Layout::turn_barrier, Layout::computing_threads);
+      in_turn = false;
+      const tf32_lines* lines = &s.lines[noted.index];
+      bool ordinary = !shares && rows.ordinary() && !any_special_column(*lines);
+      int first = 0, count = fragments;
+      if (shares) {
+        rows.note(s.lines[noted.index], t);
+        if (w.chunks() == 0 && t.member < tf32_tile.n)  // no warp has prepared anything
+          note(s.lines[noted.index], tf32_tile.m + t.member,
+               line_watch(w.left + t.member < p.of.of_short.lines));
+        count = fragments / cluster_extent();
+        first = cluster_rank() * count;
+        if (!split_k::add_parts(p, s, t, tile, mine.part, first, count, sum)) return;
+        lines = &s.lines[1];
+        ordinary = !any_special(*lines, t);
+      }
+      hide_outside(p, w, t, sum);
+      ordinary = all_plain(p, sum) && ordinary;
+      if (ordinary && !pairs_fill_sectors(p, w)) {
+        store_by_rows(p, s.rows[t.top / 16], w, t, first, count, sum);
+      } else {
+        if (!shares && !ordinary) rows.note(s.lines[noted.index], t);
+        const verdict rest = store(p, *lines, w, t, first, count, ordinary, sum);
+        if (!ordinary) store_rest(p, *lines, w, t, rest);
+      }
+      ++noted;
+    });
+    if (shares && cluster_extent() > 1) {
+      warp_sync();
+      cluster_wait();  // no block exits while others read its sums
+    }
+  }
+};
+
+}  // namespace AP_TARGET
+}  // namespace antiphase::gemms
