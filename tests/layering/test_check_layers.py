@@ -191,13 +191,13 @@ class Layers(unittest.TestCase):
 
     def test_a_long_chain_is_found(self):
         chain = {
-            f"include/antiphase/core/c{i}.hpp": f"#include <antiphase/core/c{i + 1}.hpp>\n" for i in range(9)
+            f"include/antiphase/core/c{i}.hpp": f"#include <antiphase/core/c{i + 1}.hpp>\n" for i in range(12)
         }
-        chain["include/antiphase/core/c9.hpp"] = "#include <cstdint>\n"
+        chain["include/antiphase/core/c12.hpp"] = "#include <cstdint>\n"
         self.assertEqual(run(chain).returncode, 0)
         self.refused(
-            {**chain, "include/antiphase/core/c10.hpp": "#include <antiphase/core/c0.hpp>\n"},
-            "a chain of 11 files, expected at most 10: include/antiphase/core/c10.hpp -> include/antiphase/core/c0.hpp -> ",
+            {**chain, "include/antiphase/core/c13.hpp": "#include <antiphase/core/c0.hpp>\n"},
+            "a chain of 14 files, expected at most 13: include/antiphase/core/c13.hpp -> include/antiphase/core/c0.hpp -> ",
         )
 
     def test_a_cycle_is_found(self):

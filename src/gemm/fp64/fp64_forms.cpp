@@ -9,6 +9,7 @@
 #include <limits>
 
 #include "src/gemm/fp64/fp64_kernels.hpp"
+#include "src/gemm/operands/tiled_problem.hpp"
 
 namespace antiphase::gemms {
 namespace {

@@ -7,7 +7,6 @@
 
 #include "src/gemm/fp64/kernel_kind.hpp"
 #include "src/gemm/operands/loader.hpp"
-#include "src/gemm/operands/tiled_problem.hpp"
 
 namespace antiphase::gemms {
 

@@ -7,6 +7,7 @@
 #include "src/gemm/operands/blend.cuh"
 #include "src/gemm/operands/finished.cuh"
 #include "src/gemm/operands/rows_to_store.cuh"
+#include "src/gemm/operands/tiled_problem.hpp"
 
 namespace antiphase::gemms {
 inline namespace AP_TARGET {

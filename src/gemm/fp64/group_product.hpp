@@ -5,6 +5,7 @@
 #include <cstdint>
 
 #include "src/gemm/fp64/fp64_product.hpp"
+#include "src/gemm/operands/tiled_problem.hpp"
 
 namespace antiphase::gemms {
 

@@ -4,7 +4,6 @@
 #include <antiphase/device/warp.cuh>
 #include "src/gemm/fp64/fp64_tile.cuh"
 #include "src/gemm/fp64/register_feed.cuh"
-#include "src/gemm/fp64/ring_layout.cuh"
 
 namespace antiphase::gemms {
 inline namespace AP_TARGET {
