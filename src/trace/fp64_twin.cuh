@@ -31,10 +31,9 @@ template <fp64_policy P> twin fp64_twin(const char* of, const char* name) {
                  .count = kernel_type::loading_warps,
                  .loads = true}}};
 }
-template <const auto& Table> std::vector<twin> fp64_twins() {
-  return twins_from_table<Table>(
-      []<fp64_policy P>(const char* of, const char* name) { return fp64_twin<P>(of, name); });
-}
+template <auto P> struct fp64_twins {
+  static twin make(const char* of, const char* name) { return fp64_twin<P>(of, name); }
+};
 
 }  // namespace AP_TARGET
 }  // namespace antiphase::gemms

@@ -33,10 +33,10 @@ template <product_policy P> twin split_twin(const char* of, const char* name) {
       of, name,
       {{.name = "load", .loads = true}, {.name = "compute", .first = 4, .count = 8, .computes = true}});
 }
-std::vector<twin> twins_of_fp16() {
-  return twins_from_table<fp16::by_warpgroups>(
-      []<product_policy P>(const char* of, const char* name) { return split_twin<P>(of, name); });
-}
+template <auto P> struct fp16_twins {
+  static twin make(const char* of, const char* name) { return split_twin<P>(of, name); }
+};
+std::vector<twin> twins_of_fp16() { return twins_from_table<fp16::by_warpgroups, fp16_twins>(); }
 
 }  // namespace AP_TARGET
 }  // namespace antiphase::gemms

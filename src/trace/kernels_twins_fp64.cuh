@@ -5,7 +5,7 @@
 namespace antiphase::gemms {
 inline namespace AP_TARGET {
 
-std::vector<twin> twins_of_fp64() { return fp64_twins<fp64::kernels_by_tma>(); }
+std::vector<twin> twins_of_fp64() { return twins_from_table<fp64::kernels_by_tma, fp64_twins>(); }
 
 }  // namespace AP_TARGET
 }  // namespace antiphase::gemms

@@ -5,7 +5,7 @@
 namespace antiphase::gemms {
 inline namespace AP_TARGET {
 
-std::vector<twin> twins_of_fp64_async() { return fp64_twins<fp64::kernels_by_cp_async>(); }
+std::vector<twin> twins_of_fp64_async() { return twins_from_table<fp64::kernels_by_cp_async, fp64_twins>(); }
 
 }  // namespace AP_TARGET
 }  // namespace antiphase::gemms

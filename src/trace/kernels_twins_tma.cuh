@@ -55,10 +55,10 @@ std::vector<twin> twins_by_tma() {
            .step_bytes = sizeof(tensor_core::slot),
            .roles = {loads, {.name = "compute", .first = 4, .count = 8, .computes = true}}}};
 }
-std::vector<twin> twins_of_tf32() {
-  return twins_from_table<tf32::rings>(
-      []<tf32_policy P>(const char* of, const char* name) { return tf32_twin<P>(of, name); });
-}
+template <auto P> struct tf32_twins {
+  static twin make(const char* of, const char* name) { return tf32_twin<P>(of, name); }
+};
+std::vector<twin> twins_of_tf32() { return twins_from_table<tf32::rings, tf32_twins>(); }
 
 }  // namespace AP_TARGET
 }  // namespace antiphase::gemms

@@ -48,17 +48,21 @@ struct twin_name {
 
 template <const auto& Table, std::size_t N> inline constexpr twin_name twin_name_of{Table[N].name};
 
-// make<row.how>(name of the kernel, name of its twin) of each row of a table of kernels that is drawn, or of
-// all (ANTIPHASE_TWINS).
-template <const auto& Table> std::vector<twin> twins_from_table(auto make) {
+template <const auto& Table, template <auto> class Maker, std::size_t N>
+void add_twin(std::vector<twin>& all) {
+  if constexpr (every_twin || Table[N].drawn)
+    all.push_back(Maker<Table[N].how>::make(Table[N].name, twin_name_of<Table, N>.text));
+}
+template <const auto& Table, template <auto> class Maker, std::size_t... I>
+std::vector<twin> twins_from_table(std::index_sequence<I...>) {
   std::vector<twin> all;
-  const auto add = [&]<std::size_t N>() {
-    if constexpr (every_twin || Table[N].drawn)
-      all.push_back(make.template operator()<Table[N].how>(Table[N].name, twin_name_of<Table, N>.text));
-  };
-  [&]<std::size_t... I>(std::index_sequence<I...>) { (add.template operator()<I>(), ...); }
-  (std::make_index_sequence<std::size(Table)>());
+  (add_twin<Table, Maker, I>(all), ...);
   return all;
+}
+// Maker<row.how>::make(name of the kernel, name of its twin) for each row of a table of kernels that is drawn,
+// or for all (ANTIPHASE_TWINS).
+template <const auto& Table, template <auto> class Maker> std::vector<twin> twins_from_table() {
+  return twins_from_table<Table, Maker>(std::make_index_sequence<std::size(Table)>());
 }
 
 // Cost of a block's `macs` f16 multiply-adds on Tensor Cores, for the clock of the CPU executor: instructions

@@ -7,6 +7,7 @@
 #include <antiphase/device/vector.cuh>
 #include <antiphase/device/warp.cuh>
 #include "src/gemm/fp64/fp64_product.hpp"
+#include "src/gemm/fp64/lane_places.hpp"
 #include "src/gemm/operands/line_operand.hpp"
 
 namespace antiphase::gemms {
