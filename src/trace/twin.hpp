@@ -59,8 +59,8 @@ std::vector<twin> twins_from_table(std::index_sequence<I...>) {
   (add_twin<Table, Maker, I>(all), ...);
   return all;
 }
-// Maker<row.how>::make(name of the kernel, name of its twin) for each row of a table of kernels that is drawn,
-// or for all (ANTIPHASE_TWINS).
+// Maker<row.how>::make(name of the kernel, name of its twin) for each row of a table of kernels that is
+// drawn, or for all (ANTIPHASE_TWINS).
 template <const auto& Table, template <auto> class Maker> std::vector<twin> twins_from_table() {
   return twins_from_table<Table, Maker>(std::make_index_sequence<std::size(Table)>());
 }

@@ -3,6 +3,7 @@
 #pragma once
 #include <antiphase/device/warp.cuh>
 #include "src/gemm/fp64/fp64_tile.cuh"
+#include "src/gemm/fp64/panel.cuh"
 #include "src/gemm/fp64/register_feed.cuh"
 
 namespace antiphase::gemms {
