@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Consumer of a ring product: warps that multiply slabs on FP64 Tensor Cores and store their tile (sm_80).
 #pragma once
+#include <antiphase/core/channel.hpp>
+#include <antiphase/device/mbarrier.cuh>
 #include <antiphase/device/warp.cuh>
 #include "src/gemm/fp64/fp64_tile.cuh"
 #include "src/gemm/fp64/panel.cuh"

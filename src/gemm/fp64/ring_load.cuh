@@ -2,7 +2,9 @@
 // Producers of a ring product: a thread that issues TMA copies (sm_90), or warps that copy by cp.async
 // (sm_80).
 #pragma once
+#include <antiphase/core/channel.hpp>
 #include <antiphase/device/barrier.cuh>
+#include <antiphase/device/mbarrier.cuh>
 #include <antiphase/device/tensor_copy.cuh>
 #include <antiphase/device/warp.cuh>
 #include "src/gemm/fp64/copying_warp.cuh"
