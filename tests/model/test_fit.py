@@ -63,7 +63,7 @@ class Fit(unittest.TestCase):
         self.content["laws"]["fp64-short"]["start"] = -1
         done = self.fit()
         self.assertEqual(done.returncode, 1)
-        self.assertIn("'short.start' is -1: expected a number from 0.3 to 5", done.stderr)
+        self.assertIn("'fp64-short.start' is -1: expected a number from 0.3 to 5", done.stderr)
 
 
 if __name__ == "__main__":

@@ -558,7 +558,9 @@ TEST(RecordRoles, CudaTwinsComputeTheSameBits) {
     try {
       t = record_gemm(where, f.policy, p.problem());
     } catch (const not_supported& e) {
-      EXPECT_THAT(e.what(), testing::HasSubstr("ANTIPHASE_TWINS=all"));  // off in this build
+      // Twins that this build lacks; or, by its cost model, a kernel without a ring.
+      EXPECT_THAT(e.what(), testing::AnyOf(testing::HasSubstr("ANTIPHASE_TWINS=all"),
+                                           testing::HasSubstr("straight into registers")));
       continue;
     }
     if (!t.roles.empty()) expect_in_order(t);
