@@ -56,7 +56,7 @@ TEST(waiting, that_never_ends_is_a_deadlock_in_the_line_of_the_loop) {
                                                        : "threads 0-2 polling in a loop of its own"));
     EXPECT_THAT(f.access.action, testing::HasSubstr("threads 3-63 finished"));
     EXPECT_THAT(f.access.at.file, testing::EndsWith("kernels_waiting.cuh"));
-    const char* loop = l == loop_of::compare_exchanges ? "for (std::uint32_t free"
+    const char* loop = l == loop_of::compare_exchanges ? "__atomic_compare_exchange_n("
                        : l == loop_of::loads_of_many   ? "for (int i"
                                                        : "while (";
     EXPECT_THAT(line_of(f.access.at), testing::HasSubstr(loop));

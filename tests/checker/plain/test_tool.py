@@ -723,7 +723,7 @@ int main() { int* x; cudaMalloc(&x, 1024 * 64), cudaMemset(x, 0, 1024 * 64), k<<
         self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
         done = self.check(scale, "--kernels", driver, "-D", "FORGOTTEN", *QUICK)
         self.assertEqual(done.returncode, 5)
-        self.assertIn("scale.cu:19", done.stdout)
+        self.assertIn("scale.cu:20", done.stdout)
         self.assertIn(f"--kernels {driver} ", done.stdout)
         done = self.check(scale, "--kernels", "none.cpp")
         self.assertEqual(

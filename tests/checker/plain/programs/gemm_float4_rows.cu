@@ -12,8 +12,8 @@ __global__ void transpose(const float* from, float* to) {
   __shared__ float tile[T][T + pad];
   const int x = threadIdx.x % 4 * 4, y = threadIdx.x / 4;
   const int row = blockIdx.y * T + y, column = blockIdx.x * T + x;
-  *reinterpret_cast<float4*>(&tile[y][x]) =
-      *reinterpret_cast<const float4*>(&from[row * N + column]);  // FOUND: misaligned access
+  *reinterpret_cast<float4*>(&tile[y][x]) =  // FOUND: misaligned access
+      *reinterpret_cast<const float4*>(&from[row * N + column]);
   __syncthreads();
   for (int i = 0; i < 4; ++i) to[(blockIdx.x * T + y) * N + blockIdx.y * T + x + i] = tile[x + i][y];
 }

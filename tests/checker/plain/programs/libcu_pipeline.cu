@@ -14,8 +14,8 @@ __global__ void sums(const int* from, int* to, int tiles) {
 #ifndef BROKEN
       pipe.producer_acquire();
 #endif
-      cuda::memcpy_async(block, tile[load % 2], from + 64 * load, 64 * sizeof(int),
-                         pipe);  // FOUND: overwritten in use
+      cuda::memcpy_async(block, tile[load % 2], from + 64 * load,  // FOUND: overwritten in use
+                         64 * sizeof(int), pipe);
       pipe.producer_commit();
     }
     pipe.consumer_wait();

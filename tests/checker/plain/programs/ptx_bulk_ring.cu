@@ -44,8 +44,8 @@ struct barrier {
 };
 
 __device__ void load(void* to, const void* from, unsigned bytes, barrier& at) {
-  asm volatile(
-      "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1], %2, [%3];\n"  // FOUND: overwritten in use
+  asm volatile(  // FOUND: overwritten in use
+      "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1], %2, [%3];\n"
       :
       : "r"(static_cast<unsigned>(__cvta_generic_to_shared(to))), "l"(from), "r"(bytes), "r"(at.address())
       : "memory");

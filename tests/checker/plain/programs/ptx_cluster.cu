@@ -34,8 +34,9 @@ __global__ void __cluster_dims__(2, 1, 1) exchange(const int* from, int* to) {
 #endif
   uint32_t there;
   asm volatile("mapa.shared::cluster.u32 %0, %1, %2;" : "=r"(there) : "r"(address(&got[t])), "r"(mine ^ 1));
-  asm volatile("st.shared::cluster.u32 [%0], %1;" ::"r"(there), "r"(from[first + t])
-               : "memory");  // FOUND: access outside memory
+  asm volatile(  // FOUND: access outside memory
+      "st.shared::cluster.u32 [%0], %1;" ::"r"(there), "r"(from[first + t])
+      : "memory");
   asm volatile(
       "{.reg .b32 remote; mapa.shared::cluster.u32 remote, %0, %1; "
       "mbarrier.arrive.release.cluster.shared::cluster.b64 _, [remote];}" ::"r"(address(&told)),

@@ -17,9 +17,10 @@ __global__ void hand_on(int* data, int* flag) {
   }
   __syncthreads();
   int mine;
-  asm volatile("ld.global.ca.L1::no_allocate.s32 %0, [%1 + 0];"
-               : "=r"(mine)
-               : "l"(data + blockIdx.x * 32 + 31 - t));  // FOUND: race
+  asm volatile(  // FOUND: race
+      "ld.global.ca.L1::no_allocate.s32 %0, [%1 + 0];"
+      : "=r"(mine)
+      : "l"(data + blockIdx.x * 32 + 31 - t));
   asm volatile("st.global.wt.b32 [%0], %1;" ::"l"(data + next * 32 + t), "r"(mine + 1) : "memory");
   asm volatile("bar.sync 0;" ::: "memory");
   asm volatile("{ .reg .pred p; setp.eq.s32 p, %2, 0; @p red.release.gpu.global.add.s32 [%0], %1; }\n"

@@ -45,9 +45,8 @@ __global__ void transpose(const __grid_constant__ CUtensorMap from, const __grid
 #endif
     __syncthreads();
     if (t == 0) {
-      asm volatile(
-          "cp.async.bulk.tensor.2d.global.shared::cta.bulk_group [%0, {%2, %3}], [%1];"  // FOUND: missing proxy fence
-          ::"l"(&to),
+      asm volatile(  // FOUND: missing proxy fence
+          "cp.async.bulk.tensor.2d.global.shared::cta.bulk_group [%0, {%2, %3}], [%1];" ::"l"(&to),
           "r"(address(out)), "r"(y), "r"(x)
           : "memory");
       asm volatile("cp.async.bulk.commit_group;" ::: "memory");
