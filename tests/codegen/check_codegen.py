@@ -32,6 +32,8 @@ import subprocess
 import sys
 import tempfile
 
+from policies import arguments_in, policy_in
+
 ARCHITECTURE = "sm_90a"
 NOTHING_TO_CHECK = 77
 
@@ -49,23 +51,18 @@ class Kernel:
     def __init__(self, name):
         self.name = name.replace("antiphase::", "")
         self.registers = self.memory = None  # memory: bytes of stack and local memory per thread
-        shape = re.search(
-            r"policy\{gemms::extent2\{(\d+), (\d+)\}, \d+, gemms::extent2\{(\d+), (\d+)\}", self.name
-        )
-        self.tiled = shape is not None
-        self.outputs = int(shape[3]) * int(shape[4]) if shape else 1
-        self.threads = int(shape[1]) * int(shape[2]) // self.outputs if shape else 1024
-        operands = re.findall(
-            r"operand_policy\{\(gemms::layout\)(\d), \d+, (\d+), \(gemms::contiguous\)(\d)", self.short()
-        )
-        self.copy_widths = [int(width) for _, width, _ in operands]
+        how = policy_in(self.name, "policy")
+        self.tiled = how is not None
+        self.outputs = how["thread"]["m"] * how["thread"]["n"] if how else 1
+        self.threads = how["tile"]["m"] * how["tile"]["n"] // self.outputs if how else 1024
+        operands = [how["a"], how["b"]] if how else []
+        self.copy_widths = [one["copy_width"] for one in operands]
         # Operands that are contiguous along k and stored k-major are transposed in registers on the way.
         self.copies_packets = any(
-            width == "4" and (order, along) != ("1", "1") for order, width, along in operands
+            one["copy_width"] == 4 and (one["order"], one["along"]) != ("k_major", "k") for one in operands
         )
-        unrolled = re.search(r"\(shared_kind\)\d, \d+, (\d+)", self.short())
-        self.one_block = unrolled is not None and int(unrolled[1]) > 0
-        self.loads = "(gemms::parts)2" not in self.short()
+        self.one_block = how is not None and how["unroll"] > 0
+        self.loads = how is None or how.get("run", "all") != "compute_only"
 
     def short(self):
         """The name without the parameter type, which repeats the policy."""
@@ -77,13 +74,12 @@ class Kernel:
         addresses of single floats, and more of them the smaller the block. Kernels with code for partial
         tiles (strict) have a multiprocessor to themselves."""
         if "dots_vector" in self.name:  # blocks of 256 threads along k, one of 512 across
-            return {"false, 1": 64, "false, 2": 80, "true, 4": 128}[
-                re.search(r"dots_vector<(\w+, \d)", self.name)[1]
-            ]
+            how = arguments_in(self.name, "dots_vector")
+            return 128 if how["Across"] else {1: 64, 2: 80}[how["Rows"]]
         if "short_product" in self.name:  # four blocks of 128 threads
             return 128
         if "dots_by_lanes" in self.name:  # five blocks of 128 threads; for operands across k one of 1024
-            return 64 if re.search(r"dots_by_lanes<\d+, \w+, true>", self.name) else 96
+            return 64 if arguments_in(self.name, "dots_by_lanes")["Across"] else 96
         if self.threads == 1024:
             return 64
         if self.one_block:
@@ -232,9 +228,9 @@ TO_UNIFORM = 8  # R2UR at most: each shared-memory address took two, for 24 HGMM
 
 
 def tf32_faults(kernel, code):
-    along, by = re.search(r"tf32_policy\{(\w+), \w+, \(gemms::loader\)(\d)", kernel.name).groups()
-    by_tma = by == "0"
-    by_matrices = along == "true" and by_tma
+    how = policy_in(kernel.name, "tf32_policy")
+    by_tma = how["by"] == "tma"
+    by_matrices = how["long_along_k"] and by_tma
     loop, _, fault = main_loop(code, 24)
     if fault:
         yield fault
@@ -258,7 +254,8 @@ def vector_faults(kernel, code):
     took 20.7 us instead of 17.1 when the last three of twelve loads followed the first multiplications.
     Inspects loops whose loads are all of 16 bytes.
     """
-    across, rows = re.search(r"dots_vector<(\w+), (\d)", kernel.name).groups()
+    how = arguments_in(kernel.name, "dots_vector")
+    across, rows = how["Across"], how["Rows"]
     lines = instructions(code)
     loops = [[text for _, text in lines[first : last + 1]] for first, last in loops_of(lines)]
     loops = [
@@ -267,7 +264,7 @@ def vector_faults(kernel, code):
         if of_opcode(loop, r"LDG\.E\.128") and not any(re.search(r"\bLDG\.E R", text) for text in loop)
     ]
     wanted, loads = (
-        (1, 10) if across == "true" else (4, 4 * int(rows) + 4)
+        (1, 10) if across else (4, 4 * rows + 4)
     )  # a loop for each number of slots; 4 groups, and the vector's
     if len(loops) != wanted:
         yield f"{len(loops)} loops that load 16 bytes at a time, expected {wanted}"
@@ -276,9 +273,9 @@ def vector_faults(kernel, code):
         first_use = next(i for i, text in enumerate(loop) if "F2F.F64.F32" in text and i > at[0])
         if len(at) != loads:
             yield f"{len(at)} loads of 16 bytes in a loop, expected {loads}"
-        elif across == "false" and at[-1] > first_use:
+        elif not across and at[-1] > first_use:
             yield f"{sum(i > first_use for i in at)} of {loads} loads behind the first use of one"
-        elif across == "true" and at[-1] - at[0] > LOADS_ACROSS:
+        elif across and at[-1] - at[0] > LOADS_ACROSS:
             yield f"{at[-1] - at[0]} instructions from the first load to the last, expected at most {LOADS_ACROSS}"
 
 
@@ -295,7 +292,7 @@ def product_faults(code):
     waits = sum("WARPGROUP.DEPBAR" in text for text in loop)
     if waits != 1:
         yield f"{waits} waits for the Tensor Cores in the main loop, expected 1"
-    shared_by = int(re.search(r"product_policy\{\d+, (\d+)", code.split("\n", 1)[0])[1])
+    shared_by = policy_in(code.split("\n", 1)[0], "product_policy")["cluster"]
     pairs = sum("STG.E.64" in text for _, text in lines)
     if pairs < 31 // shared_by:
         yield f"{pairs} stores of pairs, expected {32 // shared_by}"
@@ -343,6 +340,10 @@ def row_faults(code):
 
 
 READ_TOGETHER = 3  # a branch with at least this many reads of two floats counts
+
+
+def is_whole(kernel):
+    return "kept_lines" in kernel.name and policy_in(kernel.name, "fp64_policy").get("whole", False)
 
 
 def read_faults(kernel, code):
