@@ -151,7 +151,7 @@ def nested(paths, values):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("library", type=pathlib.Path)
+    parser.add_argument("predictions", type=pathlib.Path, metavar="library")
     parser.add_argument("data", type=pathlib.Path)
     parser.add_argument("laws", type=pathlib.Path)
     parser.add_argument("families", nargs="*", metavar="FAMILY", help=", ".join(FAMILIES))
@@ -163,7 +163,7 @@ def main():
     for name in options.families:
         if name not in FAMILIES:
             parser.error(f"there is no family '{name}': expected {', '.join(FAMILIES)}")
-    library = Library(options.library, options.laws)
+    library = Library(options.predictions, options.laws)
     rows, us, product = read(options.data, library)
     judges = product % 4 == 3
     least = np.full(product.max() + 1, np.inf)

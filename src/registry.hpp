@@ -52,34 +52,25 @@ template <class Lists, class Instance> const std::vector<Instance>& instances_of
 #define AP_DECLARE_LIST(type, list) std::vector<type> list();
 #define AP_APPEND_CPU(type, list) ::antiphase::append_list(all, &cpu::list);
 #define AP_APPEND_CUDA(type, list) ::antiphase::append_list(all, &cuda::list);
-#define AP_APPEND_CHECKED(type, list) ::antiphase::append_list(all, &checked::list);
-#define AP_ENTER_CHECKED(type, list) ::antiphase::checked_list<type>() = on_checked<type>();
-#define AP_LISTS(NAME, LISTS)                                             \
-  namespace cpu {                                                         \
-  LISTS(AP_DECLARE_LIST)                                                  \
-  }                                                                       \
-  namespace cuda {                                                        \
-  LISTS(AP_DECLARE_LIST)                                                  \
-  }                                                                       \
-  namespace checked {                                                     \
-  LISTS(AP_DECLARE_LIST)                                                  \
-  }                                                                       \
-  struct NAME {                                                           \
-    template <class Instance> static std::vector<Instance> on_cpu() {     \
-      std::vector<Instance> all;                                          \
-      LISTS(AP_APPEND_CPU)                                                \
-      return all;                                                         \
-    }                                                                     \
-    template <class Instance> static std::vector<Instance> on_cuda() {    \
-      std::vector<Instance> all;                                          \
-      AP_IF_CUDA(LISTS(AP_APPEND_CUDA))                                   \
-      return all;                                                         \
-    }                                                                     \
-    /* For the checker, whose library has these kernels. */               \
-    template <class Instance> static std::vector<Instance> on_checked() { \
-      std::vector<Instance> all;                                          \
-      LISTS(AP_APPEND_CHECKED)                                            \
-      return all;                                                         \
-    }                                                                     \
-    static void enter_checked() { LISTS(AP_ENTER_CHECKED) }               \
+#define AP_LISTS(NAME, LISTS)                                          \
+  namespace cpu {                                                      \
+  LISTS(AP_DECLARE_LIST)                                               \
+  }                                                                    \
+  namespace cuda {                                                     \
+  LISTS(AP_DECLARE_LIST)                                               \
+  }                                                                    \
+  namespace checked {                                                  \
+  LISTS(AP_DECLARE_LIST)                                               \
+  }                                                                    \
+  struct NAME {                                                        \
+    template <class Instance> static std::vector<Instance> on_cpu() {  \
+      std::vector<Instance> all;                                       \
+      LISTS(AP_APPEND_CPU)                                             \
+      return all;                                                      \
+    }                                                                  \
+    template <class Instance> static std::vector<Instance> on_cuda() { \
+      std::vector<Instance> all;                                       \
+      AP_IF_CUDA(LISTS(AP_APPEND_CUDA))                                \
+      return all;                                                      \
+    }                                                                  \
   };

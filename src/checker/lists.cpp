@@ -8,13 +8,12 @@ namespace antiphase::checker_detail {
 void enter_checked_kernels() {
   static std::once_flag once;
   std::call_once(once, [] {
-    gemms::fp32_lists::enter_checked();
-    gemms::f16_lists::enter_checked();
-    gemms::fp64_lists::enter_checked();
-    gemms::fp16_lists::enter_checked();
-    gemms::tf32_lists::enter_checked();
-    gemms::finish_lists::enter_checked();
-    scans::scan_lists::enter_checked();
+#define AP_ENTER_LIST(type, list) append_list(checked_list<gemms::type>(), &gemms::checked::list);
+    AP_GEMM_LISTS(AP_ENTER_LIST)
+#undef AP_ENTER_LIST
+#define AP_ENTER_LIST(type, list) append_list(checked_list<scans::type>(), &scans::checked::list);
+    AP_SCAN_LISTS(AP_ENTER_LIST)
+#undef AP_ENTER_LIST
   });
 }
 

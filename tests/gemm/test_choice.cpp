@@ -131,8 +131,7 @@ struct contest {
   asked q;
   std::map<std::string, double, std::less<>> us;
   void add(std::string_view policy, double time) {
-    const std::string_view now = gemms::renamed_policy(policy);
-    double& least = us.try_emplace(std::string(now.empty() ? policy : now), time).first->second;
+    double& least = us.try_emplace(std::string(gemms::current_policy_name(policy)), time).first->second;
     least = std::min(least, time);
   }
 };

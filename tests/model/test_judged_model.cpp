@@ -70,19 +70,20 @@ TEST(judged_model, records) {
 
   times.clear();
   const json tune = json::parse(
-      R"({"command": "tune", "records": [{"shape": {"m": 4096, "n": 4096, "k": 4096}, "layout": "nn", "beta": 0,
-    "times": [{"policy": "fp16", "measured_us": 640}, {"policy": "tf32", "measured_us": 1500}, {"policy": "fp64-dots", "measured_us": 9}]}]})");
+      R"({"command": "tune", "records": [{"shape": {"m": 4096, "n": 4096, "k": 4096},
+    "layout": "nn", "beta": 0, "times": [{"policy": "fp16", "measured_us": 640},
+    {"policy": "tf32", "measured_us": 1500}, {"policy": "fp64-dots", "measured_us": 9}]}]})");
   add_times(on, tune, "t.json", times);
   ASSERT_EQ(times.size(), 2U);  // dots does not take this shape
   EXPECT_EQ(times[0].shape, times[1].shape);
   EXPECT_LT(times[0].takes.seconds, times[1].takes.seconds);
 
   try {
-    add_times(
-        on,
-        json::parse(
-            R"({"command": "ladder gemm", "records": [{"kernel": "gemm.ladder.tiled", "time_us": {"ours": "x"}}]})"),
-        "bad.json", times);
+    add_times(on,
+              json::parse(
+                  R"({"command": "ladder gemm",
+                "records": [{"kernel": "gemm.ladder.tiled", "time_us": {"ours": "x"}}]})"),
+              "bad.json", times);
     FAIL();
   } catch (const bad_input& e) {
     EXPECT_THAT(e.what(), testing::HasSubstr("'bad.json'"));

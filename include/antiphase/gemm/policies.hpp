@@ -36,6 +36,8 @@ std::span<const policy_info> policies();
 const policy_info* find_policy(std::string_view name);
 // The present name for a policy's former one, which is accepted for one release; empty for other names.
 std::string_view renamed_policy(std::string_view name);
+// Today's name of a policy: what a former name stands for, any other name as it is.
+std::string_view current_policy_name(std::string_view name);
 // Whether that name is of a policy whose kernels are gone: what was measured of it is of no use.
 bool is_gone(std::string_view name);
 

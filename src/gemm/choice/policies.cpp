@@ -27,7 +27,7 @@ constexpr renaming renamed[] = {{"stream", "fp64"}, {"dots", "fp64-dots"}, {"sho
                                 {gone, "fp16"}};
 
 const policy_info* look_for(std::string_view name) {
-  if (const std::string_view now = renamed_policy(name); !now.empty()) name = now;
+  name = current_policy_name(name);
   const auto found = std::ranges::find(policies(), name, &policy_info::name);
   return found == policies().end() ? nullptr : &*found;
 }
@@ -63,6 +63,11 @@ void refuse_policy(std::string_view name, std::string_view what, const std::vect
 std::string_view renamed_policy(std::string_view name) {
   const auto found = std::ranges::find(renamed, name, &renaming::before);
   return found == std::end(renamed) ? std::string_view() : found->now;
+}
+
+std::string_view current_policy_name(std::string_view name) {
+  const std::string_view now = renamed_policy(name);
+  return now.empty() ? name : now;
 }
 
 bool is_gone(std::string_view name) { return name == gone; }

@@ -104,8 +104,7 @@ void read_factors(const reader& from, const std::string& policy, const json& val
   for (const json& one : value) read_factors(from, policy, one, depth + 1, to);
 }
 tuning::of_policy read_policy(const reader& from, const std::string& name, const json& value) {
-  const std::string_view now = renamed_policy(name);
-  const std::string policy(now.empty() ? std::string_view(name) : now);
+  const std::string policy(current_policy_name(name));
   std::vector<std::string> known;
   for (const policy_info& p : policies())
     if (p.ladder == nullptr) known.emplace_back(p.name);

@@ -36,8 +36,7 @@ prepared_operand imagined_prepared(const context& where, const listed_product& p
 }
 
 std::string name_of_today(const std::string& policy) {
-  const std::string_view now = gemms::renamed_policy(policy);
-  return now.empty() || gemms::is_gone(policy) ? policy : std::string(now);
+  return gemms::is_gone(policy) ? policy : std::string(gemms::current_policy_name(policy));
 }
 
 class reader {

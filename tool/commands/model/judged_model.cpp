@@ -102,8 +102,7 @@ class reader {
     if (r.value("data", "normal") != "normal" || r.value("set", "").starts_with("prepared")) return;
     const listed_product p = product_of(r);
     const std::string named = r.contains("policy") ? r.at("policy") : r.at("choice").at("kernel");
-    const std::string_view now = gemms::renamed_policy(named);
-    const std::string policy(now.empty() ? std::string_view(named) : now);
+    const std::string policy(gemms::current_policy_name(named));
     if (gemms::is_gone(named) || !is_beside_the_ladder(policy)) return;
     if (const auto takes = predict_policy(on_, where_, policy, p))
       add({policy, policy, fmt::format("{} {}", shape_text(p), protocol), {}, false, seconds, *takes});
