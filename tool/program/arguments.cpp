@@ -185,8 +185,10 @@ void describe(const CLI::App& command, const std::string& words, const program_s
     described_option one{.names = {}, .value = {}, .about = option->get_description(), .offered = {}};
     for (const std::string& name : option->get_snames()) one.names.push_back("-" + name);
     for (const std::string& name : option->get_lnames()) one.names.push_back("--" + name);
-    if (option->get_items_expected_max() > 0)
-      one.value = option->get_type_name().empty() ? option->get_name() : option->get_type_name();
+    if (one.names.empty())
+      one.value = option->get_name();
+    else if (option->get_items_expected_max() > 0)
+      one.value = option->get_type_name().empty() ? "VALUE" : option->get_type_name();
     if (const auto found = state.offered.find(option); found != state.offered.end())
       one.offered = found->second;
     is.options.push_back(std::move(one));

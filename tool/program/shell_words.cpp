@@ -70,38 +70,34 @@ std::string roff(std::string text) {
   return text.starts_with('.') ? "\\&" + text : text;
 }
 
-// A footer: paragraphs are set anew, indented lines stay as they are, and a line such as "Examples:" is a
-// heading.
+// A part of a footer: paragraphs are set anew, indented lines stay as they are, and two titles are sections.
 std::string roff_of_footer(const std::string& footer) {
   std::string text;
-  bool kept = false, heads = true;
+  bool kept = false, begins = true, below_title = false;
   const auto keep = [&](bool from_here) {
-    if (from_here != kept) text += from_here ? ".PP\n.nf\n" : ".fi\n";
+    if (kept && !from_here) text += ".fi\n";
+    if ((from_here && !kept) || (!from_here && begins)) text += below_title ? "" : ".PP\n";
+    if (from_here && !kept) text += ".nf\n";
     kept = from_here;
+    begins = below_title = false;
   };
   const std::string lines = wrapped(footer, 72) + "\n";
   for (std::size_t at = 0, end = 0; (end = lines.find('\n', at)) != std::string::npos; at = end + 1) {
     const std::string line = lines.substr(at, end - at);
-    if (line.empty()) {
-      keep(false);
-      heads = true;
-    } else if (line == "Examples:") {
-      keep(false);
-      text += ".SH EXAMPLES\n";
-      heads = false;
+    const bool title = line == "Examples:" || line == "Exit codes";
+    if (title || line.empty()) {
+      if (kept) text += ".fi\n";
+      if (title) text += line == "Examples:" ? ".SH EXAMPLES\n" : ".SH EXIT STATUS\n";
+      kept = false;
+      begins = true;
+      below_title = below_title || title;
     } else {
-      if (line[0] == ' ')
-        keep(true);
-      else if (kept || heads) {
-        keep(false);
-        text += ".PP\n";
-      }
-      heads = false;
+      begins = begins || kept;  // a paragraph right below indented lines
+      keep(line[0] == ' ');
       text += roff(line) + "\n";
     }
   }
-  keep(false);
-  return text;
+  return kept ? text + ".fi\n" : text;
 }
 
 }  // namespace
@@ -240,20 +236,23 @@ std::string page_of(const described_command& command) {
 std::string man_page(const described_program& program, const described_command& command) {
   std::string title = page_of(command);
   std::ranges::transform(title, title.begin(), [](unsigned char c) { return std::toupper(c); });
+  const std::string& footer = command.footer;
+  const std::size_t examples = std::min(footer.find("Examples:"), footer.size());
   std::string text = fmt::format(
-      ".TH {} 1 \"\" \"antiphase {}\" \"User Commands\"\n.SH NAME\n{} \\- {}\n.SH SYNOPSIS\n.B {}\n", title,
-      build_info().version, page_of(command), roff(command.about), roff(command.usage));
-  text += ".SH OPTIONS\n";
+      ".TH {} 1 \"\" \"antiphase {}\" \"User Commands\"\n.SH NAME\n{} \\- {}\n.SH SYNOPSIS\n.B {}\n"
+      ".SH DESCRIPTION\n{}{}\n{}.SH OPTIONS\n",
+      title, build_info().version, page_of(command), roff(command.about), roff(command.usage),
+      roff(command.about), command.about.ends_with('.') ? "" : ".",
+      roff_of_footer(footer.substr(0, examples)));
   for (const described_option& o : command.options)
-    text += fmt::format(
-        ".TP\n\\fB{}\\fR{}\n{}\n", roff(fmt::format("{}", fmt::join(o.names, ", "))),
-        o.value.empty() ? "" : fmt::format("{}\\fI{}\\fR", o.names.empty() ? "" : " ", roff(o.value)),
-        roff(o.about));
+    text +=
+        fmt::format(".TP\n\\fB{}\\fR{}\\fI{}\\fR\n{}\n", roff(fmt::format("{}", fmt::join(o.names, ", "))),
+                    o.names.empty() || o.value.empty() ? "" : " ", roff(o.value), roff(o.about));
   const auto commands = below(program, command.words);
   if (!commands.empty()) text += ".SH COMMANDS\n";
   for (const described_command* sub : commands)
     text += fmt::format(".TP\n\\fB{}\\fR(1)\n{}\n", page_of(*sub), roff(sub->about));
-  return text + ".SH DESCRIPTION\n" + roff_of_footer(command.footer);
+  return text + roff_of_footer(footer.substr(examples));
 }
 
 }  // namespace antiphase::tool
