@@ -97,7 +97,9 @@ class Completion(ToolTest):
             self.write(name, pattern(4), (2, 2))
         gemm, scan = ("gemm", "A.npy", "B.npy", "--explain"), ("scan", "X.npy", "--explain")
         trace = ("trace", "-o", "t")
+        has_checker = subprocess.run([process.TOOL, "check", "--list"], capture_output=True).returncode == 0
         for option, *command in (
+            *([("--order", "check"), ("--landing", "check")] if has_checker else []),
             ("--policy", *gemm),
             ("--precision", *gemm),
             ("--if-weaker", *gemm),
