@@ -48,5 +48,5 @@ def check(
     schedules: int = 20,
     seconds: int = 60,
     options: Sequence[str] = (),
-    tool: str | os.PathLike[str] | None = None
+    tool: str | os.PathLike[str] | None = None,
 ) -> Report: ...

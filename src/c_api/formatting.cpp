@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The parts of {fmt} that the library's and the tool's objects use, compiled into libantiphase.so.0 itself and
-// into a tool for older systems: distributions have {fmt} as a shared library only. Header functions that are used and not inlined (-fno-inline in
-// src/c_api/CMakeLists.txt) are emitted under the names that the objects refer to; the linker reports missing
+// The parts of {fmt} that objects of library and tool use, compiled into libantiphase.so.0 and into a tool
+// for older systems: distributions have {fmt} as a shared library only. Header functions that are used and
+// not inlined (-fno-inline) are emitted under the names that the objects refer to; the linker reports missing
 // ones.
 #define FMT_HEADER_ONLY
 #include <fmt/format.h>

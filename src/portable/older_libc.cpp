@@ -38,8 +38,8 @@ AP_OURS std::uint32_t arc4random() {
   return number;
 }
 
-// 2.30, for waiting until a time of the steady clock. The realtime clock may be set meanwhile: callers wake up
-// early or late then, and look at their condition again.
+// 2.30, for waiting until a time of the steady clock. If the realtime clock is set meanwhile, callers wake up
+// early or late, and look at their condition again.
 AP_OURS int pthread_cond_clockwait(pthread_cond_t* condition, pthread_mutex_t* mutex, clockid_t clock,
                                    const timespec* until) {
   timespec now{}, real{};

@@ -32,7 +32,8 @@ using words = std::vector<std::string>;
 constexpr const char* explanation =
     "It multiplies images of handwritten digits, adds up a scan, climbs the ladders of kernels, draws a "
     "timeline and checks a CUDA program that has a race: about 20 seconds without a GPU. Each command that "
-    "it runs is shown. Checking needs g++.";
+    "it runs is shown. Checking needs g++.\n\nExamples:\n  antiphase demo results    the timeline is "
+    "results/overlap.html then";
 
 struct request {
   std::string folder = "antiphase-demo";
