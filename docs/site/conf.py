@@ -31,6 +31,8 @@ release = re.search(r"project\(antiphase VERSION ([\d.]+)", (ROOT / "CMakeLists.
 extensions = ["myst_parser", "breathe", "sphinx_copybutton"]
 exclude_patterns = ["site"]
 myst_heading_anchors = 6
+smartquotes = False
+toc_object_entries = False  # they are thousands, and would stand in the contents of every page
 suppress_warnings = ["config.cache"]  # breathe_projects, which names a folder of this build
 
 html_theme = "furo"
@@ -46,8 +48,13 @@ if repository_url:
         "source_directory": "docs/",
     }
 
+linkcheck_ignore = [r"\.\./"]  # into this working tree
+linkcheck_anchors_ignore_for_url = [re.escape(repository_url)] if repository_url else []
+
 breathe_default_project = "antiphase"
 breathe_default_members = ("members", "undoc-members")
+breathe_show_include = False
+breathe_show_enumvalue_initializer = True
 breathe_domain_by_extension = {"cuh": "cpp", "hpp": "cpp", "h": "c"}
 
 logger = logging.getLogger(__name__)
@@ -62,7 +69,9 @@ def run_doxygen(app):
     """Doxygen's XML of all public headers, beside the site."""
     folder = pathlib.Path(app.outdir).parent / "doxygen"
     shutil.rmtree(folder, ignore_errors=True)
-    listed = {path for page in (ROOT / "docs/api").glob("*.md") for _, path in LISTED.findall(page.read_text())}
+    listed = {
+        path for page in (ROOT / "docs/api").glob("*.md") for _, path in LISTED.findall(page.read_text())
+    }
     for header in (ROOT / "include").rglob("*.*"):
         path = header.relative_to(ROOT / "include").as_posix()
         if header.is_dir() or INTERNAL.match(path):
@@ -75,8 +84,14 @@ def run_doxygen(app):
     subprocess.run(["doxygen", HERE / "Doxyfile"], cwd=folder, check=True)
     for file in (folder / "xml").glob("*.xml"):
         text = file.read_text()
-        if file.name.startswith("group_"):  # a group's members with their namespaces, as Breathe shows its classes
-            text = re.sub(r"<name>[^<]*</name>(\s*<qualifiedname>([^<]*)</qualifiedname>)", r"<name>\2</name>\1", text)
+        if file.name.startswith(
+            "group_"
+        ):  # a group's members with their namespaces, as Breathe shows its classes
+            text = re.sub(
+                r"<name>[^<]*</name>(\s*<qualifiedname>([^<]*)</qualifiedname>)", r"<name>\2</name>\1", text
+            )
+        # Breathe loses spaces before links in code.
+        text = re.sub(r"<codeline>.*?</codeline>", lambda line: re.sub(r"</?ref\b[^>]*>", "", line[0]), text)
         # Sphinx reads no designated initialisers.
         file.write_text(re.sub(r"<initializer>[= ]*\{.*\..*</initializer>", "", text))
     app.config.breathe_projects = {"antiphase": str(folder / "xml")}
@@ -92,11 +107,19 @@ def complete(app, name, source):
     if name == "index":
         source[0] += (HERE / "contents.md").read_text()
     if name.startswith("api/"):
-        source[0] = LISTED.sub(lambda item: (of_header if item[1] == "include" else of_module)(item[2]), source[0])
+        source[0] = LISTED.sub(
+            lambda item: (of_header if item[1] == "include" else of_module)(item[2]), source[0]
+        )
 
 
 def of_header(path):
-    return f"### `{path}`\n\n```{{doxygengroup}} {group_of(path)}\n:content-only:\n```\n"
+    group = group_of(path)
+    concepts = re.findall(r"^concept (\w+) =", (ROOT / "include" / path).read_text(), re.MULTILINE)
+    namespace = re.search(r"^namespace ([\w:]+) \{$", (ROOT / "include" / path).read_text(), re.MULTILINE)
+    blocks = [f"{{doxygengroup}} {group}\n:desc-only:"]
+    blocks += [f"{{doxygenconcept}} {namespace[1]}::{name}" for name in concepts]  # no group has them
+    blocks += [f"{{doxygengroup}} {group}\n:content-only:"]
+    return f"### `{path}`\n\n" + "".join(f"```{block}\n```\n\n" for block in blocks)
 
 
 def of_module(path):
@@ -107,7 +130,11 @@ def of_module(path):
     lines = [f".. py:module:: {name}", "", *of_docstring(module), ""]
     for exported in module.exports:
         found = module[exported]
-        if module is package or exported not in package.exports or found.path != package[exported].canonical_path:
+        if (
+            module is package
+            or exported not in package.exports
+            or found.path != package[exported].canonical_path
+        ):
             lines += of_object(found.final_target if found.is_alias else found, f"{name}.{exported}")
     return f"## `{name}`\n\n```{{eval-rst}}\n" + "\n".join(lines) + "\n```\n"
 
@@ -144,15 +171,20 @@ def of_docstring(found):
             line, inside = f"* ``{item[1]}``: {marked(item[2])}", "item"
         else:
             out += [""] if inside == "block" else []
-            line, inside = ("  " if inside == "item" else "") + marked(line), "item" if inside == "item" else "text"
+            line, inside = ("  " if inside == "item" else "") + marked(
+                line
+            ), "item" if inside == "item" else "text"
         out.append(line)
     return [*out, ""]
 
 
 def marked(text):
-    """A line of plain text in reStructuredText, where `code` is ``code``."""
+    """A line of plain text in reStructuredText, where `code` is ``code``, with links to the pages it names."""
     parts = text.split("`")
-    return "``".join(p if i % 2 else re.sub(r"([*_|\\])", r"\\\1", p) for i, p in enumerate(parts))
+    text = "``".join(p if i % 2 else re.sub(r"([*_|\\])", r"\\\1", p) for i, p in enumerate(parts))
+    return re.sub(
+        r"\bdocs/([\w/\\]+)\.md", lambda page: f"`{page[0]} <../{page[1]}.html>`__".replace("\\", ""), text
+    )
 
 
 class LinksOut(SphinxTransform):
@@ -188,7 +220,19 @@ class LinksOut(SphinxTransform):
             node.replace_self(nodes.reference("", "", *node.children, refuri=address))
 
 
+class Ungrouped(SphinxTransform):
+    """Breathe puts the description of a header under the name of its group, which says nothing."""
+
+    default_priority = 9
+
+    def apply(self):
+        for node in list(self.document.findall(addnodes.desc)):
+            if node["objtype"] == "group":
+                node.replace_self(node[1].children)
+
+
 def setup(app):
     app.add_transform(LinksOut)
+    app.add_transform(Ungrouped)
     app.connect("builder-inited", run_doxygen, priority=1)
     app.connect("source-read", complete)

@@ -9,16 +9,28 @@ import re
 
 COMMENT = re.compile(r"^(\s*)//(?: (.*)|)$")
 BEHIND = re.compile(r"^(\s*[^\s#].*?)\s\s// (.*)$")
-ROW = re.compile(r'^([^\s;={}"]+(?: [^\s;={}"]+)*) {2,}(?!//)(\S+(?: \S+)*)$')  # of a table: a name, a gap, a text
+ROW = re.compile(
+    r'^([^\s;={}"]+(?: [^\s;={}"]+)*) {2,}(?!//)(\S+(?: \S+)*)$'
+)  # of a table: a name, a gap, a text
 CODE = re.compile(r"[;{}]( *//.*)?$|  // ")
 BLOCK = re.compile(r"^ */\*( .*?)\*/", re.MULTILINE | re.DOTALL)  # of C
 TYPEDEF = re.compile(r"^typedef ((?:struct|enum) (\w+) \{.*?^\}) \2;", re.MULTILINE | re.DOTALL)
 FORWARD = re.compile(r"^namespace [\w:]+ \{\n(?:(?:class|struct) \w+;\n)+\}.*\n", re.MULTILINE)
-SPECIAL = {"&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;", "@": "@@", "\\": "\\\\", "%": "\\%", "#": "\\#"}
+SPECIAL = {
+    "&": "&amp;",
+    "<": "&lt;",
+    ">": "&gt;",
+    '"': "&quot;",
+    "@": "@@",
+    "\\": "\\\\",
+    "%": "\\%",
+    "#": "\\#",
+}
 
 
 def escaped(text):
-    return "".join(SPECIAL.get(c, c) for c in text)
+    text = "".join(SPECIAL.get(c, c) for c in text)
+    return re.sub(r"\bdocs/([\w/]+)\.md", r'<a href="../\1.html">\g<0></a>', text)
 
 
 def paragraph(line):
@@ -44,7 +56,9 @@ def documentation(lines):
             yield "<dl>"
             for line in block:
                 row = ROW.match(line)
-                yield f"<dt><code>{escaped(row[1])}</code></dt><dd>{paragraph(row[2])}" if row else paragraph(line)
+                yield f"<dt><code>{escaped(row[1])}</code></dt><dd>{paragraph(row[2])}" if row else paragraph(
+                    line
+                )
             yield "</dl>"
         else:
             kind = ("code{.cpp}", "endcode") if any(map(CODE.search, block)) else ("verbatim", "endverbatim")
@@ -54,7 +68,9 @@ def documentation(lines):
 
 def documented(text, group):
     text = BLOCK.sub(lambda found: re.sub(r"^(?: \*)?", "//", found[1].rstrip(), flags=re.MULTILINE), text)
-    lines = FORWARD.sub("", TYPEDEF.sub(r"\1;", text)).split("\n")[1:]  # each name is documented once; without the license
+    lines = FORWARD.sub("", TYPEDEF.sub(r"\1;", text)).split("\n")[
+        1:
+    ]  # each name is documented once; without the license
     out = [f"/// @defgroup {group} {group}"]
     begin, end, depth = [f"/// @addtogroup {group}", "/// @{"], "/// @}", 0
 
@@ -71,7 +87,9 @@ def documented(text, group):
     while lines:
         if COMMENT.match(lines[0]):
             block = take_comment()
-            if lines and lines[0].strip() and not lines[0].lstrip().startswith("}"):  # it stands above something
+            if (
+                lines and lines[0].strip() and not lines[0].lstrip().startswith("}")
+            ):  # it stands above something
                 out += [f"/// {line}" for line in documentation(block)]
             continue
         line = lines.pop(0)
@@ -83,9 +101,11 @@ def documented(text, group):
             out += [end, line, *(begin if depth else [])]
         elif "namespace AP_TARGET" in line:
             continue
-        elif (behind := BEHIND.match(line)) and not behind[1].endswith("{"):
+        elif behind := BEHIND.match(line):
             text = behind[2]
-            while lines and (more := COMMENT.match(lines[0])) and len(more[1]) > len(behind[1]):  # goes on below
+            while (
+                lines and (more := COMMENT.match(lines[0])) and len(more[1]) > len(behind[1])
+            ):  # goes on below
                 text += f" {more[2]}"
                 lines.pop(0)
             out += ["///", f"/// {paragraph(text)}", behind[1]]
