@@ -31,9 +31,9 @@ release = re.search(r"project\(antiphase VERSION ([\d.]+)", (ROOT / "CMakeLists.
 extensions = ["myst_parser", "breathe", "sphinx_copybutton"]
 exclude_patterns = ["site"]
 myst_heading_anchors = 6
+highlight_language = "none"
 smartquotes = False
 toc_object_entries = False  # they are thousands, and would stand in the contents of every page
-suppress_warnings = ["config.cache"]  # breathe_projects, which names a folder of this build
 
 html_theme = "furo"
 html_title = f"antiphase {release}"
@@ -43,9 +43,8 @@ html_extra_path = ["../report_h200.html", "../tutorial.ipynb"]
 html_copy_source = html_show_sphinx = False
 if repository_url:
     html_theme_options = {
-        "source_repository": repository_url,
-        "source_branch": repository_branch,
-        "source_directory": "docs/",
+        "source_view_link": f"{repository_url}/blob/{repository_branch}/docs/{{filename}}",
+        "top_of_page_buttons": ["view"],
     }
 
 linkcheck_ignore = [r"\.\./"]  # into this working tree
@@ -84,11 +83,10 @@ def run_doxygen(app):
     subprocess.run(["doxygen", HERE / "Doxyfile"], cwd=folder, check=True)
     for file in (folder / "xml").glob("*.xml"):
         text = file.read_text()
-        if file.name.startswith(
-            "group_"
-        ):  # a group's members with their namespaces, as Breathe shows its classes
+        # Breathe shows a group's classes with their namespaces, but not its functions.
+        if file.name.startswith("group_"):
             text = re.sub(
-                r"<name>[^<]*</name>(\s*<qualifiedname>([^<]*)</qualifiedname>)", r"<name>\2</name>\1", text
+                r"<name>.*</name>(\s*<qualifiedname>(.*)</qualifiedname>)", r"<name>\2</name>\1", text
             )
         # Breathe loses spaces before links in code.
         text = re.sub(r"<codeline>.*?</codeline>", lambda line: re.sub(r"</?ref\b[^>]*>", "", line[0]), text)
@@ -107,15 +105,14 @@ def complete(app, name, source):
     if name == "index":
         source[0] += (HERE / "contents.md").read_text()
     if name.startswith("api/"):
-        source[0] = LISTED.sub(
-            lambda item: (of_header if item[1] == "include" else of_module)(item[2]), source[0]
-        )
+        source[0] = LISTED.sub(lambda i: of_header(i[2]) if i[1] == "include" else of_module(i[2]), source[0])
 
 
 def of_header(path):
     group = group_of(path)
-    concepts = re.findall(r"^concept (\w+) =", (ROOT / "include" / path).read_text(), re.MULTILINE)
-    namespace = re.search(r"^namespace ([\w:]+) \{$", (ROOT / "include" / path).read_text(), re.MULTILINE)
+    text = (ROOT / "include" / path).read_text()
+    concepts = re.findall(r"^concept (\w+) =", text, re.MULTILINE)
+    namespace = re.search(r"^namespace ([\w:]+) \{$", text, re.MULTILINE)
     blocks = [f"{{doxygengroup}} {group}\n:desc-only:"]
     blocks += [f"{{doxygenconcept}} {namespace[1]}::{name}" for name in concepts]  # no group has them
     blocks += [f"{{doxygengroup}} {group}\n:content-only:"]
@@ -130,11 +127,8 @@ def of_module(path):
     lines = [f".. py:module:: {name}", "", *of_docstring(module), ""]
     for exported in module.exports:
         found = module[exported]
-        if (
-            module is package
-            or exported not in package.exports
-            or found.path != package[exported].canonical_path
-        ):
+        described_there = exported in package.exports and package[exported].canonical_path == found.path
+        if module is package or not described_there:
             lines += of_object(found.final_target if found.is_alias else found, f"{name}.{exported}")
     return f"## `{name}`\n\n```{{eval-rst}}\n" + "\n".join(lines) + "\n```\n"
 
@@ -171,9 +165,8 @@ def of_docstring(found):
             line, inside = f"* ``{item[1]}``: {marked(item[2])}", "item"
         else:
             out += [""] if inside == "block" else []
-            line, inside = ("  " if inside == "item" else "") + marked(
-                line
-            ), "item" if inside == "item" else "text"
+            inside = "item" if inside == "item" else "text"
+            line = ("  " if inside == "item" else "") + marked(line)
         out.append(line)
     return [*out, ""]
 
