@@ -34,6 +34,7 @@ PLACES = [
     "bench",
     "bindings",
     "cmake",
+    "docs",
     "examples",
     "include",
     "python",

