@@ -10,6 +10,8 @@
                                        the scan
     share FAMILY STEP RIVAL SHAPE      of the rival's speed
     times PRECISION SHAPE              the public product's speed divided by that of cuBLAS FP32
+    times sum SHAPE                    the public sum's speed, of FP32, divided by that of CUB
+    error PRECISION SHAPE [RIVAL]      of the public product against FP64, relative in the Frobenius norm
     random WHAT WHICH                  products of random shapes: their number (count); the geometric mean
                                        (mean) and minimum (worst) of the speed relative to cuBLAS FP32; the
                                        share of slower ones (slower). WHICH: one of GROUPS, below
@@ -87,12 +89,21 @@ class Figures:
             family, step, rival, shape = of
             figure = self.find(family, step, shape)
             return f"{figure.rate() / figure.rate(rival) * 100:.0f} %", [figure]
-        if kind == "times":
-            precision, shape = of
+        if kind == "times" and of[0] == "sum":
+            sums = {f.shape: f for f in self.results.sums() if f.type == "f32"}
+            figure = sums.get(shape_of("scan", of[1]))
+            if figure is None or figure.times_faster("cub") is None:
+                raise BadResult(f"there is no sum beside CUB at {of[1]}")
+            return f"{figure.times_faster('cub'):.1f}×", [figure]
+        if kind in ("times", "error"):
+            precision, shape = of[:2]
             figure = self.results.product(precision, shape_of("gemm", shape))
             if figure is None or figure.times_faster() is None:
                 raise BadResult(f"there is no figure of {precision} beside cuBLAS at {shape}")
-            return f"{figure.times_faster():.1f}×", [figure]
+            if kind == "times":
+                return f"{figure.times_faster():.1f}×", [figure]
+            # A rival's error does not depend on our code, so it gets no mark.
+            return f"{figure.record['error'][of[2] if of[2:] else 'ours']:.1e}", [figure] * (not of[2:])
         if kind == "random":
             what, which = of
             if which not in GROUPS:

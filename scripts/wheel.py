@@ -4,8 +4,8 @@
 
     wheel.py BUILD FOLDER
 
-BUILD is a build folder in which antiphase_shared and antiphase_cublas are built. The wheel's platform tag is
-the oldest manylinux whose C library has the symbol versions that they need. Prints the wheel's file and size.
+BUILD is a build folder in which antiphase_shared, antiphase_cublas and antiphase_tool are built. The wheel's
+platform tag is the oldest manylinux whose C library has the symbol versions that they need. Prints the wheel's file and size.
 Needs pip, scikit-build-core and wheel. Exit status: 0, or 1 with a message.
 """
 import pathlib
@@ -29,16 +29,16 @@ def run(*command):
     return done.stdout
 
 
-def platform_of(libraries):
-    """The platform tag: the oldest C library that has the symbols which the libraries need."""
+def platform_of(binaries):
+    """The platform tag: the oldest C library that has the symbols which the binaries need."""
     newest = (2, 17)  # manylinux2014
-    for library in libraries:
+    for library in binaries:
         needed = [
             name
             for name in re.findall(r"NEEDED.*\[(.*)\]", run("readelf", "--dynamic", "--wide", library))
             if not OF_THE_SYSTEM.fullmatch(name)
         ]
-        foreign = set(needed) - {path.name for path in libraries}
+        foreign = set(needed) - {path.name for path in binaries}
         if foreign:
             sys.exit(
                 f"wheel.py: {library.name} asks for {', '.join(sorted(foreign))}: expected what every Linux has, and what lies beside it"
@@ -55,18 +55,21 @@ def pack(build, folder):
         stage.mkdir()
         shutil.copytree(
             ROOT / "python/antiphase",
-            stage / "antiphase",
-            ignore=shutil.ignore_patterns("__pycache__", "lib"),
+            stage / "python/antiphase",
+            ignore=shutil.ignore_patterns("__pycache__", "bin", "include", "lib", "share"),
         )
-        for file in ("python/pyproject.toml", "python/README.md", "LICENSE", "NOTICE_THIRD_PARTY"):
-            shutil.copy(ROOT / file, stage)
-        run("cmake", "--install", build, "--component", "python", "--strip", "--prefix", stage)
-        libraries = sorted((stage / "antiphase/lib").glob("*.so*"))
-        if len(libraries) != 2:
+        shutil.copytree(ROOT / "LICENSES", stage / "LICENSES")
+        for file in ("pyproject.toml", "python/README.md", "LICENSE", "NOTICE_THIRD_PARTY"):
+            shutil.copy(ROOT / file, stage / file)
+        # not stripped: the checker reads the source lines of the tool's kernels
+        run("cmake", "--install", build, "--component", "python", "--prefix", stage / "python")
+        package = stage / "python/antiphase"
+        binaries = [*sorted((package / "lib").glob("*.so*")), *(package / "bin").glob("antiphase")]
+        if len(binaries) != 3:
             sys.exit(
-                f"wheel.py: {build} has {len(libraries)} of the two libraries: expected a build with the shared library"
+                f"wheel.py: {build} has {', '.join(path.name for path in binaries)}: expected a build with the two shared libraries and the tool"
             )
-        platform = platform_of(libraries)
+        platform = platform_of(binaries)
         run(
             sys.executable,
             "-m",

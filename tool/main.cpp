@@ -19,6 +19,7 @@ constexpr const char* about =
 
 constexpr const char* examples =
     "Examples:\n"
+    "  antiphase demo                               all of it, on real data\n"
     "  antiphase info                               what can run here\n"
     "  antiphase gemm A.npy B.npy --output C.npy    C = A * B in FP32\n"
     "  antiphase scan X.npy -o Y.npy --axis 0       prefix sums down the columns\n"
@@ -57,6 +58,7 @@ std::string version() {
 
 void run(int argc, char** argv) {
   tool::program program{about, examples, version};
+  tool::add_demo(program.commands());
   tool::add_info(program.commands());
   tool::add_gemm(program.commands());
   tool::add_scan(program.commands());

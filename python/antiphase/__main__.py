@@ -139,6 +139,17 @@ def run(words):
         sys.exit(str(error))
 
 
+def tool():
+    """The command `antiphase` of an installed package: the tool that lies beside this file."""
+    place = _library.tool()
+    if place is None:
+        sys.exit(
+            "antiphase: this package holds no tool: expected antiphase/bin/antiphase, as in the wheel; "
+            "python -m antiphase has info and run"
+        )
+    os.execv(place, ["antiphase", *sys.argv[1:]])
+
+
 def main():
     words = sys.argv[1:]
     if words == ["info"]:

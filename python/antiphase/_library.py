@@ -94,6 +94,12 @@ def _place():
     return packaged if os.path.exists(packaged) else "libantiphase.so.0"
 
 
+def tool():
+    """The program antiphase of the wheel; None if the package was installed without."""
+    packaged = os.path.join(os.path.dirname(__file__), "bin", "antiphase")
+    return packaged if os.path.exists(packaged) else None
+
+
 def _load():
     place = _place()
     try:

@@ -23,6 +23,8 @@ import tempfile
 
 import numpy as np
 
+from . import _library
+
 __all__ = ["Finding", "Report", "check", "unwritten"]
 
 _TYPES = {
@@ -225,17 +227,16 @@ def check(
     shared_bytes: dynamic shared memory of the launch, for extern __shared__.
     schedules: the number of runs. seconds: the time limit of each.
     options: compiler options, such as "-DN=4".
-    tool: the program antiphase; by default $ANTIPHASE_TOOL, else the one on PATH.
+    tool: the program antiphase; by default $ANTIPHASE_TOOL, else the wheel's, else the one on PATH.
 
     Returns a Report. Raises TypeError and ValueError for arguments that do not fit, ValueError with the
     compiler's output if the source does not compile or uses unsupported features, and FileNotFoundError if
     there is no program antiphase.
     """
-    tool = tool or os.environ.get("ANTIPHASE_TOOL") or shutil.which("antiphase")
+    tool = tool or os.environ.get("ANTIPHASE_TOOL") or _library.tool() or shutil.which("antiphase")
     if tool is None:
         raise FileNotFoundError(
-            "there is no program antiphase on the path: expected the one that ./run build makes of the project's sources, "
-            "build/antiphase; set ANTIPHASE_TOOL to where it is"
+            "there is no program antiphase: expected the wheel's, or one on PATH; set ANTIPHASE_TOOL to where it is"
         )
     grid, block = _extent(grid, "grid"), _extent(block, "block")
     with tempfile.TemporaryDirectory(prefix="antiphase-check-") as name:

@@ -70,7 +70,7 @@ def main():
         }
         expect(packed == expected, f"the wheel has {sorted(packed ^ expected)} too much, or not")
 
-        for file in ("LICENSE", "NOTICE_THIRD_PARTY"):
+        for file in ("LICENSE", "NOTICE_THIRD_PARTY", "LICENSES/LGPL-3.0.txt"):
             expect(
                 any(
                     name.startswith(f"antiphase-{version}.dist-info/") and name.endswith(f"/{file}")

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// The parts of {fmt} that the library's objects use, compiled into libantiphase.so.0 itself: distributions
-// have {fmt} as a shared library only. Header functions that are used and not inlined (-fno-inline in
+// The parts of {fmt} that the library's and the tool's objects use, compiled into libantiphase.so.0 itself and
+// into a tool for older systems: distributions have {fmt} as a shared library only. Header functions that are used and not inlined (-fno-inline in
 // src/c_api/CMakeLists.txt) are emitted under the names that the objects refer to; the linker reports missing
 // ones.
 #define FMT_HEADER_ONLY
 #include <fmt/format.h>
+
+#include <cstdio>
 
 namespace antiphase::c_api {
 
@@ -13,5 +15,8 @@ namespace antiphase::c_api {
                                                 const char* text) {
   return fmt::vformat(fmt::string_view(how.data(), how.size()), fmt::make_format_args(whole, real, text));
 }
+
+// and of vprint()
+[[gnu::used]] void printed(std::FILE* where, const char* text) { fmt::print(where, "{}", text); }
 
 }  // namespace antiphase::c_api

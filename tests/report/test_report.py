@@ -777,6 +777,19 @@ class Products(PublicCalls):
             "there is no figure of strict beside cuBLAS at 4096", self.run_report("--check", code=1)
         )
 
+    def test_errors_in_documents(self):
+        self.result("a", [self.product("fp32", 222, 4096, code=OTHER_CODE)])
+        self.write(
+            "docs/claims.md",
+            "<!-- error fp32 4096 -->0<!-- end -->, <!-- error fp32 4096 cublas_fp32 -->0<!-- end -->",
+        )
+        self.run_report()
+        self.assertEqual(
+            self.read("docs/claims.md"),
+            "<!-- error fp32 4096 -->2.0e-07 †<!-- end -->, "
+            "<!-- error fp32 4096 cublas_fp32 -->8.0e-07<!-- end -->",
+        )
+
     def test_the_ratio_picture_is_to_scale(self):
         self.result(
             "a",
@@ -1249,6 +1262,14 @@ class Choices(PublicCalls):
 
 class Sums(PublicCalls):
     NAMES, DOCUMENT = ("sums", "other_sums", "own_scans", "short_sums"), "docs/scan.md"
+
+    def test_ratios_in_documents(self):
+        self.result("a", [self.sums("f64", 8, 4096, 1, cub=9), self.sums("f32", 4, 4096, 10, cub=13)])
+        self.write("docs/claims.md", "<!-- times sum 4096 -->1×<!-- end --> as fast")
+        self.run_report()
+        self.assertIn("-->1.3×<!-- end --> as fast", self.read("docs/claims.md"))
+        self.write("docs/claims.md", "<!-- times sum 8192 -->1×<!-- end -->")
+        self.assertIn("there is no sum beside CUB at 8192", self.run_report("--check", code=1))
 
     def test_without_results_they_say_so(self):
         self.run_report()

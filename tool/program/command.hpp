@@ -15,6 +15,7 @@ void refuse_mixed_results(const common_options& options, const std::string& outp
 // Throws bad_request if a .npy file would be written to a terminal.
 void refuse_binary_on_terminal(const std::string& output);
 
+void add_demo(arguments program);
 void add_info(arguments program);
 void add_gemm(arguments program);
 void add_scan(arguments program);
