@@ -4,7 +4,7 @@
 
     check_docs.py [ROOT]
 
-Documents are README.md, CHANGELOG.md, CONTRIBUTING.md and all .md files below docs, examples and bench. The
+Documents are the .md files of the root and all below docs, examples, bench and .github. The
 file of each relative link must exist, and so must the heading of an anchor (#like-this). Lines of running
 text have at most 120 characters, not counting link targets and comments; tables, code, headings, pictures
 and text generated between comments may be longer. Comments in sources name documents as docs/NAME.md. Exit
@@ -28,16 +28,8 @@ INVENTED = {"tests/report/test_report.py", "tests/docs/test_check_docs.py", "scr
 
 
 def documents(root):
-    return [
-        path
-        for path in [
-            *(root / name for name in ("README.md", "CHANGELOG.md", "CONTRIBUTING.md")),
-            *sorted(
-                path for folder in ("docs", "examples", "bench") for path in (root / folder).rglob("*.md")
-            ),
-        ]
-        if path.exists()
-    ]
+    folders = (root / folder for folder in ("docs", "examples", "bench", ".github"))
+    return [*sorted(root.glob("*.md")), *sorted(path for folder in folders for path in folder.rglob("*.md"))]
 
 
 def lines_outside_code(text):

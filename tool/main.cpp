@@ -18,6 +18,10 @@ constexpr const char* about =
     "simulated one where there is none.";
 
 constexpr const char* examples =
+    "Results go to standard output or the --output file, messages to standard error. An output file appears "
+    "complete or not at "
+    "all.\n"
+    "\n"
     "Examples:\n"
     "  antiphase demo                               all of it, on real data\n"
     "  antiphase info                               what can run here\n"
@@ -30,10 +34,6 @@ constexpr const char* examples =
     "  antiphase tune -o tuning.json                better choices on this GPU\n"
     "  antiphase run python3 train.py               a program's cuBLAS products, faster\n"
     "  antiphase help bench gemm                    a command explained\n"
-    "\n"
-    "Results go to standard output or the --output file, messages to standard error. An output file appears "
-    "complete or not at "
-    "all.\n"
     "\n"
     "Exit codes\n"
     "  0    fine\n"

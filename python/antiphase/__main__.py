@@ -164,4 +164,5 @@ def main():
         usage("antiphase: expected info or run")
 
 
-main()
+if __name__ == "__main__":
+    main()

@@ -38,6 +38,21 @@ def expect(condition, what):
         sys.exit(what)
 
 
+def expect_old_libc(binary):
+    """Fails if a file needs a library that not every Linux has, or a GNU C library newer than 2.28."""
+    elf = subprocess.run(
+        ["readelf", "--wide", "--dynamic", "--version-info", binary],
+        text=True,
+        capture_output=True,
+        check=True,
+    ).stdout
+    needed = re.findall(r"\(NEEDED\).*\[(.*)\]", elf)
+    every = r"(libc|libm|libpthread|libdl|librt|ld-linux-x86-64)\.so\.\d|libantiphase\.so\.0"
+    expect(needed and all(re.fullmatch(every, name) for name in needed), f"{binary.name} needs {needed}")
+    versions = {tuple(map(int, v.split("."))) for v in re.findall(r"Name: GLIBC_([\d.]+)", elf)}
+    expect((2, 2, 5) in versions and max(versions) <= (2, 28), f"{binary.name} needs glibc {max(versions)}")
+
+
 def main():
     root, build = (pathlib.Path(word).resolve() for word in sys.argv[1:])
     for name in ("pip", "scikit_build_core", "wheel", "venv"):
@@ -63,12 +78,22 @@ def main():
             if path.suffix in (".py", ".pyi", ".typed")
         }
         packed = {name for name in names if not name.startswith(f"antiphase-{version}.dist-info/")}
-        expected = code | {
-            "antiphase/py.typed",
+        carried = {
+            f"antiphase/{where}{path.relative_to(root / what)}"
+            for what, where in (("include", "include/"), ("examples", "share/antiphase/examples/"))
+            for path in (root / what).rglob("*")
+            if path.is_file()
+        }
+        binaries = {
+            "antiphase/bin/antiphase",
             "antiphase/lib/libantiphase.so.0",
             "antiphase/lib/libantiphase_cublas.so",
         }
+        expected = code | carried | binaries | {"antiphase/py.typed"}
         expect(packed == expected, f"the wheel has {sorted(packed ^ expected)} too much, or not")
+        zipfile.ZipFile(wheel).extractall(folder / "unpacked")
+        for name in sorted(binaries):
+            expect_old_libc(folder / "unpacked" / name)
 
         for file in ("LICENSE", "NOTICE_THIRD_PARTY", "LICENSES/LGPL-3.0.txt"):
             expect(
@@ -126,6 +151,18 @@ def main():
         expect(
             len(found) == 2 and all(path.startswith(str(folder)) for path in found),
             f"in the process are {found}",
+        )
+
+        # The tool: the command on the path, its libraries, its examples, and headers for what it checks.
+        tool = folder / "empty/bin/antiphase"
+        said = run(tool, "--version", **clean)
+        expect(said.startswith(f"antiphase {version} "), f"antiphase --version says {said}")
+        said = run(tool, "demo", folder / "demo", **clean)
+        for sign in ("same digit", "dots of ink", "overwritten in use: kernel sum", "Done."):
+            expect(sign in said, f"the demonstration does not say '{sign}':\n{said}")
+        expect(
+            run(tool, "run", python, script, **clean).splitlines()[1] == "True",
+            "antiphase run: the library was not in the process",
         )
 
         # A first product, with the tests' NumPy in the same environment.

@@ -9,6 +9,7 @@
     headers           antiphase.h alone, as C99 and C++, without a warning
     symbols           the library's exported symbols and its dependencies
     stored_interface  antiphase.h against antiphase.abi, by abidiff: --store writes that file
+    changed_interface that comparison finds functions, arguments, members and values that differ
     fortran           the module, its test and the example, by gfortran
     loaded_behind_200, loaded_behind_all
                       by ctypes, after --count copies of --neighbour: all of them, or as many as fit the
@@ -171,13 +172,12 @@ def symbols(options, _):
     expect([f"{name}@@ANTIPHASE_0" for name in declared], listed, "functions that antiphase.h declares")
 
 
-def stored_interface(options, work):
-    """Compares interfaces: a library of empty functions has that of antiphase.h, with the types of arguments
-    in its debug information."""
-    stored = options.root / "tests/c_api/antiphase.abi"
+def interface_of(options, work, header):
+    """A library of empty functions with the interface of a header: with the types of arguments in its debug
+    information, as the library itself has none."""
     for name in ("abidw", "abidiff"):
         need(name, "abigail-tools")
-    header = (options.root / "include/antiphase.h").read_text()
+    (work / "antiphase.h").write_text(header)
     declared = re.findall(r"^ANTIPHASE_API ([^;]*?\));", header, re.MULTILINE | re.DOTALL)
     # Unused parameters and missing returns are fine: these functions are never called.
     (work / "empty.c").write_text(
@@ -190,13 +190,24 @@ def stored_interface(options, work):
         "-gdwarf-4",
         "-shared",
         "-fPIC",
-        f"-I{options.root / 'include'}",
+        f"-I{work}",
         f"-Wl,--version-script={options.root / 'src/c_api/antiphase.map'}",
         "-Wl,-soname,libantiphase.so.0",
         work / "empty.c",
         "-o",
         work / "libantiphase.so.0",
     )
+    return work / "libantiphase.so.0"
+
+
+def compared(options, built):
+    """abidiff's answer: bit 4 of the return code says that something differs, 8 that older programs break."""
+    stored = options.root / "tests/c_api/antiphase.abi"
+    return subprocess.run(["abidiff", str(stored), str(built)], text=True, capture_output=True)
+
+
+def stored_interface(options, work):
+    built = interface_of(options, work, (options.root / "include/antiphase.h").read_text())
     if options.store:
         run(
             "abidw",
@@ -204,18 +215,36 @@ def stored_interface(options, work):
             "--no-comp-dir-path",
             "--no-show-locs",
             "--out-file",
-            stored,
-            work / "libantiphase.so.0",
+            options.root / "tests/c_api/antiphase.abi",
+            built,
         )
         return
-    done = subprocess.run(
-        ["abidiff", str(stored), str(work / "libantiphase.so.0")], text=True, capture_output=True
-    )
+    done = compared(options, built)
     if done.returncode != 0:
         sys.exit(
             f"antiphase.h is not what tests/c_api/antiphase.abi says:\n{done.stdout}{done.stderr}\nIf older programs go on working (functions "
             "and members at the end of arguments may come), store the new one: test_library.py stored_interface --store ..."
         )
+
+
+def changed_interface(options, work):
+    header = (options.root / "include/antiphase.h").read_text()
+    for what, before, after, code, told in (
+        ("a function is gone", "ANTIPHASE_API int antiphase_version(void);", "", 8, "antiphase_version"),
+        (
+            "an argument is another",
+            "int antiphase_version(void);",
+            "int antiphase_version(int);",
+            4,
+            "antiphase_version",
+        ),
+        ("a member is wider", "  int32_t reproducible;", "  int64_t reproducible;", 4, "reproducible"),
+        ("a status is another", "ANTIPHASE_FAILED = 5", "ANTIPHASE_FAILED = 7", 4, "ANTIPHASE_FAILED"),
+    ):
+        expect(header.count(before), 1, f"places in antiphase.h of {before!r}")
+        done = compared(options, interface_of(options, work, header.replace(before, after)))
+        if done.returncode & 3 or not done.returncode & code or told not in done.stdout:
+            sys.exit(f"{what}: abidiff returned {done.returncode}:\n{done.stdout}{done.stderr}")
 
 
 def fortran(options, work):
@@ -314,6 +343,7 @@ def main():
         "headers": headers,
         "symbols": symbols,
         "stored_interface": stored_interface,
+        "changed_interface": changed_interface,
         "fortran": fortran,
         "loaded_behind_200": loaded_behind,
         "loaded_behind_all": loaded_behind,

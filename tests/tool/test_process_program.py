@@ -36,6 +36,7 @@ COMMANDS = (
     ("advise", "scan"),
     ("model",),
     ("report",),
+    ("completion",),
     ("help",),
 )
 

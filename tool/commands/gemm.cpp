@@ -333,16 +333,20 @@ void add_gemm(arguments program) {
   command.add_option("--c", r->c, "C0, M x N, to be scaled by beta and added")
       .check(not_empty())
       .type_name("C0.npy");
-  command.add_option("--precision", r->precision, "fp32 (default) or strict").type_name("NAME");
+  command.add_option("--precision", r->precision, "fp32 (default) or strict")
+      .type_name("NAME")
+      .offers({"fp32", "strict"});
   command
       .add_option("--if-weaker", r->if_weaker,
                   "take (default) or refuse a bound weaker than the precision's, see below")
-      .type_name("NAME");
+      .type_name("NAME")
+      .offers({"take", "refuse"});
   command
       .add_option("--policy", r->policy,
                   names_beside_the_ladder() +
                       ", or a step of the ladder (default auto: by precision, shape and device)")
       .type_name("NAME")
+      .offers(policies_of_gemm())
       .otherwise("--step")
       .otherwise("--kernel");
   command.add_flag("--cast", r->cast,

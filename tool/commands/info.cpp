@@ -191,7 +191,8 @@ void add_info(arguments program) {
                   "What would run on a GPU of this compute capability, by published limits: " +
                       listed(known_capabilities()))
       .check(not_empty())
-      .type_name("CAPABILITY");
+      .type_name("CAPABILITY")
+      .offers(known_capabilities());
   command.add_flag(
       "--measure", r->measure,
       "Measure a machine profile of the GPU, which advise and model predict from: about a second");

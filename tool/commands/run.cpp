@@ -174,6 +174,7 @@ void add_run(arguments program) {
         return value == "fp32" || value == "strict" ? ""
                                                     : fmt::format("'{}': expected fp32 or strict", value);
       })
+      .offers({"fp32", "strict"})
       .type_name("NAME");
   command.add_flag(
       "--report", r->report,

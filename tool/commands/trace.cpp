@@ -453,7 +453,9 @@ void add_trace(arguments program) {
   arguments command =
       program.add_subcommand("trace", "Record when a running kernel loads and when it computes");
   const auto r = std::make_shared<request>();
-  command.add_option("KERNEL", r->kernel, "What to record: gemm or scan").shows_default();
+  command.add_option("KERNEL", r->kernel, "What to record: gemm or scan")
+      .shows_default()
+      .offers({"gemm", "scan"});
   constexpr const char* extent = "Size of the product, 1 to 65536";
   constexpr long long most = 1 << 16;
   for (const auto& [option, value] : {std::pair{"--m", &r->m}, {"--n", &r->n}, {"--k", &r->k}})
@@ -471,6 +473,8 @@ void add_trace(arguments program) {
   command.add_option("--by-key", r->segment, "Sums by 32-bit keys, of which each stands for so many elements")
       .check(integer_between(1, 1 << 30))
       .type_name("N");
+  std::vector<std::string> policies = recorded_gemm_policies();
+  policies.insert(policies.end(), recorded_scan_policies.begin(), recorded_scan_policies.end());
   command
       .add_option("--policy", r->policies,
                   "Kernels, separated by commas: steps of the GEMM ladder, tensor-core-tma, fp16, tf32 or "
@@ -478,6 +482,7 @@ void add_trace(arguments program) {
                   "single-pass, single-pass-async, one-wave")
       .several()
       .type_name("NAMES")
+      .offers(std::move(policies))
       .otherwise("--step")
       .otherwise("--steps");
   command
@@ -519,7 +524,8 @@ void add_trace(arguments program) {
   command.add_option("-o,--output", r->output, "Where to write the timeline").required().type_name("FILE");
   command.add_option("--format", r->format, "html, svg or json, where the output's name does not say")
       .check(not_empty())
-      .type_name("FORMAT");
+      .type_name("FORMAT")
+      .offers({"html", "svg", "json"});
   add_place_options(command, r->place, reference::not_offered);
   add_common_options(command, r->common);
   command.footer(examples);

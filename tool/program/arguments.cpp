@@ -19,7 +19,10 @@
 
 #include "tool/base/wrap.hpp"
 #include "tool/files/file_handle.hpp"
+#include "tool/files/output_file.hpp"
 #include "tool/program/console.hpp"
+#include "tool/program/names.hpp"
+#include "tool/program/shell_words.hpp"
 
 namespace antiphase::tool {
 
@@ -28,6 +31,7 @@ struct program_state {
   std::function<void()> chosen;  // action of the command that the user chose
   // names that an option does not have, and the name it does have
   std::map<std::pair<const CLI::App*, std::string>, std::string> other_names;
+  std::map<const CLI::Option*, std::vector<std::string>> offered;  // known values
   // by command
   std::map<std::string, std::function<std::vector<std::string>(const std::vector<std::string>&)>> rewritten;
   struct rest_of_command {
@@ -166,6 +170,73 @@ std::string help_of(const CLI::App& program, const std::vector<std::string>& wor
       command, before + (before.empty() ? "" : " ") + command->get_name(), CLI::AppFormatMode::Normal);
 }
 
+// The command, as data, and those below it. `words`: behind the program's name.
+void describe(const CLI::App& command, const std::string& words, const program_state& state,
+              described_program& to) {
+  const std::string usage =
+      narrow_help().make_usage(&command, words.empty() ? "antiphase" : "antiphase " + words);
+  described_command is{.words = words,
+                       .usage = usage.substr(usage.find("antiphase"),
+                                             usage.find_last_not_of('\n') + 1 - usage.find("antiphase")),
+                       .about = command.get_description(),
+                       .footer = command.get_footer(),
+                       .options = {}};
+  for (const CLI::Option* option : command.get_options()) {
+    described_option one{.names = {}, .value = {}, .about = option->get_description(), .offered = {}};
+    for (const std::string& name : option->get_snames()) one.names.push_back("-" + name);
+    for (const std::string& name : option->get_lnames()) one.names.push_back("--" + name);
+    if (one.names.empty())
+      one.value = option->get_name();
+    else if (option->get_items_expected_max() > 0)
+      one.value = option->get_type_name().empty() ? "VALUE" : option->get_type_name();
+    if (const auto found = state.offered.find(option); found != state.offered.end())
+      one.offered = found->second;
+    is.options.push_back(std::move(one));
+  }
+  to.push_back(std::move(is));
+  for (const CLI::App* sub : command.get_subcommands([](const CLI::App*) { return true; }))
+    describe(*sub, words + (words.empty() ? "" : " ") + sub->get_name(), state, to);
+}
+
+// Adds the command that prints scripts for shells and writes man pages, all from what describe() tells.
+void add_completion(CLI::App& program, program_state& state) {
+  CLI::App* const command =
+      program.add_subcommand("completion", "Print a script by which a shell completes antiphase's words")
+          ->group("Commands");
+  const auto shell = std::make_shared<std::string>();
+  state.offered[command->add_option("SHELL", *shell, "bash, zsh or fish; or man: write man pages instead")
+                    ->required()] = {"bash", "fish", "man", "zsh"};
+  const auto folder = std::make_shared<std::string>(".");
+  command->add_option("-o,--output", *folder, "Where man puts a page for each command (default: here)")
+      ->type_name("FOLDER");
+  command->footer(
+      "Without a GPU all is the same.\n\nAn installation brings these scripts and pages; for a tool that is "
+      "not installed:\n\nExamples:\n"
+      "  source <(antiphase completion bash)\n"
+      "  antiphase completion zsh > ~/.zfunc/_antiphase\n"
+      "      a folder of fpath\n"
+      "  antiphase completion fish > ~/.config/fish/completions/antiphase.fish\n"
+      "  antiphase completion man --output ~/.local/share/man/man1");
+  command->callback([&program, &state, shell, folder] {
+    state.chosen = [&program, &state, shell, folder] {
+      described_program all;
+      describe(program, "", state, all);
+      const std::vector<std::string> known{"bash", "zsh", "fish", "man"};
+      switch (choice_of("SHELL", *shell, known)) {
+        case 0: return print(bash_completion(all));
+        case 1: return print(zsh_completion(all));
+        case 2: return print(fish_completion(all));
+        default: break;
+      }
+      for (const described_command& one : all) {
+        output_file page(*folder + "/" + page_of(one) + ".1");
+        page.write(man_page(all, one));
+        page.commit();
+      }
+    };
+  });
+}
+
 }  // namespace
 
 value_check number_in_fp32() {
@@ -240,6 +311,11 @@ option& option::type_name(const std::string& name) {
 option& option::check(value_check wrong) {
   option_->check(
       CLI::Validator([wrong = std::move(wrong)](const std::string& text) { return wrong(text); }, ""));
+  return *this;
+}
+
+option& option::offers(std::vector<std::string> values) {
+  state_->offered[option_] = std::move(values);
   return *this;
 }
 
@@ -320,11 +396,13 @@ program::~program() = default;
 arguments program::commands() { return {*app_, *state_}; }
 
 void program::run(int argc, char** argv) {
+  add_completion(*app_, *state_);
   std::vector<std::string> words;
   CLI::App* const help =
       app_->add_subcommand("help", "The same as --help behind a command: antiphase help gemm")
           ->group("Commands");
-  help->add_option("COMMAND", words, "The command, or none for all of them");
+  state_->offered[help->add_option("COMMAND", words, "The command, or none for all of them")] =
+      names_of_commands(*app_);
   help->footer("Examples:\n  antiphase help\n  antiphase help bench gemm");
   help->callback([&] { state_->chosen = [&] { print(help_of(*app_, words)); }; });
   std::vector<char*> read(argv, argv + argc);

@@ -37,6 +37,7 @@ class option {
   option& shows_default();                     // help shows the value from before parsing
   option& type_name(const std::string& name);  // placeholder of the value in the help
   option& check(value_check wrong);
+  option& offers(std::vector<std::string> values);  // known values, for completion in a shell
   // A name that users may try instead of this option's; the error message leads them here.
   option& otherwise(const char* name);
 

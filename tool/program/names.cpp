@@ -8,6 +8,7 @@
 #include <antiphase/core/error.hpp>
 #include <antiphase/core/names.hpp>
 #include <antiphase/gemm/policies.hpp>
+#include <antiphase/scan/ladder.hpp>
 #include <utility>
 
 #include "tool/files/file_handle.hpp"
@@ -56,12 +57,29 @@ element parse_type(std::string_view option, std::string_view text, std::span<con
                                 listed(names)));
 }
 
+std::vector<std::string> policies_of_gemm() {
+  std::vector<std::string> names{"auto"};
+  for (const gemms::policy_info& p : gemms::policies()) names.emplace_back(p.name);
+  return names;
+}
+std::vector<std::string> policies_of_scan() {
+  std::vector<std::string> names{"auto"};
+  for (const auto& more :
+       {names_of(scans::steps), names_of(scans::short_line_steps), names_of(scans::column_steps)})
+    names.insert(names.end(), more.begin(), more.end());
+  return names;
+}
+std::vector<std::string> names_of_types(std::span<const element> types) {
+  std::vector<std::string> names;
+  for (const element type : types) names.push_back(numpy_name(type));
+  return names;
+}
+
 std::string current_policy(const std::string& name) {
   const std::string_view now = gemms::renamed_policy(name);
   if (now.empty()) return name;
-  fmt::print(stderr,
-             "antiphase: policy {} is called {} now; the former name is taken until the next release\n", name,
-             now);
+  fmt::print(stderr, "antiphase: policy {} is called {} now; the former name is taken until version 0.2\n",
+             name, now);
   return std::string(now);
 }
 

@@ -25,7 +25,12 @@ inline constexpr element all_types[] = {element::f32, element::f64, element::i8,
                                         element::u32, element::u64, element::f16};
 inline constexpr std::span<const element> types_to_calculate_with = std::span(all_types).first(10);
 
-// The policy's name of today. For a former one, which is taken for one release, a line on stderr says so.
+// Names that gemm and scan take as --policy, auto first.
+std::vector<std::string> policies_of_gemm();
+std::vector<std::string> policies_of_scan();
+std::vector<std::string> names_of_types(std::span<const element> types);
+
+// The policy's name of today. For a former one, taken until 0.2, a line on stderr says so.
 std::string current_policy(const std::string& name);
 
 }  // namespace antiphase::tool

@@ -74,6 +74,8 @@ void add_place_options(arguments command, place_options& options, reference also
           fmt::format("Where to run: cpu, cuda, cuda:N{} (default: a GPU if one is usable, else cpu)",
                       is_offered(also) ? fmt::format(", or reference ({})", reference_text(also)) : ""))
       .check(not_empty())
+      .offers(is_offered(also) ? std::vector<std::string>{"cpu", "cuda", "reference"}
+                               : std::vector<std::string>{"cpu", "cuda"})
       .type_name("WHERE");
   command
       .add_option("--shared-limit", options.shared_limit,

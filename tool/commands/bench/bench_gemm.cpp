@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <antiphase/core/error.hpp>
+#include <antiphase/core/names.hpp>
 #include <antiphase/core/tile.hpp>
 #include <antiphase/gemm.hpp>
 #include <antiphase/gemm/policies.hpp>
@@ -492,16 +493,21 @@ void add_bench_gemm(arguments bench) {
       .type_name("NUMBERS");
   many("--n", r->n, "Columns of B and C").check(integer_from(0)).type_name("NUMBERS");
   many("--k", r->k, "Columns of A, rows of B").check(integer_from(0)).type_name("NUMBERS");
-  many("--layout", r->layouts, "Some of nn (default), nt, tn, tt: A and B row-major, n, or transposed, t");
+  many("--layout", r->layouts, "Some of nn (default), nt, tn, tt: A and B row-major, n, or transposed, t")
+      .offers({"nn", "nt", "tn", "tt"});
   many("--data", r->data,
-       "What A and B are made of: all, or some by name (default normal; a wrong name lists them)");
-  many("--precision", r->precisions, "fp32, strict or both (default)");
+       "What A and B are made of: all, or some by name (default normal; a wrong name lists them)")
+      .offers(names_of(distributions()));
+  many("--precision", r->precisions, "fp32, strict or both (default)").offers({"fp32", "strict", "both"});
   command
       .add_option("--policy", r->policy,
                   "Who computes products of precision fp32 (default auto: the fastest, by prediction)")
-      .type_name("NAME");
+      .type_name("NAME")
+      .offers(policies_of_gemm());
   add_list_options(command, r->list);
-  command.add_option("--against", r->against, "cublas (default) or none").type_name("NAME");
+  command.add_option("--against", r->against, "cublas (default) or none")
+      .type_name("NAME")
+      .offers({"cublas", "none"});
   add_bench_options(command, *r);
   command.footer(explanation);
   command.runs([r] {

@@ -386,29 +386,37 @@ void add_bench_scan(arguments bench) {
       .several()
       .check(integer_from(0))
       .type_name("NUMBERS");
+  std::vector<std::string> types = names_of_types(types_to_calculate_with);
+  types.emplace_back("all");
   command.add_option("--type", r->types, "Some of f4 (default), f8, i1 to i8, u1 to u8, or all")
       .several()
-      .type_name("TYPES");
+      .type_name("TYPES")
+      .offers(types);
   command.add_option("--rows", r->rows, "Rows of equal length that each array consists of")
       .check(integer_from(1))
       .type_name("N");
   command.add_option("--by-key", r->segment, "Sums by 32-bit keys, of which each stands for so many elements")
       .check(integer_from(1))
       .type_name("N");
-  command.add_option("--accumulate", r->accumulate, "Sums in a wider type").type_name("TYPE");
+  command.add_option("--accumulate", r->accumulate, "Sums in a wider type")
+      .type_name("TYPE")
+      .offers(names_of_types(types_to_calculate_with));
   command
       .add_option("--own", r->own,
                   "Scans with a type and an operator of one's own, some of 4, 8, 16, 24, 32 bytes, or all")
       .several()
-      .type_name("BYTES");
+      .type_name("BYTES")
+      .offers({"4", "8", "16", "24", "32", "all"});
   command
       .add_option("--policy", r->policy, "auto (default), or a step of the scan ladder that takes the type")
       .type_name("NAME")
+      .offers(policies_of_scan())
       .otherwise("--step")
       .otherwise("--steps");
   command.add_option("--against", r->against, "Some of cub and memcpy (default: both), or none")
       .several()
-      .type_name("NAMES");
+      .type_name("NAMES")
+      .offers({"cub", "memcpy", "none"});
   add_bench_options(command, *r);
   command.footer(explanation);
   command.runs([r] { run(*r); });

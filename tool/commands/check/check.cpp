@@ -66,13 +66,21 @@ void add_check(arguments program) {
     const char* about;
     const char* type;
     const char* otherwise = "";
+    std::vector<std::string> offered = {};
   };
   for (const setting& s :
        {setting{"--schedules", "Runs per kernel (default: 20)", "N"},
         {"--seed", "Of the first run; the others count on from it (default: 1)", "N"},
-        {"--order", "Who runs next: all (default), or random, forward, reversed, starved, priority, script",
-         "NAMES", "--policy"},
-        {"--landing", "When copies land: all (default), or early, late, mixed", "NAMES"},
+        {"--order",
+         "Who runs next: all (default), or random, forward, reversed, starved, priority, script",
+         "NAMES",
+         "--policy",
+         {"all", "random", "forward", "reversed", "starved", "priority", "script"}},
+        {"--landing",
+         "When copies land: all (default), or early, late, mixed",
+         "NAMES",
+         "",
+         {"all", "early", "late", "mixed"}},
         {"--resident", "Blocks that run at a time: all (default: 1 and 3), or numbers", "NUMBERS"},
         {"--workers", "Runs at a time (default: 0, one per core)", "N"},
         {"--exhaustive", "Instead of --schedules: every schedule there is, up to N; for tiny kernels", "N"},
@@ -82,6 +90,7 @@ void add_check(arguments program) {
             s.name, [r, name = s.name](const std::string& value) { r->settings.emplace_back(name, value); },
             s.about)
         .type_name(s.type)
+        .offers(s.offered)
         .otherwise(s.otherwise);
   for (const char* letter : {"-I", "-D", "-U", "-L", "-l"})
     command

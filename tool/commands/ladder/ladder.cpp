@@ -31,12 +31,13 @@ void add_ladder(arguments program) {
   add_ladder_scan(command);
 }
 
-void add_ladder_options(arguments command, ladder_options& options) {
+void add_ladder_options(arguments command, ladder_options& options, std::vector<std::string> policies) {
   command
       .add_option("--policy", options.policies,
                   "Only the steps with these policies, separated by commas (default: all)")
       .several()
       .type_name("NAMES")
+      .offers(std::move(policies))
       .otherwise("--steps")
       .otherwise("--step")
       .otherwise("--policies");

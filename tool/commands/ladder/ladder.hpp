@@ -18,7 +18,7 @@ namespace antiphase::tool {
 struct ladder_options : measuring_options {
   std::vector<std::string> policies;  // of the steps; empty: all
 };
-void add_ladder_options(arguments command, ladder_options& options);
+void add_ladder_options(arguments command, ladder_options& options, std::vector<std::string> policies);
 
 void add_ladder_gemm(arguments ladder);
 void add_ladder_scan(arguments ladder);

@@ -294,7 +294,9 @@ void add_ladder_gemm(arguments ladder) {
   command.add_option("--m", r->m, "Rows of A and C").check(integer_from(0)).type_name("N");
   command.add_option("--n", r->n, "Columns of B and C").check(integer_from(0)).type_name("N");
   command.add_option("--k", r->k, "Columns of A, rows of B").check(integer_from(0)).type_name("N");
-  add_ladder_options(command, r->options);
+  std::vector<std::string> policies = names_of(gemms::steps);
+  for (const gemms::tensor_core_step& s : gemms::tensor_core_steps) policies.emplace_back(s.name);
+  add_ladder_options(command, r->options, std::move(policies));
   command.footer(explanation);
   command.runs([r] { run(*r); });
 }

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <antiphase/core/error.hpp>
+#include <antiphase/core/names.hpp>
 #include <antiphase/scan/ladder.hpp>
 #include <functional>
 #include <memory>
@@ -327,8 +328,10 @@ void add_ladder_scan(arguments ladder) {
       ladder.add_subcommand("scan", "The steps of the scan within a block, and over whole arrays");
   const auto r = std::make_shared<request>();
   command.add_option("--size", r->size, "Number of elements").check(integer_from(0)).type_name("N");
-  command.add_option("--type", r->type, "f4 (default), f8, i4 or u4").type_name("TYPE");
-  add_ladder_options(command, r->options);
+  command.add_option("--type", r->type, "f4 (default), f8, i4 or u4")
+      .type_name("TYPE")
+      .offers(names_of_types(types));
+  add_ladder_options(command, r->options, names_of(scans::steps));
   command.footer(explanation);
   command.runs([r] { run(*r); });
 }

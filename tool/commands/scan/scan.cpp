@@ -274,7 +274,8 @@ void add_scan(arguments program) {
       .add_option("--op", r->operation,
                   "sum (default), product, min or max; floats are not summed or multiplied in numpy's order "
                   "(see below)")
-      .type_name("OPERATION");
+      .type_name("OPERATION")
+      .offers({"sum", "product", "min", "max"});
   command.add_flag("--exclusive", r->exclusive, "Leave the element itself out: start with the identity");
   command.add_flag("--reverse", r->reverse, "From the last element to the first");
   command.add_option("--axis", r->axis, "Scan along this axis; -1 is the last (default: flatten the array)")
@@ -287,12 +288,14 @@ void add_scan(arguments program) {
       .add_option("--accumulate", r->accumulate,
                   "Add up in this type: f2, f4, f8, i1, i2, i4, i8, u1, u2, u4 or u8")
       .check(not_empty())
-      .type_name("TYPE");
+      .type_name("TYPE")
+      .offers(names_of_types(all_types));
   command
       .add_option("--policy", r->policy,
                   "A step of the ladder, columns, items-thread or items-warp (default auto: by shape, type "
                   "and device)")
-      .type_name("NAME");
+      .type_name("NAME")
+      .offers(policies_of_scan());
   command.add_flag("--explain", r->explain, "Do not scan: say which kernel would, and why");
   add_place_options(command, r->place, reference::offered_as_loops);
   add_common_options(command, r->common);
