@@ -2,6 +2,7 @@
 # Debian packages, by cpack -G DEB: libantiphase0 (the shared libraries), libantiphase-dev (headers, the archive
 # for C++, descriptions for CMake and pkg-config, the Fortran module), antiphase (the tool).
 include_guard(GLOBAL)
+include(GNUInstallDirs)
 if(NOT TARGET antiphase_shared OR NOT TARGET antiphase_tool)
   return()
 endif()
@@ -62,4 +63,7 @@ foreach(library antiphase_shared antiphase_cublas)
   install(CODE "execute_process(COMMAND \"${CMAKE_STRIP}\" \"\$ENV{DESTDIR}\${CMAKE_INSTALL_PREFIX}/${CMAKE_INSTALL_LIBDIR}/$<TARGET_FILE_NAME:${library}>\" COMMAND_ERROR_IS_FATAL ANY)"
           COMPONENT runtime EXCLUDE_FROM_ALL)
 endforeach()
+install(CODE "file(GLOB pages \"\$ENV{DESTDIR}\${CMAKE_INSTALL_PREFIX}/${CMAKE_INSTALL_MANDIR}/man1/*.1\")
+execute_process(COMMAND gzip -9nf \${pages} COMMAND_ERROR_IS_FATAL ANY)"
+        COMPONENT tool EXCLUDE_FROM_ALL)
 include(CPack)
