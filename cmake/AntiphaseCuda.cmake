@@ -85,10 +85,11 @@ function(antiphase_kernels target name)
   # there, that of unrolled loops ten times as long. Under AddressSanitizer, checks of pointer-overflow would
   # take as long as all others, on accesses that are checked anyway. Under ThreadSanitizer hardly any kernel
   # runs.
-  set(stub_options "$<$<CONFIG:Release>:-O1;-fno-tree-loop-optimize>")
+  set(level -O1)
   if(ANTIPHASE_QUICK)
-    set(stub_options "$<$<CONFIG:Release>:-Og;-fno-tree-loop-optimize>")
+    set(level -Og)
   endif()
+  set(stub_options "$<$<CONFIG:Release>:${level};$<$<CXX_COMPILER_ID:GNU>:-fno-tree-loop-optimize>>")
   if(ANTIPHASE_SANITIZE STREQUAL "address")
     set(stub_options -Og -fsanitize=alignment -fno-sanitize=pointer-overflow)
   elseif(ANTIPHASE_SANITIZE STREQUAL "thread")

@@ -58,6 +58,7 @@ def pack(build, folder):
             stage / "python/antiphase",
             ignore=shutil.ignore_patterns("__pycache__", "bin", "include", "lib", "share"),
         )
+        shutil.copytree(ROOT / "LICENSES", stage / "LICENSES")
         for file in ("pyproject.toml", "python/README.md", "LICENSE", "NOTICE_THIRD_PARTY"):
             shutil.copy(ROOT / file, stage / file)
         # not stripped: the checker reads the source lines of the tool's kernels

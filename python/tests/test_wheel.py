@@ -95,7 +95,7 @@ def main():
         for name in sorted(binaries):
             expect_old_libc(folder / "unpacked" / name)
 
-        for file in ("LICENSE", "NOTICE_THIRD_PARTY"):
+        for file in ("LICENSE", "NOTICE_THIRD_PARTY", "LICENSES/LGPL-3.0.txt"):
             expect(
                 any(
                     name.startswith(f"antiphase-{version}.dist-info/") and name.endswith(f"/{file}")

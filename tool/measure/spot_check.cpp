@@ -54,7 +54,7 @@ operand_values normal_operands() {
 
 spot_check::spot_check(const listed_product& of, const operand_values& values)
     : n_(of.size.n), k_(of.size.k), beta_(of.beta) {
-  const auto [m, n, k] = of.size;
+  const std::int64_t m = of.size.m, n = of.size.n, k = of.size.k;
   if (of.of_c() == 0) return;
   rows_ = spread_over(of.count * m, 31, std::clamp<std::int64_t>(most_values / n, 8, most_rows));
   const std::vector<std::int64_t> columns = spread_over(n, 32, most_rows);
@@ -72,7 +72,7 @@ spot_check::spot_check(const listed_product& of, const operand_values& values)
                        .size = 0,
                        .added = 0});
   const bool a_rows = a_by_rows(of.layout), b_rows = b_by_rows(of.layout);
-  const auto compute = [&, m = m, n = n, k = k](point& p) {
+  const auto compute = [&](point& p) {
     const std::int64_t member = rows_[p.row] / m, row = rows_[p.row] % m;
     walk a(member * m * k + (a_rows ? row * k : row), a_rows ? 1 : m, values.a.length());
     walk b(member * k * n + (b_rows ? p.column : p.column * k), b_rows ? n : 1, values.b.length());

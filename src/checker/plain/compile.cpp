@@ -252,7 +252,9 @@ void compilation::preprocess() {
     if (is_cuda(units_[i])) command.insert(command.end(), {"-include", "antiphase/plain/cuda_runtime.h"});
     if (!program_.driver.empty())
       command.insert(command.end(), {"-isystem", include_ / "antiphase/plain/bindings"});
-    command.insert(command.end(), {"-isystem", include_ / "antiphase/plain", "-isystem", include_, "-o",
+    // The C library's headers, if they are there too, must stay behind those of C++.
+    const char* const place = fs::exists(include_ / "stdlib.h") ? "-idirafter" : "-isystem";
+    command.insert(command.end(), {"-isystem", include_ / "antiphase/plain", place, include_, "-o",
                                    file(i, ".ii"), units_[i]});
     run_or_fail(command, file(i, ".said"));
   }

@@ -41,11 +41,12 @@ template <product_policy P, class Ring = async_copies<P.stages>> struct split_mm
   // ---------------------------------------------------------------------------------------------------------
   // a line: hi[16] lo[16] hi[16] lo[16], in 128-byte swizzle
   using part = half_panel<split_tile, 2 * split_step>;
+  struct both_parts {
+    part a, b;
+  };
   struct storage {
     union {
-      struct {
-        part a, b;
-      } slots[P.stages];
+      both_parts slots[P.stages];
       recompute_storage<2> tail;  // when there is nothing more to load
     };
     tile_lines lines[2];

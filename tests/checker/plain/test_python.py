@@ -5,15 +5,15 @@ import sys
 import unittest
 
 os.environ["ANTIPHASE_TOOL"] = sys.argv.pop(1)
-# the folder of the one module under test, whether or not the package around it is built
-sys.path.insert(0, sys.argv.pop(1))
+# the package's folder; ANTIPHASE_LIBRARY says where its library is
+sys.path.insert(0, os.path.dirname(sys.argv.pop(1)))
 
 try:
     import numpy as np  # noqa: E402
 except ImportError:
     print("there is no NumPy here")
     sys.exit(77)
-from checking import check, unwritten  # noqa: E402
+from antiphase.checking import check, unwritten  # noqa: E402
 
 SOURCE = """#include <torch/extension.h>
 template <class T> __global__ void sums(const T* from, T* to, int n) {
