@@ -48,6 +48,7 @@ function(antiphase_portable target)
                       "LINKER:--push-state,--no-as-needed,-lpthread,-ldl,-lrt,--pop-state")
   get_target_property(type ${target} TYPE)
   if(type STREQUAL "EXECUTABLE")
+    set_target_properties(${target} PROPERTIES ANTIPHASE_PORTABLE ON)
     target_sources(${target} PRIVATE "${PROJECT_SOURCE_DIR}/src/portable/older_start.cpp" "${PROJECT_SOURCE_DIR}/src/c_api/formatting.cpp")
     set_property(SOURCE "${PROJECT_SOURCE_DIR}/src/c_api/formatting.cpp" TARGET_DIRECTORY ${target} APPEND PROPERTY COMPILE_OPTIONS -fno-inline)
     # Programs that the checker loads use their own C++ library.

@@ -68,7 +68,8 @@ int run(const words& command) {
 
 void run_well(const words& command) {
   if (const int code = run(command); code != 0)
-    throw error(fmt::format("demo: antiphase {} ended with exit code {}", command.front(), code));
+    throw program_failed(code,
+                         fmt::format("demo: antiphase {} ended with exit code {}", command.front(), code));
 }
 
 // Images of 8 x 8 values from 0 to 16, and the digits that they show.
