@@ -51,6 +51,7 @@ LAYERS = {
     "public": 4,
     "src": 5,
     "src/executor": 6,
+    "src/portable": 0,
     "src/gemm/laws": 7,
     "src/gemm/operands": 7,
     "src/gemm/fp64": 8,

@@ -16,8 +16,8 @@ import sys
 import tempfile
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
-# The C library, which every program has: one file, or several in older versions.
-OF_THE_SYSTEM = re.compile(r"(libc|libm|libpthread|libdl|librt|ld-linux[\w-]*)\.so\.\d+")
+# The C library, which every program has: one file, or several in older versions; and the unwinder of g++.
+OF_THE_SYSTEM = re.compile(r"(libc|libm|libpthread|libdl|librt|libgcc_s|ld-linux[\w-]*)\.so\.\d+")
 
 
 def run(*command):

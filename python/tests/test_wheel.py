@@ -47,7 +47,7 @@ def expect_old_libc(binary):
         check=True,
     ).stdout
     needed = re.findall(r"\(NEEDED\).*\[(.*)\]", elf)
-    every = r"(libc|libm|libpthread|libdl|librt|ld-linux-x86-64)\.so\.\d|libantiphase\.so\.0"
+    every = r"(libc|libm|libpthread|libdl|librt|libgcc_s|ld-linux-x86-64)\.so\.\d|libantiphase\.so\.0"
     expect(needed and all(re.fullmatch(every, name) for name in needed), f"{binary.name} needs {needed}")
     versions = {tuple(map(int, v.split("."))) for v in re.findall(r"Name: GLIBC_([\d.]+)", elf)}
     expect((2, 2, 5) in versions and max(versions) <= (2, 28), f"{binary.name} needs glibc {max(versions)}")
