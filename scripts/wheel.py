@@ -56,7 +56,12 @@ def pack(build, folder):
         shutil.copytree(
             ROOT / "python/antiphase",
             stage / "python/antiphase",
-            ignore=shutil.ignore_patterns("__pycache__", "bin", "include", "lib", "share"),
+            ignore=shutil.ignore_patterns("__pycache__", "bin", "cmake", "include", "lib", "share"),
+        )
+        shutil.copytree(
+            ROOT / "python/antiphase_check",
+            stage / "python/antiphase_check",
+            ignore=shutil.ignore_patterns("__pycache__"),
         )
         shutil.copytree(ROOT / "LICENSES", stage / "LICENSES")
         for file in ("pyproject.toml", "python/README.md", "LICENSE", "NOTICE_THIRD_PARTY"):

@@ -74,7 +74,8 @@ def main():
         names = zipfile.ZipFile(wheel).namelist()
         code = {
             str(path.relative_to(root / "python"))
-            for path in (root / "python/antiphase").iterdir()
+            for package in ("antiphase", "antiphase_check")
+            for path in (root / "python" / package).iterdir()
             if path.suffix in (".py", ".pyi", ".typed")
         }
         packed = {name for name in names if not name.startswith(f"antiphase-{version}.dist-info/")}
@@ -89,7 +90,7 @@ def main():
             "antiphase/lib/libantiphase.so.0",
             "antiphase/lib/libantiphase_cublas.so",
         }
-        expected = code | carried | binaries | {"antiphase/py.typed"}
+        expected = code | carried | binaries | {"antiphase/py.typed", "antiphase/cmake/AntiphaseCheck.cmake"}
         expect(packed == expected, f"the wheel has {sorted(packed ^ expected)} too much, or not")
         zipfile.ZipFile(wheel).extractall(folder / "unpacked")
         for name in sorted(binaries):
@@ -157,6 +158,8 @@ def main():
         tool = folder / "empty/bin/antiphase"
         said = run(tool, "--version", **clean)
         expect(said.startswith(f"antiphase {version} "), f"antiphase --version says {said}")
+        said = run(folder / "empty/bin/antiphase-check", root / "examples/plain_cuda/scale.cu", **clean)
+        expect(said.endswith("scale.cu: no main: not checked\n"), f"antiphase-check says {said}")
         said = run(tool, "demo", folder / "demo", **clean)
         for sign in ("same digit", "dots of ink", "overwritten in use: kernel sum", "Done."):
             expect(sign in said, f"the demonstration does not say '{sign}':\n{said}")

@@ -149,6 +149,18 @@ if(HOW STREQUAL "package" AND CHECKER)
   endif()
 endif()
 
+# Programs in CUDA as tests of CTest: a broken one fails, and a target's is checked with what the target has.
+if(HOW STREQUAL "package" AND CHECKER)
+  run("${CMAKE_COMMAND}" --fresh -S "${CMAKE_CURRENT_LIST_DIR}/project_check" -B "${WORK}/programs" -G "${GENERATOR}" "-DCMAKE_PREFIX_PATH=${WORK}/installed"
+      "-DCONSUMER_SUM=${REPOSITORY}/examples/plain_cuda/sum.cu")
+  execute_process(COMMAND "${CMAKE_CTEST_COMMAND}" --test-dir "${WORK}/programs" --output-on-failure OUTPUT_VARIABLE said)
+  foreach(sign IN ITEMS "antiphase\\.check\\.broken \\.+\\*\\*\\*Failed" "sum\\.cu:11" "antiphase\\.check\\.program \\.+   Passed")
+    if(NOT said MATCHES "${sign}")
+      message(FATAL_ERROR "expected a line like '${sign}', got: ${said}")
+    endif()
+  endforeach()
+endif()
+
 # The consumer inherits C++20 and the include paths: no warnings, no sanitizers, no defines.
 file(READ "${WORK}/build/compile_commands.json" commands)
 string(JSON count LENGTH "${commands}")

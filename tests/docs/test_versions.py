@@ -27,6 +27,7 @@ def main():
         "python/antiphase/_library.py": r'^VERSION = "(.*)"$',
         "CHANGELOG.md": r"^## (\S+) \(\d{4}-\d\d-\d\d\)$",
         "CITATION.cff": r"^version: (.*)$",
+        "action.yml": r'^    default: "(\d.*)"$',
     }
     for recipe in sorted((root / "packaging").glob("**/*.y*ml")):
         if recipe.stem in ("recipe", "meta"):
