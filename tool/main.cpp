@@ -30,7 +30,7 @@ constexpr const char* examples =
     "  antiphase ladder gemm --size 1024            every step, to the fastest\n"
     "  antiphase bench gemm --size 1024,4096        speed and accuracy beside cuBLAS\n"
     "  antiphase trace --stages 1,2,3 -o t.svg      loads and computation overlapping\n"
-    "  antiphase check                              races, missing waits in kernels\n"
+    "  antiphase check my.cu                        races, missing waits: without a GPU\n"
     "  antiphase tune -o tuning.json                better choices on this GPU\n"
     "  antiphase run python3 train.py               a program's cuBLAS products, faster\n"
     "  antiphase help bench gemm                    a command explained\n"

@@ -160,6 +160,8 @@ def main():
         print(f"antiphase {_library.VERSION}")
     elif words in (["-h"], ["--help"], ["help"]):
         print(__doc__.strip())
+    elif words and _library.tool():
+        tool()
     else:
         usage("antiphase: expected info or run")
 

@@ -50,6 +50,11 @@ class Check(ToolTest):
         self.assertEqual(self.listed("scan"), [name for name in names if name.startswith("scan/")])
         self.assertEqual(self.listed("scan/items", "gemm/naive", "gemm/naive"), ["gemm/naive", "scan/items"])
 
+    def test_what_is_no_program(self):
+        self.refused(2, ["behind --, from 'my.cu' on, are arguments"], "check", "--", "my.cu")
+        for name in (".", __file__):
+            self.refused(2, ["is no source: expected a file whose name ends in .cu"], "check", name)
+
     def test_text(self):
         done = self.run_tool("check", "scan/two-barriers", "scan/double-buffer", *QUICK)
         lines = done.stdout.decode().splitlines()

@@ -152,9 +152,11 @@ void run(request& r) {
   const int failed = run_program(words.data());
   std::error_code ignored;
   const bool is_folder = failed == EACCES && fs::is_directory(r.words[0], ignored);
-  throw program_failed(failed == ENOENT ? 127 : 126,
-                       fmt::format("cannot run {}: {}", tool::quoted(r.words[0]),
-                                   is_folder ? "it is a folder" : error_text(failed)));
+  throw program_failed(
+      failed == ENOENT ? 127 : 126,
+      fmt::format("cannot run {}: {}{}", tool::quoted(r.words[0]),
+                  is_folder ? "it is a folder" : error_text(failed),
+                  r.words[0].ends_with(".py") ? "; a script is run by python3 before it" : ""));
 }
 
 }  // namespace

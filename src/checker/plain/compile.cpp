@@ -13,6 +13,7 @@
 #include <cstring>
 #include <fstream>
 #include <future>
+#include <iterator>
 #include <sstream>
 
 #include "prepass.hpp"
@@ -176,9 +177,17 @@ void require_files(const plain_program& p) {
   if (!p.driver.empty()) require_file(p.driver, ", which --kernels names");
 }
 
-std::string compiler_of(const plain_program& p) {
+// The compiler, with options or a launcher before it, as in CXX="ccache g++".
+words compiler_of(const plain_program& p) {
   const char* const named = std::getenv("CXX");
-  return !p.compiler.empty() ? p.compiler : named != nullptr && *named != '\0' ? named : "g++";
+  std::istringstream text(!p.compiler.empty() ? p.compiler : named != nullptr ? named : "");
+  words all{std::istream_iterator<std::string>(text), {}};
+  if (all.empty()) all = {"g++"};
+  for (const std::string& w : all)
+    if (fs::path(w).filename().string().starts_with("clang"))
+      throw not_supported(fmt::format(
+          "checking plain CUDA needs a g++ to compile it with: expected one in CXX, which names {}", w));
+  return all;
 }
 
 [[noreturn]] void fail(const fs::path& said) {
@@ -206,10 +215,15 @@ class compilation {
     return folder_ / (std::to_string(unit) + ending);
   }
   std::future<int> compile(words command, const fs::path& input);
+  words after_compiler(const words& options) const {
+    words all = compiler_;
+    all.insert(all.end(), options.begin(), options.end());
+    return all;
+  }
 
   const plain_program& program_;
   fs::path folder_, include_;
-  std::string compiler_;
+  words compiler_;
   words common_;  // the compiler and the user's options
   driven by_;
   words units_;                   // their sources
@@ -221,7 +235,7 @@ compilation::compilation(const plain_program& p, fs::path folder)
       folder_(std::move(folder)),
       include_(headers_of(p)),
       compiler_(compiler_of(p)),
-      common_{compiler_} {
+      common_(compiler_) {
   if (!has_standard(p.compiler_options)) common_.emplace_back("-std=gnu++20");
   for (const std::string& o : p.compiler_options)
     if (!is_for_linker(o) && !names_toolkit(o)) common_.push_back(o);
@@ -285,14 +299,14 @@ void compilation::compile_all() {
   for (const fs::path& input : inputs_) compilations.push_back(compile(of_unit, input));
   const fs::path& own = inputs_.emplace_back(folder_ / "own_part.cpp");
   std::ofstream(own, std::ios::binary) << own_part;
-  compilations.push_back(compile({compiler_, "-O2", "-fPIC", "-fno-plt"}, own));
+  compilations.push_back(compile(after_compiler({"-O2", "-fPIC", "-fno-plt"}), own));
   for (auto& c : compilations) c.wait();
   for (std::size_t i = 0; i < inputs_.size(); ++i)
     if (compilations[i].get() != 0) fail(inputs_[i].string() + ".said");
 }
 
 void compilation::link(const std::string& object) const {
-  words command{compiler_, "-shared", "-Wl,-Bsymbolic", "-o", object};
+  words command = after_compiler({"-shared", "-Wl,-Bsymbolic", "-o", object});
   for (const fs::path& input : inputs_) command.push_back(input.string() + ".o");
   std::ranges::copy_if(program_.compiler_options, std::back_inserter(command), is_for_linker);
   run_or_fail(command, folder_ / "link.said");

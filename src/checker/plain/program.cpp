@@ -38,7 +38,9 @@ plain::main_function plain::load(const std::string& object) {
   const auto main = reinterpret_cast<main_function>(dlsym(library, "main"));
   Dl_info info{};
   if (main == nullptr || dladdr(reinterpret_cast<void*>(main), &info) == 0 || info.dli_fname != object)
-    throw bad_source("the sources have no main(): a program is checked by running it");
+    throw bad_source(
+        "the sources have no main(): a program is checked by running it, and kernels alone by a source that "
+        "launches them (--kernels)");
   return main;
 }
 

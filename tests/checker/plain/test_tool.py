@@ -399,6 +399,15 @@ int main() { int* x; cudaMalloc(&x, 512); k<<<1, 128>>>(x, STEP); cudaFree(x); }
         self.assertEqual(done.stderr.count("\n"), 1)
         self.assertIn("'no-such-compiler' does not start", done.stderr)
 
+    def test_other_compilers(self):
+        name = self.source("__global__ void k() {}\nint main() { k<<<1, 1>>>(); cudaDeviceSynchronize(); }\n")
+        for clang in ("clang++", "/usr/bin/clang++-14 -O1"):
+            done = self.check(name, env={**os.environ, "CXX": clang})
+            self.assertEqual((done.returncode, done.stderr.count("\n")), (4, 1), done.stderr)
+            self.assertIn("expected one in CXX, which names " + clang.split()[0], done.stderr)
+        done = self.check(name, *QUICK, env={**os.environ, "CXX": "env g++ -DN=1"})
+        self.assertEqual(done.returncode, 0, done.stderr)
+
     def test_each_run_begins_anew(self):
         name = self.source(
             "static int runs;\n__device__ int count;\n__global__ void k() { atomicAdd(&count, 1); }\n"

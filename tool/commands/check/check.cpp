@@ -3,7 +3,11 @@
 #include "tool/commands/check/check.hpp"
 
 #include <antiphase/core/error.hpp>
+#include <filesystem>
 #include <memory>
+#include <system_error>
+
+#include "tool/files/file_handle.hpp"
 
 namespace antiphase::tool {
 namespace {
@@ -54,7 +58,8 @@ bool is_source(const std::string& name) {
 
 void add_check(arguments program) {
   arguments command = program.add_subcommand(
-      "check", "Search the kernels for races, missing waits and bad accesses; needs no GPU");
+      "check",
+      "Find races, missing waits and bad accesses in a CUDA program (.cu), or in our kernels; needs no GPU");
   const auto r = std::make_shared<check_request>();
   command
       .add_option("kernel", r->kernels,
@@ -145,6 +150,16 @@ void add_check(arguments program) {
           "--sarif, --lines, --kernels, --blocks and options of the compiler are for programs in plain CUDA: "
           "expected a .cu file before "
           "them");
+    if (!r->arguments.empty())
+      throw bad_request(fmt::format(
+          "what stands behind --, from {} on, are arguments of a program: expected its .cu file before",
+          tool::quoted(r->arguments.front())));
+    for (const std::string& name : r->kernels)
+      if (std::error_code ignored;
+          std::filesystem::exists(name, ignored) && name.find_first_of("./") != std::string::npos)
+        throw bad_request(
+            fmt::format("{} is no source: expected a file whose name ends in .cu, .cpp, .cc or .cxx",
+                        tool::quoted(name)));
     run_check(*r);
   });
 }
