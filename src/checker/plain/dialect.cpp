@@ -128,13 +128,16 @@ const std::vector<dialect_group>& plain_dialect() {
          "launches by the host, as kernels cannot launch kernels here"}}},
       {"inline PTX", ptx_dialect()},
       {"libraries",
-       {{no, "cublasCreate cublasHandle_t cublasSgemm",
+       {{partly, "cublasHandle_t cublasStatus_t cublasCreate cublasDestroy cublasSetStream cublasSetMathMode",
+         "types, and what computes nothing. A library's header may be included, and a function that nothing "
+         "calls may use what is not supported"},
+        {no, "cublasSgemm cublasDgemm cublasGemmEx cublasLtMatmul",
          "a kernel of the program: calls of cuBLAS cannot be followed"},
-        {no, "curand curandState curand_init curandGenerator_t",
+        {no, "curand curand_init curand_uniform curandCreateGenerator",
          "numbers made by the host, or by a few lines of integer arithmetic"},
         {no, "cub thrust",
          "cudaMalloc, cudaMemcpy and kernels of the program: reductions and scans by shuffles"},
-        {no, "wmma nvcuda",
+        {no, "wmma nvcuda load_matrix_sync store_matrix_sync",
          "loops over shared memory, or antiphase/device/matrix.cuh: Tensor Cores cannot be followed in plain "
          "CUDA yet"}}}};
   return all;
@@ -198,6 +201,18 @@ const unsupported_name* unsupported(std::string_view name) {
   }();
   const auto at = refused.find(name);
   return at == refused.end() ? nullptr : &at->second;
+}
+
+const unsupported_name* unsupported_call(std::string_view name) {
+  for (const auto& [begins, known] : {std::pair{"cublas", "cublasSgemm"}, std::pair{"curand", "curand"}}) {
+    if (!name.starts_with(begins)) continue;
+    const std::string_view rest = name.substr(std::string_view(begins).size());
+    if (rest.empty() || (rest[0] != '_' && (rest[0] < 'A' || rest[0] > 'Z'))) continue;
+    for (const char* harmless : {"Create", "Destroy", "SetStream", "SetMathMode", "LtCreate", "LtDestroy"})
+      if (name.starts_with("cublas") && rest == harmless) return nullptr;
+    return unsupported(known);
+  }
+  return nullptr;
 }
 
 }  // namespace plain
