@@ -245,6 +245,8 @@ template <class T> AP_CALL cudaHostGetDevicePointer(T** p, void* of, unsigned) {
   return *p = static_cast<T*>(of), cudaSuccess;
 }
 AP_CALL cudaDeviceCanAccessPeer(int* can, int, int) { return *can = 0, cudaSuccess; }
+AP_CALL cudaDeviceEnablePeerAccess(int, unsigned) { return cudaErrorPeerAccessUnsupported; }
+AP_CALL cudaDeviceDisablePeerAccess(int) { return cudaErrorPeerAccessUnsupported; }
 AP_CALL cudaHostRegister(void* p, std::size_t n, unsigned) { return ap_plain::register_host(p, n); }
 AP_CALL cudaHostUnregister(void* p) { return ap_plain::register_host(p, 0); }
 AP_CALL cudaMemcpy(void* to, const void* from, std::size_t n, cudaMemcpyKind k, AP_HERE) {
@@ -253,6 +255,16 @@ AP_CALL cudaMemcpy(void* to, const void* from, std::size_t n, cudaMemcpyKind k, 
 AP_CALL cudaMemcpyAsync(void* to, const void* from, std::size_t n, cudaMemcpyKind k, cudaStream_t s = nullptr,
                         AP_HERE) {
   return ap_plain::copy(to, from, n, k, s, ap_plain::returns::at_once, ap_at);
+}
+// There is one device, so both are its memory.
+AP_CALL cudaMemcpyPeer(void* to, int to_device, const void* from, int from_device, std::size_t n, AP_HERE) {
+  if (to_device != 0 || from_device != 0) return cudaErrorInvalidDevice;
+  return ap_plain::copy(to, from, n, cudaMemcpyDeviceToDevice, nullptr, ap_plain::returns::when_done, ap_at);
+}
+AP_CALL cudaMemcpyPeerAsync(void* to, int to_device, const void* from, int from_device, std::size_t n,
+                            cudaStream_t s = nullptr, AP_HERE) {
+  if (to_device != 0 || from_device != 0) return cudaErrorInvalidDevice;
+  return ap_plain::copy(to, from, n, cudaMemcpyDeviceToDevice, s, ap_plain::returns::at_once, ap_at);
 }
 AP_CALL cudaMemcpy2D(void* to, std::size_t tp, const void* from, std::size_t fp, std::size_t w, std::size_t h,
                      cudaMemcpyKind k, AP_HERE) {

@@ -38,7 +38,9 @@ const std::vector<dialect_group>& plain_dialect() {
          "cudaStreamBeginCapture cudaStreamEndCapture",
          "the launches themselves, on a stream"}}},
       {"memory",
-       {{yes, "__shared__", "of any size known to the compiler, and extern __shared__ of the launch's size"},
+       {{yes, "__shared__",
+         "of any size known to the compiler, and extern __shared__ of the launch's size; also outside of "
+         "functions"},
         {yes, "__constant__ __managed__", "variables, fresh in each run; so are __device__ variables"},
         {yes, "cudaMalloc cudaMallocPitch cudaMallocAsync cudaFree cudaFreeAsync",
          "what is never freed is reported"},
@@ -52,6 +54,8 @@ const std::vector<dialect_group>& plain_dialect() {
          "cudaMemcpy cudaMemcpyAsync cudaMemcpy2D cudaMemset cudaMemsetAsync cudaMemcpyToSymbol "
          "cudaMemcpyFromSymbol cudaGetSymbolAddress",
          ""},
+        {partly, "cudaMemcpyPeer cudaMemcpyPeerAsync cudaDeviceCanAccessPeer cudaDeviceEnablePeerAccess",
+         "there is one device, number 0: it has no peers"},
         {yes,
          "cudaMemPrefetchAsync cudaMemAdvise cudaDeviceSetLimit cudaStreamSetAttribute "
          "cudaStreamAttachMemAsync",
@@ -109,7 +113,9 @@ const std::vector<dialect_group>& plain_dialect() {
          "of cuda_fp16.h and cuda_bf16.h, computed in float and rounded"},
         {yes, "__ldg __ldcg __ldcs __stcg __stcs", "ordinary loads and stores here"},
         {yes, "__popc __clz __ffs __brev __float_as_int __fdividef __expf rsqrtf",
-         "and the like; fast forms are as exact as the others"}}},
+         "and the like; fast forms are as exact as the others"},
+        {yes, "__dp4a __dp2a_lo __vadd4 __vaddss2 __vabsdiffu4 __vmaxs2 __vcmpgtu4 __vsadu4",
+         "and the like, on the halves or bytes of a word"}}},
       {"streams, events, errors",
        {{yes,
          "cudaStreamCreate cudaStreamSynchronize cudaStreamWaitEvent cudaEventRecord cudaEventSynchronize "
@@ -117,6 +123,8 @@ const std::vector<dialect_group>& plain_dialect() {
          "who is ordered behind whom is judged"},
         {partly, "cudaEventElapsedTime clock clock64",
          "nothing is measured: always 1 ms, and the simulation's ticks"},
+        {no, "cudaLaunchHostFunc cudaStreamAddCallback",
+         "cudaStreamSynchronize(stream), and a call of the function behind it"},
         {yes, "cudaGetLastError cudaPeekAtLastError cudaGetErrorString", ""},
         {partly, "cudaGetDeviceProperties cudaDeviceGetAttribute",
          "one simulated device of compute capability 9.0"}}},
@@ -128,7 +136,12 @@ const std::vector<dialect_group>& plain_dialect() {
          "launches by the host, as kernels cannot launch kernels here"}}},
       {"inline PTX", ptx_dialect()},
       {"libraries",
-       {{partly, "cublasHandle_t cublasStatus_t cublasCreate cublasDestroy cublasSetStream cublasSetMathMode",
+       {{partly, "checkCudaErrors getLastCudaError findCudaDevice sdkCreateTimer getCmdLineArgumentInt",
+         "and the most used others of CUDA's samples: helper_cuda.h, helper_functions.h, helper_string.h, "
+         "helper_timer.h"},
+        {partly, "omp_get_num_threads omp_get_thread_num omp_get_wtime",
+         "of one thread: OpenMP's pragmas have no effect"},
+        {partly, "cublasHandle_t cublasStatus_t cublasCreate cublasDestroy cublasSetStream cublasSetMathMode",
          "types, and what computes nothing. A library's header may be included, and a function that nothing "
          "calls may use what is not supported"},
         {no, "cublasSgemm cublasDgemm cublasGemmEx cublasLtMatmul",

@@ -672,21 +672,20 @@ class pass {
         return at;
       }
       const std::string more = external && k > i + 4 ? flat(matching(i + 1) + 1, k) : "";
+      const std::string there =
+          fmt::format("{}shared<{} {}, {}, {}>(\"{}\")", ours, of, sizes, alignment, numbers_++, n);
       if (external)
         declare_dynamic(n, of + more, out);
+      else if (in_namespace())
+        file_wide_[std::string(n)] = "(" + there + ")";
       else
-        out += fmt::format("{}auto& {} = {}shared<{} {}, {}, {}>(\"{}\");", out.empty() ? "" : " ", n, ours,
-                           of, sizes, alignment, numbers_++, n);
+        out += fmt::format("{}auto& {} = {};", out.empty() ? "" : " ", n, there);
       end = k;
       if (!is(k, ",")) break;
       of = base;
       for (i = k + 1; is(i, "*"); ++i) of += " *";
     }
-    if (external && in_namespace()) out = ";";
-    if (!external && in_namespace()) {
-      refuse(at, "a __shared__ variable outside of a function", "the declaration inside of the kernel");
-      return at;
-    }
+    if (in_namespace()) out = ";";
     for (auto e = edits_.begin(); e != edits_.end();) e = e->at >= t_[first].at ? edits_.erase(e) : e + 1;
     replace(first, end + 1, out);
     return end;
@@ -766,7 +765,7 @@ class pass {
   // Kernels by name; true: a template, overloaded, or with default arguments.
   std::map<std::string_view, bool> generic_;
   std::set<std::string_view> overloaded_;
-  std::map<std::string, std::string, std::less<>> file_wide_;  // for extern __shared__ outside of functions
+  std::map<std::string, std::string, std::less<>> file_wide_;  // for __shared__ outside of functions
   std::vector<bool> scopes_;                                   // for each open brace: it is a namespace's
   // for each open brace: the code around it is the device's
   std::vector<bool> outer_;
