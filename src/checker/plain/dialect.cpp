@@ -140,7 +140,7 @@ const std::vector<dialect_group>& plain_dialect() {
          "and the most used others of CUDA's samples: helper_cuda.h, helper_functions.h, helper_string.h, "
          "helper_timer.h"},
         {partly, "omp_get_num_threads omp_get_thread_num omp_get_wtime",
-         "of one thread: OpenMP's pragmas have no effect"},
+         "of one thread: OpenMP's pragmas have no effect, as a note says"},
         {partly, "cublasHandle_t cublasStatus_t cublasCreate cublasDestroy cublasSetStream cublasSetMathMode",
          "types, and what computes nothing. A library's header may be included, and a function that nothing "
          "calls may use what is not supported"},

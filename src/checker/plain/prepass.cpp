@@ -754,6 +754,12 @@ class pass {
       at = e.at + e.length;
     }
     out += source_.substr(at);
+    if (list_.openmp.line > 0)
+      clusters_ += fmt::format(
+          "\nstatic const int ap_note_{} = {}add_note(\"{}:{}: OpenMP's pragmas have no effect: host code "
+          "runs "
+          "on one thread\");",
+          numbers_++, ours, list_.files[static_cast<std::size_t>(list_.openmp.file)], list_.openmp.line);
     return clusters_.empty() ? out : out + clusters_ + "\n";
   }
 
@@ -770,7 +776,7 @@ class pass {
   // for each open brace: the code around it is the device's
   std::vector<bool> outer_;
   bool in_device_ = false;
-  std::string clusters_;  // code that registers cluster sizes of kernels
+  std::string clusters_;  // code that registers cluster sizes of kernels, and notes
   std::vector<edit> edits_, ways_out_;
   std::vector<std::pair<index, refusal>> refused_;  // with the token
   std::vector<definition> definitions_;

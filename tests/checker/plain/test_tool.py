@@ -414,6 +414,17 @@ int main() { int* x; cudaMalloc(&x, 512); k<<<1, 128>>>(x, STEP); cudaFree(x); }
             )
             self.assertIn(f"use {instead}", done.stderr)
 
+    def test_pragmas_of_openmp_are_named_in_a_note(self):
+        program = (
+            "__global__ void k() {}\nint main() {\n  int n = 0;\n#pragma omp parallel for\n"
+            "  for (int i = 0; i < 4; ++i) ++n;\n  k<<<1, 1>>>();\n  return n - 4;\n}\n"
+        )
+        done = self.check(self.source(program), *QUICK)
+        self.assertEqual(done.returncode, 0)
+        self.assertIn("my.cu:4: OpenMP's pragmas have no effect", done.stdout + done.stderr)
+        without = self.check(self.source(program.replace("#pragma omp parallel for", "")), *QUICK)
+        self.assertNotIn("OpenMP", without.stdout + without.stderr)
+
     def test_no_compiler(self):
         done = self.check(self.source("int main() {}\n"), env={**os.environ, "CXX": "no-such-compiler"})
         self.assertEqual(done.returncode, 4)

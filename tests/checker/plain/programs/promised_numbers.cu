@@ -68,6 +68,9 @@ __global__ void numbers(vectors* v, float* f, int* to) {
   const __half2 pair = __hadd2(__half2half2(h), __floats2half2_rn(1, 2));
   HOLDS(__half2float(h * h) == 2.25f && __low2float(pair) == 2.5f && __high2float(pair) == 3.5f);
   HOLDS(__half2float(__float2half(2049.0f)) == 2048 && __half2float(__hfma(h, h, h)) == 3.75f);
+  const __half2 doubled = h2exp2(__h2div(__hneg2(__hmin2(pair, pair)), pair));
+  HOLDS(__low2float(doubled) == 0.5f && __half2float(hexp2(hrcp(__float2half(0.5f)))) == 4 &&
+        __high2float(h2rcp(h2exp(__floats2half2_rn(1, 0)))) == 1);
   const __nv_bfloat16 b = __float2bfloat16(1.00390625f);  // halfway: to the even one
   const __nv_bfloat162 both = __floats2bfloat162_rn(2, 3);
   HOLDS(__bfloat162float(b) == 1 && __low2float(both) * __high2float(both) == 6);
