@@ -237,7 +237,7 @@ class pass {
     index at = 0;
     for (const definition& d : definitions_) {
       call_all(at, d.start, none);
-      if (d.used) call_all(d.start, d.close, none);
+      if (d.used) call_all(d.start, d.close, d.name);
       at = d.close;
     }
     call_all(at, t_.size(), none);

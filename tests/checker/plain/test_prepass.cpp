@@ -185,6 +185,9 @@ TEST(prepass, functions_that_nothing_calls_may_use_what_is_not_supported) {
     EXPECT_EQ(refusals(used), 2u) << used;
   EXPECT_EQ(refusals(""), 2u);                      // another source may have main
   EXPECT_EQ(refusals("int main() {}", false), 2u);  // and may call it
+  int numbers = 0;                                  // a driver takes the place of the kernels' main
+  const std::string driven = some + std::string("int main() { g(0); }\n# 1 \"driver.cpp\"\nint main() {}\n");
+  EXPECT_THAT(plain::translate(driven, numbers, {"driver.cpp"}).refused, testing::IsEmpty());
   const std::string source = std::string(some) + "int main() {\n  int here;\n}\n";
   EXPECT_EQ(line_of(text(source), "here"), line_of(source, "here"));
 }
