@@ -122,6 +122,17 @@ struct cudaDeviceProp {
   std::size_t textureAlignment, texturePitchAlignment, surfaceAlignment, reservedSharedMemPerBlock;
   int maxTexture1D, maxTexture2D[2], maxTexture3D[3], maxTexture1DLayered[2], maxTexture2DLayered[3];
 };
+enum cudaMemoryType {
+  cudaMemoryTypeUnregistered,
+  cudaMemoryTypeHost,
+  cudaMemoryTypeDevice,
+  cudaMemoryTypeManaged
+};
+struct cudaPointerAttributes {
+  cudaMemoryType type;
+  int device;
+  void *devicePointer, *hostPointer;
+};
 struct cudaFuncAttributes {
   std::size_t sharedSizeBytes, constSizeBytes, localSizeBytes;
   int maxThreadsPerBlock, numRegs, ptxVersion, binaryVersion, maxDynamicSharedSizeBytes;
@@ -177,6 +188,7 @@ cudaError_t allocate(void** to, std::size_t bytes, memory_kind kind, place where
 cudaError_t release(void* p, place where);
 // registers host memory for use by kernels; 0 bytes: unregisters it
 cudaError_t register_host(void* p, std::size_t bytes);
+cudaMemoryType type_of(const void* p);
 // true if `bytes` at `offset` fit in a symbol of `symbol` bytes; otherwise a finding
 bool holds(std::size_t symbol, std::size_t offset, std::size_t bytes, place where);
 cudaError_t release_on(void* p, cudaStream_t on, place where);
@@ -243,6 +255,13 @@ AP_CALL cudaFreeAsync(void* p, cudaStream_t on, AP_HERE) { return ap_plain::rele
 AP_CALL cudaFreeHost(void* p, AP_HERE) { return ap_plain::release(p, ap_at); }
 template <class T> AP_CALL cudaHostGetDevicePointer(T** p, void* of, unsigned) {
   return *p = static_cast<T*>(of), cudaSuccess;
+}
+AP_CALL cudaPointerGetAttributes(cudaPointerAttributes* a, const void* p) {
+  const cudaMemoryType type = ap_plain::type_of(p);
+  void* const at = const_cast<void*>(p);
+  *a = {type, 0, type == cudaMemoryTypeUnregistered ? nullptr : at,
+        type == cudaMemoryTypeDevice ? nullptr : at};
+  return cudaSuccess;
 }
 AP_CALL cudaDeviceCanAccessPeer(int* can, int, int) { return *can = 0, cudaSuccess; }
 AP_CALL cudaDeviceEnablePeerAccess(int, unsigned) { return cudaErrorPeerAccessUnsupported; }

@@ -52,7 +52,8 @@ const std::vector<dialect_group>& plain_dialect() {
          "kernels may reach the memory too; whether it is touched too early is not judged"},
         {yes,
          "cudaMemcpy cudaMemcpyAsync cudaMemcpy2D cudaMemset cudaMemsetAsync cudaMemcpyToSymbol "
-         "cudaMemcpyFromSymbol cudaGetSymbolAddress",
+         "cudaMemcpyFromSymbol cudaGetSymbolAddress "
+         "cudaPointerGetAttributes",
          ""},
         {partly, "cudaMemcpyPeer cudaMemcpyPeerAsync cudaDeviceCanAccessPeer cudaDeviceEnablePeerAccess",
          "there is one device, number 0: it has no peers"},

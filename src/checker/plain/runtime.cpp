@@ -686,6 +686,16 @@ cudaError_t register_host(void* p, std::size_t bytes) {
     now.registered.erase(p);
   return cudaSuccess;
 }
+cudaMemoryType type_of(const void* p) {
+  if (only_device(p)) return cudaMemoryTypeDevice;
+  for (const auto& [start, bytes] : now.registered)
+    if (p >= start && p < static_cast<const char*>(start) + bytes) return cudaMemoryTypeHost;
+  if (!of_device(p)) return cudaMemoryTypeUnregistered;
+  const auto after = now.allocations.upper_bound(const_cast<void*>(p));
+  const bool pinned = !is_variable(p) && after != now.allocations.begin() &&
+                      std::prev(after)->second.kind == memory_kind::host;
+  return pinned ? cudaMemoryTypeHost : cudaMemoryTypeManaged;
+}
 cudaError_t release(void* p, place where) {
   // from the destructor of a kernel's argument: no device runs it
   if (p == nullptr || on_device()) return cudaSuccess;
