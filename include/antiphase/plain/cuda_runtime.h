@@ -8,6 +8,8 @@
 #define __CUDA_RUNTIME_H__
 #define __DRIVER_TYPES_H__
 #define __CUDA_RUNTIME_API_H__
+#include <climits>
+
 #include "device.h"
 #include "host.h"
 #include "mathematics.h"

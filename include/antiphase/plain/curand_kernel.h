@@ -1,3 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
-// Refuses a library that `antiphase check` does not support.
-#error antiphase check does not follow cuRAND: use a few lines of integer arithmetic, or numbers made by the host
+// Stands in for the toolkit's header of this name, for plain CUDA under the checker.
+#pragma once
+#include "curand.h"
+
+struct curandStateXORWOW {
+  unsigned word[12];
+};
+struct curandStatePhilox4_32_10 {
+  unsigned word[16];
+};
+struct curandStateMRG32k3a {
+  unsigned word[18];
+};
+typedef curandStateXORWOW curandState, curandState_t, curandStateXORWOW_t;
+typedef curandStatePhilox4_32_10 curandStatePhilox4_32_10_t;
+typedef curandStateMRG32k3a curandStateMRG32k3a_t;

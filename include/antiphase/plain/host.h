@@ -122,6 +122,17 @@ struct cudaDeviceProp {
   std::size_t textureAlignment, texturePitchAlignment, surfaceAlignment, reservedSharedMemPerBlock;
   int maxTexture1D, maxTexture2D[2], maxTexture3D[3], maxTexture1DLayered[2], maxTexture2DLayered[3];
 };
+enum cudaMemoryType {
+  cudaMemoryTypeUnregistered,
+  cudaMemoryTypeHost,
+  cudaMemoryTypeDevice,
+  cudaMemoryTypeManaged
+};
+struct cudaPointerAttributes {
+  cudaMemoryType type;
+  int device;
+  void *devicePointer, *hostPointer;
+};
 struct cudaFuncAttributes {
   std::size_t sharedSizeBytes, constSizeBytes, localSizeBytes;
   int maxThreadsPerBlock, numRegs, ptxVersion, binaryVersion, maxDynamicSharedSizeBytes;
@@ -177,6 +188,7 @@ cudaError_t allocate(void** to, std::size_t bytes, memory_kind kind, place where
 cudaError_t release(void* p, place where);
 // registers host memory for use by kernels; 0 bytes: unregisters it
 cudaError_t register_host(void* p, std::size_t bytes);
+cudaMemoryType type_of(const void* p);
 // true if `bytes` at `offset` fit in a symbol of `symbol` bytes; otherwise a finding
 bool holds(std::size_t symbol, std::size_t offset, std::size_t bytes, place where);
 cudaError_t release_on(void* p, cudaStream_t on, place where);
@@ -244,7 +256,16 @@ AP_CALL cudaFreeHost(void* p, AP_HERE) { return ap_plain::release(p, ap_at); }
 template <class T> AP_CALL cudaHostGetDevicePointer(T** p, void* of, unsigned) {
   return *p = static_cast<T*>(of), cudaSuccess;
 }
+AP_CALL cudaPointerGetAttributes(cudaPointerAttributes* a, const void* p) {
+  const cudaMemoryType type = ap_plain::type_of(p);
+  void* const at = const_cast<void*>(p);
+  *a = {type, 0, type == cudaMemoryTypeUnregistered ? nullptr : at,
+        type == cudaMemoryTypeDevice ? nullptr : at};
+  return cudaSuccess;
+}
 AP_CALL cudaDeviceCanAccessPeer(int* can, int, int) { return *can = 0, cudaSuccess; }
+AP_CALL cudaDeviceEnablePeerAccess(int, unsigned) { return cudaErrorPeerAccessUnsupported; }
+AP_CALL cudaDeviceDisablePeerAccess(int) { return cudaErrorPeerAccessUnsupported; }
 AP_CALL cudaHostRegister(void* p, std::size_t n, unsigned) { return ap_plain::register_host(p, n); }
 AP_CALL cudaHostUnregister(void* p) { return ap_plain::register_host(p, 0); }
 AP_CALL cudaMemcpy(void* to, const void* from, std::size_t n, cudaMemcpyKind k, AP_HERE) {
@@ -253,6 +274,16 @@ AP_CALL cudaMemcpy(void* to, const void* from, std::size_t n, cudaMemcpyKind k, 
 AP_CALL cudaMemcpyAsync(void* to, const void* from, std::size_t n, cudaMemcpyKind k, cudaStream_t s = nullptr,
                         AP_HERE) {
   return ap_plain::copy(to, from, n, k, s, ap_plain::returns::at_once, ap_at);
+}
+// There is one device, so both are its memory.
+AP_CALL cudaMemcpyPeer(void* to, int to_device, const void* from, int from_device, std::size_t n, AP_HERE) {
+  if (to_device != 0 || from_device != 0) return cudaErrorInvalidDevice;
+  return ap_plain::copy(to, from, n, cudaMemcpyDeviceToDevice, nullptr, ap_plain::returns::when_done, ap_at);
+}
+AP_CALL cudaMemcpyPeerAsync(void* to, int to_device, const void* from, int from_device, std::size_t n,
+                            cudaStream_t s = nullptr, AP_HERE) {
+  if (to_device != 0 || from_device != 0) return cudaErrorInvalidDevice;
+  return ap_plain::copy(to, from, n, cudaMemcpyDeviceToDevice, s, ap_plain::returns::at_once, ap_at);
 }
 AP_CALL cudaMemcpy2D(void* to, std::size_t tp, const void* from, std::size_t fp, std::size_t w, std::size_t h,
                      cudaMemcpyKind k, AP_HERE) {

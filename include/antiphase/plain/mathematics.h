@@ -160,3 +160,95 @@ inline unsigned __dp4a(unsigned x, unsigned y, unsigned sum) {
   for (int i = 0; i < 32; i += 8) sum += (x >> i & 0xFF) * (y >> i & 0xFF);
   return sum;
 }
+inline int __dp2a_lo(int x, int y, int sum) {
+  return sum + static_cast<short>(x) * static_cast<signed char>(y) +
+         (x >> 16) * static_cast<signed char>(y >> 8);
+}
+inline int __dp2a_hi(int x, int y, int sum) { return __dp2a_lo(x, y >> 16, sum); }
+inline unsigned __dp2a_lo(unsigned x, unsigned y, unsigned sum) {
+  return sum + (x & 0xFFFF) * (y & 0xFF) + (x >> 16) * (y >> 8 & 0xFF);
+}
+inline unsigned __dp2a_hi(unsigned x, unsigned y, unsigned sum) { return __dp2a_lo(x, y >> 16, sum); }
+
+// Operations on the 2 halves or 4 bytes of a word: each on its own, wrapping around.
+namespace antiphase::plain {
+template <class Lane, class Do> inline unsigned by_lanes(unsigned x, unsigned y, Do op) {
+  constexpr int bits = 8 * sizeof(Lane);
+  constexpr unsigned mask = (1u << bits) - 1;
+  unsigned all = 0;
+  for (int i = 0; i < 32; i += bits)
+    all |= (static_cast<unsigned>(op(static_cast<Lane>(x >> i), static_cast<Lane>(y >> i))) & mask) << i;
+  return all;
+}
+template <class Lane> inline unsigned sum_of_differences(unsigned x, unsigned y) {
+  unsigned sum = 0;
+  by_lanes<Lane>(x, y, [&](int a, int b) { return sum += static_cast<unsigned>(a > b ? a - b : b - a), 0; });
+  return sum;
+}
+template <class Lane> inline int held(int x) {  // the nearest number that a lane can hold
+  const int least = static_cast<Lane>(-1) < 0 ? -(1 << (8 * sizeof(Lane) - 1)) : 0,
+            most = static_cast<Lane>(-1) < 0 ? -(least + 1) : (1 << 8 * sizeof(Lane)) - 1;
+  return x < least ? least : x > most ? most : x;
+}
+}  // namespace antiphase::plain
+#define AP_LANES_OF(name, type, expression)                                                     \
+  inline unsigned name(unsigned x, unsigned y) {                                                \
+    using lane = type;                                                                          \
+    return antiphase::plain::by_lanes<lane>(x, y, [](int a, int b) {                            \
+      [[maybe_unused]] const auto held = [](int v) { return antiphase::plain::held<lane>(v); }; \
+      return expression;                                                                        \
+    });                                                                                         \
+  }
+#define AP_LANES(name, sign, expression)            \
+  AP_LANES_OF(__v##name##2, sign short, expression) \
+  AP_LANES_OF(__v##name##4, sign char, expression)
+#define AP_COMPARED(name, sign, expression)        \
+  AP_LANES(cmp##name, sign, (expression) ? -1 : 0) \
+  AP_LANES(set##name, sign, (expression) ? 1 : 0)
+#define AP_OF_ONE(name, sign, expression)                                                       \
+  inline unsigned __v##name##2(unsigned x) {                                                    \
+    return antiphase::plain::by_lanes<sign short>(x, 0, [](int a, int) { return expression; }); \
+  }                                                                                             \
+  inline unsigned __v##name##4(unsigned x) {                                                    \
+    return antiphase::plain::by_lanes<sign char>(x, 0, [](int a, int) { return expression; });  \
+  }
+AP_LANES(add, unsigned, a + b)
+AP_LANES(sub, unsigned, a - b)
+AP_LANES(addss, signed, held(a + b))
+AP_LANES(addus, unsigned, held(a + b))
+AP_LANES(subss, signed, held(a - b))
+AP_LANES(subus, unsigned, held(a - b))
+AP_LANES(maxs, signed, a > b ? a : b)
+AP_LANES(maxu, unsigned, a > b ? a : b)
+AP_LANES(mins, signed, a < b ? a : b)
+AP_LANES(minu, unsigned, a < b ? a : b)
+AP_LANES(absdiffs, signed, a > b ? a - b : b - a)
+AP_LANES(absdiffu, unsigned, a > b ? a - b : b - a)
+AP_LANES(avgu, unsigned, (a + b + 1) >> 1)
+AP_LANES(haddu, unsigned, (a + b) >> 1)
+AP_COMPARED(eq, unsigned, a == b)
+AP_COMPARED(ne, unsigned, a != b)
+AP_COMPARED(gts, signed, a > b)
+AP_COMPARED(gtu, unsigned, a > b)
+AP_COMPARED(ges, signed, a >= b)
+AP_COMPARED(geu, unsigned, a >= b)
+AP_COMPARED(lts, signed, a < b)
+AP_COMPARED(ltu, unsigned, a < b)
+AP_COMPARED(les, signed, a <= b)
+AP_COMPARED(leu, unsigned, a <= b)
+AP_OF_ONE(abs, signed, a < 0 ? -a : a)
+AP_OF_ONE(neg, signed, -a)
+#undef AP_LANES_OF
+#undef AP_LANES
+#undef AP_COMPARED
+#undef AP_OF_ONE
+inline unsigned __vsads2(unsigned x, unsigned y) { return antiphase::plain::sum_of_differences<short>(x, y); }
+inline unsigned __vsadu2(unsigned x, unsigned y) {
+  return antiphase::plain::sum_of_differences<unsigned short>(x, y);
+}
+inline unsigned __vsads4(unsigned x, unsigned y) {
+  return antiphase::plain::sum_of_differences<signed char>(x, y);
+}
+inline unsigned __vsadu4(unsigned x, unsigned y) {
+  return antiphase::plain::sum_of_differences<unsigned char>(x, y);
+}

@@ -357,6 +357,34 @@ template <class T> AP_VERB T bit_not(T a) {
   else
     return static_cast<T>(~a);
 }
+// Bits [at, at + count) of a; beyond its last bit there are copies of the sign, or zeros.
+template <class T> AP_VERB T bfe(T a, unsigned at, unsigned count) {
+  constexpr unsigned width = 8 * sizeof(T);
+  at &= 0xFF, count &= 0xFF;
+  const bool sign = static_cast<T>(-1) < 0 && count > 0 &&
+                    (a >> (at + count - 1 < width - 1 ? at + count - 1 : width - 1) & 1) != 0;
+  T all = 0;
+  for (unsigned k = 0; k < width; ++k)
+    if (k < count && at + k < width ? (a >> (at + k) & 1) != 0 : sign) all |= static_cast<T>(T{1} << k);
+  return all;
+}
+// b with its bits [at, at + count) replaced by the low ones of a.
+template <class T> AP_VERB T bfi(T a, T b, unsigned at, unsigned count) {
+  at &= 0xFF, count &= 0xFF;
+  for (unsigned k = 0; k < count && at + k < 8 * sizeof(T); ++k)
+    b = static_cast<T>((b & ~(T{1} << (at + k))) | ((a >> k & 1) << (at + k)));
+  return b;
+}
+// prmt: of the 8 bytes of b:a; bit 3 of a selector spreads the byte's sign.
+AP_VERB unsigned permuted(unsigned a, unsigned b, unsigned how) {
+  const unsigned long both = static_cast<unsigned long>(b) << 32 | a;
+  unsigned all = 0;
+  for (unsigned k = 0; k < 4; ++k) {
+    const unsigned which = how >> 4 * k, byte = static_cast<unsigned>(both >> (which & 7) * 8) & 0xFF;
+    all |= ((which & 8) == 0 ? byte : (byte & 0x80) != 0 ? 0xFFu : 0u) << 8 * k;
+  }
+  return all;
+}
 template <class T> AP_VERB T shl(T a, unsigned by) {
   return by >= 8 * sizeof(T) ? 0 : static_cast<T>(word_of<T>(a) << by);
 }

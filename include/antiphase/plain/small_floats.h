@@ -65,6 +65,17 @@
   inline bool __heq(type a, type b) { return a == b; }                                               \
   inline bool __hisnan(type a) { return std::isnan(float(a)); }                                      \
   inline type hexp(type a) { return std::exp(float(a)); }                                            \
+  inline type hexp2(type a) { return std::exp2(float(a)); }                                          \
+  inline type hlog2(type a) { return std::log2(float(a)); }                                          \
+  inline type hsin(type a) { return std::sin(float(a)); }                                            \
+  inline type hcos(type a) { return std::cos(float(a)); }                                            \
+  inline type hrcp(type a) { return 1 / float(a); }                                                  \
+  inline two h2exp(two a) { return {hexp(a.x), hexp(a.y)}; }                                         \
+  inline two h2exp2(two a) { return {hexp2(a.x), hexp2(a.y)}; }                                      \
+  inline two h2rcp(two a) { return {hrcp(a.x), hrcp(a.y)}; }                                         \
+  inline two __h2div(two a, two b) { return {a.x / b.x, a.y / b.y}; }                                \
+  inline two __hmin2(two a, two b) { return {__hmin(a.x, b.x), __hmin(a.y, b.y)}; }                  \
+  inline two __hneg2(two a) { return {-a.x, -a.y}; }                                                 \
   inline type hlog(type a) { return std::log(float(a)); }                                            \
   inline type hsqrt(type a) { return std::sqrt(float(a)); }                                          \
   inline type hrsqrt(type a) { return rsqrtf(a); }                                                   \

@@ -278,7 +278,7 @@ void compilation::translate_all() {
   int numbers = 0;
   std::string refused;
   for (std::size_t i = 0; i < units_.size(); ++i) {
-    const translation t = translate(read(file(i, ".ii")), numbers, by_);
+    const translation t = translate(read(file(i, ".ii")), numbers, by_, units_.size() == 1);
     for (const refusal& r : t.refused) refused += (refused.empty() ? "" : "\n") + to_text(r);
     std::ofstream(inputs_.emplace_back(file(i, ".plain.ii")), std::ios::binary) << t.text;
   }

@@ -38,7 +38,9 @@ const std::vector<dialect_group>& plain_dialect() {
          "cudaStreamBeginCapture cudaStreamEndCapture",
          "the launches themselves, on a stream"}}},
       {"memory",
-       {{yes, "__shared__", "of any size known to the compiler, and extern __shared__ of the launch's size"},
+       {{yes, "__shared__",
+         "of any size known to the compiler, and extern __shared__ of the launch's size; also outside of "
+         "functions"},
         {yes, "__constant__ __managed__", "variables, fresh in each run; so are __device__ variables"},
         {yes, "cudaMalloc cudaMallocPitch cudaMallocAsync cudaFree cudaFreeAsync",
          "what is never freed is reported"},
@@ -50,8 +52,11 @@ const std::vector<dialect_group>& plain_dialect() {
          "kernels may reach the memory too; whether it is touched too early is not judged"},
         {yes,
          "cudaMemcpy cudaMemcpyAsync cudaMemcpy2D cudaMemset cudaMemsetAsync cudaMemcpyToSymbol "
-         "cudaMemcpyFromSymbol cudaGetSymbolAddress",
+         "cudaMemcpyFromSymbol cudaGetSymbolAddress "
+         "cudaPointerGetAttributes",
          ""},
+        {partly, "cudaMemcpyPeer cudaMemcpyPeerAsync cudaDeviceCanAccessPeer cudaDeviceEnablePeerAccess",
+         "there is one device, number 0: it has no peers"},
         {yes,
          "cudaMemPrefetchAsync cudaMemAdvise cudaDeviceSetLimit cudaStreamSetAttribute "
          "cudaStreamAttachMemAsync",
@@ -109,7 +114,9 @@ const std::vector<dialect_group>& plain_dialect() {
          "of cuda_fp16.h and cuda_bf16.h, computed in float and rounded"},
         {yes, "__ldg __ldcg __ldcs __stcg __stcs", "ordinary loads and stores here"},
         {yes, "__popc __clz __ffs __brev __float_as_int __fdividef __expf rsqrtf",
-         "and the like; fast forms are as exact as the others"}}},
+         "and the like; fast forms are as exact as the others"},
+        {yes, "__dp4a __dp2a_lo __vadd4 __vaddss2 __vabsdiffu4 __vmaxs2 __vcmpgtu4 __vsadu4",
+         "and the like, on the halves or bytes of a word"}}},
       {"streams, events, errors",
        {{yes,
          "cudaStreamCreate cudaStreamSynchronize cudaStreamWaitEvent cudaEventRecord cudaEventSynchronize "
@@ -117,6 +124,8 @@ const std::vector<dialect_group>& plain_dialect() {
          "who is ordered behind whom is judged"},
         {partly, "cudaEventElapsedTime clock clock64",
          "nothing is measured: always 1 ms, and the simulation's ticks"},
+        {no, "cudaLaunchHostFunc cudaStreamAddCallback",
+         "cudaStreamSynchronize(stream), and a call of the function behind it"},
         {yes, "cudaGetLastError cudaPeekAtLastError cudaGetErrorString", ""},
         {partly, "cudaGetDeviceProperties cudaDeviceGetAttribute",
          "one simulated device of compute capability 9.0"}}},
@@ -128,13 +137,21 @@ const std::vector<dialect_group>& plain_dialect() {
          "launches by the host, as kernels cannot launch kernels here"}}},
       {"inline PTX", ptx_dialect()},
       {"libraries",
-       {{no, "cublasCreate cublasHandle_t cublasSgemm",
+       {{partly, "checkCudaErrors getLastCudaError findCudaDevice sdkCreateTimer getCmdLineArgumentInt",
+         "and the most used others of CUDA's samples: helper_cuda.h, helper_functions.h, helper_string.h, "
+         "helper_timer.h"},
+        {partly, "omp_get_num_threads omp_get_thread_num omp_get_wtime",
+         "of one thread: OpenMP's pragmas have no effect, as a note says"},
+        {partly, "cublasHandle_t cublasStatus_t cublasCreate cublasDestroy cublasSetStream cublasSetMathMode",
+         "types, and what computes nothing. A library's header may be included, and a function that nothing "
+         "calls may use what is not supported"},
+        {no, "cublasSgemm cublasDgemm cublasGemmEx cublasLtMatmul",
          "a kernel of the program: calls of cuBLAS cannot be followed"},
-        {no, "curand curandState curand_init curandGenerator_t",
+        {no, "curand curand_init curand_uniform curandCreateGenerator",
          "numbers made by the host, or by a few lines of integer arithmetic"},
         {no, "cub thrust",
          "cudaMalloc, cudaMemcpy and kernels of the program: reductions and scans by shuffles"},
-        {no, "wmma nvcuda",
+        {no, "wmma nvcuda load_matrix_sync store_matrix_sync",
          "loops over shared memory, or antiphase/device/matrix.cuh: Tensor Cores cannot be followed in plain "
          "CUDA yet"}}}};
   return all;
@@ -198,6 +215,18 @@ const unsupported_name* unsupported(std::string_view name) {
   }();
   const auto at = refused.find(name);
   return at == refused.end() ? nullptr : &at->second;
+}
+
+const unsupported_name* unsupported_call(std::string_view name) {
+  for (const auto& [begins, known] : {std::pair{"cublas", "cublasSgemm"}, std::pair{"curand", "curand"}}) {
+    if (!name.starts_with(begins)) continue;
+    const std::string_view rest = name.substr(std::string_view(begins).size());
+    if (rest.empty() || (rest[0] != '_' && (rest[0] < 'A' || rest[0] > 'Z'))) continue;
+    for (const char* harmless : {"Create", "Destroy", "SetStream", "SetMathMode", "LtCreate", "LtDestroy"})
+      if (name.starts_with("cublas") && rest == harmless) return nullptr;
+    return unsupported(known);
+  }
+  return nullptr;
 }
 
 }  // namespace plain

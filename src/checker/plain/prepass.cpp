@@ -21,8 +21,10 @@ constexpr const char* ours = "::antiphase::plain::";
 
 class pass {
  public:
-  pass(std::string_view source, int& numbers, const driven& by)
-      : source_(source), list_(tokens_of(source)), t_(list_.tokens), numbers_(numbers), by_(by) {}
+  pass(std::string_view source, int& numbers, const driven& by, bool whole)
+      : source_(source), list_(tokens_of(source)), t_(list_.tokens), numbers_(numbers), by_(by) {
+    find_definitions(whole);
+  }
 
   translation run() {
     find_kernels();
@@ -38,7 +40,8 @@ class pass {
       else if (is(i, "<") && launch_at(i))
         launch(i);
     }
-    return {assembled(), std::move(refused_)};
+    drop_unused();
+    return {assembled(), refusals()};
   }
 
  private:
@@ -68,11 +71,17 @@ class pass {
   }
   void insert_before(index i, std::string what) { edits_.push_back({t_[i].at, 0, std::move(what)}); }
   void drop(index first, index last) { replace(first, last, " "); }
+  const std::string& file_of(index i) const { return list_.files[static_cast<std::size_t>(t_[i].file)]; }
   void refuse(index i, std::string_view what, std::string_view instead) {
-    const std::string& file = list_.files[static_cast<std::size_t>(t_[i].file)];
-    for (const refusal& r : refused_)
-      if (r.file == file && r.what == what) return;
-    refused_.push_back({file, t_[i].line, std::string(what), std::string(instead)});
+    refused_.emplace_back(i, refusal{file_of(i), t_[i].line, std::string(what), std::string(instead)});
+  }
+  std::vector<refusal> refusals() const {  // each once for a file
+    std::vector<refusal> all;
+    for (const auto& [at, r] : refused_)
+      if (std::none_of(all.begin(), all.end(),
+                       [&](const refusal& o) { return o.file == r.file && o.what == r.what; }))
+        all.push_back(r);
+    return all;
   }
 
   index matching(index open) const {  // index of the sign that closes ( [ {; size() if none
@@ -166,6 +175,109 @@ class pass {
       if (end != none) return binds && end < t_.size() ? end : none;
     }
     return none;
+  }
+
+  // functions that nothing calls
+  // ---------------------------------------------------------------------------------------------------------
+  struct definition {
+    index start, name, close;  // first token, name, closing brace
+    bool used;
+  };
+  // Functions defined at the level of namespaces, and which of them may be called: those whose name stands
+  // outside of such functions, or in one that may be called. `whole`: no other source calls them.
+  void find_definitions(bool whole) {
+    std::set<index> declared;
+    index start = 0, name = none;
+    const auto next = [&](index i) { start = i, name = none; };
+    const auto has = [&](index end, std::initializer_list<std::string_view> words) {
+      for (index k = start; k < end; ++k)
+        if (std::find(words.begin(), words.end(), t_[k].is) != words.end()) return true;
+      return false;
+    };
+    for (index i = 0; i < t_.size(); ++i) {
+      if (is(i, ";")) {
+        if (name != none && !has(i, {"template", "="})) declared.insert(name);
+        next(i + 1);
+      } else if (is(i, "}")) {
+        next(i + 1);
+      } else if (is(i, "template") && is(i + 1, "<")) {
+        i = matching_angle(i + 1);
+      } else if (is(i, "(") || is(i, "[")) {
+        if (is(i, "(") && name == none && i > start && t_[i - 1].kind == token_kind::name &&
+            !has(i, {"=", "operator"}) && !takes_arguments(i - 1))
+          name = i - 1;
+        i = matching(i);
+      } else if (is(i, "{")) {
+        if (name == none &&
+            (has(i, {"namespace"}) || (has(i, {"extern"}) && t_[i - 1].kind == token_kind::text))) {
+          next(i + 1);
+          continue;
+        }
+        const index close = matching(i);
+        if (name != none && close < t_.size())
+          definitions_.push_back(
+              {start, name, close, has(i, {"constructor", "~"}) || is(name, "begin") || is(name, "end")});
+        i = close;
+        if (name != none) next(i + 1);
+      }
+    }
+    const auto is_root = [&](const definition& d) { return is(d.name, "main") && in_program(d.name); };
+    whole = whole && std::any_of(definitions_.begin(), definitions_.end(), is_root);
+    for (definition& d : definitions_) {
+      bool own = whole;
+      for (index k = d.start; k < d.name; ++k)
+        own |= is(k, "static") || is(k, "inline") || is(k, "__forceinline__") || is(k, "template");
+      d.used |= is_root(d) || !own;
+    }
+    std::set<std::string_view> called;
+    const auto call_all = [&](index first, index last, index but) {
+      for (index k = first; k < last; ++k)
+        if (t_[k].kind == token_kind::name && k != but && !declared.contains(k)) called.insert(t_[k].is);
+    };
+    index at = 0;
+    for (const definition& d : definitions_) {
+      call_all(at, d.start, none);
+      if (d.used) call_all(d.start, d.close, d.name);
+      at = d.close;
+    }
+    call_all(at, t_.size(), none);
+    for (bool more = true; std::exchange(more, false);)
+      for (definition& d : definitions_)
+        if (!d.used && called.contains(t_[d.name].is)) {
+          d.used = more = true;
+          call_all(d.start, d.close, d.name);
+        }
+  }
+  bool in_program(index i) const { return by_.driver.empty() || file_of(i) == by_.driver; }
+  bool takes_arguments(index i) const {  // a word before a function's name
+    for (const char* w : {"__launch_bounds__", "__cluster_dims__", "__attribute__", "__align__", "alignas",
+                          "decltype", "noexcept", "requires", "explicit", "__declspec"})
+      if (is(i, w)) return true;
+    return false;
+  }
+  // Functions that nothing calls need not be supported: they go, and so do those that name them.
+  void drop_unused() {
+    std::set<std::string_view> gone;
+    std::vector<bool> drops(definitions_.size());
+    for (bool more = true; std::exchange(more, false);)
+      for (index n = 0; n < definitions_.size(); ++n) {
+        const definition& d = definitions_[n];
+        if (d.used || drops[n]) continue;
+        bool lost = std::any_of(refused_.begin(), refused_.end(),
+                                [&](const auto& r) { return r.first >= d.start && r.first <= d.close; });
+        for (index k = d.start; k < d.close && !lost; ++k) lost = k != d.name && gone.contains(t_[k].is);
+        if (!lost) continue;
+        drops[n] = more = true;
+        gone.insert(t_[d.name].is);
+      }
+    for (index n = 0; n < definitions_.size(); ++n) {
+      if (!drops[n]) continue;
+      const definition& d = definitions_[n];
+      const std::size_t from = t_[d.start].at, to = t_[d.close].at + 1;
+      std::erase_if(edits_, [&](const edit& e) { return e.at >= from && e.at < to; });
+      std::erase_if(refused_, [&](const auto& r) { return r.first >= d.start && r.first <= d.close; });
+      edits_.push_back({from, to - from, fmt::format("\n# {} \"{}\"\n", t_[d.close].line, file_of(d.close))});
+    }
   }
 
   // kernels
@@ -367,10 +479,22 @@ class pass {
                s != file_wide_.end() && !is(i - 1, ".") && !is(i - 1, "->") && !is(i - 1, "::")) {
       replace(i, i + 1, s->second);
     } else if (const unsupported_name* u = unsupported(w);
-               u != nullptr && !is(i - 1, ".") && !is(i - 1, "->")) {
+               u != nullptr && !is(i - 1, ".") && !is(i - 1, "->") && !only_names_library(i)) {
       refuse(i, u->what, u->instead);
+    } else if (const unsupported_name* call = is(i + 1, "(") ? unsupported_call(w) : nullptr;
+               call != nullptr && std::none_of(definitions_.begin(), definitions_.end(),
+                                               [&](const definition& d) { return t_[d.name] == w; })) {
+      refuse(i, w, call->instead);
     }
     return i;
+  }
+  // using namespace nvcuda; namespace wmma = nvcuda::wmma; or another meaning of the word
+  bool only_names_library(index i) const {
+    if (!is(i, "cub") && !is(i, "thrust") && !is(i, "nvcuda") && !is(i, "wmma")) return false;
+    index first = i;
+    while (first > 0 && (t_[first - 1].kind == token_kind::name || is(first - 1, "::") || is(first - 1, "=")))
+      --first;
+    return !is(i + 1, "::") || is(first, "namespace") || (is(first, "using") && is(first + 1, "namespace"));
   }
 
   // asm volatile("text" : "=r"(output) : "r"(input), "n"(input) : "memory");
@@ -548,21 +672,20 @@ class pass {
         return at;
       }
       const std::string more = external && k > i + 4 ? flat(matching(i + 1) + 1, k) : "";
+      const std::string there =
+          fmt::format("{}shared<{} {}, {}, {}>(\"{}\")", ours, of, sizes, alignment, numbers_++, n);
       if (external)
         declare_dynamic(n, of + more, out);
+      else if (in_namespace())
+        file_wide_[std::string(n)] = "(" + there + ")";
       else
-        out += fmt::format("{}auto& {} = {}shared<{} {}, {}, {}>(\"{}\");", out.empty() ? "" : " ", n, ours,
-                           of, sizes, alignment, numbers_++, n);
+        out += fmt::format("{}auto& {} = {};", out.empty() ? "" : " ", n, there);
       end = k;
       if (!is(k, ",")) break;
       of = base;
       for (i = k + 1; is(i, "*"); ++i) of += " *";
     }
-    if (external && in_namespace()) out = ";";
-    if (!external && in_namespace()) {
-      refuse(at, "a __shared__ variable outside of a function", "the declaration inside of the kernel");
-      return at;
-    }
+    if (in_namespace()) out = ";";
     for (auto e = edits_.begin(); e != edits_.end();) e = e->at >= t_[first].at ? edits_.erase(e) : e + 1;
     replace(first, end + 1, out);
     return end;
@@ -631,6 +754,12 @@ class pass {
       at = e.at + e.length;
     }
     out += source_.substr(at);
+    if (list_.openmp.line > 0)
+      clusters_ += fmt::format(
+          "\nstatic const int ap_note_{} = {}add_note(\"{}:{}: OpenMP's pragmas have no effect: host code "
+          "runs "
+          "on one thread\");",
+          numbers_++, ours, list_.files[static_cast<std::size_t>(list_.openmp.file)], list_.openmp.line);
     return clusters_.empty() ? out : out + clusters_ + "\n";
   }
 
@@ -642,14 +771,15 @@ class pass {
   // Kernels by name; true: a template, overloaded, or with default arguments.
   std::map<std::string_view, bool> generic_;
   std::set<std::string_view> overloaded_;
-  std::map<std::string, std::string, std::less<>> file_wide_;  // for extern __shared__ outside of functions
+  std::map<std::string, std::string, std::less<>> file_wide_;  // for __shared__ outside of functions
   std::vector<bool> scopes_;                                   // for each open brace: it is a namespace's
   // for each open brace: the code around it is the device's
   std::vector<bool> outer_;
   bool in_device_ = false;
-  std::string clusters_;  // code that registers cluster sizes of kernels
+  std::string clusters_;  // code that registers cluster sizes of kernels, and notes
   std::vector<edit> edits_, ways_out_;
-  std::vector<refusal> refused_;
+  std::vector<std::pair<index, refusal>> refused_;  // with the token
+  std::vector<definition> definitions_;
 };
 
 }  // namespace
@@ -658,8 +788,8 @@ std::string to_text(const refusal& r) {
   return fmt::format("{}:{}: {} is not supported here: use {}", r.file, r.line, r.what, r.instead);
 }
 
-translation translate(std::string_view preprocessed, int& numbers, const driven& by) {
-  return pass(preprocessed, numbers, by).run();
+translation translate(std::string_view preprocessed, int& numbers, const driven& by, bool whole) {
+  return pass(preprocessed, numbers, by, whole).run();
 }
 
 }  // namespace antiphase::plain

@@ -30,7 +30,8 @@ struct driven {
 // Turns launches into calls, shared variables into references to the block's memory, and device variables
 // into variables of tracked sections; drops what only nvcc knows. Strings, line markers and system headers
 // stay as they are, and every line keeps its number. `numbers`: the first number not yet used; tells shared
-// variables of several files apart.
-translation translate(std::string_view preprocessed, int& numbers, const driven& by = {});
+// variables of several files apart. `whole`: the program has no other source. Functions that nothing calls
+// may use what is not supported.
+translation translate(std::string_view preprocessed, int& numbers, const driven& by = {}, bool whole = true);
 
 }  // namespace antiphase::plain

@@ -177,6 +177,17 @@ int vector_of(instruction& i) {
   const view v = i.take_one({"v2", "v4", "v8"});
   return v.empty() ? 1 : v[1] - '0';
 }
+// A vector's numbers, one after the other: each is an access of its own.
+template <class Do>
+text of_each(instruction& i, int n, const text& type, const text& at, std::size_t values, Do one) {
+  const auto list = i.list(values);
+  if (static_cast<int>(list.size()) != n) i.refuse();
+  text code = fmt::format("{}* const ap_p = static_cast<{}*>({})", type, type, at);
+  for (int k = 0; k < n; ++k)
+    code += "; " + one(fmt::format("ap_p + {}", k), fmt::format("::antiphase::plain::ptx::get<{}>({})", type,
+                                                                list[static_cast<std::size_t>(k)]));
+  return code;
+}
 text load(instruction& i) {
   const view how = i.take_one({"weak", "volatile", "relaxed", "acquire"});
   const text reach = i.scope();
@@ -185,8 +196,15 @@ text load(instruction& i) {
   const int n = vector_of(i);
   const text type = i.type();
   if (how == "relaxed" || how == "acquire") {
-    if (n > 1) i.refuse();
-    return i.put(0, call("atomic_load<" + type + ">", at, reach, order_of(how), here));
+    // Each number of a vector is an access of its own.
+    const auto to = i.list(0);
+    if (static_cast<int>(to.size()) != n) i.refuse();
+    text code = fmt::format("{}* const ap_p = static_cast<{}*>({})", type, type, at);
+    for (int k = 0; k < n; ++k)
+      code += "; " + call("put", to[static_cast<std::size_t>(k)],
+                          call("atomic_load<" + type + ">", fmt::format("ap_p + {}", k), reach, order_of(how),
+                               here));
+    return code;
   }
   text code =
       fmt::format("const auto ap_v = {}",
@@ -205,8 +223,9 @@ text store(instruction& i) {
   const int n = vector_of(i);
   const text type = i.type();
   if (how == "relaxed" || how == "release") {
-    if (n > 1) i.refuse();
-    return call("atomic_store<" + type + ">", at, i.get(type, 1), reach, order_of(how), here);
+    return of_each(i, n, type, at, 1, [&](const text& to, const text& value) {
+      return call("atomic_store<" + type + ">", to, value, reach, order_of(how), here);
+    });
   }
   if (static_cast<int>(i.list(1).size()) != n) i.refuse();
   return call(fmt::format("{}<{}, {}>", how == "volatile" ? "store_volatile" : "store", type, n), at,
@@ -220,7 +239,14 @@ text update(instruction& i, bool has_result) {
   i.skip_cache_hints();
   const view what = i.take_one({"add", "exch", "cas", "min", "max", "and", "or", "xor", "inc", "dec"});
   if (what.empty()) i.refuse();
+  const int n = vector_of(i);
   const text type = i.type();
+  if (n > 1) {
+    if (has_result || what != "add" || type != "float") i.refuse();
+    return of_each(i, n, type, at, 1, [&](const text& to, const text& value) {
+      return call("atomic_add<float>", to, value, reach, order_of(how), here);
+    });
+  }
   text code = what == "cas" ? call(fmt::format("atomic_cas<{}>", type), at, i.get(type, first + 1),
                                    i.get(type, first + 2), reach, order_of(how), here)
                             : call(fmt::format("atomic_{}<{}>", what, type), at, i.get(type, first + 1),
@@ -394,6 +420,14 @@ text block_barrier(instruction& i, bool waits, bool aligned = false) {  // bar i
   const text threads = i.count() > 1 ? i.get("int", 1) : "0";
   return fmt::format("::antiphase::machine::barrier({}, {}, {{{}, {}}}, {})", i.get("int", 0), threads, waits,
                      aligned, here);
+}
+text voting_barrier(instruction& i) {  // bar.red: of the whole block
+  i.skip({"cta", "aligned"});
+  const view how = i.take_one({"popc", "and", "or"});
+  i.skip({"u32", "pred"});
+  if (how.empty() || i.operand(1) != "0" || i.count() != 3) i.refuse();
+  return i.put(
+      0, fmt::format("__syncthreads_{}({}, {})", how == "popc" ? "count" : how, i.get("bool", 2), here));
 }
 text cluster_barrier(instruction& i, bool waits) {
   const bool relaxed = i.take("relaxed");
@@ -633,6 +667,24 @@ text select(instruction& i) {
   const text type = i.type();
   return i.put(0, fmt::format("({} ? {} : {})", i.get("bool", 3), i.get(type, 1), i.get(type, 2)));
 }
+text bits(instruction& i, view function) {
+  const text type = i.type();
+  if (function == "bfe")
+    return i.put(0, call("bfe<" + type + ">", i.get(type, 1), i.get("unsigned", 2), i.get("unsigned", 3)));
+  return i.put(0, call("bfi<" + type + ">", i.get(type, 1), i.get(type, 2), i.get("unsigned", 3),
+                       i.get("unsigned", 4)));
+}
+text permute(instruction& i) {
+  i.take("b32");
+  return i.put(0, fmt::format("::antiphase::plain::ptx::permuted({}, {}, {})", i.get("unsigned", 1),
+                              i.get("unsigned", 2), i.get("unsigned", 3)));
+}
+text funnel(instruction& i, view way) {
+  const view how = i.take_one({"wrap", "clamp"});
+  i.take("b32");
+  return i.put(0, fmt::format("__funnelshift_{}{}({}, {}, {})", way, how == "clamp" ? "c" : "",
+                              i.get("unsigned", 1), i.get("unsigned", 2), i.get("unsigned", 3)));
+}
 text logic3(instruction& i) {
   i.take("b32");
   return i.put(0, call("lop3", i.get("unsigned", 1), i.get("unsigned", 2), i.get("unsigned", 3),
@@ -709,6 +761,9 @@ const std::vector<group>& table() {
         {"barrier.cta.sync", AP_ROW(block_barrier(i, true))},
         {"barrier.cta.arrive", AP_ROW(block_barrier(i, false))},
         {"bar.warp.sync", warp_sync}}},
+      {partly,
+       "barrier 0 and the whole block",
+       {{"bar.red", voting_barrier}, {"barrier.red", voting_barrier}, {"barrier.cta.red", voting_barrier}}},
       {yes,
        "",
        {{"shfl.sync", shuffle},
@@ -767,6 +822,11 @@ const std::vector<group>& table() {
         {"clz", AP_ROW(arithmetic(i, "clz", 1))},
         {"brev", AP_ROW(arithmetic(i, "brev", 1))},
         {"lop3", logic3},
+        {"bfe", AP_ROW(bits(i, "bfe"))},
+        {"bfi", AP_ROW(bits(i, "bfi"))},
+        {"prmt", permute},
+        {"shf.l", AP_ROW(funnel(i, "l"))},
+        {"shf.r", AP_ROW(funnel(i, "r"))},
         {"rcp", AP_ROW(arithmetic(i, "rcp", 1))},
         {"sqrt", AP_ROW(arithmetic(i, "sqrt", 1))},
         {"rsqrt", AP_ROW(arithmetic(i, "rsqrt", 1))},

@@ -185,6 +185,10 @@ void refuse_launch(const char* name, place where, std::string what, std::string 
 struct cluster_shape {
   int x, y, z;
 };
+std::vector<const char*>& notes() {
+  static std::vector<const char*> all;
+  return all;
+}
 std::map<std::string, cluster_shape, std::less<>>& clusters() {
   static std::map<std::string, cluster_shape, std::less<>> all;
   return all;
@@ -334,6 +338,10 @@ void leaves(unsigned from, unsigned behind, place where) noexcept {
 
 int register_cluster(const char* kernel, int x, int y, int z) {
   clusters().insert_or_assign(kernel, cluster_shape{x, y, z});
+  return 0;
+}
+int add_note(const char* text) {
+  notes().push_back(text);
   return 0;
 }
 int register_shared(std::size_t bytes, std::size_t align) {
@@ -571,7 +579,8 @@ std::uint64_t memory_as_number() {
 void launch(const char* name, const config& c, place where, const void* entry, std::size_t bytes,
             void (*body)(const void*), const void* params) {
   begin_schedule();
-  ++now.launches;
+  if (++now.launches == 1)
+    for (const char* note : notes()) now.m->findings.say(note);
   if (!fits(name, c, entry, where)) return;
   model& m = *now.m;
   now.misled = now.sampled;
@@ -676,6 +685,16 @@ cudaError_t register_host(void* p, std::size_t bytes) {
   else
     now.registered.erase(p);
   return cudaSuccess;
+}
+cudaMemoryType type_of(const void* p) {
+  if (only_device(p)) return cudaMemoryTypeDevice;
+  for (const auto& [start, bytes] : now.registered)
+    if (p >= start && p < static_cast<const char*>(start) + bytes) return cudaMemoryTypeHost;
+  if (!of_device(p)) return cudaMemoryTypeUnregistered;
+  const auto after = now.allocations.upper_bound(const_cast<void*>(p));
+  const bool pinned = !is_variable(p) && after != now.allocations.begin() &&
+                      std::prev(after)->second.kind == memory_kind::host;
+  return pinned ? cudaMemoryTypeHost : cudaMemoryTypeManaged;
 }
 cudaError_t release(void* p, place where) {
   // from the destructor of a kernel's argument: no device runs it

@@ -56,6 +56,7 @@ class reader {
     at_ = end;
     const std::size_t digits = line.find_first_not_of(' ');
     int number = 0;
+    if (line.starts_with("pragma omp ") && all_.openmp.line == 0 && !systems_) all_.openmp = {file_, line_};
     if (digits == std::string_view::npos ||
         std::from_chars(line.data() + digits, line.data() + line.size(), number).ec != std::errc{})
       return;
@@ -117,7 +118,7 @@ class reader {
   }
 
   std::string_view text_;
-  token_list all_{{}, {""}};
+  token_list all_{{}, {""}, {}};
   std::size_t at_ = 0;
   int file_ = 0, line_ = 1;
   bool fresh_line_ = true, systems_ = false;

@@ -22,6 +22,9 @@ struct token {
 struct token_list {
   std::vector<token> tokens;       // of user files only, without system headers
   std::vector<std::string> files;  // by number
+  struct {
+    int file = 0, line = 0;
+  } openmp;  // the first pragma of OpenMP; line 0: there is none
 };
 
 // Reads output of `g++ -E`; its line markers give files, lines and system headers.

@@ -167,6 +167,31 @@ TEST(prepass, what_is_not_supported_is_named_with_its_place) {
             "cannot launch kernels here");
 }
 
+TEST(prepass, functions_that_nothing_calls_may_use_what_is_not_supported) {
+  constexpr const char* some =
+      "# 1 \"my.cu\"\n__device__ float g(texture<float> t) {\n  return tex2D(t, 0);\n}\n";
+  const auto refusals = [&](const std::string& rest, bool whole = true) {
+    int numbers = 0;
+    return plain::translate(some + rest, numbers, {}, whole).refused.size();
+  };
+  for (const char* unused :
+       {"int main() {}", "__global__ void k() { g(t); }\nint main() {}",
+        "template <class T> void f(T t) { h(t); g(t); } void h(int) { f(1); } int main() {}"})
+    EXPECT_EQ(refusals(unused), 0u) << unused;
+  for (const char* used :
+       {"int main() { g(0); }", "void k() { g(t); }\nint main() { k(); }", "auto* p = &g; int main() {}",
+        "struct s { float f() { return g(t); } }; int main() {}",
+        "s& operator+(s& a, int) { g(t); }\nint main() {}"})
+    EXPECT_EQ(refusals(used), 2u) << used;
+  EXPECT_EQ(refusals(""), 2u);                      // another source may have main
+  EXPECT_EQ(refusals("int main() {}", false), 2u);  // and may call it
+  int numbers = 0;                                  // a driver takes the place of the kernels' main
+  const std::string driven = some + std::string("int main() { g(0); }\n# 1 \"driver.cpp\"\nint main() {}\n");
+  EXPECT_THAT(plain::translate(driven, numbers, {"driver.cpp"}).refused, testing::IsEmpty());
+  const std::string source = std::string(some) + "int main() {\n  int here;\n}\n";
+  EXPECT_EQ(line_of(text(source), "here"), line_of(source, "here"));
+}
+
 TEST(prepass, launches_that_overlap_are_not_followed) {
   constexpr const char* rest =
       " is not supported here: use launches that follow each other: those that overlap are not followed";

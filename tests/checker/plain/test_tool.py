@@ -365,7 +365,7 @@ int main() { int* x; cudaMalloc(&x, 512); k<<<1, 128>>>(x, STEP); cudaFree(x); }
     def test_what_is_not_supported(self):
         done = self.check(
             self.source(
-                '__global__ void k() {\n  asm volatile("tcgen05.fence::before_thread_sync;");\n}\ntexture<float> t;\nint main() {}\n'
+                '__global__ void k() {\n  asm volatile("tcgen05.fence::before_thread_sync;");\n}\ntexture<float> t;\nint main() { k<<<1, 1>>>(); }\n'
             )
         )
         self.assertEqual(done.returncode, 3)
@@ -379,7 +379,9 @@ int main() { int* x; cudaMalloc(&x, 512); k<<<1, 128>>>(x, STEP); cudaFree(x); }
             "union { short a; int b; } t[32]",
         ):
             done = self.check(
-                self.source("__global__ void k() {\n  __shared__ " + defined + ";\n}\nint main() {}\n")
+                self.source(
+                    "__global__ void k() {\n  __shared__ " + defined + ";\n}\nint main() { k<<<1, 1>>>(); }\n"
+                )
             )
             self.assertEqual(done.returncode, 3)
             self.assertIn(
@@ -388,10 +390,40 @@ int main() { int* x; cudaMalloc(&x, 512); k<<<1, 128>>>(x, STEP); cudaFree(x); }
             )
         named = "struct T { short a; };\n__global__ void k() { __shared__ struct T t[2]; t[0].a = 1; }\nint main() { k<<<1, 1>>>(); cudaDeviceSynchronize(); }\n"
         self.assertEqual(self.check(self.source(named), *QUICK).returncode, 0)
-        done = self.check(self.source("#include <cublas_v2.h>\nint main() {}\n"))
-        self.assertEqual(done.returncode, 3)
-        self.assertIn("my.cu:1", done.stderr)
-        self.assertIn("cuBLAS", done.stderr)
+        for header, use, name, instead in (
+            ("cublas_v2.h", "cublasSgemmBatched(0, 1)", "cublasSgemmBatched", "a kernel of the program"),
+            (
+                "curand.h",
+                "curandGenerator_t g; curandSetSeed(g, 1)",
+                "curandSetSeed",
+                "numbers made by the host",
+            ),
+            ("thrust/sort.h", "thrust::sort(0, 0)", "thrust", "cudaMalloc"),
+            ("cub/cub.cuh", "using cub::WarpReduce", "cub", "cudaMalloc"),
+            ("mma.h", "using namespace nvcuda; wmma::mma_sync(0)", "wmma", "loops over shared memory"),
+        ):
+            done = self.check(
+                self.source(
+                    f"#include <{header}>\nvoid f();\nint main() {{ f(); }}\nvoid f() {{\n  {use};\n}}\n"
+                )
+            )
+            self.assertEqual(done.returncode, 3)
+            self.assertEqual(
+                done.stderr[: len(name) + 60].partition(" here")[0],
+                f"antiphase: my.cu:5: {name} is not supported",
+            )
+            self.assertIn(f"use {instead}", done.stderr)
+
+    def test_pragmas_of_openmp_are_named_in_a_note(self):
+        program = (
+            "__global__ void k() {}\nint main() {\n  int n = 0;\n#pragma omp parallel for\n"
+            "  for (int i = 0; i < 4; ++i) ++n;\n  k<<<1, 1>>>();\n  return n - 4;\n}\n"
+        )
+        done = self.check(self.source(program), *QUICK)
+        self.assertEqual(done.returncode, 0)
+        self.assertIn("my.cu:4: OpenMP's pragmas have no effect", done.stdout + done.stderr)
+        without = self.check(self.source(program.replace("#pragma omp parallel for", "")), *QUICK)
+        self.assertNotIn("OpenMP", without.stdout + without.stderr)
 
     def test_no_compiler(self):
         done = self.check(self.source("int main() {}\n"), env={**os.environ, "CXX": "no-such-compiler"})
@@ -689,7 +721,7 @@ int main() { int* x; cudaMalloc(&x, 1024 * 64), cudaMemset(x, 0, 1024 * 64), k<<
             ),
             ('#include "none.h"\n' + launch, 3, [("does not compile", "my.cu", 1, 10, "none.h")]),
             (
-                "texture<float> t;\nint main() {}\nvoid f() { cudaMalloc3D(); }",
+                "texture<float> t;\nint main() { void f(); f(); }\nvoid f() { cudaMalloc3D(); }",
                 3,
                 [
                     ("not supported", "my.cu", 1, 0, "texture is not supported here"),

@@ -43,6 +43,13 @@ int main() {
   cudaMemPrefetchAsync(to, sizeof plain, 0, s),
       cudaMemAdvise(to, sizeof plain, cudaMemAdviseSetPreferredLocation, 0);
   for (int i = 0; i < n; ++i) pinned[i] = i;
+  cudaPointerAttributes of;
+  HOLDS(cudaPointerGetAttributes(&of, from + 1) == cudaSuccess && of.type == cudaMemoryTypeDevice &&
+        of.devicePointer == from + 1 && of.hostPointer == nullptr);
+  HOLDS(cudaPointerGetAttributes(&of, to) == cudaSuccess && of.type == cudaMemoryTypeManaged);
+  HOLDS(cudaPointerGetAttributes(&of, mapped) == cudaSuccess && of.type == cudaMemoryTypeHost);
+  HOLDS(cudaPointerGetAttributes(&of, plain + 1) == cudaSuccess && of.type == cudaMemoryTypeHost);
+  HOLDS(cudaPointerGetAttributes(&of, &p) == cudaSuccess && of.type == cudaMemoryTypeUnregistered);
   const int constants[2] = {1, 5};
   void *address, *arguments[3];
   int by = 3;

@@ -38,6 +38,20 @@ __global__ void numbers(vectors* v, float* f, int* to) {
         __funnelshift_rc(5, 7, 32) == 7);
   HOLDS(__dp4a(0x01FF0203, 0x02030405, 10) == 10 + 2 - 3 + 8 + 15 && __dp4a(0xFFu, 0x2u, 1u) == 511 &&
         __rhadd(-3, 6) == 2);
+  HOLDS(__dp2a_lo(0x0003FFFE, 0x0504FE02, 1) == 1 - 4 - 6 &&
+        __dp2a_hi(0x0003FFFE, 0x0504FE02, 1) == 1 - 8 + 15 &&
+        __dp2a_lo(0x00030002u, 0xFE02u, 1u) == 1 + 4 + 762);
+  HOLDS(__vadd4(0x01FF0280, 0x01010180) == 0x02000300 && __vsub2(0x00010005, 0x00020001) == 0xFFFF0004 &&
+        __vaddss2(0x7FFF8000, 0x0001FFFF) == 0x7FFF8000 && __vaddus4(0xFF01, 0x0101) == 0xFF02 &&
+        __vsubus4(0x0105, 0x0201) == 0x0004);
+  HOLDS(__vabsdiffu4(0x01FF0A00, 0x03010B00) == 0x02FE0100 && __vmaxs2(0xFFFF0001, 0x00008000) == 1 &&
+        __vmaxu2(0xFFFF0001, 0x00008000) == 0xFFFF8000 && __vmins4(0xFF01, 0x0102) == 0xFF01 &&
+        __vminu4(0xFF01, 0x0102) == 0x0101);
+  HOLDS(__vcmpgtu4(0x02FF0100, 0x01FF0200) == 0xFF000000 && __vsetgts4(0x01FF, 0xFF00) == 0x0100 &&
+        __vcmpeq2(0x00010002, 0x00010003) == 0xFFFF0000 && __vsadu4(0x01FF0A00, 0x03010B00) == 2 + 254 + 1 &&
+        __vsads2(0xFFFF0002, 0x00010000) == 4);
+  HOLDS(__vabs4(0xFF7F8001) == 0x017F8001 && __vneg2(0x0001FFFF) == 0xFFFF0001 &&
+        __vavgu4(0xFF01, 0xFE02) == 0xFF02 && __vhaddu4(0xFF01, 0xFE02) == 0xFE01);
   HOLDS(__uhadd(~0u, ~0u) == ~0u && __urhadd(~0u, 0) == 1u << 31 &&
         __byte_perm(0x03020100, 0x07060504, 0x7410) == 0x07040100);
   HOLDS(__float_as_int(1.0f) == 0x3F800000 && __int_as_float(0x40000000) == 2 &&
@@ -54,6 +68,9 @@ __global__ void numbers(vectors* v, float* f, int* to) {
   const __half2 pair = __hadd2(__half2half2(h), __floats2half2_rn(1, 2));
   HOLDS(__half2float(h * h) == 2.25f && __low2float(pair) == 2.5f && __high2float(pair) == 3.5f);
   HOLDS(__half2float(__float2half(2049.0f)) == 2048 && __half2float(__hfma(h, h, h)) == 3.75f);
+  const __half2 doubled = h2exp2(__h2div(__hneg2(__hmin2(pair, pair)), pair));
+  HOLDS(__low2float(doubled) == 0.5f && __half2float(hexp2(hrcp(__float2half(0.5f)))) == 4 &&
+        __high2float(h2rcp(h2exp(__floats2half2_rn(1, 0)))) == 1);
   const __nv_bfloat16 b = __float2bfloat16(1.00390625f);  // halfway: to the even one
   const __nv_bfloat162 both = __floats2bfloat162_rn(2, 3);
   HOLDS(__bfloat162float(b) == 1 && __low2float(both) * __high2float(both) == 6);
