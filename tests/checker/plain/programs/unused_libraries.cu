@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Libraries that are included, and functions that use them without being called.
 // The broken one has no barrier.
 #include <cublas_v2.h>
