@@ -56,6 +56,6 @@ function(antiphase_portable target)
     target_link_options(${target} PRIVATE -shared-libgcc "LINKER:--wrap=__libc_start_main,--as-needed,--gc-sections,--allow-shlib-undefined"
                         "LINKER:--exclude-libs,libstdc++.a:libdw.a:libelf.a:libz.a:libbz2.a:liblzma.a:libzstd.a:libboost_context.a")
   else()
-    target_link_options(${target} PRIVATE -static-libgcc)
+    target_link_options(${target} PRIVATE -static-libgcc "LINKER:--wrap=_dl_find_object")
   endif()
 endfunction()

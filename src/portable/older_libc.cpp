@@ -52,7 +52,11 @@ AP_OURS int pthread_cond_clockwait(pthread_cond_t* condition, pthread_mutex_t* m
   return pthread_cond_timedwait(condition, mutex, &real);
 }
 
-// 2.35, for exceptions: the object whose code a program counter lies in, and its table of frames
+// 2.35, for exceptions: the object whose code a program counter lies in, and its table of frames. By the
+// linker's --wrap, in place of the function, which is called where there is one: it takes no lock. Ours takes
+// the dynamic loader's, as all unwinders did before, and may wait forever in a child that was forked meanwhile.
+extern "C" __attribute__((weak)) int __real__dl_find_object(void* pc, dl_find_object* found);
+
 namespace {
 
 struct search {
@@ -84,7 +88,8 @@ int look_at(dl_phdr_info* object, std::size_t, void* what) {
 
 }  // namespace
 
-AP_OURS int _dl_find_object(void* pc, dl_find_object* found) {
+AP_OURS int __wrap__dl_find_object(void* pc, dl_find_object* found) {
+  if (__real__dl_find_object != nullptr) return __real__dl_find_object(pc, found);
   search what{reinterpret_cast<std::uintptr_t>(pc), found};
   return dl_iterate_phdr(look_at, &what) == 1 ? 0 : -1;
 }
