@@ -2,6 +2,8 @@
 // The subcommand check: runs the library's kernels under the checker.
 #include "tool/commands/check/check.hpp"
 
+#include <fmt/format.h>
+
 #include <antiphase/core/error.hpp>
 #include <filesystem>
 #include <memory>
