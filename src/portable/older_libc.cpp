@@ -52,10 +52,10 @@ AP_OURS int pthread_cond_clockwait(pthread_cond_t* condition, pthread_mutex_t* m
   return pthread_cond_timedwait(condition, mutex, &real);
 }
 
-// 2.35, for exceptions: the object whose code a program counter lies in, and its table of frames. The linker's
-// --wrap puts ours in place of the function; where the system has one, that is called, since it takes no lock.
-// Ours takes the dynamic loader's, as all unwinders did before, and may wait forever in a child that was forked
-// meanwhile.
+// 2.35, for exceptions: the object whose code a program counter lies in, and its table of frames. The
+// linker's --wrap puts ours in place of the function; where the system has one, that is called, since it
+// takes no lock. Ours takes the dynamic loader's, as all unwinders did before, and may wait forever in a
+// child that was forked meanwhile.
 extern "C" __attribute__((weak)) int __real__dl_find_object(void* pc, dl_find_object* found);
 
 namespace {
