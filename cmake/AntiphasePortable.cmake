@@ -44,7 +44,7 @@ endforeach()
 function(antiphase_portable target)
   target_sources(${target} PRIVATE "${PROJECT_SOURCE_DIR}/src/portable/older_libc.cpp")
   # Threads and dlopen() were libraries of their own before 2.34.
-  target_link_options(${target} PRIVATE -static-libstdc++ "-L${PROJECT_BINARY_DIR}/glibc"
+  target_link_options(${target} PRIVATE "-L${PROJECT_BINARY_DIR}/glibc"
                       "LINKER:--push-state,--no-as-needed,-lpthread,-ldl,-lrt,--pop-state")
   get_target_property(type ${target} TYPE)
   if(type STREQUAL "EXECUTABLE")
@@ -53,9 +53,9 @@ function(antiphase_portable target)
     set_property(SOURCE "${PROJECT_SOURCE_DIR}/src/c_api/formatting.cpp" TARGET_DIRECTORY ${target} APPEND PROPERTY COMPILE_OPTIONS -fno-inline)
     # Programs that the checker loads use their own C++ library. Exceptions pass through them and through us:
     # both must use one unwinder, this system's. (It asks for this system's C library, as the linker sees.)
-    target_link_options(${target} PRIVATE -shared-libgcc "LINKER:--wrap=__libc_start_main,--as-needed,--gc-sections,--allow-shlib-undefined"
+    target_link_options(${target} PRIVATE -static-libstdc++ -shared-libgcc "LINKER:--wrap=__libc_start_main,--as-needed,--gc-sections,--allow-shlib-undefined"
                         "LINKER:--exclude-libs,libstdc++.a:libdw.a:libelf.a:libz.a:libbz2.a:liblzma.a:libzstd.a:libboost_context.a")
   else()
-    target_link_options(${target} PRIVATE -static-libgcc "LINKER:--wrap=_dl_find_object")
+    target_link_options(${target} PRIVATE "LINKER:--wrap=_dl_find_object")
   endif()
 endfunction()

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// What GNU C libraries from 2.28 on lack, and the archives of newer compilers call: linked into binaries that
-// must run with such a library (cmake/AntiphasePortable.cmake). Hidden, so that no other library gets these.
+// Functions that archives of newer compilers call and GNU C libraries from 2.28 on may lack: linked into
+// binaries that must run with such a library (cmake/AntiphasePortable.cmake). Hidden, so that no other
+// library gets these.
 #include <elf.h>
 #include <link.h>
 #include <pthread.h>

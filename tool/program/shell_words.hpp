@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the program's commands take, as data; from it, scripts that complete words in a shell, and man pages.
+// The program's commands and options as data; from it, scripts that complete words in a shell, and man pages.
 #pragma once
 #include <string>
 #include <vector>

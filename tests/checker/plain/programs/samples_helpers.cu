@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What CUDA's samples include, OpenMP on the host, and copies between devices, of which there is one. Broken:
+// Headers of CUDA's samples, OpenMP on the host, and copies between devices, of which there is one. Broken:
 // the second stream does not wait for the copy.
 #include <cuda_runtime.h>
 #include <helper_cuda.h>
