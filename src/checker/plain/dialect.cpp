@@ -102,6 +102,12 @@ const std::vector<dialect_group>& plain_dialect() {
          "binary_partition this_grid",
          "sync, ranks, shuffles, votes; reduce and scans of cooperative_groups/reduce.h and scan.h"},
         {no, "this_cluster this_multi_grid multi_grid_group", "this_grid()"}}},
+      {"Tensor Cores",
+       {{yes, "wmma::fragment load_matrix_sync store_matrix_sync fill_fragment mma_sync",
+         "of half, bfloat16, tf32, double, signed and unsigned char; which lane holds which element is as "
+         "for "
+         "mma.sync"},
+        {no, "bmma_sync", "mma_sync of numbers with 8 bits or more"}}},
       {"asynchronous copies",
        {{yes, "__pipeline_memcpy_async __pipeline_commit __pipeline_wait_prior", ""},
         {partly, "cuda::barrier cuda::memcpy_async", "barriers of a block, in shared memory"},
@@ -150,10 +156,7 @@ const std::vector<dialect_group>& plain_dialect() {
         {no, "curand curand_init curand_uniform curandCreateGenerator",
          "numbers made by the host, or by a few lines of integer arithmetic"},
         {no, "cub thrust",
-         "cudaMalloc, cudaMemcpy and kernels of the program: reductions and scans by shuffles"},
-        {no, "wmma nvcuda load_matrix_sync store_matrix_sync",
-         "loops over shared memory, or antiphase/device/matrix.cuh: Tensor Cores cannot be followed in plain "
-         "CUDA yet"}}}};
+         "cudaMalloc, cudaMemcpy and kernels of the program: reductions and scans by shuffles"}}}};
   return all;
 }
 

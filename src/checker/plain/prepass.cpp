@@ -488,9 +488,9 @@ class pass {
     }
     return i;
   }
-  // using namespace nvcuda; namespace wmma = nvcuda::wmma; or another meaning of the word
+  // using namespace thrust; namespace t = thrust; or another meaning of the word
   bool only_names_library(index i) const {
-    if (!is(i, "cub") && !is(i, "thrust") && !is(i, "nvcuda") && !is(i, "wmma")) return false;
+    if (!is(i, "cub") && !is(i, "thrust")) return false;
     index first = i;
     while (first > 0 && (t_[first - 1].kind == token_kind::name || is(first - 1, "::") || is(first - 1, "=")))
       --first;

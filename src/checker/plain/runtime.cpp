@@ -71,7 +71,8 @@ struct running {
   std::map<std::tuple<const void*, int, unsigned, unsigned>, std::shared_ptr<gathered>> gathering;
   const executor* on = nullptr;
   model* m = nullptr;
-  char* sections[6] = {};  // of variables: device, constant, managed; [from, to) each
+  std::size_t least_alignment = 1;  // of shared variables
+  char* sections[6] = {};           // of variables: device, constant, managed; [from, to) each
   std::uint64_t most_threads = 0;
   dim3 grid, block;   // of the launch under way
   int asked_of = -1;  // index in the block of the thread that `thread` belongs to
@@ -348,14 +349,18 @@ int register_shared(std::size_t bytes, std::size_t align) {
   shared_sizes().push_back({bytes, align, ""});
   return static_cast<int>(shared_sizes().size()) - 1;
 }
+int align_shared(std::size_t least) {
+  now.least_alignment = least;
+  return 0;
+}
 void* shared_memory(const int* number, const char* name) noexcept {
   std::size_t& offset = now.offsets[static_cast<std::size_t>(*number)];
   shared_size& s = shared_sizes()[static_cast<std::size_t>(*number)];
   if (offset == 0) {
     s.name = name;
-    const std::size_t left = now.room - now.placed, needed = s.bytes + s.align;
-    offset =
-        (now.placed + std::min(gap, (left - std::min(left, needed)) / 2) + s.align - 1) / s.align * s.align;
+    const std::size_t align = std::max(s.align, now.least_alignment), left = now.room - now.placed,
+                      needed = s.bytes + align;
+    offset = (now.placed + std::min(gap, (left - std::min(left, needed)) / 2) + align - 1) / align * align;
     if (left < needed) {
       judge_shared_variables();
       now.m->history.stop("more __shared__ variables than there is room for");

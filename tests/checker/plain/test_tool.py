@@ -400,7 +400,7 @@ int main() { int* x; cudaMalloc(&x, 512); k<<<1, 128>>>(x, STEP); cudaFree(x); }
             ),
             ("thrust/sort.h", "thrust::sort(0, 0)", "thrust", "cudaMalloc"),
             ("cub/cub.cuh", "using cub::WarpReduce", "cub", "cudaMalloc"),
-            ("mma.h", "using namespace nvcuda; wmma::mma_sync(0)", "wmma", "loops over shared memory"),
+            ("mma.h", "using namespace nvcuda; wmma::bmma_sync(0)", "bmma_sync", "mma_sync of numbers"),
         ):
             done = self.check(
                 self.source(
