@@ -22,6 +22,7 @@ using machine::place;
 [[gnu::const]] uint3 block_idx() noexcept;
 [[gnu::const]] dim3 block_dim() noexcept;
 [[gnu::const]] dim3 grid_dim() noexcept;
+[[gnu::const]] dim3 cluster_dim() noexcept;
 [[gnu::const]] int lane() noexcept;
 [[gnu::const]] bool on_device() noexcept;  // true in a kernel
 

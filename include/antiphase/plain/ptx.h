@@ -442,17 +442,21 @@ AP_VERB unsigned special_lanemask_lt() { return (1u << lane()) - 1; }
 AP_VERB unsigned special_lanemask_le() { return (2u << lane()) - 1; }
 AP_VERB unsigned special_lanemask_gt() { return ~special_lanemask_le(); }
 AP_VERB unsigned special_lanemask_ge() { return ~special_lanemask_lt(); }
-// Clusters extend along x.
 AP_VERB unsigned special_cluster_ctarank() {
   return static_cast<unsigned>(machine::current->block->cluster_rank);
 }
 AP_VERB unsigned special_cluster_nctarank() {
   return static_cast<unsigned>(machine::current->block->cluster_extent);
 }
-AP_VERB unsigned special_cluster_ctaid_x() { return special_cluster_ctarank(); }
-AP_VERB unsigned special_cluster_nctaid_x() { return special_cluster_nctarank(); }
-AP_VERB unsigned special_clusterid_x() { return block_idx().x / special_cluster_nctarank(); }
-AP_VERB unsigned special_nclusterid_x() { return grid_dim().x / special_cluster_nctarank(); }
+#define AP_CLUSTER(of)                                                                        \
+  AP_VERB unsigned special_cluster_ctaid_##of() { return block_idx().of % cluster_dim().of; } \
+  AP_VERB unsigned special_cluster_nctaid_##of() { return cluster_dim().of; }                 \
+  AP_VERB unsigned special_clusterid_##of() { return block_idx().of / cluster_dim().of; }     \
+  AP_VERB unsigned special_nclusterid_##of() { return grid_dim().of / cluster_dim().of; }
+AP_CLUSTER(x)
+AP_CLUSTER(y)
+AP_CLUSTER(z)
+#undef AP_CLUSTER
 AP_VERB bool special_is_explicit_cluster() { return special_cluster_nctarank() > 1; }
 
 }  // namespace antiphase::plain::ptx

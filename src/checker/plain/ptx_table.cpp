@@ -824,7 +824,7 @@ const std::vector<group>& table() {
         {"wgmma.wait_group", AP_ROW(warpgroup(i, "wait"))}}},
       {yes, "all warps of the warpgroup set the same number", {{"setmaxnreg", set_registers}}},
       {partly,
-       "of kernels with __cluster_dims__ along x; ld and st of shared::cluster",
+       "of kernels with __cluster_dims__; ld and st of shared::cluster",
        {{"barrier.cluster.arrive", AP_ROW(cluster_barrier(i, false))},
         {"barrier.cluster.wait", AP_ROW(cluster_barrier(i, true))},
         {"mapa", map_address}}},
@@ -916,9 +916,17 @@ std::string special_register(std::string_view name) {
                                  "cluster_ctarank",
                                  "cluster_nctarank",
                                  "cluster_ctaid.x",
+                                 "cluster_ctaid.y",
+                                 "cluster_ctaid.z",
                                  "cluster_nctaid.x",
+                                 "cluster_nctaid.y",
+                                 "cluster_nctaid.z",
                                  "clusterid.x",
+                                 "clusterid.y",
+                                 "clusterid.z",
                                  "nclusterid.x",
+                                 "nclusterid.y",
+                                 "nclusterid.z",
                                  "is_explicit_cluster"};
   if (!name.starts_with("%")) return {};
   for (const char* one : all)
