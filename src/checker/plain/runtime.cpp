@@ -71,10 +71,11 @@ struct running {
   std::map<std::tuple<const void*, int, unsigned, unsigned>, std::shared_ptr<gathered>> gathering;
   const executor* on = nullptr;
   model* m = nullptr;
-  char* sections[6] = {};  // of variables: device, constant, managed; [from, to) each
+  std::size_t least_alignment = 1;  // of shared variables
+  char* sections[6] = {};           // of variables: device, constant, managed; [from, to) each
   std::uint64_t most_threads = 0;
-  dim3 grid, block;   // of the launch under way
-  int asked_of = -1;  // index in the block of the thread that `thread` belongs to
+  dim3 grid, block, cluster;  // of the launch under way
+  int asked_of = -1;          // index in the block of the thread that `thread` belongs to
   uint3 thread{};
   bool together = false;
   // The last launch, and the limit of its static and dynamic shared memory together.
@@ -182,20 +183,33 @@ void refuse_launch(const char* name, place where, std::string what, std::string 
   fails(e);
 }
 
-struct cluster_shape {
-  int x, y, z;
-};
 std::vector<const char*>& notes() {
   static std::vector<const char*> all;
   return all;
 }
-std::map<std::string, cluster_shape, std::less<>>& clusters() {
-  static std::map<std::string, cluster_shape, std::less<>> all;
+std::map<std::string, dim3, std::less<>>& clusters() {
+  static std::map<std::string, dim3, std::less<>> all;
   return all;
 }
-int cluster_of(const char* name) {
+dim3 cluster_of(const char* name) {
   const auto at = clusters().find(name);
-  return at == clusters().end() ? 1 : at->second.x;
+  return at == clusters().end() ? dim3() : at->second;
+}
+// Blocks of a grid, those of a cluster one after the other.
+std::vector<std::uint64_t> by_clusters(dim3 grid, dim3 cluster) {
+  std::vector<std::uint64_t> all;
+  const auto each = [](dim3 of, auto f) {
+    for (unsigned z = 0; z < of.z; ++z)
+      for (unsigned y = 0; y < of.y; ++y)
+        for (unsigned x = 0; x < of.x; ++x) f(x, y, z);
+  };
+  each({grid.x / cluster.x, grid.y / cluster.y, grid.z / cluster.z}, [&](unsigned x, unsigned y, unsigned z) {
+    each(cluster, [&](unsigned in_x, unsigned in_y, unsigned in_z) {
+      const std::uint64_t at_z = z * cluster.z + in_z, at_y = y * cluster.y + in_y;
+      all.push_back((at_z * grid.y + at_y) * grid.x + x * cluster.x + in_x);
+    });
+  });
+  return all;
 }
 
 // Checks the total size of the __shared__ variables that the kernel has declared so far.
@@ -235,14 +249,15 @@ bool fits(const char* name, const config& c, const void* entry, place where) {
     return refuse(fmt::format("a launch of {} x {} x {} blocks", c.grid.x, c.grid.y, c.grid.z),
                   "at most 65535 blocks along y and z");
   if (const auto shape = clusters().find(name); shape != clusters().end()) {
-    const auto [x, y, z] = shape->second;
-    if (y != 1 || z != 1 || x < 1 || x > 16)
-      end_run(std::make_exception_ptr(not_supported(fmt::format(
-          "kernel {}: __cluster_dims__({}, {}, {}): antiphase check has clusters of 1 to 16 blocks along x",
-          name, x, y, z))));
-    if (c.grid.x % static_cast<unsigned>(x) != 0)
-      return refuse(fmt::format("a launch of {} blocks along x in clusters of {}", c.grid.x, x),
-                    "a multiple of the cluster's blocks");
+    const dim3 of = shape->second;
+    const std::uint64_t size = std::uint64_t{of.x} * of.y * of.z;
+    if (size < 1 || size > 16)
+      return refuse(fmt::format("a launch in clusters of {} x {} x {} blocks", of.x, of.y, of.z),
+                    "1 to 16 blocks in a cluster");
+    if (c.grid.x % of.x != 0 || c.grid.y % of.y != 0 || c.grid.z % of.z != 0)
+      return refuse(fmt::format("a launch of {} x {} x {} blocks in clusters of {} x {} x {}", c.grid.x,
+                                c.grid.y, c.grid.z, of.x, of.y, of.z),
+                    "a multiple of the cluster's blocks along each dimension");
   }
   const auto allowed = now.allowed.find(entry);
   const std::size_t most =
@@ -330,6 +345,7 @@ uint3 block_idx() noexcept {
 }
 dim3 block_dim() noexcept { return now.block; }
 dim3 grid_dim() noexcept { return now.grid; }
+dim3 cluster_dim() noexcept { return now.cluster; }
 int lane() noexcept { return machine::current->index % 32; }
 
 void leaves(unsigned from, unsigned behind, place where) noexcept {
@@ -337,7 +353,7 @@ void leaves(unsigned from, unsigned behind, place where) noexcept {
 }
 
 int register_cluster(const char* kernel, int x, int y, int z) {
-  clusters().insert_or_assign(kernel, cluster_shape{x, y, z});
+  clusters().insert_or_assign(kernel, dim3(x, y, z));
   return 0;
 }
 int add_note(const char* text) {
@@ -348,14 +364,18 @@ int register_shared(std::size_t bytes, std::size_t align) {
   shared_sizes().push_back({bytes, align, ""});
   return static_cast<int>(shared_sizes().size()) - 1;
 }
+int align_shared(std::size_t least) {
+  now.least_alignment = least;
+  return 0;
+}
 void* shared_memory(const int* number, const char* name) noexcept {
   std::size_t& offset = now.offsets[static_cast<std::size_t>(*number)];
   shared_size& s = shared_sizes()[static_cast<std::size_t>(*number)];
   if (offset == 0) {
     s.name = name;
-    const std::size_t left = now.room - now.placed, needed = s.bytes + s.align;
-    offset =
-        (now.placed + std::min(gap, (left - std::min(left, needed)) / 2) + s.align - 1) / s.align * s.align;
+    const std::size_t align = std::max(s.align, now.least_alignment), left = now.room - now.placed,
+                      needed = s.bytes + align;
+    offset = (now.placed + std::min(gap, (left - std::min(left, needed)) / 2) + align - 1) / align * align;
     if (left < needed) {
       judge_shared_variables();
       now.m->history.stop("more __shared__ variables than there is room for");
@@ -590,6 +610,7 @@ void launch(const char* name, const config& c, place where, const void* entry, s
   now.launched_at = where;
   now.grid = c.grid;
   now.block = c.block;
+  now.cluster = cluster_of(name);
   now.asked_of = -1;
   now.together = c.together;
   now.dynamic = c.shared;
@@ -603,7 +624,7 @@ void launch(const char* name, const config& c, place where, const void* entry, s
                  .shared_bytes = now.room,
                  .shared = shared_kind::dynamic,
                  .blocks = c.together ? residency::together : residency::any,
-                 .cluster = cluster_of(name),
+                 .cluster = static_cast<int>(now.cluster.x * now.cluster.y * now.cluster.z),
                  .params_bytes = bytes,
                  .body = body};
   const std::uint64_t blocks = std::uint64_t{c.grid.x} * c.grid.y * c.grid.z;
@@ -636,6 +657,7 @@ void launch(const char* name, const config& c, place where, const void* entry, s
   }
   const bool together = chosen.empty();
   if (!together) leave_blocks_out();
+  if (now.cluster.y > 1 || now.cluster.z > 1) chosen = by_clusters(c.grid, now.cluster);
   checker_detail::choose_blocks(*now.on, std::move(chosen), accesses);
   try {
     now.on->launch(k, {c.grid.x, c.grid.y, c.grid.z}, params, c.stream);
