@@ -149,8 +149,6 @@ const std::vector<dialect_group>& plain_dialect() {
          "a kernel of the program: calls of cuBLAS cannot be followed"},
         {no, "curand curand_init curand_uniform curandCreateGenerator",
          "numbers made by the host, or by a few lines of integer arithmetic"},
-        {no, "cub thrust",
-         "cudaMalloc, cudaMemcpy and kernels of the program: reductions and scans by shuffles"},
         {no, "wmma nvcuda load_matrix_sync store_matrix_sync",
          "loops over shared memory, or antiphase/device/matrix.cuh: Tensor Cores cannot be followed in plain "
          "CUDA yet"}}}};

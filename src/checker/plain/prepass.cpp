@@ -490,7 +490,7 @@ class pass {
   }
   // using namespace nvcuda; namespace wmma = nvcuda::wmma; or another meaning of the word
   bool only_names_library(index i) const {
-    if (!is(i, "cub") && !is(i, "thrust") && !is(i, "nvcuda") && !is(i, "wmma")) return false;
+    if (!is(i, "nvcuda") && !is(i, "wmma")) return false;
     index first = i;
     while (first > 0 && (t_[first - 1].kind == token_kind::name || is(first - 1, "::") || is(first - 1, "=")))
       --first;
@@ -634,21 +634,30 @@ class pass {
       external |= is(type, "extern");
       type = is(type, "__align__") || is(type, "alignas") ? take_alignment(type) : type + 1;
     }
+    // __shared__ union { ... } name; keeps the definition where it is
+    std::string defined;
+    index words = first;  // where the variable's own words begin
     if (is(type, "struct") || is(type, "union") || is(type, "class") || is(type, "enum")) {
       index open = type + 1;
       while (open < t_.size() && !is(open, "{") && !is(open, ";") && !is(open, "[")) ++open;
       if (is(open, "{")) {
-        refuse(at, "a type that is defined within a __shared__ variable",
-               "its name, and the definition before");
-        return at;
+        if (!before.empty()) {
+          refuse(at, "this form of a __shared__ variable", "__shared__ type name[size]; with a named type");
+          return at;
+        }
+        const bool named = t_[type + 1].kind == token_kind::name && !takes_arguments(type + 1);
+        defined = named ? std::string(t_[type + 1].is) : fmt::format("ap_type_{}", numbers_++);
+        drop(first, type);
+        if (!named) insert_before(type + 1, " " + defined + " ");
+        type = words = matching(open) + 1;
       }
     }
-    const index name = declared_name(type);
-    if (name == none || (name == type && before.empty())) {
+    const index name = defined.empty() ? declared_name(type) : type;
+    if (name == none || (name == type && before.empty() && defined.empty())) {
       refuse(at, "this form of a __shared__ variable", "__shared__ type name[size]; with a named type");
       return at;
     }
-    std::string of = before;
+    std::string of = defined.empty() ? before : defined;
     for (index i = type; i < name; ++i) {
       if (is(i, "__align__") || is(i, "alignas"))
         i = take_alignment(i) - 1;
@@ -686,8 +695,8 @@ class pass {
       for (i = k + 1; is(i, "*"); ++i) of += " *";
     }
     if (in_namespace()) out = ";";
-    for (auto e = edits_.begin(); e != edits_.end();) e = e->at >= t_[first].at ? edits_.erase(e) : e + 1;
-    replace(first, end + 1, out);
+    for (auto e = edits_.begin(); e != edits_.end();) e = e->at >= t_[words].at ? edits_.erase(e) : e + 1;
+    replace(words, end + 1, (defined.empty() ? "" : "; ") + out);
     return end;
   }
   void declare_dynamic(std::string_view name, const std::string& type, std::string& out) {
