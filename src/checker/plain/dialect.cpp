@@ -157,9 +157,7 @@ const std::vector<dialect_group>& plain_dialect() {
         {no, "cublasSgemm cublasDgemm cublasGemmEx cublasLtMatmul",
          "a kernel of the program: calls of cuBLAS cannot be followed"},
         {no, "curand curand_init curand_uniform curandCreateGenerator",
-         "numbers made by the host, or by a few lines of integer arithmetic"},
-        {no, "cub thrust",
-         "cudaMalloc, cudaMemcpy and kernels of the program: reductions and scans by shuffles"}}}};
+         "numbers made by the host, or by a few lines of integer arithmetic"}}}};
   return all;
 }
 

@@ -479,7 +479,7 @@ class pass {
                s != file_wide_.end() && !is(i - 1, ".") && !is(i - 1, "->") && !is(i - 1, "::")) {
       replace(i, i + 1, s->second);
     } else if (const unsupported_name* u = unsupported(w);
-               u != nullptr && !is(i - 1, ".") && !is(i - 1, "->") && !only_names_library(i)) {
+               u != nullptr && !is(i - 1, ".") && !is(i - 1, "->")) {
       refuse(i, u->what, u->instead);
     } else if (const unsupported_name* call = is(i + 1, "(") ? unsupported_call(w) : nullptr;
                call != nullptr && std::none_of(definitions_.begin(), definitions_.end(),
@@ -487,14 +487,6 @@ class pass {
       refuse(i, w, call->instead);
     }
     return i;
-  }
-  // using namespace thrust; namespace t = thrust; or another meaning of the word
-  bool only_names_library(index i) const {
-    if (!is(i, "cub") && !is(i, "thrust")) return false;
-    index first = i;
-    while (first > 0 && (t_[first - 1].kind == token_kind::name || is(first - 1, "::") || is(first - 1, "=")))
-      --first;
-    return !is(i + 1, "::") || is(first, "namespace") || (is(first, "using") && is(first + 1, "namespace"));
   }
 
   // asm volatile("text" : "=r"(output) : "r"(input), "n"(input) : "memory");
@@ -664,7 +656,7 @@ class pass {
       refuse(at, "this form of a __shared__ variable", "__shared__ type name[size]; with a named type");
       return at;
     }
-    std::string of = before;
+    std::string of = defined.empty() ? before : defined;
     for (index i = type; i < name; ++i) {
       if (is(i, "__align__") || is(i, "alignas"))
         i = take_alignment(i) - 1;

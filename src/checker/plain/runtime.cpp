@@ -10,6 +10,7 @@
 #include <ucontext.h>
 
 #include <antiphase/plain/cooperative_groups.h>
+#include <antiphase/plain/libraries.h>
 #include <algorithm>
 #include <antiphase/executor/cpu/machine_verbs.hpp>
 #include <atomic>
@@ -60,6 +61,7 @@ struct allocation {
   std::size_t bytes = 0;
   memory_kind kind = memory_kind::device;
   place where;
+  bool of_library = false;  // an object frees it, if only behind main
 };
 // Lanes of a warp gathered at one place by lanes_here(); `open`: more may join.
 struct gathered {
@@ -94,6 +96,7 @@ struct running {
   std::uint64_t launches = 0, most_accesses = 0;
   std::map<std::string, int> launched;  // number of launches, by kernel
   missing_lanes missing;
+  checker_detail::place_number library_at = 0;  // where the library's operation under way was called
   std::uintptr_t streams = 0;
   std::jmp_buf end;
   std::exception_ptr thrown;
@@ -690,6 +693,80 @@ void launch(const char* name, const config& c, place where, const void* entry, s
   judge_shared_variables();
 }
 
+// libraries
+// -----------------------------------------------------------------------------------------------------------
+
+void run_library(const char* name, cudaStream_t on, after_it then, std::size_t bytes,
+                 void (*body)(const void*), const void* params) {
+  begin_schedule();
+  if (++now.launches == 1)
+    for (const char* note : notes()) now.m->findings.say(note);
+  model& m = *now.m;
+  now.misled = now.sampled;
+  now.kernel = name;
+  now.grid = now.block = {};
+  now.asked_of = -1;
+  now.together = false;
+  now.library_at = m.places.number_of_code(__builtin_return_address(0));
+  const kernel k{.name = name,
+                 .threads = 1,
+                 .shared_bytes = 0,
+                 .shared = shared_kind::dynamic,
+                 .blocks = residency::any,
+                 .cluster = 1,
+                 .params_bytes = bytes,
+                 .body = body};
+  checker_detail::choose_blocks(*now.on, {}, 0);
+  m.host.library = true;
+  try {
+    now.on->launch(k, {1, 1, 1}, params, on);
+    m.host.library = false;
+    now.missing.launch_ended(m, name, memory_as_number);
+  } catch (...) {
+    m.host.library = false;
+    end_run(std::current_exception());
+  }
+  if (then == after_it::host_waits) wait_for_stream(on);
+}
+void wait_for_stream(cudaStream_t on) {
+  if (on == nullptr)
+    now.m->launches.synchronize_default();
+  else
+    now.m->launches.synchronize(on);
+}
+bool in_library() noexcept { return now.m != nullptr && now.m->host.library; }
+namespace {
+// Host memory is none of the operation's arguments, though its code may use it.
+void judge_for_library(const void* p, std::size_t bytes, access_kind kind) {
+  if (bytes == 0) return;
+  model& m = *now.m;
+  if (m.clocks.log != nullptr && m.memory.follows(p, bytes))
+    m.write_down(kind == access_kind::read ? event_kind::read
+                                           : event_kind::write,
+                 p, bytes, now.library_at);
+  const checker_detail::address_range own = std::exchange(m.host.stack, {});
+  m.history.visit({.thread = *m.current(), .kind = kind, .place = now.library_at, .bytes = bytes}, p, bytes);
+  m.host.stack = own;
+}
+}  // namespace
+void library_reads(const void* p, std::size_t bytes) { judge_for_library(p, bytes, access_kind::read); }
+void library_writes(const void* p, std::size_t bytes) { judge_for_library(p, bytes, access_kind::write); }
+void library_load(void* to, const void* from, std::size_t bytes) {
+  library_reads(from, bytes);
+  std::memcpy(to, from, bytes);
+}
+void library_store(void* to, const void* from, std::size_t bytes) {
+  library_writes(to, bytes);
+  std::memcpy(to, from, bytes);
+}
+void refuse_use(const char* what, const char* instead) {
+  end_run(std::make_exception_ptr(
+      not_supported(fmt::format("{} is not supported here: use {}", what, instead))));
+}
+void owned_by_library(void* p) {
+  if (const auto at = now.allocations.find(p); at != now.allocations.end()) at->second.of_library = true;
+}
+
 // host
 // -----------------------------------------------------------------------------------------------------------
 
@@ -1061,7 +1138,7 @@ void run_host(const std::string& object, int argc, char** argv) {
 
 void report_leaks() {
   for (const auto& [p, a] : now.allocations) {
-    if (a.kind == memory_kind::host) continue;
+    if (a.kind == memory_kind::host || a.of_library) continue;
     const checker_detail::place_number at = now.m->places.number_of(a.where);
     checker_detail::event_log::question life{.now = {.by = {}, .place = at, .action = {}}, .earlier = {}};
     life.memory = reinterpret_cast<std::uintptr_t>(p);
@@ -1147,7 +1224,7 @@ void antiphase_plain_loaded(char** sections, checker_detail::address_range* pass
 // malloc and new in kernels allocate device memory. It is no leak if never freed, since it goes with the
 // device.
 void* antiphase_plain_malloc(std::size_t bytes) {
-  if (!plain::on_device()) return std::malloc(bytes == 0 ? 1 : bytes);
+  if (!plain::on_device() || plain::now.m->host.library) return std::malloc(bytes == 0 ? 1 : bytes);
   return plain::now.on->allocate(std::max<std::size_t>(bytes, 1));
 }
 void antiphase_plain_free(void* p) {
