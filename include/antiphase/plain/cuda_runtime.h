@@ -11,7 +11,7 @@
 #include <climits>
 
 #include "device.h"
-#include "host.h"
+#include "graphs.h"
 #include "mathematics.h"
 #include "ptx.h"
 #include "tensor_maps.h"
