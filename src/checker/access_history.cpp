@@ -116,6 +116,8 @@ bool access_history::writes_anew(const thread_model& t, const void* p, std::size
 // -----------------------------------------------------------------------------------------------------------
 
 bool access_history::knows(const thread_model& t, const reader& r) const {
+  if (r.block < launches_.first() && r.block >= t.first_visible && !r.wrote() && launches_.over(r.block))
+    return true;
   if (r.by_copy()) return clocks_.knows(t, r.block, r.unit, r.time);
   if (r.block < t.first_visible) return true;
   if (r.block == t.block && r.time <= t.floor) return true;

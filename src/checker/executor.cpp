@@ -117,7 +117,8 @@ class model_observer final : public cpu_detail::observer {
     for (thread_state* t : waiting) m_.clocks.acquire(model_of(*t), all, "waits at a named barrier");
   }
 
-  void previous_grid_waited(thread_state& t) override { m_.clocks.wait_for_launch(model_of(t)); }
+  void previous_grid_waited(thread_state& t) override { m_.wait_for_launch(model_of(t)); }
+  void next_grid_started(thread_state& t) override { m_.start_next_launch(model_of(t)); }
   void cluster_arrived(thread_state& t, bool releases) override {
     m_.barriers.arrive_in_cluster(model_of(t));
     if (!releases) return;

@@ -196,9 +196,14 @@ std::string finding_list::missing_edge(const accessor& w, const conflict& c) con
   const thread_model& t = w.thread;
   const block_number other = c.write != nullptr ? c.write->block : c.read->block;
   const block_record& theirs = clocks_.block(other);
+  if (other < launches_.first() && launches_.ordered(other))
+    return "wait_for_previous_grid: the launch before may not have ended (in CUDA: "
+           "cudaGridDependencySynchronize, griddepcontrol.wait)";
+  if (other < launches_.first() && launches_.on_same_stream(other))
+    return "wait_for_previous_grid in each kernel between the two as well: the end of one that has not waited "
+           "says nothing of those before it (in CUDA: cudaGridDependencySynchronize, griddepcontrol.wait)";
   if (other < launches_.first())
-    return launches_.ordered(other) ? "wait_for_previous_grid: the launch before may not have ended"
-                                    : "the launches are on different streams, and nobody synchronised them";
+    return "the launches are on different streams, and nobody synchronised them";
   const actor a = c.write != nullptr  ? c.write->writer
                   : c.read->by_copy() ? c.read->unit
                                       : static_cast<actor>(c.read->unit * 32);

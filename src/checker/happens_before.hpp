@@ -166,6 +166,8 @@ class happens_before {
   void learn_also(thread_model& t, by_reach knowledge::*what, std::size_t by, const knowledge_ptr& more);
   void proxy_fence(thread_model& t, std::initializer_list<space> of = {space::shared, space::global});
   void wait_for_launch(thread_model& t);
+  // True behind such a wait, or if the launch under way overlaps none.
+  bool has_waited(const thread_model& t) const;
 
   // Asynchronous actors. open_group: number of the group that a thread's work joins; add_actor: for example
   // an mbarrier's; landed: knowledge that the actor is done up to `time`.

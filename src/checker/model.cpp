@@ -34,7 +34,7 @@ void model::reset() {
   custom.reset();
   unsettled_ = false;
   current_ = nullptr;
-  misled_before_ = false;
+  misled_before_ = starts_dependents = false;
   brought_old.reset();
   host_place = {};
   host_touches = nullptr;
@@ -52,8 +52,19 @@ void model::begin_launch(const char* kernel, const void* params, std::size_t par
   host.params = {reinterpret_cast<std::uintptr_t>(params), params_bytes};
   launches.begin(on, clocks.next_block(), with_previous);
   if (launches.previous() != 0) clocks.add_block({});
-  atomics.begin_launch();
+  if (launches.previous() == 0) atomics.begin_launch();
   lockstep.begin_launch();
+}
+
+void model::wait_for_launch(thread_model& t) {
+  starts_dependents = true;
+  launches.waits(t.block);
+  clocks.wait_for_launch(t);
+}
+
+void model::start_next_launch(const thread_model& t) {
+  starts_dependents = true;
+  launches.lets_begin(t.block, clocks.has_waited(t));
 }
 
 void model::end_launch() {
@@ -267,12 +278,29 @@ bool model::host_access(const void* p, std::size_t bytes, access_kind kind, stre
     report(w, {.kind = finding_kind::outside_memory, .missing = "the executor did not allocate this memory"});
   else
     history.host_copy(w, offset, bytes);
+  end_host_function(t);
+  findings.kernel = std::move(launched);
+  return offset != shadow::outside;
+}
+
+thread_model model::begin_host_function(stream on) {
+  begin_launch("host function", nullptr, 0, on);
+  return clocks.lone_thread();
+}
+void model::end_host_function(const thread_model& t) {
   clocks.block(t.block).ended = true;
   launches.end_copy(clocks.next_block());
   clocks.end_launch();
   barriers.clear();
-  findings.kernel = std::move(launched);
-  return offset != shadow::outside;
+}
+void model::host_function_touch(thread_model& t, const void* p, std::size_t bytes, access_kind kind,
+                                const void* code) {
+  const accessor w{.thread = t,
+                   .kind = kind,
+                   .place = places.number_of_code(code),
+                   .bytes = bytes,
+                   .what = kind == access_kind::read ? "read by a host function" : "write by a host function"};
+  if (memory.offset_of(p, bytes) != shadow::outside) history.host_copy(w, memory.offset_of(p), bytes);
 }
 
 void model::host_touch(const void* p, std::size_t bytes, access_kind kind, const void* code, scope reach) {

@@ -51,6 +51,9 @@ class model {
   void begin_launch(const char* kernel, const void* params, std::size_t params_bytes, stream on,
                     overlap with_previous = overlap::no);
   void end_launch();
+  bool starts_dependents = false;  // a kernel has called one of these two
+  void wait_for_launch(thread_model& t);  // for those that the launch under way overlaps
+  void start_next_launch(const thread_model& t);
   block_model* begin_block(extent3 index, int threads, unsigned char* shared, std::size_t shared_bytes,
                            std::uint32_t cluster = 0);
   void end_block(block_model& b);
@@ -94,6 +97,12 @@ class model {
   // A copy by the host's order, on stream `on`. False: not the executor's memory, so do not copy.
   bool host_access(const void* p, std::size_t bytes, access_kind kind, stream on, const char* what);
   machine::place host_place;  // where such copies were asked for, if known
+  // A host function that a stream calls: a launch of one thread. Its accesses to memory shared with the
+  // device, while the thread goes on.
+  thread_model begin_host_function(stream on);
+  void host_function_touch(thread_model& t, const void* p, std::size_t bytes, access_kind kind,
+                           const void* code);
+  void end_host_function(const thread_model& t);
   // A direct access by the host to managed memory; `reach`: scope of an atomic one.
   void host_touch(const void* p, std::size_t bytes, access_kind kind, const void* code, scope reach = {});
   // Called at accesses by the host to any memory; null: they are not judged.

@@ -246,6 +246,11 @@ AP_VERB void __pipeline_memcpy_async(void* to, const void* from, std::size_t byt
 AP_VERB void __pipeline_commit() { antiphase::machine::copy_async_commit(); }
 AP_VERB void __pipeline_wait_prior(int groups, AP_AT) { antiphase::machine::copy_async_wait(groups, ap_at); }
 
+// launches that overlap
+// -----------------------------------------------------------------------------------------------------
+AP_VERB void cudaGridDependencySynchronize() { antiphase::machine::wait_for_previous_grid(); }
+AP_VERB void cudaTriggerProgrammaticLaunchCompletion() { antiphase::machine::start_next_grid(); }
+
 // time and ending
 // -----------------------------------------------------------------------------------------------------------
 AP_VERB long long clock64() {

@@ -12,6 +12,7 @@
 #include "vector_types.h"
 
 typedef antiphase::stream cudaStream_t;
+struct antiphase_plain_event;
 
 namespace antiphase::plain {
 
@@ -52,6 +53,11 @@ struct config {
   std::size_t shared = 0;
   cudaStream_t stream = nullptr;
   bool together = false;  // a cooperative launch
+  bool overlaps = false;  // may begin when all blocks of the kernel before it let it (programmatic)
+  unsigned cluster[3] = {};  // 0: what __cluster_dims__ says
+  // Events recorded when all blocks of this launch have let others begin, or have begun.
+  antiphase_plain_event *lets_begin = nullptr, *begun = nullptr;
+  bool lets_begin_at_once = false;  // as far as the event is concerned
   config(dim3 g, dim3 b, std::size_t s = 0, cudaStream_t on = nullptr)
       : grid(g), block(b), shared(s), stream(on) {}
 };

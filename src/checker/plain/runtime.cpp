@@ -22,16 +22,12 @@
 #include <set>
 #include <typeinfo>
 
+#include "graphs.hpp"
 #include "missing_lanes.hpp"
 #include "src/checker/executor.hpp"
 #include "src/checker/places.hpp"
 #include "src/checker/process.hpp"
 #include "src/executor/cpu/worker.hpp"
-
-struct antiphase_plain_event {
-  antiphase::checker_detail::launch_order::launches after;
-  bool recorded = false;
-};
 
 namespace antiphase::plain {
 namespace {
@@ -89,6 +85,10 @@ struct running {
   std::map<void*, allocation> allocations;
   std::map<void*, std::size_t> registered;  // host memory that kernels may reach, untracked
   std::map<const void*, int> allowed;       // dynamic shared memory, by kernel
+  std::map<const void*, typed_launch> typed;  // kernels whose addresses have been taken
+  recorded_launch* recording = nullptr;       // takes the next launch
+  checker_detail::thread_model* host_function = nullptr;  // under way
+  bool overlapped = false;                    // a launch may have
   cudaError_t error = cudaSuccess;
   bool begun = false;    // the first launch has come: the schedule matters
   bool sampled = false;  // some blocks did not run
@@ -165,6 +165,8 @@ bool (*machine_allows)(std::uintptr_t, std::size_t, access_kind) = nullptr;
 void touched(const void* p, std::size_t bytes, access_kind kind, const void* code) {
   model& m = *now.m;
   if (!of_device(p)) return;
+  if (is_shared_with_host(p) && now.host_function != nullptr)
+    return m.host_function_touch(*now.host_function, p, bytes, kind, code);
   if (is_shared_with_host(p)) return m.host_touch(p, bytes, kind, code);
   m.findings.note(finding_kind::outside_memory, "", m.places.number_of_code(code),
                   fmt::format("{} by the host", kind == access_kind::read ? "read" : "write"),
@@ -194,7 +196,11 @@ std::map<std::string, dim3, std::less<>>& clusters() {
   static std::map<std::string, dim3, std::less<>> all;
   return all;
 }
-dim3 cluster_of(const char* name) {
+// Of a launch's attribute, or what __cluster_dims__ says; a template's name has its arguments behind it.
+dim3 cluster_of(std::string_view name, const config& c) {
+  if (c.cluster[0] != 0) return {c.cluster[0], c.cluster[1], c.cluster[2]};
+  name = name.substr(0, name.find('<'));
+  name.remove_prefix(name.rfind(':') + 1);  // npos: nothing
   const auto at = clusters().find(name);
   return at == clusters().end() ? dim3() : at->second;
 }
@@ -251,8 +257,7 @@ bool fits(const char* name, const config& c, const void* entry, place where) {
   if (c.grid.x > 0x7FFFFFFF || c.grid.y > 65535 || c.grid.z > 65535)
     return refuse(fmt::format("a launch of {} x {} x {} blocks", c.grid.x, c.grid.y, c.grid.z),
                   "at most 65535 blocks along y and z");
-  if (const auto shape = clusters().find(name); shape != clusters().end()) {
-    const dim3 of = shape->second;
+  if (const dim3 of = cluster_of(name, c); of.x != 1 || of.y != 1 || of.z != 1) {
     const std::uint64_t size = std::uint64_t{of.x} * of.y * of.z;
     if (size < 1 || size > 16)
       return refuse(fmt::format("a launch in clusters of {} x {} x {} blocks", of.x, of.y, of.z),
@@ -324,6 +329,24 @@ bool may_be_misled(const std::exception_ptr& thrown) {
     return f.kind == cpu_detail::fault::deadlock || (f.kind == cpu_detail::fault::gave_up && now.misled);
   } catch (...) {
     return false;
+  }
+}
+
+// Host functions may not call CUDA.
+bool in_host_function(const char* what, place where) {
+  if (now.host_function == nullptr) return false;
+  misused(where, fmt::format("{} in a host function on a stream", what),
+          "the call in main, or in an order of the stream: a host function may not call CUDA",
+          cudaErrorNotPermitted);
+  return true;
+}
+void record_begun(const config& c) {
+  const auto k = now.m->launches.last_kernel(c.stream);
+  for (cudaEvent_t e : {c.lets_begin, c.begun}) {
+    if (e == nullptr || k == nullptr) continue;
+    e->after = checker_detail::launch_order::begun(k);
+    e->of = e == c.begun ? nullptr : c.lets_begin_at_once ? checker_detail::launch_order::at_once(k) : k;
+    e->capture = nullptr;
   }
 }
 
@@ -603,7 +626,17 @@ std::uint64_t memory_as_number() {
 
 void launch(const char* name, const config& c, place where, const void* entry, std::size_t bytes,
             void (*body)(const void*), const void* params) {
+  const auto recorded = [&] {
+    const auto* const first = static_cast<const unsigned char*>(params);
+    return recorded_launch{name, c, where, entry, body, {first, first + bytes}};
+  };
+  if (now.recording != nullptr) {
+    *std::exchange(now.recording, nullptr) = recorded();
+    return;
+  }
+  if (in_host_function("a launch", where) || (any_capture() && captured(recorded()))) return;
   begin_schedule();
+  now.overlapped |= c.overlaps;
   if (++now.launches == 1)
     for (const char* note : notes()) now.m->findings.say(note);
   if (!fits(name, c, entry, where)) return;
@@ -613,7 +646,7 @@ void launch(const char* name, const config& c, place where, const void* entry, s
   now.launched_at = where;
   now.grid = c.grid;
   now.block = c.block;
-  now.cluster = cluster_of(name);
+  now.cluster = cluster_of(name, c);
   now.asked_of = -1;
   now.together = c.together;
   now.dynamic = c.shared;
@@ -628,6 +661,7 @@ void launch(const char* name, const config& c, place where, const void* entry, s
                  .shared = shared_kind::dynamic,
                  .blocks = c.together ? residency::together : residency::any,
                  .cluster = static_cast<int>(now.cluster.x * now.cluster.y * now.cluster.z),
+                 .overlaps_previous = c.overlaps,
                  .params_bytes = bytes,
                  .body = body};
   const std::uint64_t blocks = std::uint64_t{c.grid.x} * c.grid.y * c.grid.z;
@@ -691,6 +725,71 @@ void launch(const char* name, const config& c, place where, const void* entry, s
     leave_blocks_out();
   }
   judge_shared_variables();
+  record_begun(c);
+}
+void launch(const recorded_launch& l, cudaStream_t on) {
+  config c = l.how;
+  c.stream = on;
+  launch(l.name, c, l.where, l.entry, l.params.size(), l.body, l.params.data());
+}
+
+void know_kernel(const void* entry, typed_launch how) { now.typed[entry] = how; }
+cudaError_t launch_by_address(const void* entry, const config& c, void** a, place where) {
+  const auto known = now.typed.find(entry);
+  if (known == now.typed.end())
+    refuse(where, "a launch by an address whose kernel is not known",
+           "the kernel itself, or a cast of its name to void*");
+  known->second(entry, c, a, where);
+  return last_error(false);
+}
+recorded_launch record_launch(const void* entry, const config& c, void** a, place where) {
+  recorded_launch l;
+  now.recording = &l;
+  launch_by_address(entry, c, a, where);
+  return l;
+}
+
+cudaError_t config_of(const cudaLaunchConfig_t& from, config& to) {
+  to = {from.gridDim, from.blockDim, from.dynamicSmemBytes, from.stream};
+  for (unsigned i = 0; i < from.numAttrs; ++i)
+    if (const cudaError_t e = set_attribute(to, from.attrs[i].id, from.attrs[i].val); e != cudaSuccess)
+      return e;
+  return cudaSuccess;
+}
+cudaError_t set_attribute(config& c, cudaLaunchAttributeID id, const cudaLaunchAttributeValue& v) {
+  switch (id) {
+    case cudaLaunchAttributeCooperative: c.together = v.cooperative != 0; break;
+    case cudaLaunchAttributeClusterDimension:
+      if (v.clusterDim.x == 0 || v.clusterDim.y == 0 || v.clusterDim.z == 0)
+        return fails(cudaErrorInvalidValue);
+      c.cluster[0] = v.clusterDim.x;
+      c.cluster[1] = v.clusterDim.y;
+      c.cluster[2] = v.clusterDim.z;
+      break;
+    case cudaLaunchAttributeProgrammaticStreamSerialization:
+      c.overlaps = v.programmaticStreamSerializationAllowed != 0;
+      break;
+    case cudaLaunchAttributeProgrammaticEvent:
+      c.lets_begin = v.programmaticEvent.event;
+      c.lets_begin_at_once = v.programmaticEvent.triggerAtBlockStart != 0;
+      break;
+    case cudaLaunchAttributeLaunchCompletionEvent: c.begun = v.launchCompletionEvent.event; break;
+    case cudaLaunchAttributeMemSyncDomainMap:
+    case cudaLaunchAttributeMemSyncDomain:
+      refuse({}, "cudaLaunchAttributeMemSyncDomain", "launches in the default domain");
+    case cudaLaunchAttributeDeviceUpdatableKernelNode:
+      refuse({}, "cudaLaunchAttributeDeviceUpdatableKernelNode", "cudaGraphExecKernelNodeSetParams()");
+    case cudaLaunchAttributeIgnore:
+    case cudaLaunchAttributeAccessPolicyWindow:
+    case cudaLaunchAttributeSynchronizationPolicy:
+    case cudaLaunchAttributeClusterSchedulingPolicyPreference:
+    case cudaLaunchAttributePriority:
+    case cudaLaunchAttributePreferredClusterDimension:
+    case cudaLaunchAttributePreferredSharedMemoryCarveout:
+    case cudaLaunchAttributeNvlinkUtilCentricScheduling: break;  // no effect on what is judged
+    default: refuse({}, fmt::format("launch attribute {}", static_cast<int>(id)), "no such attribute");
+  }
+  return cudaSuccess;
 }
 
 // libraries
@@ -800,7 +899,7 @@ cudaMemoryType type_of(const void* p) {
 cudaError_t release(void* p, place where) {
   // from the destructor of a kernel's argument: no device runs it
   if (p == nullptr || on_device()) return cudaSuccess;
-  synchronize(nullptr, true);
+  synchronize(nullptr, waits_for::all, where);
   if (now.allocations.erase(p) == 0) {
     now.m->findings.note(finding_kind::outside_memory, "", now.m->places.number_of(where),
                          "cudaFree() of what is not allocated", "",
@@ -832,8 +931,9 @@ cudaError_t release_on(void* p, cudaStream_t on, place where) {
   return cudaSuccess;
 }
 
-cudaError_t copy(void* to, const void* from, std::size_t bytes, cudaMemcpyKind kind, cudaStream_t on,
-                 returns when, place where) {
+namespace {
+cudaError_t copy_now(void* to, const void* from, std::size_t bytes, cudaMemcpyKind kind, cudaStream_t on,
+                     returns when, place where) {
   const bool to_device = of_device(to), from_device = of_device(from);
   const bool wanted_to = kind == cudaMemcpyHostToDevice || kind == cudaMemcpyDeviceToDevice,
              wanted_from = kind == cudaMemcpyDeviceToHost || kind == cudaMemcpyDeviceToDevice;
@@ -863,22 +963,77 @@ cudaError_t copy(void* to, const void* from, std::size_t bytes, cudaMemcpyKind k
     if (on == nullptr)
       m.launches.synchronize_default();
     else
-      synchronize(on, false);
+      m.launches.synchronize(on);
   }
   return cudaSuccess;
 }
-cudaError_t copy_rows(void* to, std::size_t to_pitch, const void* from, std::size_t from_pitch,
-                      std::size_t width, std::size_t height, cudaMemcpyKind kind, cudaStream_t on,
-                      returns when, place where) {
-  for (std::size_t i = 0; i < height; ++i)
-    if (const cudaError_t e =
-            copy(static_cast<char*>(to) + i * to_pitch, static_cast<const char*>(from) + i * from_pitch,
-                 width, kind, on, when, where);
+cudaError_t copy_rows_now(const row_copy& c, cudaStream_t on, returns when, place where) {
+  for (std::size_t i = 0; i < c.height; ++i)
+    if (const cudaError_t e = copy_now(static_cast<char*>(c.to) + i * c.to_pitch,
+                                       static_cast<const char*>(c.from) + i * c.from_pitch, c.width, c.kind,
+                                       on, when, where);
         e != cudaSuccess)
       return e;
   return cudaSuccess;
 }
-cudaError_t set(void* p, int value, std::size_t bytes, cudaStream_t on, returns, place where) {
+// True for work that is not done now: it goes into a graph, or is an error.
+bool put_off(cudaGraphNodeType type, const char* what, cudaStream_t on, returns when, const stream_work& work,
+             place where) {
+  if (in_host_function(what, where)) return true;
+  if (!any_capture()) return false;
+  return when == returns::when_done ? disturbs_capture(on, waits_for::all, what, where)
+                                    : captured(on, type, work, where);
+}
+cudaError_t set_now(void* p, int value, std::size_t bytes, cudaStream_t on, place where);
+}  // namespace
+void copy_rows_now(const row_copy& c, cudaStream_t on, place where) {
+  copy_rows_now(c, on, returns::at_once, where);
+}
+void set_now(const cudaMemsetParams& p, cudaStream_t on, place where) {
+  if (p.elementSize != 1 && p.elementSize != 2 && p.elementSize != 4)
+    misused(where, fmt::format("a memset node of elements of {} bytes", p.elementSize), "1, 2 or 4 bytes",
+            cudaErrorInvalidValue);
+  else
+    for (std::size_t row = 0; row < p.height; ++row)
+      for (std::size_t i = 0; i < (p.elementSize == 1 ? 1 : p.width * p.elementSize); ++i)
+        set_now(static_cast<char*>(p.dst) + row * p.pitch + i,
+                static_cast<int>(p.value >> i % p.elementSize * 8), p.elementSize == 1 ? p.width : 1, on,
+                where);
+}
+cudaError_t copy(void* to, const void* from, std::size_t bytes, cudaMemcpyKind kind, cudaStream_t on,
+                 returns when, place where) {
+  return copy_rows(to, bytes, from, bytes, bytes, 1, kind, on, when, where);
+}
+cudaError_t copy_rows(void* to, std::size_t to_pitch, const void* from, std::size_t from_pitch,
+                      std::size_t width, std::size_t height, cudaMemcpyKind kind, cudaStream_t on,
+                      returns when, place where) {
+  const row_copy c{to, to_pitch, from, from_pitch, width, height, kind};
+  const auto later = [c, where](cudaStream_t s) { copy_rows_now(c, s, where); };
+  if (put_off(cudaGraphNodeTypeMemcpy, "a copy", on, when, later, where)) return cudaSuccess;
+  return copy_rows_now(c, on, when, where);
+}
+cudaError_t copy_box(const cudaMemcpy3DParms& p, cudaStream_t on, returns when, place where) {
+  if (p.srcArray != nullptr || p.dstArray != nullptr)
+    refuse(where, "cudaMemcpy3D() of a cudaArray", "cudaMalloc3D or cudaMalloc, and their memory");
+  const auto at = [](const cudaPitchedPtr& of, const cudaPos& pos, std::size_t slice) {
+    return static_cast<char*>(of.ptr) + ((pos.z + slice) * of.ysize + pos.y) * of.pitch + pos.x;
+  };
+  for (std::size_t z = 0; z < p.extent.depth; ++z)
+    if (const cudaError_t e =
+            copy_rows(at(p.dstPtr, p.dstPos, z), p.dstPtr.pitch, at(p.srcPtr, p.srcPos, z), p.srcPtr.pitch,
+                      p.extent.width, p.extent.height, p.kind, on, when, where);
+        e != cudaSuccess)
+      return e;
+  return cudaSuccess;
+}
+cudaError_t set(void* p, int value, std::size_t bytes, cudaStream_t on, returns when, place where) {
+  const auto later = [=](cudaStream_t s) { set_now(p, value, bytes, s, where); };
+  // cudaMemset of device memory returns at once too
+  if (put_off(cudaGraphNodeTypeMemset, "cudaMemset()", on, when, later, where)) return cudaSuccess;
+  return set_now(p, value, bytes, on, where);
+}
+namespace {
+cudaError_t set_now(void* p, int value, std::size_t bytes, cudaStream_t on, place where) {
   if (bytes == 0) return cudaSuccess;
   if (!of_device(p)) {
     now.m->findings.note(finding_kind::bad_copy, "", now.m->places.number_of(where),
@@ -891,8 +1046,17 @@ cudaError_t set(void* p, int value, std::size_t bytes, cudaStream_t on, returns,
   now.m->host_place = {};
   return cudaSuccess;
 }
-cudaError_t synchronize(cudaStream_t on, bool) {
-  now.m->launches.synchronize(on);
+}  // namespace
+cudaError_t synchronize(cudaStream_t on, waits_for what, place where) {
+  if (in_host_function("a wait", where) || disturbs_capture(on, what, "a wait", where))
+    return cudaErrorStreamCaptureUnsupported;
+  if (is_capturing(on))
+    return misused(where, "a wait for a stream that is captured", "cudaStreamEndCapture() before it",
+                   cudaErrorStreamCaptureUnsupported);
+  if (what == waits_for::stream && on == nullptr)
+    now.m->launches.synchronize_default();
+  else
+    now.m->launches.synchronize(on);
   return cudaSuccess;
 }
 
@@ -909,26 +1073,79 @@ cudaError_t destroy_event(cudaEvent_t e) {
   delete e;
   return cudaSuccess;
 }
-cudaError_t record(cudaEvent_t e, cudaStream_t on) {
-  if (e == nullptr) return fails(cudaErrorInvalidResourceHandle);
+void record_now(cudaEvent_t e, cudaStream_t on) {
   e->after = now.m->launches.recorded(on);
-  e->recorded = true;
+  e->of = nullptr;
+}
+void wait_now(cudaStream_t on, cudaEvent_t e) {
+  if (e->of != nullptr)
+    now.m->launches.overlap_with(on, e->of);
+  else
+    now.m->launches.order_after(on, e->after);
+}
+cudaError_t record(cudaEvent_t e, cudaStream_t on, event_of what, place where) {
+  if (e == nullptr) return fails(cudaErrorInvalidResourceHandle);
+  if (!captured_record(e, on, what, where)) record_now(e, on);
   return cudaSuccess;
 }
-cudaError_t wait_for(cudaStream_t on, cudaEvent_t e) {
+cudaError_t wait_for(cudaStream_t on, cudaEvent_t e, event_of what, place where) {
   if (e == nullptr) return fails(cudaErrorInvalidResourceHandle);
-  now.m->launches.order_after(on, e->after);
+  if (!captured_wait(on, e, what, where)) wait_now(on, e);
   return cudaSuccess;
 }
-cudaError_t synchronize(cudaEvent_t e) {
+cudaError_t synchronize(cudaEvent_t e, place where) {
   if (e == nullptr) return fails(cudaErrorInvalidResourceHandle);
+  if (in_host_function("a wait", where)) return cudaErrorNotPermitted;
   now.m->launches.synchronize(e->after);
   return cudaSuccess;
 }
 
+// host functions
+// -----------------------------------------------------------------------------------------------------------
+
+checker_detail::model& followed() { return *now.m; }
+cudaError_t misused(place where, std::string what, std::string instead, cudaError_t e) {
+  now.m->findings.note(finding_kind::bad_launch, "", now.m->places.number_of(where), std::move(what), "",
+                       std::move(instead));
+  return fails(e);
+}
+void refuse(place where, const std::string& what, const std::string& instead) {
+  const std::string at =
+      where.line() == 0 ? ""
+                        : fmt::format("{}:{}: ", checker_detail::shown(where.file_name()), where.line());
+  end_run(std::make_exception_ptr(
+      not_supported(fmt::format("{}{} is not supported here: use {}", at, what, instead))));
+}
+
+void call_host_now(cudaStream_t on, const std::function<void()>& f, place where) {
+  model& m = *now.m;
+  m.host_place = where;
+  const std::string launched = m.findings.kernel;
+  checker_detail::thread_model t = m.begin_host_function(on);
+  now.host_function = &t;
+  f();
+  now.host_function = nullptr;
+  m.end_host_function(t);
+  m.findings.kernel = launched;
+  m.host_place = {};
+}
+namespace {
+cudaError_t call_host(cudaStream_t on, const std::function<void()>& f, place where) {
+  const auto work = [f, where](cudaStream_t s) { call_host_now(s, f, where); };
+  if (!put_off(cudaGraphNodeTypeHost, "a host function", on, returns::at_once, work, where)) work(on);
+  return cudaSuccess;
+}
+}  // namespace
+cudaError_t call_host(cudaStream_t on, cudaHostFn_t f, void* with, place where) {
+  return call_host(on, [=] { f(with); }, where);
+}
+cudaError_t call_host(cudaStream_t on, cudaStreamCallback_t f, void* with, place where) {
+  return call_host(on, [=] { f(on, cudaSuccess, with); }, where);
+}
+
 cudaError_t last_error(bool forget) { return forget ? std::exchange(now.error, cudaSuccess) : now.error; }
 cudaError_t reset_device() {
-  synchronize(nullptr, true);
+  now.m->launches.synchronize(nullptr);
   for (const auto& [p, a] : now.allocations) now.on->deallocate(p);
   now.allocations.clear();
   return cudaSuccess;
@@ -1195,6 +1412,10 @@ void run_main(const std::string& object, const plain_program& of, const context&
         now.error != cudaSuccess ? fmt::format(", after the error \"{}\"", error_text(now.error)) : ""));
   }
   report_leaks();
+  if (m.starts_dependents && !now.overlapped)
+    m.findings.say(
+        "griddepcontrol, or cudaGridDependencySynchronize() and its like, has no effect, as no launch allows "
+        "it: launches follow each other without cudaLaunchAttributeProgrammaticStreamSerialization");
   if (now.launches == 0 && m.findings.all().empty())
     throw bad_request(std::string("the program ended ") + checker_detail::before_launches);
 }

@@ -374,6 +374,10 @@ void mbarrier_fence() {
   if (observer* watch = self.owner->watch()) watch->mbarrier_fence(self);
 }
 
+void start_next_grid() {
+  thread_state& self = called_from(__builtin_return_address(0));
+  if (observer* watch = self.owner->watch()) watch->next_grid_started(self);
+}
 void wait_for_previous_grid() {
   thread_state& self = called_from(__builtin_return_address(0));
   if (observer* watch = self.owner->watch()) watch->previous_grid_waited(self);

@@ -58,6 +58,7 @@ class observer {
   virtual void thread_ends(thread_state& t, place where) = 0;
 
   virtual void previous_grid_waited(thread_state& t) = 0;
+  virtual void next_grid_started(thread_state& t) = 0;
 
   // All of `threads` have met: what each did before happens before what each does next.
   virtual void met(block_state& block, std::span<thread_state* const> threads) = 0;

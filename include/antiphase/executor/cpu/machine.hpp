@@ -73,6 +73,7 @@ std::ptrdiff_t to_shared_of(const void* mine, int rank, place where);
 
 // launches
 // -----------------------------------------------------------------------------------------------------------
+void start_next_grid();         // for the checker: launches follow each other
 void wait_for_previous_grid();  // never waits, since that grid has ended; for the checker
 
 // warps
