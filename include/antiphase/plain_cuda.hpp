@@ -26,6 +26,8 @@ struct plain_program {
   std::string compiler;                       // empty: $CXX, or g++
   // antiphase's folder include/; empty: the one beside the running program, or where it was built
   std::string headers;
+  // Not empty: the compiled program is kept in this file, and taken from there if it exists.
+  std::string object;
   // A launch with more threads than this runs only some of its blocks: the first, the last, and others that
   // differ from run to run. 0: all run.
   std::uint64_t most_threads = 65'536;

@@ -264,8 +264,8 @@ void compilation::preprocess() {
           "antiphase/executor/cpu/checked_prelude.hpp", "-include", "antiphase/plain/ends.h"})
       command.emplace_back(w);
     if (is_cuda(units_[i])) command.insert(command.end(), {"-include", "antiphase/plain/cuda_runtime.h"});
-    if (!program_.driver.empty())
-      command.insert(command.end(), {"-isystem", include_ / "antiphase/plain/bindings"});
+    if (!program_.driver.empty()) command.emplace_back("-DAP_DRIVEN");
+    command.insert(command.end(), {"-isystem", include_ / "antiphase/plain/bindings"});
     // The C library's headers, if they are there too, must stay behind those of C++.
     const char* const place = fs::exists(include_ / "stdlib.h") ? "-idirafter" : "-isystem";
     command.insert(command.end(), {"-isystem", include_ / "antiphase/plain", place, include_, "-o",
@@ -330,8 +330,10 @@ temporary_folder::~temporary_folder() {
   if (watcher_ > 0) waitpid(watcher_, nullptr, 0);
 }
 
-compiled::compiled(const plain_program& p) {
+compiled::compiled(const plain_program& p) : object_(p.object.empty() ? folder_.path() / "program.so" : fs::path(p.object)) {
   require_files(p);
+  std::error_code ignored;
+  if (!p.object.empty() && fs::exists(object_, ignored)) return;
   compilation steps(p, folder_.path());
   steps.preprocess();
   steps.translate_all();

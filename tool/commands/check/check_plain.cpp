@@ -43,6 +43,7 @@ plain_program program_of(const check_request& r) {
   p.arguments.insert(p.arguments.end(), r.arguments.begin(), r.arguments.end());
   p.compiler_options = r.compiler_options;
   p.driver = r.driver;
+  if (const char* const object = std::getenv("ANTIPHASE_CHECK_OBJECT")) p.object = object;  // for capture.py
   if (!r.blocks.empty()) p.most_accesses = 0;
   if (r.blocks == "all") {
     p.most_threads = 0;
