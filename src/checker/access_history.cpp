@@ -286,7 +286,7 @@ void access_history::add_reader(const thread_model& t, const reader& r, cell& c)
     first.lanes |= r.lanes;
     return;
   }
-  bool has_lost[4][5] = {};  // by kind and scope
+  bool has_lost[4][6] = {};  // by kind and scope
   for (std::uint32_t* link = &c.more; *link != 0;) {
     reader_group& g = memory_.group(*link);
     const bool alike = g.of.block == r.block && g.of.kind == r.kind && g.of.scope == r.scope &&
@@ -334,7 +334,7 @@ void access_history::host_touch(const accessor& w, const void* p) {
       "cudaDeviceSynchronize(), or cudaStreamSynchronize() of its stream, between the launch or copy and "
       "this: it may still be under way";
   const auto both_atomic = [&](std::uint8_t reach) {
-    return w.reach == scope::system && static_cast<scope>(reach) == scope::system;
+    return w.reach >= scope::system && static_cast<scope>(reach) >= scope::system;
   };
   memory_.visit(memory_.offset_of(p), w.bytes, [&](cell& c, std::size_t at, std::size_t) {
     if (!c.exists()) return report_missing(w, c, at);

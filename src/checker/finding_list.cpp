@@ -109,7 +109,9 @@ const char* copy_name(actor_kind k) {
   return "access";
 }
 
-const char* atomically(scope reach) { return reach == scope{} ? "" : "atomic "; }
+const char* atomically(scope reach) {
+  return reach == scope{} ? "" : reach == volatile_reach ? "volatile " : "atomic ";
+}
 
 finding_side side_in(const block_record& b, int thread, std::string action) {
   finding_side side;
@@ -254,6 +256,8 @@ std::string finding_list::describe_shared(block_number block, std::size_t offset
 std::string finding_list::describe_global(std::size_t offset) const {
   const std::uintptr_t address = memory_.lowest() + offset;
   const auto* const p = reinterpret_cast<const void*>(address);  // NOLINT: an address of the shadow
+  if (const shadow::host_range* const r = memory_.host_range_of(offset); r != nullptr)
+    return fmt::format("registered memory of the host, byte {} of {}", offset - r->offset, r->bytes);
   const auto [start, next] = memory_.allocations_beside(p);
   if (start == nullptr && next == nullptr) return "global memory that nobody allocated";
   const std::size_t from = start != nullptr ? address - reinterpret_cast<std::uintptr_t>(start) : 0,

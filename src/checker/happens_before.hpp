@@ -53,6 +53,9 @@ struct own_actor {
   bool in_flight() const { return number != 0 && last_used > std::max(waited, tracked); }
 };
 
+// Reach of a volatile access: system scope, with a name of its own in findings.
+constexpr scope volatile_reach{static_cast<std::uint8_t>(scope::system) + 1};
+
 using by_reach = std::array<knowledge_ptr, 3>;  // at block, cluster, and device or wider scope
 inline std::size_t circles_of(scope reach) {
   return std::min<std::size_t>(static_cast<std::size_t>(reach), 3);

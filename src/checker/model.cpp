@@ -27,7 +27,7 @@ void model::reset() {
   clocks.reset();
   memory.reset();
   barriers.clear();
-  atomics.begin_launch();
+  atomics.reset();
   old.reset();
   findings.reset();
   history.reset();
@@ -36,6 +36,7 @@ void model::reset() {
   current_ = nullptr;
   misled_before_ = starts_dependents = false;
   brought_old.reset();
+  host_read_ = nullptr;
   host_place = {};
   host_touches = nullptr;
   schedule_begins = nullptr;
@@ -140,7 +141,7 @@ void model::meet(std::span<thread_model* const> threads, meeting of) {
 void model::access(const void* p, std::size_t bytes, access_kind kind, const void* code) {
   if (bytes == 0) return;
   if (current_ == nullptr) {
-    if (host_touches != nullptr) host_touches(p, bytes, kind, code);
+    if (host_touches != nullptr) host_touches(p, bytes, kind, code, {});
     return;
   }
   if (host.stack.holds(reinterpret_cast<std::uintptr_t>(p))) return;
@@ -254,7 +255,7 @@ bool model::brings_old(const void* p, std::size_t bytes, order how, const void* 
 
 void model::fence(order how) {
   const scope reach = std::exchange(machine::next_scope, scope::device);
-  if (current_ == nullptr) return;
+  if (current_ == nullptr) return host_fence(how);
   if (how == order::total) old.fence(*current_, reach);
   atomics.fence(*current_, how, reach);
 }
@@ -315,6 +316,23 @@ void model::host_touch(const void* p, std::size_t bytes, access_kind kind, const
                    .reach = reach,
                    .what = kind == access_kind::read ? "read by the host" : "write by the host"};
   history.host_touch(w, p);
+}
+
+void model::host_atomic(const void* p, std::size_t bytes, atomic_kind kind, order how, const void* code) {
+  if (host_touches == nullptr) return;
+  host_touches(p, bytes, kind == atomic_kind::load ? access_kind::read : access_kind::write, code,
+               scope::system);
+  const std::size_t offset = memory.offset_of(p, bytes);
+  if (kind == atomic_kind::store || offset == shadow::outside) return;
+  const knowledge_ptr released = atomics.released_to_host(memory.lowest() + offset);
+  if (how == order::relaxed || how == order::release)
+    host_read_ = join(host_read_, released, 0);
+  else
+    clocks.host_learns(released);
+}
+
+void model::host_fence(order how) {
+  if (how != order::release) clocks.host_learns(std::exchange(host_read_, nullptr));
 }
 
 // findings

@@ -105,8 +105,12 @@ class model {
   void end_host_function(const thread_model& t);
   // A direct access by the host to managed memory; `reach`: scope of an atomic one.
   void host_touch(const void* p, std::size_t bytes, access_kind kind, const void* code, scope reach = {});
-  // Called at accesses by the host to any memory; null: they are not judged.
-  void (*host_touches)(const void* p, std::size_t bytes, access_kind kind, const void* code) = nullptr;
+  // Called at accesses by the host to any memory, with the reach of an atomic one; null: they are not judged.
+  void (*host_touches)(const void* p, std::size_t bytes, access_kind kind, const void* code,
+                       scope reach) = nullptr;
+  // An atomic operation of the host, which other processors see: as one of system scope.
+  void host_atomic(const void* p, std::size_t bytes, atomic_kind kind, order how, const void* code);
+  void host_fence(order how);
   // Called before the first event that depends on the schedule; may be null.
   std::function<void()> schedule_begins;
 
@@ -122,6 +126,7 @@ class model {
   void left_behind(block_number block, int thread, place_number at, const char* what, const char* missing);
 
   std::optional<event_log> log_;
+  knowledge_ptr host_read_;  // released with what the host has read by relaxed operations
   thread_model* current_ = nullptr;
   bool unsettled_ = false;
   // a thread of an earlier launch of this run was misled

@@ -114,10 +114,21 @@ class shadow {
     return offset < variables_bytes_ ? reinterpret_cast<const void*>(variables_low_ + offset)
                                      : nullptr;  // NOLINT: an address
   }
+  // Tracks host memory from now on, as written and known to all: a range here stands for it.
+  struct host_range {
+    std::uintptr_t low;
+    std::size_t bytes;
+    std::size_t offset;  // of what stands for it
+  };
+  void follow_host(const void* p, std::size_t bytes);
+  void forget_host(const void* p);  // which starts such a range
+  const host_range* host_range_at(const void* p) const;       // null: none
+  const host_range* host_range_of(std::size_t offset) const;  // that this stands for, also in the past
+  const std::vector<host_range>& host_ranges() const { return host_ranges_; }
   // Address in this memory whose cells belong to `p`.
   const void* followed(const void* p) const {
-    const std::size_t offset = reinterpret_cast<std::uintptr_t>(p) - variables_low_;
-    return offset < variables_bytes_ ? variables_ + offset : p;
+    const std::size_t offset = offset_of(p);
+    return offset != outside ? base_ + offset : p;
   }
   // The same as an offset; `outside` unless all of these bytes are tracked.
   std::size_t offset_of(const void* p, std::size_t bytes = 1) const {
@@ -127,7 +138,8 @@ class shadow {
                  ? reinterpret_cast<std::uintptr_t>(variables_) - lowest() + variable
                  : outside;
     const std::size_t offset = reinterpret_cast<std::uintptr_t>(p) - lowest();
-    return offset < size() && bytes <= size() - offset ? offset : outside;
+    if (offset < size() && bytes <= size() - offset) return offset;
+    return host_ranges_.empty() ? outside : offset_of_host(p, bytes);
   }
   bool follows(const void* p, std::size_t bytes = 1) const { return offset_of(p, bytes) != outside; }
   // Plain CUDA: a block's shared memory is unallocated until its variables are declared, each of them
@@ -189,6 +201,7 @@ class shadow {
   static constexpr std::size_t chunk = 256;
   // untouched: all cells zero, never set. single: cells as they lie in memory.
   static constexpr std::uint32_t untouched = 0, single = ~0u;
+  std::size_t offset_of_host(const void* p, std::size_t bytes) const;
   void split(cell& c);
   void drop(cell& c);
   void touch(std::size_t chunk_number);
@@ -206,6 +219,7 @@ class shadow {
   std::uintptr_t variables_low_ = 0;  // in the program's image
   std::size_t variables_bytes_ = 0;
   const unsigned char* variables_ = nullptr;                      // stands for them here
+  std::vector<host_range> host_ranges_, past_host_ranges_;
   std::vector<std::pair<std::size_t, std::size_t>> allocations_;  // offset and size, ascending
   std::vector<std::array<cell, 4>> split_;
   std::vector<std::uint32_t> free_splits_;

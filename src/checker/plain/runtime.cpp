@@ -70,6 +70,7 @@ struct running {
   const executor* on = nullptr;
   model* m = nullptr;
   std::size_t least_alignment = 1;  // of shared variables
+  pthread_t host{};                 // the thread that runs main
   char* sections[6] = {};           // of variables: device, constant, managed; [from, to) each
   std::uint64_t most_threads = 0;
   dim3 grid, block, cluster;  // of the launch under way
@@ -83,8 +84,7 @@ struct running {
   std::size_t dynamic = 0, placed = 0, room = 0;
   std::vector<std::size_t> offsets;  // of shared variables, by number; 0: not declared yet
   std::map<void*, allocation> allocations;
-  std::map<void*, std::size_t> registered;  // host memory that kernels may reach, untracked
-  std::map<const void*, int> allowed;       // dynamic shared memory, by kernel
+  std::map<const void*, int> allowed;         // dynamic shared memory, by kernel
   std::map<const void*, typed_launch> typed;  // kernels whose addresses have been taken
   recorded_launch* recording = nullptr;       // takes the next launch
   checker_detail::thread_model* host_function = nullptr;  // under way
@@ -114,17 +114,34 @@ running now;
   end_run(std::make_exception_ptr(std::runtime_error(why)));
 }
 
+bool on_host_thread() { return pthread_equal(pthread_self(), now.host) != 0; }
+// Refuses a call of CUDA by another thread of the host than the one that runs main.
+void only_by_main(const char* what, place where = {}, const void* code = __builtin_return_address(0)) {
+  if (now.m == nullptr || on_host_thread()) return;
+  code_place at{where.file_name(), static_cast<int>(where.line())};
+  if (where.line() == 0) {
+    const std::vector<code_place> lines = checker_detail::lines_of(code);
+    const auto own = std::ranges::find_if_not(lines, checker_detail::is_machinery);
+    if (own != lines.end()) at = *own;
+  }
+  checker_detail::refuse_run(
+      fmt::format("{}:{}: {} by a second thread of the host: antiphase check follows what the thread of main() "
+                  "has CUDA do. Let that thread make the calls, on streams of their own",
+                  checker_detail::shown(at.file), at.line, what));
+}
+
 bool within(const void* p, char* const* section) { return p >= section[0] && p < section[1]; }
 bool is_variable(const void* p) {
   return within(p, now.sections) || within(p, now.sections + 2) || within(p, now.sections + 4);
 }
-bool of_device(const void* p) {
+// Device memory, or host memory that has been allocated or registered as pinned.
+bool of_device(const void* p, std::size_t bytes = 1) {
   return reinterpret_cast<std::uintptr_t>(p) - now.m->memory.lowest() < now.m->memory.size() ||
-         is_variable(p);
+         is_variable(p) || now.m->memory.follows(p, bytes);
 }
 // Memory that both host and kernels reach: managed, or pinned.
 bool is_shared_with_host(const void* p) {
-  if (within(p, now.sections + 4)) return true;
+  if (within(p, now.sections + 4) || now.m->memory.host_range_at(p) != nullptr) return true;
   const auto after = now.allocations.upper_bound(const_cast<void*>(p));
   if (after == now.allocations.begin()) return false;
   const auto& [start, a] = *std::prev(after);
@@ -162,12 +179,12 @@ std::string shared_place(std::size_t offset) {
 bool image_allows(std::uintptr_t address, std::size_t bytes, access_kind kind);
 bool (*machine_allows)(std::uintptr_t, std::size_t, access_kind) = nullptr;
 
-void touched(const void* p, std::size_t bytes, access_kind kind, const void* code) {
+void touched(const void* p, std::size_t bytes, access_kind kind, const void* code, scope reach) {
   model& m = *now.m;
-  if (!of_device(p)) return;
+  if (!of_device(p, bytes)) return;
   if (is_shared_with_host(p) && now.host_function != nullptr)
     return m.host_function_touch(*now.host_function, p, bytes, kind, code);
-  if (is_shared_with_host(p)) return m.host_touch(p, bytes, kind, code);
+  if (is_shared_with_host(p)) return m.host_touch(p, bytes, kind, code, reach);
   m.findings.note(finding_kind::outside_memory, "", m.places.number_of_code(code),
                   fmt::format("{} by the host", kind == access_kind::read ? "read" : "write"),
                   is_variable(p) ? "the device's variable " + variable_name(p) : "device memory",
@@ -355,7 +372,9 @@ void record_begun(const config& c) {
 // device
 // -----------------------------------------------------------------------------------------------------------
 
-bool on_device() noexcept { return now.m != nullptr && now.m->current() != nullptr; }
+bool on_device() noexcept {
+  return now.m != nullptr && now.m->current() != nullptr && machine::current != nullptr;
+}
 uint3 thread_idx() noexcept {
   const int number = machine::current->index;
   if (number != now.asked_of) {  // cached, as checked kernels ask again in every loop
@@ -419,12 +438,18 @@ void* dynamic_shared_memory(std::size_t) {
 }
 
 void fence(scope reach) {
-  if (!on_device()) return std::atomic_thread_fence(std::memory_order_seq_cst);
+  if (!on_device()) {
+    if (now.m != nullptr && on_host_thread()) now.m->host_fence(checker_detail::order::total);
+    return std::atomic_thread_fence(std::memory_order_seq_cst);
+  }
   machine::next_scope = reach;
   now.m->fence(checker_detail::order::total);
 }
 void fence_acquire_release(scope reach) {
-  if (!on_device()) return std::atomic_thread_fence(std::memory_order_acq_rel);
+  if (!on_device()) {
+    if (now.m != nullptr && on_host_thread()) now.m->host_fence(checker_detail::order::both);
+    return std::atomic_thread_fence(std::memory_order_acq_rel);
+  }
   machine::next_scope = reach;
   now.m->fence(checker_detail::order::both);
 }
@@ -509,15 +534,12 @@ std::uint64_t update_on_host(void* p, int bytes, ordering how,
                              std::uint64_t (*change)(std::uint64_t, const void*), const void* with,
                              unchanged same, const void* code) {
   const bool reads = same == unchanged::only_read;
-  if (now.m != nullptr && is_shared_with_host(p)) {
-    now.m->host_touch(p, static_cast<std::size_t>(bytes), reads ? access_kind::read : access_kind::write,
-                      code, scope::system);
-    if (how == ordering::acquire || how == ordering::acquire_release)
-      now.m->clocks.host_learns(
-          now.m->atomics.released_to_all(now.m->memory.lowest() + now.m->memory.offset_of(p)));
-  } else if (now.m != nullptr) {
-    touched(p, static_cast<std::size_t>(bytes), reads ? access_kind::read : access_kind::write, code);
-  }
+  if (now.m != nullptr && on_host_thread())
+    now.m->host_atomic(p, static_cast<std::size_t>(bytes),
+                       reads                         ? atomic_kind::load
+                       : same == unchanged::not_read ? atomic_kind::store
+                                                     : atomic_kind::update,
+                       static_cast<checker_detail::order>(how), code);
   switch (bytes) {
     case 1: return update_on_host<std::uint8_t>(p, change, with, reads);
     case 2: return update_on_host<std::uint16_t>(p, change, with, reads);
@@ -526,18 +548,65 @@ std::uint64_t update_on_host(void* p, int bytes, ordering how,
   }
 }
 }  // namespace
+namespace {
+// A compare-and-swap does not tell that a word has changed and come back (ABA), and few schedules show it. So
+// under every other seed some threads are kept before one that would succeed, until another thread brings
+// the word back, or for a number of turns. Then the thread goes on alone for a while.
+struct kept_thread {
+  const void* at = nullptr;  // the word; null: no thread is kept
+  std::uint64_t expected = 0;
+  const cpu_detail::thread_state* alone = nullptr;
+  int steps_alone = 0;
+  int left = 0;  // times that one may still be kept
+  std::uint32_t draw = 0;
+  bool back = false;
+};
+kept_thread kept;
+constexpr int most_turns = 64, most_alone = 12, most_kept = 6;
+
+void begin_keeping() {
+  const unsigned seed = checker_detail::seed_of(*now.on);
+  kept = {.left = seed % 2 == 0 ? most_kept : 0, .draw = seed};
+}
+void let_alone(cpu_detail::thread_state& self, place where) {
+  if (kept.alone == &self && --kept.steps_alone <= 0) kept.alone = nullptr;
+  for (int turns = 0; kept.back || (kept.alone != nullptr && kept.alone != &self); ++turns) {
+    if (turns == most_turns) kept.alone = nullptr, kept.back = false;
+    self.owner->suspend(self, cpu_detail::condition::polling, where);
+  }
+}
+void keep_before_swap(cpu_detail::thread_state& self, const void* p, std::uint64_t expected, place where) {
+  kept.draw = kept.draw * 1664525 + 1013904223;
+  if (kept.left == 0 || kept.at != nullptr || kept.draw >> 31 != 0) return;
+  --kept.left;
+  kept.at = p;
+  kept.expected = expected;
+  for (int turns = 0; turns < most_turns && !kept.back; ++turns)
+    self.owner->suspend(self, cpu_detail::condition::polling, where);
+  kept.at = nullptr;
+  if (!std::exchange(kept.back, false)) return;
+  kept.alone = &self;
+  kept.steps_alone = most_alone;
+}
+}  // namespace
 std::uint64_t update(void* p, int bytes, scope reach, ordering how,
                      std::uint64_t (*change)(std::uint64_t, const void*), const void* with, unchanged same,
                      place where, std::uint64_t expected) {
   if (!on_device()) return update_on_host(p, bytes, how, change, with, same, __builtin_return_address(0));
   cpu_detail::thread_state& self = cpu_detail::here();
   self.code = __builtin_return_address(0);
-  self.owner->give_way(self);  // others may run here, but none from here to the end
   model& m = *now.m;
   m.settle();
   const auto size = static_cast<std::size_t>(bytes);
   std::uint64_t before = 0;
   const bool there = m.memory.follows(p, size);
+  self.owner->give_way(self);
+  if (kept.back || kept.alone != nullptr) let_alone(self, where);
+  if (kept.left > 0 && same == unchanged::is_read && there) {
+    std::memcpy(&before, p, size);
+    if (change(before, with) != before) keep_before_swap(self, p, before, where);
+  }
+  // others may run until here, but none from here to the end
   machine::next_scope = reach;
   // acquire_release: sequentially consistent, so never an old value
   if (same == unchanged::only_read && how != ordering::acquire_release &&
@@ -562,6 +631,7 @@ std::uint64_t update(void* p, int bytes, scope reach, ordering how,
   } else {
     self.loads.something_else();
     self.owner->note_write();
+    kept.back |= p == kept.at && after == kept.expected;
   }
   return before;
 }
@@ -619,6 +689,8 @@ std::uint64_t memory_as_number() {
     }
   };
   for (const auto& [p, a] : now.allocations) add(p, a.bytes);
+  for (const auto& r : now.m->memory.host_ranges())
+    add(reinterpret_cast<const void*>(r.low), r.bytes);  // NOLINT: an address of the program
   for (int i = 0; i < 6; i += 2)
     add(now.sections[i], static_cast<std::size_t>(now.sections[i + 1] - now.sections[i]));
   return n;
@@ -626,6 +698,7 @@ std::uint64_t memory_as_number() {
 
 void launch(const char* name, const config& c, place where, const void* entry, std::size_t bytes,
             void (*body)(const void*), const void* params) {
+  only_by_main("a kernel is launched", where);
   const auto recorded = [&] {
     const auto* const first = static_cast<const unsigned char*>(params);
     return recorded_launch{name, c, where, entry, body, {first, first + bytes}};
@@ -649,6 +722,7 @@ void launch(const char* name, const config& c, place where, const void* entry, s
   now.cluster = cluster_of(name, c);
   now.asked_of = -1;
   now.together = c.together;
+  begin_keeping();
   now.dynamic = c.shared;
   now.placed = (c.shared + 15) / 16 * 16;
   now.offsets.assign(shared_sizes().size(), 0);
@@ -870,6 +944,7 @@ void owned_by_library(void* p) {
 // -----------------------------------------------------------------------------------------------------------
 
 cudaError_t allocate(void** to, std::size_t bytes, memory_kind kind, place where) {
+  only_by_main("memory is allocated", where);
   try {
     *to = now.on->allocate(bytes);
   } catch (const device_error& e) {
@@ -879,17 +954,20 @@ cudaError_t allocate(void** to, std::size_t bytes, memory_kind kind, place where
   return cudaSuccess;
 }
 cudaError_t register_host(void* p, std::size_t bytes) {
-  if (p == nullptr || (bytes == 0 && !now.registered.contains(p))) return fails(cudaErrorInvalidValue);
+  only_by_main("memory is registered");
+  checker_detail::shadow& memory = now.m->memory;
+  const auto* const known = p != nullptr ? memory.host_range_at(p) : nullptr;
+  if (p == nullptr || (known != nullptr) != (bytes == 0)) return fails(cudaErrorInvalidValue);
   if (bytes > 0)
-    now.registered[p] = bytes;
+    memory.follow_host(p, bytes);
   else
-    now.registered.erase(p);
+    memory.forget_host(p);
+  now.m->host.pass_over(everything_but(memory));
   return cudaSuccess;
 }
 cudaMemoryType type_of(const void* p) {
   if (only_device(p)) return cudaMemoryTypeDevice;
-  for (const auto& [start, bytes] : now.registered)
-    if (p >= start && p < static_cast<const char*>(start) + bytes) return cudaMemoryTypeHost;
+  if (now.m->memory.host_range_at(p) != nullptr) return cudaMemoryTypeHost;
   if (!of_device(p)) return cudaMemoryTypeUnregistered;
   const auto after = now.allocations.upper_bound(const_cast<void*>(p));
   const bool pinned = !is_variable(p) && after != now.allocations.begin() &&
@@ -899,6 +977,7 @@ cudaMemoryType type_of(const void* p) {
 cudaError_t release(void* p, place where) {
   // from the destructor of a kernel's argument: no device runs it
   if (p == nullptr || on_device()) return cudaSuccess;
+  only_by_main("memory is given back", where);
   synchronize(nullptr, waits_for::all, where);
   if (now.allocations.erase(p) == 0) {
     now.m->findings.note(finding_kind::outside_memory, "", now.m->places.number_of(where),
@@ -921,6 +1000,7 @@ bool holds(std::size_t symbol, std::size_t offset, std::size_t bytes, place wher
 }
 
 cudaError_t release_on(void* p, cudaStream_t on, place where) {
+  if (!on_device()) only_by_main("memory is given back", where);
   const auto known = now.allocations.find(p);
   if (p == nullptr || on_device() || known == now.allocations.end()) return release(p, where);
   now.m->host_place = where;
@@ -934,7 +1014,7 @@ cudaError_t release_on(void* p, cudaStream_t on, place where) {
 namespace {
 cudaError_t copy_now(void* to, const void* from, std::size_t bytes, cudaMemcpyKind kind, cudaStream_t on,
                      returns when, place where) {
-  const bool to_device = of_device(to), from_device = of_device(from);
+  const bool to_device = of_device(to, bytes), from_device = of_device(from, bytes);
   const bool wanted_to = kind == cudaMemcpyHostToDevice || kind == cudaMemcpyDeviceToDevice,
              wanted_from = kind == cudaMemcpyDeviceToHost || kind == cudaMemcpyDeviceToDevice;
   const auto wrong = [&](bool is, bool wanted, const void* p) {
@@ -1007,6 +1087,7 @@ cudaError_t copy(void* to, const void* from, std::size_t bytes, cudaMemcpyKind k
 cudaError_t copy_rows(void* to, std::size_t to_pitch, const void* from, std::size_t from_pitch,
                       std::size_t width, std::size_t height, cudaMemcpyKind kind, cudaStream_t on,
                       returns when, place where) {
+  only_by_main("memory is copied", where);
   const row_copy c{to, to_pitch, from, from_pitch, width, height, kind};
   const auto later = [c, where](cudaStream_t s) { copy_rows_now(c, s, where); };
   if (put_off(cudaGraphNodeTypeMemcpy, "a copy", on, when, later, where)) return cudaSuccess;
@@ -1027,6 +1108,7 @@ cudaError_t copy_box(const cudaMemcpy3DParms& p, cudaStream_t on, returns when, 
   return cudaSuccess;
 }
 cudaError_t set(void* p, int value, std::size_t bytes, cudaStream_t on, returns when, place where) {
+  only_by_main("memory is set", where);
   const auto later = [=](cudaStream_t s) { set_now(p, value, bytes, s, where); };
   // cudaMemset of device memory returns at once too
   if (put_off(cudaGraphNodeTypeMemset, "cudaMemset()", on, when, later, where)) return cudaSuccess;
@@ -1035,7 +1117,7 @@ cudaError_t set(void* p, int value, std::size_t bytes, cudaStream_t on, returns 
 namespace {
 cudaError_t set_now(void* p, int value, std::size_t bytes, cudaStream_t on, place where) {
   if (bytes == 0) return cudaSuccess;
-  if (!of_device(p)) {
+  if (!of_device(p, bytes)) {
     now.m->findings.note(finding_kind::bad_copy, "", now.m->places.number_of(where),
                          "cudaMemset() of host memory", "", "a pointer to device memory");
     return fails(cudaErrorInvalidValue);
@@ -1048,6 +1130,7 @@ cudaError_t set_now(void* p, int value, std::size_t bytes, cudaStream_t on, plac
 }
 }  // namespace
 cudaError_t synchronize(cudaStream_t on, waits_for what, place where) {
+  only_by_main("a stream is waited for", where);
   if (in_host_function("a wait", where) || disturbs_capture(on, what, "a wait", where))
     return cudaErrorStreamCaptureUnsupported;
   if (is_capturing(on))
@@ -1061,11 +1144,13 @@ cudaError_t synchronize(cudaStream_t on, waits_for what, place where) {
 }
 
 cudaError_t create_stream(cudaStream_t* s, unsigned flags) {
+  only_by_main("a stream is created");
   *s = reinterpret_cast<cudaStream_t>(64 * ++now.streams);
   if ((flags & cudaStreamNonBlocking) != 0) now.m->launches.apart_from_default(*s);
   return cudaSuccess;
 }
 cudaError_t create_event(cudaEvent_t* e) {
+  only_by_main("an event is created");
   *e = new antiphase_plain_event;
   return cudaSuccess;
 }
@@ -1084,16 +1169,19 @@ void wait_now(cudaStream_t on, cudaEvent_t e) {
     now.m->launches.order_after(on, e->after);
 }
 cudaError_t record(cudaEvent_t e, cudaStream_t on, event_of what, place where) {
+  only_by_main("an event is recorded", where);
   if (e == nullptr) return fails(cudaErrorInvalidResourceHandle);
   if (!captured_record(e, on, what, where)) record_now(e, on);
   return cudaSuccess;
 }
 cudaError_t wait_for(cudaStream_t on, cudaEvent_t e, event_of what, place where) {
+  only_by_main("a stream is made to wait", where);
   if (e == nullptr) return fails(cudaErrorInvalidResourceHandle);
   if (!captured_wait(on, e, what, where)) wait_now(on, e);
   return cudaSuccess;
 }
 cudaError_t synchronize(cudaEvent_t e, place where) {
+  only_by_main("an event is waited for", where);
   if (e == nullptr) return fails(cudaErrorInvalidResourceHandle);
   if (in_host_function("a wait", where)) return cudaErrorNotPermitted;
   now.m->launches.synchronize(e->after);
@@ -1252,11 +1340,6 @@ bool image_allows(std::uintptr_t address, std::size_t bytes, access_kind kind) {
         return address >= r.low && address + bytes <= r.high;
       }))
     return true;
-  const auto inside = [&](const auto& r) {
-    const auto low = reinterpret_cast<std::uintptr_t>(r.first);
-    return address >= low && address - low + bytes <= r.second;
-  };
-  if (std::any_of(now.registered.begin(), now.registered.end(), inside)) return true;
   Dl_info info{};
   const bool of_program = dladdr(reinterpret_cast<void*>(address), &info) != 0 &&
                           reinterpret_cast<std::uintptr_t>(info.dli_fbase) == checker_detail::code_base;
@@ -1378,6 +1461,7 @@ void run_main(const std::string& object, const plain_program& of, const context&
   model& m = checker_detail::model_of(where.runs_on());
   now.on = &where.runs_on();
   now.m = &m;
+  now.host = pthread_self();
   now.most_threads = of.most_threads;
   now.most_accesses = of.most_accesses;
   m.history.effort.most = 10 * of.most_accesses;
@@ -1450,6 +1534,7 @@ void* antiphase_plain_malloc(std::size_t bytes) {
 }
 void antiphase_plain_free(void* p) {
   if (p == nullptr) return;
+  if (plain::now.m != nullptr) plain::now.m->memory.forget_host(p);
   if (plain::now.m == nullptr ||
       reinterpret_cast<std::uintptr_t>(p) - plain::now.m->memory.lowest() >= plain::now.m->memory.size())
     std::free(p);

@@ -26,7 +26,8 @@ namespace {
 
 constexpr std::size_t shared_alignment = 1024;
 constexpr unsigned char poison = 0xFF;  // NaN in every floating-point format
-constexpr std::uint64_t idle_limit = 10'000;
+// Rounds in vain before a launch is given up; fewer of many threads.
+constexpr std::uint64_t idle_limit = 10'000, idle_limit_of_many = 500, idle_turns = 100'000;
 constexpr std::int64_t idle_nanoseconds = 30'000'000'000;
 
 std::size_t shared_stride(std::size_t bytes) {
@@ -103,15 +104,17 @@ bool load_history::waits(const void* code, const void* at, std::uint64_t value) 
     if (seen_.size() == most) seen_.clear();
     seen_.push_back({code, at, value});
     in_vain_ = 0;
+    again_ = false;
   } else if (std::exchange(same->value, value) != value) {
     in_vain_ = 0;
-  } else if (++in_vain_ == patience) {
+    again_ = false;
+  } else if (++in_vain_ >= (again_ ? std::min<std::size_t>(patience, seen_.size()) : patience)) {
     in_vain_ = 0;
-    return waited_ = true;
+    return waited_ = again_ = true;
   }
   return false;
 }
-bool load_history::goes_on() { return in_vain_ == 0 && std::exchange(waited_, false); }
+bool load_history::goes_on() { return in_vain_ == 0 && !again_ && std::exchange(waited_, false); }
 
 worker::~worker() { discard(); }
 
@@ -517,7 +520,9 @@ bool worker::gives_up() {
   if (idle_rounds_++ == 0) idle_since_ = now();
   const bool alone = launch_->options.workers == 1;
   if (!alone && idle_rounds_ % 64 == 0) std::this_thread::yield();  // another worker may need this core
-  return idle_rounds_ > idle_limit &&
+  const std::uint64_t limit = std::clamp(idle_turns / static_cast<std::uint64_t>(threads_) / blocks_.size(),
+                                         idle_limit_of_many, idle_limit);
+  return idle_rounds_ > limit &&
          (alone || (idle_rounds_ % 1024 == 0 && now() - idle_since_ > idle_nanoseconds));
 }
 

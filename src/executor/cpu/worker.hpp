@@ -103,10 +103,11 @@ class load_history {
   // Whether the latest load returned something new to a thread that had waited.
   bool goes_on();
   // or is about to: the latest load returned the same value as before
-  bool is_waiting() const { return in_vain_ > 0; }
+  bool is_waiting() const { return in_vain_ > 0 || again_; }
   void something_else() {
     seen_.clear();
     in_vain_ = 0;
+    again_ = false;
   }
 
  private:
@@ -120,6 +121,7 @@ class load_history {
   std::vector<load> seen_;
   unsigned in_vain_ = 0;
   bool waited_ = false;  // since the latest new value
+  bool again_ = false;   // and did nothing else since: one more pass through the loop is enough
 };
 
 // The block barriers that an ending thread has gone past: those in lines [from, behind) of the file. A thread
