@@ -656,7 +656,7 @@ class pass {
       refuse(at, "this form of a __shared__ variable", "__shared__ type name[size]; with a named type");
       return at;
     }
-    std::string of = defined.empty() ? before : defined;
+    std::string of = before;
     for (index i = type; i < name; ++i) {
       if (is(i, "__align__") || is(i, "alignas"))
         i = take_alignment(i) - 1;
