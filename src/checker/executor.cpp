@@ -96,7 +96,10 @@ class model_observer final : public cpu_detail::observer {
   void runs(thread_state* t) override {
     m_.set_current(t != nullptr ? &model_of(*t) : nullptr);
     if (t == nullptr) return m_.host.pass_over(everything_but(m_.memory));
-    m_.host.stack = {reinterpret_cast<std::uintptr_t>(t->self.bottom), t->self.size};
+    m_.host.stack =
+        m_.host.library
+            ? everything_but(m_.memory)
+            : address_range{reinterpret_cast<std::uintptr_t>(t->self.bottom), t->self.size};
     m_.host.pass_over(m_.host.stack);
   }
   void thread_ends(thread_state& t, cpu_detail::place) override { m_.end_thread(model_of(t)); }
@@ -187,6 +190,7 @@ class model_observer final : public cpu_detail::observer {
     at(t, where);
     const auto bytes = static_cast<std::size_t>(step.bytes);
     const bool may_fail = step.what == atomic_update::compare_exchange && m_.memory.follows(p, bytes);
+    if (step.what == atomic_update::compare_exchange) m_.compares(p, bytes, expected);
     machine::next_scope = step.reach;
     const bool fails = may_fail && std::memcmp(p, &expected, bytes) != 0;
     m_.atomic(p, bytes, fails ? atomic_kind::load : atomic_kind::update, static_cast<order>(step.how),

@@ -8,6 +8,9 @@ void grid_barrier(place where);
 // Linear index in the block.
 inline unsigned rank_in_block() { return static_cast<unsigned>(machine::current->index); }
 inline unsigned threads_of_block() { return static_cast<unsigned>(machine::current->block->threads); }
+inline dim3 times(dim3 a, dim3 by, dim3 plus = {0, 0, 0}) {
+  return {a.x * by.x + plus.x, a.y * by.y + plus.y, a.z * by.z + plus.z};
+}
 }  // namespace antiphase::plain
 
 namespace cooperative_groups {
@@ -18,6 +21,18 @@ class thread_block {
  public:
   AP_VERB void sync(AP_CG_AT) const { antiphase::machine::block_barrier(at); }
   AP_VERB void barrier_sync(AP_CG_AT) const { antiphase::machine::block_barrier(at); }
+  // A block that is no cluster's has the cluster barrier to itself. Others wait for all at the end, as GPUs do.
+  struct arrival_token {};
+  AP_VERB arrival_token barrier_arrive(AP_CG_AT) const {
+    if (__clusterSizeInBlocks() == 1) antiphase::machine::cluster_arrive(at);
+    return {};
+  }
+  AP_VERB void barrier_wait(arrival_token&&, AP_CG_AT) const {
+    if (__clusterSizeInBlocks() == 1)
+      antiphase::machine::cluster_wait(at);
+    else
+      antiphase::machine::block_barrier(at);
+  }
   static unsigned thread_rank() { return ap::rank_in_block(); }
   static unsigned size() { return ap::threads_of_block(); }
   static unsigned num_threads() { return ap::threads_of_block(); }
@@ -27,6 +42,8 @@ class thread_block {
   static dim3 dim_threads() { return ap::block_dim(); }
 };
 inline thread_block this_thread_block() { return {}; }
+template <unsigned Threads = 1024> struct block_tile_memory {};  // what large tiles need on older GPUs
+template <unsigned Threads> thread_block this_thread_block(block_tile_memory<Threads>&) { return {}; }
 
 class grid_group {
  public:
@@ -48,8 +65,48 @@ class grid_group {
   static unsigned long long num_threads() { return size(); }
   static dim3 group_dim() { return ap::grid_dim(); }
   static dim3 dim_blocks() { return ap::grid_dim(); }
+  static dim3 block_index() { return ap::block_idx(); }
+  static dim3 dim_threads() { return ap::times(ap::grid_dim(), ap::block_dim()); }
+  static dim3 thread_index() { return ap::times(ap::block_idx(), ap::block_dim(), ap::thread_idx()); }
+  static dim3 dim_clusters() { return __clusterGridDimInClusters(); }
+  static dim3 cluster_index() { return __clusterIdx(); }
+  static unsigned long long num_clusters() { return num_blocks() / __clusterSizeInBlocks(); }
+  static unsigned long long cluster_rank() {
+    const dim3 c = cluster_index(), g = dim_clusters();
+    return (static_cast<unsigned long long>(c.z) * g.y + c.y) * g.x + c.x;
+  }
 };
 inline grid_group this_grid() { return {}; }
+
+class cluster_group {
+ public:
+  struct arrival_token {};
+  AP_VERB static void sync(AP_CG_AT) {
+    antiphase::machine::cluster_arrive(at);
+    antiphase::machine::cluster_wait(at);
+  }
+  AP_VERB static arrival_token barrier_arrive(AP_CG_AT) {
+    return antiphase::machine::cluster_arrive(at), arrival_token();
+  }
+  AP_VERB static void barrier_wait(AP_CG_AT) { antiphase::machine::cluster_wait(at); }
+  AP_VERB static void barrier_wait(arrival_token&&, AP_CG_AT) { antiphase::machine::cluster_wait(at); }
+  AP_VERB static unsigned query_shared_rank(const void* p, AP_CG_AT) {
+    return static_cast<unsigned>(ap::block_of(p, at));
+  }
+  template <class T> AP_VERB static T* map_shared_rank(T* mine, int rank, AP_CG_AT) {
+    return static_cast<T*>(ap::in_block(const_cast<std::remove_cv_t<T>*>(mine), rank, at));
+  }
+  static dim3 block_index() { return __clusterRelativeBlockIdx(); }
+  static unsigned block_rank() { return __clusterRelativeBlockRank(); }
+  static dim3 thread_index() { return ap::times(block_index(), ap::block_dim(), ap::thread_idx()); }
+  static unsigned thread_rank() { return block_rank() * ap::threads_of_block() + ap::rank_in_block(); }
+  static dim3 dim_blocks() { return ap::cluster_dim(); }
+  static unsigned num_blocks() { return __clusterSizeInBlocks(); }
+  static dim3 dim_threads() { return ap::times(dim_blocks(), ap::block_dim()); }
+  static unsigned num_threads() { return num_blocks() * ap::threads_of_block(); }
+  static unsigned size() { return num_threads(); }
+};
+inline cluster_group this_cluster() { return {}; }
 
 // Some lanes of the warp, given by a mask.
 class lanes_of_warp {
@@ -86,13 +143,13 @@ class lanes_of_warp {
   AP_VERB int any(int p, AP_CG_AT) const { return ap::vote(mask_, p != 0, at) != 0; }
   AP_VERB int all(int p, AP_CG_AT) const { return ap::vote(mask_, p == 0, at) == 0; }
   unsigned mask() const { return mask_; }
-
- protected:
   int lane_of(int rank) const {
     unsigned left = mask_;
     while (rank-- > 0) left &= left - 1;
     return __ffs(static_cast<int>(left)) - 1;
   }
+
+ protected:
   unsigned mask_;
 };
 
@@ -111,19 +168,33 @@ template <class Group> AP_VERB coalesced_group binary_partition(const Group& g, 
   return coalesced_group(answer ? yes : g.mask() & ~yes);
 }
 
-template <unsigned Size, class Parent = thread_block> class thread_block_tile : public lanes_of_warp {
+// A tile of a block, or of another tile; Parent is void where it does not matter.
+template <unsigned Size, class Parent = void> class thread_block_tile : public lanes_of_warp {
   static_assert(Size > 0 && Size <= 32 && (Size & (Size - 1)) == 0,
                 "antiphase check: tiles of 1, 2, 4, 8, 16 or 32 threads are supported");
 
  public:
+  static constexpr unsigned ap_size = Size;
   thread_block_tile()
       : lanes_of_warp((Size == 32 ? ~0u : (1u << Size % 32) - 1)
-                      << ap::lane() / static_cast<int>(Size) * static_cast<int>(Size)) {}
+                      << ap::lane() / static_cast<int>(Size) * static_cast<int>(Size)),
+        rank_(ap::rank_in_block() / Size),
+        size_((ap::threads_of_block() + Size - 1) / Size) {
+    if constexpr (requires { Parent::ap_size; }) {
+      rank_ %= Parent::ap_size / Size;
+      size_ = Parent::ap_size / Size;
+    }
+  }
+  template <class P> thread_block_tile(const thread_block_tile<Size, P>& t) requires std::is_void_v<Parent>
+      : lanes_of_warp(t), rank_(t.meta_group_rank()), size_(t.meta_group_size()) {}
   static unsigned thread_rank() { return static_cast<unsigned>(ap::lane()) % Size; }
   static constexpr unsigned size() { return Size; }
   static constexpr unsigned num_threads() { return Size; }
-  static unsigned meta_group_rank() { return ap::rank_in_block() / Size; }
-  static unsigned meta_group_size() { return (ap::threads_of_block() + Size - 1) / Size; }
+  unsigned meta_group_rank() const { return rank_; }
+  unsigned meta_group_size() const { return size_; }
+
+ private:
+  unsigned rank_, size_;
 };
 template <unsigned Size, class Parent> thread_block_tile<Size, Parent> tiled_partition(const Parent&) {
   return {};
@@ -154,6 +225,12 @@ inline lanes_of_warp tile_of(unsigned size) {
                        << static_cast<unsigned>(ap::lane()) / size * size);
 }
 inline thread_group tiled_partition(const thread_group&, unsigned size) { return tile_of(size); }
+inline coalesced_group tiled_partition(const coalesced_group& g, unsigned size) {
+  unsigned mask = 0;
+  for (unsigned r = g.thread_rank() / size * size, last = r + size; r < last && r < g.size(); ++r)
+    mask |= 1u << g.lane_of(static_cast<int>(r));
+  return coalesced_group(mask);
+}
 
 template <class Group> AP_VERB void sync(const Group& g, AP_CG_AT) { g.sync(at); }
 template <class Group> auto thread_rank(const Group& g) { return g.thread_rank(); }
@@ -189,9 +266,22 @@ template <class Group, class T, class Op> AP_VERB T inclusive_scan(const Group& 
 template <class Group, class T> AP_VERB T inclusive_scan(const Group& g, T v, AP_CG_AT) {
   return inclusive_scan(g, v, plus<T>(), at);
 }
-template <class Group, class T> AP_VERB T exclusive_scan(const Group& g, T v, AP_CG_AT) {
-  const T all = g.shfl_up(inclusive_scan(g, v, plus<T>(), at), 1, at);
+template <class Group, class T, class Op> AP_VERB T exclusive_scan(const Group& g, T v, Op op, AP_CG_AT) {
+  const T all = g.shfl_up(inclusive_scan(g, v, op, at), 1, at);
   return g.thread_rank() == 0 ? T() : all;
+}
+template <class Group, class T> AP_VERB T exclusive_scan(const Group& g, T v, AP_CG_AT) {
+  return exclusive_scan(g, v, plus<T>(), at);
+}
+// One thread of the group calls the function; the others may take its result.
+template <class Group, class F, class... A> AP_VERB void invoke_one(const Group& g, F&& f, A&&... a) {
+  if (g.thread_rank() == 0) std::forward<F>(f)(std::forward<A>(a)...);
+}
+template <class Group, class F, class... A>
+AP_VERB auto invoke_one_broadcast(const Group& g, F&& f, A&&... a) {
+  std::remove_cvref_t<decltype(std::forward<F>(f)(std::forward<A>(a)...))> result{};
+  if (g.thread_rank() == 0) result = std::forward<F>(f)(std::forward<A>(a)...);
+  return g.shfl(result, 0);
 }
 #undef AP_CG_AT
 

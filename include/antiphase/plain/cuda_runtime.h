@@ -10,6 +10,7 @@
 #define __CUDA_RUNTIME_API_H__
 #include <climits>
 
+#include "clusters.h"
 #include "device.h"
 #include "host.h"
 #include "mathematics.h"

@@ -22,6 +22,7 @@ using machine::place;
 [[gnu::const]] uint3 block_idx() noexcept;
 [[gnu::const]] dim3 block_dim() noexcept;
 [[gnu::const]] dim3 grid_dim() noexcept;
+[[gnu::const]] dim3 cluster_dim() noexcept;
 [[gnu::const]] int lane() noexcept;
 [[gnu::const]] bool on_device() noexcept;  // true in a kernel
 
@@ -32,6 +33,7 @@ void* dynamic_shared_memory(std::size_t align);
 int register_cluster(const char* kernel, int x, int y = 1, int z = 1);  // __cluster_dims__; before main
 int add_note(const char* text);                                         // for the report; before main
 int register_shared(std::size_t bytes, std::size_t align);              // before main
+int align_shared(std::size_t least);                                    // of all variables; before main
 // In the running block. `number` is read inside, where accesses are not instrumented.
 void* shared_memory(const int* number, const char* name) noexcept;
 

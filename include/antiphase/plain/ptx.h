@@ -2,6 +2,7 @@
 // Functions that the pre-pass calls for inline PTX, by the table in src/checker/plain/ptx_table.cpp. Plain
 // CUDA under the checker.
 #pragma once
+#include <antiphase/executor/cpu/machine_mma.hpp>
 #include <antiphase/executor/cpu/machine_wgmma.hpp>
 
 #include "device.h"
@@ -118,7 +119,7 @@ AP_ATOMIC(dec, a == 0 || a > v ? v : static_cast<T>(a - 1))
 template <class T> AP_VERB T atomic_cas(void* p, T expected, T v, scope reach, ordering how, place where) {
   return updated(
       static_cast<T*>(p), reach, how, where, [&](T a) { return to_word(a) == to_word(expected) ? v : a; },
-      unchanged::is_read);
+      unchanged::is_read, to_word(expected));
 }
 template <class T> constexpr machine::bulk_step step_of(bulk_update what) {
   constexpr auto kind = std::is_floating_point_v<T> ? machine::number_kind::floating
@@ -264,48 +265,6 @@ AP_VERB void warpgroup_multiply(machine::operand_type type, const machine::warpg
   if (signs.a != 1 || signs.b != 1)
     machine::trap("a wgmma with a negated operand: antiphase check has none", where);
   machine::warpgroup_multiply_of(type, sum, what, a, where);
-}
-
-// mma: D = A B + C of a warp, 16 rows by 8 columns by Depth; sums in float, in ascending order of k.
-enum class number { f16, bf16, tf32 };
-template <number Of> AP_VERB float element(const unsigned* registers, int i) {
-  if constexpr (Of == number::tf32) {
-    return std::bit_cast<float>(registers[i] & 0xFFFFE000u);
-  } else {
-    const auto bits = static_cast<unsigned short>(registers[i / 2] >> i % 2 * 16);
-    return Of == number::f16 ? from_half(bits) : from_bfloat(bits);
-  }
-}
-template <number Of, int Depth, bool HalfSums>
-AP_VERB several<std::conditional_t<HalfSums, unsigned, float>, HalfSums ? 2 : 4> multiply(
-    const several<unsigned, Of == number::tf32 ? Depth / 2 : Depth / 4>& a,
-    const several<unsigned, Of == number::tf32 ? Depth / 4 : Depth / 8>& b,
-    const several<std::conditional_t<HalfSums, unsigned, float>, HalfSums ? 2 : 4>& c, place where) {
-  constexpr int per_register = Of == number::tf32 ? 1 : 2,
-                wide = 4 * per_register;  // columns of A that the lanes of a row hold in one register
-  machine::exchange_slot of_a[32], of_b[32];
-  std::memcpy(of_a, machine::warp_exchange(all_lanes, &a, sizeof a, where), sizeof of_a);
-  std::memcpy(of_b, machine::warp_exchange(all_lanes, &b, sizeof b, where), sizeof of_b);
-  float sum[4];
-  for (int i = 0; i < 4; ++i) {
-    if constexpr (HalfSums)
-      sum[i] = element<number::f16>(c.x, i);
-    else
-      sum[i] = c.x[i];
-    const int row = lane() / 4 + i / 2 * 8, column = lane() % 4 * 2 + i % 2;
-    for (int k = 0; k < Depth; ++k) {
-      const int part = k % wide / per_register, inner = k % per_register, block = k / wide;
-      const auto* left = reinterpret_cast<const unsigned*>(of_a[row % 8 * 4 + part].bytes);
-      const auto* right = reinterpret_cast<const unsigned*>(of_b[column * 4 + part].bytes);
-      sum[i] += element<Of>(left, (2 * block + row / 8) * per_register + inner) *
-                element<Of>(right, block * per_register + inner);
-    }
-  }
-  if constexpr (HalfSums)
-    return {to_half(sum[0]) | static_cast<unsigned>(to_half(sum[1])) << 16,
-            to_half(sum[2]) | static_cast<unsigned>(to_half(sum[3])) << 16};
-  else
-    return {sum[0], sum[1], sum[2], sum[3]};
 }
 
 // arithmetic
@@ -483,17 +442,21 @@ AP_VERB unsigned special_lanemask_lt() { return (1u << lane()) - 1; }
 AP_VERB unsigned special_lanemask_le() { return (2u << lane()) - 1; }
 AP_VERB unsigned special_lanemask_gt() { return ~special_lanemask_le(); }
 AP_VERB unsigned special_lanemask_ge() { return ~special_lanemask_lt(); }
-// Clusters extend along x.
 AP_VERB unsigned special_cluster_ctarank() {
   return static_cast<unsigned>(machine::current->block->cluster_rank);
 }
 AP_VERB unsigned special_cluster_nctarank() {
   return static_cast<unsigned>(machine::current->block->cluster_extent);
 }
-AP_VERB unsigned special_cluster_ctaid_x() { return special_cluster_ctarank(); }
-AP_VERB unsigned special_cluster_nctaid_x() { return special_cluster_nctarank(); }
-AP_VERB unsigned special_clusterid_x() { return block_idx().x / special_cluster_nctarank(); }
-AP_VERB unsigned special_nclusterid_x() { return grid_dim().x / special_cluster_nctarank(); }
+#define AP_CLUSTER(of)                                                                        \
+  AP_VERB unsigned special_cluster_ctaid_##of() { return block_idx().of % cluster_dim().of; } \
+  AP_VERB unsigned special_cluster_nctaid_##of() { return cluster_dim().of; }                 \
+  AP_VERB unsigned special_clusterid_##of() { return block_idx().of / cluster_dim().of; }     \
+  AP_VERB unsigned special_nclusterid_##of() { return grid_dim().of / cluster_dim().of; }
+AP_CLUSTER(x)
+AP_CLUSTER(y)
+AP_CLUSTER(z)
+#undef AP_CLUSTER
 AP_VERB bool special_is_explicit_cluster() { return special_cluster_nctarank() > 1; }
 
 }  // namespace antiphase::plain::ptx

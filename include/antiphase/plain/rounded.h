@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Conversions to f16 and bf16 as bits, rounded to nearest, ties to even.
+// Conversions of f16, bf16 and numbers of 8 bits as bits, rounded to nearest, ties to even.
 #pragma once
 #include <bit>
 #include <cmath>
@@ -29,5 +29,15 @@ inline unsigned short to_bfloat(float x) {
   return static_cast<unsigned short>((bits + 0x7FFFu + (bits >> 16 & 1u)) >> 16);
 }
 inline float from_bfloat(unsigned short b) { return std::bit_cast<float>(static_cast<unsigned>(b) << 16); }
+
+// Numbers of 8 bits. e4m3 has no infinities; its NaN is S.1111.111.
+inline float from_e5m2(unsigned char x) { return from_half(static_cast<unsigned short>(x << 8)); }
+inline float from_e4m3(unsigned char x) {
+  const int exponent = x >> 3 & 15, fraction = x & 7;
+  const float size = (x & 0x7F) == 0x7F ? std::bit_cast<float>(0x7FC00000u)
+                     : exponent == 0    ? std::ldexp(static_cast<float>(fraction), -9)
+                                        : std::ldexp(static_cast<float>(8 + fraction), exponent - 10);
+  return (x & 0x80) != 0 ? -size : size;
+}
 
 }  // namespace antiphase::plain

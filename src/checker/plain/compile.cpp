@@ -260,7 +260,7 @@ void compilation::preprocess() {
     words command = common_;
     for (const char* w :
          {"-E", "-x", "c++", "-D__CUDACC__", "-D__NVCC__", "-D__CUDA_ARCH__=900", "-D__CUDACC_VER_MAJOR__=12",
-          "-D__CUDACC_VER_MINOR__=0", "-DCUDART_VERSION=12000", "-DAP_CHECKED", "-w", "-include",
+          "-D__CUDACC_VER_MINOR__=0", "-DCUDART_VERSION=12000", "-DAP_CHECKED", "-w", "-remap", "-include",
           "antiphase/executor/cpu/checked_prelude.hpp", "-include", "antiphase/plain/ends.h"})
       command.emplace_back(w);
     if (is_cuda(units_[i])) command.insert(command.end(), {"-include", "antiphase/plain/cuda_runtime.h"});

@@ -23,7 +23,7 @@ const std::vector<dialect_group>& plain_dialect() {
          "launches, templates and overloads included"},
         {yes, "threadIdx blockIdx blockDim gridDim warpSize",
          "x, y and z; a program may have variables of its own that are called so"},
-        {partly, "__cluster_dims__", "clusters along x; what their blocks do with each other is inline PTX"},
+        {yes, "__cluster_dims__", "clusters of up to 16 blocks"},
         {partly, "cudaLaunchKernel cudaLaunchCooperativeKernel",
          "with the kernel itself, or a cast of it to void*, as the first argument"},
         {no, "cudaLaunchKernelEx cudaLaunchKernelExC",
@@ -101,7 +101,16 @@ const std::vector<dialect_group>& plain_dialect() {
          "this_thread_block tiled_partition thread_block_tile coalesced_threads labeled_partition "
          "binary_partition this_grid",
          "sync, ranks, shuffles, votes; reduce and scans of cooperative_groups/reduce.h and scan.h"},
-        {no, "this_cluster this_multi_grid multi_grid_group", "this_grid()"}}},
+        {yes, "this_cluster map_shared_rank query_shared_rank",
+         "and what cluster_group has else; touching the shared memory of a block that has not begun, or has "
+         "ended, is found"},
+        {no, "this_multi_grid multi_grid_group", "this_grid()"}}},
+      {"Tensor Cores",
+       {{yes, "wmma::fragment load_matrix_sync store_matrix_sync fill_fragment mma_sync",
+         "of half, bfloat16, tf32, double, signed and unsigned char; which lane holds which element is as "
+         "for "
+         "mma.sync"},
+        {no, "bmma_sync", "mma_sync of numbers with 8 bits or more"}}},
       {"asynchronous copies",
        {{yes, "__pipeline_memcpy_async __pipeline_commit __pipeline_wait_prior", ""},
         {partly, "cuda::barrier cuda::memcpy_async", "barriers of a block, in shared memory"},
@@ -148,12 +157,7 @@ const std::vector<dialect_group>& plain_dialect() {
         {no, "cublasSgemm cublasDgemm cublasGemmEx cublasLtMatmul",
          "a kernel of the program: calls of cuBLAS cannot be followed"},
         {no, "curand curand_init curand_uniform curandCreateGenerator",
-         "numbers made by the host, or by a few lines of integer arithmetic"},
-        {no, "cub thrust",
-         "cudaMalloc, cudaMemcpy and kernels of the program: reductions and scans by shuffles"},
-        {no, "wmma nvcuda load_matrix_sync store_matrix_sync",
-         "loops over shared memory, or antiphase/device/matrix.cuh: Tensor Cores cannot be followed in plain "
-         "CUDA yet"}}}};
+         "numbers made by the host, or by a few lines of integer arithmetic"}}}};
   return all;
 }
 

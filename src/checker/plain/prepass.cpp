@@ -479,7 +479,7 @@ class pass {
                s != file_wide_.end() && !is(i - 1, ".") && !is(i - 1, "->") && !is(i - 1, "::")) {
       replace(i, i + 1, s->second);
     } else if (const unsupported_name* u = unsupported(w);
-               u != nullptr && !is(i - 1, ".") && !is(i - 1, "->") && !only_names_library(i)) {
+               u != nullptr && !is(i - 1, ".") && !is(i - 1, "->")) {
       refuse(i, u->what, u->instead);
     } else if (const unsupported_name* call = is(i + 1, "(") ? unsupported_call(w) : nullptr;
                call != nullptr && std::none_of(definitions_.begin(), definitions_.end(),
@@ -487,14 +487,6 @@ class pass {
       refuse(i, w, call->instead);
     }
     return i;
-  }
-  // using namespace nvcuda; namespace wmma = nvcuda::wmma; or another meaning of the word
-  bool only_names_library(index i) const {
-    if (!is(i, "cub") && !is(i, "thrust") && !is(i, "nvcuda") && !is(i, "wmma")) return false;
-    index first = i;
-    while (first > 0 && (t_[first - 1].kind == token_kind::name || is(first - 1, "::") || is(first - 1, "=")))
-      --first;
-    return !is(i + 1, "::") || is(first, "namespace") || (is(first, "using") && is(first + 1, "namespace"));
   }
 
   // asm volatile("text" : "=r"(output) : "r"(input), "n"(input) : "memory");
@@ -634,21 +626,37 @@ class pass {
       external |= is(type, "extern");
       type = is(type, "__align__") || is(type, "alignas") ? take_alignment(type) : type + 1;
     }
+    std::string defined;  // a type that the declaration defines too goes before it
     if (is(type, "struct") || is(type, "union") || is(type, "class") || is(type, "enum")) {
       index open = type + 1;
       while (open < t_.size() && !is(open, "{") && !is(open, ";") && !is(open, "[")) ++open;
-      if (is(open, "{")) {
-        refuse(at, "a type that is defined within a __shared__ variable",
-               "its name, and the definition before");
-        return at;
+      if (const index close = is(open, "{") ? matching(open) : t_.size(); close < t_.size()) {
+        const bool named = t_[open - 1].kind == token_kind::name && open - 1 > type;
+        const std::string stands = named ? "" : fmt::format(" ap_type_{}", numbers_++);
+        before = named ? std::string(t_[type + 1].is) : stands.substr(1);
+        defined = fmt::format("{}{} {}; ", on_one_line(t_[type].at, t_[open].at), stands,
+                              on_one_line(t_[open].at, t_[close].at + 1));
+        type = close + 1;
       }
     }
-    const index name = declared_name(type);
+    index name = declared_name(type);
+    if (const index pointer = name == none ? pointer_in_parentheses(type) : none; pointer != none) {
+      const index last = end_of_statement(pointer);
+      const std::string alias = fmt::format("ap_type_{}", numbers_++);
+      defined = fmt::format("typedef {} {}{}; ", before, on_one_line(t_[type].at, t_[pointer].at), alias);
+      defined.insert(defined.size() - 2, on_one_line(t_[pointer].at + t_[pointer].is.size(), t_[last].at));
+      const std::string there =
+          fmt::format("{}shared<{}, {}, {}>(\"{}\")", ours, alias, alignment, numbers_++, t_[pointer].is);
+      if (in_namespace()) file_wide_[std::string(t_[pointer].is)] = "(" + there + ")";
+      return put_declaration(
+          first, last,
+          defined + (in_namespace() ? "" : fmt::format("auto& {} = {};", t_[pointer].is, there)));
+    }
     if (name == none || (name == type && before.empty())) {
       refuse(at, "this form of a __shared__ variable", "__shared__ type name[size]; with a named type");
       return at;
     }
-    std::string of = before;
+    std::string of = defined.empty() ? before : defined;
     for (index i = type; i < name; ++i) {
       if (is(i, "__align__") || is(i, "alignas"))
         i = take_alignment(i) - 1;
@@ -685,10 +693,21 @@ class pass {
       of = base;
       for (i = k + 1; is(i, "*"); ++i) of += " *";
     }
-    if (in_namespace()) out = ";";
+    return put_declaration(first, end, defined + (in_namespace() ? ";" : out));
+  }
+  index put_declaration(index first, index last, const std::string& what) {
     for (auto e = edits_.begin(); e != edits_.end();) e = e->at >= t_[first].at ? edits_.erase(e) : e + 1;
-    replace(first, end + 1, out);
-    return end;
+    replace(first, last + 1, what);
+    return last;
+  }
+  // p in float (*p)[4], or none
+  index pointer_in_parentheses(index i) const {
+    while (i < t_.size() && !is(i, "(") && !is(i, ";") && !is(i, "="))
+      i = is(i, "<") ? matching_angle(i) + 1 : i + 1;
+    if (!is(i, "(") || !is(i + 1, "*")) return none;
+    for (const index end = matching(i); i < end; ++i)
+      if (t_[i].kind == token_kind::name && !is(i, "const") && !is(i, "volatile")) return i;
+    return none;
   }
   void declare_dynamic(std::string_view name, const std::string& type, std::string& out) {
     const std::string place = fmt::format("{}dynamic_shared<{}>()", ours, type);

@@ -512,29 +512,63 @@ text matrices(instruction& i, bool loads) {
     code += "; " + call("put", registers[k], fmt::format("ap_v.x[{}]", k));
   return code;
 }
+// Registers of D, A, B and C are arrays of the statement's own.
 text multiply(instruction& i) {
+  struct form {
+    view type;  // of A and B
+    int bits;
+    view shapes, sums;
+  };
+  static constexpr form forms[] = {
+      {"f16", 16, "m16n8k8 m16n8k16", "f16 f32"},    {"bf16", 16, "m16n8k8 m16n8k16", "f32"},
+      {"tf32", 32, "m16n8k4 m16n8k8", "f32"},        {"f64", 64, "m8n8k4 m16n8k4 m16n8k8 m16n8k16", "f64"},
+      {"e4m3", 8, "m16n8k16 m16n8k32", "f16 f32"},   {"e5m2", 8, "m16n8k16 m16n8k32", "f16 f32"},
+      {"s8", 8, "m8n8k16 m16n8k16 m16n8k32", "s32"}, {"u8", 8, "m8n8k16 m16n8k16 m16n8k32", "s32"},
+      {"s4", 4, "m8n8k32 m16n8k32 m16n8k64", "s32"}, {"u4", 4, "m8n8k32 m16n8k32 m16n8k64", "s32"}};
+  const auto has = [](view list, view one) {
+    const auto all = split(list, ' ');
+    return std::ranges::find(all, one) != all.end();
+  };
   i.skip({"aligned", "row", "col"});
-  const view shape = i.take_one({"m16n8k4", "m16n8k8", "m16n8k16"});
+  const bool saturates = i.take("satfinite");
+  const view shape = i.take_beginning("m");
   if (shape.empty() || i.parts() != 4) i.refuse();
-  const bool half_sums = i.first() == "f16";
-  const view type = i.take_one({"bf16", "tf32", "f16"}), sum = half_sums ? "f16" : "f32";
-  if (type.empty() || !i.take(type) || !i.take(sum) || !i.take(sum) || (half_sums && type != "f16"))
+  const auto next = [&] {
+    const view type = i.first();
+    i.skip_head(1);
+    return type;
+  };
+  const view d = next(), a = next(), b = next(), c = next();
+  const auto* const f = std::ranges::find(forms, a, &form::type);
+  const auto* const g = std::ranges::find(forms, b, &form::type);
+  const auto whole = [&](const form* one) { return one->sums == "s32"; };
+  if (f == std::end(forms) || g == std::end(forms) || f->bits != g->bits || !has(f->shapes, shape) ||
+      !has(f->sums, c) || !has(f->sums, d) || (f->bits != 8 && a != b && !whole(f)) || whole(f) != whole(g))
     i.refuse();
-  const view k = shape.substr(6);
-  const bool wide = type == "tf32";
-  if (k == "4" && !wide) i.refuse();
-  if (k == "16" && wide) i.refuse();
-  const int a = wide ? (k == "4" ? 2 : 4) : (k == "8" ? 2 : 4), sums = half_sums ? 2 : 4;
+  const std::size_t n_at = shape.find('n'), k_at = shape.find('k');
+  const int rows = std::stoi(text(shape.substr(1))), columns = std::stoi(text(shape.substr(n_at + 1))),
+            depth = std::stoi(text(shape.substr(k_at + 1))), bits = f->bits;
+  const text registers = bits == 64 ? "double" : "unsigned";
+  const auto sum_type = [](view t) {
+    return text(t == "f64" ? "double" : t == "f32" ? "float" : t == "s32" ? "int" : "unsigned");
+  };
+  const int sums = rows * columns / 32;
+  const auto listed = [&](std::size_t at, int count) {
+    if (static_cast<int>(i.list(at).size()) != count) i.refuse();
+  };
+  listed(0, d == "f16" ? sums / 2 : sums);
+  listed(1, std::max(rows * depth / 32 * bits / 32, 1) / (bits == 64 ? 2 : 1));
+  listed(2, std::max(columns * depth / 32 * bits / 32, 1) / (bits == 64 ? 2 : 1));
+  listed(3, c == "f16" ? sums / 2 : sums);
+  const auto number = [](view t) { return fmt::format("::antiphase::machine::matrix_number::{}", t); };
   const auto to = i.list(0);
-  if (static_cast<int>(to.size()) != sums || static_cast<int>(i.list(1).size()) != a ||
-      static_cast<int>(i.list(2).size()) != a / 2 || static_cast<int>(i.list(3).size()) != sums)
-    i.refuse();
   text code = fmt::format(
-      "const auto ap_v = {}",
-      call(fmt::format("multiply<::antiphase::plain::ptx::number::{}, {}, {}>", type, k, half_sums),
-           "{" + i.gets("unsigned", 1) + "}", "{" + i.gets("unsigned", 2) + "}",
-           "{" + i.gets(half_sums ? "unsigned" : "float", 3) + "}", here));
-  for (std::size_t n = 0; n < to.size(); ++n) code += "; " + call("put", to[n], fmt::format("ap_v.x[{}]", n));
+      "const {} ap_a[] = {{{}}}, ap_b[] = {{{}}}; const {} ap_c[] = {{{}}}; {} ap_d[{}]; "
+      "::antiphase::machine::warp_multiply_of({{{}, {}, {}, {}, {}, {}, {}, {}}}, ap_d, ap_a, ap_b, ap_c, "
+      "{})",
+      registers, i.gets(registers, 1), i.gets(registers, 2), sum_type(c), i.gets(sum_type(c), 3), sum_type(d),
+      to.size(), rows, columns, depth, number(a), number(b), number(c), number(d), saturates, here);
+  for (std::size_t k = 0; k < to.size(); ++k) code += "; " + call("put", to[k], fmt::format("ap_d[{}]", k));
   return code;
 }
 
@@ -776,8 +810,8 @@ const std::vector<group>& table() {
        "of 1, 2 or 4 matrices",
        {{"ldmatrix.sync", AP_ROW(matrices(i, true))}, {"stmatrix.sync", AP_ROW(matrices(i, false))}}},
       {partly,
-       "m16n8k8 and m16n8k16 of f16 and bf16, m16n8k4 and m16n8k8 of tf32, with sums in f32 (f16: in f16 "
-       "too); added up in float",
+       "dense, of f16, bf16, tf32, f64, e4m3, e5m2, s8, u8, s4 and u4, in all shapes from m8n8k4 (of f64) to "
+       "m16n8k64, but not m8n8k4 of f16; floating numbers are added up in float",
        {{"mma.sync", multiply}}},
       {partly,
        "m64nNk16 of f16 and bf16, m64nNk8 of tf32, with sums in f32 that are one array of the thread's, A in "
@@ -790,7 +824,7 @@ const std::vector<group>& table() {
         {"wgmma.wait_group", AP_ROW(warpgroup(i, "wait"))}}},
       {yes, "all warps of the warpgroup set the same number", {{"setmaxnreg", set_registers}}},
       {partly,
-       "of kernels with __cluster_dims__ along x; ld and st of shared::cluster",
+       "of kernels with __cluster_dims__; ld and st of shared::cluster",
        {{"barrier.cluster.arrive", AP_ROW(cluster_barrier(i, false))},
         {"barrier.cluster.wait", AP_ROW(cluster_barrier(i, true))},
         {"mapa", map_address}}},
@@ -882,9 +916,17 @@ std::string special_register(std::string_view name) {
                                  "cluster_ctarank",
                                  "cluster_nctarank",
                                  "cluster_ctaid.x",
+                                 "cluster_ctaid.y",
+                                 "cluster_ctaid.z",
                                  "cluster_nctaid.x",
+                                 "cluster_nctaid.y",
+                                 "cluster_nctaid.z",
                                  "clusterid.x",
+                                 "clusterid.y",
+                                 "clusterid.z",
                                  "nclusterid.x",
+                                 "nclusterid.y",
+                                 "nclusterid.z",
                                  "is_explicit_cluster"};
   if (!name.starts_with("%")) return {};
   for (const char* one : all)

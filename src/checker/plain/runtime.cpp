@@ -10,6 +10,7 @@
 #include <ucontext.h>
 
 #include <antiphase/plain/cooperative_groups.h>
+#include <antiphase/plain/libraries.h>
 #include <algorithm>
 #include <antiphase/executor/cpu/machine_verbs.hpp>
 #include <atomic>
@@ -60,6 +61,7 @@ struct allocation {
   std::size_t bytes = 0;
   memory_kind kind = memory_kind::device;
   place where;
+  bool of_library = false;  // an object frees it, if only behind main
 };
 // Lanes of a warp gathered at one place by lanes_here(); `open`: more may join.
 struct gathered {
@@ -71,10 +73,11 @@ struct running {
   std::map<std::tuple<const void*, int, unsigned, unsigned>, std::shared_ptr<gathered>> gathering;
   const executor* on = nullptr;
   model* m = nullptr;
-  char* sections[6] = {};  // of variables: device, constant, managed; [from, to) each
+  std::size_t least_alignment = 1;  // of shared variables
+  char* sections[6] = {};           // of variables: device, constant, managed; [from, to) each
   std::uint64_t most_threads = 0;
-  dim3 grid, block;   // of the launch under way
-  int asked_of = -1;  // index in the block of the thread that `thread` belongs to
+  dim3 grid, block, cluster;  // of the launch under way
+  int asked_of = -1;          // index in the block of the thread that `thread` belongs to
   uint3 thread{};
   bool together = false;
   // The last launch, and the limit of its static and dynamic shared memory together.
@@ -93,6 +96,7 @@ struct running {
   std::uint64_t launches = 0, most_accesses = 0;
   std::map<std::string, int> launched;  // number of launches, by kernel
   missing_lanes missing;
+  checker_detail::place_number library_at = 0;  // where the library's operation under way was called
   std::uintptr_t streams = 0;
   std::jmp_buf end;
   std::exception_ptr thrown;
@@ -182,20 +186,33 @@ void refuse_launch(const char* name, place where, std::string what, std::string 
   fails(e);
 }
 
-struct cluster_shape {
-  int x, y, z;
-};
 std::vector<const char*>& notes() {
   static std::vector<const char*> all;
   return all;
 }
-std::map<std::string, cluster_shape, std::less<>>& clusters() {
-  static std::map<std::string, cluster_shape, std::less<>> all;
+std::map<std::string, dim3, std::less<>>& clusters() {
+  static std::map<std::string, dim3, std::less<>> all;
   return all;
 }
-int cluster_of(const char* name) {
+dim3 cluster_of(const char* name) {
   const auto at = clusters().find(name);
-  return at == clusters().end() ? 1 : at->second.x;
+  return at == clusters().end() ? dim3() : at->second;
+}
+// Blocks of a grid, those of a cluster one after the other.
+std::vector<std::uint64_t> by_clusters(dim3 grid, dim3 cluster) {
+  std::vector<std::uint64_t> all;
+  const auto each = [](dim3 of, auto f) {
+    for (unsigned z = 0; z < of.z; ++z)
+      for (unsigned y = 0; y < of.y; ++y)
+        for (unsigned x = 0; x < of.x; ++x) f(x, y, z);
+  };
+  each({grid.x / cluster.x, grid.y / cluster.y, grid.z / cluster.z}, [&](unsigned x, unsigned y, unsigned z) {
+    each(cluster, [&](unsigned in_x, unsigned in_y, unsigned in_z) {
+      const std::uint64_t at_z = z * cluster.z + in_z, at_y = y * cluster.y + in_y;
+      all.push_back((at_z * grid.y + at_y) * grid.x + x * cluster.x + in_x);
+    });
+  });
+  return all;
 }
 
 // Checks the total size of the __shared__ variables that the kernel has declared so far.
@@ -235,14 +252,15 @@ bool fits(const char* name, const config& c, const void* entry, place where) {
     return refuse(fmt::format("a launch of {} x {} x {} blocks", c.grid.x, c.grid.y, c.grid.z),
                   "at most 65535 blocks along y and z");
   if (const auto shape = clusters().find(name); shape != clusters().end()) {
-    const auto [x, y, z] = shape->second;
-    if (y != 1 || z != 1 || x < 1 || x > 16)
-      end_run(std::make_exception_ptr(not_supported(fmt::format(
-          "kernel {}: __cluster_dims__({}, {}, {}): antiphase check has clusters of 1 to 16 blocks along x",
-          name, x, y, z))));
-    if (c.grid.x % static_cast<unsigned>(x) != 0)
-      return refuse(fmt::format("a launch of {} blocks along x in clusters of {}", c.grid.x, x),
-                    "a multiple of the cluster's blocks");
+    const dim3 of = shape->second;
+    const std::uint64_t size = std::uint64_t{of.x} * of.y * of.z;
+    if (size < 1 || size > 16)
+      return refuse(fmt::format("a launch in clusters of {} x {} x {} blocks", of.x, of.y, of.z),
+                    "1 to 16 blocks in a cluster");
+    if (c.grid.x % of.x != 0 || c.grid.y % of.y != 0 || c.grid.z % of.z != 0)
+      return refuse(fmt::format("a launch of {} x {} x {} blocks in clusters of {} x {} x {}", c.grid.x,
+                                c.grid.y, c.grid.z, of.x, of.y, of.z),
+                    "a multiple of the cluster's blocks along each dimension");
   }
   const auto allowed = now.allowed.find(entry);
   const std::size_t most =
@@ -330,6 +348,7 @@ uint3 block_idx() noexcept {
 }
 dim3 block_dim() noexcept { return now.block; }
 dim3 grid_dim() noexcept { return now.grid; }
+dim3 cluster_dim() noexcept { return now.cluster; }
 int lane() noexcept { return machine::current->index % 32; }
 
 void leaves(unsigned from, unsigned behind, place where) noexcept {
@@ -337,7 +356,7 @@ void leaves(unsigned from, unsigned behind, place where) noexcept {
 }
 
 int register_cluster(const char* kernel, int x, int y, int z) {
-  clusters().insert_or_assign(kernel, cluster_shape{x, y, z});
+  clusters().insert_or_assign(kernel, dim3(x, y, z));
   return 0;
 }
 int add_note(const char* text) {
@@ -348,14 +367,18 @@ int register_shared(std::size_t bytes, std::size_t align) {
   shared_sizes().push_back({bytes, align, ""});
   return static_cast<int>(shared_sizes().size()) - 1;
 }
+int align_shared(std::size_t least) {
+  now.least_alignment = least;
+  return 0;
+}
 void* shared_memory(const int* number, const char* name) noexcept {
   std::size_t& offset = now.offsets[static_cast<std::size_t>(*number)];
   shared_size& s = shared_sizes()[static_cast<std::size_t>(*number)];
   if (offset == 0) {
     s.name = name;
-    const std::size_t left = now.room - now.placed, needed = s.bytes + s.align;
-    offset =
-        (now.placed + std::min(gap, (left - std::min(left, needed)) / 2) + s.align - 1) / s.align * s.align;
+    const std::size_t align = std::max(s.align, now.least_alignment), left = now.room - now.placed,
+                      needed = s.bytes + align;
+    offset = (now.placed + std::min(gap, (left - std::min(left, needed)) / 2) + align - 1) / align * align;
     if (left < needed) {
       judge_shared_variables();
       now.m->history.stop("more __shared__ variables than there is room for");
@@ -482,12 +505,13 @@ std::uint64_t update_on_host(void* p, int bytes, ordering how,
 }  // namespace
 std::uint64_t update(void* p, int bytes, scope reach, ordering how,
                      std::uint64_t (*change)(std::uint64_t, const void*), const void* with, unchanged same,
-                     place where) {
+                     place where, std::uint64_t expected) {
   if (!on_device()) return update_on_host(p, bytes, how, change, with, same, __builtin_return_address(0));
   cpu_detail::thread_state& self = cpu_detail::here();
   self.code = __builtin_return_address(0);
   self.owner->give_way(self);  // others may run here, but none from here to the end
   model& m = *now.m;
+  m.settle();
   const auto size = static_cast<std::size_t>(bytes);
   std::uint64_t before = 0;
   const bool there = m.memory.follows(p, size);
@@ -500,6 +524,7 @@ std::uint64_t update(void* p, int bytes, scope reach, ordering how,
   }
   if (there) std::memcpy(&before, p, size);
   const std::uint64_t after = there ? change(before, with) : 0;
+  if (same == unchanged::is_read) m.compares(p, size, expected);
   machine::next_scope = reach;
   const bool writes = same == unchanged::is_written || same == unchanged::not_read || after != before;
   m.atomic(p, size,
@@ -588,6 +613,7 @@ void launch(const char* name, const config& c, place where, const void* entry, s
   now.launched_at = where;
   now.grid = c.grid;
   now.block = c.block;
+  now.cluster = cluster_of(name);
   now.asked_of = -1;
   now.together = c.together;
   now.dynamic = c.shared;
@@ -601,7 +627,7 @@ void launch(const char* name, const config& c, place where, const void* entry, s
                  .shared_bytes = now.room,
                  .shared = shared_kind::dynamic,
                  .blocks = c.together ? residency::together : residency::any,
-                 .cluster = cluster_of(name),
+                 .cluster = static_cast<int>(now.cluster.x * now.cluster.y * now.cluster.z),
                  .params_bytes = bytes,
                  .body = body};
   const std::uint64_t blocks = std::uint64_t{c.grid.x} * c.grid.y * c.grid.z;
@@ -634,6 +660,7 @@ void launch(const char* name, const config& c, place where, const void* entry, s
   }
   const bool together = chosen.empty();
   if (!together) leave_blocks_out();
+  if (now.cluster.y > 1 || now.cluster.z > 1) chosen = by_clusters(c.grid, now.cluster);
   checker_detail::choose_blocks(*now.on, std::move(chosen), accesses);
   try {
     now.on->launch(k, {c.grid.x, c.grid.y, c.grid.z}, params, c.stream);
@@ -664,6 +691,80 @@ void launch(const char* name, const config& c, place where, const void* entry, s
     leave_blocks_out();
   }
   judge_shared_variables();
+}
+
+// libraries
+// -----------------------------------------------------------------------------------------------------------
+
+void run_library(const char* name, cudaStream_t on, after_it then, std::size_t bytes,
+                 void (*body)(const void*), const void* params) {
+  begin_schedule();
+  if (++now.launches == 1)
+    for (const char* note : notes()) now.m->findings.say(note);
+  model& m = *now.m;
+  now.misled = now.sampled;
+  now.kernel = name;
+  now.grid = now.block = {};
+  now.asked_of = -1;
+  now.together = false;
+  now.library_at = m.places.number_of_code(__builtin_return_address(0));
+  const kernel k{.name = name,
+                 .threads = 1,
+                 .shared_bytes = 0,
+                 .shared = shared_kind::dynamic,
+                 .blocks = residency::any,
+                 .cluster = 1,
+                 .params_bytes = bytes,
+                 .body = body};
+  checker_detail::choose_blocks(*now.on, {}, 0);
+  m.host.library = true;
+  try {
+    now.on->launch(k, {1, 1, 1}, params, on);
+    m.host.library = false;
+    now.missing.launch_ended(m, name, memory_as_number);
+  } catch (...) {
+    m.host.library = false;
+    end_run(std::current_exception());
+  }
+  if (then == after_it::host_waits) wait_for_stream(on);
+}
+void wait_for_stream(cudaStream_t on) {
+  if (on == nullptr)
+    now.m->launches.synchronize_default();
+  else
+    now.m->launches.synchronize(on);
+}
+bool in_library() noexcept { return now.m != nullptr && now.m->host.library; }
+namespace {
+// Host memory is none of the operation's arguments, though its code may use it.
+void judge_for_library(const void* p, std::size_t bytes, access_kind kind) {
+  if (bytes == 0) return;
+  model& m = *now.m;
+  if (m.clocks.log != nullptr && m.memory.follows(p, bytes))
+    m.write_down(kind == access_kind::read ? event_kind::read
+                                           : event_kind::write,
+                 p, bytes, now.library_at);
+  const checker_detail::address_range own = std::exchange(m.host.stack, {});
+  m.history.visit({.thread = *m.current(), .kind = kind, .place = now.library_at, .bytes = bytes}, p, bytes);
+  m.host.stack = own;
+}
+}  // namespace
+void library_reads(const void* p, std::size_t bytes) { judge_for_library(p, bytes, access_kind::read); }
+void library_writes(const void* p, std::size_t bytes) { judge_for_library(p, bytes, access_kind::write); }
+void library_load(void* to, const void* from, std::size_t bytes) {
+  library_reads(from, bytes);
+  std::memcpy(to, from, bytes);
+}
+void library_store(void* to, const void* from, std::size_t bytes) {
+  library_writes(to, bytes);
+  std::memcpy(to, from, bytes);
+}
+void refuse_use(const char* what, const char* instead) {
+  end_run(std::make_exception_ptr(
+      not_supported(fmt::format("{} is not supported here: use {}", what, instead))));
+}
+void owned_by_library(void* p) {
+  if (const auto at = now.allocations.find(p); at != now.allocations.end()) at->second.of_library = true;
 }
 
 // host
@@ -1037,7 +1138,7 @@ void run_host(const std::string& object, int argc, char** argv) {
 
 void report_leaks() {
   for (const auto& [p, a] : now.allocations) {
-    if (a.kind == memory_kind::host) continue;
+    if (a.kind == memory_kind::host || a.of_library) continue;
     const checker_detail::place_number at = now.m->places.number_of(a.where);
     checker_detail::event_log::question life{.now = {.by = {}, .place = at, .action = {}}, .earlier = {}};
     life.memory = reinterpret_cast<std::uintptr_t>(p);
@@ -1123,7 +1224,7 @@ void antiphase_plain_loaded(char** sections, checker_detail::address_range* pass
 // malloc and new in kernels allocate device memory. It is no leak if never freed, since it goes with the
 // device.
 void* antiphase_plain_malloc(std::size_t bytes) {
-  if (!plain::on_device()) return std::malloc(bytes == 0 ? 1 : bytes);
+  if (!plain::on_device() || plain::now.m->host.library) return std::malloc(bytes == 0 ? 1 : bytes);
   return plain::now.on->allocate(std::max<std::size_t>(bytes, 1));
 }
 void antiphase_plain_free(void* p) {

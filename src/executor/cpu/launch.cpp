@@ -46,7 +46,7 @@ launch_counts worker_pool::launch(const cpu_options& options, const kernel& k, e
   if (k.body == nullptr)
     throw bad_request(fmt::format("kernel {} was not compiled for the CPU executor", k.name));
   if (const auto why = refusal(options.limits, k)) throw not_supported(*why);
-  if (const auto why = misfit(k, grid)) throw bad_request(*why);
+  if (const auto why = misfit(k, grid); why && chosen.empty()) throw bad_request(*why);
   if (grid.count() == 0) return {};
   const auto cluster = static_cast<unsigned>(k.cluster);
   launch_state launch{.what = k,

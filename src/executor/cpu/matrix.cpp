@@ -12,6 +12,7 @@
 #include <fmt/format.h>
 
 #include "tensor_core.hpp"
+#include "warp_product.hpp"
 #include "worker.hpp"
 
 namespace antiphase::cpu_detail {
@@ -444,6 +445,20 @@ void warp_multiply(double (&sum)[4], const double (&a)[2], double b, place where
                const auto& of = *static_cast<const brought*>(lanes[static_cast<std::size_t>(i)]->brought);
                each_sum(i, 8, [&](int r, int at) { of.sum[r] = all[at / 8][at % 8]; });
              }
+           });
+}
+
+void warp_multiply_of(const warp_product& what, void* d, const void* a, const void* b, const void* c,
+                      place where) {
+  thread_state& self = called_from(__builtin_return_address(0));
+  lane_registers mine{d, a, b, c};
+  self.brought = &mine;
+  together(self, matrices_of(self).lanes, warp, condition::at_warp, where,
+           [&](std::span<thread_state* const> threads) {
+             lane_registers lanes[warp];
+             for (std::size_t i = 0; i < warp; ++i)
+               lanes[i] = *static_cast<const lane_registers*>(threads[i]->brought);
+             multiply_warp(what, lanes);
            });
 }
 

@@ -279,7 +279,7 @@ struct launch_state {
   std::atomic<std::uint64_t> next_block{0};
   std::atomic<bool> failed{false};
   observer* watch = nullptr;
-  // the blocks to run, if not all; for kernels without clusters only
+  // the blocks to run, if not all in their order; those of a cluster are neighbours
   std::span<const std::uint64_t> chosen = {};
   const int* interrupt_flag = nullptr;  // of the launching thread
   bool is_interrupted() const {

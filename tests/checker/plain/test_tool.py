@@ -373,23 +373,6 @@ int main() { int* x; cudaMalloc(&x, 512); k<<<1, 128>>>(x, STEP); cudaFree(x); }
             "my.cu:2: inline PTX 'tcgen05.fence::before_thread_sync' is not supported here: use ", done.stderr
         )
         self.assertIn("my.cu:4: texture is not supported here: use a pointer", done.stderr)
-        for defined in (
-            "struct { short a; } t",
-            "struct T { short a; } t",
-            "union { short a; int b; } t[32]",
-        ):
-            done = self.check(
-                self.source(
-                    "__global__ void k() {\n  __shared__ " + defined + ";\n}\nint main() { k<<<1, 1>>>(); }\n"
-                )
-            )
-            self.assertEqual(done.returncode, 3)
-            self.assertIn(
-                "my.cu:2: a type that is defined within a __shared__ variable is not supported here: use its name",
-                done.stderr,
-            )
-        named = "struct T { short a; };\n__global__ void k() { __shared__ struct T t[2]; t[0].a = 1; }\nint main() { k<<<1, 1>>>(); cudaDeviceSynchronize(); }\n"
-        self.assertEqual(self.check(self.source(named), *QUICK).returncode, 0)
         for header, use, name, instead in (
             ("cublas_v2.h", "cublasSgemmBatched(0, 1)", "cublasSgemmBatched", "a kernel of the program"),
             (
@@ -400,7 +383,7 @@ int main() { int* x; cudaMalloc(&x, 512); k<<<1, 128>>>(x, STEP); cudaFree(x); }
             ),
             ("thrust/sort.h", "thrust::sort(0, 0)", "thrust", "cudaMalloc"),
             ("cub/cub.cuh", "using cub::WarpReduce", "cub", "cudaMalloc"),
-            ("mma.h", "using namespace nvcuda; wmma::mma_sync(0)", "wmma", "loops over shared memory"),
+            ("mma.h", "using namespace nvcuda; wmma::bmma_sync(0)", "bmma_sync", "mma_sync of numbers"),
         ):
             done = self.check(
                 self.source(

@@ -14,17 +14,24 @@
 using namespace nvcuda;
 namespace matrices = nvcuda::wmma;
 
-__device__ inline void multiply_bytes(const uint32_t a[4], const uint32_t b[2], int d[4]) {
+__device__ inline void multiply_sparse(const uint32_t a[2], const uint32_t b[2], float d[4],
+                                       uint32_t places) {
   asm volatile(
-      "mma.sync.aligned.m16n8k32.row.col.s32.s8.s8.s32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, "
-      "{%0, %1, %2, %3};"
-      : "+r"(d[0]), "+r"(d[1]), "+r"(d[2]), "+r"(d[3])
-      : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b[0]), "r"(b[1]));
+      "mma.sp.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 {%0, %1, %2, %3}, {%4, %5}, {%6, %7}, "
+      "{%0, %1, %2, %3}, %8, 0x0;"
+      : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3])
+      : "r"(a[0]), "r"(a[1]), "r"(b[0]), "r"(b[1]), "r"(places));
 }
-__global__ void by_bytes(const uint32_t* a, const uint32_t* b, int* d) { multiply_bytes(a, b, d); }
-template <class T> __global__ void by_fragments(const T* a) {
-  wmma::fragment<wmma::matrix_a, 16, 16, 16, T, wmma::row_major> part;
-  wmma::load_matrix_sync(part, a, 16);
+__global__ void sparse(const uint32_t* a, const uint32_t* b, float* d) { multiply_sparse(a, b, d, 0); }
+__global__ void by_bits(const wmma::experimental::precision::b1* a, int* c) {
+  namespace bits = wmma::experimental;
+  wmma::fragment<wmma::matrix_a, 8, 8, 128, bits::precision::b1, wmma::row_major> left;
+  wmma::fragment<wmma::matrix_b, 8, 8, 128, bits::precision::b1, wmma::col_major> right;
+  wmma::fragment<wmma::accumulator, 8, 8, 128, int> sum;
+  wmma::load_matrix_sync(left, a, 128), wmma::load_matrix_sync(right, a, 128);
+  wmma::fill_fragment(sum, 0);
+  wmma::bmma_sync(sum, left, right, sum);
+  wmma::store_matrix_sync(c, sum, 8, wmma::mem_row_major);
 }
 __global__ void noise(curandState* states) { curand_init(1, threadIdx.x, 0, &states[threadIdx.x]); }
 float by_library(const float* from, int n) { return thrust::reduce(from, from + n); }

@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+// The CPU executor's product of a warp for plain CUDA: mma.sync and wmma, of any shape and type of number.
+#pragma once
+#include <antiphase/executor/cpu/machine.hpp>
+
+namespace antiphase::machine {
+
+enum class matrix_number : unsigned char { f16, bf16, tf32, f32, f64, e4m3, e5m2, s8, u8, s4, u4, s32 };
+
+// D = A B + C: A has `rows`, B has `columns`, both multiples of 8; the sum is taken over `depth`.
+struct warp_product {
+  int rows, columns, depth;
+  matrix_number a, b, c, d;
+  bool saturates;
+};
+
+// Which element a lane holds (PTX ISA, mma). `together`: elements of A or B in a register, 1 for f64.
+struct matrix_place {
+  int row, column;
+};
+constexpr matrix_place place_in_a(int rows, int together, int lane, int i) {
+  const int word = i / together, of_rows = rows / 8;
+  return {lane / 4 + word % of_rows * 8, (word / of_rows * 4 + lane % 4) * together + i % together};
+}
+constexpr matrix_place place_in_b(int depth, int together, int lane, int i) {
+  const int word = i / together, of_depth = depth / (4 * together);
+  return {(word % of_depth * 4 + lane % 4) * together + i % together, lane / 4 + word / of_depth * 8};
+}
+constexpr matrix_place place_in_c(int rows, int lane, int i) {
+  return {lane / 4 + i / 2 % (rows / 8) * 8, i / 2 / (rows / 8) * 8 + lane % 4 * 2 + i % 2};
+}
+
+// The 32 lanes meet. Each brings its elements, dense in order of their places; products of floating numbers
+// are added in float in the order of k (f64: fused, in double).
+void warp_multiply_of(const warp_product& what, void* d, const void* a, const void* b, const void* c,
+                      place where);
+
+}  // namespace antiphase::machine

@@ -1,4 +1,0 @@
-// SPDX-License-Identifier: Apache-2.0
-// Stands in for the toolkit's header of this name, for plain CUDA under the checker.
-#pragma once
-#include "../cooperative_groups.h"

@@ -1,3 +1,0 @@
-// SPDX-License-Identifier: Apache-2.0
-// Refuses a library that `antiphase check` does not support.
-#error antiphase check does not follow cuFFT: use a kernel of the program

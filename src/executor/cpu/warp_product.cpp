@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "warp_product.hpp"
+
+#include <antiphase/plain/rounded.h>
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <cstdint>
+#include <cstring>
+#include <limits>
+#include <vector>
+
+namespace antiphase::cpu_detail {
+namespace {
+
+using machine::matrix_number;
+using machine::matrix_place;
+
+int bits_of(matrix_number of) {
+  switch (of) {
+    case matrix_number::s4:
+    case matrix_number::u4: return 4;
+    case matrix_number::s8:
+    case matrix_number::u8:
+    case matrix_number::e4m3:
+    case matrix_number::e5m2: return 8;
+    case matrix_number::f16:
+    case matrix_number::bf16: return 16;
+    case matrix_number::f64: return 64;
+    default: return 32;
+  }
+}
+int together(matrix_number of) { return std::max(32 / bits_of(of), 1); }
+
+std::uint64_t element(const void* registers, matrix_number of, int i) {
+  const int bits = bits_of(of);
+  std::uint64_t word = 0;
+  std::memcpy(&word, static_cast<const unsigned char*>(registers) + i * bits / 8,
+              static_cast<std::size_t>(std::max(bits / 8, 1)));
+  return bits == 4 ? word >> i % 2 * 4 & 15 : word;
+}
+template <class Sum> Sum value(std::uint64_t word, matrix_number of) {
+  switch (of) {
+    case matrix_number::f16: return static_cast<Sum>(plain::from_half(static_cast<unsigned short>(word)));
+    case matrix_number::bf16: return static_cast<Sum>(plain::from_bfloat(static_cast<unsigned short>(word)));
+    case matrix_number::tf32:
+      return static_cast<Sum>(std::bit_cast<float>(static_cast<std::uint32_t>(word) & 0xFFFFE000u));
+    case matrix_number::f32: return static_cast<Sum>(std::bit_cast<float>(static_cast<std::uint32_t>(word)));
+    case matrix_number::f64: return static_cast<Sum>(std::bit_cast<double>(word));
+    case matrix_number::e4m3: return static_cast<Sum>(plain::from_e4m3(static_cast<unsigned char>(word)));
+    case matrix_number::e5m2: return static_cast<Sum>(plain::from_e5m2(static_cast<unsigned char>(word)));
+    case matrix_number::s8: return static_cast<Sum>(static_cast<signed char>(word));
+    case matrix_number::s4: return static_cast<Sum>((static_cast<int>(word) ^ 8) - 8);
+    case matrix_number::s32: return static_cast<Sum>(static_cast<std::int32_t>(word));
+    default: return static_cast<Sum>(word);
+  }
+}
+template <class Number> void put(void* registers, int i, Number v) {
+  std::memcpy(static_cast<unsigned char*>(registers) + static_cast<std::size_t>(i) * sizeof v, &v, sizeof v);
+}
+void put_sum(void* registers, matrix_number of, int i, float sum, bool saturates) {
+  if (saturates) sum = std::isnan(sum) ? 0 : std::clamp(sum, -65504.f, 65504.f);
+  if (of == matrix_number::f16)
+    put(registers, i, plain::to_half(sum));
+  else
+    put(registers, i, sum);
+}
+void put_sum(void* registers, matrix_number, int i, double sum, bool) { put(registers, i, sum); }
+void put_sum(void* registers, matrix_number, int i, std::int64_t sum, bool saturates) {
+  using limits = std::numeric_limits<std::int32_t>;
+  if (saturates) sum = std::clamp(sum, std::int64_t{limits::min()}, std::int64_t{limits::max()});
+  put(registers, i, static_cast<std::int32_t>(sum));
+}
+float added(float sum, float a, float b) { return sum + a * b; }
+double added(double sum, double a, double b) { return std::fma(a, b, sum); }
+std::int64_t added(std::int64_t sum, std::int64_t a, std::int64_t b) { return sum + a * b; }
+
+template <class Sum> void multiply(const machine::warp_product& w, const lane_registers (&lanes)[32]) {
+  const auto at = [](int row, int width, int column) {
+    return static_cast<std::size_t>(row * width + column);
+  };
+  std::vector<Sum> a(at(w.rows, w.depth, 0)), b(at(w.columns, w.depth, 0));  // b: transposed
+  for (int l = 0; l < 32; ++l) {
+    const lane_registers& of = lanes[l];
+    for (int i = 0; i < w.rows * w.depth / 32; ++i) {
+      const matrix_place p = machine::place_in_a(w.rows, together(w.a), l, i);
+      a[at(p.row, w.depth, p.column)] = value<Sum>(element(of.a, w.a, i), w.a);
+    }
+    for (int i = 0; i < w.columns * w.depth / 32; ++i) {
+      const matrix_place p = machine::place_in_b(w.depth, together(w.b), l, i);
+      b[at(p.column, w.depth, p.row)] = value<Sum>(element(of.b, w.b, i), w.b);
+    }
+  }
+  for (int l = 0; l < 32; ++l) {
+    const lane_registers& of = lanes[l];
+    for (int i = 0; i < w.rows * w.columns / 32; ++i) {
+      const matrix_place p = machine::place_in_c(w.rows, l, i);
+      Sum sum = value<Sum>(element(of.c, w.c, i), w.c);
+      for (int k = 0; k < w.depth; ++k)
+        sum = added(sum, a[at(p.row, w.depth, k)], b[at(p.column, w.depth, k)]);
+      put_sum(of.d, w.d, i, sum, w.saturates);
+    }
+  }
+}
+
+}  // namespace
+
+void multiply_warp(const machine::warp_product& w, const lane_registers (&lanes)[32]) {
+  if (w.d == matrix_number::s32)
+    multiply<std::int64_t>(w, lanes);
+  else if (w.d == matrix_number::f64)
+    multiply<double>(w, lanes);
+  else
+    multiply<float>(w, lanes);
+}
+
+}  // namespace antiphase::cpu_detail
