@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A queue runs its kernels in a stream that does not wait for the default one, and copies by cudaMemcpy, in the
-// default stream: it reads what the kernel has not written yet.
+// A queue runs its kernels in a stream that does not wait for the default one, and copies by cudaMemcpy, in
+// the default stream: it reads what the kernel has not written yet.
 #include <vector>
 
 #include "buffer.h"

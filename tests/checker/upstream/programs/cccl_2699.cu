@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// One warp adds up segments, then its lanes' sums in the same memory. A lane stores its sum while others still
-// read their segments.
+// One warp adds up segments, then its lanes' sums in the same memory. A lane stores its sum while others
+// still read their segments.
 #include "buffer.h"
 
 constexpr int threads = 128;

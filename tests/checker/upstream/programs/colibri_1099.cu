@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A warp stores a fragment of a Tensor Core's sum to shared memory, and its lanes read what others have stored,
-// without a __syncwarp().
+// A warp stores a fragment of a Tensor Core's sum to shared memory, and its lanes read what others have
+// stored, without a __syncwarp().
 #include <cuda_fp16.h>
 #include <mma.h>
 

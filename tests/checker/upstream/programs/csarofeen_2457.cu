@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tiles by cp.async, three stages. The wait stands in front of the commit, so that it counts one group too few
-// as in flight, and the next tile may not have landed.
+// Tiles by cp.async, three stages. The wait stands in front of the commit, so that it counts one group too
+// few as in flight, and the next tile may not have landed.
 #include <cstdint>
 
 #include "buffer.h"

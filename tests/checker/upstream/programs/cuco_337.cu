@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// A group of lanes collects matches in a buffer and flushes it. Lane 0 sets its counter back while others read
-// it, and others add to it before it is set: the votes between order no memory.
+// A group of lanes collects matches in a buffer and flushes it. Lane 0 sets its counter back while others
+// read it, and others add to it before it is set: the votes between order no memory.
 #include <cooperative_groups.h>
 
 #include "buffer.h"
 namespace cg = cooperative_groups;
 
-__device__ void flush(const cg::thread_block_tile<32>& tile, const int* found, int count, int* to, int* total) {
+__device__ void flush(const cg::thread_block_tile<32>& tile, const int* found, int count, int* to,
+                      int* total) {
   int at = tile.thread_rank() == 0 ? atomicAdd(total, count) : 0;
   at = tile.shfl(at, 0);
   for (int i = tile.thread_rank(); i < count; i += 32) to[at + i] = found[i];
@@ -49,6 +50,5 @@ int main() {
   const int n = 180;
   const buffer<int> x(n, [](int i) { return i; }), to(n), total(1);
   multiples<<<1, 32>>>(x, n, to, total);
-  return total.differs([](int) { return n / 3; }) +
-         to.differs([](int i) { return i < n / 3 ? 3 * i : 0; });
+  return total.differs([](int) { return n / 3; }) + to.differs([](int i) { return i < n / 3 ? 3 * i : 0; });
 }

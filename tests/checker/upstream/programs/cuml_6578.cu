@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A block computes a product row by row: all store their part, thread 0 adds up. The next row's parts are stored
-// while it still reads.
+// A block computes a product row by row: all store their part, thread 0 adds up. The next row's parts are
+// stored while it still reads.
 #include "buffer.h"
 
 constexpr int rows = 4, columns = 64;

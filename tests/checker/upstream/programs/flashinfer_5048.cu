@@ -15,9 +15,9 @@ __device__ void wait(uint64_t* barrier, int parity) {
       : "memory");
 }
 __device__ void arrive(uint64_t* barrier) {
-  asm volatile("mbarrier.arrive.shared.b64 _, [%0];" ::"r"(
-                   static_cast<uint32_t>(__cvta_generic_to_shared(barrier)))
-               : "memory");
+  asm volatile(
+      "mbarrier.arrive.shared.b64 _, [%0];" ::"r"(static_cast<uint32_t>(__cvta_generic_to_shared(barrier)))
+      : "memory");
 }
 
 __global__ void doubled(const int* from, int* to) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Two sums of a block, one after the other, by the same shared memory. The second one's warps store their parts
-// while others still read the first one's.
+// Two sums of a block, one after the other, by the same shared memory. The second one's warps store their
+// parts while others still read the first one's.
 #include "buffer.h"
 
 __device__ int sum_of_block(int v, int* shared) {

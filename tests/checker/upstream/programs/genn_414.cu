@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Blocks note the time of each spike, then the first thread sets the number of spikes back, which other blocks
-// may not have read yet.
+// Blocks note the time of each spike, then the first thread sets the number of spikes back, which other
+// blocks may not have read yet.
 #include "buffer.h"
 
 constexpr int neurons = 256;

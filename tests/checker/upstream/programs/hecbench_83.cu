@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Each thread counts in bytes of its own in shared memory: places for 32 bins, but six bits of the data choose
-// the bin.
+// Each thread counts in bytes of its own in shared memory: places for 32 bins, but six bits of the data
+// choose the bin.
 #include "buffer.h"
 
 constexpr int threads = 64, each = 8;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Each block stores its sum and counts itself as done; the last one adds up all. No fence lies between a block's
-// sum and the counter.
+// Each block stores its sum and counts itself as done; the last one adds up all. No fence lies between a
+// block's sum and the counter.
 #include "buffer.h"
 
 constexpr int blocks = 8;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A product by tiles in shared memory. At the end of a step a warp waits for its own lanes only, and stores the
-// next tile, which other warps still read.
+// A product by tiles in shared memory. At the end of a step a warp waits for its own lanes only, and stores
+// the next tile, which other warps still read.
 #include "buffer.h"
 
 constexpr int side = 8, steps = 4, k = side * steps;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The barrier that mended a race (llama_13438) was put where only some of the warps come: they meet the others
-// at different barriers from then on.
+// The barrier that mended a race (llama_13438) was put where only some of the warps come: they meet the
+// others at different barriers from then on.
 #include "buffer.h"
 
 constexpr int warps = 4, parts = 2;

@@ -20,7 +20,8 @@ __global__ void combine(const int* from, const int* scales, int* to) {
 }
 
 int main() {
-  const buffer<int> from(parts * width, [](int i) { return i / width; }), scales(parts, [](int) { return 2; });
+  const buffer<int> from(parts * width, [](int i) { return i / width; }),
+      scales(parts, [](int) { return 2; });
   const buffer<int> to(width);
   combine<<<1, width>>>(from, scales, to);
   return to.differs([](int) { return parts * (parts - 1); });

@@ -22,8 +22,7 @@ __global__ void doubled(const int* from, int* to) {
 #ifndef BROKEN
       asm volatile("cp.async.bulk.wait_group.read 0;" ::: "memory");
 #endif
-      asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;" ::"r"(at(&full)),
-                   "n"(tile * 4)
+      asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;" ::"r"(at(&full)), "n"(tile * 4)
                    : "memory");
       asm volatile(
           "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1], %2, [%3];" ::"r"(
@@ -35,8 +34,8 @@ __global__ void doubled(const int* from, int* to) {
 #endif
     }
     asm volatile(
-        "{\n.reg .pred p;\nagain:\nmbarrier.try_wait.parity.shared::cta.b64 p, [%0], %1;\n@!p bra again;\n}" ::
-            "r"(at(&full)),
+        "{\n.reg .pred p;\nagain:\nmbarrier.try_wait.parity.shared::cta.b64 p, [%0], %1;\n@!p bra "
+        "again;\n}" ::"r"(at(&full)),
         "r"(i % 2)
         : "memory");
     slot[t] *= 2;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A histogram of 36 bins by one warp, whose lanes read their neighbours' bins: no barrier between its clearing
-// and the additions, nor between the smoothed bins and their comparison.
+// A histogram of 36 bins by one warp, whose lanes read their neighbours' bins: no barrier between its
+// clearing and the additions, nor between the smoothed bins and their comparison.
 #include <algorithm>
 
 #include "buffer.h"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Warps sum up their counters, and the last lane stores its warp's sum over a counter. It was a counter of the
-// first warp, which that one may still read.
+// Warps sum up their counters, and the last lane stores its warp's sum over a counter. It was a counter of
+// the first warp, which that one may still read.
 #include "buffer.h"
 
 constexpr int warps = 4, sums = 2, count = warps * 32 * sums;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Every block decides from the box's volume whether a move is accepted; then the first one stores the new box.
-// Blocks that begin later decide by the new box.
+// Every block decides from the box's volume whether a move is accepted; then the first one stores the new
+// box. Blocks that begin later decide by the new box.
 #include "buffer.h"
 
 constexpr int n = 256;
