@@ -10,7 +10,8 @@ The tools are our checker, those of compute-sanitizer, and a comparison of the r
                                                        of a build with CUDA (cmake --build build/ci --target
                                                        mutants_on_gpu)
     who_finds_what.py gpu PROGRAM OUTPUT               runs the others on a machine with a GPU, also from the
-                                                       collected folder; OUTPUT: a JSON file
+                                                       collected folder; OUTPUT: a JSON file; PROGRAM may be
+                                                       a folder of programs, as upstream_bugs.py builds it
                       [-j JOBS] [--minutes M] [--limit SECONDS] [--only TEXT] [--sanitizer PATH]
     who_finds_what.py table [--check]                  writes the tables in docs/who_finds_what.md, from the
                                                        two files in tests/checker/mutants/results, the
@@ -39,7 +40,7 @@ import tempfile
 import time
 
 SCHEMA = 1
-TOOLS = ("racecheck", "synccheck", "memcheck")
+TOOLS = ("racecheck", "synccheck", "memcheck", "initcheck")
 FOUND = 9  # compute-sanitizer's exit status when it has found something
 RESULTS, DOCUMENT = "tests/checker/mutants/results", "docs/who_finds_what.md"
 PROGRAMS, CORPUS = "tests/checker/plain/programs", "tests/checker/corpus/outcome.json"
@@ -111,8 +112,14 @@ def output_of(command):
         raise Failure(f"{command[0]} does not run: {failure}", 4) from None
 
 
+def told(program, word):
+    """What a program says to --list or --toolkit; of a folder of programs, what stands in its file."""
+    folder = pathlib.Path(program)
+    return (folder / word).read_text().strip() if folder.is_dir() else output_of([program, f"--{word}"])
+
+
 def mutants_of(program):
-    rows = [line.split("\t") for line in output_of([program, "--list"]).splitlines()]
+    rows = [line.split("\t") for line in told(program, "list").splitlines()]
     if not rows or any(len(row) != 4 for row in rows):
         raise Failure(f"{program} --list does not give four words a line")
     return rows
@@ -150,7 +157,7 @@ def gpu(options):
     results = {name: {} for name in named}
 
     def command(name, tool):
-        plain = [program, "--run", name]
+        plain = [f"{program}/{name}"] if os.path.isdir(program) else [program, "--run", name]
         if tool == "plain":
             return plain
         return [sanitizer, "--tool", tool, "--error-exitcode", str(FOUND), "--print-limit", "3", *plain]
@@ -184,7 +191,7 @@ def gpu(options):
         "schema": SCHEMA,
         "device": device[0],
         "driver": device[1],
-        "toolkit": output_of([program, "--toolkit"]),
+        "toolkit": told(program, "toolkit"),
         "sanitizer": version[1] if version else "",
         "date": datetime.datetime.now(datetime.timezone.utc).strftime("%Y-%m-%d"),
         "limit_seconds": options.limit,
@@ -263,6 +270,7 @@ def block(found, on_gpu):
     """The text between the markers: a sentence of counts, then a table per family."""
     runs = on_gpu["mutants"] if on_gpu else {}
     mutants = found["mutants"]
+    tools = [tool for tool in TOOLS if any(tool in of_it for of_it in runs.values())] or TOOLS
     broken = [m for m in mutants if m["broken"]]
 
     def said(m, tool):
@@ -273,7 +281,7 @@ def block(found, on_gpu):
         (m["family"], tool)
         for m in mutants
         if not m["broken"]
-        for tool in TOOLS
+        for tool in tools
         if said(m, tool).get("result") == "found"
     }
 
@@ -289,16 +297,17 @@ def block(found, on_gpu):
         f"reports {sum(bool(m['kinds']) for m in mutants if not m['broken'])}."
     ]
     if on_gpu:
+        others = ", ".join(f"{tool} {count(tool, 'found')}" for tool in tools[1:])
         broken_there = [m for m in broken if m["name"] in runs]
         right_reported = [
             f"{tool} {n}"
-            for tool in TOOLS
+            for tool in tools
             if (n := sum(said(m, tool).get("result") == "found" for m in mutants if not m["broken"]))
         ]
         parts[0] += (
             f" {len(broken_there)} of the broken ones were run on one {on_gpu['device']} (driver {on_gpu['driver']}, CUDA "
             f"{on_gpu['toolkit']}, compute-sanitizer {on_gpu['sanitizer']}, {on_gpu['date']}): racecheck finds "
-            f"{count('racecheck', 'found')}, synccheck {count('synccheck', 'found')}, memcheck {count('memcheck', 'found')}; without a "
+            f"{count('racecheck', 'found')}, {others}; without a "
             f"tool {count('plain', 'wrong')} give wrong numbers, {count('plain', 'failed')} fail, {count('plain', 'hangs')} do not end "
             f"within {on_gpu['limit_seconds']:g} s, {count('plain', 'right')} give right numbers."
             + (
@@ -314,12 +323,12 @@ def block(found, on_gpu):
     )
     families = list(dict.fromkeys(m["family"] for m in mutants))
     for family in families:
-        rows = [[f"{family}", "checker", *TOOLS, "the numbers"], ["---"] * 6]
+        rows = [[f"{family}", "checker", *tools, "the numbers"], ["---"] * (3 + len(tools))]
         for m in sorted((m for m in mutants if m["family"] == family), key=lambda m: bool(m["broken"])):
             of_it = runs.get(m["name"], {})
             ours = m["by"] if m["broken"] else ", ".join(m["kinds"]) or "–"
             what = f"`{m['name']}` {m['broken']}" if m["broken"] else f"`{m['name']}` *nothing is broken*"
-            cells = [tool_cell(of_it.get(tool), (family, tool) in alarms) for tool in TOOLS]
+            cells = [tool_cell(of_it.get(tool), (family, tool) in alarms) for tool in tools]
             rows.append([what, ours or "not found", *cells, plain_cell(of_it.get("plain"))])
         parts.append("\n".join("| " + " | ".join(row) + " |" for row in rows))
     return "\n\n".join(parts)

@@ -29,7 +29,7 @@ SANITIZER = """#!/bin/sh
 if [ "$1" = --version ]; then echo 'NVIDIA (R) Compute Sanitizer'; echo 'Version 2025.3.1'; exit 0; fi
 echo '========= COMPUTE-SANITIZER'
 tool=$2
-while [ "$1" != --run ]; do shift; done
+while [ $# -gt 0 ] && [ "$1" != --run ]; do shift; done
 if [ "$2" = stuck ]; then sleep 60; fi
 case $tool-$2 in
   racecheck-broken) echo '========= Error: Race reported between Write and Read access'
@@ -164,14 +164,18 @@ class WhoFindsWhat(unittest.TestCase):
                     "racecheck": "nothing",
                     "synccheck": "nothing",
                     "memcheck": "nothing",
+                    "initcheck": "nothing",
                 },
                 "broken": {
                     "plain": "wrong",
                     "racecheck": "found",
                     "synccheck": "nothing",
                     "memcheck": "failed",
+                    "initcheck": "nothing",
                 },
-                "stuck": {"plain": "hangs", "racecheck": "hangs", "synccheck": "hangs", "memcheck": "hangs"},
+                "stuck": {
+                    tool: "hangs" for tool in ("plain", "racecheck", "synccheck", "memcheck", "initcheck")
+                },
             },
         )
         self.assertIn("Race reported", file["mutants"]["broken"]["racecheck"]["said"])
@@ -196,11 +200,11 @@ class WhoFindsWhat(unittest.TestCase):
         self.store(gpu=file)
         self.make_table()
         self.assertEqual(
-            self.row("broken"), ["`broken` no wait", "race", "**found**", "–", "failed", "**wrong**"]
+            self.row("broken"), ["`broken` no wait", "race", "**found**", "–", "failed", "–", "**wrong**"]
         )
-        self.assertEqual(self.row("stuck")[1:], ["deadlock", "hangs", "hangs", "hangs", "hangs"])
-        self.assertEqual(self.row("fine"), ["`fine` *nothing is broken*", "–", "–", "–", "–", "–"])
-        self.assertEqual(self.row("streams")[2:], ["", "", "", ""])
+        self.assertEqual(self.row("stuck")[1:], ["deadlock", *["hangs"] * 5])
+        self.assertEqual(self.row("fine"), ["`fine` *nothing is broken*", *["–"] * 6])
+        self.assertEqual(self.row("streams")[2:], [""] * 5)
         text = self.document()
         self.assertIn(
             "Of 3 broken kernels the checker finds 3, within 20 schedules each, 1 of them only because", text
@@ -221,8 +225,31 @@ class WhoFindsWhat(unittest.TestCase):
 
     def test_without_a_gpu_the_columns_are_empty(self):
         self.make_table()
-        self.assertEqual(self.row("broken")[1:], ["race", "", "", "", ""])
+        self.assertEqual(self.row("broken")[1:], ["race", *[""] * 5])
         self.assertIn("nobody has run them yet", self.document())
+
+    def test_a_tool_that_was_not_run_has_no_column(self):
+        file, _ = self.on_gpu()
+        for tools in file["mutants"].values():
+            del tools["initcheck"]
+        self.store(gpu=file)
+        self.make_table()
+        self.assertEqual(self.row("broken")[1:], ["race", "**found**", "–", "failed", "**wrong**"])
+        self.assertNotIn("initcheck", self.document())
+
+    def test_a_folder_of_programs_is_run_too(self):
+        folder = self.root / "upstream"
+        self.executable("upstream/one", "#!/bin/sh\necho right\n")
+        self.executable("upstream/one-broken", "#!/bin/sh\necho '3 is 1, expected 2'; exit 1\n")
+        (folder / "list").write_text("one\tsome project\t\tgpu\none-broken\tsome project\tno wait\tgpu\n")
+        (folder / "toolkit").write_text("13.0\n")
+        self.program = folder
+        file, _ = self.on_gpu("--only", "one")
+        self.assertEqual(file["toolkit"], "13.0")
+        self.assertEqual(
+            {name: tools["plain"]["result"] for name, tools in file["mutants"].items()},
+            {"one": "right", "one-broken": "wrong"},
+        )
 
     def test_what_is_outside_the_markers_stays_and_what_is_inside_is_checked(self):
         self.make_table()

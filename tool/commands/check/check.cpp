@@ -139,6 +139,26 @@ void add_check(arguments program) {
       .type_name("FILE");
   command.add_flag("--lines", r->lines,
                    "Tell what was found in a program as compilers do: file:line:column: error: ...");
+  command
+      .add_option(
+          "--tool", r->tool,
+          "Only what this tool of compute-sanitizer is for: memcheck, racecheck, initcheck, synccheck; "
+          "or kinds of findings, such as deadlock")
+      .check(not_empty())
+      .type_name("NAMES")
+      .offers({"memcheck", "racecheck", "initcheck", "synccheck"});
+  command
+      .add_option(
+          "--suppress", r->suppress,
+          "Leave out what this file names, a line each: kind, place (a.cu, a.cu:12 or kernel:NAME), reason")
+      .check(not_empty())
+      .type_name("FILE");
+  command.add_option("--baseline", r->baseline, "Leave out what was known when this file was written")
+      .check(not_empty())
+      .type_name("FILE");
+  command.add_option("--write-baseline", r->write_baseline, "Write what is found, as known from now on")
+      .check(not_empty())
+      .type_name("FILE");
   command.add_flag("--strict", r->strict, "Count findings by the letter too: exit code 5");
   command.add_flag("--dialect", r->dialect, "Only list what plain CUDA may use here");
   command.add_flag("--list", r->list, "Only list the kernels");

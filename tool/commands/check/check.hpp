@@ -20,6 +20,8 @@ struct check_request {
   std::string sarif;                                          // output file; empty: none
   // picture file for the findings; empty: none
   std::string trace;
+  // --tool; suppressions and baseline: files
+  std::string tool, suppress, baseline, write_baseline;
   std::string driver;  // for kernels without a usable main
   int seconds = 60;    // limit for one run of a program
   bool list = false, dialect = false, lines = false;

@@ -12,6 +12,7 @@
 #include "tool/base/errors.hpp"
 #include "tool/base/wrap.hpp"
 #include "tool/commands/check/check.hpp"
+#include "tool/commands/check/check_filters.hpp"
 #include "tool/commands/check/check_trace.hpp"
 #include "tool/files/file_handle.hpp"
 #include "tool/files/file_names.hpp"
@@ -59,7 +60,7 @@ plain_program program_of(const check_request& r) {
 
 // Outputs must not overwrite the inputs or each other.
 void require_outputs_of_their_own(const check_request& r, const plain_program& p) {
-  for (const std::string& output : {r.sarif, r.trace}) {
+  for (const std::string& output : {r.sarif, r.trace, r.write_baseline}) {
     if (output.empty()) continue;
     for (const std::string& s : p.sources) refuse_same_file(output, s);
     if (!p.driver.empty()) refuse_same_file(output, p.driver);
@@ -90,6 +91,7 @@ void run_check_plain(const check_request& r) {
   refuse_mixed_results(r.common, r.sarif);
   refuse_mixed_results(r.common, r.trace);
   finding_trace trace(r);
+  finding_filters filters(r);
   check_options options;
   options.draw = trace.wanted();
   for (const auto& [name, value] : r.settings) set_option(options, name, value);
@@ -148,6 +150,8 @@ void run_check_plain(const check_request& r) {
     throw;
   }
   so_far.finish();
+  filters.apply(report);
+  filters.finish(r);
   trace.add(report, command, behind);
   trace.finish(r.common);
   write_for_programs();
