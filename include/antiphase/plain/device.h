@@ -142,6 +142,8 @@ AP_REDUCE(xor, a ^ b)
 // atomic operations
 // -----------------------------------------------------------------------------------------------------------
 // Each operation may switch to other threads. One that changes nothing may be a polling loop's.
+// Whether the run is one with this change of the program (plain_cuda.hpp, heal()).
+extern "C" bool antiphase_tried(int number);
 namespace antiphase::plain {
 template <class T> using word_of =
     std::conditional_t<sizeof(T) == 8, std::uint64_t,

@@ -1457,6 +1457,16 @@ void allow_more_shared(device_limits& limits) {
   limits.shared_opt_in = static_cast<decltype(limits.shared_opt_in)>(most_shared + shared_room + 2 * gap);
 }
 
+namespace {
+int tried = 0;
+}  // namespace
+void try_change(int number) { tried = number; }
+bool is_tried(int number) {
+  if (number != tried) return false;
+  now.m->findings.say("a change was run");
+  return true;
+}
+
 void run_main(const std::string& object, const plain_program& of, const context& where) {
   model& m = checker_detail::model_of(where.runs_on());
   now.on = &where.runs_on();
@@ -1512,6 +1522,8 @@ void run_main(const std::string& object, const plain_program& of, const context&
 using namespace antiphase;
 
 extern "C" {
+
+bool antiphase_tried(int number) { return plain::is_tried(number); }
 
 // Called before the program's variables are initialised.
 void antiphase_plain_loaded(char** sections, checker_detail::address_range* passed_over) {

@@ -159,6 +159,12 @@ void add_check(arguments program) {
   command.add_option("--write-baseline", r->write_baseline, "Write what is found, as known from now on")
       .check(not_empty())
       .type_name("FILE");
+  command.add_flag(
+      "--heal", r->heal,
+      "Of a program: which single added barrier, wait or fence, or other count, takes what was found "
+      "away; within --seconds, shown as a diff");
+  command.add_flag("--needless", r->needless,
+                   "Of a program without findings: which barriers, waits and fences can go, each alone");
   command.add_flag("--strict", r->strict, "Count findings by the letter too: exit code 5");
   command.add_flag("--dialect", r->dialect, "Only list what plain CUDA may use here");
   command.add_flag("--list", r->list, "Only list the kernels");
@@ -170,10 +176,11 @@ void add_check(arguments program) {
       if (r->list) throw bad_request("--list lists the library's kernels: expected no source beside it");
       return run_check_plain(*r);
     }
-    if (!r->sarif.empty() || !r->driver.empty() || r->lines || !r->blocks.empty() ||
+    if (!r->sarif.empty() || !r->driver.empty() || r->lines || r->heal || r->needless || !r->blocks.empty() ||
         !r->compiler_options.empty())
       throw bad_request(
-          "--sarif, --lines, --kernels, --blocks and options of the compiler are for programs in plain CUDA: "
+          "--sarif, --lines, --heal, --needless, --kernels, --blocks and options of the compiler are for "
+          "programs in plain CUDA: "
           "expected a .cu file before "
           "them");
     if (!r->arguments.empty())

@@ -25,6 +25,7 @@ struct check_request {
   std::string driver;  // for kernels without a usable main
   int seconds = 60;    // limit for one run of a program
   bool list = false, dialect = false, lines = false;
+  bool heal = false, needless = false;
   bool strict = false;            // findings by the letter count too
   std::vector<std::string> said;  // notes on options that act differently here
   common_options common;

@@ -73,6 +73,25 @@ void require_outputs_of_their_own(const check_request& r, const plain_program& p
         fmt::format("--sarif and --trace both write to {}: expected a file for each", output_name(r.sarif)));
 }
 
+std::string text_of(const plain_cure& c, int schedules) {
+  const std::string tried = fmt::format("{} change{} tried{}", c.tried, c.tried == 1 ? "" : "s",
+                                        c.all_tried ? "" : ", then the time was over");
+  if (c.what.empty())
+    return fmt::format("cure of {}: no single barrier, wait, fence or count was found ({})\n", c.group,
+                       tried);
+  return fmt::format("cure of {}: {}: nothing of it is found in {} schedules ({})\n{}", c.group, c.what,
+                     schedules, tried, c.diff);
+}
+std::string text_of(const plain_needless& n, int schedules) {
+  std::string out;
+  for (const auto& o : n.needless)
+    out += fmt::format("{}:{}: needless: {} (without it alone nothing is found in {} schedules)\n", o.at.file,
+                       o.at.line, o.statement, schedules);
+  return out + fmt::format("{} of {} barriers, waits and fences can go, each alone{}{}\n", n.needless.size(),
+                           n.tried, n.not_run > 0 ? fmt::format("; {} were never run", n.not_run) : "",
+                           n.all_tried ? "" : "; then the time was over");
+}
+
 // The command for a replay, without the schedule, which is appended.
 std::string command_of(const check_request& r, const plain_program& p) {
   std::string command = "antiphase check";
@@ -129,6 +148,7 @@ void run_check_plain(const check_request& r) {
     complain(fmt::format("{} of {} schedules, {} so far", report.runs, planned, summary(report)));
   };
   check_report report;
+  json cures = json::array(), needless = json::array();
   const auto write_for_programs = [&] {
     if (!r.sarif.empty()) {
       output_file file(r.sarif);
@@ -138,6 +158,8 @@ void run_check_plain(const check_request& r) {
     if (!r.common.json) return;
     json result = document;
     result["programs"] = entry_of(report, seconds());
+    if (r.heal) result["programs"][0]["cures"] = cures;
+    if (r.needless) result["programs"][0]["needless"] = needless;
     print_json(result);
   };
   try {
@@ -154,12 +176,33 @@ void run_check_plain(const check_request& r) {
   filters.finish(r);
   trace.add(report, command, behind);
   trace.finish(r.common);
+  std::string more;
+  if (r.heal)
+    for (const plain_cure& c : heal(program, options, report, r.seconds)) {
+      more += text_of(c, options.schedules);
+      cures.push_back({{"group", c.group},
+                       {"what", c.what},
+                       {"file", c.at.file},
+                       {"line", c.at.line},
+                       {"diff", c.diff},
+                       {"tried", c.tried},
+                       {"all_tried", c.all_tried}});
+    }
+  if (r.needless && report.errors() == 0) {
+    const plain_needless n = find_needless(program, options, r.seconds);
+    more += text_of(n, options.schedules);
+    for (const auto& o : n.needless)
+      needless.push_back({{"file", o.at.file}, {"line", o.at.line}, {"statement", o.statement}});
+  } else if (r.needless) {
+    more += "what is needless is told of a program without findings\n";
+  }
   write_for_programs();
   if (r.lines && !r.common.json) {
     print(to_lines(report, name));
   } else if (!r.common.json) {
     print(fmt::format("{:<32} {:<40} {:.1f} s\n{}", name, summary(report), seconds(),
                       report.clean() && report.notes.empty() ? "" : to_text(report, command, behind)));
+    if (!more.empty()) print(more);
   }
   if (r.fails(report)) throw verification_failed(fmt::format("the checker has found faults in {}", name));
   if (report.unfinished > 0)
