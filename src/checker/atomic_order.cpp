@@ -66,9 +66,8 @@ void atomic_order::begin(thread_model& t, const atomic_operation& o) {
   if (o.reads()) take_in(t, o, a);
 }
 
-void atomic_order::end(thread_model& t, const atomic_operation& o) {
+void atomic_order::give(thread_model& t, const atomic_operation& o, state& a) {
   const auto circles = circles_around(t);
-  state& a = states_[o.location];
   knowledge_ptr now;
   if (o.releases()) {
     if (o.reach > scope::block) clocks_.block(t.block).published = true;

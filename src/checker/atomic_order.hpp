@@ -43,7 +43,10 @@ class atomic_order {
   knowledge_ptr released_to_host(std::uintptr_t location) const;
 
   void begin(thread_model& t, const atomic_operation& o);
-  void end(thread_model& t, const atomic_operation& o);  // for an operation that writes
+  // for an operation that writes
+  void end(thread_model& t, const atomic_operation& o) { give(t, o, states_[o.location]); }
+  // What the operation releases becomes part of `a`.
+  void give(thread_model& t, const atomic_operation& o, state& a);
   // A read of the value, which takes in what was released with it.
   void take_in(thread_model& t, const atomic_operation& o, const state& a);
   void fence(thread_model& t, order how, scope reach);

@@ -121,9 +121,11 @@ class model_observer final : public cpu_detail::observer {
   void next_grid_started(thread_state& t) override { m_.start_next_launch(model_of(t)); }
   void cluster_arrived(thread_state& t, bool releases) override {
     m_.barriers.arrive_in_cluster(model_of(t));
-    if (!releases) return;
-    m_.clocks.release(model_of(t), clusters_[number_of(*t.home->cluster)].arrived,
-                      "arrives at the cluster's barrier");
+    knowledge_ptr& arrived = clusters_[number_of(*t.home->cluster)].arrived;
+    if (releases)
+      m_.clocks.release(model_of(t), arrived, "arrives at the cluster's barrier");
+    else if (const knowledge_ptr& fenced = model_of(t).released[1]; fenced != nullptr)
+      arrived = join(arrived, fenced, arrived != nullptr ? arrived->block : fenced->block);
   }
   void cluster_phase_ended(cpu_detail::cluster_state& c) override {
     cluster_barrier& b = clusters_[number_of(c)];
@@ -146,21 +148,31 @@ class model_observer final : public cpu_detail::observer {
   }
 
   void mbarrier_initialised(thread_state& t, const std::uint64_t* word, cpu_detail::place where) override {
-    m_.async.init_barrier(model_of(t), word, at(t, where));
+    const place_number here = at(t, where);
+    if (m_.barriers.is_valid(word, m_.memory.byte(m_.memory.offset_of(word)).place))
+      m_.note_here(finding_kind::barrier_misuse, here, "initialisation of what is an mbarrier already", "",
+                   "mbarrier.inval before it");
+    m_.async.init_barrier(model_of(t), word, here);
+  }
+  void mbarrier_invalidated(thread_state& t, const std::uint64_t* word, cpu_detail::place where) override {
+    m_.async.end_barrier(model_of(t), word, at(t, where));
   }
   void mbarrier_touched(thread_state& t, const std::uint64_t* word, cpu_detail::place where) override {
     m_.async.touch_barrier(model_of(t), word, at(t, where));
   }
-  void mbarrier_arrived(thread_state& t, const std::uint64_t* word) override {
-    m_.barriers.arrive(model_of(t), word);
+  void mbarrier_arrived(thread_state& t, const std::uint64_t* word,
+                        machine::mbarrier_semantics how) override {
+    m_.barriers.arrive(model_of(t), word, how);
   }
   void mbarrier_phase_ended(block_state&, const std::uint64_t* word) override { m_.barriers.end_phase(word); }
-  void mbarrier_waited(thread_state& t, const std::uint64_t* word) override {
-    m_.barriers.wait(model_of(t), word);
+  void mbarrier_waited(thread_state& t, const std::uint64_t* word,
+                       machine::mbarrier_semantics how) override {
+    m_.barriers.wait(model_of(t), word, how);
   }
   void bulk_load_issued(thread_state& t, const cpu_detail::bulk_load_state& l,
                         cpu_detail::place where) override {
-    m_.async.issue_load(model_of(t), l.to, l.bytes, cpu_detail::sources(l), l.word, at(t, where));
+    m_.async.issue_load(model_of(t), l.to, l.bytes, cpu_detail::sources(l), l.word, at(t, where),
+                        l.is_generic);
   }
   std::uint32_t copies_tracked(thread_state& t, const std::uint64_t* word) override {
     return m_.barriers.track_copies(model_of(t), word);
@@ -171,7 +183,8 @@ class model_observer final : public cpu_detail::observer {
   void bulk_store_issued(thread_state& t, const cpu_detail::bulk_store_state& s,
                          cpu_detail::place where) override {
     m_.async.issue_store(model_of(t), cpu_detail::destinations(s), s.from, s.bytes, at(t, where),
-                         s.updates ? scope::device : scope{});
+                         s.updates ? scope::device : scope{},
+                         s.updates ? static_cast<std::size_t>(s.updates->number_bytes) : 0);
   }
   void bulk_stores_committed(thread_state& t) override { m_.async.commit_stores(model_of(t)); }
   void bulk_stores_waited(thread_state& t, int groups_left, machine::bulk_done what) override {

@@ -125,6 +125,15 @@ void happens_before::learn_also(thread_model& t, by_reach knowledge::*what, std:
   learn(t, k);
 }
 
+void happens_before::learn_reads(thread_model& t, const knowledge_ptr& of) {
+  const auto alone = make<knowledge>(*of);
+  alone->passed = alone->seen = {};
+  alone->reads = nullptr;
+  const auto k = make<knowledge>(*t.known);
+  k->reads = join(join(t.known->reads, alone, t.block), of->reads, t.block);
+  learn(t, k);
+}
+
 bool happens_before::knows(const thread_model& t, block_number block, actor a, stamp time) const {
   if (block < launches_.first_visible()) return true;
   if (block < launches_.first()) {
@@ -142,6 +151,14 @@ bool happens_before::knows(const thread_model& t, block_number block, actor a, s
   const view* v = t.known->of(block);
   if (v == nullptr) return false;
   return is_thread ? time <= v->of_thread(a) : time <= v->of_copies(static_cast<std::size_t>(a - r.threads));
+}
+
+bool happens_before::knows_read(const thread_model& t, block_number block, actor a, stamp time) const {
+  if (knows(t, block, a, time)) return true;
+  const view* v = t.known->reads != nullptr ? t.known->reads->of(block) : nullptr;
+  const int threads = blocks_[block].threads;
+  return v != nullptr &&
+         time <= (a < threads ? v->of_thread(a) : v->of_copies(static_cast<std::size_t>(a - threads)));
 }
 
 bool happens_before::knows_fenced(const thread_model& t, space in, block_number block, actor a,

@@ -25,7 +25,7 @@ namespace {
   std::uint32_t before = t.lane;  // nonzero at the end: this lane has read all of them here before
   for (const cell* end = c + words; c < end; ++c) {
     reader& r = c->first;
-    const bool first = r.block == t.block && r.unit == t.warp && r.kind == warp_reads && r.scope == 0 &&
+    const bool first = r.block == t.block && r.unit == t.warp && r.kind == warp_reads && r.strength == 0 &&
                        r.time == now && r.place == place;
     reader_group* g = nullptr;
     if (!first || r.lanes == 0) {

@@ -155,6 +155,22 @@ void model::access(const void* p, std::size_t bytes, access_kind kind, const voi
   history.visit(w, p, bytes);
 }
 
+void model::read_constant(const void* p, std::size_t bytes, const void* code) {
+  old.put_back();
+  if (host.stack.holds(reinterpret_cast<std::uintptr_t>(p))) return;
+  if (std::exchange(last_slow_read_, std::pair(p, code)) == std::pair(p, code))
+    loops.read_again(p, bytes, code);
+  if (clocks.log == nullptr && history.reads_constant_again(*current_, p, bytes)) return;
+  const accessor w{.thread = *current_,
+                   .kind = access_kind::read,
+                   .place = places.number_of_code(code),
+                   .bytes = bytes,
+                   .what = "read-only load",
+                   .constant = true};
+  if (clocks.log != nullptr && memory.follows(p, bytes)) write_down(event_kind::read, p, bytes, w.place);
+  history.visit(w, p, bytes);
+}
+
 void model::write_down(event_kind kind, const void* p, std::size_t bytes, place_number place) {
   clocks.log->access({current_->block, current_->index}, kind, memory.followed(p), bytes, place);
 }
@@ -197,7 +213,7 @@ void model::atomic(const void* p, std::size_t bytes, atomic_kind kind, order how
                            .kind = kind,
                            .how = how,
                            .reach = reach,
-                           .follows_atomic = last.scope != 0};
+                           .follows_atomic = last.strength != 0};
   if (kind != atomic_kind::load && old.on) old.write(t, o, p, bytes, last, w.place, atomics.at(o.location));
   atomics.begin(t, o);
   if (kind == atomic_kind::load) {

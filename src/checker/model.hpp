@@ -67,6 +67,8 @@ class model {
   // Fast paths for whole words of accesses without a finding. False: call access().
   bool reads_anew(const void* p, std::size_t bytes, const void* code);
   bool writes_anew(const void* p, std::size_t bytes, const void* code);
+  // A load of the current thread by __ldg or ld.global.nc.
+  void read_constant(const void* p, std::size_t bytes, const void* code);
   // into clocks.log, which must exist
   void write_down(event_kind kind, const void* p, std::size_t bytes, place_number place);
   // An atomic operation, before it is performed.

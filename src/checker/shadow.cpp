@@ -146,7 +146,7 @@ bool same(const reader& a, const reader& b) {
   return a.same_group(b) && a.time == b.time && a.lanes == b.lanes && a.place == b.place;
 }
 bool same(const cell& a, const cell& b) {
-  return a.block == b.block && a.writer == b.writer && a.state == b.state && a.scope == b.scope &&
+  return a.block == b.block && a.writer == b.writer && a.state == b.state && a.strength == b.strength &&
          a.time == b.time && a.place == b.place && same(a.first, b.first);
 }
 

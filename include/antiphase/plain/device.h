@@ -220,11 +220,19 @@ AP_CAS(_block, block)
 AP_CAS(_system, system)
 #undef AP_CAS
 
-// loads and stores with hints: ordinary ones here
+// loads and stores with hints: ordinary ones here, but for __ldg, whose memory nothing may write in the launch
 // --------------------------------------------------------------------------------------
+namespace antiphase::plain {
+void read_only(void* to, const void* from, std::size_t bytes);
+template <class T> AP_VERB T read_only(const T& from) {  // a reference, so that its alignment is looked at
+  std::remove_cv_t<T> value;
+  read_only(&value, &from, sizeof value);
+  return value;
+}
+}  // namespace antiphase::plain
+template <class T> AP_VERB T __ldg(const T* p) { return antiphase::plain::read_only(*p); }
 #define AP_LOAD(name) \
   template <class T> AP_VERB T name(const T* p) { return *p; }
-AP_LOAD(__ldg)
 AP_LOAD(__ldca)
 AP_LOAD(__ldcg)
 AP_LOAD(__ldcs)

@@ -83,6 +83,9 @@ template <class T, int Count> struct alignas(sizeof(T) * Count) pack { T x[Count
 template <class T, int Count> AP_VERB pack<T, Count> load(const void* p) {
   return *static_cast<const pack<T, Count>*>(p);
 }
+template <class T, int Count> AP_VERB pack<T, Count> load_constant(const void* p) {
+  return read_only(*static_cast<const pack<T, Count>*>(p));
+}
 template <class T, int Count> AP_VERB pack<T, Count> load_volatile(const void* p) {
   pack<T, Count> all;
   for (int i = 0; i < Count; ++i) all.x[i] = static_cast<const volatile T*>(p)[i];
@@ -131,26 +134,23 @@ template <class T> constexpr machine::bulk_step step_of(bulk_update what) {
 // mbarriers and barriers
 // -----------------------------------------------------------------------------------------------------------
 // The state that an arrival returns is the parity of the current phase.
-AP_VERB unsigned long mbarrier_phase(unsigned long* word) { return machine::mbarrier_ended(word, 0) ? 1 : 0; }
-AP_VERB bool mbarrier_test_wait(unsigned long* word, unsigned parity, place where) {
-  if (machine::mbarrier_ended(word, parity & 1)) {
+AP_VERB bool mbarrier_test_wait(unsigned long* word, unsigned parity, machine::mbarrier_semantics how,
+                                place where) {
+  if (machine::mbarrier_test(word, parity & 1, where, how)) {
     machine::polled();
     return true;
   }
   machine::yield(where);
   return false;
 }
-AP_VERB bool mbarrier_try_wait(unsigned long* word, unsigned parity, place where) {
-  return mbarrier_test_wait(word, parity, where);
-}
-AP_VERB void mbarrier_arrive_in_cluster(unsigned long* word, place where) {  // an mbarrier of any block
+AP_VERB void mbarrier_arrive_in_cluster(unsigned long* word, machine::mbarrier_semantics how,
+                                        place where) {  // an mbarrier of any block
   const int rank = block_of(word, where);
   auto* const first = static_cast<unsigned char*>(in_block(shared_base(), rank, where));
   machine::mbarrier_arrive_remote(
       reinterpret_cast<unsigned long*>(shared_base() + (reinterpret_cast<unsigned char*>(word) - first)),
-      rank, where);
+      rank, where, how);
 }
-AP_VERB void mbarrier_invalidate(unsigned long* word) { *word = ~0ul; }
 
 // warps
 // -----------------------------------------------------------------------------------------------------------

@@ -73,7 +73,7 @@ class instruction {
   void skip_cache_hints() {
     if (take("L2::cache_hint")) operands_.pop_back();
     std::erase_if(parts_, [](view p) { return p.starts_with("L1::") || p.starts_with("L2::"); });
-    skip({"ca", "cg", "cs", "lu", "cv", "nc", "wb", "wt"});
+    skip({"ca", "cg", "cs", "lu", "cv", "wb", "wt"});
   }
   text type() {  // the last modifier
     if (parts_.empty()) refuse();
@@ -192,6 +192,7 @@ text load(instruction& i) {
   const view how = i.take_one({"weak", "volatile", "relaxed", "acquire"});
   const text reach = i.scope();
   const text at = i.pointer(1, i.space());
+  const bool constant = i.take("nc");
   i.skip_cache_hints();
   const int n = vector_of(i);
   const text type = i.type();
@@ -208,7 +209,12 @@ text load(instruction& i) {
   }
   text code =
       fmt::format("const auto ap_v = {}",
-                  call(fmt::format("{}<{}, {}>", how == "volatile" ? "load_volatile" : "load", type, n), at));
+                  call(fmt::format("{}<{}, {}>",
+                       how == "volatile" ? "load_volatile"
+                       : constant        ? "load_constant"
+                                         : "load",
+                       type, n),
+           at));
   const auto to = i.list(0);
   if (static_cast<int>(to.size()) != n) i.refuse();
   for (int k = 0; k < n; ++k)
@@ -360,32 +366,37 @@ text wait_bulk(instruction& i) {
 // mbarriers
 // -----------------------------------------------------------------------------------------------------------
 text mbarrier(instruction& i, view what) {
-  i.skip({"release", "acquire", "relaxed", "cta", "cluster", "b64"});
+  const bool relaxed = i.take("relaxed");
+  if (!relaxed) i.take(what == "arrive" ? "release" : "acquire");
+  const text how = fmt::format("{{{}, {}}}", relaxed, i.scope("cta"));
+  i.take("b64");
   const bool of_cluster = what == "arrive" && i.take("shared::cluster");
   if (of_cluster) {
     if (i.operand(0) != "_" || i.count() > 2) i.refuse();
-    return call("mbarrier_arrive_in_cluster", i.barrier(1, "in_shared"), here);
+    return call("mbarrier_arrive_in_cluster", i.barrier(1, "in_shared"), how, here);
   }
   const text space = i.space();
   if (what == "init")
     return fmt::format("::antiphase::machine::mbarrier_init({}, {}, {})", i.barrier(0, space),
                        i.get("int", 1), here);
-  if (what == "inval") return call("mbarrier_invalidate", i.barrier(0, space));
+  if (what == "inval")
+    return fmt::format("::antiphase::machine::mbarrier_inval({}, {})", i.barrier(0, space), here);
   if (what == "expect_tx")
     return fmt::format("::antiphase::machine::mbarrier_expect({}, {}, {})", i.barrier(0, space),
                        i.get("int", 1), here);
   if (what == "arrive") {
     const text state =
-        i.operand(0) == "_" ? "" : i.put(0, call("mbarrier_phase", i.barrier(1, space))) + "; ";
+        i.operand(0) == "_"
+            ? ""
+            : i.put(0, fmt::format("::antiphase::machine::mbarrier_parity({})", i.barrier(1, space))) + "; ";
     if (i.take("expect_tx"))
-      return state + fmt::format("::antiphase::machine::mbarrier_arrive({}, {}, {})", i.barrier(1, space),
-                                 i.get("int", 2), here);
-    return state + fmt::format("::antiphase::machine::mbarrier_arrive_many({}, {}, {})", i.barrier(1, space),
-                               i.count() > 2 ? i.get("int", 2) : "1", here);
+      return state + fmt::format("::antiphase::machine::mbarrier_arrive({}, {}, {}, {})", i.barrier(1, space),
+                                 i.get("int", 2), here, how);
+    return state + fmt::format("::antiphase::machine::mbarrier_arrive_many({}, {}, {}, {})",
+                               i.barrier(1, space), i.count() > 2 ? i.get("int", 2) : "1", here, how);
   }
-  i.take("parity");  // the state from `arrive` works as a parity too
-  return i.put(0, call(what == "try_wait" ? "mbarrier_try_wait" : "mbarrier_test_wait", i.barrier(1, space),
-                       i.get("unsigned", 2), here));
+  i.take("parity");  // the state from `arrive` is the phase's parity
+  return i.put(0, call("mbarrier_test_wait", i.barrier(1, space), i.get("unsigned", 2), how, here));
 }
 
 // fences and barriers
@@ -430,8 +441,8 @@ text voting_barrier(instruction& i) {  // bar.red: of the whole block
       0, fmt::format("__syncthreads_{}({}, {})", how == "popc" ? "count" : how, i.get("bool", 2), here));
 }
 text cluster_barrier(instruction& i, bool waits) {
-  const bool relaxed = i.take("relaxed");
-  i.skip({"aligned", "release", "acquire"});
+  const bool relaxed = !waits && i.take("relaxed");
+  i.skip({"aligned", waits ? "acquire" : "release"});
   return fmt::format("::antiphase::machine::cluster_{}({})",
                      waits     ? "wait"
                      : relaxed ? "arrive_relaxed"

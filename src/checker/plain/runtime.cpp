@@ -476,6 +476,10 @@ int block_of(const void* p, place where) {
   machine::trap("an address of shared::cluster that is in no block's shared memory", where);
   return 0;
 }
+void read_only(void* to, const void* from, std::size_t bytes) {
+  if (on_device()) now.m->read_constant(from, bytes, __builtin_return_address(0));
+  std::memcpy(to, from, bytes);
+}
 unsigned char* shared_base() noexcept { return machine::current->block->shared; }
 unsigned vote(unsigned mask, bool predicate, place where) {
   const unsigned char mine = predicate;

@@ -317,6 +317,14 @@ void set_registers(int registers, place where) {
   meet_warp(self, what, where);
 }
 
+void require_promise(const void* to, const void* from, std::size_t bytes, std::size_t align, place where) {
+  thread_state& self = called_from(__builtin_return_address(0));
+  require_aligned(self, to, align, "the destination of a copy with aligned_size_t", where);
+  require_aligned(self, from, align, "the source of a copy with aligned_size_t", where);
+  if (bytes % align != 0)
+    fail(self, fault::bad_copy, where,
+         fmt::format("a copy of {} bytes with aligned_size_t is no multiple of {} bytes", bytes, align));
+}
 void copy_async(void* to, const void* from, int bytes, int from_source, place where) {
   thread_state& self = called_from(__builtin_return_address(0));
   const auto width = static_cast<std::uintptr_t>(bytes);

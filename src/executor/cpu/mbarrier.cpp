@@ -187,6 +187,13 @@ void mbarrier_init(std::uint64_t* word, int parties, place where) {
   *word = pack({static_cast<std::uint32_t>(parties), static_cast<std::uint32_t>(parties), 0, 0});
 }
 
+void mbarrier_inval(std::uint64_t* word, place where) {
+  thread_state& self = called_from(__builtin_return_address(0));
+  require_barrier(self, *self.block, word, where);
+  if (observer* watch = self.owner->watch()) watch->mbarrier_invalidated(self, word, where);
+  *word = ~std::uint64_t{0};
+}
+
 namespace {
 
 fields with_bytes(const thread_state& self, fields f, int bytes, place where) {
@@ -199,7 +206,7 @@ fields with_bytes(const thread_state& self, fields f, int bytes, place where) {
 
 // `count` parties arrive at an mbarrier of this block.
 void arrive_at(thread_state& self, block_state& block, std::uint64_t* word, int count, int bytes_expected,
-               place where) {
+               place where, mbarrier_semantics how) {
   require_barrier(self, block, word, where);
   fields f = unpack(*word);
   if (f.missing == 0)
@@ -216,27 +223,27 @@ void arrive_at(thread_state& self, block_state& block, std::uint64_t* word, int 
   f.missing -= static_cast<std::uint32_t>(count);
   mbarrier_clock& time = block.clock_of(word);
   time.latest = std::max(time.latest, self.time.now());
-  if (observer* watch = self.owner->watch()) watch->mbarrier_arrived(self, word);
+  if (observer* watch = self.owner->watch()) watch->mbarrier_arrived(self, word, how);
   if (advance(word, f)) phase_ended(block, *self.owner, word);
 }
 
 }  // namespace
 
-void mbarrier_arrive(std::uint64_t* word, int bytes_expected, place where) {
+void mbarrier_arrive(std::uint64_t* word, int bytes_expected, place where, mbarrier_semantics how) {
   thread_state& self = called_from(__builtin_return_address(0));
-  arrive_at(self, *self.home, word, 1, bytes_expected, where);
+  arrive_at(self, *self.home, word, 1, bytes_expected, where, how);
 }
-void mbarrier_arrive_many(std::uint64_t* word, int count, place where) {
+void mbarrier_arrive_many(std::uint64_t* word, int count, place where, mbarrier_semantics how) {
   thread_state& self = called_from(__builtin_return_address(0));
-  arrive_at(self, *self.home, word, count, 0, where);
+  arrive_at(self, *self.home, word, count, 0, where, how);
 }
-void mbarrier_arrive_remote(std::uint64_t* word, int rank, place where) {
+void mbarrier_arrive_remote(std::uint64_t* word, int rank, place where, mbarrier_semantics how) {
   thread_state& self = called_from(__builtin_return_address(0));
   const std::ptrdiff_t away = to_shared_of(word, rank, where);
   self.code = __builtin_return_address(0);
   block_state& theirs = *self.home->cluster->blocks[static_cast<std::size_t>(rank)];
   arrive_at(self, theirs, reinterpret_cast<std::uint64_t*>(reinterpret_cast<unsigned char*>(word) + away), 1,
-            0, where);
+            0, where, how);
 }
 void mbarrier_copies_arrive(std::uint64_t* word, copies_arrive how, place where) {
   thread_state& self = called_from(__builtin_return_address(0));
@@ -277,28 +284,34 @@ void mbarrier_expect(std::uint64_t* word, int bytes, place where) {
   *word = pack(with_bytes(self, unpack(*word), bytes, where));
 }
 
-bool mbarrier_ended(const std::uint64_t* word, unsigned parity) {
+unsigned mbarrier_parity(const std::uint64_t* word) { return unpack(*word).parity; }
+namespace {
+bool see_end(thread_state& self, const std::uint64_t* word, unsigned parity, mbarrier_semantics how) {
   const bool ended = cpu_detail::mbarrier_ended(*word, parity);
-  thread_state& self = called_from(__builtin_return_address(0));
   if (ended) self.time.wait_until(self.home->clock_of(word).ended);
-  if (observer* watch = self.owner->watch(); watch != nullptr && ended) watch->mbarrier_waited(self, word);
+  if (observer* watch = self.owner->watch(); watch != nullptr && ended)
+    watch->mbarrier_waited(self, word, how);
   return ended;
 }
-
-void mbarrier_wait(std::uint64_t* word, unsigned parity, place where) {
+}  // namespace
+bool mbarrier_ended(const std::uint64_t* word, unsigned parity) {
+  return see_end(called_from(__builtin_return_address(0)), word, parity, {});
+}
+bool mbarrier_test(std::uint64_t* word, unsigned parity, place where, mbarrier_semantics how) {
   thread_state& self = called_from(__builtin_return_address(0));
   require_barrier(self, *self.block, word, where);
-  observer* watch = self.owner->watch();
-  if (cpu_detail::mbarrier_ended(*word, parity)) {
-    self.time.wait_until(self.home->clock_of(word).ended);
-    if (watch != nullptr) watch->mbarrier_waited(self, word);
-    return;
-  }
+  return see_end(self, word, parity, how);
+}
+
+void mbarrier_wait(std::uint64_t* word, unsigned parity, place where, mbarrier_semantics how) {
+  thread_state& self = called_from(__builtin_return_address(0));
+  require_barrier(self, *self.block, word, where);
+  if (see_end(self, word, parity, how)) return;
   self.key = word;
   self.parity = parity;
   self.home->at_mbarriers.push_back(&self);
   self.owner->suspend(self, condition::at_mbarrier, where);
-  if (watch != nullptr) watch->mbarrier_waited(self, word);
+  if (observer* watch = self.owner->watch()) watch->mbarrier_waited(self, word, how);
 }
 
 namespace {
@@ -315,6 +328,12 @@ void load_in_bulk(thread_state& self, const bulk_load_state& load, unsigned rank
 void bulk_load(void* to, const void* from, std::uint32_t bytes, std::uint64_t* word, place where) {
   thread_state& self = called_from(__builtin_return_address(0));
   load_in_bulk(self, {.to = to, .from = from, .bytes = bytes, .word = word}, 0, where);
+}
+void bound_copy(void* to, const void* from, std::uint32_t bytes, std::uint64_t* word, place where) {
+  thread_state& self = called_from(__builtin_return_address(0));
+  require_barrier(self, *self.block, word, where);
+  *word = pack(with_bytes(self, unpack(*word), static_cast<int>(bytes), where));
+  issue(self, {.to = to, .from = from, .bytes = bytes, .word = word, .is_generic = true}, 0, where);
 }
 void bulk_load_multicast(void* to, const void* from, std::uint32_t bytes, std::uint64_t* word, unsigned ranks,
                          place where) {

@@ -76,12 +76,15 @@ class observer {
   virtual void copies_waited(thread_state& t, int groups_left) = 0;
 
   virtual void mbarrier_initialised(thread_state& t, const std::uint64_t* word, place where) = 0;
+  virtual void mbarrier_invalidated(thread_state& t, const std::uint64_t* word, place where) = 0;
   // before any other use of it
   virtual void mbarrier_touched(thread_state& t, const std::uint64_t* word, place where) = 0;
-  virtual void mbarrier_arrived(thread_state& t, const std::uint64_t* word) = 0;
+  virtual void mbarrier_arrived(thread_state& t, const std::uint64_t* word,
+                                machine::mbarrier_semantics how) = 0;
   virtual void mbarrier_phase_ended(block_state& block, const std::uint64_t* word) = 0;
   // the thread has seen the end of the previous phase
-  virtual void mbarrier_waited(thread_state& t, const std::uint64_t* word) = 0;
+  virtual void mbarrier_waited(thread_state& t, const std::uint64_t* word,
+                               machine::mbarrier_semantics how) = 0;
   // The thread's asynchronous copies so far will arrive at the mbarrier when they have landed: returns a
   // number for them. And they have arrived.
   virtual std::uint32_t copies_tracked(thread_state& t, const std::uint64_t* word) = 0;

@@ -223,6 +223,7 @@ struct bulk_load_state {
   std::uint32_t bytes;
   std::uint64_t* word;
   std::shared_ptr<const tensor_box> box = nullptr;  // null: contiguous bytes
+  bool is_generic = false;                          // a bound_copy, not of the async proxy
   std::int64_t lands = 0;                           // by the clock
   // If set, not a load, but an arrival that waits for this thread's asynchronous copies up to number
   // `copies`.
