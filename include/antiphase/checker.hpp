@@ -91,18 +91,27 @@ struct finding_schedule {
   std::int64_t end = 0;
 };
 
+// A finding by the letter breaks a rule of PTX or CUDA that GPUs do not need: code relies on that.
+enum class finding_severity { error, by_the_letter };
+const char* name(finding_severity severity);  // "error", "by the letter"
+
 struct finding {
   finding_kind kind{};
   std::string kernel;
   std::string memory;   // "shared memory, byte 132", "global memory, byte 4 of 1024 allocated", or empty
   finding_side access;  // the access at which it was found
   std::optional<finding_side> earlier;
-  std::string missing;      // a sentence: what would have ordered the two
-  std::uint64_t times = 0;  // in all runs, for this pair of places
-  check_run first;          // the first run that showed it, shortened if check_options::shorten
+  std::string missing;           // a sentence: what would have ordered the two
+  std::string in_practice = {};  // what GPUs do, of a finding by the letter; empty: an error
+  std::uint64_t times = 0;       // in all runs, for this pair of places
+  check_run first;               // the first run that showed it, shortened if check_options::shorten
   // That run, around the finding, if check_options::draw. For a wrong result the last kernel, for a leak the
   // allocation's life. Without lanes where no thread of a kernel took part.
   finding_schedule drawn{};
+
+  finding_severity severity() const {
+    return in_practice.empty() ? finding_severity::error : finding_severity::by_the_letter;
+  }
 };
 
 // Which run's output is shown, on standard error, if runs are processes.
@@ -157,6 +166,7 @@ struct check_report {
   // for to_json() and to_sarif(), which print it; check() throws instead
   std::vector<check_refusal> refused = {};
   bool clean() const { return findings.empty(); }
+  std::size_t errors() const;  // findings that are not just by the letter
 };
 
 // Runs `program` once per schedule, each time on a CPU executor that follows that schedule:

@@ -47,6 +47,8 @@ struct conflict {
   const cell* write = nullptr;
   const reader* read = nullptr;
   std::string missing = {};  // what would order the two; empty: to be worked out
+  // What GPUs do about it, of a finding by the letter: both strings live on. `instead`: what is missing then.
+  std::string_view in_practice = {}, instead = {};
 };
 using conflict_sink = std::function<void(const accessor&, const conflict&)>;
 
@@ -123,6 +125,7 @@ class access_history {
   void host_touch(const accessor& w, const void* p);
 
   void updates_at(place_number p) { updates_.insert(p); }  // a read-modify-write is at this place
+  bool updates(place_number p) const { return updates_.contains(p); }
   // From here on memory that nobody has written is no fault: launches ran only some of their blocks.
   void forgive_unwritten() { forgiving_ = true; }
   bool forgives(std::size_t offset) const { return forgiving_ && offset >= shadow::shared_bytes; }

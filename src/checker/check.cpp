@@ -172,6 +172,7 @@ outcome run_here(const program_of_runs& program, const check_options& options, c
           "read";
     }
   }
+  m.custom.finish();
   for (auto& f : m.findings.all()) {
     place(f.what.access, m.places.lines(f.at), f.callers);
     if (f.what.earlier) place(*f.what.earlier, m.places.lines(f.earlier));
@@ -219,6 +220,8 @@ void add(check_report& report, outcome&& from) {
                                  [&](const finding& g) { return same(f, g); });
     if (at == report.findings.end())
       report.findings.push_back(std::move(f));
+    else if (f.severity() < at->severity())  // an error in this run: that is the one to show
+      f.times += at->times, *at = std::move(f);
     else
       at->times += f.times;
   }
@@ -246,7 +249,7 @@ void shorten(finding& f, runner& runs, int& runs_left) {
     const outcome o = runs.run({how, std::move(script)});
     const auto at =
         std::find_if(o.findings.begin(), o.findings.end(), [&](const finding& g) { return same(f, g); });
-    if (at == o.findings.end()) return false;
+    if (at == o.findings.end() || at->severity() != f.severity()) return false;
     shown = *at;
     return true;
   };

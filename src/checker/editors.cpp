@@ -127,9 +127,11 @@ std::string to_lines(const check_report& report, const std::string& source) {
   };
   for (const finding& f : report.findings) {
     const code_place at = place_of(f.access, source);
-    line(at, "error", what(f) + " [" + id(f.kind) + "]");
+    const bool letter = f.severity() == finding_severity::by_the_letter;
+    line(at, letter ? "warning" : "error", what(f) + " [" + id(f.kind) + "]");
     if (f.earlier && !f.earlier->at.file.empty()) line(f.earlier->at, "note", "earlier: " + who(*f.earlier));
     if (!f.missing.empty()) line(at, "note", "missing: " + f.missing);
+    if (letter) line(at, "note", "by the letter: " + f.in_practice);
   }
   for (const std::string& n : report.notes) line({source, 1}, "note", n);
   return out;
@@ -173,9 +175,10 @@ std::string to_sarif(const check_report& report, const std::string& source, cons
     std::string text = what(f) + ".";
     if (f.earlier) text += " Earlier: " + who(*f.earlier) + ".";
     if (!f.missing.empty()) text += " Missing: " + f.missing + ".";
+    if (!f.in_practice.empty()) text += " By the letter: " + f.in_practice + ".";
     json result{{"ruleId", id(f.kind)},
                 {"ruleIndex", static_cast<int>(f.kind)},
-                {"level", "error"},
+                {"level", f.severity() == finding_severity::error ? "error" : "note"},
                 {"message", {{"text", text}}},
                 {"locations", json::array({location(place_of(f.access, source))})},
                 {"codeFlows", flow_of(f, source)},

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <utility>
 
 namespace antiphase::checker_detail {
 
@@ -20,8 +21,8 @@ void finding_list::say(const std::string& what) {
   if (std::ranges::find(notes_, what) == notes_.end()) notes_.push_back(what);
 }
 
-run_finding* finding_list::fresh_entry(finding_kind kind, place_number at,
-                                       std::optional<place_number> earlier) {
+std::pair<std::size_t, bool> finding_list::entry(finding_kind kind, place_number at,
+                                                 std::optional<place_number> earlier) {
   const auto [i, fresh] = entries_.try_emplace({kind, at, earlier.value_or(~0u)}, all_.size());
   if (fresh) {
     run_finding& f = all_.emplace_back();
@@ -32,21 +33,32 @@ run_finding* finding_list::fresh_entry(finding_kind kind, place_number at,
     f.has_earlier = earlier.has_value();
   }
   ++all_[i->second].what.times;
-  return fresh ? &all_[i->second] : nullptr;
+  return {i->second, fresh};
 }
 
-run_finding* finding_list::report(const accessor& w, const conflict& c) {
+void finding_list::is_error(std::size_t entry) {
+  run_finding& f = all_[entry];
+  if (f.what.in_practice.empty()) return;
+  f.what.in_practice.clear();
+  if (!f.missing_of_error.empty()) f.what.missing = f.missing_of_error;
+}
+
+std::pair<std::size_t, bool> finding_list::report(const accessor& w, const conflict& c) {
   std::optional<place_number> earlier;
   if (c.write != nullptr) earlier = c.write->place;
   if (c.read != nullptr) earlier = c.read->place;
-  run_finding* const f = fresh_entry(c.kind, w.place, earlier);
-  if (f == nullptr) return nullptr;
+  const auto number = entry(c.kind, w.place, earlier);
+  if (c.in_practice.empty() && !number.second) is_error(number.first);
+  if (!number.second) return number;
+  run_finding* const f = &all_[number.first];
   f->what.memory = describe(w, c.offset);
   f->what.access = side_of(w);
   if (c.write != nullptr) f->what.earlier = side_of_write(*c.write);
   if (c.read != nullptr) f->what.earlier = side_of_reader(*c.read);
   f->what.missing = c.missing.empty() && earlier ? missing_edge(w, c) : c.missing;
-  if (clocks_.log == nullptr) return f;
+  f->what.in_practice = c.in_practice;
+  if (!c.instead.empty()) f->missing_of_error = std::exchange(f->what.missing, std::string(c.instead));
+  if (clocks_.log == nullptr) return number;
   event_log::question q{.now = {{w.thread.block, w.thread.index}, w.place, f->what.access.action},
                         .earlier = {},
                         .memory = c.offset == shadow::outside ? 0 : memory_.lowest() + c.offset};
@@ -55,13 +67,17 @@ run_finding* finding_list::report(const accessor& w, const conflict& c) {
                  *earlier,
                  f->what.earlier->action};
   f->drawn = clocks_.log->taken(q);
-  return f;
+  return number;
 }
 
 void finding_list::note(finding_kind kind, const std::string& of_kernel, place_number at, finding_side by,
-                        std::string memory, std::string missing, const question& shown) {
-  run_finding* const f = fresh_entry(kind, at, {});
-  if (f == nullptr) return;
+                        std::string memory, std::string missing, const question& shown,
+                        const std::string& in_practice) {
+  const auto [number, fresh] = entry(kind, at, {});
+  if (in_practice.empty() && !fresh) is_error(number);
+  if (!fresh) return;
+  run_finding* const f = &all_[number];
+  f->what.in_practice = in_practice;
   f->what.kernel = of_kernel;
   f->what.access = std::move(by);
   f->what.memory = std::move(memory);
@@ -69,10 +85,11 @@ void finding_list::note(finding_kind kind, const std::string& of_kernel, place_n
   if (clocks_.log != nullptr && shown) f->drawn = clocks_.log->taken(*shown);
 }
 void finding_list::note(finding_kind kind, const std::string& of_kernel, place_number at, std::string action,
-                        std::string memory, std::string missing, const question& shown) {
+                        std::string memory, std::string missing, const question& shown,
+                        const std::string& in_practice) {
   finding_side by;
   by.action = std::move(action);
-  note(kind, of_kernel, at, std::move(by), std::move(memory), std::move(missing), shown);
+  note(kind, of_kernel, at, std::move(by), std::move(memory), std::move(missing), shown, in_practice);
 }
 
 // who did what

@@ -20,6 +20,7 @@ struct run_finding {
   bool has_earlier = false;
   std::vector<const void*> callers;  // of the function with the later side, innermost first
   event_log::snapshot drawn;
+  std::string missing_of_error = {};  // if it turns out to be no finding by the letter
 };
 
 // The findings of a run, one for each kind and pair of places; repetitions are counted. Each says who did
@@ -38,14 +39,19 @@ class finding_list {
   std::string (*shared_place)(std::size_t offset) = nullptr;
   std::string (*variable_name)(const void* p) = nullptr;
 
-  // A conflict of two accesses by threads that were not misled. Null: found before.
-  run_finding* report(const accessor& w, const conflict& c);
-  // Any other finding. `memory` and `missing` may be empty; `shown`: what a drawn schedule shows of it.
+  // A conflict of two accesses by threads that were not misled. Its number in all(), and whether it is new.
+  std::pair<std::size_t, bool> report(const accessor& w, const conflict& c);
+  // An occurrence of a finding by the letter is an error: so is the finding.
+  void is_error(std::size_t entry);
+  // Any other finding. `memory` and `missing` may be empty; `shown`: what a drawn schedule shows of it;
+  // `in_practice`: what GPUs do, of a finding by the letter.
   using question = std::optional<event_log::question>;
   void note(finding_kind kind, const std::string& of_kernel, place_number at, finding_side by,
-            std::string memory, std::string missing, const question& shown = {});
+            std::string memory, std::string missing, const question& shown = {},
+            const std::string& in_practice = {});
   void note(finding_kind kind, const std::string& of_kernel, place_number at, std::string action,
-            std::string memory, std::string missing, const question& shown = {});
+            std::string memory, std::string missing, const question& shown = {},
+            const std::string& in_practice = {});
   finding_side side_of(const accessor& w) const;
   finding_side side_of_write(const cell& c) const;
   std::vector<run_finding>& all() { return all_; }
@@ -55,8 +61,7 @@ class finding_list {
   const std::vector<std::string>& notes() const { return notes_; }
 
  private:
-  // null: found before
-  run_finding* fresh_entry(finding_kind kind, place_number at, std::optional<place_number> earlier);
+  std::pair<std::size_t, bool> entry(finding_kind kind, place_number at, std::optional<place_number> earlier);
   finding_side side_of_reader(const reader& r) const;
   std::string missing_edge(const accessor& w, const conflict& c) const;
   std::string missing_wait(const thread_model& t, block_number other, const actor_record& of) const;

@@ -76,20 +76,20 @@ namespace {
 template <std::size_t Bytes> [[gnu::always_inline]] inline void read(const void* p, const void* code) {
   model* m = active;
   if (m == nullptr) return;
-  m->old.put_back();
+  m->settle();
   if (Bytes >= 4 && reads_quickly(*m, p, Bytes, code)) return;
   m->access(p, Bytes, access_kind::read, code);
 }
 [[gnu::always_inline]] inline void any(const void* p, std::size_t bytes, access_kind kind, const void* code) {
   model* m = active;
   if (m == nullptr) return;
-  m->old.put_back();
+  m->settle();
   m->access(p, bytes, kind, code);
 }
 template <std::size_t Bytes> [[gnu::always_inline]] inline void write(const void* p, const void* code) {
   model* m = active;
   if (m == nullptr) return;
-  m->old.put_back();
+  m->settle();
   if (Bytes >= 4 && writes_quickly(*m, p, Bytes, code)) return m->loops.wrote(p);
   m->access(p, Bytes, access_kind::write, code);
 }
@@ -106,14 +106,14 @@ void read_volatile(const void* p, std::size_t bytes, const void* code) {
   model* m = active;
   if (m == nullptr || !m->memory.follows(p)) return any(p, bytes, access_kind::read, code);
   if (m->current() == nullptr) return m->host_atomic(p, bytes, atomic_kind::load, order::acquire, code);
-  m->old.put_back();
+  m->settle();
   m->loops.comes_to_atomic(p, atomic_kind::load, code);
   std::uint64_t words[2] = {};
   machine::next_scope = volatile_reach;
   if (m->brings_old(p, bytes, order::relaxed, code, words[0])) {
     m->loops.looked(p, words[0], code);
     m->lockstep.read(*m->current(), p, m->places.number_of_code(code));
-    return m->old.lend(p, bytes, words[0]);
+    return m->lend(p, bytes, words[0]);
   }
   std::memcpy(words, p, bytes);
   // This may switch to other threads; the load itself follows when the hook has returned.
@@ -125,7 +125,7 @@ void write_volatile(const void* p, std::size_t bytes, const void* code) {
   model* m = active;
   if (m == nullptr || !m->memory.follows(p)) return any(p, bytes, access_kind::write, code);
   if (m->current() == nullptr) return m->host_atomic(p, bytes, atomic_kind::store, order::release, code);
-  m->old.put_back();
+  m->settle();
   m->loops.comes_to_atomic(p, atomic_kind::store, code);
   relaxed_volatile(*m, p, bytes, atomic_kind::store, code);
   m->lockstep.write(*m->current(), p, bytes, m->places.number_of_code(code));
@@ -135,7 +135,7 @@ void write_volatile(const void* p, std::size_t bytes, const void* code) {
 void copied(const void* to, const void* from, std::size_t bytes, const void* code) {
   model* m = active;
   if (m == nullptr) return;
-  m->old.put_back();
+  m->settle();
   if (m->current() != nullptr) m->loops.wrote(to);
   const bool whole = bytes > 0 && bytes % 4 == 0;
   if (!whole || !reads_quickly(*m, from, bytes, code)) m->access(from, bytes, access_kind::read, code);
@@ -153,7 +153,7 @@ order of(int memory_order) {
 }
 void comes_to_atomic(const volatile void* p, atomic_kind kind, const void* code) {
   if (model* m = active) {
-    m->old.put_back();
+    m->settle();
     if (m->current() != nullptr) m->loops.comes_to_atomic(const_cast<const void*>(p), kind, code);
   }
 }
@@ -164,6 +164,12 @@ void atomic(const volatile void* p, std::size_t bytes, atomic_kind kind, int how
     m->atomic(const_cast<const void*>(p), bytes, kind, of(how), code);
   else
     m->host_atomic(const_cast<const void*>(p), bytes, kind, of(how), code);
+}
+template <class T> void compares(const volatile T* p, T expected) {
+  std::uint64_t bits = 0;
+  std::memcpy(&bits, &expected, sizeof expected);
+  if (model* m = active; m != nullptr && m->current() != nullptr)
+    m->compares(const_cast<const T*>(p), sizeof expected, bits);
 }
 // Called after a load or an update that found `value`. If memory still holds it, the thread may be polling in
 // a loop.
@@ -200,6 +206,7 @@ using antiphase::checker_detail::atomic;
 using antiphase::checker_detail::atomic_kind;
 using antiphase::checker_detail::brings_old;
 using antiphase::checker_detail::comes_to_atomic;
+using antiphase::checker_detail::compares;
 using antiphase::checker_detail::copied;
 using antiphase::checker_detail::found;
 using antiphase::checker_detail::read_volatile;
@@ -301,6 +308,7 @@ int antiphase_checked_memcmp(const void* a, const void* b, std::size_t bytes) {
   int __tsan_atomic##bits##_compare_exchange_strong(volatile type* p, type* expected, type value, int how, \
                                                     int) {                                                 \
     comes_to_atomic(p, atomic_kind::update, CODE);                                                         \
+    compares(p, *expected);                                                                                \
     const bool will_write = __atomic_load_n(p, __ATOMIC_SEQ_CST) == *expected;                             \
     atomic(p, sizeof(type), will_write ? atomic_kind::update : atomic_kind::load, how, CODE);              \
     const bool done =                                                                                      \
@@ -311,6 +319,7 @@ int antiphase_checked_memcmp(const void* a, const void* b, std::size_t bytes) {
   int __tsan_atomic##bits##_compare_exchange_weak(volatile type* p, type* expected, type value, int how,   \
                                                   int) {                                                   \
     comes_to_atomic(p, atomic_kind::update, CODE);                                                         \
+    compares(p, *expected);                                                                                \
     const bool will_write = __atomic_load_n(p, __ATOMIC_SEQ_CST) == *expected;                             \
     atomic(p, sizeof(type), will_write ? atomic_kind::update : atomic_kind::load, how, CODE);              \
     const bool done =                                                                                      \
@@ -321,6 +330,7 @@ int antiphase_checked_memcmp(const void* a, const void* b, std::size_t bytes) {
   type __tsan_atomic##bits##_compare_exchange_val(volatile type* p, type expected, type value, int how,    \
                                                   int) {                                                   \
     comes_to_atomic(p, atomic_kind::update, CODE);                                                         \
+    compares(p, expected);                                                                                 \
     const bool will_write = __atomic_load_n(p, __ATOMIC_SEQ_CST) == expected;                              \
     atomic(p, sizeof(type), will_write ? atomic_kind::update : atomic_kind::load, how, CODE);              \
     __atomic_compare_exchange_n(p, &expected, value, false, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST);           \

@@ -31,6 +31,8 @@ void model::reset() {
   old.reset();
   findings.reset();
   history.reset();
+  custom.reset();
+  unsettled_ = false;
   current_ = nullptr;
   misled_before_ = false;
   brought_old.reset();
@@ -111,7 +113,7 @@ void model::left_behind(block_number block, int thread, place_number at, const c
 }
 
 void model::set_current(thread_model* t) {
-  old.put_back();
+  settle();
   ++history.effort.beside;
   current_ = t;
   loops.thread_runs();
@@ -165,6 +167,7 @@ bool model::writes_anew(const void* p, std::size_t bytes, const void* code) {
 }
 
 void model::atomic(const void* p, std::size_t bytes, atomic_kind kind, order how, const void* code) {
+  settle();
   constexpr std::uint64_t worth = 20;
   history.effort.beside += worth;
   const scope reach = std::exchange(machine::next_scope, scope::device);
@@ -309,8 +312,22 @@ void model::host_fence(order how) {
 
 void model::report(const accessor& w, const conflict& c) {
   if (w.thread.misled) return say_misled();
-  run_finding* const f = findings.report(w, c);
-  if (f != nullptr && &w.thread == current_) f->callers = callers_of(places.code_of(w.place));
+  const bool by_thread = &w.thread == current_;
+  const auto [number, fresh] = findings.report(w, by_thread ? custom.judged(w, c) : c);
+  if (!by_thread) return;
+  if (fresh) findings.all()[number].callers = callers_of(places.code_of(w.place));
+  custom.follow(number, w, c);
+  unsettled_ |= custom.waits();
+}
+
+void model::settle_now() {
+  unsettled_ = false;
+  old.put_back();
+  custom.settle();
+}
+
+void model::compares(const void* p, std::size_t bytes, std::uint64_t expected) {
+  if (current_ != nullptr) custom.compares(*current_, p, bytes, expected);
 }
 
 finding_side model::side_here(place_number at, const char* action) const {
@@ -319,12 +336,13 @@ finding_side model::side_here(place_number at, const char* action) const {
 }
 
 void model::note_here(finding_kind kind, place_number at, const std::string& action, std::string memory_of,
-                      std::string missing) {
+                      std::string missing, const std::string& in_practice) {
   if (current_ == nullptr) return;
   if (current_->misled) return say_misled();
   findings.note(kind, findings.kernel, at, side_here(at, action.c_str()), std::move(memory_of),
                 std::move(missing),
-                event_log::question{.now = {{current_->block, current_->index}, at, action}, .earlier = {}});
+                event_log::question{.now = {{current_->block, current_->index}, at, action}, .earlier = {}},
+                in_practice);
 }
 
 void model::say_misled() {

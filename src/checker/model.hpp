@@ -5,6 +5,7 @@
 
 #include "async_work.hpp"
 #include "atomic_order.hpp"
+#include "custom_races.hpp"
 #include "finding_list.hpp"
 #include "lockstep.hpp"
 #include "loop_watch.hpp"
@@ -45,6 +46,7 @@ class model {
   async_work async{clocks, barriers, history};
   lockstep_watch lockstep{memory, clocks, [this](const accessor& w, const conflict& c) { report(w, c); }};
   loop_watch loops{memory};
+  custom_races custom{memory, clocks, launches, history, findings};
 
   void begin_launch(const char* kernel, const void* params, std::size_t params_bytes, stream on,
                     overlap with_previous = overlap::no);
@@ -76,6 +78,18 @@ class model {
     place_number at = 0, written_at = 0;
   };
   std::optional<old_load> brought_old;
+  // For a load that the program makes itself after the hook: memory holds the old value until settle().
+  void lend(const void* p, std::size_t bytes, std::uint64_t value) {
+    old.lend(p, bytes, value);
+    unsettled_ = true;
+  }
+  // Before anything else happens: what had to wait for the access that the last hook announced.
+  void settle() {
+    if (unsettled_) [[unlikely]]
+      settle_now();
+  }
+  // The current thread's compare-and-swap, before atomic().
+  void compares(const void* p, std::size_t bytes, std::uint64_t expected);
 
   // A copy by the host's order, on stream `on`. False: not the executor's memory, so do not copy.
   bool host_access(const void* p, std::size_t bytes, access_kind kind, stream on, const char* what);
@@ -94,16 +108,18 @@ class model {
   // Findings of the current thread that are no conflicts.
   finding_side side_here(place_number at, const char* action) const;
   void note_here(finding_kind kind, place_number at, const std::string& action, std::string memory,
-                 std::string missing);
+                 std::string missing, const std::string& in_practice = {});
   void say_misled();
 
  private:
   void report(const accessor& w, const conflict& c);
+  void settle_now();
   void left_behind(block_number block, int thread, place_number at, const char* what, const char* missing);
 
   std::optional<event_log> log_;
   knowledge_ptr host_read_;  // released with what the host has read by relaxed operations
   thread_model* current_ = nullptr;
+  bool unsettled_ = false;
   // a thread of an earlier launch of this run was misled
   bool misled_before_ = false;
   std::pair<const void*, const void*> last_slow_read_;  // address and code

@@ -80,7 +80,7 @@ json to_json(const outcome& o, const schedule_script* script) {
          {"notes", o.notes}};
   for (const finding& f : o.findings)
     j["findings"].push_back({static_cast<int>(f.kind), f.kernel, f.memory, to_json(f.access),
-                             f.earlier ? to_json(*f.earlier) : json(), f.missing, f.times, to_json(f.drawn)});
+                             f.earlier ? to_json(*f.earlier) : json(), f.missing, f.times, to_json(f.drawn), f.in_practice});
   if (o.refused != nullptr) try {
       std::rethrow_exception(o.refused);
     } catch (const bad_request& e) {
@@ -109,6 +109,7 @@ outcome outcome_of(const json& j, schedule_script* script, const check_run& how)
           .access = side_of(f.at(3)),
           .earlier = {},
           .missing = f.at(5),
+          .in_practice = f.at(8),
           .times = f.at(6),
           .first = how,
           .drawn = schedule_of(f.at(7))};

@@ -2,6 +2,7 @@
 // Reports as text and as JSON.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <antiphase/checker.hpp>
 #include <nlohmann/json.hpp>
 
@@ -27,6 +28,14 @@ const char* name(finding_kind kind) {
     case finding_kind::wrong_result: break;
   }
   return "wrong result";
+}
+
+const char* name(finding_severity severity) {
+  return severity == finding_severity::error ? "error" : "by the letter";
+}
+
+std::size_t check_report::errors() const {
+  return static_cast<std::size_t>(std::ranges::count(findings, finding_severity::error, &finding::severity));
 }
 
 const char* name(schedule order) {
@@ -100,10 +109,13 @@ std::string replay_command(const finding& f, const std::string& command, const s
 }
 
 std::string summary(const check_report& report) {
-  const std::size_t n = report.findings.size();
-  return fmt::format("{} finding{} in {} schedule{}{}{}", n == 0 ? "no" : fmt::format("{}", n),
-                     n <= 1 ? "" : "s", report.runs, report.runs == 1 ? "" : "s",
-                     report.complete ? ", all there are" : "",
+  const std::size_t n = report.findings.size(), by_letter = n - report.errors();
+  return fmt::format("{} finding{}{} in {} schedule{}{}{}", n == 0 ? "no" : fmt::format("{}", n),
+                     n <= 1 ? "" : "s",
+                     by_letter == 0   ? ""
+                     : by_letter == n ? " by the letter"
+                                      : fmt::format(", {} of them by the letter,", by_letter),
+                     report.runs, report.runs == 1 ? "" : "s", report.complete ? ", all there are" : "",
                      report.unfinished > 0 ? fmt::format(", {} of them not ended", report.unfinished) : "");
 }
 
@@ -111,11 +123,13 @@ std::string to_text(const check_report& report, const std::string& command, cons
   std::string out;
   int number = 0;
   for (const finding& f : report.findings) {
-    out += fmt::format("{}. {}{}{}{}{}\n", ++number, name(f.kind), f.kernel.empty() ? "" : ": kernel ",
-                       f.kernel, f.memory.empty() ? "" : ", ", f.memory);
+    const bool letter = f.severity() == finding_severity::by_the_letter;
+    out += fmt::format("{}. {}{}{}{}{}{}\n", ++number, letter ? "by the letter: " : "", name(f.kind),
+                       f.kernel.empty() ? "" : ": kernel ", f.kernel, f.memory.empty() ? "" : ", ", f.memory);
     append(out, "now", f.access);
     if (f.earlier) append(out, "earlier", *f.earlier);
     if (!f.missing.empty()) out += fmt::format("  {:<8} {}\n", "missing", f.missing);
+    if (letter) out += fmt::format("  {:<8} {}\n", "letter", f.in_practice);
     out += fmt::format("  {:<8} {} time{}, first with {}\n", "seen", f.times, f.times == 1 ? "" : "s",
                        to_text(f.first));
     if (!command.empty()) out += fmt::format("  {:<8} {}\n", "replay", replay_command(f, command, behind));
@@ -128,6 +142,8 @@ std::string to_json(const check_report& report, const std::string& command, cons
   nlohmann::json findings = nlohmann::json::array();
   for (const finding& f : report.findings) {
     nlohmann::json j{{"kind", name(f.kind)},
+                     {"severity", name(f.severity())},
+                     {"in_practice", f.in_practice},
                      {"kernel", f.kernel},
                      {"memory", f.memory},
                      {"access", json(f.access)},

@@ -149,22 +149,23 @@ template <class T> using word_of =
                                           std::conditional_t<sizeof(T) == 2, std::uint16_t, std::uint8_t>>>;
 // update(): the word at `p` becomes change(word, with), atomically; returns the old word. `same`: what the
 // operation is if the word stays as it was: a write, or, for a failed compare-and-swap, only a read. A store
-// (not_read) never reads, a load (only_read) never writes.
+// (not_read) never reads, a load (only_read) never writes. `expected`: by a compare-and-swap (is_read).
 enum class unchanged { is_written, is_read, not_read, only_read };
 std::uint64_t update(void* p, int bytes, scope reach, ordering how,
                      std::uint64_t (*change)(std::uint64_t, const void*), const void* with, unchanged same,
-                     place where);
+                     place where, std::uint64_t expected = 0);
 template <class T> AP_VERB std::uint64_t to_word(T v) { return std::bit_cast<word_of<T>>(v); }
 template <class T> AP_VERB T from_word(std::uint64_t w) {
   return std::bit_cast<T>(static_cast<word_of<T>>(w));
 }
 template <class T, class Do> AP_VERB T updated(T* p, scope reach, ordering how, place where, const Do& op,
-                                               unchanged same = unchanged::is_written) {
+                                               unchanged same = unchanged::is_written,
+                                               std::uint64_t expected = 0) {
   static_assert(sizeof(word_of<T>) == sizeof(T), "an atomic operation takes 1, 2, 4 or 8 bytes");
   const auto change = [](std::uint64_t w, const void* with) {
     return to_word<T>((*static_cast<const Do*>(with))(from_word<T>(w)));
   };
-  return from_word<T>(update(p, sizeof(T), reach, how, change, &op, same, where));
+  return from_word<T>(update(p, sizeof(T), reach, how, change, &op, same, where, expected));
 }
 template <class T> using plain_type = std::type_identity_t<std::remove_volatile_t<T>>;
 }  // namespace antiphase::plain
@@ -210,7 +211,7 @@ AP_ATOMIC(Dec, a == 0 || a > v ? v : static_cast<U>(a - 1))
         [&](U a) -> U {                                                                           \
           return antiphase::plain::to_word(a) == antiphase::plain::to_word(expected) ? v : a;     \
         },                                                                                        \
-        antiphase::plain::unchanged::is_read);                                                    \
+        antiphase::plain::unchanged::is_read, antiphase::plain::to_word<U>(expected));            \
   }
 AP_CAS(, device)
 AP_CAS(_block, block)

@@ -118,7 +118,7 @@ AP_ATOMIC(dec, a == 0 || a > v ? v : static_cast<T>(a - 1))
 template <class T> AP_VERB T atomic_cas(void* p, T expected, T v, scope reach, ordering how, place where) {
   return updated(
       static_cast<T*>(p), reach, how, where, [&](T a) { return to_word(a) == to_word(expected) ? v : a; },
-      unchanged::is_read);
+      unchanged::is_read, to_word(expected));
 }
 template <class T> constexpr machine::bulk_step step_of(bulk_update what) {
   constexpr auto kind = std::is_floating_point_v<T> ? machine::number_kind::floating

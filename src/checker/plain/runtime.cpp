@@ -572,11 +572,12 @@ void keep_before_swap(cpu_detail::thread_state& self, const void* p, std::uint64
 }  // namespace
 std::uint64_t update(void* p, int bytes, scope reach, ordering how,
                      std::uint64_t (*change)(std::uint64_t, const void*), const void* with, unchanged same,
-                     place where) {
+                     place where, std::uint64_t expected) {
   if (!on_device()) return update_on_host(p, bytes, how, change, with, same, __builtin_return_address(0));
   cpu_detail::thread_state& self = cpu_detail::here();
   self.code = __builtin_return_address(0);
   model& m = *now.m;
+  m.settle();
   const auto size = static_cast<std::size_t>(bytes);
   std::uint64_t before = 0;
   const bool there = m.memory.follows(p, size);
@@ -596,6 +597,7 @@ std::uint64_t update(void* p, int bytes, scope reach, ordering how,
   }
   if (there) std::memcpy(&before, p, size);
   const std::uint64_t after = there ? change(before, with) : 0;
+  if (same == unchanged::is_read) m.compares(p, size, expected);
   machine::next_scope = reach;
   const bool writes = same == unchanged::is_written || same == unchanged::not_read || after != before;
   m.atomic(p, size,

@@ -189,22 +189,24 @@ struct Findings : Clocks {
   mbarrier_order barriers{clocks, memory.lowest()};
   finding_list findings{clocks, launches, barriers, memory};
   // Overwrites what thread `other` still reads, at the given code place.
-  run_finding* overwrite(place_number at) {
+  std::pair<std::size_t, bool> overwrite(place_number at, std::string_view in_practice = {}) {
     const reader by{.block = other.block,
                     .unit = other.warp,
                     .kind = warp_reads,
                     .time = *other.time,
                     .lanes = other.lane,
                     .place = 7};
-    return findings.report({.thread = one, .kind = access_kind::write, .place = at, .bytes = 4},
-                           {.kind = finding_kind::overwritten_in_use, .offset = 8, .read = &by});
+    return findings.report(
+        {.thread = one, .kind = access_kind::write, .place = at, .bytes = 4},
+        {.kind = finding_kind::overwritten_in_use, .offset = 8, .read = &by, .in_practice = in_practice});
   }
+  const std::string& missing_at(place_number at) { return findings.all()[overwrite(at).first].what.missing; }
 };
 
 TEST_F(Findings, AreOneForEachPairOfPlaces) {
-  EXPECT_NE(overwrite(1), nullptr);
-  EXPECT_EQ(overwrite(1), nullptr);
-  EXPECT_NE(overwrite(2), nullptr);
+  EXPECT_TRUE(overwrite(1).second);
+  EXPECT_FALSE(overwrite(1).second);
+  EXPECT_TRUE(overwrite(2).second);
   ASSERT_EQ(findings.all().size(), 2u);
   EXPECT_EQ(findings.all()[0].what.times, 2u);
   EXPECT_EQ(findings.all()[0].what.access.action, "write of 4 bytes");
@@ -212,15 +214,22 @@ TEST_F(Findings, AreOneForEachPairOfPlaces) {
   EXPECT_EQ(findings.all()[0].what.memory, "shared memory, byte 8");
 }
 
+TEST_F(Findings, AreErrorsIfOneOccurrenceIs) {
+  overwrite(1, "GPUs wait");
+  overwrite(1, "GPUs wait");
+  EXPECT_EQ(findings.all()[0].what.severity(), finding_severity::by_the_letter);
+  overwrite(1);
+  overwrite(1, "GPUs wait");
+  EXPECT_EQ(findings.all()[0].what.severity(), finding_severity::error);
+}
+
 TEST_F(Findings, NameASlotOnlyWhereThereMayBeOne) {
-  EXPECT_EQ(overwrite(1)->what.missing,
-            "a barrier between their reading and this: the slot has not been released");
+  EXPECT_EQ(missing_at(1), "a barrier between their reading and this: the slot has not been released");
   memory.shared_by_variables = true;
-  EXPECT_EQ(overwrite(2)->what.missing,
+  EXPECT_EQ(missing_at(2),
             "a __syncthreads() between the two: this is written before all threads have read what was there");
   barriers.init(one, memory.shared() + 64);
-  EXPECT_EQ(overwrite(3)->what.missing,
-            "a barrier between their reading and this: the slot has not been released");
+  EXPECT_EQ(missing_at(3), "a barrier between their reading and this: the slot has not been released");
 }
 
 TEST(Places, HaveOneNumberEach) {

@@ -4,9 +4,10 @@
 
     run_programs.py TOOL FOLDER [NAME ...]
 
-The unchanged program is clean. The broken one has a finding of the kind and in the line of a comment in it:
-// FOUND: race, or // FOUND: race or overwritten in use. A finding without a line is marked // FOUND
-SOMEWHERE: wrong result. Exit status: 0 all as marked, 1 not.
+The unchanged program is clean, but for findings by the letter in lines with such a comment: // LETTER: race.
+The broken one has an error of the kind and in the line of a comment in it: // FOUND: race, or // FOUND: race or
+overwritten in use. A finding without a line is marked // FOUND SOMEWHERE: wrong result. Exit status: 0 all as
+marked, 1 not.
 """
 import concurrent.futures
 import json
@@ -16,6 +17,7 @@ import subprocess
 import sys
 
 SCHEDULES = "6"
+LETTER = re.compile(r"// LETTER: (.*)$")
 MARK = re.compile(r"// FOUND(?: SOMEWHERE)?: (.*)$")
 
 
@@ -30,7 +32,7 @@ def check(tool, program, *options):
 def told(findings):
     return (
         "; ".join(
-            f"{f['kind']} in line {f['access']['at']['line']} ({f['access']['action']}, {f['memory']})"
+            f"{f['severity']}: {f['kind']} in line {f['access']['at']['line']} ({f['access']['action']}, {f['memory']})"
             for f in findings
         )
         if isinstance(findings, list)
@@ -42,20 +44,32 @@ def faults_of(tool, program):
     status, findings = check(tool, program)
     if status != 0:
         yield f"{program.name} as it is: exit code {status}: {told(findings)}"
-    marks = [
-        (number, match.group(1).split(" or "))
-        for number, line in enumerate(program.read_text().splitlines(), 1)
-        if (match := MARK.search(line))
-    ]
+        return
+    lines = program.read_text().splitlines()
+
+    def marked(mark):
+        return [
+            (number, match.group(1).split(" or "))
+            for number, line in enumerate(lines, 1)
+            if (match := mark.search(line))
+        ]
+
+    letters, marks = marked(LETTER), marked(MARK)
+    for number, kinds in letters:
+        if not any(f["access"]["at"]["line"] == number and f["kind"] in kinds for f in findings):
+            yield f"{program.name} as it is: expected by the letter in line {number}: {told(findings)}"
+    for f in findings:
+        if f["access"]["at"]["line"] not in [number for number, _ in letters]:
+            yield f"{program.name} as it is: {told([f])}"
     status, findings = check(tool, program, "-D", "BROKEN")
     if status != 5:
         yield f"{program.name} broken: exit code {status}: {told(findings)}"
         return
-    lines = program.read_text().splitlines()
     for number, kinds in marks:
         somewhere = "FOUND SOMEWHERE" in lines[number - 1]
         if not any(
             f["kind"] in kinds
+            and f["severity"] == "error"
             and (
                 somewhere or f["access"]["at"]["line"] == number and f["access"]["at"]["file"] == program.name
             )

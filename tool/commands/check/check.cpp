@@ -31,6 +31,9 @@ constexpr const char* examples =
     "kernel with residency::together always all). Each may be a list with commas; what is left away "
     "alternates. The report gives, "
     "for each finding, a command that runs its schedule again.\n"
+    "A finding by the letter breaks a rule that GPUs do not need, as where threads store the same value: it "
+    "is "
+    "reported, and counts with --strict only.\n"
     "Exit code 5: something was found; 3: the program does not compile, or uses what --dialect does not "
     "list; 2: it launched no kernel. "
     "docs/checking.md tells "
@@ -136,6 +139,7 @@ void add_check(arguments program) {
       .type_name("FILE");
   command.add_flag("--lines", r->lines,
                    "Tell what was found in a program as compilers do: file:line:column: error: ...");
+  command.add_flag("--strict", r->strict, "Count findings by the letter too: exit code 5");
   command.add_flag("--dialect", r->dialect, "Only list what plain CUDA may use here");
   command.add_flag("--list", r->list, "Only list the kernels");
   add_common_options(command, r->common);

@@ -23,8 +23,10 @@ struct check_request {
   std::string driver;  // for kernels without a usable main
   int seconds = 60;    // limit for one run of a program
   bool list = false, dialect = false, lines = false;
+  bool strict = false;            // findings by the letter count too
   std::vector<std::string> said;  // notes on options that act differently here
   common_options common;
+  bool fails(const check_report& report) const { return strict ? !report.clean() : report.errors() > 0; }
 };
 // If a source is among the words: the words without nvcc's options, some translated to ours. Appends notes to
 // `said`. Throws bad_request.

@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "custom_races.hpp"
+
+#include <algorithm>
+#include <cstring>
+
+namespace antiphase::checker_detail {
+namespace {
+
+constexpr std::string_view same_value =
+    "both store the same bytes; PTX leaves the value of racing stores open, GPUs store an aligned word as a "
+    "whole, so memory holds that value";
+constexpr std::string_view first_of_loop =
+    "PTX leaves the value of a plain load beside updates open; GPUs load an aligned word as a whole, and the "
+    "compare-and-swap that expects an old value fails and brings the new one";
+
+}  // namespace
+
+void custom_races::reset() {
+  stores_.clear();
+  loads_.clear();
+  reads_.clear();
+  expected_.clear();
+  not_expected_.clear();
+}
+
+bool custom_races::stores_twice(const accessor& w, const conflict& c) const {
+  return c.kind == finding_kind::race && c.write != nullptr && w.kind == access_kind::write &&
+         w.reach == scope{} && !w.asynchronous() && w.what.empty() && c.write->scope == 0 &&
+         c.write->state == cell_state::written && c.write->block >= launches_.first();
+}
+
+place_number custom_races::first_read(const accessor& w, const conflict& c) const {
+  if (w.asynchronous()) return 0;
+  if (w.kind == access_kind::read && w.reach == scope{} && c.kind == finding_kind::race) {
+    const bool update = c.write != nullptr ? c.write->scope != 0 && history_.updates(c.write->place)
+                        : c.read != nullptr
+                            ? c.read->wrote() && c.read->scope != 0 && history_.updates(c.read->place)
+                            : false;
+    return update ? w.place : 0;
+  }
+  const bool updated = w.kind == access_kind::write && w.reach != scope{} && history_.updates(w.place);
+  return updated && c.read != nullptr && c.read->kind == warp_reads && c.read->scope == 0 ? c.read->place : 0;
+}
+
+unsigned char* custom_races::memory_at(std::size_t offset) const {
+  const auto* const p = reinterpret_cast<const void*>(memory_.lowest() + offset);  // NOLINT: an address
+  const void* const variable = memory_.variable_at(p);
+  return static_cast<unsigned char*>(const_cast<void*>(variable != nullptr ? variable : p));
+}
+
+conflict custom_races::judged(const accessor& w, const conflict& c) {
+  conflict out = c;
+  if (!c.in_practice.empty() || c.offset == shadow::outside) return out;
+  if (stores_twice(w, c)) {
+    out.in_practice = same_value;
+    out.instead = "an atomic or volatile store by both, or a store by one thread alone";
+  } else if (first_read(w, c) != 0) {
+    out.in_practice = first_of_loop;
+    out.instead = "an atomic or volatile load in place of the plain one";
+  }
+  return out;
+}
+
+void custom_races::follow(std::size_t entry, const accessor& w, const conflict& c) {
+  if (!c.in_practice.empty() || c.offset == shadow::outside) return;
+  const bool whole = c.offset % 4 == 0 && memory_.touched(c.offset).state != cell_state::split;
+  if (stores_twice(w, c)) {
+    store s{entry, memory_at(c.offset), whole ? 4u : 1u, {}};
+    std::memcpy(s.before, s.at, s.bytes);
+    stores_.push_back(s);
+    return;
+  }
+  const place_number read = first_read(w, c);
+  if (read == 0) return;
+  reads_.emplace_back(entry, read);
+  if (w.kind == access_kind::write) return;
+  load l{read, history_.effort.accesses, {}};
+  std::memcpy(l.value, memory_at(c.offset / 4 * 4), sizeof l.value);
+  const auto [at, fresh] = loads_.try_emplace({w.thread.block, w.thread.index, c.offset / 4}, l);
+  if (fresh || at->second.access == l.access) return;
+  if (at->second.place == l.place)
+    not_expected_.insert(l.place);  // it has loaded again, and compared nothing
+  at->second = l;
+}
+
+void custom_races::settle() {
+  for (const store& s : stores_)
+    if (std::memcmp(s.before, s.at, s.bytes) != 0) findings_.is_error(s.entry);
+  stores_.clear();
+}
+
+void custom_races::compares(const thread_model& t, const void* p, std::size_t bytes, std::uint64_t expected) {
+  const std::size_t offset = memory_.offset_of(p, bytes);
+  if (offset == shadow::outside) return;
+  const bool succeeds = std::memcmp(p, &expected, bytes) == 0;
+  const cell& c = memory_.byte(offset);
+  place_number last = 0;
+  stamp time = 0;
+  const auto look = [&](const reader& r) {
+    if (r.kind != warp_reads || r.scope != 0 || r.block != t.block || r.unit != t.warp ||
+        (r.lanes & t.lane) == 0)
+      return;
+    if (last == 0 || r.time >= time) last = r.place, time = r.time;
+  };
+  look(c.first);
+  if (c.state != cell_state::split) memory_.each_reader(c, look);
+  bool known = false;
+  for (std::size_t at = offset; at < offset + bytes; at += 4) {
+    const auto l = loads_.find({t.block, t.index, at / 4});
+    if (l == loads_.end()) continue;
+    known = true;
+    const bool same =
+        std::memcmp(l->second.value + at % 4, reinterpret_cast<const char*>(&expected) + (at - offset),
+                    std::min<std::size_t>(bytes, 4)) == 0;
+    (same ? expected_ : not_expected_).insert(l->second.place);
+    loads_.erase(l);
+  }
+  if (!known && last != 0 && succeeds) expected_.insert(last);
+}
+
+void custom_races::finish() {
+  settle();
+  for (const auto& [entry, place] : reads_)
+    if (!expected_.contains(place) || not_expected_.contains(place)) findings_.is_error(entry);
+  reads_.clear();
+}
+
+}  // namespace antiphase::checker_detail
