@@ -365,6 +365,7 @@ int lane() noexcept { return machine::current->index % 32; }
 void leaves(unsigned from, unsigned behind, place where) noexcept {
   cpu_detail::here().leaves = {where, from, behind};
 }
+void enters_arm(int number) noexcept { cpu_detail::here().arms |= 1u << number; }
 
 int register_cluster(const char* kernel, int x, int y, int z) {
   clusters().insert_or_assign(kernel, cluster_shape{x, y, z});
