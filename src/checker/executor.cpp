@@ -104,6 +104,16 @@ class model_observer final : public cpu_detail::observer {
   }
   void thread_ends(thread_state& t, cpu_detail::place) override { m_.end_thread(model_of(t)); }
 
+  void found(const cpu_detail::kernel_fault& f) override {
+    finding_side by;
+    by.action = f.happened;
+    by.block = f.block;
+    by.thread = f.thread;
+    m_.findings.note(finding_kind::divergent_barrier, f.kernel, m_.places.number_of(f.code, f.where),
+                     std::move(by), "", "a condition for the barrier that is the same for the whole block",
+                     {}, f.in_practice != nullptr ? f.in_practice : "");
+  }
+
   void met(block_state& b, std::span<thread_state* const> threads) override {
     m_.meet(models_of(threads),
             static_cast<int>(threads.size()) == b.running ? meeting::of_block : meeting::of_some);

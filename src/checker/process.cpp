@@ -252,7 +252,8 @@ std::function<void(const std::string& text)> give_answer;
   for (;;) pause();
 }
 std::string refusal(const std::string& why) {
-  return to_json({.findings = {}, .notes = {}, .refused = std::make_exception_ptr(not_supported(why))}, nullptr)
+  return to_json({.findings = {}, .notes = {}, .refused = std::make_exception_ptr(not_supported(why))},
+                 nullptr)
       .dump(-1, ' ', false, json::error_handler_t::replace);
 }
 

@@ -135,7 +135,7 @@ class shadow {
     std::size_t offset;  // of what stands for it
   };
   void follow_host(const void* p, std::size_t bytes);
-  void forget_host(const void* p);  // which starts such a range
+  void forget_host(const void* p);                            // which starts such a range
   const host_range* host_range_at(const void* p) const;       // null: none
   const host_range* host_range_of(std::size_t offset) const;  // that this stands for, also in the past
   const std::vector<host_range>& host_ranges() const { return host_ranges_; }
@@ -232,7 +232,7 @@ class shadow {
   std::size_t shared_used_ = 0;
   std::uintptr_t variables_low_ = 0;  // in the program's image
   std::size_t variables_bytes_ = 0;
-  const unsigned char* variables_ = nullptr;                      // stands for them here
+  const unsigned char* variables_ = nullptr;  // stands for them here
   std::vector<host_range> host_ranges_, past_host_ranges_;
   std::vector<std::pair<std::size_t, std::size_t>> allocations_;  // offset and size, ascending
   std::vector<std::array<cell, 4>> split_;

@@ -29,6 +29,7 @@ using machine::place;
 
 // The running thread is about to end, having passed the block barriers in lines [from, behind) of this file.
 void leaves(unsigned from, unsigned behind, place where = place::current()) noexcept;
+void enters_arm(int number) noexcept;  // of a branch that ends with the kernel
 
 void* dynamic_shared_memory(std::size_t align);
 int register_cluster(const char* kernel, int x, int y = 1, int z = 1);  // __cluster_dims__; before main

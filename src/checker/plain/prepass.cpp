@@ -329,6 +329,24 @@ class pass {
       while (i < t_.size() && !is(i, "{") && !is(i, ";")) ++i;
     return is(i, "{") ? matching(i) : none;
   }
+  // Marks the arms of an if statement that ends with the kernel, and of one that ends with such an arm.
+  // Threads that do not enter one do nothing any more. `close`: the end of the kernel or arm.
+  void mark_last_arms(index close, int& arms) {
+    for (index end = close - 1; is(end, "}") && arms < 32;) {
+      const index open = opening(end);
+      const bool last = is(open - 1, "else");
+      const index condition = is(open - 1, ")") ? opening(open - 1) : none;
+      const bool first = condition != none && (is(condition - 1, "if") ||
+                                               (is(condition - 1, "constexpr") && is(condition - 2, "if")));
+      if (!last && !first) return;
+      ways_out_.push_back({t_[open].at + 1, 0, fmt::format("{}enters_arm({});", ours, arms++)});
+      mark_last_arms(end, arms);
+      index before = open - 1;  // "else" of this arm
+      if (first) before = is(condition - 1, "if") ? condition - 2 : condition - 3;
+      if (!is(before, "else")) return;
+      end = before - 1;
+    }
+  }
   // Marks where threads leave a kernel and which block barriers, by line, lie behind them there: at the end,
   // all; at a return, those above it; at a return in a loop, those above the loop. Threads that leave early
   // never reach the barriers below.
@@ -336,6 +354,8 @@ class pass {
     const index close = matching(open);
     if (close >= t_.size()) return;
     ways_out_.push_back({t_[close].at, 0, fmt::format("{}leaves(0u, ~0u);", ours)});
+    int arms = 0;
+    mark_last_arms(close, arms);
     index loop = none, loop_end = 0;
     int first = t_[open].line;  // a lambda's body may be called further down
     for (index i = open; i < close; ++i) {

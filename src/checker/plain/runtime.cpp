@@ -67,6 +67,9 @@ struct gathered {
 };
 struct running {
   std::map<std::tuple<const void*, int, unsigned, unsigned>, std::shared_ptr<gathered>> gathering;
+  // the latest mask of __activemask(), by thread of the launch; and where the first one was taken
+  std::map<const cpu_detail::thread_state*, std::pair<unsigned, place>> active_masks;
+  place first_active_mask;
   const executor* on = nullptr;
   model* m = nullptr;
   std::size_t least_alignment = 1;  // of shared variables
@@ -124,10 +127,10 @@ void only_by_main(const char* what, place where = {}, const void* code = __built
     const auto own = std::ranges::find_if_not(lines, checker_detail::is_machinery);
     if (own != lines.end()) at = *own;
   }
-  checker_detail::refuse_run(
-      fmt::format("{}:{}: {} by a second thread of the host: antiphase check follows what the thread of main() "
-                  "has CUDA do. Let that thread make the calls, on streams of their own",
-                  checker_detail::shown(at.file), at.line, what));
+  checker_detail::refuse_run(fmt::format(
+      "{}:{}: {} by a second thread of the host: antiphase check follows what the thread of main() "
+      "has CUDA do. Let that thread make the calls, on streams of their own",
+      checker_detail::shown(at.file), at.line, what));
 }
 
 bool within(const void* p, char* const* section) { return p >= section[0] && p < section[1]; }
@@ -326,7 +329,7 @@ void leave_blocks_out() {
 
 // True for a polling deadlock in a program with memory that the host could set while a kernel runs.
 bool waits_for_host(const std::exception_ptr& thrown) {
-  const bool shares = now.sections[5] - now.sections[4] > 16 ||
+  const bool shares = now.sections[5] - now.sections[4] > 16 || !now.m->memory.host_ranges().empty() ||
                       std::any_of(now.allocations.begin(), now.allocations.end(),
                                   [](const auto& a) { return a.second.kind != memory_kind::device; });
   try {
@@ -335,6 +338,14 @@ bool waits_for_host(const std::exception_ptr& thrown) {
     return shares && f.kind == cpu_detail::fault::deadlock && f.happened.find("polling") != std::string::npos;
   } catch (...) {
     return false;
+  }
+}
+
+std::string said_by(const std::exception_ptr& thrown) {
+  try {
+    std::rethrow_exception(thrown);
+  } catch (const std::exception& e) {
+    return e.what();
   }
 }
 
@@ -396,6 +407,7 @@ int lane() noexcept { return machine::current->index % 32; }
 void leaves(unsigned from, unsigned behind, place where) noexcept {
   cpu_detail::here().leaves = {where, from, behind};
 }
+void enters_arm(int number) noexcept { cpu_detail::here().arms |= 1u << number; }
 
 int register_cluster(const char* kernel, int x, int y, int z) {
   clusters().insert_or_assign(kernel, dim3(x, y, z));
@@ -490,7 +502,8 @@ unsigned vote(unsigned mask, bool predicate, place where) {
     if ((mask >> lane & 1u) != 0 && all[lane].bytes[0] == 1) votes |= 1u << lane;
   return votes;
 }
-unsigned lanes_here(place where) {
+namespace {
+unsigned lanes_at(place where) {
   cpu_detail::thread_state& self = cpu_detail::here();
   const unsigned mine = 1u << self.index % 32;
   if (checker_detail::seed_of(*now.on) % 2 != 0) return mine;
@@ -508,6 +521,21 @@ unsigned lanes_here(place where) {
   machine::polled();
   return group->lanes;
 }
+std::string name_of(place where) {
+  return fmt::format("{}:{}", checker_detail::shown(where.file_name()), where.line());
+}
+// Where the mask came from, if it is the latest that __activemask() gave to this thread.
+std::string source_of(unsigned mask) {
+  const auto at = now.active_masks.find(&cpu_detail::here());
+  return at != now.active_masks.end() && at->second.first == mask ? name_of(at->second.second) : "";
+}
+}  // namespace
+unsigned lanes_here(place where) {
+  const unsigned mask = lanes_at(where);
+  if (now.active_masks.empty()) now.first_active_mask = where;
+  now.active_masks.insert_or_assign(&cpu_detail::here(), std::pair(mask, where));
+  return mask;
+}
 void exchange(unsigned mask, void* value, int bytes, int from, place where) {
   auto* const at = static_cast<unsigned char*>(value);
   const void* const code = __builtin_return_address(0);
@@ -519,7 +547,7 @@ void exchange(unsigned mask, void* value, int bytes, int from, place where) {
       std::memcpy(at + done, all[from].bytes, static_cast<std::size_t>(some));
     else
       now.missing.bring(*now.m, now.m->places.number_of(code, where), at + done,
-                        static_cast<std::size_t>(some));
+                        static_cast<std::size_t>(some), source_of(mask));
   }
 }
 namespace {
@@ -680,9 +708,9 @@ const char* name_of(const void* entry) {
   return at->second.empty() ? "kernel" : at->second.c_str();
 }
 
-// Hash of all memory that outlives the launch, and of the number of findings.
-std::uint64_t memory_as_number() {
-  std::uint64_t n = now.m->findings.all().size();
+// Hash of all memory that outlives the launch, and of the findings.
+std::uint64_t outcome_as_number() {
+  std::uint64_t n = 0;
   const auto add = [&](const void* start, std::size_t bytes) {
     const auto* at = static_cast<const unsigned char*>(start);
     for (std::size_t i = 0; i < bytes; i += sizeof n) {
@@ -692,12 +720,27 @@ std::uint64_t memory_as_number() {
       n ^= n >> 29;
     }
   };
+  for (const auto& f : now.m->findings.all())
+    for (const std::string* said : {&f.what.memory, &f.what.access.action, &f.what.missing})
+      add(said->data(), said->size());
   for (const auto& [p, a] : now.allocations) add(p, a.bytes);
   for (const auto& r : now.m->memory.host_ranges())
     add(reinterpret_cast<const void*>(r.low), r.bytes);  // NOLINT: an address of the program
   for (int i = 0; i < 6; i += 2)
     add(now.sections[i], static_cast<std::size_t>(now.sections[i + 1] - now.sections[i]));
   return n;
+}
+
+// Says that a launch with findings relies, perhaps, on a mask of __activemask().
+void name_active_mask(const char* kernel, bool found) {
+  if (!found || now.active_masks.empty()) return;
+  now.m->findings.say(
+      fmt::format("kernel {} takes a mask from __activemask() in {}: it names the lanes that happen to be "
+                  "there, under half "
+                  "of the schedules the calling lane alone. A mask that says which lanes are to take part is "
+                  "computed before "
+                  "they part, as by __ballot_sync()",
+                  kernel, name_of(now.first_active_mask)));
 }
 
 void launch(const char* name, const config& c, place where, const void* entry, std::size_t bytes,
@@ -770,15 +813,19 @@ void launch(const char* name, const config& c, place where, const void* entry, s
                     blocks, name, most, rest));
     chosen = chosen_blocks(blocks, most);
   }
+  const std::size_t found_before = m.findings.all().size();
+  now.active_masks.clear();
   const bool together = chosen.empty();
   if (!together) leave_blocks_out();
   if (now.cluster.y > 1 || now.cluster.z > 1) chosen = by_clusters(c.grid, now.cluster);
   checker_detail::choose_blocks(*now.on, std::move(chosen), accesses);
   try {
     now.on->launch(k, {c.grid.x, c.grid.y, c.grid.z}, params, c.stream);
-    now.missing.launch_ended(m, name, memory_as_number);
+    now.missing.launch_ended(m, name, outcome_as_number);
   } catch (...) {
-    now.missing.launch_failed();
+    const std::string why = said_by(std::current_exception());
+    now.missing.launch_ended(m, name, [&] { return outcome_as_number() ^ std::hash<std::string>{}(why); });
+    name_active_mask(name, true);
     if (waits_for_host(std::current_exception()))
       end_run(std::make_exception_ptr(
           not_supported(fmt::format("kernel {} waits for what only the host could still set, in memory that "
@@ -795,6 +842,7 @@ void launch(const char* name, const config& c, place where, const void* entry, s
     }
     end_run(std::current_exception());
   }
+  name_active_mask(name, m.findings.all().size() > found_before);
   if (checker_detail::blocks_begun(*now.on) < blocks) {
     if (together || accesses == 1)
       m.findings.say(
@@ -1419,13 +1467,6 @@ bool is_of_host(const std::exception_ptr& thrown) {
   }
 }
 
-std::string said_by(const std::exception_ptr& thrown) {
-  try {
-    std::rethrow_exception(thrown);
-  } catch (const std::exception& e) {
-    return e.what();
-  }
-}
 // Runs main. An exception out of it counts as a failed check of results.
 void run_host(const std::string& object, int argc, char** argv) {
   try {

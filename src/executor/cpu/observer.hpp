@@ -37,6 +37,8 @@ struct kernel_fault : device_error {
   int thread;  // -1: not a single one
   place where;
   const void* code;  // return address of the verb's call; null: unknown
+  // A fault by the letter, with which the launch goes on as on GPUs: what these do. Null: an error.
+  const char* in_practice = nullptr;
 };
 
 // Called on the worker's OS thread when the event happens. Observed launches have one worker.
@@ -59,6 +61,9 @@ class observer {
 
   virtual void previous_grid_waited(thread_state& t) = 0;
   virtual void next_grid_started(thread_state& t) = 0;
+
+  // A fault with which the launch goes on, or which did not end it by itself.
+  virtual void found(const kernel_fault& f) = 0;
 
   // All of `threads` have met: what each did before happens before what each does next.
   virtual void met(block_state& block, std::span<thread_state* const> threads) = 0;

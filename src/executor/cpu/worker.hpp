@@ -129,6 +129,8 @@ class load_history {
 struct way_out {
   place where{};
   unsigned from = 0, behind = 0;
+  // The arms of branches that end with the kernel which it has been in, one bit each.
+  std::uint32_t arms = 0;
   bool goes_past(place barrier) const;
 };
 // Lanes of a warp that ended on one such way.
@@ -160,7 +162,9 @@ struct thread_state : machine::thread_view {
   const void* code = nullptr;
   void* watched = nullptr;  // the observer's
   load_history loads;
-  way_out leaves{};  // set when it is about to end
+  way_out leaves{};        // set when it is about to end
+  std::uint32_t arms = 0;  // see way_out
+  int block_barriers = 0;  // it has come to
   struct register_setting {
     int registers;
     place where;
@@ -178,6 +182,7 @@ struct meeting {
   int yes = 0;              // votes of those that have arrived
   std::int64_t latest = 0;  // arrival, by the clock
   place where{};
+  bool votes = false;  // it counts votes
 };
 
 // A barrier that counts warps. A warp arrives when all of its lanes that have not ended have arrived.
@@ -232,14 +237,27 @@ struct bulk_load_state {
   std::uint32_t mark = 0;  // the observer's, for these copies
 };
 
+// Warps that have met at different block barriers.
+struct apart {
+  int at = 0;  // how many block barriers they had come to
+  kernel_fault what;
+};
+
 struct cluster_state;
 struct block_state : machine::block_view {
   cluster_state* cluster = nullptr;
   std::vector<std::unique_ptr<thread_state>> thread;
   int running = 0;
   meeting barrier;
+  std::vector<std::optional<place>> warp_at;  // by warp: where its lanes are at the block barrier
+  std::optional<apart> warps_apart;           // the first time
   // threads that have gone past barriers and ended, one per way
-  std::vector<std::pair<int, way_out>> gone;
+  struct gone_thread {
+    int thread;
+    way_out by;
+    bool told = false;
+  };
+  std::vector<gone_thread> gone;
   machine::vote_count votes{};  // of the latest block barrier
   named_barrier named[16];
   std::vector<std::vector<std::unique_ptr<warp_meeting>>> warp;
@@ -347,6 +365,7 @@ class worker {
   std::size_t loads() const;
   void land_load(std::size_t which);
   void let_go(meeting& m);
+  void tell_apart(block_state& block, bool ended);
   std::exception_ptr stall() const;
   void enter_fiber(thread_state& self);
   void switch_from(fiber& from);
@@ -387,7 +406,7 @@ inline void meet_in_time(std::span<thread_state* const> all) {
 // The running thread's state.
 thread_state& here();
 // Arrives at the block barrier and waits for all.
-void meet_block(thread_state& self, bool yes, place where);
+void meet_block(thread_state& self, bool yes, bool votes, place where);
 // Fails: an operation of the whole warp is called by a part of it, since lanes of self's warp have ended
 // without it.
 [[noreturn]] void lanes_missing(const thread_state& self, const char* what, place where);
@@ -405,7 +424,10 @@ inline thread_state& called_from(const void* code) {
   self.loads.something_else();
   return self;
 }
-[[noreturn]] void gone_past(const thread_state& waiting, int thread, const way_out& by, place barrier);
+// Fails: a thread has ended after it went past the barrier where another waits. By the letter, if that was
+// all that the two did not do alike.
+void gone_past(const thread_state& waiting, block_state::gone_thread& gone, place barrier);
+kernel_fault fault_of(const thread_state& self, fault kind, place where, const std::string& what);
 [[noreturn]] void fail(const thread_state& self, fault kind, place where, const std::string& what);
 std::string text(place where);
 bool same(place a, place b);
