@@ -207,7 +207,8 @@ std::string finding_list::missing_edge(const accessor& w, const conflict& c) con
     return "wait_for_previous_grid in each kernel between the two as well: the end of one that has not waited "
            "says nothing of those before it (in CUDA: cudaGridDependencySynchronize, griddepcontrol.wait)";
   if (other < launches_.first())
-    return "the launches are on different streams, and nobody synchronised them";
+    return "the launches are on different streams, and nobody synchronised them (in a graph: no edges lead "
+           "from one to the other)";
   const strength_bits strength = c.write != nullptr ? c.write->strength : c.read->strength;
   if (strength != 0 && w.reach != scope{} && !of_one_size(strength, w.strength()))
     return "operations of one size: atomic or volatile accesses that overlap in part race (PTX ISA, morally "

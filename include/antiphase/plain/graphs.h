@@ -144,7 +144,8 @@ cudaError_t remove_node(cudaGraphNode_t n);
 // of a node, or of what an executable graph made of it
 cudaError_t set_node(cudaGraphExec_t e, cudaGraphNode_t n, const cudaGraphNodeParams& p, place where);
 cudaError_t set_copy(cudaGraphExec_t e, cudaGraphNode_t n, const row_copy& c, place where);
-cudaError_t set_attribute(cudaGraphNode_t n, cudaLaunchAttributeID id, const cudaLaunchAttributeValue& value);
+cudaError_t set_attribute(cudaGraphNode_t n, cudaLaunchAttributeID id, const cudaLaunchAttributeValue& value,
+                          place where);
 cudaError_t enable_node(cudaGraphExec_t e, cudaGraphNode_t n, bool on);
 cudaError_t get_node(cudaGraphNode_t n, cudaGraphNodeParams& p);
 // nodes of the graph, those without dependencies, those before or behind a node
@@ -343,8 +344,8 @@ AP_CALL cudaGraphNodeSetEnabled(cudaGraphExec_t e, cudaGraphNode_t n, unsigned o
   return ap_plain::enable_node(e, n, on != 0);
 }
 AP_CALL cudaGraphKernelNodeSetAttribute(cudaGraphNode_t n, cudaLaunchAttributeID id,
-                                        const cudaLaunchAttributeValue* v) {
-  return ap_plain::set_attribute(n, id, *v);
+                                        const cudaLaunchAttributeValue* v, AP_HERE) {
+  return ap_plain::set_attribute(n, id, *v, ap_at);
 }
 AP_CALL cudaGraphKernelNodeGetParams(cudaGraphNode_t n, cudaKernelNodeParams* p) {
   auto all = ap_plain::of_kind(cudaGraphNodeTypeKernel);

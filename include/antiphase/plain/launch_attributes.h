@@ -95,8 +95,9 @@ constexpr cudaLaunchAttributeID
 
 namespace antiphase::plain {
 // Sets the attribute in `c`; refuses those that change what is judged and cannot be followed.
-cudaError_t set_attribute(config& c, cudaLaunchAttributeID id, const cudaLaunchAttributeValue& value);
-cudaError_t config_of(const cudaLaunchConfig_t& from, config& to);
+cudaError_t set_attribute(config& c, cudaLaunchAttributeID id, const cudaLaunchAttributeValue& value,
+                          place where);
+cudaError_t config_of(const cudaLaunchConfig_t& from, config& to, place where);
 // A launch's configuration, and the line of the call.
 struct located_config {
   const cudaLaunchConfig_t* is;
@@ -110,14 +111,14 @@ struct located_config {
 template <class... P, class... A>
 AP_CALL cudaLaunchKernelEx(ap_plain::located_config how, void (*f)(P...), A&&... a) {
   ap_plain::config c({}, {});
-  if (const cudaError_t e = ap_plain::config_of(*how.is, c); e != cudaSuccess) return e;
+  if (const cudaError_t e = ap_plain::config_of(*how.is, c, how.where); e != cudaSuccess) return e;
   ap_plain::call<P...>{ap_plain::name_of(reinterpret_cast<const void*>(f)), c, how.where,
                        f}(std::forward<A>(a)...);
   return ap_plain::last_error(false);
 }
 AP_CALL cudaLaunchKernelExC(const cudaLaunchConfig_t* how, const void* f, void** a, AP_HERE) {
   ap_plain::config c({}, {});
-  const cudaError_t e = ap_plain::config_of(*how, c);
+  const cudaError_t e = ap_plain::config_of(*how, c, ap_at);
   return e != cudaSuccess ? e : ap_plain::launch_by_address(f, c, a, ap_at);
 }
 template <class... P>

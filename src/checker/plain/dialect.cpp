@@ -24,19 +24,28 @@ const std::vector<dialect_group>& plain_dialect() {
         {yes, "threadIdx blockIdx blockDim gridDim warpSize",
          "x, y and z; a program may have variables of its own that are called so"},
         {yes, "__cluster_dims__", "clusters of up to 16 blocks"},
-        {partly, "cudaLaunchKernel cudaLaunchCooperativeKernel",
-         "with the kernel itself, or a cast of it to void*, as the first argument"},
-        {no, "cudaLaunchKernelEx cudaLaunchKernelExC",
-         "kernel<<<grid, block, bytes, stream>>>(arguments), with __cluster_dims__ where the kernel has "
-         "clusters"},
+        {partly, "cudaLaunchKernel cudaLaunchCooperativeKernel cudaLaunchKernelEx cudaLaunchKernelExC",
+         "of the kernel itself, or of its name cast to void*"},
+        {yes,
+         "cudaLaunchAttributeCooperative cudaLaunchAttributeClusterDimension "
+         "cudaLaunchAttributeProgrammaticStreamSerialization cudaLaunchAttributeProgrammaticEvent "
+         "cudaLaunchAttributeLaunchCompletionEvent",
+         "attributes of speed, such as priorities, have no effect"},
+        {no, "cudaLaunchAttributeMemSyncDomain cudaLaunchAttributeMemSyncDomainMap",
+         "launches in the default domain"},
+        {yes, "cudaGridDependencySynchronize cudaTriggerProgrammaticLaunchCompletion",
+         "who has waited for whom is judged, along a row of kernels too"},
+        {yes,
+         "cudaGraphCreate cudaGraphAddKernelNode cudaGraphAddMemcpyNode cudaGraphAddMemsetNode "
+         "cudaGraphAddHostNode cudaGraphAddNode cudaGraphAddDependencies cudaGraphInstantiate "
+         "cudaGraphLaunch cudaGraphExecUpdate cudaGraphExecKernelNodeSetParams",
+         "and the like: the order is that of the graph's edges, programmatic ones too"},
+        {yes, "cudaStreamBeginCapture cudaStreamEndCapture cudaStreamIsCapturing",
+         "other streams join by events"},
         {no,
-         "cudaGridDependencySynchronize cudaTriggerProgrammaticLaunchCompletion griddepcontrol "
-         "cudaLaunchAttributeProgrammaticStreamSerialization cudaLaunchAttributeProgrammaticEvent",
-         "launches that follow each other: those that overlap are not followed"},
-        {no,
-         "cudaGraphCreate cudaGraph_t cudaGraphExec_t cudaGraphInstantiate cudaGraphLaunch "
-         "cudaStreamBeginCapture cudaStreamEndCapture",
-         "the launches themselves, on a stream"}}},
+         "cudaGraphConditionalHandleCreate cudaGraphAddMemAllocNode cudaGraphAddMemFreeNode "
+         "cudaStreamUpdateCaptureDependencies cudaUserObjectCreate cudaGraphRetainUserObject",
+         "graphs of kernels, copies, sets of memory and host functions, with memory allocated before"}}},
       {"memory",
        {{yes, "__shared__",
          "of any size known to the compiler, and extern __shared__ of the launch's size; also outside of "
@@ -64,7 +73,8 @@ const std::vector<dialect_group>& plain_dialect() {
         {partly, "cuTensorMapEncodeTiled cudaGetDriverEntryPoint cudaGetDriverEntryPointByVersion",
          "maps of 2 to 4 dimensions, not interleaved, element strides of 1, zeros outside; no other function "
          "of the driver"},
-        {no, "cudaMalloc3D cudaMallocArray cudaMemcpy3D cudaMemcpyToArray cudaArray_t",
+        {partly, "cudaMalloc3D cudaMemcpy3D cudaMemset3D", "of memory, not of arrays"},
+        {no, "cudaMallocArray cudaMemcpyToArray cudaArray_t",
          "cudaMalloc or cudaMallocPitch, and cudaMemcpy2D"},
         {no,
          "tex1D tex2D tex3D tex1Dfetch texture cudaTextureObject_t cudaCreateTextureObject surf2Dread "
@@ -133,8 +143,8 @@ const std::vector<dialect_group>& plain_dialect() {
          "who is ordered behind whom is judged"},
         {partly, "cudaEventElapsedTime clock clock64",
          "nothing is measured: always 1 ms, and the simulation's ticks"},
-        {no, "cudaLaunchHostFunc cudaStreamAddCallback",
-         "cudaStreamSynchronize(stream), and a call of the function behind it"},
+        {yes, "cudaLaunchHostFunc cudaStreamAddCallback",
+         "called in stream order; what they do with memory that kernels reach is judged"},
         {yes, "cudaGetLastError cudaPeekAtLastError cudaGetErrorString", ""},
         {partly, "cudaGetDeviceProperties cudaDeviceGetAttribute",
          "one simulated device of compute capability 9.0"}}},
@@ -142,7 +152,7 @@ const std::vector<dialect_group>& plain_dialect() {
        {{yes, "printf assert __trap __nanosleep", ""},
         {partly, "asm",
          "inline PTX of the instructions below, each with its modifiers; another is named with its line"},
-        {no, "cudaGetParameterBuffer cudaLaunchDevice",
+        {no, "cudaGetParameterBuffer cudaLaunchDevice cudaStreamTailLaunch cudaStreamFireAndForget",
          "launches by the host, as kernels cannot launch kernels here"}}},
       {"inline PTX", ptx_dialect()},
       {"libraries",

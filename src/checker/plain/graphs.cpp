@@ -298,8 +298,9 @@ cudaError_t set_copy(cudaGraphExec_t e, cudaGraphNode_t n, const row_copy& c, pl
   own->work = [c, where](cudaStream_t on) { copy_rows_now(c, on, where); };
   return cudaSuccess;
 }
-cudaError_t set_attribute(cudaGraphNode_t n, cudaLaunchAttributeID id, const cudaLaunchAttributeValue& value) {
-  return is_kernel(*n) ? set_attribute(n->launch.how, id, value) : invalid();
+cudaError_t set_attribute(cudaGraphNode_t n, cudaLaunchAttributeID id, const cudaLaunchAttributeValue& value,
+                          place where) {
+  return is_kernel(*n) ? set_attribute(n->launch.how, id, value, where) : invalid();
 }
 cudaError_t enable_node(cudaGraphExec_t e, cudaGraphNode_t n, bool on) {
   node* const own = own_of(e, n);

@@ -756,7 +756,7 @@ void launch(const char* name, const config& c, place where, const void* entry, s
   }
   if (in_host_function("a launch", where) || (any_capture() && captured(recorded()))) return;
   begin_schedule();
-  now.overlapped |= c.overlaps;
+  now.overlapped |= c.overlaps || c.lets_begin != nullptr;
   if (++now.launches == 1)
     for (const char* note : notes()) now.m->findings.say(note);
   if (!fits(name, c, entry, where)) return;
@@ -821,6 +821,7 @@ void launch(const char* name, const config& c, place where, const void* entry, s
   checker_detail::choose_blocks(*now.on, std::move(chosen), accesses);
   try {
     now.on->launch(k, {c.grid.x, c.grid.y, c.grid.z}, params, c.stream);
+    now.overlapped |= m.launches.previous() != 0;  // by an edge of a graph
     now.missing.launch_ended(m, name, outcome_as_number);
   } catch (...) {
     const std::string why = said_by(std::current_exception());
@@ -875,14 +876,15 @@ recorded_launch record_launch(const void* entry, const config& c, void** a, plac
   return l;
 }
 
-cudaError_t config_of(const cudaLaunchConfig_t& from, config& to) {
+cudaError_t config_of(const cudaLaunchConfig_t& from, config& to, place where) {
   to = {from.gridDim, from.blockDim, from.dynamicSmemBytes, from.stream};
   for (unsigned i = 0; i < from.numAttrs; ++i)
-    if (const cudaError_t e = set_attribute(to, from.attrs[i].id, from.attrs[i].val); e != cudaSuccess)
+    if (const cudaError_t e = set_attribute(to, from.attrs[i].id, from.attrs[i].val, where); e != cudaSuccess)
       return e;
   return cudaSuccess;
 }
-cudaError_t set_attribute(config& c, cudaLaunchAttributeID id, const cudaLaunchAttributeValue& v) {
+cudaError_t set_attribute(config& c, cudaLaunchAttributeID id, const cudaLaunchAttributeValue& v,
+                          place where) {
   switch (id) {
     case cudaLaunchAttributeCooperative: c.together = v.cooperative != 0; break;
     case cudaLaunchAttributeClusterDimension:
@@ -902,9 +904,9 @@ cudaError_t set_attribute(config& c, cudaLaunchAttributeID id, const cudaLaunchA
     case cudaLaunchAttributeLaunchCompletionEvent: c.begun = v.launchCompletionEvent.event; break;
     case cudaLaunchAttributeMemSyncDomainMap:
     case cudaLaunchAttributeMemSyncDomain:
-      refuse({}, "cudaLaunchAttributeMemSyncDomain", "launches in the default domain");
+      refuse(where, "cudaLaunchAttributeMemSyncDomain", "launches in the default domain");
     case cudaLaunchAttributeDeviceUpdatableKernelNode:
-      refuse({}, "cudaLaunchAttributeDeviceUpdatableKernelNode", "cudaGraphExecKernelNodeSetParams()");
+      refuse(where, "cudaLaunchAttributeDeviceUpdatableKernelNode", "cudaGraphExecKernelNodeSetParams()");
     case cudaLaunchAttributeIgnore:
     case cudaLaunchAttributeAccessPolicyWindow:
     case cudaLaunchAttributeSynchronizationPolicy:
@@ -913,7 +915,7 @@ cudaError_t set_attribute(config& c, cudaLaunchAttributeID id, const cudaLaunchA
     case cudaLaunchAttributePreferredClusterDimension:
     case cudaLaunchAttributePreferredSharedMemoryCarveout:
     case cudaLaunchAttributeNvlinkUtilCentricScheduling: break;  // no effect on what is judged
-    default: refuse({}, fmt::format("launch attribute {}", static_cast<int>(id)), "no such attribute");
+    default: refuse(where, fmt::format("launch attribute {}", static_cast<int>(id)), "no such attribute");
   }
   return cudaSuccess;
 }
