@@ -69,14 +69,14 @@ void async_work::touch_barrier(thread_model& t, const void* word, place_number a
              .bytes = sizeof(std::uint64_t),
              .reach = scope::block};
   w.what = "use of an mbarrier";
-  if (!barriers_.told_of(t, word)) history_.visit(w, word, sizeof(std::uint64_t));
+  if (!generic && !barriers_.told_of(t, word)) history_.visit(w, word, sizeof(std::uint64_t));
 }
 
 void async_work::issue_load(thread_model& t, const void* to, std::size_t bytes, ranges from, const void* word,
-                            place_number at) {
+                            place_number at, bool generic) {
   const mbarrier_order::load counted = barriers_.begin_load(t, word, at);
   accessor w{.thread = t, .kind = access_kind::read, .place = at, .bytes = bytes};
-  w.become(actor_kind::loads, counted.number, counted.phase);
+  w.become(generic ? actor_kind::copies : actor_kind::loads, counted.number, counted.phase);
   write_down(t, {reinterpret_cast<std::uintptr_t>(word), counted.phase}, to, bytes, at);
   w.what = "use of an mbarrier by the copy engine";
   w.init_fenced = counted.init_fenced;

@@ -156,7 +156,8 @@ class model_observer final : public cpu_detail::observer {
   }
   void bulk_load_issued(thread_state& t, const cpu_detail::bulk_load_state& l,
                         cpu_detail::place where) override {
-    m_.async.issue_load(model_of(t), l.to, l.bytes, cpu_detail::sources(l), l.word, at(t, where));
+    m_.async.issue_load(model_of(t), l.to, l.bytes, cpu_detail::sources(l), l.word, at(t, where),
+                        l.is_generic);
   }
   std::uint32_t copies_tracked(thread_state& t, const std::uint64_t* word) override {
     return m_.barriers.track_copies(model_of(t), word);

@@ -18,6 +18,7 @@ namespace {
 using index = std::size_t;
 constexpr index none = ~index{0};
 constexpr const char* ours = "::antiphase::plain::";
+constexpr std::string_view here = "::antiphase::plain::place::current()";
 
 class pass {
  public:
@@ -536,7 +537,11 @@ class pass {
         i = close;
       }
     }
-    const asm_translation code = translate_asm(s);
+    asm_translation code = translate_asm(s);
+    if (file_of(at).find("antiphase/plain/") !=
+        std::string::npos)  // instructions as functions: the caller's place
+      for (std::size_t k = 0; (k = code.text.find(here, k)) != std::string::npos;)
+        code.text.replace(k, here.size(), "ap_at");
     if (code.refused) {
       index where = at;
       for (const auto& [start, i] : starts)
