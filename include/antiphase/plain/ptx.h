@@ -2,7 +2,7 @@
 // Functions that the pre-pass calls for inline PTX, by the table in src/checker/plain/ptx_table.cpp. Plain
 // CUDA under the checker.
 #pragma once
-#include <antiphase/executor/cpu/machine_mma.hpp>
+#include <antiphase/executor/cpu/machine_plain.hpp>
 #include <antiphase/executor/cpu/machine_wgmma.hpp>
 
 #include "device.h"
@@ -151,6 +151,28 @@ AP_VERB void mbarrier_arrive_in_cluster(unsigned long* word, machine::mbarrier_s
       reinterpret_cast<unsigned long*>(shared_base() + (reinterpret_cast<unsigned char*>(word) - first)),
       rank, where, how);
 }
+// Operations on the block in whose shared memory the mbarrier lies.
+AP_VERB void mbarrier_arrive_at(unsigned long* word, int count, int bytes, place where,
+                                machine::mbarrier_semantics how) {
+  machine::mbarrier_arrive_at(block_of(word, where), word, count, bytes, where, how);
+}
+AP_VERB void mbarrier_expect_at(unsigned long* word, int bytes, place where) {
+  machine::mbarrier_expect_at(block_of(word, where), word, bytes, where);
+}
+AP_VERB unsigned in_same_block(const void* to, const unsigned long* word, place where) {
+  const int rank = block_of(word, where);
+  if (block_of(to, where) != rank)
+    machine::trap("an asynchronous copy and its mbarrier are in the shared memory of different blocks",
+                  where);
+  return static_cast<unsigned>(rank);
+}
+AP_VERB void copy_in_cluster(void* to, const void* from, unsigned bytes, unsigned long* word, place where) {
+  machine::bulk_copy_to(static_cast<int>(in_same_block(to, word, where)), to, from, bytes, word, where);
+}
+AP_VERB void store_async(void* to, const void* value, unsigned bytes, unsigned long* word, place where) {
+  machine::store_async_to(static_cast<int>(in_same_block(to, word, where)), to, value, bytes, word, where);
+}
+AP_VERB unsigned rank_of(const void* p, place where) { return static_cast<unsigned>(block_of(p, where)); }
 
 // warps
 // -----------------------------------------------------------------------------------------------------------

@@ -27,6 +27,7 @@ constexpr std::string_view called_by_launchers[] = {
     "cudaDeviceSynchronize", "cudaStreamCreateWithFlags", "cudaStreamDestroy", "cudaEventCreateWithFlags",
     "cudaEventRecord",       "cudaMemcpyAsync",           "cudaMemsetAsync",   "cudaMalloc",
     "cudaFree",              "cudaGetLastError"};
+constexpr std::string_view here = "::antiphase::plain::place::current()";
 
 class pass {
  public:
@@ -606,7 +607,11 @@ class pass {
         i = close;
       }
     }
-    const asm_translation code = translate_asm(s);
+    asm_translation code = translate_asm(s);
+    if (file_of(at).find("antiphase/plain/") !=
+        std::string::npos)  // instructions as functions: the caller's place
+      for (std::size_t k = 0; (k = code.text.find(here, k)) != std::string::npos;)
+        code.text.replace(k, here.size(), "ap_at");
     if (code.refused) {
       index where = at;
       for (const auto& [start, i] : starts)

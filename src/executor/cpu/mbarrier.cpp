@@ -2,6 +2,7 @@
 // mbarriers of the CPU executor, and the bulk loads that complete on them.
 #include <algorithm>
 #include <antiphase/executor/cpu/machine.hpp>
+#include <antiphase/executor/cpu/machine_plain.hpp>
 #include <cstring>
 #include <utility>
 
@@ -340,6 +341,72 @@ void bulk_load_multicast(void* to, const void* from, std::uint32_t bytes, std::u
   thread_state& self = called_from(__builtin_return_address(0));
   if (ranks == 0) fail(self, fault::bad_copy, where, "a bulk load for no block of the cluster");
   load_in_bulk(self, {.to = to, .from = from, .bytes = bytes, .word = word}, ranks, where);
+}
+void mbarrier_arrive_and_drop(std::uint64_t* word, int count, place where, mbarrier_semantics how) {
+  thread_state& self = called_from(__builtin_return_address(0));
+  require_barrier(self, *self.home, word, where);
+  fields f = unpack(*word);
+  if (static_cast<std::uint32_t>(count) > f.parties)
+    fail(self, fault::barrier_misuse, where,
+         fmt::format("{} parties leave an mbarrier of {}", count, f.parties));
+  // The last party goes with its phase: an mbarrier of none is none.
+  const bool last = static_cast<std::uint32_t>(count) == f.parties;
+  if (!last) f.parties -= static_cast<std::uint32_t>(count);
+  *word = pack(f);
+  arrive_at(self, *self.home, word, count, 0, where, how);
+}
+
+namespace {
+block_state& block_of(thread_state& self, int rank, const char* what, place where) {
+  const auto blocks = self.home->cluster->blocks;
+  if (rank < 0 || static_cast<std::size_t>(rank) >= blocks.size())
+    fail(self, fault::bad_copy, where,
+         fmt::format("{} to block {} of a cluster of {}", what, rank, blocks.size()));
+  block_state& theirs = *blocks[static_cast<std::size_t>(rank)];
+  if (theirs.running == 0)
+    fail(self, fault::bad_copy, where,
+         fmt::format("{} to block {} of the cluster, which has ended", what, rank));
+  return theirs;
+}
+void copy_to(thread_state& self, block_state& theirs, bulk_load_state load, place where) {
+  ++self.owner->counts.copies;
+  self.owner->counts.copied_bytes += load.bytes;
+  self.time.instructions(1);
+  load.lands = self.home->bulk_copies.land(self.time.now(), load.bytes / ticks::bytes);
+  issue_to(self, theirs, std::move(load), where);
+}
+}  // namespace
+
+void bulk_copy_to(int rank, void* to, const void* from, std::uint32_t bytes, std::uint64_t* word,
+                  place where) {
+  thread_state& self = called_from(__builtin_return_address(0));
+  if ((reinterpret_cast<std::uintptr_t>(to) | reinterpret_cast<std::uintptr_t>(from) | bytes) % 16 != 0)
+    fail(self, fault::bad_copy, where,
+         fmt::format("a bulk copy of {} bytes: its addresses and its size must be multiples of 16", bytes));
+  copy_to(self, block_of(self, rank, "a bulk copy", where),
+          {.to = to, .from = from, .bytes = bytes, .word = word}, where);
+}
+void store_async_to(int rank, void* to, const void* value, std::uint32_t bytes, std::uint64_t* word,
+                    place where) {
+  thread_state& self = called_from(__builtin_return_address(0));
+  if (reinterpret_cast<std::uintptr_t>(to) % bytes != 0)
+    fail(self, fault::bad_copy, where,
+         fmt::format("an asynchronous store of {} bytes to an address that is no multiple of it", bytes));
+  const std::shared_ptr<unsigned char[]> held(new unsigned char[bytes]);
+  std::memcpy(held.get(), value, bytes);
+  copy_to(self, block_of(self, rank, "an asynchronous store", where),
+          {.to = to, .from = held.get(), .bytes = bytes, .word = word, .is_generic = true, .value = held},
+          where);
+}
+void mbarrier_arrive_at(int rank, std::uint64_t* word, int count, int bytes_expected, place where,
+                        mbarrier_semantics how) {
+  thread_state& self = called_from(__builtin_return_address(0));
+  arrive_at(self, block_of(self, rank, "an arrival", where), word, count, bytes_expected, where, how);
+}
+void mbarrier_expect_at(int rank, std::uint64_t* word, int bytes, place where) {
+  thread_state& self = called_from(__builtin_return_address(0));
+  require_barrier(self, block_of(self, rank, "bytes to expect", where), word, where);
+  *word = pack(with_bytes(self, unpack(*word), bytes, where));
 }
 
 }  // namespace antiphase::machine
