@@ -168,21 +168,6 @@ template <class F> AP_VERB auto run(const policy& p, const char* name, const F& 
     return value;
   }
 }
-template <class Out, class R> struct stored_as { using type = R; };
-template <class Out, class R>
-requires is_pointer<Out>
-struct stored_as<Out, R> {
-  using type = value_of<Out>;
-};
-// All results of f(i), i < n, to `out`.
-template <class Out, class F> AP_VERB Out made(Out out, std::ptrdiff_t n, F f) {
-  using R = std::remove_cvref_t<decltype(f(std::size_t{}))>;
-  values<typename stored_as<Out, R>::type> all;
-  all.reserve(static_cast<std::size_t>(n > 0 ? n : 0));
-  for (std::ptrdiff_t i = 0; i < n; ++i)
-    all.push_back({static_cast<typename stored_as<Out, R>::type>(f(static_cast<std::size_t>(i)))});
-  return stored(out, all);
-}
 }  // namespace detail
 constexpr detail::policy device{}, seq{detail::system::host}, host{detail::system::host};
 template <class = void> using execution_policy = detail::policy;

@@ -470,6 +470,21 @@ template <class I, class T> AP_VERB I stored(const I& to, const values<T>& all) 
   for (std::ptrdiff_t i = 0; i < n; ++i) put_at(to + i, all[static_cast<std::size_t>(i)].v);
   return to + n;
 }
+template <class Out, class R> struct stored_as { using type = R; };
+template <class Out, class R>
+requires is_pointer<Out>
+struct stored_as<Out, R> {
+  using type = value_of<Out>;
+};
+// All results of f(i), i < n, to `out`.
+template <class Out, class F> AP_VERB Out made(Out out, std::ptrdiff_t n, F f) {
+  using R = std::remove_cvref_t<decltype(f(std::size_t{}))>;
+  values<typename stored_as<Out, R>::type> all;
+  all.reserve(static_cast<std::size_t>(n > 0 ? n : 0));
+  for (std::ptrdiff_t i = 0; i < n; ++i)
+    all.push_back({static_cast<typename stored_as<Out, R>::type>(f(static_cast<std::size_t>(i)))});
+  return stored(out, all);
+}
 // In pairs, so that the sum of many numbers is about as exact as a GPU's.
 template <class R, class T, class Op>
 R sum_of(const values<T>& all, std::size_t first, std::size_t last, Op& op) {
