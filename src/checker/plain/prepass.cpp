@@ -481,7 +481,7 @@ class pass {
     } else if (const unsupported_name* u = unsupported(w);
                u != nullptr && !is(i - 1, ".") && !is(i - 1, "->") && !only_names_library(i)) {
       refuse(i, u->what, u->instead);
-    } else if (const unsupported_name* call = is(i + 1, "(") ? unsupported_call(w) : nullptr;
+    } else if (const unsupported_name* call = unsupported_of_library(w, is(i + 1, "("), source_);
                call != nullptr && std::none_of(definitions_.begin(), definitions_.end(),
                                                [&](const definition& d) { return t_[d.name] == w; })) {
       refuse(i, w, call->instead);
