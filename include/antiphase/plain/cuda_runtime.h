@@ -15,3 +15,4 @@
 #include "mathematics.h"
 #include "ptx.h"
 #include "tensor_maps.h"
+#include "textures.h"

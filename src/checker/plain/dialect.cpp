@@ -64,12 +64,14 @@ const std::vector<dialect_group>& plain_dialect() {
         {partly, "cuTensorMapEncodeTiled cudaGetDriverEntryPoint cudaGetDriverEntryPointByVersion",
          "maps of 2 to 4 dimensions, not interleaved, element strides of 1, zeros outside; no other function "
          "of the driver"},
-        {no, "cudaMalloc3D cudaMallocArray cudaMemcpy3D cudaMemcpyToArray cudaArray_t",
-         "cudaMalloc or cudaMallocPitch, and cudaMemcpy2D"},
-        {no,
-         "tex1D tex2D tex3D tex1Dfetch texture cudaTextureObject_t cudaCreateTextureObject surf2Dread "
-         "surf2Dwrite cudaSurfaceObject_t",
-         "a pointer to global memory, with __ldg for loads"},
+        {yes, "cudaMalloc3D cudaMallocArray cudaMalloc3DArray cudaMemcpy3D cudaMemcpy2DToArray cudaMemcpyToArray", ""},
+        {partly, "cudaCreateTextureObject tex1Dfetch tex1D tex2D tex3D",
+         "of linear memory and of arrays, by points or linear; every texel read is judged"},
+        {partly, "cudaCreateSurfaceObject surf1Dread surf2Dread surf2Dwrite surf3Dwrite", "of arrays"},
+        {no, "texture cudaBindTexture cudaBindTexture2D cudaBindTextureToArray cudaUnbindTexture cudaBindSurfaceToArray",
+         "cudaCreateTextureObject()"},
+        {no, "cudaMallocMipmappedArray tex2DLayered tex1DLayered tex2DLod tex2Dgather texCubemap",
+         "tex1D, tex2D or tex3D of an array"},
         {no, "cuMemAlloc cuMemcpyHtoD cuLaunchKernel cuModuleLoad cuInit CUdeviceptr",
          "the runtime's calls: cudaMalloc, cudaMemcpy, kernel<<<>>>()"}}},
       {"barriers and fences",
@@ -254,7 +256,10 @@ const unsupported_name* unsupported_of_library(std::string_view name, bool calle
     return !rest.empty() && (rest[0] == '_' || (rest[0] >= 'A' && rest[0] <= 'Z'));
   };
   const auto is_new = [&](std::string_view returns) {
-    return called && headers.find(fmt::format("{} {}(", returns, name)) == headers.npos;
+    const auto defines = [&](std::string_view type) {
+      return headers.find(fmt::format("{} {}(", type, name)) != headers.npos;
+    };
+    return called && !defines(returns) && !defines("char*");
   };
   if (begins("cublas")) return is_new("cublasStatus_t") ? unsupported("cublasLtMatmul") : nullptr;
   if (name.starts_with("curand_discrete") || name.starts_with("curand_mtgp32")) return unsupported("curandStateSobol32");

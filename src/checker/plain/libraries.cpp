@@ -3,6 +3,7 @@
 // kernel that stands for one (libraries.h). Loops are simple, sums are in the type of the computation.
 #include <antiphase/plain/cublas_v2.h>
 #include <antiphase/plain/curand.h>
+#include <antiphase/plain/textures.h>
 
 #include <cmath>
 #include <complex>
@@ -359,6 +360,73 @@ AP_FOR(double2)
 #undef AP_FOR
 
 }  // namespace blas
+
+// textures
+// -----------------------------------------------------------------------------------------------------------
+namespace {
+std::vector<texture_view>& textures() {
+  static std::vector<texture_view> all;
+  return all;
+}
+std::size_t bytes_of(const cudaChannelFormatDesc& d) { return static_cast<std::size_t>(d.x + d.y + d.z + d.w) / 8; }
+}  // namespace
+
+void forget_textures() { textures().clear(); }
+texture_view texture_of(unsigned long long object) {
+  if (object == 0 || object > textures().size())
+    machine::trap("a texture or surface object that nothing created", place::current());
+  return textures()[object - 1];
+}
+cudaError_t create_texture(unsigned long long* object, const cudaResourceDesc& of, const cudaTextureDesc* how) {
+  texture_view t{};
+  if (how != nullptr) t.how = *how;
+  const auto& r = of.res;
+  if (of.resType == cudaResourceTypeArray) {
+    const cudaArray& a = *r.array.array;
+    t = {a.data, {a.width, a.rows(), a.depth > 0 ? a.depth : 1}, a.pitch(), a.pitch() * a.rows(), a.element, a.desc, t.how};
+  } else if (of.resType == cudaResourceTypeLinear) {
+    const std::size_t element = bytes_of(r.linear.desc);
+    t = {static_cast<unsigned char*>(r.linear.devPtr), {r.linear.sizeInBytes / element, 1, 1}, 0, 0, element,
+         r.linear.desc, t.how};
+  } else if (of.resType == cudaResourceTypePitch2D) {
+    t = {static_cast<unsigned char*>(r.pitch2D.devPtr), {r.pitch2D.width, r.pitch2D.height, 1}, r.pitch2D.pitchInBytes, 0,
+         bytes_of(r.pitch2D.desc), r.pitch2D.desc, t.how};
+  } else {
+    refuse_use("a mipmapped array", "cudaMallocArray()");
+  }
+  textures().push_back(t);
+  *object = textures().size();
+  return cudaSuccess;
+}
+cudaError_t create_array(cudaArray_t* a, const cudaChannelFormatDesc& desc, cudaExtent e, place where) {
+  const std::size_t element = bytes_of(desc);
+  void* data = nullptr;
+  const std::size_t count = e.width * (e.height > 0 ? e.height : 1) * (e.depth > 0 ? e.depth : 1);
+  const cudaError_t done = allocate(&data, count * element, memory_kind::device, where);
+  *a = new cudaArray{static_cast<unsigned char*>(data), desc, e.width, e.height, e.depth, element};
+  return done;
+}
+// Of an array, widths and positions count elements; of other memory, bytes.
+cudaError_t copy_box(const cudaMemcpy3DParms& p, cudaStream_t on, returns when, place where) {
+  struct side {
+    unsigned char* at;
+    std::size_t pitch, slice;
+  };
+  const auto side_of = [](const cudaArray* a, const cudaPitchedPtr& m, const cudaPos& pos) -> side {
+    if (a != nullptr)
+      return {a->data + (pos.z * a->rows() + pos.y) * a->pitch() + pos.x * a->element, a->pitch(), a->pitch() * a->rows()};
+    return {static_cast<unsigned char*>(m.ptr) + (pos.z * m.ysize + pos.y) * m.pitch + pos.x, m.pitch, m.pitch * m.ysize};
+  };
+  const side from = side_of(p.srcArray, p.srcPtr, p.srcPos), to = side_of(p.dstArray, p.dstPtr, p.dstPos);
+  const cudaArray* const array = p.srcArray != nullptr ? p.srcArray : p.dstArray;
+  const std::size_t width = p.extent.width * (array != nullptr ? array->element : 1);
+  for (std::size_t z = 0; z < p.extent.depth; ++z)
+    if (const cudaError_t e = copy_rows(to.at + z * to.slice, to.pitch, from.at + z * from.slice, from.pitch, width,
+                                        p.extent.height, p.kind, on, when, where);
+        e != cudaSuccess)
+      return e;
+  return cudaSuccess;
+}
 
 void fill_random(void* to, std::size_t n, random_kind kind, double a, double b, unsigned long long seed,
                  unsigned long long first) {

@@ -1137,6 +1137,7 @@ void run_main(const std::string& object, const plain_program& of, const context&
   model& m = checker_detail::model_of(where.runs_on());
   now.on = &where.runs_on();
   now.m = &m;
+  forget_textures();
   now.most_threads = of.most_threads;
   now.most_accesses = of.most_accesses;
   m.history.effort.most = 10 * of.most_accesses;

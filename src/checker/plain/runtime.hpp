@@ -20,4 +20,6 @@ void allow_more_shared(device_limits& limits);
 // Runs main; call it in a process of its own. Throws for what the program did wrong.
 void run_main(const std::string& object, const plain_program& of, const context& where);
 
+void forget_textures();  // of an earlier run
+
 }  // namespace antiphase::plain
