@@ -16,3 +16,4 @@
 #include "mathematics.h"
 #include "ptx.h"
 #include "tensor_maps.h"
+#include "textures.h"

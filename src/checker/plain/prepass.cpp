@@ -558,9 +558,9 @@ class pass {
                s != file_wide_.end() && !is(i - 1, ".") && !is(i - 1, "->") && !is(i - 1, "::")) {
       replace(i, i + 1, s->second);
     } else if (const unsupported_name* u = unsupported(w);
-               u != nullptr && !is(i - 1, ".") && !is(i - 1, "->")) {
+               u != nullptr && (w != "texture" || is(i + 1, "<")) && !is(i - 1, ".") && !is(i - 1, "->")) {
       refuse(i, u->what, u->instead);
-    } else if (const unsupported_name* call = is(i + 1, "(") ? unsupported_call(w) : nullptr;
+    } else if (const unsupported_name* call = unsupported_of_library(w, is(i + 1, "("), source_);
                call != nullptr && std::none_of(definitions_.begin(), definitions_.end(),
                                                [&](const definition& d) { return t_[d.name] == w; })) {
       refuse(i, w, call->instead);

@@ -1519,6 +1519,7 @@ void run_main(const std::string& object, const plain_program& of, const context&
   now.on = &where.runs_on();
   now.m = &m;
   now.host = pthread_self();
+  forget_textures();
   now.most_threads = of.most_threads;
   now.most_accesses = of.most_accesses;
   m.history.effort.most = 10 * of.most_accesses;

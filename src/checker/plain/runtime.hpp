@@ -22,4 +22,6 @@ void try_change(int number);
 // Runs main; call it in a process of its own. Throws for what the program did wrong.
 void run_main(const std::string& object, const plain_program& of, const context& where);
 
+void forget_textures();  // of an earlier run
+
 }  // namespace antiphase::plain
