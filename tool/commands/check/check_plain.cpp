@@ -126,6 +126,9 @@ void run_check_plain(const check_request& r) {
     told = seconds();
     complain(fmt::format("{} of {} schedules, {} so far", report.runs, planned, summary(report)));
   };
+  const bool is_python = std::any_of(program.sources.begin(), program.sources.end(),
+                                     [](const std::string& s) { return s.ends_with(".py"); });
+  std::string told_of_extensions;
   check_report report;
   const auto write_for_programs = [&] {
     if (!r.sarif.empty()) {
@@ -139,7 +142,7 @@ void run_check_plain(const check_request& r) {
     print_json(result);
   };
   try {
-    report = check_plain(program, options);
+    report = is_python ? check_python(r, program, options, told_of_extensions) : check_plain(program, options);
   } catch (const error& e) {
     so_far.finish();
     report.refused = refusals_of(e, name);
@@ -156,12 +159,16 @@ void run_check_plain(const check_request& r) {
   } else if (!r.common.json) {
     print(fmt::format("{:<32} {:<40} {:.1f} s\n{}", name, summary(report), seconds(),
                       report.clean() && report.notes.empty() ? "" : to_text(report, command, behind)));
+    print(told_of_extensions);
   }
+  for (const check_refusal& why : report.refused)
+    complain(fmt::format("{}:{}: {}", why.at.file, why.at.line, why.text));
   if (!report.clean()) throw verification_failed(fmt::format("the checker has found faults in {}", name));
   if (report.unfinished > 0)
     throw not_supported(
         fmt::format("{} of {} runs of {} had not ended after {} seconds, so it is not known to be right",
                     report.unfinished, report.runs, name, r.seconds));
+  if (!report.refused.empty()) throw bad_input(fmt::format("{} was not checked, or not all of it", name));
 }
 
 void show_dialect(const check_request& r) {
