@@ -44,6 +44,8 @@ constexpr const char* examples =
     "      a program, with options for the compiler and an argument of its own\n"
     "  antiphase check $(NVCCFLAGS) my.cu\n"
     "      in a Makefile: nvcc's options are taken where they matter here, else passed over\n"
+    "  antiphase check model.py -D batch_size=2\n"
+    "      the CUDA kernels of a Python program, with a smaller constant: torch's load_inline, CuPy, PyCUDA\n"
     "  antiphase check my.cu --trace bug.html\n"
     "      the same, and what the threads of each finding did and when, as a page\n"
     "  antiphase check\n"
@@ -56,7 +58,7 @@ constexpr const char* examples =
 }  // namespace
 
 bool is_source(const std::string& name) {
-  for (const char* end : {".cu", ".cpp", ".cc", ".cxx"})
+  for (const char* end : {".cu", ".cpp", ".cc", ".cxx", ".py"})
     if (name.ends_with(end)) return true;
   return false;
 }
@@ -191,7 +193,7 @@ void add_check(arguments program) {
       if (std::error_code ignored;
           std::filesystem::exists(name, ignored) && name.find_first_of("./") != std::string::npos)
         throw bad_request(
-            fmt::format("{} is no source: expected a file whose name ends in .cu, .cpp, .cc or .cxx",
+            fmt::format("{} is no source: expected a file whose name ends in .cu, .cpp, .cc, .cxx or .py",
                         tool::quoted(name)));
     run_check(*r);
   });

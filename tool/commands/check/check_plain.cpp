@@ -147,6 +147,9 @@ void run_check_plain(const check_request& r) {
     told = seconds();
     complain(fmt::format("{} of {} schedules, {} so far", report.runs, planned, summary(report)));
   };
+  const bool is_python = std::any_of(program.sources.begin(), program.sources.end(),
+                                     [](const std::string& s) { return s.ends_with(".py"); });
+  std::string told_of_extensions;
   check_report report;
   json cures = json::array(), needless = json::array();
   const auto write_for_programs = [&] {
@@ -163,7 +166,7 @@ void run_check_plain(const check_request& r) {
     print_json(result);
   };
   try {
-    report = check_plain(program, options);
+    report = is_python ? check_python(r, program, options, told_of_extensions) : check_plain(program, options);
   } catch (const error& e) {
     so_far.finish();
     report.refused = refusals_of(e, name);
@@ -203,12 +206,16 @@ void run_check_plain(const check_request& r) {
     print(fmt::format("{:<32} {:<40} {:.1f} s\n{}", name, summary(report), seconds(),
                       report.clean() && report.notes.empty() ? "" : to_text(report, command, behind)));
     if (!more.empty()) print(more);
+    print(told_of_extensions);
   }
+  for (const check_refusal& why : report.refused)
+    complain(fmt::format("{}:{}: {}", why.at.file, why.at.line, why.text));
   if (r.fails(report)) throw verification_failed(fmt::format("the checker has found faults in {}", name));
   if (report.unfinished > 0)
     throw not_supported(
         fmt::format("{} of {} runs of {} had not ended after {} seconds, so it is not known to be right",
                     report.unfinished, report.runs, name, r.seconds));
+  if (!report.refused.empty()) throw bad_input(fmt::format("{} was not checked, or not all of it", name));
 }
 
 void show_dialect(const check_request& r) {
