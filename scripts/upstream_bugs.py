@@ -96,10 +96,11 @@ def mark(tool):
     for path in sorted(PROGRAMS.glob("*.cu")):
         lines = MARK.sub("", path.read_text()).splitlines()
         path.write_text("\n".join(lines) + "\n")
-        status, findings, _, said = check(tool, path.stem, "-D", "BROKEN", "--schedules", "6")
+        status, findings, _, _ = check(tool, path.stem, "-D", "BROKEN", "--schedules", "6")
         best = [f for f in findings if f["kind"] not in SECONDARY] or findings
         if not best:
-            lines.insert(1, f"// NOT FOUND: {said if status == 3 else 'no finding'}")
+            after = next(i for i, line in enumerate(lines) if not line.startswith("//"))
+            lines.insert(after, f"// NOT FOUND: {'not supported yet' if status == 3 else 'no finding'}")
         elif best[0]["kind"] == "deadlock" or best[0]["line"] == 0:
             lines.append(f"// FOUND SOMEWHERE: {best[0]['kind']}")
         else:

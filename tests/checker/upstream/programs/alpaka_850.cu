@@ -20,7 +20,7 @@ int main() {
 #endif
   cudaDeviceSynchronize();
   fill<<<n / 32, 32, 0, queue>>>(x);
-  cudaMemcpy(host.data(), x, n * sizeof(int), cudaMemcpyDeviceToHost);
+  cudaMemcpy(host.data(), x, n * sizeof(int), cudaMemcpyDeviceToHost);  // FOUND: race
   cudaStreamSynchronize(queue);
   cudaStreamDestroy(queue);
   for (int i = 0; i < n; ++i)

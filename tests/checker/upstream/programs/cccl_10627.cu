@@ -22,7 +22,7 @@ __global__ void histogram(const int* x, int* all, unsigned* finished, int* to) {
 #ifndef AS_MERGED
   __threadfence();
 #endif
-  to[t] = all[t];
+  to[t] = all[t];  // FOUND: race
 }
 
 int main() {

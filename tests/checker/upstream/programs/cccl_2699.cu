@@ -21,7 +21,7 @@ __global__ void sum(const int* x, int* to) {
   __syncwarp();
 #endif
   for (int by = 16; by > 0; by /= 2) {
-    s.warp[t] = partial;
+    s.warp[t] = partial;  // FOUND: overwritten in use
     __syncwarp();
     if (t < by) partial += s.warp[t + by];
     __syncwarp();

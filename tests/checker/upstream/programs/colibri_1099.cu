@@ -20,7 +20,7 @@ __global__ void product(const __half* a, const __half* b, float* c) {
 #ifndef BROKEN
   __syncwarp();
 #endif
-  for (int i = threadIdx.x; i < 256; i += 32) c[i] = out[i] + 1;
+  for (int i = threadIdx.x; i < 256; i += 32) c[i] = out[i] + 1;  // FOUND: uninitialised memory read or race
 }
 
 int main() {

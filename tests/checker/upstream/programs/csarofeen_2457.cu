@@ -25,7 +25,7 @@ __global__ void copies(const int* from, int* to) {
 #ifndef BROKEN
     commit();
 #endif
-    to[i * tile + t] = stage[i % stages][tile - 1 - t];
+    to[i * tile + t] = stage[i % stages][tile - 1 - t];  // FOUND: read before landing
     asm volatile("cp.async.wait_group %0;" ::"n"(stages - 2) : "memory");
 #ifdef BROKEN
     commit();

@@ -24,7 +24,7 @@ __global__ void multiples(const int* x, int n, int* to, int* total) {
   for (int i = lane; tile.any(i < n); i += 32) {
     const bool matches = i < n && x[i] % 3 == 0;
     const unsigned all = tile.ballot(matches);
-    const int at = count;
+    const int at = count;  // FOUND: race
 #ifndef AS_MERGED
     tile.sync();
 #endif

@@ -16,7 +16,7 @@ __global__ void find(const int* keys, int n, const int* table, int* to) {
 #ifdef BROKEN
     if (i < n) {
       result[t] = table[keys[i]];
-      block.sync();
+      block.sync();  // FOUND: divergent barrier
       to[i] = result[t];
     }
 #else

@@ -21,7 +21,7 @@ __global__ void doubled(const int* x, int* to) { to[threadIdx.x] = 2 * x[threadI
 
 void upload(pool& memory, int* to, int first, cudaStream_t stream) {
   const host_vector v(memory);
-  for (int i = 0; i < n; ++i) v.at[i] = first + i;
+  for (int i = 0; i < n; ++i) v.at[i] = first + i;  // FOUND: overwritten in use
   cudaMemcpyAsync(to, v.at, n * sizeof(int), cudaMemcpyHostToDevice, stream);
 #ifndef BROKEN
   cudaStreamSynchronize(stream);

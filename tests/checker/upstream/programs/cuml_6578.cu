@@ -9,7 +9,7 @@ __global__ void matrix_times_vector(const int* a, const int* x, int* y) {
   __shared__ int part[columns];
   const int t = threadIdx.x;
   for (int row = 0; row < rows; ++row) {
-    part[t] = a[row * columns + t] * x[t];
+    part[t] = a[row * columns + t] * x[t];  // FOUND: overwritten in use
     __syncthreads();
     if (t == 0) {
       int sum = 0;

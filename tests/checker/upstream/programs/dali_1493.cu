@@ -17,7 +17,7 @@ int main() {
 #ifndef BROKEN
     cudaStreamSynchronize(stream);
 #endif
-    for (int j = 0; j < n; ++j) staging[j] = i + j;
+    for (int j = 0; j < n; ++j) staging[j] = i + j;  // FOUND: overwritten in use
     cudaMemcpyAsync(x, staging, n * sizeof(int), cudaMemcpyHostToDevice, stream);
     add<<<1, n, 0, stream>>>(x, sum);
   }

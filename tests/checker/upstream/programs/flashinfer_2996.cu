@@ -22,7 +22,7 @@ __global__ void product(const int* a, const int* b, int* to) {
         : "memory");
     partial[t] = x[0][t] * x[1][t];
 #ifdef BROKEN
-    __syncthreads();
+    __syncthreads();  // FOUND: divergent barrier
 #endif
   }
 #ifndef BROKEN

@@ -10,7 +10,7 @@ __global__ void pivot_of(const unsigned* keys, int n, int k, unsigned* pivot) {
   const int t = threadIdx.x;
   unsigned prefix = 0;
   for (int shift = 6; shift >= 0; shift -= 6) {
-    if (t <= bins) histogram[t] = 0;
+    if (t <= bins) histogram[t] = 0;  // FOUND: overwritten in use
     __syncthreads();
     for (int i = t; i < n; i += threads)
       if (shift == 6 || keys[i] >> 6 == prefix) atomicAdd(&histogram[keys[i] >> shift & 63], 1);

@@ -42,7 +42,7 @@ __global__ void count(const int* x, group* g, int* to) {
 #endif
   __syncthreads();
   if (!last) return;
-  g->histogram[t] = 0;
+  g->histogram[t] = 0;  // FOUND: overwritten in use
   __syncthreads();
   if (t == 0) {
     asm volatile("fence.acq_rel.gpu;" ::: "memory");

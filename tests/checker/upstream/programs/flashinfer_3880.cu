@@ -8,7 +8,7 @@ constexpr int threads = 180;
 __device__ int largest_of_warp(int v, int lanes) {
   for (int by = 16; by > 0; by /= 2) {
 #ifdef BROKEN
-    v = max(v, __shfl_xor_sync(0xffffffffu, v, by));
+    v = max(v, __shfl_xor_sync(0xffffffffu, v, by));  // FOUND: barrier misuse
 #else
     const int other = __shfl_xor_sync(lanes == 32 ? 0xffffffffu : (1u << lanes) - 1, v, by);
     if ((threadIdx.x % 32 ^ by) < lanes) v = max(v, other);

@@ -10,7 +10,7 @@ __global__ void with_sinks(const float* x, const float* sinks, float* to) {
   float own[2];
   for (int j = 0; j < 2; ++j) {
 #ifdef BROKEN
-    own[j] = sinks[min(pair, bound) * 2 + j];
+    own[j] = sinks[min(pair, bound) * 2 + j];  // FOUND: access outside memory
 #else
     own[j] = sinks[min(pair * 2 + j, bound)];
 #endif

@@ -22,7 +22,8 @@ __global__ void sums(const int* from, int* to) {
 #else
       if (i >= 2) asm volatile("barrier.cta.sync %0, 96;" ::"r"(read) : "memory");
 #endif
-      for (int j = t - tile; j < tile; j += 32) slot[i % 2][j] = from[i * tile + j];
+      for (int j = t - tile; j < tile; j += 32)
+        slot[i % 2][j] = from[i * tile + j];  // FOUND: overwritten in use
       asm volatile("mbarrier.arrive.shared.b64 _, [%0];" ::"r"(at(&full[i % 2])) : "memory");
     }
     return;

@@ -55,3 +55,4 @@ int main() {
   doubled<<<1, 96>>>(from, to);
   return to.differs([](int i) { return 6 * i; });
 }
+// FOUND SOMEWHERE: deadlock

@@ -35,7 +35,7 @@ __global__ void count(const int* x, group* g, int* to) {
     __syncthreads();
 #endif
     meet(g, r);
-    to[(r * blocks + b) * bins + t] = all[t];
+    to[(r * blocks + b) * bins + t] = all[t];  // FOUND: race
     __syncthreads();
   }
 }

@@ -14,9 +14,10 @@ __global__ void convert(const int* from, float* to) {
 #endif
   __syncthreads();
   if (t != 0) return;
-  asm volatile("cp.async.bulk.global.shared::cta.bulk_group [%0], [%1], %2;" ::"l"(to + blockIdx.x * 128),
-               "r"(static_cast<uint32_t>(__cvta_generic_to_shared(state))), "n"(sizeof state)
-               : "memory");
+  asm volatile(  // FOUND: missing proxy fence
+      "cp.async.bulk.global.shared::cta.bulk_group [%0], [%1], %2;" ::"l"(to + blockIdx.x * 128),
+      "r"(static_cast<uint32_t>(__cvta_generic_to_shared(state))), "n"(sizeof state)
+      : "memory");
   asm volatile("cp.async.bulk.commit_group;" ::: "memory");
   asm volatile("cp.async.bulk.wait_group 0;" ::: "memory");
 }

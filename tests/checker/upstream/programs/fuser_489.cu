@@ -5,7 +5,7 @@
 
 __device__ int sum_of_block(int v, int* shared) {
   for (int by = 16; by > 0; by /= 2) v += __shfl_xor_sync(~0u, v, by);
-  if (threadIdx.x % 32 == 0) shared[threadIdx.x / 32] = v;
+  if (threadIdx.x % 32 == 0) shared[threadIdx.x / 32] = v;  // FOUND: overwritten in use
   __syncthreads();
   int sum = 0;
   for (unsigned i = 0; i < blockDim.x / 32; ++i) sum += shared[i];

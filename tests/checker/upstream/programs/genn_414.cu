@@ -9,7 +9,7 @@ __global__ void note(const int* spikes, int* count, int* times, int now) {
   const int i = blockIdx.x * blockDim.x + threadIdx.x;
   if (i < *count) times[spikes[i]] = now;
 #ifdef BROKEN
-  if (i == 0) *count = 0;
+  if (i == 0) *count = 0;  // FOUND: overwritten in use
 #endif
 }
 __global__ void reset(int* count) { *count = 0; }

@@ -14,7 +14,8 @@ __global__ void histogram(const int* x, int* to) {
   __shared__ unsigned char count[bins * threads];
   const int t = threadIdx.x;
   for (int i = 0; i < bins; ++i) count[i * threads + t] = 0;
-  for (int i = 0; i < each; ++i) ++count[(x[i * threads + t] >> 2 & 63) * threads + t];
+  for (int i = 0; i < each; ++i)
+    ++count[(x[i * threads + t] >> 2 & 63) * threads + t];  // FOUND: access outside memory
   __syncthreads();
   if (t >= bins) return;
   int sum = 0;

@@ -13,7 +13,8 @@ __global__ void sums(const int* from, int* to) {
   const unsigned mask = ((1u << width) - 1) << t % 32 / width * width;
 #endif
   int v = from[t];
-  for (int by = width / 2; by > 0; by /= 2) v += __shfl_down_sync(mask, v, by, width);
+  for (int by = width / 2; by > 0; by /= 2)
+    v += __shfl_down_sync(mask, v, by, width);  // FOUND: barrier misuse
   if (t % width == 0) to[t / width] = v;
 }
 

@@ -18,7 +18,7 @@ __global__ void total(const int* x, int* sums, unsigned* done, int* to) {
 #ifndef AS_MERGED
   __threadfence();
 #endif
-  sum = t < blocks ? sums[t] : 0;
+  sum = t < blocks ? sums[t] : 0;  // FOUND: race
   for (int by = 16; by > 0; by /= 2) sum += __shfl_down_sync(~0u, sum, by);
   if (t == 0) *to = sum;
 }

@@ -11,7 +11,7 @@ __global__ void product(const int* a, const int* b, int* c) {
   int sum = 0;
   for (int step = 0; step < steps; ++step) {
     ta[row][column] = a[row * k + step * side + column];
-    tb[row][column] = b[(step * side + row) * side + column];
+    tb[row][column] = b[(step * side + row) * side + column];  // FOUND: overwritten in use
     __syncthreads();
     for (int i = 0; i < side; ++i) sum += ta[row][i] * tb[i][column];
 #ifdef BROKEN

@@ -14,7 +14,7 @@ __global__ void scatter(const int* places, const int* from, int* to) {
 #endif
     if (t < tile) place[t] = places[i * tile + t];
     __syncthreads();
-    to[place[row] * width + column] = from[(i * tile + row) * width + column];
+    to[place[row] * width + column] = from[(i * tile + row) * width + column];  // FOUND: race
   }
 }
 

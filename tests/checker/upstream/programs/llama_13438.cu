@@ -22,7 +22,7 @@ __global__ void sums(const int* from, int* to) {
     asm volatile("cp.async.wait_group 0;" ::: "memory");
     __syncthreads();
     if (i + 1 < tiles) load(i + 1);
-    for (int j = 0; j < 4; ++j) sum += stage[i % 2][(t + 16 * j) % tile];
+    for (int j = 0; j < 4; ++j) sum += stage[i % 2][(t + 16 * j) % tile];  // FOUND: race
   }
 #ifndef BROKEN
   __syncthreads();

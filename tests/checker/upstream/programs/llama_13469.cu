@@ -13,7 +13,7 @@ __global__ void combine(const int* from, int* to) {
   if (warp % parts == 0) {
     scaled[t] = value[t] + value[t + 32];
 #ifdef BROKEN
-    __syncthreads();
+    __syncthreads();  // FOUND: divergent barrier
 #endif
   }
 #ifndef BROKEN

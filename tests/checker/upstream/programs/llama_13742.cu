@@ -10,7 +10,7 @@ __global__ void masked_sum(const int* mask, const int* from, int* to) {
   const int t = threadIdx.x;
   int sum = 0;
   for (int i = 0; i < tiles; ++i) {
-    kept[t] = mask[i * tile + t];
+    kept[t] = mask[i * tile + t];  // FOUND: overwritten in use
     __syncthreads();
     bool skip = true;
     for (int j = t % 32; j < tile; j += 32) skip = skip && kept[j] == 0;

@@ -15,7 +15,7 @@ __global__ void combine(const int* from, const int* scales, int* to) {
 #endif
   __syncthreads();
   int sum = 0;
-  for (int i = 0; i < parts; ++i) sum += scale[i] * from[i * width + t];
+  for (int i = 0; i < parts; ++i) sum += scale[i] * from[i * width + t];  // FOUND: uninitialised memory read
   to[t] = sum;
 }
 

@@ -24,7 +24,7 @@ __global__ void running_sums(const int* from, int* to) {
 #ifndef BROKEN
     __syncthreads();
 #endif
-    if (t == 0) carry += total;
+    if (t == 0) carry += total;  // FOUND: overwritten in use
   }
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // A kernel is launched to begin before the one in front of it has ended (programmatic dependent launch). It
 // reads that one's results without a wait.
+// NOT FOUND: not supported yet
 #include "buffer.h"
 
 __global__ void scaled(const float* from, float* to) {

@@ -10,7 +10,7 @@ __global__ void scan(const int* a, const int* s, const int* inputs, int* to) {
   const int t = threadIdx.x;
   passed[t] = a[t];
   __syncthreads();
-  const int factor = passed[t ^ 32];
+  const int factor = passed[t ^ 32];  // FOUND: race
 #ifndef BROKEN
   __syncthreads();
 #endif

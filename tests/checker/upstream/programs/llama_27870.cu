@@ -23,7 +23,7 @@ __global__ void combine(const int* from, int* to) {
   __syncthreads();
   if (warp % parts == 0 && t % 32 < parts) most[warp + t % 32] = both;
 #endif
-  __syncthreads();
+  __syncthreads();  // FOUND: divergent barrier
   to[t] = most[warp] - v;
 }
 

@@ -24,7 +24,7 @@ __global__ void lists(const int* expert_of, int* to, int* counts) {
 #ifndef BROKEN
   __syncwarp();
 #endif
-  for (int i = lane; i < found; i += 32) to[before + i] = list[i];
+  for (int i = lane; i < found; i += 32) to[before + i] = list[i];  // FOUND: race
   if (lane == 0) counts[expert] = found;
 }
 

@@ -16,7 +16,7 @@ __global__ void norms(const double* x, double* to) {
 #endif
   if (pairs) {
     if (lane < columns / 2) {
-      const double2 v = reinterpret_cast<const double2*>(row)[lane];
+      const double2 v = reinterpret_cast<const double2*>(row)[lane];  // FOUND: misaligned access
       sum = v.x * v.x + v.y * v.y;
     }
     if (lane == 0) sum += row[columns - 1] * row[columns - 1];

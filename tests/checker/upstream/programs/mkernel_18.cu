@@ -24,7 +24,7 @@ __global__ void doubled(const int* from, int* to) {
 #endif
       asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;" ::"r"(at(&full)), "n"(tile * 4)
                    : "memory");
-      asm volatile(
+      asm volatile(  // FOUND: overwritten in use
           "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1], %2, [%3];" ::"r"(
               at(slot)),
           "l"(from + i * tile), "n"(tile * 4), "r"(at(&full))

@@ -19,7 +19,7 @@ __global__ void sum(const int* from, int* to) {
 #ifndef BROKEN
       __syncwarp();
 #endif
-      if (t < by) part[t] = v = v + part[t + by];
+      if (t < by) part[t] = v = v + part[t + by];  // FOUND: race
     }
   if (t == 0) to[blockIdx.x] = v;
 }

@@ -10,7 +10,7 @@ constexpr int bins = 36, samples = 200;
 __global__ void largest(const int* angles, int* to) {
   __shared__ int histogram[bins], smooth[64];
   const int t = threadIdx.x;
-  for (int i = t; i < bins; i += 32) histogram[i] = 0;
+  for (int i = t; i < bins; i += 32) histogram[i] = 0;  // FOUND: race
 #ifndef BROKEN
   __syncthreads();
 #endif

@@ -21,6 +21,6 @@ int main() {
 #ifndef BROKEN
   cudaFuncSetAttribute(sums, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes);
 #endif
-  sums<<<1, 128, bytes>>>(from, to);
+  sums<<<1, 128, bytes>>>(from, to);  // FOUND: bad launch
   return to.differs([](int) { return tile / 128 * stages * (stages - 1) / 2; });
 }

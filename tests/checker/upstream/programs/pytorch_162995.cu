@@ -17,7 +17,7 @@ __global__ void sum(const int* from, int* to) {
 #ifndef BROKEN
   __syncthreads();
 #endif
-  shared[at] = v;
+  shared[at] = v;  // FOUND: overwritten in use
   for (int by = nx / 2; by >= 32; by /= 2) {
     __syncthreads();
     if (x < by) shared[at] = v += shared[at + by];

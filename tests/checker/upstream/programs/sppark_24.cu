@@ -31,7 +31,7 @@ __global__ void offsets(const int* from, int* to) {
   __syncwarp();
 #endif
 #endif
-  if (lane == 31) counter[warp * step] = sum[sums - 1];
+  if (lane == 31) counter[warp * step] = sum[sums - 1];  // FOUND: overwritten in use
   __syncthreads();
   int carry = lane > 0 && lane <= warps ? counter[(lane - 1) * step] : 0;
   __syncthreads();

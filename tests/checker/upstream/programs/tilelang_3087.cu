@@ -28,7 +28,7 @@ __global__ void sums(const int* from, int* to) {
   __syncthreads();
   for (int k = 0; k < steps; ++k) {
     if (t >= 32) {
-      stage[k % stages][lane] = from[k * 32 + lane];
+      stage[k % stages][lane] = from[k * 32 + lane];  // FOUND: overwritten in use
       arrive(&full[k % stages]);
 #ifdef BROKEN
       wait(&done, k / stages % 2);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Every block decides from the box's volume whether a move is accepted; then the first one stores the new
-// box. Blocks that begin later decide by the new box.
+// Every block decides from the box's volume whether a move is accepted (1000 at most); then the first one
+// stores the new box. Blocks that begin later decide by the new box.
 #include "buffer.h"
 
 constexpr int n = 256;
@@ -14,8 +14,8 @@ __global__ void decide(const int* volume_before, const int* new_box, const int* 
 #else
   const int volume = *volume_before;
 #endif
-  if (volume > 1000) return;  // rejected
-  if (i < 3) box[i] = new_box[i];
+  if (volume > 1000) return;
+  if (i < 3) box[i] = new_box[i];  // FOUND: overwritten in use
   x[i] = new_x[i];
 }
 

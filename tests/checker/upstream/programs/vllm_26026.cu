@@ -37,3 +37,4 @@ int main() {
   sums<<<1, 64>>>(work, from, to);
   return to.differs([&](int i) { return worth(i / 32) ? 31 : 0; });
 }
+// FOUND SOMEWHERE: deadlock
