@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // What an mbarrier's arrivals and waits order, by their order and scope; its word is given up before it is
-// initialised again. Broken: relaxed arrivals and waits without fences, too narrow a scope, no mbarrier.inval.
+// initialised again. Broken: relaxed arrivals and waits without fences, too narrow a scope, no inval.
 #include <cstdint>
 #include <cstdio>
 
 __device__ unsigned at(const void* p) { return static_cast<unsigned>(__cvta_generic_to_shared(p)); }
-#define WAIT(form, word, parity)                                                                    \
+#define WAIT(form, word, parity)                                                                  \
   asm volatile("{\n.reg .pred p;\nL:\nmbarrier." form " p, [%0], %1;\n@!p bra L;\n}" ::"r"(word), \
-               "r"(parity)                                                                          \
+               "r"(parity)                                                                        \
                : "memory")
 
 // Fences make the arrival a release, and the wait an acquire.
@@ -58,7 +58,8 @@ __global__ void arrival_is_no_wait(const int* from, int* to) {
   if (t < 32) {
     tile[t] = from[t];
     asm volatile("mbarrier.arrive.shared::cta.b64 %0, [%1];" : "=l"(state) : "r"(at(&full)) : "memory");
-    asm volatile("{\n.reg .pred p;\nL:\nmbarrier.test_wait.shared::cta.b64 p, [%0], %1;\n@!p bra L;\n}" ::"r"(at(&full)),
+    asm volatile("{\n.reg .pred p;\nL:\nmbarrier.test_wait.shared::cta.b64 p, [%0], %1;\n@!p bra L;\n}" ::"r"(
+                     at(&full)),
                  "l"(state)
                  : "memory");
     if (t == 0) told = 1;
@@ -90,7 +91,8 @@ __global__ void __cluster_dims__(2, 1, 1) between_blocks(const int* from, int* t
   }
   asm volatile("barrier.cluster.arrive.aligned;\nbarrier.cluster.wait.aligned;" ::: "memory");
   asm volatile("st.shared::cluster.u32 [%0], %1;" ::"r"(other(at(&got[t]))), "r"(from[t]) : "memory");
-  asm volatile("mbarrier.arrive.release.cluster.shared::cluster.b64 _, [%0];" ::"r"(other(at(&told))) : "memory");
+  asm volatile("mbarrier.arrive.release.cluster.shared::cluster.b64 _, [%0];" ::"r"(other(at(&told)))
+               : "memory");
 #ifdef BROKEN
   WAIT("try_wait.parity.shared::cta.b64", at(&told), 0);
 #else
