@@ -11,7 +11,8 @@ space space_of(std::size_t offset) { return offset < shadow::shared_bytes ? spac
 // Whatever is strong together with `b` is so with `a`, too.
 bool reaches(strength_bits a, strength_bits b) { return of_one_size(a, b) && reach_of(a) >= reach_of(b); }
 constexpr const char* no_constant =
-    "an ordinary load: what __ldg or ld.global.nc reads may not be written during the whole launch, by whichever "
+    "an ordinary load: what __ldg or ld.global.nc reads may not be written during the whole launch, by "
+    "whichever "
     "thread";
 
 reader warp_reader(const thread_model& t, place_number place) {
@@ -133,7 +134,8 @@ bool access_history::reads_constant_again(const thread_model& t, const void* p, 
   if (offset == shadow::outside || bytes % 4 != 0) return false;
   for (std::size_t at = offset; at < offset + bytes; at += 4) {
     const cell& c = memory_.touched(at);
-    if (c.state != cell_state::written || c.strength != 0 || c.block >= t.first_visible || !read_as_constant(c))
+    if (c.state != cell_state::written || c.strength != 0 || c.block >= t.first_visible ||
+        !read_as_constant(c))
       return false;
   }
   ++effort.accesses;
@@ -147,7 +149,7 @@ bool access_history::knows(const thread_model& t, const reader& r) const {
   if (r.block < launches_.first() && r.block >= t.first_visible && !r.wrote() && launches_.over(r.block))
     return true;
   const auto known = [&](actor a) {
-    return r.wrote() ? clocks_.knows(t, r.block, a, r.time) : clocks_.knows_read(t, r.block, a, r.time);
+    return r.wrote() ? clocks_.knows(t, r.block, a, r.time) : clocks_.knows_over(t, r.block, a, r.time);
   };
   if (r.by_copy()) return known(r.unit);
   if (r.block < t.first_visible) return true;
@@ -169,7 +171,12 @@ bool access_history::needs_fence(const accessor& w, const cell& c, std::size_t o
 
 void access_history::check_writer(const accessor& w, cell& c, std::size_t offset, finding_kind if_copied) {
   const thread_model& t = w.thread;
-  if (!surely_knows_writer(t, c) && !clocks_.knows(t, c.block, c.writer, c.time)) {
+  const auto known = [&] {  // for one who writes over a copy it is enough that it has landed
+    return c.state == cell_state::copied && w.kind == access_kind::write
+               ? clocks_.knows_over(t, c.block, c.writer, c.time)
+               : clocks_.knows(t, c.block, c.writer, c.time);
+  };
+  if (!surely_knows_writer(t, c) && !known()) {
     if (!strong(c.strength, c.block, w.strength(), t.block))
       found_(w, {.kind = c.state == cell_state::copied ? if_copied : finding_kind::race,
                  .offset = offset,
@@ -195,9 +202,7 @@ void access_history::read_cell(const accessor& w, cell& c, std::size_t offset) {
   if (c.more != 0 && c.strength != 0)
     memory_.each_reader(c, [&](const reader& r) {
       if (r.wrote() && !strong(r.strength, r.block, w.strength(), t.block) && !knows(t, r))
-        found_(w, {.kind = finding_kind::race,
-                   .offset = offset,
-                   .read = &r});
+        found_(w, {.kind = finding_kind::race, .offset = offset, .read = &r});
     });
   if (w.updates || (w.constant && read_as_constant(c))) return;
   reader r = warp_reader(t, w.place);
@@ -216,8 +221,7 @@ void access_history::read_cell(const accessor& w, cell& c, std::size_t offset) {
 // too, whether or not the read-modify-write acquired anything.
 bool access_history::observed(const thread_model& t, const cell& c, const reader& r) const {
   return r.wrote() && c.strength != 0 && updates_.contains(c.place) &&
-         strong(c.strength, c.block, r.strength, r.block) &&
-         clocks_.knows(t, c.block, c.writer, c.time);
+         strong(c.strength, c.block, r.strength, r.block) && clocks_.knows(t, c.block, c.writer, c.time);
 }
 
 void access_history::check_readers(const accessor& w, cell& c, std::size_t offset) {

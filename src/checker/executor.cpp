@@ -175,8 +175,7 @@ class model_observer final : public cpu_detail::observer {
     m_.barriers.arrive(model_of(t), word, how);
   }
   void mbarrier_phase_ended(block_state&, const std::uint64_t* word) override { m_.barriers.end_phase(word); }
-  void mbarrier_waited(thread_state& t, const std::uint64_t* word,
-                       machine::mbarrier_semantics how) override {
+  void mbarrier_waited(thread_state& t, const std::uint64_t* word, machine::mbarrier_semantics how) override {
     m_.barriers.wait(model_of(t), word, how);
   }
   void bulk_load_issued(thread_state& t, const cpu_detail::bulk_load_state& l,

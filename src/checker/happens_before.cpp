@@ -125,12 +125,12 @@ void happens_before::learn_also(thread_model& t, by_reach knowledge::*what, std:
   learn(t, k);
 }
 
-void happens_before::learn_reads(thread_model& t, const knowledge_ptr& of) {
+void happens_before::learn_over(thread_model& t, const knowledge_ptr& of) {
   const auto alone = make<knowledge>(*of);
   alone->passed = alone->seen = {};
-  alone->reads = nullptr;
+  alone->over = nullptr;
   const auto k = make<knowledge>(*t.known);
-  k->reads = join(join(t.known->reads, alone, t.block), of->reads, t.block);
+  k->over = join(join(t.known->over, alone, t.block), of->over, t.block);
   learn(t, k);
 }
 
@@ -153,9 +153,9 @@ bool happens_before::knows(const thread_model& t, block_number block, actor a, s
   return is_thread ? time <= v->of_thread(a) : time <= v->of_copies(static_cast<std::size_t>(a - r.threads));
 }
 
-bool happens_before::knows_read(const thread_model& t, block_number block, actor a, stamp time) const {
+bool happens_before::knows_over(const thread_model& t, block_number block, actor a, stamp time) const {
   if (knows(t, block, a, time)) return true;
-  const view* v = t.known->reads != nullptr ? t.known->reads->of(block) : nullptr;
+  const view* v = t.known->over != nullptr ? t.known->over->of(block) : nullptr;
   const int threads = blocks_[block].threads;
   return v != nullptr &&
          time <= (a < threads ? v->of_thread(a) : v->of_copies(static_cast<std::size_t>(a - threads)));

@@ -151,7 +151,8 @@ class happens_before {
   block_number owner_of(block_number of_cluster, std::size_t offset, std::size_t bytes) const;
 
   bool knows(const thread_model& t, block_number block, actor a, stamp time) const;
-  bool knows_read(const thread_model& t, block_number block, actor a, stamp time) const;  // it is over
+  // For a read or a copy: it is over, whether or not what it wrote can be seen.
+  bool knows_over(const thread_model& t, block_number block, actor a, stamp time) const;
   bool knows_fenced(const thread_model& t, space in, block_number block, actor a, stamp time) const;
   bool has_begun(const thread_model& t, block_number other) const;
   bool one_cluster(block_number a, block_number b) const {
@@ -168,7 +169,7 @@ class happens_before {
   void acquire(thread_model& t, const knowledge_ptr& from, const char* what = nullptr);
   knowledge_ptr publish(thread_model& t);  // all it knows and has done
   void learn_also(thread_model& t, by_reach knowledge::*what, std::size_t by, const knowledge_ptr& more);
-  void learn_reads(thread_model& t, const knowledge_ptr& of);
+  void learn_over(thread_model& t, const knowledge_ptr& of);
   void proxy_fence(thread_model& t, std::initializer_list<space> of = {space::shared, space::global});
   void wait_for_launch(thread_model& t);
   // True behind such a wait, or if the launch under way overlaps none.

@@ -58,7 +58,7 @@ bool mbarrier_order::told_of(const thread_model& t, const void* word) {
   const std::uint32_t offset = offset_of(word);
   const block_record& own = clocks_.block(t.block);
   const bool of_other = offset < own.lowest || offset >= own.highest;
-  return of_other && b.told != 0 && own.met >= b.told &&
+  return b.told != 0 && (of_other ? own.met : t.met) >= b.told &&
          clocks_.owner_of(t.block, offset, sizeof(std::uint64_t)) != 0;
 }
 
@@ -91,7 +91,7 @@ void mbarrier_order::wait(thread_model& t, const void* word, machine::mbarrier_s
   if (b.ended.landed != nullptr)
     patterns_.take_in(t, operation(word, order::acquire, how), {{{0, t.block}, b.ended.landed}});
   patterns_.take_in(t, operation(word, order::acquire, how), b.ended.by_threads);
-  if (!how.relaxed && b.ended.far != nullptr) clocks_.learn_reads(t, b.ended.far);
+  if (!how.relaxed && b.ended.far != nullptr) clocks_.learn_over(t, b.ended.far);
 }
 
 stamp mbarrier_order::track_copies(thread_model& t, const void* word) {

@@ -9,8 +9,8 @@
 namespace antiphase::checker_detail {
 
 // What mbarriers pass on: who has waited for the end of a phase knows what the threads that arrived in it
-// knew, as far as order and scope of both allow, and that the copies counted in it have landed. Also whether a thread may rely on the mbarrier's own
-// word being initialised.
+// knew, as far as order and scope of both allow, and that the copies counted in it have landed. Also whether
+// a thread may rely on the mbarrier's own word being initialised.
 //
 // Assumes: the executor reports the end of phases; nothing is counted here.
 class mbarrier_order {
@@ -37,7 +37,7 @@ class mbarrier_order {
   bool is_valid(const void* word, place_number last_write) const;
   // fence.mbarrier_init: releases nothing but the initialisations by this thread
   void fence(const thread_model& t);
-  // True if another block's mbarrier is known to be initialised by fence.mbarrier_init and a cluster barrier
+  // True if another thread's mbarrier is known to be initialised by fence.mbarrier_init and a cluster barrier
   // alone.
   bool told_of(const thread_model& t, const void* word);
   // The thread arrives at the cluster's barrier, released or relaxed; the thread has waited at it.
@@ -60,9 +60,9 @@ class mbarrier_order {
 
  private:
   // What arrivals have released, as that of atomic writes. `landed`: copies, for whoever waits. `far`: what
-  // threads of other blocks knew when they arrived, with whatever scope. A wait with too narrow a scope takes
-  // their reads as done, as libraries do that load into the shared memory of several blocks, but not their
-  // writes.
+  // threads of other blocks knew when they arrived, with whatever scope. Where the scopes are too narrow, a
+  // wait takes their reads as over, as libraries do that load into several blocks' shared memory, but does
+  // not see their writes.
   struct released {
     atomic_order::state by_threads;
     knowledge_ptr landed, far;

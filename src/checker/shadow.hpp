@@ -22,9 +22,9 @@ enum reader_kind : std::uint8_t { warp_reads, copy_reads, constant_reads, warp_w
 // its operand, of which the rest is the binary logarithm. 0: none, a weak access.
 using strength_bits = std::uint8_t;
 inline strength_bits strength_of(scope reach, std::size_t bytes) {
-  return reach == scope{}
-             ? strength_bits{0}
-             : static_cast<strength_bits>(static_cast<unsigned>(reach) | unsigned(std::countr_zero(bytes)) << 4);
+  return reach == scope{} ? strength_bits{0}
+                          : static_cast<strength_bits>(static_cast<unsigned>(reach) |
+                                                       unsigned(std::countr_zero(bytes)) << 4);
 }
 inline scope reach_of(strength_bits s) { return static_cast<scope>(s & 15); }
 inline bool of_one_size(strength_bits a, strength_bits b) { return (a ^ b) < 16; }

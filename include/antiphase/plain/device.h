@@ -219,7 +219,7 @@ AP_CAS(_block, block)
 AP_CAS(_system, system)
 #undef AP_CAS
 
-// loads and stores with hints: ordinary ones here, but for __ldg, whose memory nothing may write in the launch
+// loads and stores with hints: ordinary ones here, but for __ldg, of memory that its launch may not write
 // --------------------------------------------------------------------------------------
 namespace antiphase::plain {
 void read_only(void* to, const void* from, std::size_t bytes);

@@ -207,14 +207,12 @@ text load(instruction& i) {
                                here));
     return code;
   }
-  text code =
-      fmt::format("const auto ap_v = {}",
-                  call(fmt::format("{}<{}, {}>",
-                       how == "volatile" ? "load_volatile"
-                       : constant        ? "load_constant"
-                                         : "load",
-                       type, n),
-           at));
+  text code = fmt::format("const auto ap_v = {}", call(fmt::format("{}<{}, {}>",
+                                                                   how == "volatile" ? "load_volatile"
+                                                                   : constant        ? "load_constant"
+                                                                                     : "load",
+                                                                   type, n),
+                                                       at));
   const auto to = i.list(0);
   if (static_cast<int>(to.size()) != n) i.refuse();
   for (int k = 0; k < n; ++k)
@@ -781,7 +779,7 @@ const std::vector<group>& table() {
   static const std::vector<group> all{
       {yes,
        "weak, volatile, relaxed, acquire and release, in global, shared and generic memory, vectors too; "
-       "hints for caches are passed over",
+       "what ld.global.nc reads may not be written in the launch; other hints for caches are passed over",
        {{"ld", load}, {"st", store}}},
       {yes,
        "of every order and scope; integers, f32, f64",
@@ -813,7 +811,8 @@ const std::vector<group>& table() {
         {"cp.async.bulk.commit_group", commit_bulk},
         {"cp.async.bulk.wait_group", wait_bulk}}},
       {partly,
-       "in the block's own shared memory; arrivals at those of other blocks of the cluster too",
+       "of every order and scope; in the block's own shared memory; arrivals at those of other blocks of the "
+       "cluster too",
        {{"mbarrier.init", AP_ROW(mbarrier(i, "init"))},
         {"mbarrier.inval", AP_ROW(mbarrier(i, "inval"))},
         {"mbarrier.arrive", AP_ROW(mbarrier(i, "arrive"))},
