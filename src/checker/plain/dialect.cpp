@@ -57,8 +57,7 @@ const std::vector<dialect_group>& plain_dialect() {
          "the host may touch it when the launches that use it have been waited for"},
         {yes, "cudaMallocHost cudaHostAlloc cudaFreeHost",
          "the host may touch it when what uses it has been waited for; so may kernels"},
-        {partly, "cudaHostRegister cudaHostUnregister",
-         "kernels may reach the memory too; whether it is touched too early is not judged"},
+        {yes, "cudaHostRegister cudaHostUnregister", "as memory of cudaMallocHost"},
         {yes,
          "cudaMemcpy cudaMemcpyAsync cudaMemcpy2D cudaMemset cudaMemsetAsync cudaMemcpyToSymbol "
          "cudaMemcpyFromSymbol cudaGetSymbolAddress "

@@ -91,7 +91,10 @@ void gone_past(const thread_state& waiting, block_state::gone_thread& gone, plac
                   "returned come to it, or none",
                   gone.thread, text(gone.by.where)));
   observer* const watch = waiting.owner->watch();
-  if (gone.by.behind != ~0u || (waiting.arms & ~gone.by.arms) == 0 || watch == nullptr) throw f;
+  if (gone.by.behind != ~0u || (waiting.arms & ~gone.by.arms) == 0 || watch == nullptr) {
+    waiting.owner->tell_apart(*waiting.home, false);
+    throw f;
+  }
   f.in_practice =
       "the CUDA guide wants a condition that is the same for the whole block; GPUs do not wait for threads "
       "that have ended, and nothing stands behind the branch: it is as if the others had returned before it, "

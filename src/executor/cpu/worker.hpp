@@ -333,6 +333,7 @@ class worker {
   void come(block_state& block, named_barrier& m, std::size_t warp);  // all of the warp's lanes have arrived
   void end_if_complete(const block_state& block, named_barrier& m);
   void arrive(cluster_state& c);
+  void tell_apart(block_state& block, bool ended);
   void wake_mbarrier(block_state& block, const void* word);
   bool lands_now();  // whether a copy issued now lands at once
   void progress() {
@@ -366,7 +367,6 @@ class worker {
   std::size_t loads() const;
   void land_load(std::size_t which);
   void let_go(meeting& m);
-  void tell_apart(block_state& block, bool ended);
   std::exception_ptr stall() const;
   void enter_fiber(thread_state& self);
   void switch_from(fiber& from);

@@ -408,6 +408,52 @@ int main() { int* x; cudaMalloc(&x, 512); k<<<1, 128>>>(x, STEP); cudaFree(x); }
         without = self.check(self.source(program.replace("#pragma omp parallel for", "")), *QUICK)
         self.assertNotIn("OpenMP", without.stdout + without.stderr)
 
+    def test_a_second_thread_of_the_host_is_refused_by_name(self):
+        for call, what in (
+            ("k<<<1, 1>>>(nullptr, 0);", "a kernel is launched"),
+            ("cudaStream_t s;\ncudaStreamCreate(&s);", "a stream is created"),
+            ("int* p;\ncudaMalloc(&p, 4);", "memory is allocated"),
+            ("cudaDeviceSynchronize();", "a stream is waited for"),
+        ):
+            name = self.source(
+                f"#include <thread>\n{KERNEL}int main() {{\n  std::thread t([] {{\n{call}\n}});\n  t.join();\n"
+                "  k<<<1, 1>>>(nullptr, 0);\n}\n"
+            )
+            done = self.check(name, *QUICK)
+            line = 5 + call.count("\n")
+            self.assertEqual((done.returncode, done.stdout), (3, ""))
+            self.assertIn(f"my.cu:{line}: {what} by a second thread of the host", done.stderr)
+        name = self.source(
+            f"#include <thread>\n{KERNEL}int main() {{ int n = 1; std::thread t([&] {{ n = 0; }}); t.join();\n"
+            "  k<<<1, 1>>>(nullptr, n);\n  return n; }\n"
+        )
+        self.assertEqual(self.check(name, *QUICK).returncode, 0)
+
+    def test_volatile_accesses_are_called_so(self):
+        name = self.source(
+            "__global__ void k(int* x) { *(volatile int*)x = threadIdx.x; if (threadIdx.x == 40) *x = 1; }\n"
+            "int main() { int* x; cudaMalloc(&x, 4); k<<<1, 64>>>(x); cudaFree(x); }\n"
+        )
+        told = self.check(name, *QUICK).stdout
+        self.assertIn("volatile write", told)
+        self.assertNotIn("atomic", told)
+
+    def test_a_mask_of_activemask_is_named(self):
+        done = self.check(str(PROGRAMS / "activemask.cu"), "-DBROKEN", "--schedules", "3")
+        self.assertEqual(done.returncode, 5)
+        self.assertRegex(done.stdout, r"missing .* The mask is that of __activemask\(\) in .*activemask\.cu:\d+")
+        self.assertRegex(done.stdout, r"note: kernel eighths takes a mask from __activemask\(\) in ")
+
+    def test_a_spin_that_nobody_ends_is_given_up_soon(self):
+        lock = (
+            "__device__ int lock;\n__global__ void k() {\n  while (atomicCAS(&lock, 0, 1) != 0) {\n  }\n"
+            "  __syncwarp();\n  atomicExch(&lock, 0);\n}\nint main() { k<<<1, 32>>>(); }\n"
+        )
+        done = self.check(self.source(lock), "--schedules", "3", "--workers", "1", "--json")
+        program = json.loads(done.stdout)["programs"][0]
+        self.assertEqual({f["kind"] for f in program["findings"]}, {"deadlock"})
+        self.assertLess(program["accesses"], 3 * 300_000)  # 15 million, if each lane looked 16 times a turn
+
     def test_no_compiler(self):
         done = self.check(self.source("int main() {}\n"), env={**os.environ, "CXX": "no-such-compiler"})
         self.assertEqual(done.returncode, 4)

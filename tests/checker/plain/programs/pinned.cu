@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Asynchronous copies to pinned memory; broken: read before the stream has been synchronised.
+// Asynchronous copies to and from pinned memory, allocated or registered; broken: it is read, or written,
+// before the stream has been synchronised.
+#include <cstdlib>
+
 __global__ void fill(int* x) { x[threadIdx.x] = threadIdx.x; }
+__global__ void add(const int* from, int* to) { to[threadIdx.x] += from[threadIdx.x]; }
 
 int main() {
   int *h, *d;
@@ -15,8 +19,25 @@ int main() {
 #endif
   const int got = h[31];  // FOUND: race
   cudaStreamSynchronize(s);
+  int* own = static_cast<int*>(std::malloc(33 * sizeof(int)));
+  cudaHostRegister(own + 1, 32 * sizeof(int), cudaHostRegisterDefault);
+  for (int i = 0; i < 33; ++i) own[i] = i;
+  cudaMemcpyAsync(d, own + 1, 32 * sizeof(int), cudaMemcpyHostToDevice, s);
+  own[0] = 5;  // is not registered
+#ifndef BROKEN
+  cudaStreamSynchronize(s);
+#endif
+  own[1] = 7;  // FOUND: overwritten in use
+  add<<<1, 32, 0, s>>>(d, own + 1);
+#ifndef BROKEN
+  cudaStreamSynchronize(s);
+#endif
+  const int sum = own[32];  // FOUND: race
+  cudaStreamSynchronize(s);
+  cudaHostUnregister(own + 1);
+  std::free(own);
   cudaFree(d);
   cudaFreeHost(h);
   cudaStreamDestroy(s);
-  return got == 31 ? 0 : 1;
+  return got == 31 && sum == 64 ? 0 : 1;
 }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A lock in global memory; broken: no fence orders the data that it guards.
+// A lock in global memory, taken by a thread of each block, or by each lane of a warp. Broken: no fence orders
+// the data that it guards; lanes wait for each other while one of them has it.
 __device__ int lock;
 __device__ int total;
 
@@ -17,9 +18,24 @@ __global__ void add(int n) {
   atomicExch(&lock, 0);
 }
 
+__global__ void add_by_lanes() {
+  for (bool done = false; !done;) {
+    if (atomicCAS(&lock, 0, 1) != 0) continue;  // FOUND: deadlock
+    __threadfence();
+    total += 1;
+#ifdef BROKEN
+    __syncwarp();
+#endif
+    __threadfence();
+    atomicExch(&lock, 0);
+    done = true;
+  }
+}
+
 int main() {
   add<<<5, 32>>>(3);
+  add_by_lanes<<<1, 32>>>();
   int got = 0;
   cudaMemcpyFromSymbol(&got, total, sizeof got);
-  return got == 15 ? 0 : 1;
+  return got == 47 ? 0 : 1;
 }

@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+// The host waits for flags in pinned memory that a running kernel sets behind its results: one it reads as
+// volatile, one by std::atomic_ref. Broken: the kernel does not fence, and the host does not acquire.
+#include <atomic>
+
+__global__ void make(int* x, volatile int* flags) {
+  if (threadIdx.x != 0) return;
+  x[0] = 42;
+#ifndef BROKEN
+  __threadfence_system();
+#endif
+  flags[0] = 1;
+  x[1] = 43;
+  __threadfence_system();
+  flags[1] = 1;
+}
+__global__ void other() {}
+
+int main() {
+  int* x;
+  cudaStream_t s, t;
+  cudaStreamCreateWithFlags(&s, cudaStreamNonBlocking), cudaStreamCreateWithFlags(&t, cudaStreamNonBlocking);
+  cudaHostAlloc(&x, 16, cudaHostAllocMapped);
+  x[2] = x[3] = 0;
+  make<<<1, 32, 0, s>>>(x, x + 2);
+  other<<<1, 32, 0, t>>>();
+  while (*static_cast<volatile int*>(x + 2) == 0) {
+  }
+  const int first = x[0];  // FOUND: race
+  std::atomic_ref<int> flag(x[3]);
+  while (flag.load(std::memory_order_relaxed) == 0) {
+  }
+#ifndef BROKEN
+  std::atomic_thread_fence(std::memory_order_acquire);
+#endif
+  const int second = x[1];  // FOUND: race
+  cudaDeviceSynchronize();
+  cudaFreeHost(x), cudaStreamDestroy(s), cudaStreamDestroy(t);
+  return first != 42 || second != 43;
+}
