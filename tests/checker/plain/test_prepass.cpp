@@ -163,8 +163,9 @@ TEST(prepass, what_is_not_supported_is_named_with_its_place) {
   EXPECT_THAT(to_text(t.refused[1]),
               HasSubstr("my.cu:9: __shfl_down is not supported here: use the form with _sync"));
   EXPECT_EQ(to_text(t.refused[2]),
-            "my.cu:10: a launch by a kernel is not supported here: use launches by the host, as kernels "
-            "cannot launch kernels here");
+            "my.cu:10: a launch by a kernel is not supported here: use a launch by the host behind this "
+            "kernel, on the same stream, over the largest grid that may be needed: kernels cannot launch kernels "
+            "here");
 }
 
 TEST(prepass, functions_that_nothing_calls_may_use_what_is_not_supported) {
@@ -192,24 +193,27 @@ TEST(prepass, functions_that_nothing_calls_may_use_what_is_not_supported) {
   EXPECT_EQ(line_of(text(source), "here"), line_of(source, "here"));
 }
 
-TEST(prepass, launches_that_overlap_are_not_followed) {
-  constexpr const char* rest =
-      " is not supported here: use launches that follow each other: those that overlap are not followed";
-  for (const char* name :
-       {"cudaGridDependencySynchronize", "cudaTriggerProgrammaticLaunchCompletion",
-        "inline PTX 'griddepcontrol.wait'", "inline PTX 'griddepcontrol.launch_dependents'"}) {
-    const std::string what = name;
-    const std::size_t quote = what.find('\'') + 1;
-    const translation t =
-        translated("# 1 \"my.cu\"\n__global__ void k() {\n" +
-                   (quote > 0 ? "asm volatile(\"" + what.substr(quote, what.size() - quote - 1) + ";\");"
-                              : what + "();") +
-                   "\n}\n");
-    ASSERT_EQ(t.refused.size(), 1u) << name;
-    EXPECT_EQ(to_text(t.refused[0]), "my.cu:2: " + what + rest);
-  }
-  EXPECT_THAT(translated("auto id = cudaLaunchAttributeProgrammaticStreamSerialization;").refused,
-              testing::SizeIs(1));
+TEST(prepass, addresses_of_kernels_keep_their_types) {
+  constexpr const char* kernels =
+      "namespace ns { __global__ void k(int) {} }\ntemplate <class T> __global__ void g(T) {}\n";
+  for (const auto& [cast, becomes] :
+       {std::pair{"(void*)ns::k", "address_of(ns::k)"}, std::pair{"(const void *)&k", "address_of(&k)"},
+        std::pair{"(void*)g<int>", "address_of(g<int>)"},
+        std::pair{"reinterpret_cast<const void*>(&g<int>)", "address_of(&g<int>)"},
+        std::pair{"(void*)other", "(void*)other"}, std::pair{"(int*)k", "(int*)k"}})
+    EXPECT_THAT(text(std::string(kernels) + "void f() { use(" + cast + "); }\n"),
+                HasSubstr(std::string(becomes) + ")"))
+        << cast;
+}
+
+TEST(prepass, kernels_that_launch_kernels_are_refused) {
+  const translation t = translated(
+      "# 1 \"my.cu\"\n__global__ void k(int);\n__global__ void p() {\n  k<<<1, 1>>>(0);\n  "
+      "cudaDeviceSynchronize();\n}\nint main() { p<<<1, 1>>>(), cudaDeviceSynchronize(); }\n");
+  ASSERT_EQ(t.refused.size(), 2u);
+  EXPECT_THAT(to_text(t.refused[0]), HasSubstr("my.cu:3: a launch by a kernel is not supported here: use a launch "
+                                               "by the host behind this kernel"));
+  EXPECT_THAT(to_text(t.refused[1]), HasSubstr("my.cu:4: cudaDeviceSynchronize() in a kernel"));
 }
 
 std::string refusal_of_asm(const std::string& statement) {
