@@ -1,7 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "mbarrier_order.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
+#include <bit>
+
+#include "src/executor/cpu/observer.hpp"
 
 namespace antiphase::checker_detail {
 
@@ -27,6 +32,22 @@ void mbarrier_order::init(const thread_model& t, const void* word) {
   b.initialised_by = t.index;
   b.init_fenced = false;
   b.told = 0;
+  b.lanes.clear();
+}
+
+std::string mbarrier_order::crowded(const block_record& r) {
+  for (auto i = first(r); i != behind(r); ++i) {
+    const std::vector<std::uint32_t>& lanes = i->second.lanes;
+    int threads = 0;
+    for (const std::uint32_t l : lanes) threads += std::popcount(l);
+    const bool whole_warps = std::ranges::any_of(lanes, [](std::uint32_t l) { return std::popcount(l) > 1; });
+    const auto* const word =
+        reinterpret_cast<const std::uint64_t*>(lowest_ + i->first);  // NOLINT: an address
+    const int parties = static_cast<int>(cpu_detail::parties_of(*word));
+    if (whole_warps && threads > parties)
+      return fmt::format("{} threads arrive at an mbarrier for {}", threads, parties);
+  }
+  return {};
 }
 
 void mbarrier_order::fence(const thread_model& t) {

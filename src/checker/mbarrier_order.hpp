@@ -2,6 +2,7 @@
 // Synchronisation by mbarriers.
 #pragma once
 #include <map>
+#include <string>
 #include <vector>
 
 #include "happens_before.hpp"
@@ -42,8 +43,14 @@ class mbarrier_order {
   void met_in_cluster(thread_model& t);
 
   void arrive(thread_model& t, const void* word) {
-    clocks_.release(t, at(word).arrived, "arrives at an mbarrier");
+    mbarrier& b = at(word);
+    if (b.lanes.size() <= t.warp) b.lanes.resize(t.warp + 1u);
+    b.lanes[t.warp] |= t.lane;
+    clocks_.release(t, b.arrived, "arrives at an mbarrier");
   }
+  // "64 threads arrive at an mbarrier for 2": of the block's mbarriers, where several lanes of a warp arrive;
+  // empty: none.
+  std::string crowded(const block_record& b);
   void end_phase(const void* word);
   void wait(thread_model& t, const void* word);
   // Begins an arrival that follows when this thread's copies so far have landed. Returns their last group,
@@ -73,6 +80,7 @@ class mbarrier_order {
     int told = 0;
     stamp last_load = 0, waited = 0;  // phases: of the last copy, the last one waited for
     counted_copy last;
+    std::vector<std::uint32_t> lanes;  // of this block that have arrived, by warp
   };
   using mbarriers = std::map<std::uint32_t, mbarrier>;
 

@@ -102,6 +102,11 @@ void copy_async_wait(int groups_left, place where);
 // mbarriers and bulk copies
 // -----------------------------------------------------------------------------------------------------------
 void mbarrier_init(std::uint64_t* word, int parties, place where);
+// What an initialised mbarrier stands for: an event, of so many, of a slot of a ring. For messages.
+struct ring_event {
+  int slot = 0, event = 0, events = 0;  // events == 0: not of a ring
+};
+void mbarrier_stands_for(const std::uint64_t* word, ring_event of);
 void mbarrier_arrive(std::uint64_t* word, int bytes_expected, place where);
 void mbarrier_wait(std::uint64_t* word, unsigned parity, place where);
 bool mbarrier_ended(const std::uint64_t* word, unsigned parity);
