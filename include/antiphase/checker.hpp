@@ -170,6 +170,8 @@ struct check_report {
   std::vector<std::string> notes;   // what was not checked, such as blocks of a large launch
   // for to_json() and to_sarif(), which print it; check() throws instead
   std::vector<check_refusal> refused = {};
+  // what was found and does not count, as a user wants it; heal() knows of it
+  std::vector<finding> left_out = {};
   bool clean() const { return findings.empty(); }
   std::size_t errors() const;  // findings that are not just by the letter
   std::size_t causes() const;  // groups of findings

@@ -15,8 +15,8 @@ struct bad_source : error {
   using error::error;
 };
 
-// A change of a source's line, made in what is compiled; the file stays as it is. `from` becomes `to`; if it is
-// empty, `to` is added to the line.
+// A change of a source's line, made in what is compiled; the file stays as it is. `from` becomes `to`; if it
+// is empty, `to` is added to the line.
 struct plain_edit {
   std::string file;  // as findings name it
   int line = 0;
@@ -65,9 +65,9 @@ struct plain_cure {
   int tried = 0;
   bool all_tried = true;  // false: the time was over
 };
-// For each group of errors of a report of check_plain(): one change without which they are found under the same
-// options, and with which they are not, nor anything new. Runs the program with many changes, for at most about
-// `seconds`.
+// For each group of errors of a report of check_plain(): one change without which they are found under the
+// same options, and with which they are not, nor anything new. Runs the program with many changes, for at
+// most about `seconds`.
 std::vector<plain_cure> heal(const plain_program& program, check_options options, const check_report& report,
                              double seconds);
 

@@ -47,7 +47,8 @@ _TYPES = {
 class Finding:
     """One fault: the access (`action`) at `file` and `line` (0: unknown), and the earlier access that it
     conflicts with, if any (`earlier`, ""; `earlier_line`, 0). `missing`: the synchronization that would order
-    them. `times`: how often it was seen."""
+    them. `times`: how often it was seen. `severity`: "error", or "by the letter" where GPUs do not need the
+    rule."""
 
     kind: str
     kernel: str
@@ -60,6 +61,7 @@ class Finding:
     earlier_line: int
     missing: str
     times: int
+    severity: str = "error"
 
     def __str__(self):
         place = f"{self.file}:{self.line}: " if self.line > 0 else ""
@@ -196,6 +198,7 @@ def _finding(f):
         earlier_line=earlier["at"]["line"] if earlier else 0,
         missing=f["missing"],
         times=f["times"],
+        severity=f["severity"],
     )
 
 

@@ -21,6 +21,7 @@ class Finding:
     earlier_line: int
     missing: str
     times: int
+    severity: str = ...
 
 @dataclass(frozen=True)
 class Report:

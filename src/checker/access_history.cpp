@@ -19,6 +19,10 @@ reader warp_reader(const thread_model& t, place_number place) {
   return {t.block, t.warp, 0, warp_reads, *t.time, t.lane, place};
 }
 
+constexpr const char* mbarrier_fence_missing =
+    "fence_mbarrier_init (in CUDA: fence.mbarrier_init, or a proxy fence) by the thread that initialised the "
+    "mbarrier, before the barrier that orders the two";
+
 const char* proxy_fence_missing(space in) {
   return in == space::shared
              ? "fence_async by the thread that wrote it, before the barrier that orders the two"
@@ -185,7 +189,7 @@ void access_history::check_writer(const accessor& w, cell& c, std::size_t offset
     found_(w, {.kind = finding_kind::missing_proxy_fence,
                .offset = offset,
                .write = &c,
-               .missing = proxy_fence_missing(space_of(offset))});
+               .missing = w.what.empty() ? proxy_fence_missing(space_of(offset)) : mbarrier_fence_missing});
   }
 }
 

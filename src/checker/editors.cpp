@@ -6,6 +6,7 @@
 #include <antiphase/version.hpp>
 #include <filesystem>
 #include <nlohmann/json.hpp>
+#include <utility>
 
 namespace antiphase {
 namespace {
@@ -148,8 +149,13 @@ std::string to_lines(const check_report& report, const std::string& source) {
   const auto line = [&](const code_place& p, const char* kind, const std::string& text) {
     out += fmt::format("{}:{}:1: {}: {}\n", p.file, p.line, kind, text);
   };
+  int group = 0;
   for (const finding& f : report.findings) {
     const code_place at = place_of(f.access, source);
+    if (f.group != 0 && f.group == std::exchange(group, f.group)) {
+      line(at, "note", "also seen as " + what(f) + " [" + id(f.kind) + "]");
+      continue;
+    }
     const bool letter = f.severity() == finding_severity::by_the_letter;
     line(at, letter ? "warning" : "error", what(f) + " [" + id(f.kind) + "]");
     if (f.earlier && !f.earlier->at.file.empty()) line(f.earlier->at, "note", "earlier: " + who(*f.earlier));

@@ -49,13 +49,24 @@ std::pair<std::size_t, bool> finding_list::report(const accessor& w, const confl
   if (c.read != nullptr) earlier = c.read->place;
   const auto number = entry(c.kind, w.place, earlier);
   if (c.in_practice.empty() && !number.second) is_error(number.first);
-  if (!number.second) return number;
+  if (!number.second) {
+    run_finding& known = all_[number.first];
+    if (known.within_warp && !within_warp(w, c)) {
+      known.within_warp = false;
+      (known.what.in_practice.empty() ? known.what.missing : known.missing_of_error) = missing_edge(w, c);
+    }
+    return number;
+  }
   run_finding* const f = &all_[number.first];
   f->what.memory = describe(w, c.offset);
   f->what.access = side_of(w);
   if (c.write != nullptr) f->what.earlier = side_of_write(*c.write);
   if (c.read != nullptr) f->what.earlier = side_of_reader(*c.read);
   f->what.missing = c.missing.empty() && earlier ? missing_edge(w, c) : c.missing;
+  if (c.missing.empty() && c.offset < shadow::shared_bytes)
+    if (const std::string crowd = barriers_.crowded(clocks_.block(w.thread.block)); !crowd.empty())
+      f->what.missing = crowd + "; else " + f->what.missing;
+  f->within_warp = c.missing.empty() && earlier && within_warp(w, c);
   f->what.in_practice = c.in_practice;
   if (!c.instead.empty()) f->missing_of_error = std::exchange(f->what.missing, std::string(c.instead));
   if (clocks_.log == nullptr) return number;
@@ -176,6 +187,10 @@ std::string finding_list::missing_wait(const thread_model& t, block_number other
   const bool mine = of.thread == t.index && other == t.block;
   switch (of.kind) {
     case actor_kind::copies:
+      if (memory_.shared_by_variables)
+        return mine ? "__pipeline_wait_prior or cp.async.wait_group that leaves fewer groups in flight"
+                    : "__pipeline_wait_prior or cp.async.wait_group by the thread that copies, and a "
+                      "__syncthreads() after it";
       return mine ? "copy_async_wait that leaves fewer groups in flight (in CUDA: __pipeline_wait_prior, "
                     "cp.async.wait_group)"
                   : "copy_async_wait by the thread that copies, and a barrier after it (in CUDA: "
@@ -194,6 +209,13 @@ std::string finding_list::missing_wait(const thread_model& t, block_number other
     case actor_kind::thread: break;
   }
   return {};
+}
+
+bool finding_list::within_warp(const accessor& w, const conflict& c) const {
+  const block_number other = c.write != nullptr ? c.write->block : c.read->block;
+  if (other != w.thread.block || (c.write == nullptr && c.read->by_copy())) return false;
+  const int warp = c.write != nullptr ? c.write->writer / 32 : c.read->unit;
+  return warp == w.thread.warp;
 }
 
 std::string finding_list::missing_edge(const accessor& w, const conflict& c) const {
@@ -230,12 +252,16 @@ std::string finding_list::missing_edge(const accessor& w, const conflict& c) con
   if (other != t.block)
     return "blocks of a launch are ordered by a release and an acquire at device scope only: these, or two "
            "launches";
+  const bool in_plain = memory_.shared_by_variables && !barriers_.any_in(clocks_.block(t.block));
+  const bool one_warp = within_warp(w, c);
+  if (in_plain && (c.read == nullptr || c.read->wrote()))
+    return one_warp ? "a __syncwarp() or __syncthreads() between the two"
+                    : "a __syncthreads() between the two";
   if (c.read == nullptr || c.read->wrote())
     return "a block barrier, or another barrier that both take part in, between the two";
-  if (!memory_.shared_by_variables || barriers_.any_in(clocks_.block(t.block)))
-    return "a barrier between their reading and this: the slot has not been released";
+  if (!in_plain) return "a barrier between their reading and this: the slot has not been released";
   return fmt::format("{} between the two: this is written before all threads have read what was there",
-                     c.read->unit == t.warp ? "a __syncwarp() or __syncthreads()" : "a __syncthreads()");
+                     one_warp ? "a __syncwarp() or __syncthreads()" : "a __syncthreads()");
 }
 
 // which memory

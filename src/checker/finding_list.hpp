@@ -20,6 +20,7 @@ struct run_finding {
   bool has_earlier = false;
   std::vector<const void*> callers;  // of the function with the later side, innermost first
   event_log::snapshot drawn;
+  bool within_warp = false;           // all occurrences so far; `missing` then says so
   std::string missing_of_error = {};  // if it turns out to be no finding by the letter
 };
 
@@ -54,6 +55,10 @@ class finding_list {
             const std::string& in_practice = {});
   finding_side side_of(const accessor& w) const;
   finding_side side_of_write(const cell& c) const;
+  // Of a block's shared memory, as the program names it; empty: it has no names.
+  std::string name_of_shared(block_number block, std::size_t offset) const {
+    return shared_place != nullptr && offset < shadow::shared_bytes ? describe_shared(block, offset) : "";
+  }
   std::vector<run_finding>& all() { return all_; }
 
   // Adds a note to the report, beside the findings; once only.
@@ -63,6 +68,7 @@ class finding_list {
  private:
   std::pair<std::size_t, bool> entry(finding_kind kind, place_number at, std::optional<place_number> earlier);
   finding_side side_of_reader(const reader& r) const;
+  bool within_warp(const accessor& w, const conflict& c) const;
   std::string missing_edge(const accessor& w, const conflict& c) const;
   std::string missing_wait(const thread_model& t, block_number other, const actor_record& of) const;
   std::string describe(const accessor& w, std::size_t offset) const;

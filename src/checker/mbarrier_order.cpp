@@ -1,7 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "mbarrier_order.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
+#include <bit>
+
+#include "src/executor/cpu/observer.hpp"
 
 namespace antiphase::checker_detail {
 
@@ -29,6 +34,22 @@ void mbarrier_order::init(const thread_model& t, const void* word, place_number 
   b.initialised_at = at_place;
   b.init_fenced = false;
   b.told = 0;
+  b.lanes.clear();
+}
+
+std::string mbarrier_order::crowded(const block_record& r) {
+  for (auto i = first(r); i != behind(r); ++i) {
+    const std::vector<std::uint32_t>& lanes = i->second.lanes;
+    int threads = 0;
+    for (const std::uint32_t l : lanes) threads += std::popcount(l);
+    const bool whole_warps = std::ranges::any_of(lanes, [](std::uint32_t l) { return std::popcount(l) > 1; });
+    const auto* const word =
+        reinterpret_cast<const std::uint64_t*>(lowest_ + i->first);  // NOLINT: an address
+    const int parties = static_cast<int>(cpu_detail::parties_of(*word));
+    if (whole_warps && threads > parties)
+      return fmt::format("{} threads arrive at an mbarrier for {}", threads, parties);
+  }
+  return {};
 }
 
 bool mbarrier_order::is_valid(const void* word, place_number last_write) const {
@@ -67,6 +88,8 @@ bool mbarrier_order::told_of(const thread_model& t, const void* word) {
 
 void mbarrier_order::arrive(thread_model& t, const void* word, machine::mbarrier_semantics how) {
   mbarrier& b = at(word);
+  if (b.lanes.size() <= t.warp) b.lanes.resize(t.warp + 1u);
+  b.lanes[t.warp] |= t.lane;
   clocks_.write_down(t, "arrives at an mbarrier");
   if (!how.relaxed && t.block != b.owner) {
     clocks_.block(t.block).published = true;

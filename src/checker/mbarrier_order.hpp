@@ -2,6 +2,7 @@
 // Synchronisation by mbarriers.
 #pragma once
 #include <map>
+#include <string>
 #include <vector>
 
 #include "atomic_order.hpp"
@@ -45,6 +46,9 @@ class mbarrier_order {
   void met_in_cluster(thread_model& t);
 
   void arrive(thread_model& t, const void* word, machine::mbarrier_semantics how = {});
+  // "64 threads arrive at an mbarrier for 2": of the block's mbarriers, where several lanes of a warp arrive;
+  // empty: none.
+  std::string crowded(const block_record& b);
   void end_phase(const void* word);
   void wait(thread_model& t, const void* word, machine::mbarrier_semantics how = {});
   // Begins an arrival that follows when this thread's copies so far have landed. Returns their last group,
@@ -83,6 +87,7 @@ class mbarrier_order {
     int told = 0;
     stamp last_load = 0, waited = 0;  // phases: of the last copy, the last one waited for
     counted_copy last;
+    std::vector<std::uint32_t> lanes;  // of this block that have arrived, by warp
   };
   using mbarriers = std::map<std::uint32_t, mbarrier>;
 

@@ -51,7 +51,7 @@ template <int N> void add_bulk_rings(std::vector<mutant<>>& all) {
       bulk<N, slip::loader_takes_without_acquire>("loader_takes_without_acquire", reported, reported));
   all.push_back(bulk<N, slip::loader_starts_in_the_other_round>(
       "loader_starts_in_the_other_round", reported, reported,
-      "thread 0 waiting for parity 0 of an mbarrier with 2 of 2 arrivals and 0 bytes missing"));
+      "thread 0 waiting until slot 0 is released: 0 of 2 arrivals came"));
   all.push_back(bulk<N, slip::computer_does_not_wait>("computer_does_not_wait", caught, reported));
   all.push_back(bulk<N, slip::computer_starts_in_the_other_round>("computer_starts_in_the_other_round",
                                                                   reported, reported));
@@ -59,9 +59,9 @@ template <int N> void add_bulk_rings(std::vector<mutant<>>& all) {
   all.push_back(bulk<N, slip::release_before_compute>("release_before_compute", wrong_numbers, right));
   all.push_back(
       bulk<N, slip::release_without_the_warp>("release_without_the_warp", reported, right, "cannot go on"));
-  all.push_back(bulk<N, slip::release_forgotten>(
-      "release_forgotten", reported, reported,
-      "thread 0 waiting for parity 0 of an mbarrier with 2 of 2 arrivals and 0 bytes missing"));
+  all.push_back(
+      bulk<N, slip::release_forgotten>("release_forgotten", reported, reported,
+                                       "thread 0 waiting until slot 0 is released: 0 of 2 arrivals came"));
   all.push_back(bulk<N, slip::commit_before_acquire>("commit_before_acquire", right, reported,
                                                      "one arrival more than the mbarrier's 1 parties"));
   all.push_back(bulk<N, slip::bytes_too_few>("bytes_too_few", reported, reported,

@@ -69,7 +69,12 @@ template <phase_barrier Barrier, int N, int... Parties> struct channel {
     (init(event++, Parties), ...);
   }
   AP_RELAY void init(int event, int parties) {
-    for (Barrier& b : barrier[event]) b.init(parties);
+    for (int slot = 0; slot < N; ++slot) {
+      Barrier& b = barrier[event][slot];
+      b.init(parties);
+      if constexpr (requires { b.stands_for(slot, event, events); })  // for messages
+        b.stands_for(slot, event, events);
+    }
   }
 
   // Waits until the caller owns the slot: until the event before `event` has happened (before the first

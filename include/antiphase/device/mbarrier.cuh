@@ -72,6 +72,9 @@ struct mbarrier {
   AP_DEV void init(int parties, machine::place where = machine::place::current()) {
     machine::mbarrier_init(&word, parties, where);
   }
+  AP_DEV void stands_for(int slot, int event, int events) {
+    machine::mbarrier_stands_for(&word, {slot, event, events});
+  }
   AP_DEV void arrive(machine::place where = machine::place::current()) {
     machine::mbarrier_arrive(&word, 0, where);
   }

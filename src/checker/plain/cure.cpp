@@ -15,6 +15,7 @@
 
 #include "compile.hpp"
 #include "runtime.hpp"
+#include "src/checker/places.hpp"
 #include "statements.hpp"
 
 namespace antiphase {
@@ -26,6 +27,13 @@ using plain::statement;
 using clock = std::chrono::steady_clock;
 
 constexpr const char* was_run = "a change was run";  // a note of antiphase_tried(), see runtime.cpp
+
+// Barriers, waits and fences.
+const std::regex& ordering() {
+  static const std::regex all(
+      R"((__syncthreads|__syncwarp|__threadfence\w*|__pipeline_wait_prior|[\w.:()]*(\.|->|::)(sync|arrive_and_wait|consumer_wait|consumer_release|producer_acquire|wait)\s*\(|\bcudaDeviceSynchronize|\bcudaStreamSynchronize|\bfence_\w+|\bblock_barrier|\bcluster_barrier|\bcopy_async_wait|\basm\b.*"\s*(bar\.|barrier\.|fence|membar|cp\.async\.wait|cp\.async\.bulk\.wait|wgmma\.(fence|wait))))");
+  return all;
+}
 
 // A change, as a number in the program: antiphase_tried(number).
 struct change {
@@ -238,6 +246,20 @@ std::vector<std::string> texts_for(const std::vector<const finding*>& group, con
   return texts;
 }
 
+// Statements that order threads, as the functions have them elsewhere: "bar.arrive_and_wait();".
+std::vector<std::string> orders_in(const source_text& text, const std::set<int>& functions) {
+  std::vector<std::string> all;
+  constexpr std::size_t most = 4;
+  for (const source_line& l : text.lines) {
+    std::smatch m;
+    if (!functions.contains(l.function) || !std::regex_search(l.text, m, ordering())) continue;
+    const statement s = plain::statement_around(l, static_cast<std::size_t>(m.position(0)));
+    const std::string found = l.text.substr(s.begin, s.end - s.begin);
+    if (s.end > 0 && all.size() < most && std::ranges::find(all, found) == all.end()) all.push_back(found);
+  }
+  return all;
+}
+
 std::vector<change> changes_for(const std::vector<const finding*>& group, const plain_program& program,
                                 sources& files) {
   std::vector<change> changes;
@@ -263,7 +285,9 @@ std::vector<change> changes_for(const std::vector<const finding*>& group, const 
     for (const int line : at)
       for (const int near : {line, line - 1})  // a function of one line ends where it begins
         if (near > 0 && function_of(near) >= 0) functions.insert(function_of(near));
-    const std::vector<std::string> texts = texts_for(group, text);
+    std::vector<std::string> texts = texts_for(group, text);
+    for (const std::string& s : orders_in(text, functions))
+      if (!texts.empty() && std::ranges::find(texts, s) == texts.end()) texts.push_back(s);
     const int first = *at.begin(), last = *at.rbegin();
     for (std::size_t n = 0; n < text.lines.size(); ++n) {
       const source_line& l = text.lines[n];
@@ -281,7 +305,8 @@ std::vector<change> changes_for(const std::vector<const finding*>& group, const 
     add_counts(file, text, all, changes);
   }
   if (of_host)
-    for (const std::string& file : program.sources) {
+    for (const std::string& source : program.sources) {
+      const std::string file = checker_detail::shown(source);
       const source_text& text = files.of(file);
       for (std::size_t n = 0; n < text.lines.size(); ++n) {
         const source_line& l = text.lines[n];
@@ -307,6 +332,7 @@ std::vector<plain_cure> heal(const plain_program& program, check_options options
     if (f.severity() == finding_severity::error) groups[f.group].push_back(&f);
     known.insert(key_of(f));
   }
+  for (const finding& f : report.left_out) known.insert(key_of(f));
   sources files;
   std::vector<plain_cure> cures;
   for (const auto& [number, group] : groups) {
@@ -352,18 +378,16 @@ std::vector<plain_cure> heal(const plain_program& program, check_options options
 }
 
 plain_needless find_needless(const plain_program& program, check_options options, double seconds) {
-  static const std::regex orders(
-      R"((__syncthreads|__syncwarp|__threadfence\w*|__pipeline_wait_prior|[\w.:()]*(\.|->|::)(sync|arrive_and_wait|consumer_wait|consumer_release|producer_acquire|wait)\s*\(|\bcudaDeviceSynchronize|\bcudaStreamSynchronize|\bfence_\w+|\bblock_barrier|\bcluster_barrier|\bcopy_async_wait|\basm\b.*"\s*(bar\.|barrier\.|fence|membar|cp\.async\.wait|cp\.async\.bulk\.wait|wgmma\.(fence|wait))))");
   sources files;
   std::vector<change> changes;
-  std::vector<std::string> named = program.sources;
-  for (const std::string& file : named) {
+  for (const std::string& source : program.sources) {
+    const std::string file = checker_detail::shown(source);
     const source_text& text = files.of(file);
     for (std::size_t n = 0; n < text.lines.size(); ++n) {
       const source_line& l = text.lines[n];
       if (l.function < 0 && l.code.find('}') == std::string::npos) continue;
-      for (auto m = std::sregex_iterator(l.text.begin(), l.text.end(), orders); m != std::sregex_iterator();
-           ++m) {
+      for (auto m = std::sregex_iterator(l.text.begin(), l.text.end(), ordering());
+           m != std::sregex_iterator(); ++m) {
         const auto at = static_cast<std::size_t>(m->position(0));
         if (l.code[at] != l.text[at]) continue;  // in a comment
         const statement s = plain::statement_around(l, at);

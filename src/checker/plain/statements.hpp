@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where statements of a source begin and end: as far as it takes to add one behind a line, or to leave one out.
+// Where statements of a source begin and end: as far as it takes to add one behind a line or leave one out.
 #pragma once
 #include <string>
 #include <string_view>

@@ -66,10 +66,12 @@ class thread_clock {
   std::int64_t registers_land_ = 0;
 };
 
-// Times of an mbarrier: the latest arrival or landing of the current phase, and the end of the previous one.
+// An mbarrier's times: the latest arrival or landing of the current phase, and the end of the previous one.
+// And what it means.
 struct mbarrier_clock {
   const std::uint64_t* word;
   std::int64_t latest = 0, ended = 0;
+  machine::ring_event of = {};  // in a ring
 };
 
 }  // namespace antiphase::cpu_detail

@@ -69,6 +69,18 @@ bool advance(std::uint64_t* word, fields f) {
 
 bool mbarrier_ended(std::uint64_t word, unsigned parity) { return unpack(word).parity != parity; }
 
+std::uint32_t parties_of(std::uint64_t word) { return unpack(word).parties; }
+
+// "slot 0 is released: 0 of 2 arrivals came"; empty: the mbarrier is of no ring.
+std::string describe_ring_event(const machine::ring_event& of, const std::uint64_t* word) {
+  if (of.events == 0) return {};
+  const fields f = unpack(*word);
+  const std::string what = of.event + 1 == of.events ? fmt::format("slot {} is released", of.slot)
+                           : of.events == 2          ? fmt::format("slot {} is filled", of.slot)
+                                                     : fmt::format("event {} of slot {}", of.event, of.slot);
+  return fmt::format("{}: {} of {} arrivals came", what, f.parties - f.missing, f.parties);
+}
+
 std::string describe_mbarrier(const std::uint64_t* word) {
   const fields f = unpack(*word);
   return fmt::format("an mbarrier with {} of {} arrivals and {} bytes missing", f.missing, f.parties,
@@ -187,6 +199,7 @@ void mbarrier_init(std::uint64_t* word, int parties, place where) {
   self.home->clock_of(word) = {.word = word};
   *word = pack({static_cast<std::uint32_t>(parties), static_cast<std::uint32_t>(parties), 0, 0});
 }
+void mbarrier_stands_for(const std::uint64_t* word, ring_event of) { here().home->clock_of(word).of = of; }
 
 void mbarrier_inval(std::uint64_t* word, place where) {
   thread_state& self = called_from(__builtin_return_address(0));

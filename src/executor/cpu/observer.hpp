@@ -41,6 +41,8 @@ struct kernel_fault : device_error {
   const char* in_practice = nullptr;
 };
 
+std::uint32_t parties_of(std::uint64_t word);  // of an mbarrier
+
 // Called on the worker's OS thread when the event happens. Observed launches have one worker.
 class observer {
  public:
@@ -82,6 +84,8 @@ class observer {
 
   virtual void mbarrier_initialised(thread_state& t, const std::uint64_t* word, place where) = 0;
   virtual void mbarrier_invalidated(thread_state& t, const std::uint64_t* word, place where) = 0;
+  // "the phase of NAME ends", for messages; empty: it has no name
+  virtual std::string name_of(const thread_state&, const std::uint64_t*) const { return {}; }
   // before any other use of it
   virtual void mbarrier_touched(thread_state& t, const std::uint64_t* word, place where) = 0;
   virtual void mbarrier_arrived(thread_state& t, const std::uint64_t* word,

@@ -26,7 +26,7 @@ std::string ranges(const std::vector<int>& sorted) {
 // Loads that only the checker sees have a code address, but no source location.
 bool is_placed(const thread_state& t) { return t.where.line() != 0; }
 
-std::string waits_for(const thread_state& t) {
+std::string waits_for(const thread_state& t, const observer* watch) {
   switch (t.now) {
     case condition::at_block_barrier: return fmt::format("at the block barrier in {}", text(t.where));
     case condition::at_named_barrier: return fmt::format("at a named barrier in {}", text(t.where));
@@ -38,9 +38,14 @@ std::string waits_for(const thread_state& t) {
     }
     case condition::at_warpgroup:
       return fmt::format("waiting for other warps of the warpgroup in {}", text(t.where));
-    case condition::at_mbarrier:
-      return fmt::format("waiting for parity {} of {} in {}", t.parity,
-                         describe_mbarrier(static_cast<const std::uint64_t*>(t.key)), text(t.where));
+    case condition::at_mbarrier: {
+      const auto* const word = static_cast<const std::uint64_t*>(t.key);
+      std::string meant = describe_ring_event(t.home->clock_of(word).of, word);
+      if (meant.empty() && watch != nullptr) meant = watch->name_of(t, word);
+      const std::string exact =
+          fmt::format("waiting for parity {} of {} in {}", t.parity, describe_mbarrier(word), text(t.where));
+      return meant.empty() ? exact : fmt::format("waiting until {}, {}", meant, exact);
+    }
     case condition::polling:
       return is_placed(t) ? fmt::format("polling in {}", text(t.where)) : "polling in a loop of its own";
     case condition::finished: return "finished";
@@ -70,7 +75,7 @@ std::exception_ptr worker::stall() const {
     if (block->running == 0) continue;
     std::vector<std::pair<std::string, std::vector<int>>> groups;
     for (const auto& t : block->thread) {
-      const std::string what = waits_for(*t);
+      const std::string what = waits_for(*t, launch_->watch);
       auto at = std::find_if(groups.begin(), groups.end(), [&](const auto& g) { return g.first == what; });
       if (at == groups.end()) at = groups.insert(groups.end(), {what, {}});
       at->second.push_back(t->index);

@@ -437,6 +437,7 @@ bool same(place a, place b);
 bool mbarrier_ended(std::uint64_t word, unsigned parity);
 void land(block_state& block, worker& owner, const bulk_load_state& load);
 std::string describe_mbarrier(const std::uint64_t* word);
+std::string describe_ring_event(const machine::ring_event& of, const std::uint64_t* word);
 // `ranks`: the blocks of the cluster in which it lands; 0: the thread's own.
 void issue(thread_state& self, const bulk_load_state& load, unsigned ranks, place where);
 void land_arrivals(thread_state& self);  // arrivals whose copies have all landed

@@ -302,6 +302,93 @@ int main() { int* x; cudaMalloc(&x, 512); k<<<1, 128>>>(x, STEP); cudaFree(x); }
                     {said},
                 )
 
+    def test_findings_by_the_letter_count_if_strict(self):
+        program = str(PROGRAMS / "by_the_letter.cu")
+        done = self.check(program, *QUICK, "--sarif", "found.sarif")
+        self.assertEqual(done.returncode, 0, done.stdout)
+        self.assertIn("by the letter: race: kernel any_negative", done.stdout)
+        self.assertRegex(done.stdout, "letter   both store the same bytes; PTX leaves .* open, GPUs ")
+        run = json.loads((self.folder / "found.sarif").read_text())["runs"][0]
+        self.assertEqual({r["level"] for r in run["results"]}, {"note"})
+        done = self.check(program, *QUICK, "--strict", "--lines")
+        self.assertEqual(done.returncode, 5)
+        self.assertIn(":1: warning: race: kernel any_negative", done.stdout)
+        self.assertNotIn("error:", done.stdout)
+
+    def test_findings_of_one_cause_are_one(self):
+        done = self.check(str(PROGRAMS / "matmul_double_buffered.cu"), "-DBROKEN", *QUICK)
+        self.assertEqual(done.returncode, 5)
+        self.assertIn(" 1 finding, seen in ", done.stdout)
+        self.assertIn("  also seen as ", done.stdout)
+        done = self.check(str(PROGRAMS / "matmul_double_buffered.cu"), "-DBROKEN", *QUICK, "--json")
+        findings = json.loads(done.stdout)["programs"][0]["findings"]
+        self.assertGreater(len(findings), 2)
+        self.assertEqual({f["group"] for f in findings}, {1})
+
+    RACES = """__global__ void k(int* x) {
+  __shared__ int a[64], b[64];
+  a[threadIdx.x] = x[threadIdx.x];
+  MIDDLE
+  x[threadIdx.x] = a[63 - threadIdx.x];
+  __syncthreads();
+  b[threadIdx.x] = x[threadIdx.x];
+  END
+  x[threadIdx.x] += b[63 - threadIdx.x];
+}
+int main() {
+  int* x;
+  cudaMalloc(&x, 256), cudaMemset(x, 0, 256);
+  k<<<1, 64>>>(x);
+  cudaFree(x);
+}
+"""
+
+    def test_suppressed_and_known_findings(self):
+        racy = self.source(self.RACES.replace("MIDDLE", "").replace("END", "__syncthreads();"))
+        (self.folder / "reviewed.txt").write_text(
+            "# ours\n* my.cu:3-5 the order is drawn\nrace kernel:none never\n"
+        )
+        done = self.check(racy, *QUICK, "--suppress", "reviewed.txt")
+        self.assertEqual(done.returncode, 0, done.stdout)
+        self.assertRegex(done.stdout, r"note: \d findings? suppressed by reviewed.txt:2: the order is drawn")
+        self.assertIn("reviewed.txt:3 suppresses nothing: race kernel:none never", done.stderr)
+        (self.folder / "reviewed.txt").write_text("race my.cu:3\n")
+        done = self.check(racy, *QUICK, "--suppress", "reviewed.txt")
+        self.assertEqual(done.returncode, 2)
+        self.assertIn("reviewed.txt:1: expected a kind, a place", done.stderr)
+
+        done = self.check(racy, *QUICK, "--write-baseline", "known.json")
+        self.assertEqual(done.returncode, 0, done.stdout)
+        moved = self.source("\n\n" + self.RACES.replace("MIDDLE", "").replace("END", "__syncthreads();"))
+        done = self.check(moved, *QUICK, "--baseline", "known.json")
+        self.assertEqual(done.returncode, 0, done.stdout)
+        self.assertRegex(done.stdout, r"note: \d findings? known from known.json")
+        worse = self.source(self.RACES.replace("MIDDLE", "").replace("END", ""))
+        self.assertEqual(self.check(worse, *QUICK, "--baseline", "known.json").returncode, 5)
+
+        self.assertEqual(self.check(racy, *QUICK, "--tool", "memcheck").returncode, 0)
+        self.assertEqual(self.check(racy, *QUICK, "--tool", "memcheck,racecheck").returncode, 5)
+        done = self.check(racy, *QUICK, "--tool", "racechek")
+        self.assertEqual(done.returncode, 2)
+        self.assertIn("did you mean racecheck?", done.stderr)
+
+    def test_heal(self):
+        text = self.RACES.replace("MIDDLE", "").replace("END", "__syncthreads();")
+        done = self.check(self.source(text), *QUICK, "--heal")
+        self.assertEqual(done.returncode, 5)
+        self.assertRegex(done.stdout, r"cure of 1: __syncthreads\(\); behind line [34]: ")
+        self.assertIn("\n+  __syncthreads();\n", done.stdout)
+        self.assertEqual((self.folder / "my.cu").read_text(), text)
+        done = self.check(str(PROGRAMS / "misaligned.cu"), "-DBROKEN", *QUICK, "--heal")
+        self.assertIn("cure of 1: no added barrier, wait or fence helps", done.stdout)
+
+    def test_needless(self):
+        text = self.RACES.replace("MIDDLE", "__syncthreads();").replace("END", "__syncthreads();")
+        done = self.check(self.source(text), "--schedules", "6", "--needless")
+        self.assertEqual(done.returncode, 0, done.stdout)
+        self.assertIn("my.cu:6: needless: __syncthreads();", done.stdout)
+        self.assertIn("1 of 3 barriers, waits and fences can go, each alone\n", done.stdout)
+
     def test_a_division_by_zero(self):
         start = "__global__ void k(int* x, int by) {\n  x[threadIdx.x] = 100 / (by + (threadIdx.x != 3));\n}\nint main() {\n  int* x;\n"
         done = self.check(

@@ -99,7 +99,7 @@ bool finding_filters::matches(const suppression& s, const finding& f) {
 void finding_filters::apply(check_report& report) {
   std::size_t others = 0, known = 0, written = 0;
   std::map<int, std::size_t> used;
-  std::erase_if(report.findings, [&](const finding& f) {
+  const auto counts_not = [&](const finding& f) {
     if (!kinds_.empty() && !kinds_.contains(id(f.kind))) return ++others, true;
     const auto by = std::ranges::find_if(suppressions_, [&](const suppression& s) { return matches(s, f); });
     if (by != suppressions_.end()) return ++by->used, ++used[by->line], true;
@@ -115,7 +115,10 @@ void finding_filters::apply(check_report& report) {
                         {"at", f.access.at.file},
                         {"what", to_text(f.access)}});
     return true;
-  });
+  };
+  std::vector<finding> left;
+  for (finding& f : report.findings) (counts_not(f) ? report.left_out : left).push_back(std::move(f));
+  report.findings = std::move(left);
   if (others > 0) report.notes.push_back(count(others) + " of kinds that --tool does not name");
   for (const suppression& s : suppressions_)
     if (const auto n = used.find(s.line); n != used.end())

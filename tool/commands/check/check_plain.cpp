@@ -76,6 +76,8 @@ void require_outputs_of_their_own(const check_request& r, const plain_program& p
 std::string text_of(const plain_cure& c, int schedules) {
   const std::string tried = fmt::format("{} change{} tried{}", c.tried, c.tried == 1 ? "" : "s",
                                         c.all_tried ? "" : ", then the time was over");
+  if (c.tried == 0 && c.all_tried)
+    return fmt::format("cure of {}: no added barrier, wait or fence helps against such a finding\n", c.group);
   if (c.what.empty())
     return fmt::format("cure of {}: no single barrier, wait, fence or count was found ({})\n", c.group,
                        tried);

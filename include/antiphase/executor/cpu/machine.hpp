@@ -103,6 +103,11 @@ void copy_async_wait(int groups_left, place where);
 // mbarriers and bulk copies
 // -----------------------------------------------------------------------------------------------------------
 void mbarrier_init(std::uint64_t* word, int parties, place where);
+// What an initialised mbarrier stands for: an event, of so many, of a slot of a ring. For messages.
+struct ring_event {
+  int slot = 0, event = 0, events = 0;  // events == 0: not of a ring
+};
+void mbarrier_stands_for(const std::uint64_t* word, ring_event of);
 // An arrival releases and a wait acquires, unless it is relaxed, for threads that its scope includes.
 struct mbarrier_semantics {
   bool relaxed = false;
