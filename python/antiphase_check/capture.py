@@ -5,8 +5,8 @@
         model(*inputs)          # load_inline'd functions, RawKernels, SourceModules: on arrays of the host
     assert kernels.check().clean
 
-Within capture(), torch.utils.cpp_extension.load_inline() and load(), CuPy's RawKernel and RawModule, and PyCUDA's
-SourceModule compile for the checker. Each call runs once on copies of its arrays and returns what it computed,
+Within capture(), torch.utils.cpp_extension.load_inline() and load(), CuPy's RawKernel and RawModule, PyCUDA's
+SourceModule and cuda-python's NVRTC compile for the checker. Each call runs once on copies of its arrays and returns what it computed,
 so that the rest of the program goes on; check() runs all calls again under many schedules. CuPy and PyCUDA need
 not be installed. `antiphase check model.py` runs this file on a program.
 """
@@ -338,7 +338,7 @@ class Session:
         """Whether a library is needed: the program names it, or, without a program's text, it can be imported."""
         if self.text is not None:
             return re.search(rf"\b(import|from)\s+(\w+\s*,\s*)*{library}\b", self.text) is not None
-        return library != "torch" or importlib.util.find_spec("torch") is not None
+        return importlib.util.find_spec("torch" if library == "torch" else "numpy") is not None
 
     def python_files(self):
         """Files whose literals may be the sources: the program's own, not libraries."""
@@ -500,7 +500,7 @@ def _captured(session):
     from antiphase_check import fakes
 
     with contextlib.ExitStack() as stack:
-        for enter in (fakes.torch, fakes.cupy, fakes.pycuda):
+        for enter in (fakes.torch, fakes.cupy, fakes.pycuda, fakes.cuda_python):
             stack.enter_context(enter(session))
         try:
             yield session

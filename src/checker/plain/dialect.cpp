@@ -149,6 +149,11 @@ const std::vector<dialect_group>& plain_dialect() {
          "a kernel of the program: calls of cuBLAS cannot be followed"},
         {no, "curand curand_init curand_uniform curandCreateGenerator",
          "numbers made by the host, or by a few lines of integer arithmetic"},
+        {partly,
+         "torch::Tensor torch::empty_like AT_DISPATCH_FLOATING_TYPES TORCH_CHECK PackedTensorAccessor32 "
+         "getCurrentCUDAStream C10_CUDA_KERNEL_LAUNCH_CHECK PYBIND11_MODULE TORCH_LIBRARY",
+         "and the like, as host code of PyTorch's extensions uses them; what a tensor has not here does not "
+         "compile, by its name"},
         {no, "cub thrust",
          "cudaMalloc, cudaMemcpy and kernels of the program: reductions and scans by shuffles"},
         {no, "wmma nvcuda load_matrix_sync store_matrix_sync",

@@ -697,9 +697,9 @@ template <class T> Tensor tensor(const std::vector<T>& v, TensorOptions o = scal
 }
 Tensor from_blob(void* data, IntArrayRef n, TensorOptions o = {});
 Tensor cat(TensorList all, std::int64_t d = 0);
-inline Tensor cat(const std::vector<Tensor>& all, std::int64_t d = 0) { return cat(TensorList(all), d); }
+inline Tensor cat(std::initializer_list<Tensor> all, std::int64_t d = 0) { return cat(TensorList(all), d); }
 Tensor stack(TensorList all, std::int64_t d = 0);
-Tensor stack(const std::vector<Tensor>& all, std::int64_t d = 0);
+inline Tensor stack(std::initializer_list<Tensor> all, std::int64_t d = 0) { return stack(TensorList(all), d); }
 inline Tensor matmul(const Tensor& a, const Tensor& b) { return a.matmul(b); }
 inline Tensor mm(const Tensor& a, const Tensor& b) { return a.matmul(b); }
 inline Tensor bmm(const Tensor& a, const Tensor& b) { return a.matmul(b); }
