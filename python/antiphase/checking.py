@@ -9,6 +9,8 @@
                    args=[x, unwritten(1000, np.float32), 1000], expected={1: 2 * x})
     assert report.clean, report
 
+capture() checks the kernels of a Python program: torch's load_inline(), CuPy's RawKernel, PyCUDA's SourceModule.
+
 It needs g++ and the program antiphase, but neither CUDA nor a GPU. docs/plain_cuda.md lists what is found
 and which CUDA features a source may use.
 """
@@ -23,9 +25,11 @@ import tempfile
 
 import numpy as np
 
+from antiphase_check.capture import capture
+
 from . import _library
 
-__all__ = ["Finding", "Report", "check", "unwritten"]
+__all__ = ["Finding", "Report", "capture", "check", "unwritten"]
 
 _TYPES = {
     "bool": "bool",

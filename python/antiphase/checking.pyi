@@ -1,12 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 import os
 from collections.abc import Mapping, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import Any
 
 from numpy.typing import ArrayLike, DTypeLike, NDArray
 
-__all__ = ["Finding", "Report", "check", "unwritten"]
+__all__ = ["Finding", "Report", "capture", "check", "unwritten"]
 
 @dataclass(frozen=True)
 class Finding:
@@ -32,6 +33,18 @@ class Report:
     finished: bool
     @property
     def clean(self) -> bool: ...
+
+class _Summary:
+    findings: list[dict[str, Any]]
+    refused: list[str]
+    notes: list[str]
+    @property
+    def clean(self) -> bool: ...
+
+class _Session:
+    def check(self, schedules: int = 20, options: Sequence[str] = ()) -> _Summary: ...
+
+def capture(seconds: int = 60) -> AbstractContextManager[_Session]: ...
 
 class _Unwritten: ...
 

@@ -5,14 +5,15 @@
         model(*inputs)          # load_inline'd functions, RawKernels, SourceModules: on arrays of the host
     assert kernels.check().clean
 
-Within capture(), torch.utils.cpp_extension.load_inline() and load(), CuPy's RawKernel and RawModule, and PyCUDA's
-SourceModule compile for the checker. Each call runs once on copies of its arrays and returns what it computed,
+Within capture(), torch.utils.cpp_extension.load_inline() and load(), CuPy's RawKernel and RawModule, PyCUDA's
+SourceModule and cuda-python's NVRTC compile for the checker. Each call runs once on copies of its arrays and returns what it computed,
 so that the rest of the program goes on; check() runs all calls again under many schedules. CuPy and PyCUDA need
 not be installed. `antiphase check model.py` runs this file on a program.
 """
 import ast
 import contextlib
 import dataclasses
+import difflib
 import importlib.util
 import json
 import os
@@ -95,39 +96,24 @@ def _literals(file):
     return found
 
 
-def _same(line, of_literal):
-    """Whether a line of source is a line of a literal, with {names} filled in."""
-    if line == of_literal:
-        return True
-    pieces = re.split(r"\0|\{[^{}]*\}", of_literal.replace("{{", "\1").replace("}}", "\2"))
-    if len(pieces) == 1 and "\1" not in of_literal.replace("{{", "\1"):
-        return False
-    pattern = ".*".join(re.escape(p.replace("\1", "{").replace("\2", "}")) for p in pieces)
-    return re.fullmatch(pattern, line) is not None
-
-
 def located(source, files):
-    """The source with #line directives that name the lines of the Python files that hold it as literals."""
-    literals = [(file, lines) for file in files for lines in _literals(file)]
+    """The source with #line directives that name the lines of the Python files that hold it as literals. Lines
+    that were filled in, by % or {}, count on from those before."""
     rows = source.split("\n")
     where = [None] * len(rows)
-    for file, lines in sorted(literals, key=lambda one: -len(one[1])):
+    for file, lines in sorted(((f, l) for f in files for l in _literals(f)), key=lambda one: -len(one[1])):
         texts = [text for text, _ in lines]
-        for start in range(len(rows) - len(texts) + 1):
-            # the first and last line of a literal may be joined with others
-            inner = range(1, len(texts) - 1) if len(texts) > 2 else range(len(texts))
-            if any(where[start + k] for k in inner) or not all(_same(rows[start + k], texts[k]) for k in inner):
-                continue
-            for k, (text, line) in enumerate(lines):
-                if where[start + k] is None and (k in inner or text.strip() == "" or text in rows[start + k]):
-                    where[start + k] = (file, line)
-            break
+        blocks = difflib.SequenceMatcher(None, texts, rows, autojunk=False).get_matching_blocks()
+        found = [(b.a + k, b.b + k) for b in blocks for k in range(b.size) if len(texts[b.a + k].strip()) > 2]
+        if 2 * len(found) < sum(len(text.strip()) > 2 for text in texts) or any(where[row] for _, row in found):
+            continue
+        for at, row in found:
+            where[row] = (file, lines[at][1])
     out, expected = [], None
     for row, place in zip(rows, where):
-        if place is not None and place != expected:
-            if not (out and out[-1].rstrip().endswith("\\")):
-                out.append(f"#line {place[1]} {json.dumps(str(place[0]))}")
-                expected = place
+        if place is not None and place != expected and not (out and out[-1].endswith("\\")):
+            out.append(f"#line {place[1]} {json.dumps(str(place[0]))}")
+            expected = place
         out.append(row)
         expected = (expected[0], expected[1] + 1) if expected else None
     return "\n".join(out) + "\n"
@@ -352,17 +338,28 @@ class Session:
         """Whether a library is needed: the program names it, or, without a program's text, it can be imported."""
         if self.text is not None:
             return re.search(rf"\b(import|from)\s+(\w+\s*,\s*)*{library}\b", self.text) is not None
-        return library != "torch" or importlib.util.find_spec("torch") is not None
+        return importlib.util.find_spec("torch" if library == "torch" else "numpy") is not None
 
     def python_files(self):
         """Files whose literals may be the sources: the program's own, not libraries."""
         found = list(self.files)
         for module in list(sys.modules.values()):
             file = getattr(module, "__file__", None)
-            if file and file.endswith(".py") and "site-packages" not in file and not file.startswith(sys.base_prefix):
-                if file not in found and os.path.dirname(os.path.abspath(file)) != os.path.dirname(__file__):
-                    found.append(file)
-        return [os.path.relpath(f) if not os.path.relpath(f).startswith("..") else f for f in found]
+            if file and self.is_own(file) and os.path.abspath(file) not in map(os.path.abspath, found):
+                found.append(file)
+        return [_shown(f) for f in found]
+
+    @staticmethod
+    def is_own(file):
+        """Whether a file of Python is the user's."""
+        folder = os.path.dirname(os.path.abspath(file))
+        return (
+            file.endswith(".py")
+            and os.path.exists(file)
+            and "site-packages" not in folder
+            and folder != os.path.dirname(os.path.abspath(__file__))
+            and not folder.startswith(os.path.dirname(os.__file__))
+        )
 
     def located(self, source):
         return located(source, self.python_files())
@@ -376,9 +373,8 @@ class Session:
         frame = sys._getframe(1)
         while frame is not None:
             file = frame.f_code.co_filename
-            if os.path.exists(file) and "site-packages" not in file and file != __file__:
-                if not file.startswith(sys.base_prefix):
-                    return (os.path.relpath(file) if not os.path.relpath(file).startswith("..") else file), frame.f_lineno
+            if self.is_own(file):
+                return _shown(file), frame.f_lineno
             frame = frame.f_back
         return (self.files or ["?"])[0], 0
 
@@ -432,6 +428,12 @@ class Session:
 
     def close(self):
         shutil.rmtree(self.folder, ignore_errors=True)
+
+
+def _shown(file):
+    """The file's name as reports show it."""
+    near = os.path.relpath(file)
+    return file if near.startswith("..") else near
 
 
 @dataclasses.dataclass
@@ -498,7 +500,7 @@ def _captured(session):
     from antiphase_check import fakes
 
     with contextlib.ExitStack() as stack:
-        for enter in (fakes.torch, fakes.cupy, fakes.pycuda):
+        for enter in (fakes.torch, fakes.cupy, fakes.pycuda, fakes.cuda_python):
             stack.enter_context(enter(session))
         try:
             yield session
@@ -590,10 +592,12 @@ def _run(session, files, constants):
     torch.manual_seed(7)
     inputs = find("get_inputs")()
     with torch.no_grad():
-        copies = [i.clone() if isinstance(i, torch.Tensor) else i for i in inputs]
+        reference = made(find("Model")) if find("ModelNew") and find("Model") else None
+        # before the kernels may change them
+        expected = reference(*(i.clone() if isinstance(i, torch.Tensor) else i for i in inputs)) if reference else None
         result = model(*inputs)
-        if find("ModelNew") and find("Model") and not session.partial:
-            session.compare(result, made(find("Model"))(*copies), session.place_of(find("ModelNew")))
+        if reference and not session.partial:
+            session.compare(result, expected, session.place_of(find("ModelNew")))
 
 
 def main(words):
@@ -630,7 +634,7 @@ def main(words):
         at = own[-1] if own else None
         failed = f"{type(error).__name__}: {error}"
         if at is not None:
-            session.refused.append({"file": os.path.relpath(at.filename), "line": at.lineno, "text": failed})
+            session.refused.append({"file": _shown(at.filename), "line": at.lineno, "text": failed})
             failed = None
     for program in session.programs:
         if not program.calls:

@@ -585,3 +585,166 @@ def pycuda(session):
             setattr(package, name.partition(".")[2], made[name])
     with _modules(made):
         yield
+
+
+# cuda-python: NVRTC, and the driver's functions that launch what it has compiled
+# ----------------------------------------------------------------------------------------------------------
+
+_WORDS = {
+    "float": 6,
+    "double": 7,
+    "half": 5,
+    "bool": 11,
+    **dict.fromkeys(("char", "signed char", "unsigned char", "int8_t", "uint8_t"), 1),
+    **dict.fromkeys(("short", "unsigned short", "int16_t", "uint16_t"), 2),
+    **dict.fromkeys(("int", "unsigned", "unsigned int", "int32_t", "uint32_t"), 3),
+    **dict.fromkeys(("long", "long long", "unsigned long", "unsigned long long"), 4),
+    **dict.fromkeys(("size_t", "int64_t", "uint64_t"), 4),
+}
+
+
+def _parameters(session, source, name):
+    """Element types of a kernel's parameters; None for a pointer."""
+    found = re.search(rf"\b{re.escape(name)}\s*\(([^)]*)\)", source)
+    for parameter in found[1].split(",") if found and found[1].strip() else ():
+        if "*" in parameter:
+            yield None
+            continue
+        kind = re.sub(r"\b(const|__restrict__|__grid_constant__)\b", " ", parameter).split()
+        kind = " ".join(kind[:-1] if len(kind) > 1 else kind)
+        if kind not in _WORDS:
+            session.refuse(f"a kernel's parameter of type {kind}", "a number or a pointer")
+        yield _WORDS[kind]
+
+
+class _Pointer(int):
+    def getPtr(self):
+        return id(self)
+
+
+@contextlib.contextmanager
+def cuda_python(session):
+    if not session.uses("cuda"):
+        yield
+        return
+    import numpy
+
+    ndarray = _array_type(numpy)
+    package, bindings = types.ModuleType("cuda"), types.ModuleType("cuda.bindings")
+    nvrtc, driver = types.ModuleType("cuda.bindings.nvrtc"), types.ModuleType("cuda.bindings.driver")
+    package.__path__, bindings.__path__ = [], []
+    nvrtc.nvrtcResult = types.SimpleNamespace(NVRTC_SUCCESS=0)
+    driver.CUresult = types.SimpleNamespace(CUDA_SUCCESS=0)
+    programs, memory = {}, {}
+
+    def create(source, *_):
+        programs[len(programs)] = [source.decode() if isinstance(source, bytes) else source, ()]
+        return 0, len(programs) - 1
+
+    def compiled(program, count, options):
+        programs[program][1] = [o.decode() if isinstance(o, bytes) else o for o in options]
+        return (0,)
+
+    def text_of(program):
+        return f"antiphase {program} ".encode().ljust(64)
+
+    def to_text(program, to):
+        ctypes.memmove(to, text_of(program), 64)
+        return (0,)
+
+    def load(place):
+        data = place if isinstance(place, bytes) else ctypes.string_at(int(place), 64)
+        if not data.startswith(b"antiphase "):
+            session.refuse("a module that NVRTC has not compiled here", "nvrtcCreateProgram")
+        return 0, int(data.split()[1])
+
+    def function(module, name):
+        source, options = programs[module]
+        name = name.decode() if isinstance(name, bytes) else name
+        return 0, (_Kernel(session, source, name, options), list(_parameters(session, source, name)))
+
+    def allocate(size):
+        made = numpy.empty(int(size), numpy.uint8).view(ndarray)
+        made.unwritten = True
+        memory[made.ctypes.data] = made
+        return 0, _Pointer(made.ctypes.data)
+
+    def at(place):
+        """The allocation that holds a place, and the offset in it."""
+        for start, made in memory.items():
+            if start <= int(place) < start + len(made):
+                return made, int(place) - start
+        session.refuse("a pointer that is not cuMemAlloc's", "cuMemAlloc")
+
+    def copy(to, source, size, *_):
+        ctypes.memmove(int(to), int(source), int(size))
+        for start, made in memory.items():
+            if start <= int(to) < start + len(made):
+                made.unwritten = False
+        return (0,)
+
+    def clear(place, value, count, width):
+        ctypes.memmove(int(place), int(value).to_bytes(width, "little") * int(count), width * int(count))
+        at(place)[0].unwritten = False
+        return (0,)
+
+    def launch(kernel, gx, gy, gz, bx, by, bz, shared, stream, arguments, extra=0):
+        kernel, kinds = kernel
+        given = []
+        for number, kind in enumerate(kinds):
+            if isinstance(arguments, tuple):
+                value = arguments[0][number]
+                data = int(value if value is not None else 0) if kind is None else None
+                data = data.to_bytes(8, "little") if kind is None else numpy.asarray(
+                    value.value if hasattr(value, "value") else value, _NAMES[kind]
+                ).tobytes()
+            else:
+                (place,) = numpy.frombuffer(ctypes.string_at(int(arguments) + 8 * number, 8), numpy.uint64)
+                data = ctypes.string_at(int(place), 8 if kind is None else _SIZES[kind])
+            if kind is not None:
+                given.append(Word(kind, data))
+                continue
+            pointer = int.from_bytes(data, "little")
+            made, offset = at(pointer) if pointer else (None, 0)
+            if offset:
+                session.refuse("a pointer into an allocation", "the allocation, and an offset as an argument")
+            given.append(made)
+        kernel.launch((gx, gy, gz), (bx, by, bz), shared, given)
+        return (0,)
+
+    def attribute(function, _, value):
+        function[0].allowed = int(value)
+        return (0,)
+
+    def done(*_):
+        return (0,)
+
+    nvrtc.nvrtcCreateProgram, nvrtc.nvrtcCompileProgram = create, compiled
+    nvrtc.nvrtcGetPTXSize = nvrtc.nvrtcGetCUBINSize = lambda _: (0, 64)
+    nvrtc.nvrtcGetPTX = nvrtc.nvrtcGetCUBIN = to_text
+    nvrtc.nvrtcGetProgramLogSize = lambda _: (0, 1)
+    nvrtc.nvrtcGetProgramLog = nvrtc.nvrtcDestroyProgram = done
+    driver.cuModuleLoadData, driver.cuModuleGetFunction = load, function
+    driver.cuMemAlloc, driver.cuLaunchKernel, driver.cuFuncSetAttribute = allocate, launch, attribute
+    driver.CUfunction_attribute = types.SimpleNamespace(CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES=8)
+    driver.CUdeviceptr = _Pointer
+    for name in ("HtoD", "DtoH", "DtoD"):
+        setattr(driver, f"cuMemcpy{name}", copy)
+        setattr(driver, f"cuMemcpy{name}Async", copy)
+    driver.cuMemsetD8 = lambda place, value, count: clear(place, value, count, 1)
+    driver.cuMemsetD32 = lambda place, value, count: clear(place, value, count, 4)
+    driver.CUdevice_attribute = types.SimpleNamespace(
+        CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR=75, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR=76
+    )
+    driver.cuDeviceGetAttribute = lambda which, _: (0, 9 if which == 75 else 0)
+    for name in ("cuDeviceGet", "cuCtxCreate", "cuStreamCreate", "cuDevicePrimaryCtxRetain"):
+        setattr(driver, name, lambda *_: (0, 0))
+    for name in ("cuInit", "cuCtxSynchronize", "cuCtxSetCurrent", "cuCtxDestroy", "cuMemFree", "cuModuleUnload"):
+        setattr(driver, name, done)
+    for name in ("cuStreamSynchronize", "cuStreamDestroy"):
+        setattr(driver, name, done)
+    package.bindings, bindings.nvrtc, bindings.driver = bindings, nvrtc, driver
+    package.nvrtc, package.cuda = nvrtc, driver  # the names of older versions
+    made = {"cuda": package, "cuda.bindings": bindings, "cuda.nvrtc": nvrtc, "cuda.cuda": driver}
+    with _modules({**made, "cuda.bindings.nvrtc": nvrtc, "cuda.bindings.driver": driver}):
+        yield

@@ -106,10 +106,11 @@ std::vector<value> in_order(const arguments& given, const function& f) {
   std::vector<std::optional<value>> all(f.takes);
   std::size_t at = 0;
   for (const auto& [keyword, v] : given) {
-    const auto p = std::find_if(f.named.begin(), f.named.end(), [&](const parameter& q) { return q.name == keyword; });
+    const auto p =
+        std::find_if(f.named.begin(), f.named.end(), [&](const parameter& q) { return q.name == keyword; });
+    if (!keyword.empty() && p == f.named.end()) unfit("no keyword " + keyword);
     const std::size_t i = keyword.empty() ? at++ : static_cast<std::size_t>(p - f.named.begin());
-    if (i >= f.takes)
-      unfit(keyword.empty() ? c10::str(f.takes, " arguments, not ", given.size()) : "no keyword " + keyword);
+    if (i >= f.takes) unfit(c10::str(f.takes, " arguments, not ", given.size()));
     all[i] = v;
   }
   std::vector<value> out;

@@ -201,7 +201,12 @@ const std::vector<dialect_group>& plain_dialect() {
         {no,
          "cufftPlan1d cusparseCreate cusolverDnCreate cudnnCreate ncclAllReduce cutensorCreate nvrtcCompileProgram "
          "nvshmem_init",
-         "a kernel of the program: of these libraries, only the header may be included"}}}};
+         "a kernel of the program: of these libraries, only the header may be included"},
+        {partly,
+         "torch::Tensor torch::empty_like AT_DISPATCH_FLOATING_TYPES TORCH_CHECK PackedTensorAccessor32 "
+         "getCurrentCUDAStream C10_CUDA_KERNEL_LAUNCH_CHECK PYBIND11_MODULE TORCH_LIBRARY",
+         "and the like, as host code of PyTorch's extensions uses them; what a tensor has not here does not "
+         "compile, by its name"}}}};
   return all;
 }
 

@@ -573,7 +573,6 @@ Tensor stack(TensorList all, std::int64_t d) {
   for (const Tensor& t : all) each.push_back(t.unsqueeze(d));
   return cat(each, d);
 }
-Tensor stack(const std::vector<Tensor>& all, std::int64_t d) { return stack(TensorList(all), d); }
 Tensor addmm(const Tensor& c, const Tensor& a, const Tensor& b) { return c.add(a.matmul(b)); }
 Tensor linear(const Tensor& x, const Tensor& w, const std::optional<Tensor>& b) {
   const Tensor y = x.matmul(w.t());

@@ -205,13 +205,16 @@ void run_check_plain(const check_request& r) {
   if (r.lines && !r.common.json) {
     print(to_lines(report, name));
   } else if (!r.common.json) {
-    print(fmt::format("{:<32} {:<40} {:.1f} s\n{}", name, summary(report), seconds(),
-                      report.clean() && report.notes.empty() ? "" : to_text(report, command, behind)));
+    const bool unchecked = report.runs == 0 && report.clean() && !report.refused.empty();
+    print(fmt::format("{:<32} {:<40} {:.1f} s\n{}", name, unchecked ? "not checked" : summary(report), seconds(),
+                      (report.clean() && report.notes.empty()) || unchecked ? "" : to_text(report, command, behind)));
     if (!more.empty()) print(more);
     print(told_of_extensions);
+    for (const std::string& n : report.notes)
+      if (unchecked) print(fmt::format("note: {}\n", n));
   }
   for (const check_refusal& why : report.refused)
-    complain(fmt::format("{}:{}: {}", why.at.file, why.at.line, why.text));
+    complain((why.at.line > 0 ? fmt::format("{}:{}: ", why.at.file, why.at.line) : "") + why.text);
   if (r.fails(report)) throw verification_failed(fmt::format("the checker has found faults in {}", name));
   if (report.unfinished > 0)
     throw not_supported(

@@ -527,6 +527,10 @@ class Tensor {
   Tensor narrow(std::int64_t d, std::int64_t from, std::int64_t n) const;
   Tensor slice(std::int64_t d, std::int64_t from, std::int64_t to, std::int64_t step = 1) const;
   Tensor select(std::int64_t d, std::int64_t i) const;
+  Tensor new_empty(IntArrayRef n, std::optional<TensorOptions> o = {}) const { return made(n, o.value_or(options())); }
+  Tensor new_zeros(IntArrayRef n, std::optional<TensorOptions> o = {}) const { return new_empty(n, o).zero_(); }
+  Tensor new_ones(IntArrayRef n, std::optional<TensorOptions> o = {}) const { return new_empty(n, o).fill_(1); }
+  Tensor new_full(IntArrayRef n, Scalar s, std::optional<TensorOptions> o = {}) const { return new_empty(n, o).fill_(s); }
   Tensor operator[](std::int64_t i) const { return select(0, i); }
   Tensor detach() const { return *this; }
   Tensor alias() const { return *this; }
@@ -644,6 +648,9 @@ class Tensor {
   std::shared_ptr<view_of> is_;
 };
 using TensorList = ArrayRef<Tensor>;
+inline std::optional<Device> device_of(const Tensor& t) {
+  return t.defined() ? std::optional<Device>(t.device()) : std::nullopt;
+}
 
 // functions
 // -----------------------------------------------------------------------------------------------------------
@@ -690,9 +697,9 @@ template <class T> Tensor tensor(const std::vector<T>& v, TensorOptions o = scal
 }
 Tensor from_blob(void* data, IntArrayRef n, TensorOptions o = {});
 Tensor cat(TensorList all, std::int64_t d = 0);
-inline Tensor cat(const std::vector<Tensor>& all, std::int64_t d = 0) { return cat(TensorList(all), d); }
+inline Tensor cat(std::initializer_list<Tensor> all, std::int64_t d = 0) { return cat(TensorList(all), d); }
 Tensor stack(TensorList all, std::int64_t d = 0);
-Tensor stack(const std::vector<Tensor>& all, std::int64_t d = 0);
+inline Tensor stack(std::initializer_list<Tensor> all, std::int64_t d = 0) { return stack(TensorList(all), d); }
 inline Tensor matmul(const Tensor& a, const Tensor& b) { return a.matmul(b); }
 inline Tensor mm(const Tensor& a, const Tensor& b) { return a.matmul(b); }
 inline Tensor bmm(const Tensor& a, const Tensor& b) { return a.matmul(b); }
