@@ -37,6 +37,9 @@ enum class finding_kind {
   leak,        // device memory that was never freed
 };
 const char* name(finding_kind kind);  // "race", "read before landing", ...
+std::string id(finding_kind kind);    // "race", "read-before-landing", ...
+// The tool of compute-sanitizer that finds such faults, if any does: "racecheck"; or "".
+const char* sanitizer_tool(finding_kind kind);
 
 struct code_place {
   std::string file;
@@ -104,6 +107,7 @@ struct finding {
   std::string missing;           // a sentence: what would have ordered the two
   std::string in_practice = {};  // what GPUs do, of a finding by the letter; empty: an error
   std::uint64_t times = 0;       // in all runs, for this pair of places
+  int group = 0;                 // findings of one cause have one number, from 1 on
   check_run first;               // the first run that showed it, shortened if check_options::shorten
   // That run, around the finding, if check_options::draw. For a wrong result the last kernel, for a leak the
   // allocation's life. Without lanes where no thread of a kernel took part.
@@ -154,7 +158,8 @@ struct check_refusal {
 
 // What check() found.
 struct check_report {
-  std::vector<finding> findings;  // in the order of the first run that showed them; each pair of places once
+  // each pair of places once; by cause, and these in the order of the first run that showed them
+  std::vector<finding> findings;
   int runs = 0;
   // runs stopped after process_seconds, of which nothing is known
   int unfinished = 0;
@@ -167,6 +172,7 @@ struct check_report {
   std::vector<check_refusal> refused = {};
   bool clean() const { return findings.empty(); }
   std::size_t errors() const;  // findings that are not just by the letter
+  std::size_t causes() const;  // groups of findings
 };
 
 // Runs `program` once per schedule, each time on a CPU executor that follows that schedule:
@@ -205,6 +211,9 @@ std::string to_lines(const check_report& report, const std::string& source);
 // possible.
 std::string to_sarif(const check_report& report, const std::string& source, const std::string& command = {},
                      const std::string& behind = {});
+
+// Stable from run to run even if lines move: no line numbers are in it. Findings may share one.
+std::string fingerprint(const finding& f);
 
 // "read of 4 bytes by block 0, thread 62, after 1 block barrier, at smooth.cuh:42"
 std::string to_text(const finding_side& side);

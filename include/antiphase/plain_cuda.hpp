@@ -15,6 +15,14 @@ struct bad_source : error {
   using error::error;
 };
 
+// A change of a source's line, made in what is compiled; the file stays as it is. `from` becomes `to`; if it is
+// empty, `to` is added to the line.
+struct plain_edit {
+  std::string file;  // as findings name it
+  int line = 0;
+  std::string from, to;
+};
+
 // A program for check_plain(): its sources, how to compile them, and what limits its runs.
 struct plain_program {
   std::vector<std::string> sources;  // .cu, and .cpp that belong to it
@@ -24,8 +32,11 @@ struct plain_program {
   std::vector<std::string> compiler_options;  // -I, -D and the like, as g++ takes them
   std::vector<std::string> arguments;         // of its main, after argv[0]
   std::string compiler;                       // empty: $CXX, or g++
+  std::vector<plain_edit> edits = {};
   // antiphase's folder include/; empty: the one beside the running program, or where it was built
   std::string headers;
+  // Not empty: the compiled program is kept in this file, and taken from there if it exists.
+  std::string object;
   // A launch with more threads than this runs only some of its blocks: the first, the last, and others that
   // differ from run to run. 0: all run.
   std::uint64_t most_threads = 65'536;
@@ -44,6 +55,33 @@ struct plain_program {
 // Throws bad_source; bad_request if a file does not exist or no kernel was launched; not_supported without a
 // g++. Where blocks were skipped, check_report::notes says so.
 check_report check_plain(const plain_program& program, check_options options);
+
+// One change of a program: an added barrier, wait or fence, or another count.
+struct plain_cure {
+  int group = 0;  // of the findings that it takes away: finding::group
+  code_place at = {};
+  std::string what = {};  // "__syncthreads(); behind line 22"; empty: none was found
+  std::string diff = {};  // unified
+  int tried = 0;
+  bool all_tried = true;  // false: the time was over
+};
+// For each group of errors of a report of check_plain(): one change without which they are found under the same
+// options, and with which they are not, nor anything new. Runs the program with many changes, for at most about
+// `seconds`.
+std::vector<plain_cure> heal(const plain_program& program, check_options options, const check_report& report,
+                             double seconds);
+
+// Barriers, waits and fences of a program without which nothing is found under the same options: each alone.
+struct plain_needless {
+  struct order {
+    code_place at = {};
+    std::string statement = {};
+  };
+  std::vector<order> needless = {};
+  int tried = 0, not_run = 0;  // not_run: no schedule came there
+  bool all_tried = true;
+};
+plain_needless find_needless(const plain_program& program, check_options options, double seconds);
 
 // The dialect: which names of CUDA a checked program may use.
 enum class supported { yes, partly, no };

@@ -8,6 +8,12 @@ namespace {
 
 space space_of(std::size_t offset) { return offset < shadow::shared_bytes ? space::shared : space::global; }
 
+// Whatever is strong together with `b` is so with `a`, too.
+bool reaches(strength_bits a, strength_bits b) { return of_one_size(a, b) && reach_of(a) >= reach_of(b); }
+constexpr const char* no_constant =
+    "an ordinary load: what __ldg or ld.global.nc reads may not be written during the whole launch, by whichever "
+    "thread";
+
 reader warp_reader(const thread_model& t, place_number place) {
   return {t.block, t.warp, 0, warp_reads, *t.time, t.lane, place};
 }
@@ -112,16 +118,42 @@ bool access_history::writes_anew(const thread_model& t, const void* p, std::size
   return true;
 }
 
+bool access_history::read_as_constant(const cell& c) {
+  const auto is = [&](const reader& r) {
+    return r.kind == constant_reads && r.lanes != 0 && r.block >= launches_.first();
+  };
+  if (is(c.first)) return true;
+  for (std::uint32_t more = c.more; more != 0; more = memory_.group(more).next)
+    if (is(memory_.group(more).of)) return true;
+  return false;
+}
+
+bool access_history::reads_constant_again(const thread_model& t, const void* p, std::size_t bytes) {
+  const std::size_t offset = words_at(t, p, bytes);
+  if (offset == shadow::outside || bytes % 4 != 0) return false;
+  for (std::size_t at = offset; at < offset + bytes; at += 4) {
+    const cell& c = memory_.touched(at);
+    if (c.state != cell_state::written || c.strength != 0 || c.block >= t.first_visible || !read_as_constant(c))
+      return false;
+  }
+  ++effort.accesses;
+  return true;
+}
+
 // cells
 // -----------------------------------------------------------------------------------------------------------
 
 bool access_history::knows(const thread_model& t, const reader& r) const {
-  if (r.by_copy()) return clocks_.knows(t, r.block, r.unit, r.time);
+  if (r.block < launches_.first() && r.block >= t.first_visible && !r.wrote() && launches_.over(r.block))
+    return true;
+  const auto known = [&](actor a) {
+    return r.wrote() ? clocks_.knows(t, r.block, a, r.time) : clocks_.knows_read(t, r.block, a, r.time);
+  };
+  if (r.by_copy()) return known(r.unit);
   if (r.block < t.first_visible) return true;
   if (r.block == t.block && r.time <= t.floor) return true;
   for (std::uint32_t lanes = r.lanes; lanes != 0; lanes &= lanes - 1)
-    if (!clocks_.knows(t, r.block, static_cast<actor>(r.unit * 32 + __builtin_ctz(lanes)), r.time))
-      return false;
+    if (!known(static_cast<actor>(r.unit * 32 + __builtin_ctz(lanes)))) return false;
   return true;
 }
 
@@ -138,7 +170,7 @@ bool access_history::needs_fence(const accessor& w, const cell& c, std::size_t o
 void access_history::check_writer(const accessor& w, cell& c, std::size_t offset, finding_kind if_copied) {
   const thread_model& t = w.thread;
   if (!surely_knows_writer(t, c) && !clocks_.knows(t, c.block, c.writer, c.time)) {
-    if (!clocks_.strong(static_cast<scope>(c.scope), c.block, w.reach, t.block))
+    if (!strong(c.strength, c.block, w.strength(), t.block))
       found_(w, {.kind = c.state == cell_state::copied ? if_copied : finding_kind::race,
                  .offset = offset,
                  .write = &c});
@@ -152,21 +184,25 @@ void access_history::check_writer(const accessor& w, cell& c, std::size_t offset
 
 void access_history::read_cell(const accessor& w, cell& c, std::size_t offset) {
   const thread_model& t = w.thread;
-  if (c.state != cell_state::uninitialised)
+  if (w.constant && c.has_writer() && c.block >= launches_.first())
+    found_(w, {.kind = finding_kind::race, .offset = offset, .write = &c, .missing = no_constant});
+  else if (c.state != cell_state::uninitialised)
     check_writer(w, c, offset, finding_kind::read_before_landing);
   else if (forgives(offset))
     w.thread.misled = misled_ = true;
   else
     found_(w, {.kind = finding_kind::uninitialised, .offset = offset, .missing = "a write before it"});
-  if (c.more != 0 && c.scope != 0)
+  if (c.more != 0 && c.strength != 0)
     memory_.each_reader(c, [&](const reader& r) {
-      if (r.wrote() && !clocks_.strong(static_cast<scope>(r.scope), r.block, w.reach, t.block) &&
-          !knows(t, r))
-        found_(w, {.kind = finding_kind::race, .offset = offset, .read = &r});
+      if (r.wrote() && !strong(r.strength, r.block, w.strength(), t.block) && !knows(t, r))
+        found_(w, {.kind = finding_kind::race,
+                   .offset = offset,
+                   .read = &r});
     });
-  if (w.updates) return;
+  if (w.updates || (w.constant && read_as_constant(c))) return;
   reader r = warp_reader(t, w.place);
-  r.scope = static_cast<std::uint8_t>(w.reach);
+  r.strength = w.strength();
+  if (w.constant) r.kind = constant_reads;
   if (w.asynchronous()) {
     r.unit = w.number;
     r.kind = copy_reads;
@@ -179,8 +215,8 @@ void access_history::read_cell(const accessor& w, cell& c, std::size_t offset) {
 // The last write is a read-modify-write that saw what `r` wrote. A thread ordered behind it is behind `r`
 // too, whether or not the read-modify-write acquired anything.
 bool access_history::observed(const thread_model& t, const cell& c, const reader& r) const {
-  return r.wrote() && c.scope != 0 && updates_.contains(c.place) &&
-         clocks_.strong(static_cast<scope>(c.scope), c.block, static_cast<scope>(r.scope), r.block) &&
+  return r.wrote() && c.strength != 0 && updates_.contains(c.place) &&
+         strong(c.strength, c.block, r.strength, r.block) &&
          clocks_.knows(t, c.block, c.writer, c.time);
 }
 
@@ -189,8 +225,10 @@ void access_history::check_readers(const accessor& w, cell& c, std::size_t offse
   if (surely_knows_readers(t, c)) return;
   const auto check = [&](const reader& r) {
     if (r.lanes == 0) return;
+    if (r.kind == constant_reads && r.block >= launches_.first())
+      return found_(w, {.kind = finding_kind::race, .offset = offset, .read = &r, .missing = no_constant});
     if (!r.by_copy() && r.block == t.block && r.unit == t.warp && r.lanes == t.lane) return;  // itself
-    if (clocks_.strong(static_cast<scope>(r.scope), r.block, w.reach, t.block)) return;
+    if (strong(r.strength, r.block, w.strength(), t.block)) return;
     if (!knows(t, r) && !observed(t, c, r))
       found_(w, {.kind = r.wrote() ? finding_kind::race : finding_kind::overwritten_in_use,
                  .offset = offset,
@@ -210,7 +248,7 @@ void access_history::write_cell(const accessor& w, cell& c, std::size_t offset) 
   c.block = w.thread.block;
   c.writer = w.as();
   c.state = w.asynchronous() ? cell_state::copied : cell_state::written;
-  c.scope = static_cast<std::uint8_t>(w.reach);
+  c.strength = w.strength();
   c.time = w.time();
   c.place = w.place;
 }
@@ -229,10 +267,10 @@ void access_history::cover(const accessor& w, cell& c) {
   const thread_model& t = w.thread;
   const auto hidden = [&](const reader& r) {
     return r.block < launches_.first_pending() ||
-           (static_cast<scope>(r.scope) >= w.reach && r.block == t.block && knows(t, r));
+           (reaches(r.strength, w.strength()) && r.block == t.block && knows(t, r));
   };
   if (c.first.lanes != 0 && hidden(c.first)) c.first.lanes = 0;
-  reader last{c.block, c.writer, c.scope, copy_wrote, c.time, 1, c.place};
+  reader last{c.block, c.writer, c.strength, copy_wrote, c.time, 1, c.place};
   if (c.writer < clocks_.block(c.block).threads) {
     last.unit = c.writer / 32;
     last.kind = warp_wrote;
@@ -255,7 +293,7 @@ void access_history::cover(const accessor& w, cell& c) {
       any |= lanes != 0;
     }
     const bool same = covers && last.kind == warp_wrote && g.of.kind == warp_wrote &&
-                      g.of.block == last.block && g.of.scope == last.scope && g.of.time == last.time &&
+                      g.of.block == last.block && g.of.strength == last.strength && g.of.time == last.time &&
                       g.of.place == last.place;
     if (same) with = &g;
     if (any || same)
@@ -284,10 +322,10 @@ void access_history::add_reader(const thread_model& t, const reader& r, cell& c)
     first.lanes |= r.lanes;
     return;
   }
-  bool has_lost[4][5] = {};  // by kind and scope
+  bool has_lost[5][6] = {};  // by kind and scope
   for (std::uint32_t* link = &c.more; *link != 0;) {
     reader_group& g = memory_.group(*link);
-    const bool alike = g.of.block == r.block && g.of.kind == r.kind && g.of.scope == r.scope &&
+    const bool alike = g.of.block == r.block && g.of.kind == r.kind && g.of.strength == r.strength &&
                        (r.kind != copy_reads || g.of.unit == r.unit);
     if (alike && g.of.time == r.time && g.of.place == r.place) {
       g.lanes_of(r) |= r.lanes;
@@ -297,10 +335,10 @@ void access_history::add_reader(const thread_model& t, const reader& r, cell& c)
     // others. One such reader is enough for each kind and scope.
     const block_record& from = clocks_.block(g.of.block);
     const bool lost = g.of.block >= launches_.first() && from.ended && !from.published;
-    bool& standing = has_lost[g.of.kind][g.of.scope];
+    bool& standing = has_lost[g.of.kind][static_cast<std::size_t>(reach_of(g.of.strength))];
     // Another thread may reach an atomic read without being ordered behind it, and not reach what came
     // before.
-    const bool reached = r.scope == 0 || g.of.scope >= r.scope;
+    const bool reached = r.strength == 0 || reaches(g.of.strength, r.strength);
     const bool known = g.of.kind == warp_reads &&
                        (g.of.block < pending || (reached && g.of.block == t.block && g.of.time <= t.floor));
     if (known || (lost && standing) || (alike && r.kind == copy_reads)) {
@@ -331,17 +369,17 @@ void access_history::host_touch(const accessor& w, const void* p) {
   constexpr const char* missing =
       "cudaDeviceSynchronize(), or cudaStreamSynchronize() of its stream, between the launch or copy and "
       "this: it may still be under way";
-  const auto both_atomic = [&](std::uint8_t reach) {
-    return w.reach == scope::system && static_cast<scope>(reach) == scope::system;
+  const auto both_atomic = [&](strength_bits of) {
+    return w.reach >= scope::system && reach_of(of) >= scope::system;
   };
   memory_.visit(memory_.offset_of(p), w.bytes, [&](cell& c, std::size_t at, std::size_t) {
     if (!c.exists()) return report_missing(w, c, at);
     if (c.has_writer() && launches_.unsynchronised(c.block) &&
-        !clocks_.host_acquired(c.block, c.writer, c.time) && !both_atomic(c.scope))
+        !clocks_.host_acquired(c.block, c.writer, c.time) && !both_atomic(c.strength))
       found_(w, {.kind = finding_kind::race, .offset = at, .write = &c, .missing = missing});
     if (w.kind == access_kind::read) return;
     const auto check = [&](const reader& r) {
-      if (r.lanes != 0 && launches_.unsynchronised(r.block) && !both_atomic(r.scope))
+      if (r.lanes != 0 && launches_.unsynchronised(r.block) && !both_atomic(r.strength))
         found_(w, {.kind = finding_kind::overwritten_in_use, .offset = at, .read = &r, .missing = missing});
     };
     check(c.first);

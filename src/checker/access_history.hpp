@@ -19,11 +19,13 @@ struct accessor {
   access_kind kind;
   place_number place;
   std::size_t bytes;
-  scope reach{};  // of an atomic operation; 0: not atomic
+  scope reach{};            // of an atomic operation; 0: not atomic
+  std::size_t operand = 0;  // its size; 0: `bytes`
   actor_kind by = actor_kind::thread;
   actor number = 0;  // of the asynchronous actor, if it is one
   stamp group = 0;
   std::string_view what{};   // replaces "read of 4 bytes" in reports
+  bool constant = false;     // a read-only load
   bool updates = false;      // the read of a read-modify-write: the write that follows is recorded instead
   bool init_fenced = false;  // the mbarrier's initialisation has been fenced for the async proxy
 
@@ -37,6 +39,7 @@ struct accessor {
   // thread does.
   bool behind_proxy() const { return asynchronous() && by != actor_kind::copies; }
   actor as() const { return asynchronous() ? number : thread.as_actor(); }
+  strength_bits strength() const { return strength_of(reach, operand != 0 ? operand : bytes); }
   stamp time() const { return asynchronous() ? group : *thread.time; }
 };
 
@@ -88,9 +91,12 @@ class access_history {
   bool reads_anew(const thread_model& t, const void* p, std::size_t bytes, place_number place);
   bool writes_anew(const thread_model& t, const void* p, std::size_t bytes, place_number place);
 
+  // The same for a read-only load of memory that a launch before has written.
+  bool reads_constant_again(const thread_model& t, const void* p, std::size_t bytes);
+
   // Cheap sufficient tests for the common cases; false: unknown, look further.
   [[gnu::always_inline]] static bool surely_knows_writer(const thread_model& t, const cell& c) {
-    if (c.scope != 0) return false;
+    if (c.strength != 0) return false;
     if (c.state == cell_state::written)
       return c.block < t.first_visible || (c.block == t.block && (c.time <= t.floor || c.writer == t.index));
     if (c.state != cell_state::copied || c.block != t.block) return false;
@@ -113,7 +119,7 @@ class access_history {
     c.block = t.block;
     c.writer = t.as_actor();
     c.state = cell_state::written;
-    c.scope = 0;
+    c.strength = 0;
     c.time = *t.time;
     c.place = place;
   }
@@ -143,6 +149,11 @@ class access_history {
   void check_readers(const accessor& w, cell& c, std::size_t offset);
   void cover(const accessor& w, cell& c);
   bool knows(const thread_model& t, const reader& r) const;
+  // Strong operations of two threads do not race if their scopes include each other and they have one size.
+  bool strong(strength_bits a, block_number block_a, strength_bits b, block_number block_b) const {
+    return of_one_size(a, b) && clocks_.strong(reach_of(a), block_a, reach_of(b), block_b);
+  }
+  bool read_as_constant(const cell& c);  // by a thread of this launch
   bool observed(const thread_model& t, const cell& c, const reader& r) const;
   bool needs_fence(const accessor& w, const cell& c, std::size_t offset) const;
   void judge(const accessor& w, std::size_t offset, std::size_t bytes);

@@ -55,9 +55,12 @@ void async_work::wait_copies(thread_model& t, int groups_left) {
 }
 
 void async_work::init_barrier(thread_model& t, const void* word, place_number at) {
+  end_barrier(t, word, at);
+  barriers_.init(t, word, at);
+}
+void async_work::end_barrier(thread_model& t, const void* word, place_number at) {
   history_.visit({.thread = t, .kind = access_kind::write, .place = at, .bytes = sizeof(std::uint64_t)}, word,
                  sizeof(std::uint64_t));
-  barriers_.init(t, word);
 }
 
 // Checks the mbarrier's word: it must be initialised, and the user must be ordered behind that. Uses of it do
@@ -69,18 +72,18 @@ void async_work::touch_barrier(thread_model& t, const void* word, place_number a
              .bytes = sizeof(std::uint64_t),
              .reach = scope::block};
   w.what = "use of an mbarrier";
-  if (!barriers_.told_of(t, word)) history_.visit(w, word, sizeof(std::uint64_t));
+  if (!generic && !barriers_.told_of(t, word)) history_.visit(w, word, sizeof(std::uint64_t));
 }
 
 void async_work::issue_load(thread_model& t, const void* to, std::size_t bytes, ranges from, const void* word,
-                            place_number at) {
+                            place_number at, bool generic) {
   const mbarrier_order::load counted = barriers_.begin_load(t, word, at);
   accessor w{.thread = t, .kind = access_kind::read, .place = at, .bytes = bytes};
-  w.become(actor_kind::loads, counted.number, counted.phase);
+  w.become(generic ? actor_kind::copies : actor_kind::loads, counted.number, counted.phase);
   write_down(t, {reinterpret_cast<std::uintptr_t>(word), counted.phase}, to, bytes, at);
   w.what = "use of an mbarrier by the copy engine";
   w.init_fenced = counted.init_fenced;
-  if (!barriers_.told_of(t, word)) history_.visit(w, word, sizeof(std::uint64_t));
+  if (!generic && !barriers_.told_of(t, word)) history_.visit(w, word, sizeof(std::uint64_t));
   w.init_fenced = false;
   w.what = {};
   for (const auto& r : from) history_.visit(w, r.data(), r.size());
@@ -89,7 +92,7 @@ void async_work::issue_load(thread_model& t, const void* to, std::size_t bytes, 
 }
 
 void async_work::issue_store(thread_model& t, ranges to, const void* from, std::size_t bytes, place_number at,
-                             scope updates) {
+                             scope updates, std::size_t operand) {
   const stamp group = clocks_.open_group(t, t.stores_read, actor_kind::stores_reading, at);
   write_down(t, group_of(t, actor_kind::stores_reading, group), from, bytes, at);
   clocks_.open_group(t, t.stores_written, actor_kind::stores_writing, at);
@@ -98,6 +101,7 @@ void async_work::issue_store(thread_model& t, ranges to, const void* from, std::
   history_.visit(w, from, bytes);
   w.become(actor_kind::stores_writing, t.stores_written.number, group);
   w.reach = updates;
+  w.operand = operand;
   if (updates != scope{})
     for (const auto& r : to) history_.visit(w, r.data(), r.size());
   w.kind = access_kind::write;

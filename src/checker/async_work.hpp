@@ -27,13 +27,16 @@ class async_work {
 
   // bulk loads that an mbarrier counts, and accesses to the mbarrier's own word
   void init_barrier(thread_model& t, const void* word, place_number at);
+  void end_barrier(thread_model& t, const void* word, place_number at);
   void touch_barrier(thread_model& t, const void* word, place_number at);
+  // `generic`: not in the async proxy
   void issue_load(thread_model& t, const void* to, std::size_t bytes, ranges from, const void* word,
-                  place_number at);
+                  place_number at, bool generic = false);
 
-  // bulk stores; `updates`: scope of a reduction into the destination, 0 for a plain store
+  // bulk stores; `updates`: scope of a reduction into the destination, of numbers of `operand` bytes; 0 for a
+  // plain store
   void issue_store(thread_model& t, ranges to, const void* from, std::size_t bytes, place_number at,
-                   scope updates = {});
+                   scope updates = {}, std::size_t operand = 0);
   void commit_stores(thread_model& t);
   void wait_stores(thread_model& t, int groups_left, stores what);
 

@@ -12,17 +12,31 @@ void join_into(knowledge_ptr& into, const knowledge_ptr& more, block_number othe
 
 }  // namespace
 
+constexpr atomic_order::circle of_all{2, 0};
+
 // Circles of threads around `t`, as many as the scope of an operation allows: its block, its cluster, all.
 std::array<atomic_order::circle, 3> atomic_order::circles_around(const thread_model& t) const {
   const std::uint32_t cluster = clocks_.block(t.block).cluster;
   return {{{0, t.block}, {1, cluster != 0 ? cluster : ~t.block}, {2, 0}}};
 }
 
-knowledge_ptr atomic_order::released_to_all(std::uintptr_t location) const {
-  const auto a = states_.find(location);
-  if (a == states_.end()) return nullptr;
-  const auto released = a->second.find({2, 0});
-  return released != a->second.end() ? released->second : nullptr;
+void atomic_order::begin_launch() {
+  for (const auto& [location, a] : states_)
+    if (const auto released = a.find(of_all); released != a.end()) before_[location] = released->second;
+  states_.clear();
+}
+void atomic_order::reset() {
+  states_.clear();
+  before_.clear();
+}
+
+knowledge_ptr atomic_order::released_to_host(std::uintptr_t location) const {
+  if (const auto a = states_.find(location); a != states_.end()) {
+    const auto released = a->second.find(of_all);
+    return released != a->second.end() ? released->second : nullptr;
+  }
+  const auto before = before_.find(location);
+  return before != before_.end() ? before->second : nullptr;
 }
 
 void atomic_order::take_in(thread_model& t, const atomic_operation& o, const state& a) {
@@ -52,9 +66,8 @@ void atomic_order::begin(thread_model& t, const atomic_operation& o) {
   if (o.reads()) take_in(t, o, a);
 }
 
-void atomic_order::end(thread_model& t, const atomic_operation& o) {
+void atomic_order::give(thread_model& t, const atomic_operation& o, state& a) {
   const auto circles = circles_around(t);
-  state& a = states_[o.location];
   knowledge_ptr now;
   if (o.releases()) {
     if (o.reach > scope::block) clocks_.block(t.block).published = true;

@@ -31,17 +31,22 @@ struct atomic_operation {
 class atomic_order {
  public:
   explicit atomic_order(happens_before& clocks) : clocks_(clocks) {}
-  void begin_launch() { states_.clear(); }
+  void begin_launch();
+  void reset();  // between runs
 
   // A circle: threads whose scopes include each other, of a block, of a cluster, or all. A state: what the
   // writes that a read of the value sees have released, by circle.
   using circle = std::pair<std::size_t, std::uint32_t>;
   using state = std::map<circle, knowledge_ptr>;
   const state& at(std::uintptr_t location) { return states_[location]; }
-  knowledge_ptr released_to_all(std::uintptr_t location) const;
+  // What the host acquires by a read of the value; earlier launches may still be under way.
+  knowledge_ptr released_to_host(std::uintptr_t location) const;
 
   void begin(thread_model& t, const atomic_operation& o);
-  void end(thread_model& t, const atomic_operation& o);  // for an operation that writes
+  // for an operation that writes
+  void end(thread_model& t, const atomic_operation& o) { give(t, o, states_[o.location]); }
+  // What the operation releases becomes part of `a`.
+  void give(thread_model& t, const atomic_operation& o, state& a);
   // A read of the value, which takes in what was released with it.
   void take_in(thread_model& t, const atomic_operation& o, const state& a);
   void fence(thread_model& t, order how, scope reach);
@@ -53,6 +58,7 @@ class atomic_order {
 
   happens_before& clocks_;
   std::unordered_map<std::uintptr_t, state> states_;
+  std::unordered_map<std::uintptr_t, knowledge_ptr> before_;  // of earlier launches, for the host
 };
 
 }  // namespace antiphase::checker_detail

@@ -11,6 +11,7 @@
 #include <thread>
 
 #include "executor.hpp"
+#include "groups.hpp"
 #include "lists.hpp"
 #include "model.hpp"
 #include "places.hpp"
@@ -255,6 +256,8 @@ void shorten(finding& f, runner& runs, int& runs_left) {
   };
   const auto tell_as_shown = [&] {
     shown.times = f.times;
+    shown.group = f.group;
+    shown.missing = f.missing;
     f = shown;
   };
   if (f.first.order == schedule::forward || runs_left < 3) return;
@@ -370,6 +373,7 @@ check_report check(const std::function<void(const context&)>& program, const che
   checker_detail::enter_checked_kernels();
   check_report report =
       options.exhaustive > 0 && !options.replay ? run_all(program, options) : run_plan(program, options);
+  checker_detail::group_findings(report.findings);
   const bool simpler = options.shorten && report.runs > 1;
   if (report.clean() || !(simpler || options.draw)) return report;
   runner runs(program, options);

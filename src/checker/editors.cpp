@@ -58,7 +58,6 @@ std::string id(std::string s) {
   for (char& c : s) c = c == ' ' ? '-' : c;
   return s;
 }
-std::string id(finding_kind kind) { return id(std::string(name(kind))); }
 
 std::string who(const finding_side& side) {
   std::string s = side.action;
@@ -107,18 +106,42 @@ json flow_of(const finding& f, const std::string& source) {
   return json::array({{{"threadFlows", json::array({{{"locations", steps}}})}}});
 }
 
-// Stable from run to run even if lines move: no line numbers in it.
 std::string fingerprint(const std::string& all) {
   std::uint64_t h = 14695981039346656037u;
   for (const char c : all) h = (h ^ static_cast<unsigned char>(c)) * 1099511628211u;
   return fmt::format("{:016x}", h);
 }
+
+}  // namespace
+
+std::string id(finding_kind kind) { return id(std::string(name(kind))); }
+
 std::string fingerprint(const finding& f) {
   return fingerprint(id(f.kind) + '|' + f.kernel + '|' + f.access.at.file + '|' + f.access.action + '|' +
                      (f.earlier ? f.earlier->at.file + '|' + f.earlier->action : ""));
 }
 
-}  // namespace
+const char* sanitizer_tool(finding_kind kind) {
+  switch (kind) {
+    case finding_kind::race:
+    case finding_kind::read_before_landing:
+    case finding_kind::overwritten_in_use: return "racecheck";
+    case finding_kind::uninitialised: return "initcheck";
+    case finding_kind::divergent_barrier:
+    case finding_kind::barrier_misuse: return "synccheck";
+    case finding_kind::outside_memory:
+    case finding_kind::misaligned:
+    case finding_kind::bad_copy:
+    case finding_kind::bad_launch:
+    case finding_kind::leak: return "memcheck";
+    case finding_kind::missing_proxy_fence:
+    case finding_kind::deadlock:
+    case finding_kind::never_waited_for:
+    case finding_kind::gave_up:
+    case finding_kind::wrong_result: break;
+  }
+  return "";
+}
 
 std::string to_lines(const check_report& report, const std::string& source) {
   std::string out;

@@ -104,6 +104,16 @@ class model_observer final : public cpu_detail::observer {
   }
   void thread_ends(thread_state& t, cpu_detail::place) override { m_.end_thread(model_of(t)); }
 
+  void found(const cpu_detail::kernel_fault& f) override {
+    finding_side by;
+    by.action = f.happened;
+    by.block = f.block;
+    by.thread = f.thread;
+    m_.findings.note(finding_kind::divergent_barrier, f.kernel, m_.places.number_of(f.code, f.where),
+                     std::move(by), "", "a condition for the barrier that is the same for the whole block",
+                     {}, f.in_practice != nullptr ? f.in_practice : "");
+  }
+
   void met(block_state& b, std::span<thread_state* const> threads) override {
     m_.meet(models_of(threads),
             static_cast<int>(threads.size()) == b.running ? meeting::of_block : meeting::of_some);
@@ -117,12 +127,15 @@ class model_observer final : public cpu_detail::observer {
     for (thread_state* t : waiting) m_.clocks.acquire(model_of(*t), all, "waits at a named barrier");
   }
 
-  void previous_grid_waited(thread_state& t) override { m_.clocks.wait_for_launch(model_of(t)); }
+  void previous_grid_waited(thread_state& t) override { m_.wait_for_launch(model_of(t)); }
+  void next_grid_started(thread_state& t) override { m_.start_next_launch(model_of(t)); }
   void cluster_arrived(thread_state& t, bool releases) override {
     m_.barriers.arrive_in_cluster(model_of(t));
-    if (!releases) return;
-    m_.clocks.release(model_of(t), clusters_[number_of(*t.home->cluster)].arrived,
-                      "arrives at the cluster's barrier");
+    knowledge_ptr& arrived = clusters_[number_of(*t.home->cluster)].arrived;
+    if (releases)
+      m_.clocks.release(model_of(t), arrived, "arrives at the cluster's barrier");
+    else if (const knowledge_ptr& fenced = model_of(t).released[1]; fenced != nullptr)
+      arrived = join(arrived, fenced, arrived != nullptr ? arrived->block : fenced->block);
   }
   void cluster_phase_ended(cpu_detail::cluster_state& c) override {
     cluster_barrier& b = clusters_[number_of(c)];
@@ -145,21 +158,31 @@ class model_observer final : public cpu_detail::observer {
   }
 
   void mbarrier_initialised(thread_state& t, const std::uint64_t* word, cpu_detail::place where) override {
-    m_.async.init_barrier(model_of(t), word, at(t, where));
+    const place_number here = at(t, where);
+    if (m_.barriers.is_valid(word, m_.memory.byte(m_.memory.offset_of(word)).place))
+      m_.note_here(finding_kind::barrier_misuse, here, "initialisation of what is an mbarrier already", "",
+                   "mbarrier.inval before it");
+    m_.async.init_barrier(model_of(t), word, here);
+  }
+  void mbarrier_invalidated(thread_state& t, const std::uint64_t* word, cpu_detail::place where) override {
+    m_.async.end_barrier(model_of(t), word, at(t, where));
   }
   void mbarrier_touched(thread_state& t, const std::uint64_t* word, cpu_detail::place where) override {
     m_.async.touch_barrier(model_of(t), word, at(t, where));
   }
-  void mbarrier_arrived(thread_state& t, const std::uint64_t* word) override {
-    m_.barriers.arrive(model_of(t), word);
+  void mbarrier_arrived(thread_state& t, const std::uint64_t* word,
+                        machine::mbarrier_semantics how) override {
+    m_.barriers.arrive(model_of(t), word, how);
   }
   void mbarrier_phase_ended(block_state&, const std::uint64_t* word) override { m_.barriers.end_phase(word); }
-  void mbarrier_waited(thread_state& t, const std::uint64_t* word) override {
-    m_.barriers.wait(model_of(t), word);
+  void mbarrier_waited(thread_state& t, const std::uint64_t* word,
+                       machine::mbarrier_semantics how) override {
+    m_.barriers.wait(model_of(t), word, how);
   }
   void bulk_load_issued(thread_state& t, const cpu_detail::bulk_load_state& l,
                         cpu_detail::place where) override {
-    m_.async.issue_load(model_of(t), l.to, l.bytes, cpu_detail::sources(l), l.word, at(t, where));
+    m_.async.issue_load(model_of(t), l.to, l.bytes, cpu_detail::sources(l), l.word, at(t, where),
+                        l.is_generic);
   }
   std::uint32_t copies_tracked(thread_state& t, const std::uint64_t* word) override {
     return m_.barriers.track_copies(model_of(t), word);
@@ -170,7 +193,8 @@ class model_observer final : public cpu_detail::observer {
   void bulk_store_issued(thread_state& t, const cpu_detail::bulk_store_state& s,
                          cpu_detail::place where) override {
     m_.async.issue_store(model_of(t), cpu_detail::destinations(s), s.from, s.bytes, at(t, where),
-                         s.updates ? scope::device : scope{});
+                         s.updates ? scope::device : scope{},
+                         s.updates ? static_cast<std::size_t>(s.updates->number_bytes) : 0);
   }
   void bulk_stores_committed(thread_state& t) override { m_.async.commit_stores(model_of(t)); }
   void bulk_stores_waited(thread_state& t, int groups_left, machine::bulk_done what) override {

@@ -109,7 +109,9 @@ const char* copy_name(actor_kind k) {
   return "access";
 }
 
-const char* atomically(scope reach) { return reach == scope{} ? "" : "atomic "; }
+const char* atomically(scope reach) {
+  return reach == scope{} ? "" : reach == volatile_reach ? "volatile " : "atomic ";
+}
 
 finding_side side_in(const block_record& b, int thread, std::string action) {
   finding_side side;
@@ -142,7 +144,7 @@ finding_side finding_list::side_of(const accessor& w) const {
 finding_side finding_list::side_of_write(const cell& c) const {
   const block_record& b = clocks_.block(c.block);
   if (c.writer < b.threads)
-    return side_in(b, c.writer, std::string(atomically(static_cast<scope>(c.scope))) + "write");
+    return side_in(b, c.writer, std::string(atomically(reach_of(c.strength))) + "write");
   const actor_record& a = b.actors[static_cast<std::size_t>(c.writer - b.threads)];
   finding_side side = side_in(b, a.thread, copy_name(a.kind));
   side.when = a.kind == actor_kind::loads ? fmt::format("in phase {} of its mbarrier", c.time)
@@ -154,8 +156,10 @@ finding_side finding_list::side_of_reader(const reader& r) const {
   const block_record& b = clocks_.block(r.block);
   if (!r.by_copy())
     return side_in(b, r.unit * 32 + __builtin_ctz(r.lanes),
-                   fmt::format("{}{}", atomically(static_cast<scope>(r.scope)),
-                               r.kind == warp_wrote ? "write" : "read"));
+                   fmt::format("{}{}", atomically(reach_of(r.strength)),
+                               r.kind == warp_wrote       ? "write"
+                               : r.kind == constant_reads ? "read-only load"
+                                                          : "read"));
   const actor_record& a = b.actors[static_cast<std::size_t>(r.unit - b.threads)];
   finding_side side =
       side_in(b, a.thread, fmt::format("{} {} it", copy_name(a.kind), r.wrote() ? "into" : "from"));
@@ -196,16 +200,26 @@ std::string finding_list::missing_edge(const accessor& w, const conflict& c) con
   const thread_model& t = w.thread;
   const block_number other = c.write != nullptr ? c.write->block : c.read->block;
   const block_record& theirs = clocks_.block(other);
+  if (other < launches_.first() && launches_.ordered(other))
+    return "wait_for_previous_grid: the launch before may not have ended (in CUDA: "
+           "cudaGridDependencySynchronize, griddepcontrol.wait)";
+  if (other < launches_.first() && launches_.on_same_stream(other))
+    return "wait_for_previous_grid in each kernel between the two as well: the end of one that has not waited "
+           "says nothing of those before it (in CUDA: cudaGridDependencySynchronize, griddepcontrol.wait)";
   if (other < launches_.first())
-    return launches_.ordered(other) ? "wait_for_previous_grid: the launch before may not have ended"
-                                    : "the launches are on different streams, and nobody synchronised them";
+    return "the launches are on different streams, and nobody synchronised them (in a graph: no edges lead "
+           "from one to the other)";
+  const strength_bits strength = c.write != nullptr ? c.write->strength : c.read->strength;
+  if (strength != 0 && w.reach != scope{} && !of_one_size(strength, w.strength()))
+    return "operations of one size: atomic or volatile accesses that overlap in part race (PTX ISA, morally "
+           "strong operations)";
   const actor a = c.write != nullptr  ? c.write->writer
                   : c.read->by_copy() ? c.read->unit
                                       : static_cast<actor>(c.read->unit * 32);
   if (a >= theirs.threads)
     return missing_wait(t, other, theirs.actors[static_cast<std::size_t>(a - theirs.threads)]);
   const bool one_cluster = clocks_.one_cluster(other, t.block);
-  const auto reach = static_cast<scope>(c.write != nullptr ? c.write->scope : c.read->scope);
+  const scope reach = reach_of(strength);
   if (reach != scope{} && w.reach != scope{} && other != t.block) {
     const char* const narrow = std::min(reach, w.reach) == scope::block ? "block" : "cluster";
     return fmt::format("{} scope does not reach another {}: {} scope", narrow, narrow,
@@ -249,6 +263,8 @@ std::string finding_list::describe_shared(block_number block, std::size_t offset
 std::string finding_list::describe_global(std::size_t offset) const {
   const std::uintptr_t address = memory_.lowest() + offset;
   const auto* const p = reinterpret_cast<const void*>(address);  // NOLINT: an address of the shadow
+  if (const shadow::host_range* const r = memory_.host_range_of(offset); r != nullptr)
+    return fmt::format("registered memory of the host, byte {} of {}", offset - r->offset, r->bytes);
   const auto [start, next] = memory_.allocations_beside(p);
   if (start == nullptr && next == nullptr) return "global memory that nobody allocated";
   const std::size_t from = start != nullptr ? address - reinterpret_cast<std::uintptr_t>(start) : 0,

@@ -125,11 +125,22 @@ void happens_before::learn_also(thread_model& t, by_reach knowledge::*what, std:
   learn(t, k);
 }
 
+void happens_before::learn_reads(thread_model& t, const knowledge_ptr& of) {
+  const auto alone = make<knowledge>(*of);
+  alone->passed = alone->seen = {};
+  alone->reads = nullptr;
+  const auto k = make<knowledge>(*t.known);
+  k->reads = join(join(t.known->reads, alone, t.block), of->reads, t.block);
+  learn(t, k);
+}
+
 bool happens_before::knows(const thread_model& t, block_number block, actor a, stamp time) const {
   if (block < launches_.first_visible()) return true;
-  if (block < launches_.first())
-    return launches_.ordered(block) &&
-           (!launches_.overlapped(block) || t.known->of(launches_.previous()) != nullptr);
+  if (block < launches_.first()) {
+    if (launches_.known(block)) return true;
+    if (launches_.previous() == 0) return false;
+    if (has_waited(t) && launches_.ordered(block)) return true;
+  }
   const block_record& r = blocks_[block];
   const bool is_thread = a < r.threads;
   if (block == t.block) {
@@ -142,9 +153,19 @@ bool happens_before::knows(const thread_model& t, block_number block, actor a, s
   return is_thread ? time <= v->of_thread(a) : time <= v->of_copies(static_cast<std::size_t>(a - r.threads));
 }
 
+bool happens_before::knows_read(const thread_model& t, block_number block, actor a, stamp time) const {
+  if (knows(t, block, a, time)) return true;
+  const view* v = t.known->reads != nullptr ? t.known->reads->of(block) : nullptr;
+  const int threads = blocks_[block].threads;
+  return v != nullptr &&
+         time <= (a < threads ? v->of_thread(a) : v->of_copies(static_cast<std::size_t>(a - threads)));
+}
+
 bool happens_before::knows_fenced(const thread_model& t, space in, block_number block, actor a,
                                   stamp time) const {
-  if (block < launches_.first()) return true;
+  if (block < launches_.first() &&
+      (launches_.previous() == 0 || launches_.known(block) || (has_waited(t) && launches_.ordered(block))))
+    return true;
   const block_record& r = blocks_[block];
   const bool is_thread = a < r.threads;
   const proxy_fenced& own = t.fenced[in];
@@ -271,6 +292,9 @@ void happens_before::acquire(thread_model& t, const knowledge_ptr& from, const c
   if (from != nullptr) learn(t, joined(t.known, from, t.block));
 }
 
+bool happens_before::has_waited(const thread_model& t) const {
+  return launches_.previous() == 0 || t.known->of(launches_.previous()) != nullptr;
+}
 void happens_before::wait_for_launch(thread_model& t) {
   if (launches_.previous() != 0) acquire(t, knowledge_of(launches_.previous(), make<view>()));
 }

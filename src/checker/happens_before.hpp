@@ -53,6 +53,9 @@ struct own_actor {
   bool in_flight() const { return number != 0 && last_used > std::max(waited, tracked); }
 };
 
+// Reach of a volatile access: system scope, with a name of its own in findings.
+constexpr scope volatile_reach{static_cast<std::uint8_t>(scope::system) + 1};
+
 using by_reach = std::array<knowledge_ptr, 3>;  // at block, cluster, and device or wider scope
 inline std::size_t circles_of(scope reach) {
   return std::min<std::size_t>(static_cast<std::size_t>(reach), 3);
@@ -148,6 +151,7 @@ class happens_before {
   block_number owner_of(block_number of_cluster, std::size_t offset, std::size_t bytes) const;
 
   bool knows(const thread_model& t, block_number block, actor a, stamp time) const;
+  bool knows_read(const thread_model& t, block_number block, actor a, stamp time) const;  // it is over
   bool knows_fenced(const thread_model& t, space in, block_number block, actor a, stamp time) const;
   bool has_begun(const thread_model& t, block_number other) const;
   bool one_cluster(block_number a, block_number b) const {
@@ -164,8 +168,11 @@ class happens_before {
   void acquire(thread_model& t, const knowledge_ptr& from, const char* what = nullptr);
   knowledge_ptr publish(thread_model& t);  // all it knows and has done
   void learn_also(thread_model& t, by_reach knowledge::*what, std::size_t by, const knowledge_ptr& more);
+  void learn_reads(thread_model& t, const knowledge_ptr& of);
   void proxy_fence(thread_model& t, std::initializer_list<space> of = {space::shared, space::global});
   void wait_for_launch(thread_model& t);
+  // True behind such a wait, or if the launch under way overlaps none.
+  bool has_waited(const thread_model& t) const;
 
   // Asynchronous actors. open_group: number of the group that a thread's work joins; add_actor: for example
   // an mbarrier's; landed: knowledge that the actor is done up to `time`.

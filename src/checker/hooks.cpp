@@ -25,7 +25,7 @@ namespace {
   std::uint32_t before = t.lane;  // nonzero at the end: this lane has read all of them here before
   for (const cell* end = c + words; c < end; ++c) {
     reader& r = c->first;
-    const bool first = r.block == t.block && r.unit == t.warp && r.kind == warp_reads && r.scope == 0 &&
+    const bool first = r.block == t.block && r.unit == t.warp && r.kind == warp_reads && r.strength == 0 &&
                        r.time == now && r.place == place;
     reader_group* g = nullptr;
     if (!first || r.lanes == 0) {
@@ -97,19 +97,19 @@ template <std::size_t Bytes> [[gnu::always_inline]] inline void write(const void
 // A volatile access is a relaxed one of system scope (PTX ISA, ld.volatile); 16 bytes are two.
 void relaxed_volatile(model& m, const void* p, std::size_t bytes, atomic_kind kind, const void* code) {
   for (std::size_t done = 0; done < bytes; done += 8) {
-    machine::next_scope = scope::system;
+    machine::next_scope = volatile_reach;
     m.atomic(static_cast<const unsigned char*>(p) + done, std::min<std::size_t>(bytes - done, 8), kind,
              order::relaxed, code);
   }
 }
 void read_volatile(const void* p, std::size_t bytes, const void* code) {
   model* m = active;
-  if (m == nullptr || m->current() == nullptr || !m->memory.follows(p))
-    return any(p, bytes, access_kind::read, code);
+  if (m == nullptr || !m->memory.follows(p)) return any(p, bytes, access_kind::read, code);
+  if (m->current() == nullptr) return m->host_atomic(p, bytes, atomic_kind::load, order::acquire, code);
   m->settle();
   m->loops.comes_to_atomic(p, atomic_kind::load, code);
   std::uint64_t words[2] = {};
-  machine::next_scope = scope::system;
+  machine::next_scope = volatile_reach;
   if (m->brings_old(p, bytes, order::relaxed, code, words[0])) {
     m->loops.looked(p, words[0], code);
     m->lockstep.read(*m->current(), p, m->places.number_of_code(code));
@@ -123,8 +123,8 @@ void read_volatile(const void* p, std::size_t bytes, const void* code) {
 }
 void write_volatile(const void* p, std::size_t bytes, const void* code) {
   model* m = active;
-  if (m == nullptr || m->current() == nullptr || !m->memory.follows(p))
-    return any(p, bytes, access_kind::write, code);
+  if (m == nullptr || !m->memory.follows(p)) return any(p, bytes, access_kind::write, code);
+  if (m->current() == nullptr) return m->host_atomic(p, bytes, atomic_kind::store, order::release, code);
   m->settle();
   m->loops.comes_to_atomic(p, atomic_kind::store, code);
   relaxed_volatile(*m, p, bytes, atomic_kind::store, code);
@@ -158,7 +158,12 @@ void comes_to_atomic(const volatile void* p, atomic_kind kind, const void* code)
   }
 }
 void atomic(const volatile void* p, std::size_t bytes, atomic_kind kind, int how, const void* code) {
-  if (model* m = active) m->atomic(const_cast<const void*>(p), bytes, kind, of(how), code);
+  model* m = active;
+  if (m == nullptr) return;
+  if (m->current() != nullptr)
+    m->atomic(const_cast<const void*>(p), bytes, kind, of(how), code);
+  else
+    m->host_atomic(const_cast<const void*>(p), bytes, kind, of(how), code);
 }
 template <class T> void compares(const volatile T* p, T expected) {
   std::uint64_t bits = 0;

@@ -40,7 +40,12 @@ struct host_memory {
 
 // The range to pass over while the host runs; it wraps around.
 inline address_range everything_but(const shadow& memory) {
-  return {memory.lowest() + memory.size(), ~memory.size() + 1};
+  std::uintptr_t low = memory.lowest(), high = low + memory.size();
+  for (const shadow::host_range& r : memory.host_ranges()) {
+    low = std::min(low, r.low);
+    high = std::max(high, r.low + r.bytes);
+  }
+  return {high, low - high};
 }
 
 }  // namespace antiphase::checker_detail

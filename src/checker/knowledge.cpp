@@ -61,8 +61,9 @@ knowledge_ptr join(const knowledge_ptr& a, const knowledge_ptr& b, block_number 
     both->passed[i] = join(both->passed[i], b->passed[i], block);
     both->seen[i] = join(both->seen[i], b->seen[i], block);
   }
+  both->reads = join(both->reads, b->reads, block);
   if (a != nullptr && both->own == a->own && both->others == a->others && both->fenced == a->fenced &&
-      both->passed == a->passed && both->seen == a->seen)
+      both->passed == a->passed && both->seen == a->seen && both->reads == a->reads)
     return a;
   return both;
 }

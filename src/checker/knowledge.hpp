@@ -62,6 +62,8 @@ struct knowledge : boost::intrusive_ref_counter<knowledge, boost::thread_unsafe_
   // write. By the scope of fences, write and read: block, cluster, device. Entries have no `passed` or `seen`
   // of their own.
   std::array<boost::intrusive_ptr<const knowledge>, 3> passed, seen;
+  // Of these only what was read is known to be over (mbarrier_order). Null: nothing. Has no `reads` of its own.
+  boost::intrusive_ptr<const knowledge> reads;
 
   const view* of(block_number b) const {
     if (b == block) return own.get();

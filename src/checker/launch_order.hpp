@@ -2,7 +2,8 @@
 // Order of launches.
 #pragma once
 #include <antiphase/executor/cpu/machine.hpp>
-#include <utility>
+#include <map>
+#include <memory>
 #include <vector>
 
 #include "knowledge.hpp"
@@ -12,36 +13,73 @@ namespace antiphase::checker_detail {
 // Whether a launch may begin while earlier ones on its stream still run (programmatic dependent launch).
 enum class overlap : bool { no, yes };
 
+// Launches of a run are numbered from 0; a copy by the host's order is one too.
+using launch_number = std::uint32_t;
+
+// A set of launches that have ended: all before `end` but the unknown ones, which are few.
+class past {
+ public:
+  bool knows(launch_number n) const {
+    return n < end_ && !std::binary_search(unknown_.begin(), unknown_.end(), n);
+  }
+  void add(const past& more);
+  void add(launch_number n);
+  void add_all(launch_number end) { end_ = end, unknown_.clear(); }
+  // the first launch before `end` that is not in it; `end`: none
+  launch_number first_unknown(launch_number end) const {
+    return !unknown_.empty() ? unknown_.front() : std::min(end_, end);
+  }
+
+ private:
+  void extend(launch_number end);
+
+  launch_number end_ = 0;
+  std::vector<launch_number> unknown_;  // sorted
+};
+
 // Orders launches by streams, events and host synchronisation. A launch is identified by the numbers of its
 // blocks.
 //
 // Launches on one stream are ordered, as is any launch with those on the default stream (null). Launches on
-// two other streams are not, unless something waited in between. Assumes: launches begin and end one after
-// the other, and later ones have higher block numbers.
+// two other streams are not, unless something waited in between. A launch that overlaps the kernel before it
+// knows that one behind its own wait only. The end of a kernel implies the end of what it has waited for; its
+// beginning, that all blocks of the kernel before it have let it begin, or have ended. So a launch knows more
+// of a row of kernels from the start if one of these waited before it let the next begin. Assumes: launches
+// begin and end one after the other, and later ones have higher block numbers.
 class launch_order {
- public:
-  struct past_launch {
-    block_number first, last;
-    stream on;
-  };
-  using launches = std::vector<past_launch>;
+  struct kernel_end;  // a kernel that has ended, as far as one that overlaps it may know
 
-  // Blocks of the launch are numbered from `first` on. If it overlaps, block `first` stands for all earlier
-  // launches on the stream: a thread that knows that block, as each does after its wait, knows those
-  // launches.
+ public:
+  using kernel_ptr = std::shared_ptr<const kernel_end>;
+
+  // Blocks of the launch are numbered from `first` on. If it overlaps, block `first` stands for the launches
+  // that it knows behind its wait only: a thread that knows that block, as each does after its wait, knows
+  // them.
   void begin(stream on, block_number first, overlap with_previous);
   void end(block_number behind);
-  // a copy by the host's order: it never overlaps
-  void end_copy(block_number behind);
+  void end_copy(block_number behind);  // a copy by the host's order: no launch overlaps it
+  // a thread of the block waits for the launches before / lets the next begin; `waited`: behind such a wait
+  void waits(block_number block);
+  void lets_begin(block_number block, bool waited);
   void synchronize(stream on);  // null: all
   // the default stream, and all launches ordered with it
   void synchronize_default();
   // the stream is not ordered with the default stream (cudaStreamNonBlocking)
   void apart_from_default(stream s) { apart_.push_back(s); }
+  bool is_apart(stream s) const;
+  void forget(stream s);      // it will not be used again
+  void other_work(stream s);  // no launch, but what comes before the next one: that one overlaps nothing
   // Launches covered by an event recorded on `on`: whatever waits for the event comes after these.
-  launches recorded(stream on) const;
-  void order_after(stream on, const launches& these);  // for later launches on the stream
-  void synchronize(const launches& these);             // the host waits for these
+  past recorded(stream on) const;
+  void order_after(stream on, const past& these);  // for later launches on the stream
+  void synchronize(const past& these);             // the host waits for these
+  // the last kernel on the stream; null: something else came last
+  kernel_ptr last_kernel(stream on) const;
+  // later launches on the stream may begin as soon as all blocks of the kernel let them
+  void overlap_with(stream on, const kernel_ptr& k);
+  // the same kernel, if its blocks let others begin at once
+  static kernel_ptr at_once(const kernel_ptr& k);
+  static past begun(const kernel_ptr& k);  // launches that ended before the next kernel could begin
 
   block_number first() const { return first_; }  // of the launch under way
   // the launch under way knows all blocks before this one
@@ -50,25 +88,51 @@ class launch_order {
   block_number first_pending() const { return first_pending_; }
   // block that stands for the launches this one overlaps; 0: none
   block_number previous() const { return previous_; }
-  // `b`, of an earlier launch, is ordered before this launch, or overlaps it on the same stream
-  bool ordered(block_number b) const;
-  bool overlapped(block_number b) const;      // `b` is of a launch that this one overlaps
+  // `b`, of an earlier launch, is ordered before this launch
+  bool known(block_number b) const { return begin_.knows(launch_of(b)); }
+  // the same, or this launch's wait covers it
+  bool ordered(block_number b) const { return after_.knows(launch_of(b)); }
+  bool overlapped(block_number b) const { return !known(b) && ordered(b); }
+  // `b` had ended when this launch began, though its writes may not be visible yet
+  bool over(block_number b) const;
+  bool on_same_stream(block_number b) const;
   bool unsynchronised(block_number b) const;  // the host has not waited for its launch
 
  private:
-  bool in_order(stream a, stream b) const;
-  bool ordered_by_event(stream on, const past_launch& p) const;
+  struct kernel_end {
+    launch_number number;
+    bool lets_begin, waited, gated;    // gated: a block waited before it let the next launch begin, or ended
+    past begin, after;                 // what it knew: at its beginning, behind its wait
+    std::vector<launch_number> over;   // ended when it began
+    const past& at_end() const { return waited ? after : begin; }
+    const past& before_next() const { return gated ? after : begin; }
+  };
+  struct lane {
+    past known;                          // by the next launch that overlaps nothing
+    past since;                          // the part of it that came from other streams, after `last`
+    kernel_ptr last;                     // null: something else came last
+    std::vector<kernel_ptr> overlapped;  // on other streams, by programmatic events
+  };
+  struct past_launch {
+    block_number first, last;
+    stream on;
+  };
+
+  past of_others(stream on) const;
+  launch_number launch_of(block_number b) const;  // ~0: not of an ended launch
+  void close(block_number behind, const past& known);
 
   block_number first_ = 1, first_visible_ = 1, first_pending_ = 1, previous_ = 0;
   stream on_ = nullptr;
-  // launches that the one under way is not ordered with; those that a later one may not be ordered with
-  launches unordered_, pending_;
-  launches unsynchronised_;
-  // those that a later overlapping launch on their stream may overlap
-  launches chain_;
+  past begin_, after_;                  // what the launch under way knows
+  std::vector<launch_number> over_;
+  enum : unsigned char { a_wait = 1, an_early_start = 2 };
+  std::vector<unsigned char> blocks_;   // what threads of each block did, by number
+  bool lets_begin_ = false;
+  std::vector<past_launch> all_;
+  past host_;  // what the host has waited for
+  std::map<stream, lane> lanes_;
   std::vector<stream> apart_;  // not ordered with the default stream
-  // streams, and first blocks of launches on other streams that they come after
-  std::vector<std::pair<stream, block_number>> ordered_;
 };
 
 }  // namespace antiphase::checker_detail

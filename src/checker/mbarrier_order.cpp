@@ -21,12 +21,19 @@ std::vector<mbarrier_order::counted_copy> mbarrier_order::end_block(const block_
 // the mbarrier's word
 // -----------------------------------------------------------------------------------------------------------
 
-void mbarrier_order::init(const thread_model& t, const void* word) {
+void mbarrier_order::init(const thread_model& t, const void* word, place_number at_place) {
   mbarrier& b = at(word);
-  b.arrived = b.ended = nullptr;  // its loads and phases are counted on
+  b.arrived = b.ended = {};  // its loads and phases are counted on
+  b.owner = t.block;
   b.initialised_by = t.index;
+  b.initialised_at = at_place;
   b.init_fenced = false;
   b.told = 0;
+}
+
+bool mbarrier_order::is_valid(const void* word, place_number last_write) const {
+  const auto b = all_.find(offset_of(word));
+  return b != all_.end() && b->second.initialised_by >= 0 && b->second.initialised_at == last_write;
 }
 
 void mbarrier_order::fence(const thread_model& t) {
@@ -58,20 +65,33 @@ bool mbarrier_order::told_of(const thread_model& t, const void* word) {
 // phases
 // -----------------------------------------------------------------------------------------------------------
 
+void mbarrier_order::arrive(thread_model& t, const void* word, machine::mbarrier_semantics how) {
+  mbarrier& b = at(word);
+  clocks_.write_down(t, "arrives at an mbarrier");
+  if (!how.relaxed && t.block != b.owner) {
+    clocks_.block(t.block).published = true;
+    b.arrived.far = join(b.arrived.far, clocks_.publish(t), b.owner);
+  }
+  patterns_.give(t, operation(word, order::release, how), b.arrived.by_threads);
+}
+
 void mbarrier_order::end_phase(const void* word) {
   mbarrier& b = at(word);
   ++b.phase;
-  if (b.arrived != nullptr)
-    for (const auto& [started_in, number] : b.loads)
-      b.arrived = join(b.arrived, clocks_.landed(started_in, number, b.phase), b.arrived->block);
+  for (const auto& [started_in, number] : b.loads)
+    b.arrived.landed = join(b.arrived.landed, clocks_.landed(started_in, number, b.phase), b.owner);
   b.ended = b.arrived;
 }
 
-void mbarrier_order::wait(thread_model& t, const void* word) {
+void mbarrier_order::wait(thread_model& t, const void* word, machine::mbarrier_semantics how) {
   mbarrier& b = at(word);
   b.waited = b.phase;
   clocks_.write_down_wait(t, "waits for an mbarrier", {reinterpret_cast<std::uintptr_t>(word), b.phase});
-  clocks_.acquire(t, b.ended);
+  // The copies' own release is of cluster scope: all circles of the waiting thread take it in.
+  if (b.ended.landed != nullptr)
+    patterns_.take_in(t, operation(word, order::acquire, how), {{{0, t.block}, b.ended.landed}});
+  patterns_.take_in(t, operation(word, order::acquire, how), b.ended.by_threads);
+  if (!how.relaxed && b.ended.far != nullptr) clocks_.learn_reads(t, b.ended.far);
 }
 
 stamp mbarrier_order::track_copies(thread_model& t, const void* word) {
@@ -87,9 +107,8 @@ stamp mbarrier_order::track_copies(thread_model& t, const void* word) {
 }
 void mbarrier_order::arrive_with_copies(const thread_model& t, const void* word, stamp tracked) {
   if (t.copies.number == 0) return;
-  knowledge_ptr& arrived = at(word).arrived;
-  arrived = join(arrived, clocks_.landed(t.block, t.copies.number, tracked),
-                 arrived != nullptr ? arrived->block : t.block);
+  knowledge_ptr& arrived = at(word).arrived.landed;
+  arrived = join(arrived, clocks_.landed(t.block, t.copies.number, tracked), t.block);
 }
 
 // Loads issued by threads of one block and counted by one mbarrier, in this block or another, share an actor

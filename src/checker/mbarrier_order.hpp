@@ -4,19 +4,20 @@
 #include <map>
 #include <vector>
 
-#include "happens_before.hpp"
+#include "atomic_order.hpp"
 
 namespace antiphase::checker_detail {
 
 // What mbarriers pass on: who has waited for the end of a phase knows what the threads that arrived in it
-// knew, and that the copies counted in it have landed. Also whether a thread may rely on the mbarrier's own
+// knew, as far as order and scope of both allow, and that the copies counted in it have landed. Also whether a thread may rely on the mbarrier's own
 // word being initialised.
 //
 // Assumes: the executor reports the end of phases; nothing is counted here.
 class mbarrier_order {
  public:
   // Words are identified by their offset from `lowest`.
-  mbarrier_order(happens_before& clocks, std::uintptr_t lowest) : clocks_(clocks), lowest_(lowest) {}
+  mbarrier_order(happens_before& clocks, std::uintptr_t lowest)
+      : clocks_(clocks), patterns_(clocks), lowest_(lowest) {}
   void clear() { all_.clear(); }
   bool any_in(const block_record& b) { return first(b) != behind(b); }
 
@@ -31,7 +32,9 @@ class mbarrier_order {
   // Forgets the block's mbarriers; returns the last copy of each that nobody has waited for.
   std::vector<counted_copy> end_block(const block_model& b);
 
-  void init(const thread_model& t, const void* word);
+  void init(const thread_model& t, const void* word, place_number at = 0);
+  // It has been initialised, and that is the last write there, by its place.
+  bool is_valid(const void* word, place_number last_write) const;
   // fence.mbarrier_init: releases nothing but the initialisations by this thread
   void fence(const thread_model& t);
   // True if another block's mbarrier is known to be initialised by fence.mbarrier_init and a cluster barrier
@@ -41,11 +44,9 @@ class mbarrier_order {
   void arrive_in_cluster(const thread_model& t);
   void met_in_cluster(thread_model& t);
 
-  void arrive(thread_model& t, const void* word) {
-    clocks_.release(t, at(word).arrived, "arrives at an mbarrier");
-  }
+  void arrive(thread_model& t, const void* word, machine::mbarrier_semantics how = {});
   void end_phase(const void* word);
-  void wait(thread_model& t, const void* word);
+  void wait(thread_model& t, const void* word, machine::mbarrier_semantics how = {});
   // Begins an arrival that follows when this thread's copies so far have landed. Returns their last group,
   // for arrive_with_copies().
   stamp track_copies(thread_model& t, const void* word);
@@ -58,9 +59,17 @@ class mbarrier_order {
   load begin_load(const thread_model& t, const void* word, place_number place);
 
  private:
+  // What arrivals have released, as that of atomic writes. `landed`: copies, for whoever waits. `far`: what
+  // threads of other blocks knew when they arrived, with whatever scope. A wait with too narrow a scope takes
+  // their reads as done, as libraries do that load into the shared memory of several blocks, but not their
+  // writes.
+  struct released {
+    atomic_order::state by_threads;
+    knowledge_ptr landed, far;
+  };
   struct mbarrier {
-    knowledge_ptr arrived;  // known to all arrivals so far
-    knowledge_ptr ended;    // the same at the end of the last phase
+    released arrived, ended;  // so far; at the end of the last phase
+    block_number owner = 0;
     struct counted {
       block_number block;  // that issues them
       actor number;        // in that block
@@ -68,6 +77,7 @@ class mbarrier_order {
     std::vector<counted> loads;  // the actors whose copies it counts
     stamp phase = 0;             // phases ended
     int initialised_by = -1;
+    place_number initialised_at = 0;
     bool init_fenced = false;  // the async proxy sees it initialised
     // number, from 1, of the cluster barrier after which the cluster's other blocks know that; 0: none
     int told = 0;
@@ -80,11 +90,19 @@ class mbarrier_order {
     return static_cast<std::uint32_t>(reinterpret_cast<std::uintptr_t>(word) - lowest_);
   }
   mbarrier& at(const void* word) { return all_[offset_of(word)]; }
+  atomic_operation operation(const void* word, order how, const machine::mbarrier_semantics& of) const {
+    return {.location = reinterpret_cast<std::uintptr_t>(word),
+            .kind = atomic_kind::update,
+            .how = of.relaxed ? order::relaxed : how,
+            .reach = of.reach,
+            .follows_atomic = true};
+  }
   mbarriers::iterator first(const block_record& b) { return all_.lower_bound(b.lowest); }
   mbarriers::iterator behind(const block_record& b) { return all_.lower_bound(b.highest); }
   actor counted_by(mbarrier& b, const thread_model& t);
 
   happens_before& clocks_;
+  atomic_order patterns_;
   std::uintptr_t lowest_;
   mbarriers all_;
 };

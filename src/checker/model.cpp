@@ -27,15 +27,16 @@ void model::reset() {
   clocks.reset();
   memory.reset();
   barriers.clear();
-  atomics.begin_launch();
+  atomics.reset();
   old.reset();
   findings.reset();
   history.reset();
   custom.reset();
   unsettled_ = false;
   current_ = nullptr;
-  misled_before_ = false;
+  misled_before_ = starts_dependents = false;
   brought_old.reset();
+  host_read_ = nullptr;
   host_place = {};
   host_touches = nullptr;
   schedule_begins = nullptr;
@@ -52,8 +53,19 @@ void model::begin_launch(const char* kernel, const void* params, std::size_t par
   host.params = {reinterpret_cast<std::uintptr_t>(params), params_bytes};
   launches.begin(on, clocks.next_block(), with_previous);
   if (launches.previous() != 0) clocks.add_block({});
-  atomics.begin_launch();
+  if (launches.previous() == 0) atomics.begin_launch();
   lockstep.begin_launch();
+}
+
+void model::wait_for_launch(thread_model& t) {
+  starts_dependents = true;
+  launches.waits(t.block);
+  clocks.wait_for_launch(t);
+}
+
+void model::start_next_launch(const thread_model& t) {
+  starts_dependents = true;
+  launches.lets_begin(t.block, clocks.has_waited(t));
 }
 
 void model::end_launch() {
@@ -129,7 +141,7 @@ void model::meet(std::span<thread_model* const> threads, meeting of) {
 void model::access(const void* p, std::size_t bytes, access_kind kind, const void* code) {
   if (bytes == 0) return;
   if (current_ == nullptr) {
-    if (host_touches != nullptr) host_touches(p, bytes, kind, code);
+    if (host_touches != nullptr) host_touches(p, bytes, kind, code, {});
     return;
   }
   if (host.stack.holds(reinterpret_cast<std::uintptr_t>(p))) return;
@@ -140,6 +152,22 @@ void model::access(const void* p, std::size_t bytes, access_kind kind, const voi
   const accessor w{.thread = *current_, .kind = kind, .place = places.number_of_code(code), .bytes = bytes};
   if (clocks.log != nullptr && (memory.follows(p, bytes) || !host.allows(p, bytes, kind)))
     write_down(kind == access_kind::read ? event_kind::read : event_kind::write, p, bytes, w.place);
+  history.visit(w, p, bytes);
+}
+
+void model::read_constant(const void* p, std::size_t bytes, const void* code) {
+  old.put_back();
+  if (host.stack.holds(reinterpret_cast<std::uintptr_t>(p))) return;
+  if (std::exchange(last_slow_read_, std::pair(p, code)) == std::pair(p, code))
+    loops.read_again(p, bytes, code);
+  if (clocks.log == nullptr && history.reads_constant_again(*current_, p, bytes)) return;
+  const accessor w{.thread = *current_,
+                   .kind = access_kind::read,
+                   .place = places.number_of_code(code),
+                   .bytes = bytes,
+                   .what = "read-only load",
+                   .constant = true};
+  if (clocks.log != nullptr && memory.follows(p, bytes)) write_down(event_kind::read, p, bytes, w.place);
   history.visit(w, p, bytes);
 }
 
@@ -185,7 +213,7 @@ void model::atomic(const void* p, std::size_t bytes, atomic_kind kind, order how
                            .kind = kind,
                            .how = how,
                            .reach = reach,
-                           .follows_atomic = last.scope != 0};
+                           .follows_atomic = last.strength != 0};
   if (kind != atomic_kind::load && old.on) old.write(t, o, p, bytes, last, w.place, atomics.at(o.location));
   atomics.begin(t, o);
   if (kind == atomic_kind::load) {
@@ -243,7 +271,7 @@ bool model::brings_old(const void* p, std::size_t bytes, order how, const void* 
 
 void model::fence(order how) {
   const scope reach = std::exchange(machine::next_scope, scope::device);
-  if (current_ == nullptr) return;
+  if (current_ == nullptr) return host_fence(how);
   if (how == order::total) old.fence(*current_, reach);
   atomics.fence(*current_, how, reach);
 }
@@ -267,12 +295,29 @@ bool model::host_access(const void* p, std::size_t bytes, access_kind kind, stre
     report(w, {.kind = finding_kind::outside_memory, .missing = "the executor did not allocate this memory"});
   else
     history.host_copy(w, offset, bytes);
+  end_host_function(t);
+  findings.kernel = std::move(launched);
+  return offset != shadow::outside;
+}
+
+thread_model model::begin_host_function(stream on) {
+  begin_launch("host function", nullptr, 0, on);
+  return clocks.lone_thread();
+}
+void model::end_host_function(const thread_model& t) {
   clocks.block(t.block).ended = true;
   launches.end_copy(clocks.next_block());
   clocks.end_launch();
   barriers.clear();
-  findings.kernel = std::move(launched);
-  return offset != shadow::outside;
+}
+void model::host_function_touch(thread_model& t, const void* p, std::size_t bytes, access_kind kind,
+                                const void* code) {
+  const accessor w{.thread = t,
+                   .kind = kind,
+                   .place = places.number_of_code(code),
+                   .bytes = bytes,
+                   .what = kind == access_kind::read ? "read by a host function" : "write by a host function"};
+  if (memory.offset_of(p, bytes) != shadow::outside) history.host_copy(w, memory.offset_of(p), bytes);
 }
 
 void model::host_touch(const void* p, std::size_t bytes, access_kind kind, const void* code, scope reach) {
@@ -287,6 +332,23 @@ void model::host_touch(const void* p, std::size_t bytes, access_kind kind, const
                    .reach = reach,
                    .what = kind == access_kind::read ? "read by the host" : "write by the host"};
   history.host_touch(w, p);
+}
+
+void model::host_atomic(const void* p, std::size_t bytes, atomic_kind kind, order how, const void* code) {
+  if (host_touches == nullptr) return;
+  host_touches(p, bytes, kind == atomic_kind::load ? access_kind::read : access_kind::write, code,
+               scope::system);
+  const std::size_t offset = memory.offset_of(p, bytes);
+  if (kind == atomic_kind::store || offset == shadow::outside) return;
+  const knowledge_ptr released = atomics.released_to_host(memory.lowest() + offset);
+  if (how == order::relaxed || how == order::release)
+    host_read_ = join(host_read_, released, 0);
+  else
+    clocks.host_learns(released);
+}
+
+void model::host_fence(order how) {
+  if (how != order::release) clocks.host_learns(std::exchange(host_read_, nullptr));
 }
 
 // findings

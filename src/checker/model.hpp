@@ -51,6 +51,9 @@ class model {
   void begin_launch(const char* kernel, const void* params, std::size_t params_bytes, stream on,
                     overlap with_previous = overlap::no);
   void end_launch();
+  bool starts_dependents = false;  // a kernel has called one of these two
+  void wait_for_launch(thread_model& t);  // for those that the launch under way overlaps
+  void start_next_launch(const thread_model& t);
   block_model* begin_block(extent3 index, int threads, unsigned char* shared, std::size_t shared_bytes,
                            std::uint32_t cluster = 0);
   void end_block(block_model& b);
@@ -64,6 +67,8 @@ class model {
   // Fast paths for whole words of accesses without a finding. False: call access().
   bool reads_anew(const void* p, std::size_t bytes, const void* code);
   bool writes_anew(const void* p, std::size_t bytes, const void* code);
+  // A load of the current thread by __ldg or ld.global.nc.
+  void read_constant(const void* p, std::size_t bytes, const void* code);
   // into clocks.log, which must exist
   void write_down(event_kind kind, const void* p, std::size_t bytes, place_number place);
   // An atomic operation, before it is performed.
@@ -94,10 +99,20 @@ class model {
   // A copy by the host's order, on stream `on`. False: not the executor's memory, so do not copy.
   bool host_access(const void* p, std::size_t bytes, access_kind kind, stream on, const char* what);
   machine::place host_place;  // where such copies were asked for, if known
+  // A host function that a stream calls: a launch of one thread. Its accesses to memory shared with the
+  // device, while the thread goes on.
+  thread_model begin_host_function(stream on);
+  void host_function_touch(thread_model& t, const void* p, std::size_t bytes, access_kind kind,
+                           const void* code);
+  void end_host_function(const thread_model& t);
   // A direct access by the host to managed memory; `reach`: scope of an atomic one.
   void host_touch(const void* p, std::size_t bytes, access_kind kind, const void* code, scope reach = {});
-  // Called at accesses by the host to any memory; null: they are not judged.
-  void (*host_touches)(const void* p, std::size_t bytes, access_kind kind, const void* code) = nullptr;
+  // Called at accesses by the host to any memory, with the reach of an atomic one; null: they are not judged.
+  void (*host_touches)(const void* p, std::size_t bytes, access_kind kind, const void* code,
+                       scope reach) = nullptr;
+  // An atomic operation of the host, which other processors see: as one of system scope.
+  void host_atomic(const void* p, std::size_t bytes, atomic_kind kind, order how, const void* code);
+  void host_fence(order how);
   // Called before the first event that depends on the schedule; may be null.
   std::function<void()> schedule_begins;
 
@@ -113,6 +128,7 @@ class model {
   void left_behind(block_number block, int thread, place_number at, const char* what, const char* missing);
 
   std::optional<event_log> log_;
+  knowledge_ptr host_read_;  // released with what the host has read by relaxed operations
   thread_model* current_ = nullptr;
   bool unsettled_ = false;
   // a thread of an earlier launch of this run was misled

@@ -58,10 +58,10 @@ const atomic_write* old_values::unseen(thread_model& t, std::uintptr_t location,
   const auto last = writes_.find(location);
   if (last == writes_.end() || last->second.bytes != bytes) return nullptr;
   const atomic_write& w = last->second;
-  const bool still_last = c.state == cell_state::written && c.scope != 0 && c.block == w.block &&
+  const bool still_last = c.state == cell_state::written && c.strength != 0 && c.block == w.block &&
                           c.writer == w.writer && c.time == w.time && c.place == w.at;
   if (!still_last || (c.block == t.block && c.writer == t.index)) return nullptr;
-  if (!clocks_.strong(static_cast<scope>(c.scope), c.block, reach, t.block) ||
+  if (!clocks_.strong(reach_of(c.strength), c.block, reach, t.block) ||
       clocks_.knows(t, c.block, c.writer, c.time))
     return nullptr;
   if (const view* v = t.heard != nullptr && c.block != t.block ? t.heard->of(c.block) : nullptr;

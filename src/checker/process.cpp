@@ -11,6 +11,7 @@
 
 #include <antiphase/core/error.hpp>
 #include <antiphase/plain_cuda.hpp>
+#include <atomic>
 #include <cerrno>
 #include <csignal>
 #include <cstring>
@@ -239,6 +240,23 @@ constexpr int not_judged = 77;  // exit status: a crash that is not to be judged
 
 void end_unjudged(int) { _exit(not_judged); }
 
+// Sends the answer of this process, from whichever of its threads comes first, and ends it.
+std::function<void(const std::string& text)> give_answer;
+[[noreturn]] void end_with(const std::string& text) {
+  static std::atomic<bool> given{false};
+  if (!given.exchange(true) && give_answer) {
+    std::fflush(nullptr);
+    give_answer(text);
+    _exit(0);
+  }
+  for (;;) pause();
+}
+std::string refusal(const std::string& why) {
+  return to_json({.findings = {}, .notes = {}, .refused = std::make_exception_ptr(not_supported(why))},
+                 nullptr)
+      .dump(-1, ' ', false, json::error_handler_t::replace);
+}
+
 outcome outcome_of_end(int status, const std::string& said, const run_request& asked, double seconds,
                        bool begun) {
   if (!said.empty() && !WIFSIGNALED(status))
@@ -283,6 +301,8 @@ outcome outcome_of_end(int status, const std::string& said, const run_request& a
 
 }  // namespace
 
+void refuse_run(const std::string& why) { end_with(refusal(why)); }
+
 void forgive_crashes() {
   for (const int s : {SIGSEGV, SIGBUS, SIGFPE, SIGABRT}) std::signal(s, end_unjudged);
 }
@@ -325,22 +345,18 @@ void run_processes::be_first(run_request asked, int requests, int answers) {
       asked = request_of(next.text);
     }
   };
-  message answer{.status = 0, .last = true, .text = {}};
+  give_answer = [&](const std::string& text) {
+    if (alone)
+      send(answers, {.status = 0, .last = true, .text = text});
+    else
+      write_all(answers, text.data(), text.size());
+  };
   try {
     const outcome o = run_(asked, serve);
-    answer.text = to_json(o, asked.script.get()).dump(-1, ' ', false, json::error_handler_t::replace);
+    end_with(to_json(o, asked.script.get()).dump(-1, ' ', false, json::error_handler_t::replace));
   } catch (const std::exception& e) {
-    answer.text =
-        to_json({.findings = {}, .notes = {}, .refused = std::make_exception_ptr(not_supported(e.what()))},
-                nullptr)
-            .dump();
+    end_with(refusal(e.what()));
   }
-  std::fflush(nullptr);
-  if (alone)
-    send(answers, answer);
-  else
-    write_all(answers, answer.text.data(), answer.text.size());
-  _exit(0);
 }
 
 void run_processes::start(const run_request& asked) {

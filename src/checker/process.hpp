@@ -6,6 +6,7 @@
 #include <exception>
 #include <functional>
 #include <memory>
+#include <string>
 
 #include "src/executor/cpu/script.hpp"
 
@@ -61,6 +62,9 @@ constexpr const char* before_launches =
     "before it had launched a kernel, so nothing is known of it. Its arguments stand behind --, and files "
     "are looked for in the current "
     "folder";
+
+// Ends the process of this run, which cannot be checked, at once; any of its threads may call it.
+[[noreturn]] void refuse_run(const std::string& why);
 
 // Crashes of the program from here on are no findings: some of its blocks were left out.
 void forgive_crashes();

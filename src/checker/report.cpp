@@ -38,6 +38,13 @@ std::size_t check_report::errors() const {
   return static_cast<std::size_t>(std::ranges::count(findings, finding_severity::error, &finding::severity));
 }
 
+std::size_t check_report::causes() const {
+  std::size_t n = 0;
+  for (std::size_t i = 0; i < findings.size(); ++i)
+    n += findings[i].group == 0 || i == 0 || findings[i - 1].group != findings[i].group ? 1 : 0;
+  return n;
+}
+
 const char* name(schedule order) {
   constexpr const char* names[] = {"random", "forward", "reversed", "starved", "priority", "script"};
   return names[static_cast<int>(order)];
@@ -83,6 +90,17 @@ void append(std::string& out, const char* label, const finding_side& side) {
   }
 }
 
+// The first of its group, or without one.
+bool leads(const check_report& report, const finding& f) {
+  return f.group == 0 || &f == report.findings.data() || (&f)[-1].group != f.group;
+}
+// "race at a.cu:12, earlier at a.cu:20"; without a place what happened
+std::string in_short(const finding& f) {
+  if (f.access.at.file.empty()) return fmt::format("{}: {}", name(f.kind), f.access.action);
+  return fmt::format("{} at {}{}", name(f.kind), text(f.access.at),
+                     f.earlier && !f.earlier->at.file.empty() ? ", earlier at " + text(f.earlier->at) : "");
+}
+
 nlohmann::json json(const code_place& p) { return {{"file", p.file}, {"line", p.line}}; }
 nlohmann::json json(const finding_side& side) {
   nlohmann::json through = nlohmann::json::array();
@@ -109,20 +127,28 @@ std::string replay_command(const finding& f, const std::string& command, const s
 }
 
 std::string summary(const check_report& report) {
-  const std::size_t n = report.findings.size(), by_letter = n - report.errors();
-  return fmt::format("{} finding{}{} in {} schedule{}{}{}", n == 0 ? "no" : fmt::format("{}", n),
-                     n <= 1 ? "" : "s",
-                     by_letter == 0   ? ""
-                     : by_letter == n ? " by the letter"
-                                      : fmt::format(", {} of them by the letter,", by_letter),
-                     report.runs, report.runs == 1 ? "" : "s", report.complete ? ", all there are" : "",
-                     report.unfinished > 0 ? fmt::format(", {} of them not ended", report.unfinished) : "");
+  const std::size_t n = report.causes();
+  const auto letters = static_cast<std::size_t>(std::ranges::count_if(report.findings, [&](const finding& f) {
+    return leads(report, f) && f.severity() == finding_severity::by_the_letter;
+  }));
+  return fmt::format(
+      "{} finding{}{}{} in {} schedule{}{}{}", n == 0 ? "no" : fmt::format("{}", n), n <= 1 ? "" : "s",
+      letters == 0   ? ""
+      : letters == n ? " by the letter"
+                     : fmt::format(", {} of them by the letter,", letters),
+      report.findings.size() == n ? "" : fmt::format(", seen in {} ways,", report.findings.size()),
+      report.runs, report.runs == 1 ? "" : "s", report.complete ? ", all there are" : "",
+      report.unfinished > 0 ? fmt::format(", {} of them not ended", report.unfinished) : "");
 }
 
 std::string to_text(const check_report& report, const std::string& command, const std::string& behind) {
   std::string out;
   int number = 0;
   for (const finding& f : report.findings) {
+    if (!leads(report, f)) {
+      out += fmt::format("  also seen as {}\n", in_short(f));
+      continue;
+    }
     const bool letter = f.severity() == finding_severity::by_the_letter;
     out += fmt::format("{}. {}{}{}{}{}{}\n", ++number, letter ? "by the letter: " : "", name(f.kind),
                        f.kernel.empty() ? "" : ": kernel ", f.kernel, f.memory.empty() ? "" : ", ", f.memory);
@@ -149,6 +175,7 @@ std::string to_json(const check_report& report, const std::string& command, cons
                      {"access", json(f.access)},
                      {"missing", f.missing},
                      {"times", f.times},
+                     {"group", f.group},
                      {"run",
                       {{"seed", f.first.seed},
                        {"order", name(f.first.order)},

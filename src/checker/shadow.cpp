@@ -53,6 +53,8 @@ void shadow::reset() {
   shared_used_ = 0;
   variables_bytes_ = 0;
   shared_by_variables = false;
+  host_ranges_.clear();
+  past_host_ranges_.clear();
   allocations_.clear();
   split_.assign(1, {});  // number 0 means none
   free_splits_.clear();
@@ -88,6 +90,37 @@ void shadow::follow_variables(std::uintptr_t low, std::uintptr_t high) {
   variables_bytes_ = high - low;
 }
 
+void shadow::follow_host(const void* p, std::size_t bytes) {
+  const auto low = reinterpret_cast<std::uintptr_t>(p);
+  auto* const first = static_cast<unsigned char*>(allocate(low % alignment + bytes)) + low % alignment;
+  set(first, bytes, cell_state::written);
+  host_ranges_.push_back({low, bytes, static_cast<std::size_t>(first - base_)});
+}
+void shadow::forget_host(const void* p) {
+  std::erase_if(host_ranges_, [&](const host_range& r) {
+    if (r.low != reinterpret_cast<std::uintptr_t>(p)) return false;
+    past_host_ranges_.push_back(r);
+    return true;
+  });
+}
+const shadow::host_range* shadow::host_range_at(const void* p) const {
+  const auto at = std::ranges::find_if(host_ranges_, [&](const host_range& r) {
+    return reinterpret_cast<std::uintptr_t>(p) - r.low < r.bytes;
+  });
+  return at != host_ranges_.end() ? &*at : nullptr;
+}
+const shadow::host_range* shadow::host_range_of(std::size_t offset) const {
+  for (const auto* ranges : {&host_ranges_, &past_host_ranges_})
+    for (const host_range& r : *ranges)
+      if (offset - r.offset < r.bytes) return &r;
+  return nullptr;
+}
+std::size_t shadow::offset_of_host(const void* p, std::size_t bytes) const {
+  const host_range* const r = host_range_at(p);
+  const std::size_t offset = r != nullptr ? reinterpret_cast<std::uintptr_t>(p) - r->low : 0;
+  return r != nullptr && bytes <= r->bytes - offset ? r->offset + offset : outside;
+}
+
 void shadow::begin_shared_variable(const void* p, std::size_t bytes) {
   if (bytes > 0 && byte(offset_of(p)).state == cell_state::nobodys) set(p, bytes, cell_state::uninitialised);
 }
@@ -113,7 +146,7 @@ bool same(const reader& a, const reader& b) {
   return a.same_group(b) && a.time == b.time && a.lanes == b.lanes && a.place == b.place;
 }
 bool same(const cell& a, const cell& b) {
-  return a.block == b.block && a.writer == b.writer && a.state == b.state && a.scope == b.scope &&
+  return a.block == b.block && a.writer == b.writer && a.state == b.state && a.strength == b.strength &&
          a.time == b.time && a.place == b.place && same(a.first, b.first);
 }
 

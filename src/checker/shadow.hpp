@@ -2,7 +2,9 @@
 // The memory that kernels may touch, and for each byte its last writer and the readers since.
 #pragma once
 #include <algorithm>
+#include <antiphase/core/scope.hpp>
 #include <array>
+#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <utility>
@@ -12,15 +14,27 @@
 
 namespace antiphase::checker_detail {
 
-// The last two are earlier writes, kept when an atomic write replaced them.
-enum reader_kind : std::uint8_t { warp_reads, copy_reads, warp_wrote, copy_wrote };
+// constant_reads: read-only loads (__ldg, ld.global.nc), one entry for each launch. The last two are earlier
+// writes, kept when an atomic write replaced them.
+enum reader_kind : std::uint8_t { warp_reads, copy_reads, constant_reads, warp_wrote, copy_wrote };
+
+// What makes an atomic or volatile access strong (PTX ISA): its scope, in the low four bits, and the size of
+// its operand, of which the rest is the binary logarithm. 0: none, a weak access.
+using strength_bits = std::uint8_t;
+inline strength_bits strength_of(scope reach, std::size_t bytes) {
+  return reach == scope{}
+             ? strength_bits{0}
+             : static_cast<strength_bits>(static_cast<unsigned>(reach) | unsigned(std::countr_zero(bytes)) << 4);
+}
+inline scope reach_of(strength_bits s) { return static_cast<scope>(s & 15); }
+inline bool of_one_size(strength_bits a, strength_bits b) { return (a ^ b) < 16; }
 
 // Lanes of a warp that read at one time and place, or an asynchronous actor that did.
 struct reader {
   block_number block = 0;
   std::uint16_t unit = 0;  // the warp, or the actor by_copy()
-  std::uint8_t scope = 0;  // of an atomic access; 0: none
-  std::uint8_t kind = 0;   // reader_kind
+  strength_bits strength = 0;
+  std::uint8_t kind = 0;  // reader_kind
   stamp time = 0;
   std::uint32_t lanes = 0;  // 0: no such reader
   place_number place = 0;
@@ -28,7 +42,7 @@ struct reader {
   bool by_copy() const { return kind == copy_reads || kind == copy_wrote; }
   bool wrote() const { return kind == warp_wrote || kind == copy_wrote; }
   bool same_group(const reader& r) const {
-    return block == r.block && unit == r.unit && scope == r.scope && kind == r.kind;
+    return block == r.block && unit == r.unit && strength == r.strength && kind == r.kind;
   }
 };
 
@@ -46,7 +60,7 @@ struct cell {
   block_number block = 0;  // block of the last writer
   actor writer = 0;
   cell_state state = cell_state::nobodys;
-  std::uint8_t scope = 0;  // of an atomic write; 0: none
+  strength_bits strength = 0;
   stamp time = 0;
   place_number place = 0;
   reader first;            // inline, since one warp at a time is the usual case
@@ -73,7 +87,7 @@ struct reader_group {
   std::uint32_t& lanes_of(const reader& r) { return lanes()[r.by_copy() ? 0 : r.unit]; }
   bool at(block_number block, stamp time, place_number place) const {
     return of.block == block && of.time == time && of.place == place && of.kind == warp_reads &&
-           of.scope == 0;
+           of.strength == 0;
   }
 };
 
@@ -114,10 +128,21 @@ class shadow {
     return offset < variables_bytes_ ? reinterpret_cast<const void*>(variables_low_ + offset)
                                      : nullptr;  // NOLINT: an address
   }
+  // Tracks host memory from now on, as written and known to all: a range here stands for it.
+  struct host_range {
+    std::uintptr_t low;
+    std::size_t bytes;
+    std::size_t offset;  // of what stands for it
+  };
+  void follow_host(const void* p, std::size_t bytes);
+  void forget_host(const void* p);                            // which starts such a range
+  const host_range* host_range_at(const void* p) const;       // null: none
+  const host_range* host_range_of(std::size_t offset) const;  // that this stands for, also in the past
+  const std::vector<host_range>& host_ranges() const { return host_ranges_; }
   // Address in this memory whose cells belong to `p`.
   const void* followed(const void* p) const {
-    const std::size_t offset = reinterpret_cast<std::uintptr_t>(p) - variables_low_;
-    return offset < variables_bytes_ ? variables_ + offset : p;
+    const std::size_t offset = offset_of(p);
+    return offset != outside ? base_ + offset : p;
   }
   // The same as an offset; `outside` unless all of these bytes are tracked.
   std::size_t offset_of(const void* p, std::size_t bytes = 1) const {
@@ -127,7 +152,8 @@ class shadow {
                  ? reinterpret_cast<std::uintptr_t>(variables_) - lowest() + variable
                  : outside;
     const std::size_t offset = reinterpret_cast<std::uintptr_t>(p) - lowest();
-    return offset < size() && bytes <= size() - offset ? offset : outside;
+    if (offset < size() && bytes <= size() - offset) return offset;
+    return host_ranges_.empty() ? outside : offset_of_host(p, bytes);
   }
   bool follows(const void* p, std::size_t bytes = 1) const { return offset_of(p, bytes) != outside; }
   // Plain CUDA: a block's shared memory is unallocated until its variables are declared, each of them
@@ -189,6 +215,7 @@ class shadow {
   static constexpr std::size_t chunk = 256;
   // untouched: all cells zero, never set. single: cells as they lie in memory.
   static constexpr std::uint32_t untouched = 0, single = ~0u;
+  std::size_t offset_of_host(const void* p, std::size_t bytes) const;
   void split(cell& c);
   void drop(cell& c);
   void touch(std::size_t chunk_number);
@@ -205,7 +232,8 @@ class shadow {
   std::size_t shared_used_ = 0;
   std::uintptr_t variables_low_ = 0;  // in the program's image
   std::size_t variables_bytes_ = 0;
-  const unsigned char* variables_ = nullptr;                      // stands for them here
+  const unsigned char* variables_ = nullptr;  // stands for them here
+  std::vector<host_range> host_ranges_, past_host_ranges_;
   std::vector<std::pair<std::size_t, std::size_t>> allocations_;  // offset and size, ascending
   std::vector<std::array<cell, 4>> split_;
   std::vector<std::uint32_t> free_splits_;

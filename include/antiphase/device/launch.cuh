@@ -54,7 +54,7 @@ template <class Params> AP_DEV void wait_for_previous_grid(const Params& p) {
 }
 #else
 AP_DEV void wait_for_previous_grid() { machine::wait_for_previous_grid(); }
-AP_DEV void start_next_grid() {}
+AP_DEV void start_next_grid() { machine::start_next_grid(); }
 AP_DEV void compute_first(std::uint32_t) {}
 template <class Params> AP_DEV void wait_for_previous_grid(const Params&) { wait_for_previous_grid(); }
 #endif

@@ -64,7 +64,7 @@ AP_DEV void arrive_remote(mbarrier& mine, int rank, call_site where = call_site:
   machine::mbarrier_arrive_remote(&mine.word, rank, where);
 }
 AP_DEV void wait_remote(const mbarrier& at, unsigned parity, call_site where = call_site::current()) {
-  at.wait(parity, where);
+  machine::mbarrier_wait(const_cast<std::uint64_t*>(&at.word), parity, where, {.reach = scope::cluster});
 }
 AP_DEV void copy_async_arrive(mbarrier& at, call_site where = call_site::current()) {
   at.arrive(with_copies{}, where);

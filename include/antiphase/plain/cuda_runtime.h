@@ -12,7 +12,8 @@
 
 #include "clusters.h"
 #include "device.h"
-#include "host.h"
+#include "graphs.h"
 #include "mathematics.h"
 #include "ptx.h"
 #include "tensor_maps.h"
+#include "textures.h"

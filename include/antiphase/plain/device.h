@@ -142,6 +142,8 @@ AP_REDUCE(xor, a ^ b)
 // atomic operations
 // -----------------------------------------------------------------------------------------------------------
 // Each operation may switch to other threads. One that changes nothing may be a polling loop's.
+// Whether the run is one with this change of the program (plain_cuda.hpp, heal()).
+extern "C" bool antiphase_tried(int number);
 namespace antiphase::plain {
 template <class T> using word_of =
     std::conditional_t<sizeof(T) == 8, std::uint64_t,
@@ -218,11 +220,19 @@ AP_CAS(_block, block)
 AP_CAS(_system, system)
 #undef AP_CAS
 
-// loads and stores with hints: ordinary ones here
+// loads and stores with hints: ordinary ones here, but for __ldg, whose memory nothing may write in the launch
 // --------------------------------------------------------------------------------------
+namespace antiphase::plain {
+void read_only(void* to, const void* from, std::size_t bytes);
+template <class T> AP_VERB T read_only(const T& from) {  // a reference, so that its alignment is looked at
+  std::remove_cv_t<T> value;
+  read_only(&value, &from, sizeof value);
+  return value;
+}
+}  // namespace antiphase::plain
+template <class T> AP_VERB T __ldg(const T* p) { return antiphase::plain::read_only(*p); }
 #define AP_LOAD(name) \
   template <class T> AP_VERB T name(const T* p) { return *p; }
-AP_LOAD(__ldg)
 AP_LOAD(__ldca)
 AP_LOAD(__ldcg)
 AP_LOAD(__ldcs)
@@ -245,6 +255,11 @@ AP_VERB void __pipeline_memcpy_async(void* to, const void* from, std::size_t byt
 }
 AP_VERB void __pipeline_commit() { antiphase::machine::copy_async_commit(); }
 AP_VERB void __pipeline_wait_prior(int groups, AP_AT) { antiphase::machine::copy_async_wait(groups, ap_at); }
+
+// launches that overlap
+// -----------------------------------------------------------------------------------------------------
+AP_VERB void cudaGridDependencySynchronize() { antiphase::machine::wait_for_previous_grid(); }
+AP_VERB void cudaTriggerProgrammaticLaunchCompletion() { antiphase::machine::start_next_grid(); }
 
 // time and ending
 // -----------------------------------------------------------------------------------------------------------

@@ -9,6 +9,8 @@ enum cudaError {
   cudaSuccess = 0,
   cudaErrorInvalidValue = 1,
   cudaErrorMemoryAllocation = 2,
+  cudaErrorInitializationError = 3,
+  cudaErrorCudartUnloading = 4,
   cudaErrorInvalidConfiguration = 9,
   cudaErrorInvalidSymbol = 13,
   cudaErrorInvalidDevicePointer = 17,
@@ -18,11 +20,26 @@ enum cudaError {
   cudaErrorInvalidResourceHandle = 400,
   cudaErrorNotReady = 600,
   cudaErrorIllegalAddress = 700,
+  cudaErrorLaunchOutOfResources = 701,
+  cudaErrorLaunchTimeout = 702,
+  cudaErrorPeerAccessAlreadyEnabled = 704,
+  cudaErrorPeerAccessNotEnabled = 705,
   cudaErrorPeerAccessUnsupported = 217,
   cudaErrorAssert = 710,
   cudaErrorLaunchFailure = 719,
   cudaErrorCooperativeLaunchTooLarge = 720,
+  cudaErrorNotPermitted = 800,
   cudaErrorNotSupported = 801,
+  cudaErrorStreamCaptureUnsupported = 900,
+  cudaErrorStreamCaptureInvalidated = 901,
+  cudaErrorStreamCaptureMerge = 902,
+  cudaErrorStreamCaptureUnmatched = 903,
+  cudaErrorStreamCaptureUnjoined = 904,
+  cudaErrorStreamCaptureIsolation = 905,
+  cudaErrorStreamCaptureImplicit = 906,
+  cudaErrorCapturedEvent = 907,
+  cudaErrorStreamCaptureWrongThread = 908,
+  cudaErrorGraphExecUpdateFailure = 910,
   cudaErrorUnknown = 999
 };
 typedef cudaError cudaError_t;
@@ -48,7 +65,13 @@ enum cudaSharedMemConfig {
 };
 enum cudaFuncAttribute {
   cudaFuncAttributeMaxDynamicSharedMemorySize = 8,
-  cudaFuncAttributePreferredSharedMemoryCarveout = 9
+  cudaFuncAttributePreferredSharedMemoryCarveout = 9,
+  cudaFuncAttributeClusterDimMustBeSet,
+  cudaFuncAttributeRequiredClusterWidth,
+  cudaFuncAttributeRequiredClusterHeight,
+  cudaFuncAttributeRequiredClusterDepth,
+  cudaFuncAttributeNonPortableClusterSizeAllowed,
+  cudaFuncAttributeClusterSchedulingPolicyPreference
 };
 enum cudaMemoryAdvise {
   cudaMemAdviseSetReadMostly = 1,
@@ -155,10 +178,32 @@ struct cudaAccessPolicyWindow {
   float hitRatio;
   cudaAccessProperty hitProp, missProp;
 };
-enum cudaStreamAttrID { cudaStreamAttributeAccessPolicyWindow = 1 };
-union cudaStreamAttrValue {
-  cudaAccessPolicyWindow accessPolicyWindow;
+struct cudaPos {
+  std::size_t x, y, z;
 };
+struct cudaExtent {
+  std::size_t width, height, depth;
+};
+struct cudaPitchedPtr {
+  void* ptr;
+  std::size_t pitch, xsize, ysize;
+};
+typedef struct cudaArray* cudaArray_t;
+struct cudaMemcpy3DParms {
+  cudaArray_t srcArray;
+  cudaPos srcPos;
+  cudaPitchedPtr srcPtr;
+  cudaArray_t dstArray;
+  cudaPos dstPos;
+  cudaPitchedPtr dstPtr;
+  cudaExtent extent;
+  cudaMemcpyKind kind;
+};
+constexpr cudaPos make_cudaPos(std::size_t x, std::size_t y, std::size_t z) { return {x, y, z}; }
+constexpr cudaExtent make_cudaExtent(std::size_t w, std::size_t h, std::size_t d) { return {w, h, d}; }
+constexpr cudaPitchedPtr make_cudaPitchedPtr(void* p, std::size_t pitch, std::size_t x, std::size_t y) {
+  return {p, pitch, x, y};
+}
 enum cudaMemLocationType {
   cudaMemLocationTypeInvalid,
   cudaMemLocationTypeDevice,
@@ -170,7 +215,11 @@ struct cudaMemLocation {
   int id;
 };
 constexpr unsigned cudaStreamDefault = 0, cudaStreamNonBlocking = 1;
-constexpr unsigned cudaEventDefault = 0, cudaEventBlockingSync = 1, cudaEventDisableTiming = 2;
+constexpr unsigned cudaEventDefault = 0, cudaEventBlockingSync = 1, cudaEventDisableTiming = 2,
+                   cudaEventInterprocess = 4;
+constexpr unsigned cudaEventRecordDefault = 0, cudaEventRecordExternal = 1, cudaEventWaitDefault = 0,
+                   cudaEventWaitExternal = 1;
+constexpr unsigned cudaOccupancyDefault = 0, cudaOccupancyDisableCachingOverride = 1;
 constexpr unsigned cudaHostAllocDefault = 0, cudaHostAllocPortable = 1, cudaHostAllocMapped = 2,
                    cudaHostAllocWriteCombined = 4;
 constexpr unsigned cudaHostRegisterDefault = 0, cudaHostRegisterPortable = 1, cudaHostRegisterMapped = 2;
@@ -179,6 +228,7 @@ constexpr unsigned cudaDeviceScheduleAuto = 0, cudaDeviceScheduleSpin = 1, cudaD
 constexpr unsigned cudaMemAttachGlobal = 1, cudaMemAttachHost = 2;
 constexpr int cudaCpuDeviceId = -1;
 #define cudaStreamLegacy (static_cast<cudaStream_t>(nullptr))
+#define cudaStreamPerThread (reinterpret_cast<cudaStream_t>(2))  // as if made by cudaStreamCreate
 
 // the runtime
 // -----------------------------------------------------------------------------------------------------------
@@ -199,14 +249,17 @@ cudaError_t copy(void* to, const void* from, std::size_t bytes, cudaMemcpyKind k
 cudaError_t copy_rows(void* to, std::size_t to_pitch, const void* from, std::size_t from_pitch,
                       std::size_t width, std::size_t height, cudaMemcpyKind kind, cudaStream_t on,
                       returns when, place where);
+cudaError_t copy_box(const cudaMemcpy3DParms& p, cudaStream_t on, returns when, place where);
 cudaError_t set(void* p, int value, std::size_t bytes, cudaStream_t on, returns when, place where);
-cudaError_t synchronize(cudaStream_t on, bool all);
+enum class waits_for { stream, all };
+cudaError_t synchronize(cudaStream_t on, waits_for what, place where);
 cudaError_t create_stream(cudaStream_t* s, unsigned flags = 0);  // flags 1: cudaStreamNonBlocking
 cudaError_t create_event(cudaEvent_t* e);
 cudaError_t destroy_event(cudaEvent_t e);
-cudaError_t record(cudaEvent_t e, cudaStream_t on);
-cudaError_t wait_for(cudaStream_t on, cudaEvent_t e);
-cudaError_t synchronize(cudaEvent_t e);
+enum class event_of { stream, graph };  // graph: of a launched graph, even while the stream is captured
+cudaError_t record(cudaEvent_t e, cudaStream_t on, event_of what, place where);
+cudaError_t wait_for(cudaStream_t on, cudaEvent_t e, event_of what, place where);
+cudaError_t synchronize(cudaEvent_t e, place where);
 cudaError_t last_error(bool forget);
 cudaError_t reset_device();
 cudaError_t properties(cudaDeviceProp* p);
@@ -222,6 +275,18 @@ template <class... P, std::size_t... I> cudaError_t launch_by_addresses(void (*e
   call<P...>{name_of(reinterpret_cast<const void*>(entry)), c, where,
              entry}(*static_cast<std::decay_t<P>*>(a[I])...);
   return last_error(false);
+}
+// The same for a kernel that is known by its address only; address_of() has told of its type.
+using typed_launch = void (*)(const void* entry, const config& c, void** a, place where);
+void know_kernel(const void* entry, typed_launch how);
+cudaError_t launch_by_address(const void* entry, const config& c, void** a, place where);
+template <class... P> void* address_of(void (*entry)(P...)) {
+  void* const at = reinterpret_cast<void*>(entry);
+  know_kernel(at, [](const void* e, const config& c, void** a, place where) {
+    launch_by_addresses(reinterpret_cast<void (*)(P...)>(const_cast<void*>(e)), c, a, where,
+                        std::index_sequence_for<P...>());
+  });
+  return at;
 }
 }  // namespace antiphase::plain
 
@@ -293,6 +358,16 @@ AP_CALL cudaMemcpy2DAsync(void* to, std::size_t tp, const void* from, std::size_
                           std::size_t h, cudaMemcpyKind k, cudaStream_t s = nullptr, AP_HERE) {
   return ap_plain::copy_rows(to, tp, from, fp, w, h, k, s, ap_plain::returns::at_once, ap_at);
 }
+AP_CALL cudaMemcpy3D(const cudaMemcpy3DParms* p, AP_HERE) {
+  return ap_plain::copy_box(*p, nullptr, ap_plain::returns::when_done, ap_at);
+}
+AP_CALL cudaMemcpy3DAsync(const cudaMemcpy3DParms* p, cudaStream_t s = nullptr, AP_HERE) {
+  return ap_plain::copy_box(*p, s, ap_plain::returns::at_once, ap_at);
+}
+AP_CALL cudaMalloc3D(cudaPitchedPtr* p, cudaExtent e, AP_HERE) {
+  *p = {nullptr, (e.width + 511) / 512 * 512, e.width, e.height};
+  return ap_plain::allocate(&p->ptr, p->pitch * e.height * e.depth, ap_plain::memory_kind::device, ap_at);
+}
 AP_CALL cudaMemset(void* p, int v, std::size_t n, AP_HERE) {
   return ap_plain::set(p, v, n, nullptr, ap_plain::returns::when_done, ap_at);
 }
@@ -303,6 +378,21 @@ AP_CALL cudaMemset2D(void* p, std::size_t pitch, int v, std::size_t w, std::size
   for (std::size_t i = 0; i < h; ++i)
     ap_plain::set(static_cast<char*>(p) + i * pitch, v, w, nullptr, ap_plain::returns::when_done, ap_at);
   return cudaSuccess;
+}
+AP_CALL cudaMemset2DAsync(void* p, std::size_t pitch, int v, std::size_t w, std::size_t h,
+                          cudaStream_t s = nullptr, AP_HERE) {
+  for (std::size_t i = 0; i < h; ++i)
+    ap_plain::set(static_cast<char*>(p) + i * pitch, v, w, s, ap_plain::returns::at_once, ap_at);
+  return cudaSuccess;
+}
+AP_CALL cudaMemset3DAsync(cudaPitchedPtr p, int v, cudaExtent e, cudaStream_t s = nullptr, AP_HERE) {
+  for (std::size_t z = 0; z < e.depth; ++z)
+    cudaMemset2DAsync(static_cast<char*>(p.ptr) + z * p.ysize * p.pitch, p.pitch, v, e.width, e.height, s,
+                      ap_at);
+  return cudaSuccess;
+}
+AP_CALL cudaMemset3D(cudaPitchedPtr p, int v, cudaExtent e, AP_HERE) {
+  return cudaMemset3DAsync(p, v, e, nullptr, ap_at);
 }
 template <class T> AP_CALL cudaMemcpyToSymbol(const T& symbol, const void* from, std::size_t n,
                                               std::size_t offset = 0,
@@ -337,18 +427,20 @@ AP_CALL cudaMemPrefetchAsync(const void*, std::size_t, cudaMemLocation, unsigned
 AP_CALL cudaMemAdvise(const void*, std::size_t, cudaMemoryAdvise, cudaMemLocation) { return cudaSuccess; }
 AP_CALL cudaDeviceSetLimit(cudaLimit, std::size_t) { return cudaSuccess; }
 AP_CALL cudaDeviceGetLimit(std::size_t* v, cudaLimit) { return *v = std::size_t{8} << 20, cudaSuccess; }
-AP_CALL cudaStreamSetAttribute(cudaStream_t, cudaStreamAttrID, const cudaStreamAttrValue*) {
-  return cudaSuccess;
-}
-AP_CALL cudaStreamGetAttribute(cudaStream_t, cudaStreamAttrID, cudaStreamAttrValue* v) {
-  return *v = {}, cudaSuccess;
-}
 AP_CALL cudaCtxResetPersistingL2Cache() { return cudaSuccess; }
 
-AP_CALL cudaDeviceSynchronize() { return ap_plain::synchronize(nullptr, true); }
-AP_CALL cudaThreadSynchronize() { return ap_plain::synchronize(nullptr, true); }
-AP_CALL cudaStreamSynchronize(cudaStream_t s) { return ap_plain::synchronize(s, false); }
-AP_CALL cudaStreamQuery(cudaStream_t s) { return ap_plain::synchronize(s, false); }
+AP_CALL cudaDeviceSynchronize(AP_HERE) {
+  return ap_plain::synchronize(nullptr, ap_plain::waits_for::all, ap_at);
+}
+AP_CALL cudaThreadSynchronize(AP_HERE) {
+  return ap_plain::synchronize(nullptr, ap_plain::waits_for::all, ap_at);
+}
+AP_CALL cudaStreamSynchronize(cudaStream_t s, AP_HERE) {
+  return ap_plain::synchronize(s, ap_plain::waits_for::stream, ap_at);
+}
+AP_CALL cudaStreamQuery(cudaStream_t s, AP_HERE) {
+  return ap_plain::synchronize(s, ap_plain::waits_for::stream, ap_at);
+}
 AP_CALL cudaStreamCreate(cudaStream_t* s) { return ap_plain::create_stream(s); }
 AP_CALL cudaStreamCreateWithFlags(cudaStream_t* s, unsigned flags) {
   return ap_plain::create_stream(s, flags);
@@ -358,13 +450,28 @@ AP_CALL cudaStreamCreateWithPriority(cudaStream_t* s, unsigned flags, int) {
 }
 AP_CALL cudaDeviceGetStreamPriorityRange(int* least, int* most) { return *least = *most = 0, cudaSuccess; }
 AP_CALL cudaStreamDestroy(cudaStream_t) { return cudaSuccess; }
-AP_CALL cudaStreamWaitEvent(cudaStream_t s, cudaEvent_t e, unsigned = 0) { return ap_plain::wait_for(s, e); }
+AP_CALL cudaStreamGetPriority(cudaStream_t, int* p) { return *p = 0, cudaSuccess; }
+AP_CALL cudaStreamGetDevice(cudaStream_t, int* d) { return *d = 0, cudaSuccess; }
+AP_CALL cudaStreamGetId(cudaStream_t s, unsigned long long* id) {
+  return *id = reinterpret_cast<unsigned long long>(s), cudaSuccess;
+}
+AP_CALL cudaStreamCopyAttributes(cudaStream_t, cudaStream_t) { return cudaSuccess; }
+AP_CALL cudaStreamWaitEvent(cudaStream_t s, cudaEvent_t e, unsigned flags = 0, AP_HERE) {
+  return ap_plain::wait_for(
+      s, e, flags == cudaEventWaitExternal ? ap_plain::event_of::graph : ap_plain::event_of::stream, ap_at);
+}
 AP_CALL cudaEventCreate(cudaEvent_t* e) { return ap_plain::create_event(e); }
 AP_CALL cudaEventCreateWithFlags(cudaEvent_t* e, unsigned) { return ap_plain::create_event(e); }
 AP_CALL cudaEventDestroy(cudaEvent_t e) { return ap_plain::destroy_event(e); }
-AP_CALL cudaEventRecord(cudaEvent_t e, cudaStream_t s = nullptr) { return ap_plain::record(e, s); }
-AP_CALL cudaEventSynchronize(cudaEvent_t e) { return ap_plain::synchronize(e); }
-AP_CALL cudaEventQuery(cudaEvent_t e) { return ap_plain::synchronize(e); }
+AP_CALL cudaEventRecord(cudaEvent_t e, cudaStream_t s = nullptr, AP_HERE) {
+  return ap_plain::record(e, s, ap_plain::event_of::stream, ap_at);
+}
+AP_CALL cudaEventRecordWithFlags(cudaEvent_t e, cudaStream_t s = nullptr, unsigned flags = 0, AP_HERE) {
+  return ap_plain::record(
+      e, s, flags == cudaEventRecordExternal ? ap_plain::event_of::graph : ap_plain::event_of::stream, ap_at);
+}
+AP_CALL cudaEventSynchronize(cudaEvent_t e, AP_HERE) { return ap_plain::synchronize(e, ap_at); }
+AP_CALL cudaEventQuery(cudaEvent_t e, AP_HERE) { return ap_plain::synchronize(e, ap_at); }
 AP_CALL cudaEventElapsedTime(float* ms, cudaEvent_t, cudaEvent_t) {
   return *ms = 1, cudaSuccess;
 }  // no timing
@@ -415,11 +522,21 @@ template <class... P> AP_CALL cudaLaunchKernel(void (*f)(P...), dim3 g, dim3 b, 
                                                cudaStream_t s = nullptr, AP_HERE) {
   return ap_plain::launch_by_addresses(f, {g, b, n, s}, a, ap_at, std::index_sequence_for<P...>());
 }
+AP_CALL cudaLaunchKernel(const void* f, dim3 g, dim3 b, void** a, std::size_t n = 0, cudaStream_t s = nullptr,
+                         AP_HERE) {
+  return ap_plain::launch_by_address(f, {g, b, n, s}, a, ap_at);
+}
 template <class... P> AP_CALL cudaLaunchCooperativeKernel(void (*f)(P...), dim3 g, dim3 b, void** a,
                                                           std::size_t n = 0, cudaStream_t s = nullptr,
                                                           AP_HERE) {
   ap_plain::config c(g, b, n, s);
   c.together = true;
   return ap_plain::launch_by_addresses(f, c, a, ap_at, std::index_sequence_for<P...>());
+}
+AP_CALL cudaLaunchCooperativeKernel(const void* f, dim3 g, dim3 b, void** a, std::size_t n = 0,
+                                    cudaStream_t s = nullptr, AP_HERE) {
+  ap_plain::config c(g, b, n, s);
+  c.together = true;
+  return ap_plain::launch_by_address(f, c, a, ap_at);
 }
 #undef AP_CALL

@@ -12,6 +12,7 @@
 #include "vector_types.h"
 
 typedef antiphase::stream cudaStream_t;
+struct antiphase_plain_event;
 
 namespace antiphase::plain {
 
@@ -28,6 +29,7 @@ using machine::place;
 
 // The running thread is about to end, having passed the block barriers in lines [from, behind) of this file.
 void leaves(unsigned from, unsigned behind, place where = place::current()) noexcept;
+void enters_arm(int number) noexcept;  // of a branch that ends with the kernel
 
 void* dynamic_shared_memory(std::size_t align);
 int register_cluster(const char* kernel, int x, int y = 1, int z = 1);  // __cluster_dims__; before main
@@ -52,6 +54,11 @@ struct config {
   std::size_t shared = 0;
   cudaStream_t stream = nullptr;
   bool together = false;  // a cooperative launch
+  bool overlaps = false;  // may begin when all blocks of the kernel before it let it (programmatic)
+  unsigned cluster[3] = {};  // 0: what __cluster_dims__ says
+  // Events recorded when all blocks of this launch have let others begin, or have begun.
+  antiphase_plain_event *lets_begin = nullptr, *begun = nullptr;
+  bool lets_begin_at_once = false;  // as far as the event is concerned
   config(dim3 g, dim3 b, std::size_t s = 0, cudaStream_t on = nullptr)
       : grid(g), block(b), shared(s), stream(on) {}
 };

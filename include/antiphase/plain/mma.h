@@ -2,7 +2,7 @@
 // Fragments of matrices (nvcuda::wmma). Plain CUDA under the checker. Which lane holds which element is not
 // specified; here it is as for mma.sync of the same numbers.
 #pragma once
-#include <antiphase/executor/cpu/machine_mma.hpp>
+#include <antiphase/executor/cpu/machine_plain.hpp>
 
 #include "cuda_bf16.h"
 #include "cuda_fp16.h"

@@ -2,7 +2,7 @@
 // Functions that the pre-pass calls for inline PTX, by the table in src/checker/plain/ptx_table.cpp. Plain
 // CUDA under the checker.
 #pragma once
-#include <antiphase/executor/cpu/machine_mma.hpp>
+#include <antiphase/executor/cpu/machine_plain.hpp>
 #include <antiphase/executor/cpu/machine_wgmma.hpp>
 
 #include "device.h"
@@ -83,6 +83,9 @@ template <class T, int Count> struct alignas(sizeof(T) * Count) pack { T x[Count
 template <class T, int Count> AP_VERB pack<T, Count> load(const void* p) {
   return *static_cast<const pack<T, Count>*>(p);
 }
+template <class T, int Count> AP_VERB pack<T, Count> load_constant(const void* p) {
+  return read_only(*static_cast<const pack<T, Count>*>(p));
+}
 template <class T, int Count> AP_VERB pack<T, Count> load_volatile(const void* p) {
   pack<T, Count> all;
   for (int i = 0; i < Count; ++i) all.x[i] = static_cast<const volatile T*>(p)[i];
@@ -131,26 +134,45 @@ template <class T> constexpr machine::bulk_step step_of(bulk_update what) {
 // mbarriers and barriers
 // -----------------------------------------------------------------------------------------------------------
 // The state that an arrival returns is the parity of the current phase.
-AP_VERB unsigned long mbarrier_phase(unsigned long* word) { return machine::mbarrier_ended(word, 0) ? 1 : 0; }
-AP_VERB bool mbarrier_test_wait(unsigned long* word, unsigned parity, place where) {
-  if (machine::mbarrier_ended(word, parity & 1)) {
+AP_VERB bool mbarrier_test_wait(unsigned long* word, unsigned parity, machine::mbarrier_semantics how,
+                                place where) {
+  if (machine::mbarrier_test(word, parity & 1, where, how)) {
     machine::polled();
     return true;
   }
   machine::yield(where);
   return false;
 }
-AP_VERB bool mbarrier_try_wait(unsigned long* word, unsigned parity, place where) {
-  return mbarrier_test_wait(word, parity, where);
-}
-AP_VERB void mbarrier_arrive_in_cluster(unsigned long* word, place where) {  // an mbarrier of any block
+AP_VERB void mbarrier_arrive_in_cluster(unsigned long* word, machine::mbarrier_semantics how,
+                                        place where) {  // an mbarrier of any block
   const int rank = block_of(word, where);
   auto* const first = static_cast<unsigned char*>(in_block(shared_base(), rank, where));
   machine::mbarrier_arrive_remote(
       reinterpret_cast<unsigned long*>(shared_base() + (reinterpret_cast<unsigned char*>(word) - first)),
-      rank, where);
+      rank, where, how);
 }
-AP_VERB void mbarrier_invalidate(unsigned long* word) { *word = ~0ul; }
+// Operations on the block in whose shared memory the mbarrier lies.
+AP_VERB void mbarrier_arrive_at(unsigned long* word, int count, int bytes, place where,
+                                machine::mbarrier_semantics how) {
+  machine::mbarrier_arrive_at(block_of(word, where), word, count, bytes, where, how);
+}
+AP_VERB void mbarrier_expect_at(unsigned long* word, int bytes, place where) {
+  machine::mbarrier_expect_at(block_of(word, where), word, bytes, where);
+}
+AP_VERB unsigned in_same_block(const void* to, const unsigned long* word, place where) {
+  const int rank = block_of(word, where);
+  if (block_of(to, where) != rank)
+    machine::trap("an asynchronous copy and its mbarrier are in the shared memory of different blocks",
+                  where);
+  return static_cast<unsigned>(rank);
+}
+AP_VERB void copy_in_cluster(void* to, const void* from, unsigned bytes, unsigned long* word, place where) {
+  machine::bulk_copy_to(static_cast<int>(in_same_block(to, word, where)), to, from, bytes, word, where);
+}
+AP_VERB void store_async(void* to, const void* value, unsigned bytes, unsigned long* word, place where) {
+  machine::store_async_to(static_cast<int>(in_same_block(to, word, where)), to, value, bytes, word, where);
+}
+AP_VERB unsigned rank_of(const void* p, place where) { return static_cast<unsigned>(block_of(p, where)); }
 
 // warps
 // -----------------------------------------------------------------------------------------------------------

@@ -17,6 +17,8 @@
 #include <sstream>
 
 #include "prepass.hpp"
+#include "src/checker/places.hpp"
+#include "statements.hpp"
 
 extern char** environ;
 
@@ -199,6 +201,32 @@ void run_or_fail(const words& command, const fs::path& said) {
   if (run(command, said) != 0) fail(said);
 }
 
+// Preprocessed text with edits. Lines that the preprocessor has left empty stay so.
+std::string edited(std::string text, const std::vector<plain_edit>& edits) {
+  if (edits.empty()) return text;
+  std::istringstream in(text);
+  std::string out, line, file;
+  int number = 0;
+  for (; std::getline(in, line); ++number) {
+    int marked = 0, name = 0;
+    if (std::sscanf(line.c_str(), "# %d \"%n", &marked, &name) == 1 && name > 0) {
+      file = checker_detail::shown(
+          line.substr(static_cast<std::size_t>(name),
+                      line.find('"', static_cast<std::size_t>(name)) - static_cast<std::size_t>(name)));
+      number = marked - 1;
+    } else if (line.find_first_not_of(" \t\r") != std::string::npos) {
+      for (const plain_edit& e : edits) {
+        if (e.line != number || e.file != file) continue;
+        const statement old =
+            e.from.empty() ? statement{line.size(), line.size()} : find_loosely(line, e.from);
+        if (e.from.empty() || old.end > 0) line.replace(old.begin, old.end - old.begin, e.to);
+      }
+    }
+    out += line + '\n';
+  }
+  return out;
+}
+
 // Compiles a program's sources to a shared object, through files in one folder. Each step reads what the last
 // one left. Throws bad_source for faults of the program.
 class compilation {
@@ -264,8 +292,8 @@ void compilation::preprocess() {
           "antiphase/executor/cpu/checked_prelude.hpp", "-include", "antiphase/plain/ends.h"})
       command.emplace_back(w);
     if (is_cuda(units_[i])) command.insert(command.end(), {"-include", "antiphase/plain/cuda_runtime.h"});
-    if (!program_.driver.empty())
-      command.insert(command.end(), {"-isystem", include_ / "antiphase/plain/bindings"});
+    if (!program_.driver.empty()) command.emplace_back("-DAP_DRIVEN");
+    command.insert(command.end(), {"-isystem", include_ / "antiphase/plain/bindings"});
     // The C library's headers, if they are there too, must stay behind those of C++.
     const char* const place = fs::exists(include_ / "stdlib.h") ? "-idirafter" : "-isystem";
     command.insert(command.end(), {"-isystem", include_ / "antiphase/plain", place, include_, "-o",
@@ -278,7 +306,8 @@ void compilation::translate_all() {
   int numbers = 0;
   std::string refused;
   for (std::size_t i = 0; i < units_.size(); ++i) {
-    const translation t = translate(read(file(i, ".ii")), numbers, by_, units_.size() == 1);
+    const translation t =
+        translate(edited(read(file(i, ".ii")), program_.edits), numbers, by_, units_.size() == 1);
     for (const refusal& r : t.refused) refused += (refused.empty() ? "" : "\n") + to_text(r);
     std::ofstream(inputs_.emplace_back(file(i, ".plain.ii")), std::ios::binary) << t.text;
   }
@@ -330,8 +359,10 @@ temporary_folder::~temporary_folder() {
   if (watcher_ > 0) waitpid(watcher_, nullptr, 0);
 }
 
-compiled::compiled(const plain_program& p) {
+compiled::compiled(const plain_program& p) : object_(p.object.empty() ? folder_.path() / "program.so" : fs::path(p.object)) {
   require_files(p);
+  std::error_code ignored;
+  if (!p.object.empty() && fs::exists(object_, ignored)) return;
   compilation steps(p, folder_.path());
   steps.preprocess();
   steps.translate_all();

@@ -23,14 +23,15 @@ class temporary_folder {
   pid_t watcher_ = -1;  // process that waits for that
 };
 
-// A compiled program; its object exists as long as this does.
+// A compiled program; its object exists as long as this does, or longer where plain_program::object names it.
 class compiled {
  public:
   explicit compiled(const plain_program& p);
-  std::string object() const { return folder_.path() / "program.so"; }
+  std::string object() const { return object_; }
 
  private:
   temporary_folder folder_;
+  std::filesystem::path object_;
 };
 
 }  // namespace antiphase::plain

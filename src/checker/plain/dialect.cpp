@@ -24,19 +24,28 @@ const std::vector<dialect_group>& plain_dialect() {
         {yes, "threadIdx blockIdx blockDim gridDim warpSize",
          "x, y and z; a program may have variables of its own that are called so"},
         {yes, "__cluster_dims__", "clusters of up to 16 blocks"},
-        {partly, "cudaLaunchKernel cudaLaunchCooperativeKernel",
-         "with the kernel itself, or a cast of it to void*, as the first argument"},
-        {no, "cudaLaunchKernelEx cudaLaunchKernelExC",
-         "kernel<<<grid, block, bytes, stream>>>(arguments), with __cluster_dims__ where the kernel has "
-         "clusters"},
+        {partly, "cudaLaunchKernel cudaLaunchCooperativeKernel cudaLaunchKernelEx cudaLaunchKernelExC",
+         "of the kernel itself, or of its name cast to void*"},
+        {yes,
+         "cudaLaunchAttributeCooperative cudaLaunchAttributeClusterDimension "
+         "cudaLaunchAttributeProgrammaticStreamSerialization cudaLaunchAttributeProgrammaticEvent "
+         "cudaLaunchAttributeLaunchCompletionEvent",
+         "attributes of speed, such as priorities, have no effect"},
+        {no, "cudaLaunchAttributeMemSyncDomain cudaLaunchAttributeMemSyncDomainMap",
+         "launches in the default domain"},
+        {yes, "cudaGridDependencySynchronize cudaTriggerProgrammaticLaunchCompletion",
+         "who has waited for whom is judged, along a row of kernels too"},
+        {yes,
+         "cudaGraphCreate cudaGraphAddKernelNode cudaGraphAddMemcpyNode cudaGraphAddMemsetNode "
+         "cudaGraphAddHostNode cudaGraphAddNode cudaGraphAddDependencies cudaGraphInstantiate "
+         "cudaGraphLaunch cudaGraphExecUpdate cudaGraphExecKernelNodeSetParams",
+         "and the like: the order is that of the graph's edges, programmatic ones too"},
+        {yes, "cudaStreamBeginCapture cudaStreamEndCapture cudaStreamIsCapturing",
+         "other streams join by events"},
         {no,
-         "cudaGridDependencySynchronize cudaTriggerProgrammaticLaunchCompletion griddepcontrol "
-         "cudaLaunchAttributeProgrammaticStreamSerialization cudaLaunchAttributeProgrammaticEvent",
-         "launches that follow each other: those that overlap are not followed"},
-        {no,
-         "cudaGraphCreate cudaGraph_t cudaGraphExec_t cudaGraphInstantiate cudaGraphLaunch "
-         "cudaStreamBeginCapture cudaStreamEndCapture",
-         "the launches themselves, on a stream"}}},
+         "cudaGraphConditionalHandleCreate cudaGraphAddMemAllocNode cudaGraphAddMemFreeNode "
+         "cudaStreamUpdateCaptureDependencies cudaUserObjectCreate cudaGraphRetainUserObject",
+         "graphs of kernels, copies, sets of memory and host functions, with memory allocated before"}}},
       {"memory",
        {{yes, "__shared__",
          "of any size known to the compiler, and extern __shared__ of the launch's size; also outside of "
@@ -64,12 +73,14 @@ const std::vector<dialect_group>& plain_dialect() {
         {partly, "cuTensorMapEncodeTiled cudaGetDriverEntryPoint cudaGetDriverEntryPointByVersion",
          "maps of 2 to 4 dimensions, not interleaved, element strides of 1, zeros outside; no other function "
          "of the driver"},
-        {no, "cudaMalloc3D cudaMallocArray cudaMemcpy3D cudaMemcpyToArray cudaArray_t",
-         "cudaMalloc or cudaMallocPitch, and cudaMemcpy2D"},
-        {no,
-         "tex1D tex2D tex3D tex1Dfetch texture cudaTextureObject_t cudaCreateTextureObject surf2Dread "
-         "surf2Dwrite cudaSurfaceObject_t",
-         "a pointer to global memory, with __ldg for loads"},
+        {yes, "cudaMalloc3D cudaMallocArray cudaMalloc3DArray cudaMemcpy3D cudaMemset3D cudaMemcpy2DToArray cudaMemcpyToArray", ""},
+        {partly, "cudaCreateTextureObject tex1Dfetch tex1D tex2D tex3D",
+         "of linear memory and of arrays, by points or linear; every texel read is judged"},
+        {partly, "cudaCreateSurfaceObject surf1Dread surf2Dread surf2Dwrite surf3Dwrite", "of arrays"},
+        {no, "texture cudaBindTexture cudaBindTexture2D cudaBindTextureToArray cudaUnbindTexture cudaBindSurfaceToArray",
+         "cudaCreateTextureObject()"},
+        {no, "cudaMallocMipmappedArray tex2DLayered tex1DLayered tex2DLod tex2Dgather texCubemap",
+         "tex1D, tex2D or tex3D of an array"},
         {no, "cuMemAlloc cuMemcpyHtoD cuLaunchKernel cuModuleLoad cuInit CUdeviceptr",
          "the runtime's calls: cudaMalloc, cudaMemcpy, kernel<<<>>>()"}}},
       {"barriers and fences",
@@ -133,8 +144,8 @@ const std::vector<dialect_group>& plain_dialect() {
          "who is ordered behind whom is judged"},
         {partly, "cudaEventElapsedTime clock clock64",
          "nothing is measured: always 1 ms, and the simulation's ticks"},
-        {no, "cudaLaunchHostFunc cudaStreamAddCallback",
-         "cudaStreamSynchronize(stream), and a call of the function behind it"},
+        {yes, "cudaLaunchHostFunc cudaStreamAddCallback",
+         "called in stream order; what they do with memory that kernels reach is judged"},
         {yes, "cudaGetLastError cudaPeekAtLastError cudaGetErrorString", ""},
         {partly, "cudaGetDeviceProperties cudaDeviceGetAttribute",
          "one simulated device of compute capability 9.0"}}},
@@ -142,7 +153,7 @@ const std::vector<dialect_group>& plain_dialect() {
        {{yes, "printf assert __trap __nanosleep", ""},
         {partly, "asm",
          "inline PTX of the instructions below, each with its modifiers; another is named with its line"},
-        {no, "cudaGetParameterBuffer cudaLaunchDevice",
+        {no, "cudaGetParameterBuffer cudaLaunchDevice cudaStreamTailLaunch cudaStreamFireAndForget",
          "launches by the host, as kernels cannot launch kernels here"}}},
       {"inline PTX", ptx_dialect()},
       {"libraries",
@@ -151,13 +162,45 @@ const std::vector<dialect_group>& plain_dialect() {
          "helper_timer.h"},
         {partly, "omp_get_num_threads omp_get_thread_num omp_get_wtime",
          "of one thread: OpenMP's pragmas have no effect, as a note says"},
-        {partly, "cublasHandle_t cublasStatus_t cublasCreate cublasDestroy cublasSetStream cublasSetMathMode",
-         "types, and what computes nothing. A library's header may be included, and a function that nothing "
-         "calls may use what is not supported"},
-        {no, "cublasSgemm cublasDgemm cublasGemmEx cublasLtMatmul",
-         "a kernel of the program: calls of cuBLAS cannot be followed"},
-        {no, "curand curand_init curand_uniform curandCreateGenerator",
-         "numbers made by the host, or by a few lines of integer arithmetic"}}}};
+        {yes, "cuda::std::array cuda::std::tuple cuda::std::span cuda::std::optional cuda::std::numeric_limits",
+         "all of cuda::std that g++'s own library has: cuda::std is std here"},
+        {partly,
+         "cub::BlockReduce cub::BlockScan cub::BlockLoad cub::BlockStore cub::BlockExchange cub::BlockRadixSort "
+         "cub::BlockMergeSort cub::BlockHistogram cub::BlockDiscontinuity cub::BlockAdjacentDifference "
+         "cub::BlockShuffle cub::WarpReduce cub::WarpScan cub::WarpLoad cub::WarpStore",
+         "stand-ins that touch TempStorage and meet at barriers as CUB documents it: its next use without a barrier "
+         "before it is found"},
+        {partly,
+         "cub::DeviceReduce cub::DeviceScan cub::DeviceRadixSort cub::DeviceMergeSort cub::DeviceSelect "
+         "cub::DevicePartition cub::DeviceHistogram cub::DeviceRunLengthEncode cub::DeviceSegmentedReduce "
+         "cub::DeviceSegmentedRadixSort cub::DeviceSegmentedSort cub::DeviceFor",
+         "operations of one thread on their stream: what they read and write is judged, their insides are not"},
+        {partly,
+         "thrust::device_vector thrust::host_vector thrust::transform thrust::reduce thrust::sort thrust::copy "
+         "thrust::for_each thrust::inclusive_scan",
+         "vectors, iterators and the usual algorithms, each an operation of one thread on its stream"},
+        {no, "BlockRunLengthDecode BlockRadixRank WarpMergeSort WarpExchange DeviceSpmv DeviceTransform DeviceAdjacentDifference",
+         "a kernel of the program, or one of the collectives above"},
+        {partly,
+         "cublasSgemm cublasDgemm cublasHgemm cublasGemmEx cublasSgemmStridedBatched cublasSgemmBatched cublasSgemv "
+         "cublasSaxpy cublasSscal cublasSdot cublasSnrm2 cublasSasum cublasIsamax cublasScopy cublasSger cublasSgeam "
+         "cublasSdgmm cublasStrsm",
+         "operations of one thread on the handle's stream, in float, double and complex numbers (products: half, "
+         "bfloat16, int8 too): every row of a matrix is judged"},
+        {no, "cublasLtMatmul cublasSsyrk cublasSsymm cublasStrmm", "cublasSgemm, or a kernel of the program"},
+        {partly,
+         "curandCreateGenerator curandGenerateUniform curandGenerateNormal curand_init curand curand_uniform "
+         "curand_normal",
+         "pseudo-random numbers, other ones than cuRAND's, the same in each run"},
+        {no,
+         "curandStateSobol32 curandStateSobol32_t curandStateSobol64 curandStateSobol64_t "
+         "curandStateScrambledSobol32 curandStateScrambledSobol32_t curandStateScrambledSobol64 "
+         "curandStateScrambledSobol64_t curandStateMtgp32 curandStateMtgp32_t",
+         "curandState, or another of pseudo-random numbers"},
+        {no,
+         "cufftPlan1d cusparseCreate cusolverDnCreate cudnnCreate ncclAllReduce cutensorCreate nvrtcCompileProgram "
+         "nvshmem_init",
+         "a kernel of the program: of these libraries, only the header may be included"}}}};
   return all;
 }
 
@@ -221,15 +264,23 @@ const unsupported_name* unsupported(std::string_view name) {
   return at == refused.end() ? nullptr : &at->second;
 }
 
-const unsupported_name* unsupported_call(std::string_view name) {
-  for (const auto& [begins, known] : {std::pair{"cublas", "cublasSgemm"}, std::pair{"curand", "curand"}}) {
-    if (!name.starts_with(begins)) continue;
-    const std::string_view rest = name.substr(std::string_view(begins).size());
-    if (rest.empty() || (rest[0] != '_' && (rest[0] < 'A' || rest[0] > 'Z'))) continue;
-    for (const char* harmless : {"Create", "Destroy", "SetStream", "SetMathMode", "LtCreate", "LtDestroy"})
-      if (name.starts_with("cublas") && rest == harmless) return nullptr;
-    return unsupported(known);
-  }
+const unsupported_name* unsupported_of_library(std::string_view name, bool called, std::string_view headers) {
+  const auto begins = [&](std::string_view with) {
+    if (!name.starts_with(with)) return false;
+    const std::string_view rest = name.substr(with.size());
+    return !rest.empty() && (rest[0] == '_' || (rest[0] >= 'A' && rest[0] <= 'Z'));
+  };
+  const auto is_new = [&](std::string_view returns) {
+    const auto defines = [&](std::string_view type) {
+      return headers.find(fmt::format("{} {}(", type, name)) != headers.npos;
+    };
+    return called && !defines(returns) && !defines("char*");
+  };
+  if (begins("cublas")) return is_new("cublasStatus_t") ? unsupported("cublasLtMatmul") : nullptr;
+  if (name.starts_with("curand_discrete") || name.starts_with("curand_mtgp32")) return unsupported("curandStateSobol32");
+  if (begins("curand") && name[6] != '_') return is_new("curandStatus_t") ? unsupported("curandStateSobol32") : nullptr;
+  for (const char* library : {"cufft", "cusparse", "cusolver", "cudnn", "nccl", "cutensor", "nvrtc", "nvshmem"})
+    if (begins(library)) return unsupported("cufftPlan1d");
   return nullptr;
 }
 

@@ -10,7 +10,8 @@ struct unsupported_name {
   std::string what, instead;
 };
 const unsupported_name* unsupported(std::string_view name);  // null: supported, or not known
-// Also by the beginning of a function's name, as libraries have many.
-const unsupported_name* unsupported_call(std::string_view name);
+// By the beginning of a library's name, as libraries have many. Of cuBLAS and cuRAND: functions that are called, and
+// that the headers in the preprocessed text do not define.
+const unsupported_name* unsupported_of_library(std::string_view name, bool called, std::string_view headers);
 
 }  // namespace antiphase::plain

@@ -14,18 +14,21 @@ namespace antiphase::plain {
 
 class missing_lanes {
  public:
-  // Gives the running thread such a value of `bytes` bytes.
-  void bring(checker_detail::model& m, checker_detail::place_number at, void* value, std::size_t bytes);
+  // Gives the running thread such a value of `bytes` bytes. `mask_of`: where __activemask() gave the mask.
+  void bring(checker_detail::model& m, checker_detail::place_number at, void* value, std::size_t bytes,
+             const std::string& mask_of);
   // this process was forked with another value, and ends with the launch
   bool is_other() const { return answer_ >= 0; }
+  // The launch has ended, or a finding has ended it; `outcome`: what differs if a value made a difference.
   void launch_ended(checker_detail::model& m, const std::string& kernel,
                     const std::function<std::uint64_t()>& outcome);
-  void launch_failed();
+  void launch_failed();  // without an outcome
 
  private:
   struct reading {
     checker_detail::place_number at;
     finding_side by;
+    std::string mask_of;
     std::vector<std::pair<pid_t, int>> others;  // and the pipes their outcome comes through
   };
   void begin(reading& r, unsigned char byte);

@@ -18,6 +18,16 @@ namespace {
 using index = std::size_t;
 constexpr index none = ~index{0};
 constexpr const char* ours = "::antiphase::plain::";
+constexpr const char* by_host =
+    "a launch by the host behind this kernel, on the same stream, over the largest grid that may be needed: "
+    "kernels cannot launch kernels here";
+
+// Functions of the host's that kernels may call too, around the kernels that they launch.
+constexpr std::string_view called_by_launchers[] = {
+    "cudaDeviceSynchronize", "cudaStreamCreateWithFlags", "cudaStreamDestroy", "cudaEventCreateWithFlags",
+    "cudaEventRecord",       "cudaMemcpyAsync",           "cudaMemsetAsync",   "cudaMalloc",
+    "cudaFree",              "cudaGetLastError"};
+constexpr std::string_view here = "::antiphase::plain::place::current()";
 
 class pass {
  public:
@@ -329,6 +339,24 @@ class pass {
       while (i < t_.size() && !is(i, "{") && !is(i, ";")) ++i;
     return is(i, "{") ? matching(i) : none;
   }
+  // Marks the arms of an if statement that ends with the kernel, and of one that ends with such an arm.
+  // Threads that do not enter one do nothing any more. `close`: the end of the kernel or arm.
+  void mark_last_arms(index close, int& arms) {
+    for (index end = close - 1; is(end, "}") && arms < 32;) {
+      const index open = opening(end);
+      const bool last = is(open - 1, "else");
+      const index condition = is(open - 1, ")") ? opening(open - 1) : none;
+      const bool first = condition != none && (is(condition - 1, "if") ||
+                                               (is(condition - 1, "constexpr") && is(condition - 2, "if")));
+      if (!last && !first) return;
+      ways_out_.push_back({t_[open].at + 1, 0, fmt::format("{}enters_arm({});", ours, arms++)});
+      mark_last_arms(end, arms);
+      index before = open - 1;  // "else" of this arm
+      if (first) before = is(condition - 1, "if") ? condition - 2 : condition - 3;
+      if (!is(before, "else")) return;
+      end = before - 1;
+    }
+  }
   // Marks where threads leave a kernel and which block barriers, by line, lie behind them there: at the end,
   // all; at a return, those above it; at a return in a loop, those above the loop. Threads that leave early
   // never reach the barriers below.
@@ -336,6 +364,8 @@ class pass {
     const index close = matching(open);
     if (close >= t_.size()) return;
     ways_out_.push_back({t_[close].at, 0, fmt::format("{}leaves(0u, ~0u);", ours)});
+    int arms = 0;
+    mark_last_arms(close, arms);
     index loop = none, loop_end = 0;
     int first = t_[open].line;  // a lambda's body may be called further down
     for (index i = open; i < close; ++i) {
@@ -373,8 +403,7 @@ class pass {
       }
     }
     if (in_device_)
-      return refuse(open, "a launch by a kernel",
-                    "launches by the host, as kernels cannot launch kernels here");
+      return refuse(open, "a launch by a kernel", by_host);
     index first = open - 1;
     if (is(first, ">")) {
       int depth = 0;
@@ -409,15 +438,53 @@ class pass {
         if (is(i, "__null") && (is(i + 1, ",") || is(i + 1, ")"))) replace(i, i + 1, "nullptr");
   }
 
+  // (void*)kernel becomes address_of(kernel), which tells the runtime of the kernel's type. False: no such cast.
+  bool take_address(index name) {
+    index end = name + 1;
+    if (is(end, "<")) end = matching_angle(end) + 1;
+    index first = name;
+    while (first >= 2 && is(first - 1, "::") && t_[first - 2].kind == token_kind::name) first -= 2;
+    if (first >= 1 && is(first - 1, "::")) --first;
+    if (first >= 1 && is(first - 1, "&")) --first;
+    const auto is_cast = [&](index open, index close) {
+      index i = open + 1;
+      while (is(i, "const")) ++i;
+      if (!is(i, "void")) return false;
+      for (++i; is(i, "const") || is(i, "*"); ++i) {
+      }
+      return i == close && is(close - 1, "*");
+    };
+    if (first < 1) return false;
+    if (is(first - 1, ")")) {
+      const index open = opening(first - 1);
+      if (!is_cast(open, first - 1) || casts_gone_.contains(open)) return false;
+      replace(open, first, fmt::format("{}address_of(", ours));
+      insert_before(end, ")");
+      return true;
+    }
+    if (!is(first - 1, "(") || first < 2 || !is(first - 2, ">") || !is(end, ")")) return false;
+    index open = first - 2;
+    while (open > 0 && !is(open, "<")) --open;
+    if (open < 1 || !is(open - 1, "reinterpret_cast") || !is_cast(open, first - 2) ||
+        casts_gone_.contains(open - 1))
+      return false;
+    replace(open - 1, first, fmt::format("{}address_of(", ours));
+    return true;
+  }
+
   // Drops a cast of the kernel to void*, so that it keeps its type: (void*)kernel,
   // reinterpret_cast<void*>(kernel).
   void keep_type(index i) {
     if (is(i, "(")) {
       const index end = matching(i);
-      if (is(end - 1, "*") && is(end - 2, "void")) drop(i, end + 1);
+      if (!is(end - 1, "*") || !is(end - 2, "void")) return;
+      drop(i, end + 1);
+      casts_gone_.insert(i);
     } else if ((is(i, "reinterpret_cast") || is(i, "static_cast")) && is(i + 1, "<")) {
       const index end = matching_angle(i + 1);
-      if (is(end - 1, "*")) drop(i, end + 1);
+      if (!is(end - 1, "*")) return;
+      drop(i, end + 1);
+      casts_gone_.insert(i);
     }
   }
 
@@ -444,6 +511,18 @@ class pass {
          w == "cudaFuncGetAttributes") &&
         is(i + 1, "(")) {
       keep_type(i + 2);
+    } else if (w == "cudaLaunchKernelExC" && is(i + 1, "(")) {
+      for (index k = i + 2; k < matching(i + 1); ++k) {
+        if (is(k, "(") || is(k, "[") || is(k, "{")) k = matching(k);
+        if (!is(k, ",")) continue;
+        keep_type(k + 1);
+        break;
+      }
+    } else if (in_device_ && is(i + 1, "(") && !is(i - 1, ".") && !is(i - 1, "->") &&
+               std::find(std::begin(called_by_launchers), std::end(called_by_launchers), w) !=
+                   std::end(called_by_launchers)) {
+      refuse(i, fmt::format("{}() in a kernel", w), by_host);
+    } else if (generic_.contains(w) && take_address(i)) {
     } else if (w == "__global__" || w == "__host__" || w == "__grid_constant__" || w == "__nv_pure__") {
       drop(i, i + 1);
     } else if (w == "__launch_bounds__" && is(i + 1, "(")) {
@@ -479,9 +558,9 @@ class pass {
                s != file_wide_.end() && !is(i - 1, ".") && !is(i - 1, "->") && !is(i - 1, "::")) {
       replace(i, i + 1, s->second);
     } else if (const unsupported_name* u = unsupported(w);
-               u != nullptr && !is(i - 1, ".") && !is(i - 1, "->")) {
+               u != nullptr && (w != "texture" || is(i + 1, "<")) && !is(i - 1, ".") && !is(i - 1, "->")) {
       refuse(i, u->what, u->instead);
-    } else if (const unsupported_name* call = is(i + 1, "(") ? unsupported_call(w) : nullptr;
+    } else if (const unsupported_name* call = unsupported_of_library(w, is(i + 1, "("), source_);
                call != nullptr && std::none_of(definitions_.begin(), definitions_.end(),
                                                [&](const definition& d) { return t_[d.name] == w; })) {
       refuse(i, w, call->instead);
@@ -528,7 +607,11 @@ class pass {
         i = close;
       }
     }
-    const asm_translation code = translate_asm(s);
+    asm_translation code = translate_asm(s);
+    if (file_of(at).find("antiphase/plain/") !=
+        std::string::npos)  // instructions as functions: the caller's place
+      for (std::size_t k = 0; (k = code.text.find(here, k)) != std::string::npos;)
+        code.text.replace(k, here.size(), "ap_at");
     if (code.refused) {
       index where = at;
       for (const auto& [start, i] : starts)
@@ -656,7 +739,7 @@ class pass {
       refuse(at, "this form of a __shared__ variable", "__shared__ type name[size]; with a named type");
       return at;
     }
-    std::string of = defined.empty() ? before : defined;
+    std::string of = before;
     for (index i = type; i < name; ++i) {
       if (is(i, "__align__") || is(i, "alignas"))
         i = take_alignment(i) - 1;
@@ -791,6 +874,7 @@ class pass {
   std::map<std::string_view, bool> generic_;
   std::set<std::string_view> overloaded_;
   std::map<std::string, std::string, std::less<>> file_wide_;  // for __shared__ outside of functions
+  std::set<index> casts_gone_;                                 // their first tokens
   std::vector<bool> scopes_;                                   // for each open brace: it is a namespace's
   // for each open brace: the code around it is the device's
   std::vector<bool> outer_;

@@ -12,6 +12,14 @@
 #include "runtime.hpp"
 #include "src/checker/model.hpp"
 
+namespace antiphase::plain::python {
+int serve(int, char**);
+}
+namespace at::cuda {
+class CUDAStream;
+CUDAStream& current_stream();
+}  // namespace at::cuda
+
 namespace antiphase {
 namespace {
 
@@ -33,6 +41,9 @@ std::string why_not_loaded(const std::string& said) {
 }  // namespace
 
 plain::main_function plain::load(const std::string& object) {
+  // Only programs refer to these parts, so that the linker must be told to keep them.
+  [[maybe_unused]] static volatile const auto kept_calls = &plain::python::serve;
+  [[maybe_unused]] static volatile const auto kept_tensors = &at::cuda::current_stream;
   void* const library = dlopen(object.c_str(), RTLD_NOW | RTLD_LOCAL);
   if (library == nullptr) throw bad_source(why_not_loaded(dlerror()));
   const auto main = reinterpret_cast<main_function>(dlsym(library, "main"));

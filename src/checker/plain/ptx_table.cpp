@@ -73,7 +73,7 @@ class instruction {
   void skip_cache_hints() {
     if (take("L2::cache_hint")) operands_.pop_back();
     std::erase_if(parts_, [](view p) { return p.starts_with("L1::") || p.starts_with("L2::"); });
-    skip({"ca", "cg", "cs", "lu", "cv", "nc", "wb", "wt"});
+    skip({"ca", "cg", "cs", "lu", "cv", "wb", "wt"});
   }
   text type() {  // the last modifier
     if (parts_.empty()) refuse();
@@ -192,6 +192,7 @@ text load(instruction& i) {
   const view how = i.take_one({"weak", "volatile", "relaxed", "acquire"});
   const text reach = i.scope();
   const text at = i.pointer(1, i.space());
+  const bool constant = i.take("nc");
   i.skip_cache_hints();
   const int n = vector_of(i);
   const text type = i.type();
@@ -208,7 +209,12 @@ text load(instruction& i) {
   }
   text code =
       fmt::format("const auto ap_v = {}",
-                  call(fmt::format("{}<{}, {}>", how == "volatile" ? "load_volatile" : "load", type, n), at));
+                  call(fmt::format("{}<{}, {}>",
+                       how == "volatile" ? "load_volatile"
+                       : constant        ? "load_constant"
+                                         : "load",
+                       type, n),
+           at));
   const auto to = i.list(0);
   if (static_cast<int>(to.size()) != n) i.refuse();
   for (int k = 0; k < n; ++k)
@@ -302,9 +308,12 @@ text bulk_copy(instruction& i) {
     return fmt::format("::antiphase::machine::bulk_store({}, {}, {}, {})", i.pointer(0, "generic"),
                        i.pointer(1, "in_shared"), bytes, here);
   }
-  if (!i.take("mbarrier::complete_tx::bytes") || i.take_one({"shared::cluster", "shared::cta"}).empty() ||
-      !i.take("global"))
-    i.refuse();
+  if (!i.take("mbarrier::complete_tx::bytes")) i.refuse();
+  const bool of_cluster = i.take("shared::cluster"), of_block = i.take("shared::cta");
+  if (of_cluster && of_block && i.count() == 4)
+    return call("copy_in_cluster", i.pointer(0, "in_shared"), i.pointer(1, "in_shared"), bytes,
+                i.barrier(3, "in_shared"), here);
+  if (of_cluster == of_block || !i.take("global")) i.refuse();
   if (i.take("multicast::cluster"))
     return fmt::format("::antiphase::machine::bulk_load_multicast({}, {}, {}, {}, {}, {})",
                        i.pointer(0, "in_shared"), i.pointer(1, "generic"), bytes, i.barrier(3, "in_shared"),
@@ -360,32 +369,47 @@ text wait_bulk(instruction& i) {
 // mbarriers
 // -----------------------------------------------------------------------------------------------------------
 text mbarrier(instruction& i, view what) {
-  i.skip({"release", "acquire", "relaxed", "cta", "cluster", "b64"});
+  const bool relaxed = i.take("relaxed");
+  if (!relaxed) i.take(what.starts_with("arrive") ? "release" : "acquire");
+  const text how = fmt::format("{{{}, {}}}", relaxed, i.scope("cta"));
+  i.take("b64");
   const bool of_cluster = what == "arrive" && i.take("shared::cluster");
   if (of_cluster) {
-    if (i.operand(0) != "_" || i.count() > 2) i.refuse();
-    return call("mbarrier_arrive_in_cluster", i.barrier(1, "in_shared"), here);
+    if (i.operand(0) != "_") i.refuse();
+    const text at = i.barrier(1, "in_shared");
+    if (i.take("expect_tx")) return call("mbarrier_arrive_at", at, "1", i.get("int", 2), here, how);
+    if (i.count() > 2) return call("mbarrier_arrive_at", at, i.get("int", 2), "0", here, how);
+    return call("mbarrier_arrive_in_cluster", at, how, here);
   }
+  if (what == "expect_tx" && i.take("shared::cluster"))
+    return call("mbarrier_expect_at", i.barrier(0, "in_shared"), i.get("int", 1), here);
   const text space = i.space();
   if (what == "init")
     return fmt::format("::antiphase::machine::mbarrier_init({}, {}, {})", i.barrier(0, space),
                        i.get("int", 1), here);
-  if (what == "inval") return call("mbarrier_invalidate", i.barrier(0, space));
+  if (what == "inval")
+    return fmt::format("::antiphase::machine::mbarrier_inval({}, {})", i.barrier(0, space), here);
   if (what == "expect_tx")
     return fmt::format("::antiphase::machine::mbarrier_expect({}, {}, {})", i.barrier(0, space),
                        i.get("int", 1), here);
+  if (what == "arrive_drop") {
+    if (i.operand(0) != "_") i.refuse();
+    return fmt::format("::antiphase::machine::mbarrier_arrive_and_drop({}, {}, {}, {})", i.barrier(1, space),
+                       i.count() > 2 ? i.get("int", 2) : "1", here, how);
+  }
   if (what == "arrive") {
     const text state =
-        i.operand(0) == "_" ? "" : i.put(0, call("mbarrier_phase", i.barrier(1, space))) + "; ";
+        i.operand(0) == "_"
+            ? ""
+            : i.put(0, fmt::format("::antiphase::machine::mbarrier_parity({})", i.barrier(1, space))) + "; ";
     if (i.take("expect_tx"))
-      return state + fmt::format("::antiphase::machine::mbarrier_arrive({}, {}, {})", i.barrier(1, space),
-                                 i.get("int", 2), here);
-    return state + fmt::format("::antiphase::machine::mbarrier_arrive_many({}, {}, {})", i.barrier(1, space),
-                               i.count() > 2 ? i.get("int", 2) : "1", here);
+      return state + fmt::format("::antiphase::machine::mbarrier_arrive({}, {}, {}, {})", i.barrier(1, space),
+                                 i.get("int", 2), here, how);
+    return state + fmt::format("::antiphase::machine::mbarrier_arrive_many({}, {}, {}, {})",
+                               i.barrier(1, space), i.count() > 2 ? i.get("int", 2) : "1", here, how);
   }
-  i.take("parity");  // the state from `arrive` works as a parity too
-  return i.put(0, call(what == "try_wait" ? "mbarrier_try_wait" : "mbarrier_test_wait", i.barrier(1, space),
-                       i.get("unsigned", 2), here));
+  i.take("parity");  // the state from `arrive` is the phase's parity
+  return i.put(0, call("mbarrier_test_wait", i.barrier(1, space), i.get("unsigned", 2), how, here));
 }
 
 // fences and barriers
@@ -430,13 +454,28 @@ text voting_barrier(instruction& i) {  // bar.red: of the whole block
       0, fmt::format("__syncthreads_{}({}, {})", how == "popc" ? "count" : how, i.get("bool", 2), here));
 }
 text cluster_barrier(instruction& i, bool waits) {
-  const bool relaxed = i.take("relaxed");
-  i.skip({"aligned", "release", "acquire"});
+  const bool relaxed = !waits && i.take("relaxed");
+  i.skip({"aligned", waits ? "acquire" : "release"});
   return fmt::format("::antiphase::machine::cluster_{}({})",
                      waits     ? "wait"
                      : relaxed ? "arrive_relaxed"
                                : "arrive",
                      here);
+}
+text async_store(instruction& i) {
+  i.skip({"weak"});
+  if (!i.take("mbarrier::complete_tx::bytes") || !i.take("shared::cluster")) i.refuse();
+  const int n = vector_of(i);
+  const text type = i.type();
+  if (static_cast<int>(i.list(1).size()) != n) i.refuse();
+  return fmt::format("const {} ap_v[] = {{{}}}; ", type, i.gets(type, 1)) +
+         call("store_async", i.pointer(0, "in_shared"), "ap_v", "sizeof ap_v", i.barrier(2, "in_shared"),
+              here);
+}
+text rank_of(instruction& i) {
+  const text space = i.take("shared::cluster") ? "in_shared" : "generic";
+  i.skip({"u32", "u64"});
+  return i.put(0, call("rank_of", call(space, i.get("unsigned long", 1)), here));
 }
 text map_address(instruction& i) {
   const bool of_shared = i.take("shared::cluster");
@@ -765,7 +804,8 @@ const std::vector<group>& table() {
         {"cp.async.wait_all", wait_all_copies},
         {"cp.async.mbarrier.arrive", copies_arrive}}},
       {partly,
-       "between global memory and shared memory, multicast too; tensors of 2 to 4 dimensions, in tiles, by "
+       "between global memory and shared memory, multicast too, and to other blocks of the cluster; tensors "
+       "of 2 to 4 dimensions, in tiles, by "
        "maps of cuTensorMapEncodeTiled",
        {{"cp.async.bulk", bulk_copy},
         {"cp.async.bulk.tensor", tensor_copy},
@@ -773,10 +813,11 @@ const std::vector<group>& table() {
         {"cp.async.bulk.commit_group", commit_bulk},
         {"cp.async.bulk.wait_group", wait_bulk}}},
       {partly,
-       "in the block's own shared memory; plain arrivals at those of other blocks of the cluster too",
+       "in the block's own shared memory; arrivals at those of other blocks of the cluster too",
        {{"mbarrier.init", AP_ROW(mbarrier(i, "init"))},
         {"mbarrier.inval", AP_ROW(mbarrier(i, "inval"))},
         {"mbarrier.arrive", AP_ROW(mbarrier(i, "arrive"))},
+        {"mbarrier.arrive_drop", AP_ROW(mbarrier(i, "arrive_drop"))},
         {"mbarrier.expect_tx", AP_ROW(mbarrier(i, "expect_tx"))},
         {"mbarrier.try_wait", AP_ROW(mbarrier(i, "try_wait"))},
         {"mbarrier.test_wait", AP_ROW(mbarrier(i, "test_wait"))}}},
@@ -824,10 +865,12 @@ const std::vector<group>& table() {
         {"wgmma.wait_group", AP_ROW(warpgroup(i, "wait"))}}},
       {yes, "all warps of the warpgroup set the same number", {{"setmaxnreg", set_registers}}},
       {partly,
-       "of kernels with __cluster_dims__; ld and st of shared::cluster",
+       "of kernels with __cluster_dims__; ld and st of shared::cluster too",
        {{"barrier.cluster.arrive", AP_ROW(cluster_barrier(i, false))},
         {"barrier.cluster.wait", AP_ROW(cluster_barrier(i, true))},
-        {"mapa", map_address}}},
+        {"mapa", map_address},
+        {"getctarank", rank_of},
+        {"st.async", async_store}}},
       {partly,
        "of integers, f32 and f64 (cvt: of f16 and bf16 too); approximations are as exact as the others",
        {{"mov", move},
@@ -868,6 +911,10 @@ const std::vector<group>& table() {
         {"lg2", AP_ROW(arithmetic(i, "lg2", 1))},
         {"tanh", AP_ROW(arithmetic(i, "tanh", 1))}}},
       {yes,
+       "who waits for whom is judged: launches follow each other here",
+       {{"griddepcontrol.wait", AP_ROW((void(i), "::antiphase::machine::wait_for_previous_grid()"))},
+        {"griddepcontrol.launch_dependents", AP_ROW((void(i), "::antiphase::machine::start_next_grid()"))}}},
+      {yes,
        "",
        {{"trap", AP_ROW((void(i), fmt::format("::antiphase::machine::trap(\"trap\", {})", here)))},
         {"nanosleep", AP_ROW((i.take("u32"), fmt::format("::antiphase::machine::yield({})", here)))}}},
@@ -875,7 +922,6 @@ const std::vector<group>& table() {
        "the instructions above; nor is the rest of PTX known",
        {{"wgmma.mma_async.sp", nullptr},
         {"tcgen05", nullptr},
-        {"st.async", nullptr},
         {"red.async", nullptr},
         {"cp.reduce.async.bulk.tensor", nullptr}}}};
   return all;

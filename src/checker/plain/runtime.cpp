@@ -22,16 +22,12 @@
 #include <set>
 #include <typeinfo>
 
+#include "graphs.hpp"
 #include "missing_lanes.hpp"
 #include "src/checker/executor.hpp"
 #include "src/checker/places.hpp"
 #include "src/checker/process.hpp"
 #include "src/executor/cpu/worker.hpp"
-
-struct antiphase_plain_event {
-  antiphase::checker_detail::launch_order::launches after;
-  bool recorded = false;
-};
 
 namespace antiphase::plain {
 namespace {
@@ -71,9 +67,13 @@ struct gathered {
 };
 struct running {
   std::map<std::tuple<const void*, int, unsigned, unsigned>, std::shared_ptr<gathered>> gathering;
+  // the latest mask of __activemask(), by thread of the launch; and where the first one was taken
+  std::map<const cpu_detail::thread_state*, std::pair<unsigned, place>> active_masks;
+  place first_active_mask;
   const executor* on = nullptr;
   model* m = nullptr;
   std::size_t least_alignment = 1;  // of shared variables
+  pthread_t host{};                 // the thread that runs main
   char* sections[6] = {};           // of variables: device, constant, managed; [from, to) each
   std::uint64_t most_threads = 0;
   dim3 grid, block, cluster;  // of the launch under way
@@ -87,8 +87,11 @@ struct running {
   std::size_t dynamic = 0, placed = 0, room = 0;
   std::vector<std::size_t> offsets;  // of shared variables, by number; 0: not declared yet
   std::map<void*, allocation> allocations;
-  std::map<void*, std::size_t> registered;  // host memory that kernels may reach, untracked
-  std::map<const void*, int> allowed;       // dynamic shared memory, by kernel
+  std::map<const void*, int> allowed;         // dynamic shared memory, by kernel
+  std::map<const void*, typed_launch> typed;  // kernels whose addresses have been taken
+  recorded_launch* recording = nullptr;       // takes the next launch
+  checker_detail::thread_model* host_function = nullptr;  // under way
+  bool overlapped = false;                    // a launch may have
   cudaError_t error = cudaSuccess;
   bool begun = false;    // the first launch has come: the schedule matters
   bool sampled = false;  // some blocks did not run
@@ -114,17 +117,34 @@ running now;
   end_run(std::make_exception_ptr(std::runtime_error(why)));
 }
 
+bool on_host_thread() { return pthread_equal(pthread_self(), now.host) != 0; }
+// Refuses a call of CUDA by another thread of the host than the one that runs main.
+void only_by_main(const char* what, place where = {}, const void* code = __builtin_return_address(0)) {
+  if (now.m == nullptr || on_host_thread()) return;
+  code_place at{where.file_name(), static_cast<int>(where.line())};
+  if (where.line() == 0) {
+    const std::vector<code_place> lines = checker_detail::lines_of(code);
+    const auto own = std::ranges::find_if_not(lines, checker_detail::is_machinery);
+    if (own != lines.end()) at = *own;
+  }
+  checker_detail::refuse_run(fmt::format(
+      "{}:{}: {} by a second thread of the host: antiphase check follows what the thread of main() "
+      "has CUDA do. Let that thread make the calls, on streams of their own",
+      checker_detail::shown(at.file), at.line, what));
+}
+
 bool within(const void* p, char* const* section) { return p >= section[0] && p < section[1]; }
 bool is_variable(const void* p) {
   return within(p, now.sections) || within(p, now.sections + 2) || within(p, now.sections + 4);
 }
-bool of_device(const void* p) {
+// Device memory, or host memory that has been allocated or registered as pinned.
+bool of_device(const void* p, std::size_t bytes = 1) {
   return reinterpret_cast<std::uintptr_t>(p) - now.m->memory.lowest() < now.m->memory.size() ||
-         is_variable(p);
+         is_variable(p) || now.m->memory.follows(p, bytes);
 }
 // Memory that both host and kernels reach: managed, or pinned.
 bool is_shared_with_host(const void* p) {
-  if (within(p, now.sections + 4)) return true;
+  if (within(p, now.sections + 4) || now.m->memory.host_range_at(p) != nullptr) return true;
   const auto after = now.allocations.upper_bound(const_cast<void*>(p));
   if (after == now.allocations.begin()) return false;
   const auto& [start, a] = *std::prev(after);
@@ -162,10 +182,12 @@ std::string shared_place(std::size_t offset) {
 bool image_allows(std::uintptr_t address, std::size_t bytes, access_kind kind);
 bool (*machine_allows)(std::uintptr_t, std::size_t, access_kind) = nullptr;
 
-void touched(const void* p, std::size_t bytes, access_kind kind, const void* code) {
+void touched(const void* p, std::size_t bytes, access_kind kind, const void* code, scope reach) {
   model& m = *now.m;
-  if (!of_device(p)) return;
-  if (is_shared_with_host(p)) return m.host_touch(p, bytes, kind, code);
+  if (!of_device(p, bytes)) return;
+  if (is_shared_with_host(p) && now.host_function != nullptr)
+    return m.host_function_touch(*now.host_function, p, bytes, kind, code);
+  if (is_shared_with_host(p)) return m.host_touch(p, bytes, kind, code, reach);
   m.findings.note(finding_kind::outside_memory, "", m.places.number_of_code(code),
                   fmt::format("{} by the host", kind == access_kind::read ? "read" : "write"),
                   is_variable(p) ? "the device's variable " + variable_name(p) : "device memory",
@@ -194,7 +216,11 @@ std::map<std::string, dim3, std::less<>>& clusters() {
   static std::map<std::string, dim3, std::less<>> all;
   return all;
 }
-dim3 cluster_of(const char* name) {
+// Of a launch's attribute, or what __cluster_dims__ says; a template's name has its arguments behind it.
+dim3 cluster_of(std::string_view name, const config& c) {
+  if (c.cluster[0] != 0) return {c.cluster[0], c.cluster[1], c.cluster[2]};
+  name = name.substr(0, name.find('<'));
+  name.remove_prefix(name.rfind(':') + 1);  // npos: nothing
   const auto at = clusters().find(name);
   return at == clusters().end() ? dim3() : at->second;
 }
@@ -251,8 +277,7 @@ bool fits(const char* name, const config& c, const void* entry, place where) {
   if (c.grid.x > 0x7FFFFFFF || c.grid.y > 65535 || c.grid.z > 65535)
     return refuse(fmt::format("a launch of {} x {} x {} blocks", c.grid.x, c.grid.y, c.grid.z),
                   "at most 65535 blocks along y and z");
-  if (const auto shape = clusters().find(name); shape != clusters().end()) {
-    const dim3 of = shape->second;
+  if (const dim3 of = cluster_of(name, c); of.x != 1 || of.y != 1 || of.z != 1) {
     const std::uint64_t size = std::uint64_t{of.x} * of.y * of.z;
     if (size < 1 || size > 16)
       return refuse(fmt::format("a launch in clusters of {} x {} x {} blocks", of.x, of.y, of.z),
@@ -304,7 +329,7 @@ void leave_blocks_out() {
 
 // True for a polling deadlock in a program with memory that the host could set while a kernel runs.
 bool waits_for_host(const std::exception_ptr& thrown) {
-  const bool shares = now.sections[5] - now.sections[4] > 16 ||
+  const bool shares = now.sections[5] - now.sections[4] > 16 || !now.m->memory.host_ranges().empty() ||
                       std::any_of(now.allocations.begin(), now.allocations.end(),
                                   [](const auto& a) { return a.second.kind != memory_kind::device; });
   try {
@@ -313,6 +338,14 @@ bool waits_for_host(const std::exception_ptr& thrown) {
     return shares && f.kind == cpu_detail::fault::deadlock && f.happened.find("polling") != std::string::npos;
   } catch (...) {
     return false;
+  }
+}
+
+std::string said_by(const std::exception_ptr& thrown) {
+  try {
+    std::rethrow_exception(thrown);
+  } catch (const std::exception& e) {
+    return e.what();
   }
 }
 
@@ -327,12 +360,32 @@ bool may_be_misled(const std::exception_ptr& thrown) {
   }
 }
 
+// Host functions may not call CUDA.
+bool in_host_function(const char* what, place where) {
+  if (now.host_function == nullptr) return false;
+  misused(where, fmt::format("{} in a host function on a stream", what),
+          "the call in main, or in an order of the stream: a host function may not call CUDA",
+          cudaErrorNotPermitted);
+  return true;
+}
+void record_begun(const config& c) {
+  const auto k = now.m->launches.last_kernel(c.stream);
+  for (cudaEvent_t e : {c.lets_begin, c.begun}) {
+    if (e == nullptr || k == nullptr) continue;
+    e->after = checker_detail::launch_order::begun(k);
+    e->of = e == c.begun ? nullptr : c.lets_begin_at_once ? checker_detail::launch_order::at_once(k) : k;
+    e->capture = nullptr;
+  }
+}
+
 }  // namespace
 
 // device
 // -----------------------------------------------------------------------------------------------------------
 
-bool on_device() noexcept { return now.m != nullptr && now.m->current() != nullptr; }
+bool on_device() noexcept {
+  return now.m != nullptr && now.m->current() != nullptr && machine::current != nullptr;
+}
 uint3 thread_idx() noexcept {
   const int number = machine::current->index;
   if (number != now.asked_of) {  // cached, as checked kernels ask again in every loop
@@ -354,6 +407,7 @@ int lane() noexcept { return machine::current->index % 32; }
 void leaves(unsigned from, unsigned behind, place where) noexcept {
   cpu_detail::here().leaves = {where, from, behind};
 }
+void enters_arm(int number) noexcept { cpu_detail::here().arms |= 1u << number; }
 
 int register_cluster(const char* kernel, int x, int y, int z) {
   clusters().insert_or_assign(kernel, dim3(x, y, z));
@@ -396,12 +450,18 @@ void* dynamic_shared_memory(std::size_t) {
 }
 
 void fence(scope reach) {
-  if (!on_device()) return std::atomic_thread_fence(std::memory_order_seq_cst);
+  if (!on_device()) {
+    if (now.m != nullptr && on_host_thread()) now.m->host_fence(checker_detail::order::total);
+    return std::atomic_thread_fence(std::memory_order_seq_cst);
+  }
   machine::next_scope = reach;
   now.m->fence(checker_detail::order::total);
 }
 void fence_acquire_release(scope reach) {
-  if (!on_device()) return std::atomic_thread_fence(std::memory_order_acq_rel);
+  if (!on_device()) {
+    if (now.m != nullptr && on_host_thread()) now.m->host_fence(checker_detail::order::both);
+    return std::atomic_thread_fence(std::memory_order_acq_rel);
+  }
   machine::next_scope = reach;
   now.m->fence(checker_detail::order::both);
 }
@@ -428,6 +488,10 @@ int block_of(const void* p, place where) {
   machine::trap("an address of shared::cluster that is in no block's shared memory", where);
   return 0;
 }
+void read_only(void* to, const void* from, std::size_t bytes) {
+  if (on_device()) now.m->read_constant(from, bytes, __builtin_return_address(0));
+  std::memcpy(to, from, bytes);
+}
 unsigned char* shared_base() noexcept { return machine::current->block->shared; }
 unsigned vote(unsigned mask, bool predicate, place where) {
   const unsigned char mine = predicate;
@@ -438,7 +502,8 @@ unsigned vote(unsigned mask, bool predicate, place where) {
     if ((mask >> lane & 1u) != 0 && all[lane].bytes[0] == 1) votes |= 1u << lane;
   return votes;
 }
-unsigned lanes_here(place where) {
+namespace {
+unsigned lanes_at(place where) {
   cpu_detail::thread_state& self = cpu_detail::here();
   const unsigned mine = 1u << self.index % 32;
   if (checker_detail::seed_of(*now.on) % 2 != 0) return mine;
@@ -456,6 +521,21 @@ unsigned lanes_here(place where) {
   machine::polled();
   return group->lanes;
 }
+std::string name_of(place where) {
+  return fmt::format("{}:{}", checker_detail::shown(where.file_name()), where.line());
+}
+// Where the mask came from, if it is the latest that __activemask() gave to this thread.
+std::string source_of(unsigned mask) {
+  const auto at = now.active_masks.find(&cpu_detail::here());
+  return at != now.active_masks.end() && at->second.first == mask ? name_of(at->second.second) : "";
+}
+}  // namespace
+unsigned lanes_here(place where) {
+  const unsigned mask = lanes_at(where);
+  if (now.active_masks.empty()) now.first_active_mask = where;
+  now.active_masks.insert_or_assign(&cpu_detail::here(), std::pair(mask, where));
+  return mask;
+}
 void exchange(unsigned mask, void* value, int bytes, int from, place where) {
   auto* const at = static_cast<unsigned char*>(value);
   const void* const code = __builtin_return_address(0);
@@ -467,7 +547,7 @@ void exchange(unsigned mask, void* value, int bytes, int from, place where) {
       std::memcpy(at + done, all[from].bytes, static_cast<std::size_t>(some));
     else
       now.missing.bring(*now.m, now.m->places.number_of(code, where), at + done,
-                        static_cast<std::size_t>(some));
+                        static_cast<std::size_t>(some), source_of(mask));
   }
 }
 namespace {
@@ -486,15 +566,12 @@ std::uint64_t update_on_host(void* p, int bytes, ordering how,
                              std::uint64_t (*change)(std::uint64_t, const void*), const void* with,
                              unchanged same, const void* code) {
   const bool reads = same == unchanged::only_read;
-  if (now.m != nullptr && is_shared_with_host(p)) {
-    now.m->host_touch(p, static_cast<std::size_t>(bytes), reads ? access_kind::read : access_kind::write,
-                      code, scope::system);
-    if (how == ordering::acquire || how == ordering::acquire_release)
-      now.m->clocks.host_learns(
-          now.m->atomics.released_to_all(now.m->memory.lowest() + now.m->memory.offset_of(p)));
-  } else if (now.m != nullptr) {
-    touched(p, static_cast<std::size_t>(bytes), reads ? access_kind::read : access_kind::write, code);
-  }
+  if (now.m != nullptr && on_host_thread())
+    now.m->host_atomic(p, static_cast<std::size_t>(bytes),
+                       reads                         ? atomic_kind::load
+                       : same == unchanged::not_read ? atomic_kind::store
+                                                     : atomic_kind::update,
+                       static_cast<checker_detail::order>(how), code);
   switch (bytes) {
     case 1: return update_on_host<std::uint8_t>(p, change, with, reads);
     case 2: return update_on_host<std::uint16_t>(p, change, with, reads);
@@ -503,18 +580,65 @@ std::uint64_t update_on_host(void* p, int bytes, ordering how,
   }
 }
 }  // namespace
+namespace {
+// A compare-and-swap does not tell that a word has changed and come back (ABA), and few schedules show it. So
+// under every other seed some threads are kept before one that would succeed, until another thread brings
+// the word back, or for a number of turns. Then the thread goes on alone for a while.
+struct kept_thread {
+  const void* at = nullptr;  // the word; null: no thread is kept
+  std::uint64_t expected = 0;
+  const cpu_detail::thread_state* alone = nullptr;
+  int steps_alone = 0;
+  int left = 0;  // times that one may still be kept
+  std::uint32_t draw = 0;
+  bool back = false;
+};
+kept_thread kept;
+constexpr int most_turns = 64, most_alone = 12, most_kept = 6;
+
+void begin_keeping() {
+  const unsigned seed = checker_detail::seed_of(*now.on);
+  kept = {.left = seed % 2 == 0 ? most_kept : 0, .draw = seed};
+}
+void let_alone(cpu_detail::thread_state& self, place where) {
+  if (kept.alone == &self && --kept.steps_alone <= 0) kept.alone = nullptr;
+  for (int turns = 0; kept.back || (kept.alone != nullptr && kept.alone != &self); ++turns) {
+    if (turns == most_turns) kept.alone = nullptr, kept.back = false;
+    self.owner->suspend(self, cpu_detail::condition::polling, where);
+  }
+}
+void keep_before_swap(cpu_detail::thread_state& self, const void* p, std::uint64_t expected, place where) {
+  kept.draw = kept.draw * 1664525 + 1013904223;
+  if (kept.left == 0 || kept.at != nullptr || kept.draw >> 31 != 0) return;
+  --kept.left;
+  kept.at = p;
+  kept.expected = expected;
+  for (int turns = 0; turns < most_turns && !kept.back; ++turns)
+    self.owner->suspend(self, cpu_detail::condition::polling, where);
+  kept.at = nullptr;
+  if (!std::exchange(kept.back, false)) return;
+  kept.alone = &self;
+  kept.steps_alone = most_alone;
+}
+}  // namespace
 std::uint64_t update(void* p, int bytes, scope reach, ordering how,
                      std::uint64_t (*change)(std::uint64_t, const void*), const void* with, unchanged same,
                      place where, std::uint64_t expected) {
   if (!on_device()) return update_on_host(p, bytes, how, change, with, same, __builtin_return_address(0));
   cpu_detail::thread_state& self = cpu_detail::here();
   self.code = __builtin_return_address(0);
-  self.owner->give_way(self);  // others may run here, but none from here to the end
   model& m = *now.m;
   m.settle();
   const auto size = static_cast<std::size_t>(bytes);
   std::uint64_t before = 0;
   const bool there = m.memory.follows(p, size);
+  self.owner->give_way(self);
+  if (kept.back || kept.alone != nullptr) let_alone(self, where);
+  if (kept.left > 0 && same == unchanged::is_read && there) {
+    std::memcpy(&before, p, size);
+    if (change(before, with) != before) keep_before_swap(self, p, before, where);
+  }
+  // others may run until here, but none from here to the end
   machine::next_scope = reach;
   // acquire_release: sequentially consistent, so never an old value
   if (same == unchanged::only_read && how != ordering::acquire_release &&
@@ -539,6 +663,7 @@ std::uint64_t update(void* p, int bytes, scope reach, ordering how,
   } else {
     self.loads.something_else();
     self.owner->note_write();
+    kept.back |= p == kept.at && after == kept.expected;
   }
   return before;
 }
@@ -583,9 +708,9 @@ const char* name_of(const void* entry) {
   return at->second.empty() ? "kernel" : at->second.c_str();
 }
 
-// Hash of all memory that outlives the launch, and of the number of findings.
-std::uint64_t memory_as_number() {
-  std::uint64_t n = now.m->findings.all().size();
+// Hash of all memory that outlives the launch, and of the findings.
+std::uint64_t outcome_as_number() {
+  std::uint64_t n = 0;
   const auto add = [&](const void* start, std::size_t bytes) {
     const auto* at = static_cast<const unsigned char*>(start);
     for (std::size_t i = 0; i < bytes; i += sizeof n) {
@@ -595,15 +720,43 @@ std::uint64_t memory_as_number() {
       n ^= n >> 29;
     }
   };
+  for (const auto& f : now.m->findings.all())
+    for (const std::string* said : {&f.what.memory, &f.what.access.action, &f.what.missing})
+      add(said->data(), said->size());
   for (const auto& [p, a] : now.allocations) add(p, a.bytes);
+  for (const auto& r : now.m->memory.host_ranges())
+    add(reinterpret_cast<const void*>(r.low), r.bytes);  // NOLINT: an address of the program
   for (int i = 0; i < 6; i += 2)
     add(now.sections[i], static_cast<std::size_t>(now.sections[i + 1] - now.sections[i]));
   return n;
 }
 
+// Says that a launch with findings relies, perhaps, on a mask of __activemask().
+void name_active_mask(const char* kernel, bool found) {
+  if (!found || now.active_masks.empty()) return;
+  now.m->findings.say(
+      fmt::format("kernel {} takes a mask from __activemask() in {}: it names the lanes that happen to be "
+                  "there, under half "
+                  "of the schedules the calling lane alone. A mask that says which lanes are to take part is "
+                  "computed before "
+                  "they part, as by __ballot_sync()",
+                  kernel, name_of(now.first_active_mask)));
+}
+
 void launch(const char* name, const config& c, place where, const void* entry, std::size_t bytes,
             void (*body)(const void*), const void* params) {
+  only_by_main("a kernel is launched", where);
+  const auto recorded = [&] {
+    const auto* const first = static_cast<const unsigned char*>(params);
+    return recorded_launch{name, c, where, entry, body, {first, first + bytes}};
+  };
+  if (now.recording != nullptr) {
+    *std::exchange(now.recording, nullptr) = recorded();
+    return;
+  }
+  if (in_host_function("a launch", where) || (any_capture() && captured(recorded()))) return;
   begin_schedule();
+  now.overlapped |= c.overlaps || c.lets_begin != nullptr;
   if (++now.launches == 1)
     for (const char* note : notes()) now.m->findings.say(note);
   if (!fits(name, c, entry, where)) return;
@@ -613,9 +766,10 @@ void launch(const char* name, const config& c, place where, const void* entry, s
   now.launched_at = where;
   now.grid = c.grid;
   now.block = c.block;
-  now.cluster = cluster_of(name);
+  now.cluster = cluster_of(name, c);
   now.asked_of = -1;
   now.together = c.together;
+  begin_keeping();
   now.dynamic = c.shared;
   now.placed = (c.shared + 15) / 16 * 16;
   now.offsets.assign(shared_sizes().size(), 0);
@@ -628,6 +782,7 @@ void launch(const char* name, const config& c, place where, const void* entry, s
                  .shared = shared_kind::dynamic,
                  .blocks = c.together ? residency::together : residency::any,
                  .cluster = static_cast<int>(now.cluster.x * now.cluster.y * now.cluster.z),
+                 .overlaps_previous = c.overlaps,
                  .params_bytes = bytes,
                  .body = body};
   const std::uint64_t blocks = std::uint64_t{c.grid.x} * c.grid.y * c.grid.z;
@@ -658,15 +813,20 @@ void launch(const char* name, const config& c, place where, const void* entry, s
                     blocks, name, most, rest));
     chosen = chosen_blocks(blocks, most);
   }
+  const std::size_t found_before = m.findings.all().size();
+  now.active_masks.clear();
   const bool together = chosen.empty();
   if (!together) leave_blocks_out();
   if (now.cluster.y > 1 || now.cluster.z > 1) chosen = by_clusters(c.grid, now.cluster);
   checker_detail::choose_blocks(*now.on, std::move(chosen), accesses);
   try {
     now.on->launch(k, {c.grid.x, c.grid.y, c.grid.z}, params, c.stream);
-    now.missing.launch_ended(m, name, memory_as_number);
+    now.overlapped |= m.launches.previous() != 0;  // by an edge of a graph
+    now.missing.launch_ended(m, name, outcome_as_number);
   } catch (...) {
-    now.missing.launch_failed();
+    const std::string why = said_by(std::current_exception());
+    now.missing.launch_ended(m, name, [&] { return outcome_as_number() ^ std::hash<std::string>{}(why); });
+    name_active_mask(name, true);
     if (waits_for_host(std::current_exception()))
       end_run(std::make_exception_ptr(
           not_supported(fmt::format("kernel {} waits for what only the host could still set, in memory that "
@@ -683,6 +843,7 @@ void launch(const char* name, const config& c, place where, const void* entry, s
     }
     end_run(std::current_exception());
   }
+  name_active_mask(name, m.findings.all().size() > found_before);
   if (checker_detail::blocks_begun(*now.on) < blocks) {
     if (together || accesses == 1)
       m.findings.say(
@@ -691,6 +852,72 @@ void launch(const char* name, const config& c, place where, const void* entry, s
     leave_blocks_out();
   }
   judge_shared_variables();
+  record_begun(c);
+}
+void launch(const recorded_launch& l, cudaStream_t on) {
+  config c = l.how;
+  c.stream = on;
+  launch(l.name, c, l.where, l.entry, l.params.size(), l.body, l.params.data());
+}
+
+void know_kernel(const void* entry, typed_launch how) { now.typed[entry] = how; }
+cudaError_t launch_by_address(const void* entry, const config& c, void** a, place where) {
+  const auto known = now.typed.find(entry);
+  if (known == now.typed.end())
+    refuse(where, "a launch by an address whose kernel is not known",
+           "the kernel itself, or a cast of its name to void*");
+  known->second(entry, c, a, where);
+  return last_error(false);
+}
+recorded_launch record_launch(const void* entry, const config& c, void** a, place where) {
+  recorded_launch l;
+  now.recording = &l;
+  launch_by_address(entry, c, a, where);
+  return l;
+}
+
+cudaError_t config_of(const cudaLaunchConfig_t& from, config& to, place where) {
+  to = {from.gridDim, from.blockDim, from.dynamicSmemBytes, from.stream};
+  for (unsigned i = 0; i < from.numAttrs; ++i)
+    if (const cudaError_t e = set_attribute(to, from.attrs[i].id, from.attrs[i].val, where); e != cudaSuccess)
+      return e;
+  return cudaSuccess;
+}
+cudaError_t set_attribute(config& c, cudaLaunchAttributeID id, const cudaLaunchAttributeValue& v,
+                          place where) {
+  switch (id) {
+    case cudaLaunchAttributeCooperative: c.together = v.cooperative != 0; break;
+    case cudaLaunchAttributeClusterDimension:
+      if (v.clusterDim.x == 0 || v.clusterDim.y == 0 || v.clusterDim.z == 0)
+        return fails(cudaErrorInvalidValue);
+      c.cluster[0] = v.clusterDim.x;
+      c.cluster[1] = v.clusterDim.y;
+      c.cluster[2] = v.clusterDim.z;
+      break;
+    case cudaLaunchAttributeProgrammaticStreamSerialization:
+      c.overlaps = v.programmaticStreamSerializationAllowed != 0;
+      break;
+    case cudaLaunchAttributeProgrammaticEvent:
+      c.lets_begin = v.programmaticEvent.event;
+      c.lets_begin_at_once = v.programmaticEvent.triggerAtBlockStart != 0;
+      break;
+    case cudaLaunchAttributeLaunchCompletionEvent: c.begun = v.launchCompletionEvent.event; break;
+    case cudaLaunchAttributeMemSyncDomainMap:
+    case cudaLaunchAttributeMemSyncDomain:
+      refuse(where, "cudaLaunchAttributeMemSyncDomain", "launches in the default domain");
+    case cudaLaunchAttributeDeviceUpdatableKernelNode:
+      refuse(where, "cudaLaunchAttributeDeviceUpdatableKernelNode", "cudaGraphExecKernelNodeSetParams()");
+    case cudaLaunchAttributeIgnore:
+    case cudaLaunchAttributeAccessPolicyWindow:
+    case cudaLaunchAttributeSynchronizationPolicy:
+    case cudaLaunchAttributeClusterSchedulingPolicyPreference:
+    case cudaLaunchAttributePriority:
+    case cudaLaunchAttributePreferredClusterDimension:
+    case cudaLaunchAttributePreferredSharedMemoryCarveout:
+    case cudaLaunchAttributeNvlinkUtilCentricScheduling: break;  // no effect on what is judged
+    default: refuse(where, fmt::format("launch attribute {}", static_cast<int>(id)), "no such attribute");
+  }
+  return cudaSuccess;
 }
 
 // libraries
@@ -771,6 +998,7 @@ void owned_by_library(void* p) {
 // -----------------------------------------------------------------------------------------------------------
 
 cudaError_t allocate(void** to, std::size_t bytes, memory_kind kind, place where) {
+  only_by_main("memory is allocated", where);
   try {
     *to = now.on->allocate(bytes);
   } catch (const device_error& e) {
@@ -780,17 +1008,20 @@ cudaError_t allocate(void** to, std::size_t bytes, memory_kind kind, place where
   return cudaSuccess;
 }
 cudaError_t register_host(void* p, std::size_t bytes) {
-  if (p == nullptr || (bytes == 0 && !now.registered.contains(p))) return fails(cudaErrorInvalidValue);
+  only_by_main("memory is registered");
+  checker_detail::shadow& memory = now.m->memory;
+  const auto* const known = p != nullptr ? memory.host_range_at(p) : nullptr;
+  if (p == nullptr || (known != nullptr) != (bytes == 0)) return fails(cudaErrorInvalidValue);
   if (bytes > 0)
-    now.registered[p] = bytes;
+    memory.follow_host(p, bytes);
   else
-    now.registered.erase(p);
+    memory.forget_host(p);
+  now.m->host.pass_over(everything_but(memory));
   return cudaSuccess;
 }
 cudaMemoryType type_of(const void* p) {
   if (only_device(p)) return cudaMemoryTypeDevice;
-  for (const auto& [start, bytes] : now.registered)
-    if (p >= start && p < static_cast<const char*>(start) + bytes) return cudaMemoryTypeHost;
+  if (now.m->memory.host_range_at(p) != nullptr) return cudaMemoryTypeHost;
   if (!of_device(p)) return cudaMemoryTypeUnregistered;
   const auto after = now.allocations.upper_bound(const_cast<void*>(p));
   const bool pinned = !is_variable(p) && after != now.allocations.begin() &&
@@ -800,7 +1031,8 @@ cudaMemoryType type_of(const void* p) {
 cudaError_t release(void* p, place where) {
   // from the destructor of a kernel's argument: no device runs it
   if (p == nullptr || on_device()) return cudaSuccess;
-  synchronize(nullptr, true);
+  only_by_main("memory is given back", where);
+  synchronize(nullptr, waits_for::all, where);
   if (now.allocations.erase(p) == 0) {
     now.m->findings.note(finding_kind::outside_memory, "", now.m->places.number_of(where),
                          "cudaFree() of what is not allocated", "",
@@ -822,6 +1054,7 @@ bool holds(std::size_t symbol, std::size_t offset, std::size_t bytes, place wher
 }
 
 cudaError_t release_on(void* p, cudaStream_t on, place where) {
+  if (!on_device()) only_by_main("memory is given back", where);
   const auto known = now.allocations.find(p);
   if (p == nullptr || on_device() || known == now.allocations.end()) return release(p, where);
   now.m->host_place = where;
@@ -832,9 +1065,10 @@ cudaError_t release_on(void* p, cudaStream_t on, place where) {
   return cudaSuccess;
 }
 
-cudaError_t copy(void* to, const void* from, std::size_t bytes, cudaMemcpyKind kind, cudaStream_t on,
-                 returns when, place where) {
-  const bool to_device = of_device(to), from_device = of_device(from);
+namespace {
+cudaError_t copy_now(void* to, const void* from, std::size_t bytes, cudaMemcpyKind kind, cudaStream_t on,
+                     returns when, place where) {
+  const bool to_device = of_device(to, bytes), from_device = of_device(from, bytes);
   const bool wanted_to = kind == cudaMemcpyHostToDevice || kind == cudaMemcpyDeviceToDevice,
              wanted_from = kind == cudaMemcpyDeviceToHost || kind == cudaMemcpyDeviceToDevice;
   const auto wrong = [&](bool is, bool wanted, const void* p) {
@@ -863,24 +1097,81 @@ cudaError_t copy(void* to, const void* from, std::size_t bytes, cudaMemcpyKind k
     if (on == nullptr)
       m.launches.synchronize_default();
     else
-      synchronize(on, false);
+      m.launches.synchronize(on);
   }
   return cudaSuccess;
 }
-cudaError_t copy_rows(void* to, std::size_t to_pitch, const void* from, std::size_t from_pitch,
-                      std::size_t width, std::size_t height, cudaMemcpyKind kind, cudaStream_t on,
-                      returns when, place where) {
-  for (std::size_t i = 0; i < height; ++i)
-    if (const cudaError_t e =
-            copy(static_cast<char*>(to) + i * to_pitch, static_cast<const char*>(from) + i * from_pitch,
-                 width, kind, on, when, where);
+cudaError_t copy_rows_now(const row_copy& c, cudaStream_t on, returns when, place where) {
+  for (std::size_t i = 0; i < c.height; ++i)
+    if (const cudaError_t e = copy_now(static_cast<char*>(c.to) + i * c.to_pitch,
+                                       static_cast<const char*>(c.from) + i * c.from_pitch, c.width, c.kind,
+                                       on, when, where);
         e != cudaSuccess)
       return e;
   return cudaSuccess;
 }
-cudaError_t set(void* p, int value, std::size_t bytes, cudaStream_t on, returns, place where) {
+// True for work that is not done now: it goes into a graph, or is an error.
+bool put_off(cudaGraphNodeType type, const char* what, cudaStream_t on, returns when, const stream_work& work,
+             place where) {
+  if (in_host_function(what, where)) return true;
+  if (!any_capture()) return false;
+  return when == returns::when_done ? disturbs_capture(on, waits_for::all, what, where)
+                                    : captured(on, type, work, where);
+}
+cudaError_t set_now(void* p, int value, std::size_t bytes, cudaStream_t on, place where);
+}  // namespace
+void copy_rows_now(const row_copy& c, cudaStream_t on, place where) {
+  copy_rows_now(c, on, returns::at_once, where);
+}
+void set_now(const cudaMemsetParams& p, cudaStream_t on, place where) {
+  if (p.elementSize != 1 && p.elementSize != 2 && p.elementSize != 4)
+    misused(where, fmt::format("a memset node of elements of {} bytes", p.elementSize), "1, 2 or 4 bytes",
+            cudaErrorInvalidValue);
+  else
+    for (std::size_t row = 0; row < p.height; ++row)
+      for (std::size_t i = 0; i < (p.elementSize == 1 ? 1 : p.width * p.elementSize); ++i)
+        set_now(static_cast<char*>(p.dst) + row * p.pitch + i,
+                static_cast<int>(p.value >> i % p.elementSize * 8), p.elementSize == 1 ? p.width : 1, on,
+                where);
+}
+cudaError_t copy(void* to, const void* from, std::size_t bytes, cudaMemcpyKind kind, cudaStream_t on,
+                 returns when, place where) {
+  return copy_rows(to, bytes, from, bytes, bytes, 1, kind, on, when, where);
+}
+cudaError_t copy_rows(void* to, std::size_t to_pitch, const void* from, std::size_t from_pitch,
+                      std::size_t width, std::size_t height, cudaMemcpyKind kind, cudaStream_t on,
+                      returns when, place where) {
+  only_by_main("memory is copied", where);
+  const row_copy c{to, to_pitch, from, from_pitch, width, height, kind};
+  const auto later = [c, where](cudaStream_t s) { copy_rows_now(c, s, where); };
+  if (put_off(cudaGraphNodeTypeMemcpy, "a copy", on, when, later, where)) return cudaSuccess;
+  return copy_rows_now(c, on, when, where);
+}
+cudaError_t copy_box(const cudaMemcpy3DParms& p, cudaStream_t on, returns when, place where) {
+  if (p.srcArray != nullptr || p.dstArray != nullptr)
+    refuse(where, "cudaMemcpy3D() of a cudaArray", "cudaMalloc3D or cudaMalloc, and their memory");
+  const auto at = [](const cudaPitchedPtr& of, const cudaPos& pos, std::size_t slice) {
+    return static_cast<char*>(of.ptr) + ((pos.z + slice) * of.ysize + pos.y) * of.pitch + pos.x;
+  };
+  for (std::size_t z = 0; z < p.extent.depth; ++z)
+    if (const cudaError_t e =
+            copy_rows(at(p.dstPtr, p.dstPos, z), p.dstPtr.pitch, at(p.srcPtr, p.srcPos, z), p.srcPtr.pitch,
+                      p.extent.width, p.extent.height, p.kind, on, when, where);
+        e != cudaSuccess)
+      return e;
+  return cudaSuccess;
+}
+cudaError_t set(void* p, int value, std::size_t bytes, cudaStream_t on, returns when, place where) {
+  only_by_main("memory is set", where);
+  const auto later = [=](cudaStream_t s) { set_now(p, value, bytes, s, where); };
+  // cudaMemset of device memory returns at once too
+  if (put_off(cudaGraphNodeTypeMemset, "cudaMemset()", on, when, later, where)) return cudaSuccess;
+  return set_now(p, value, bytes, on, where);
+}
+namespace {
+cudaError_t set_now(void* p, int value, std::size_t bytes, cudaStream_t on, place where) {
   if (bytes == 0) return cudaSuccess;
-  if (!of_device(p)) {
+  if (!of_device(p, bytes)) {
     now.m->findings.note(finding_kind::bad_copy, "", now.m->places.number_of(where),
                          "cudaMemset() of host memory", "", "a pointer to device memory");
     return fails(cudaErrorInvalidValue);
@@ -891,17 +1182,29 @@ cudaError_t set(void* p, int value, std::size_t bytes, cudaStream_t on, returns,
   now.m->host_place = {};
   return cudaSuccess;
 }
-cudaError_t synchronize(cudaStream_t on, bool) {
-  now.m->launches.synchronize(on);
+}  // namespace
+cudaError_t synchronize(cudaStream_t on, waits_for what, place where) {
+  only_by_main("a stream is waited for", where);
+  if (in_host_function("a wait", where) || disturbs_capture(on, what, "a wait", where))
+    return cudaErrorStreamCaptureUnsupported;
+  if (is_capturing(on))
+    return misused(where, "a wait for a stream that is captured", "cudaStreamEndCapture() before it",
+                   cudaErrorStreamCaptureUnsupported);
+  if (what == waits_for::stream && on == nullptr)
+    now.m->launches.synchronize_default();
+  else
+    now.m->launches.synchronize(on);
   return cudaSuccess;
 }
 
 cudaError_t create_stream(cudaStream_t* s, unsigned flags) {
+  only_by_main("a stream is created");
   *s = reinterpret_cast<cudaStream_t>(64 * ++now.streams);
   if ((flags & cudaStreamNonBlocking) != 0) now.m->launches.apart_from_default(*s);
   return cudaSuccess;
 }
 cudaError_t create_event(cudaEvent_t* e) {
+  only_by_main("an event is created");
   *e = new antiphase_plain_event;
   return cudaSuccess;
 }
@@ -909,26 +1212,82 @@ cudaError_t destroy_event(cudaEvent_t e) {
   delete e;
   return cudaSuccess;
 }
-cudaError_t record(cudaEvent_t e, cudaStream_t on) {
-  if (e == nullptr) return fails(cudaErrorInvalidResourceHandle);
+void record_now(cudaEvent_t e, cudaStream_t on) {
   e->after = now.m->launches.recorded(on);
-  e->recorded = true;
+  e->of = nullptr;
+}
+void wait_now(cudaStream_t on, cudaEvent_t e) {
+  if (e->of != nullptr)
+    now.m->launches.overlap_with(on, e->of);
+  else
+    now.m->launches.order_after(on, e->after);
+}
+cudaError_t record(cudaEvent_t e, cudaStream_t on, event_of what, place where) {
+  only_by_main("an event is recorded", where);
+  if (e == nullptr) return fails(cudaErrorInvalidResourceHandle);
+  if (!captured_record(e, on, what, where)) record_now(e, on);
   return cudaSuccess;
 }
-cudaError_t wait_for(cudaStream_t on, cudaEvent_t e) {
+cudaError_t wait_for(cudaStream_t on, cudaEvent_t e, event_of what, place where) {
+  only_by_main("a stream is made to wait", where);
   if (e == nullptr) return fails(cudaErrorInvalidResourceHandle);
-  now.m->launches.order_after(on, e->after);
+  if (!captured_wait(on, e, what, where)) wait_now(on, e);
   return cudaSuccess;
 }
-cudaError_t synchronize(cudaEvent_t e) {
+cudaError_t synchronize(cudaEvent_t e, place where) {
+  only_by_main("an event is waited for", where);
   if (e == nullptr) return fails(cudaErrorInvalidResourceHandle);
+  if (in_host_function("a wait", where)) return cudaErrorNotPermitted;
   now.m->launches.synchronize(e->after);
   return cudaSuccess;
 }
 
+// host functions
+// -----------------------------------------------------------------------------------------------------------
+
+checker_detail::model& followed() { return *now.m; }
+cudaError_t misused(place where, std::string what, std::string instead, cudaError_t e) {
+  now.m->findings.note(finding_kind::bad_launch, "", now.m->places.number_of(where), std::move(what), "",
+                       std::move(instead));
+  return fails(e);
+}
+void refuse(place where, const std::string& what, const std::string& instead) {
+  const std::string at =
+      where.line() == 0 ? ""
+                        : fmt::format("{}:{}: ", checker_detail::shown(where.file_name()), where.line());
+  end_run(std::make_exception_ptr(
+      not_supported(fmt::format("{}{} is not supported here: use {}", at, what, instead))));
+}
+
+void call_host_now(cudaStream_t on, const std::function<void()>& f, place where) {
+  model& m = *now.m;
+  m.host_place = where;
+  const std::string launched = m.findings.kernel;
+  checker_detail::thread_model t = m.begin_host_function(on);
+  now.host_function = &t;
+  f();
+  now.host_function = nullptr;
+  m.end_host_function(t);
+  m.findings.kernel = launched;
+  m.host_place = {};
+}
+namespace {
+cudaError_t call_host(cudaStream_t on, const std::function<void()>& f, place where) {
+  const auto work = [f, where](cudaStream_t s) { call_host_now(s, f, where); };
+  if (!put_off(cudaGraphNodeTypeHost, "a host function", on, returns::at_once, work, where)) work(on);
+  return cudaSuccess;
+}
+}  // namespace
+cudaError_t call_host(cudaStream_t on, cudaHostFn_t f, void* with, place where) {
+  return call_host(on, [=] { f(with); }, where);
+}
+cudaError_t call_host(cudaStream_t on, cudaStreamCallback_t f, void* with, place where) {
+  return call_host(on, [=] { f(on, cudaSuccess, with); }, where);
+}
+
 cudaError_t last_error(bool forget) { return forget ? std::exchange(now.error, cudaSuccess) : now.error; }
 cudaError_t reset_device() {
-  synchronize(nullptr, true);
+  now.m->launches.synchronize(nullptr);
   for (const auto& [p, a] : now.allocations) now.on->deallocate(p);
   now.allocations.clear();
   return cudaSuccess;
@@ -1035,11 +1394,6 @@ bool image_allows(std::uintptr_t address, std::size_t bytes, access_kind kind) {
         return address >= r.low && address + bytes <= r.high;
       }))
     return true;
-  const auto inside = [&](const auto& r) {
-    const auto low = reinterpret_cast<std::uintptr_t>(r.first);
-    return address >= low && address - low + bytes <= r.second;
-  };
-  if (std::any_of(now.registered.begin(), now.registered.end(), inside)) return true;
   Dl_info info{};
   const bool of_program = dladdr(reinterpret_cast<void*>(address), &info) != 0 &&
                           reinterpret_cast<std::uintptr_t>(info.dli_fbase) == checker_detail::code_base;
@@ -1115,13 +1469,6 @@ bool is_of_host(const std::exception_ptr& thrown) {
   }
 }
 
-std::string said_by(const std::exception_ptr& thrown) {
-  try {
-    std::rethrow_exception(thrown);
-  } catch (const std::exception& e) {
-    return e.what();
-  }
-}
 // Runs main. An exception out of it counts as a failed check of results.
 void run_host(const std::string& object, int argc, char** argv) {
   try {
@@ -1157,10 +1504,22 @@ void allow_more_shared(device_limits& limits) {
   limits.shared_opt_in = static_cast<decltype(limits.shared_opt_in)>(most_shared + shared_room + 2 * gap);
 }
 
+namespace {
+int tried = 0;
+}  // namespace
+void try_change(int number) { tried = number; }
+bool is_tried(int number) {
+  if (number != tried) return false;
+  now.m->findings.say("a change was run");
+  return true;
+}
+
 void run_main(const std::string& object, const plain_program& of, const context& where) {
   model& m = checker_detail::model_of(where.runs_on());
   now.on = &where.runs_on();
   now.m = &m;
+  now.host = pthread_self();
+  forget_textures();
   now.most_threads = of.most_threads;
   now.most_accesses = of.most_accesses;
   m.history.effort.most = 10 * of.most_accesses;
@@ -1195,6 +1554,10 @@ void run_main(const std::string& object, const plain_program& of, const context&
         now.error != cudaSuccess ? fmt::format(", after the error \"{}\"", error_text(now.error)) : ""));
   }
   report_leaks();
+  if (m.starts_dependents && !now.overlapped)
+    m.findings.say(
+        "griddepcontrol, or cudaGridDependencySynchronize() and its like, has no effect, as no launch allows "
+        "it: launches follow each other without cudaLaunchAttributeProgrammaticStreamSerialization");
   if (now.launches == 0 && m.findings.all().empty())
     throw bad_request(std::string("the program ended ") + checker_detail::before_launches);
 }
@@ -1207,6 +1570,8 @@ void run_main(const std::string& object, const plain_program& of, const context&
 using namespace antiphase;
 
 extern "C" {
+
+bool antiphase_tried(int number) { return plain::is_tried(number); }
 
 // Called before the program's variables are initialised.
 void antiphase_plain_loaded(char** sections, checker_detail::address_range* passed_over) {
@@ -1229,6 +1594,7 @@ void* antiphase_plain_malloc(std::size_t bytes) {
 }
 void antiphase_plain_free(void* p) {
   if (p == nullptr) return;
+  if (plain::now.m != nullptr) plain::now.m->memory.forget_host(p);
   if (plain::now.m == nullptr ||
       reinterpret_cast<std::uintptr_t>(p) - plain::now.m->memory.lowest() >= plain::now.m->memory.size())
     std::free(p);

@@ -39,19 +39,38 @@ void land_copies(thread_state& of, std::uint64_t end) {
   for (; q.gone + q.landed < end; ++q.landed) perform(q.copies[q.landed]);
 }
 
-void meet_block(thread_state& self, bool yes, place where) {
+namespace {
+// Other threads of the block are at another barrier. Fails if some of the own warp are.
+void meet_apart(thread_state& self, place where) {
+  block_state& block = *self.home;
+  std::optional<place>& of_warp = block.warp_at[static_cast<std::size_t>(self.index / 32)];
+  kernel_fault f =
+      fault_of(self, fault::divergent_barrier, where,
+               fmt::format("divergent block barrier: other threads of the {} are at the one in {}",
+                           of_warp ? "warp" : "block", text(of_warp.value_or(block.barrier.where))));
+  if (of_warp || self.owner->watch() == nullptr) throw f;
+  if (!block.warps_apart) block.warps_apart = {self.block_barriers - 1, std::move(f)};
+}
+}  // namespace
+
+void meet_block(thread_state& self, bool yes, bool votes, place where) {
   meeting& m = self.home->barrier;
-  if (m.arrived > 0 && !same(m.where, where))
+  ++self.block_barriers;
+  std::optional<place>& of_warp = self.home->warp_at[static_cast<std::size_t>(self.index / 32)];
+  if (m.arrived > 0 && !same(of_warp.value_or(m.where), where)) meet_apart(self, where);
+  if (m.arrived > 0 && m.votes != votes)
     fail(self, fault::divergent_barrier, where,
-         fmt::format("divergent block barrier: other threads of the block are at the one in {}",
+         fmt::format("a vote of the block and a barrier without one: other threads are at the one in {}",
                      text(m.where)));
+  of_warp = where;
+  m.votes = votes;
   if (const named_barrier& part = self.home->named[0]; part.arrived > 0 || part.incomplete > 0)
     fail(self, fault::divergent_barrier, where,
          fmt::format(
              "divergent block barrier: other threads of the block are at barrier 0 for a part of it in {}",
              text(part.where)));
-  for (const auto& [thread, way] : self.home->gone)
-    if (way.goes_past(where)) gone_past(self, thread, way, where);
+  for (block_state::gone_thread& gone : self.home->gone)
+    if (gone.by.goes_past(where)) gone_past(self, gone, where);
   m.where = where;
   m.latest = std::max(m.latest, self.time.now());
   m.waiting.push_back(&self);
@@ -117,10 +136,10 @@ void require_shared(const thread_state& self, const void* p, std::size_t bytes, 
 
 }  // namespace
 
-void block_barrier(place where) { meet_block(called_from(__builtin_return_address(0)), false, where); }
+void block_barrier(place where) { meet_block(called_from(__builtin_return_address(0)), false, false, where); }
 vote_count block_vote(bool yes, place where) {
   thread_state& self = called_from(__builtin_return_address(0));
-  meet_block(self, yes, where);
+  meet_block(self, yes, true, where);
   return self.home->votes;  // valid: the next barrier cannot end before this thread arrives at it
 }
 
@@ -181,7 +200,7 @@ void barrier(int id, int threads, barrier_form how, place where) {
   if (id < 0 || id > 15)
     fail(self, fault::barrier_misuse, where, fmt::format("barrier {}: expected 0 to 15", id));
   const bool of_block = threads == 0 || threads == threads_of_whole_warps(*self.home);
-  if (id == 0 && of_block && how.waits) return meet_block(self, false, where);
+  if (id == 0 && of_block && how.waits) return meet_block(self, false, false, where);
   if (id == 0 && (of_block || self.home->barrier.arrived > 0))
     fail(self, fault::barrier_misuse, where,
          "barrier 0 of a part of the block while others are at the block barrier, or an arrival there");
@@ -317,6 +336,14 @@ void set_registers(int registers, place where) {
   meet_warp(self, what, where);
 }
 
+void require_promise(const void* to, const void* from, std::size_t bytes, std::size_t align, place where) {
+  thread_state& self = called_from(__builtin_return_address(0));
+  require_aligned(self, to, align, "the destination of a copy with aligned_size_t", where);
+  require_aligned(self, from, align, "the source of a copy with aligned_size_t", where);
+  if (bytes % align != 0)
+    fail(self, fault::bad_copy, where,
+         fmt::format("a copy of {} bytes with aligned_size_t is no multiple of {} bytes", bytes, align));
+}
 void copy_async(void* to, const void* from, int bytes, int from_source, place where) {
   thread_state& self = called_from(__builtin_return_address(0));
   const auto width = static_cast<std::uintptr_t>(bytes);
@@ -374,6 +401,10 @@ void mbarrier_fence() {
   if (observer* watch = self.owner->watch()) watch->mbarrier_fence(self);
 }
 
+void start_next_grid() {
+  thread_state& self = called_from(__builtin_return_address(0));
+  if (observer* watch = self.owner->watch()) watch->next_grid_started(self);
+}
 void wait_for_previous_grid() {
   thread_state& self = called_from(__builtin_return_address(0));
   if (observer* watch = self.owner->watch()) watch->previous_grid_waited(self);

@@ -2,6 +2,7 @@
 // mbarriers of the CPU executor, and the bulk loads that complete on them.
 #include <algorithm>
 #include <antiphase/executor/cpu/machine.hpp>
+#include <antiphase/executor/cpu/machine_plain.hpp>
 #include <cstring>
 #include <utility>
 
@@ -187,6 +188,13 @@ void mbarrier_init(std::uint64_t* word, int parties, place where) {
   *word = pack({static_cast<std::uint32_t>(parties), static_cast<std::uint32_t>(parties), 0, 0});
 }
 
+void mbarrier_inval(std::uint64_t* word, place where) {
+  thread_state& self = called_from(__builtin_return_address(0));
+  require_barrier(self, *self.block, word, where);
+  if (observer* watch = self.owner->watch()) watch->mbarrier_invalidated(self, word, where);
+  *word = ~std::uint64_t{0};
+}
+
 namespace {
 
 fields with_bytes(const thread_state& self, fields f, int bytes, place where) {
@@ -199,7 +207,7 @@ fields with_bytes(const thread_state& self, fields f, int bytes, place where) {
 
 // `count` parties arrive at an mbarrier of this block.
 void arrive_at(thread_state& self, block_state& block, std::uint64_t* word, int count, int bytes_expected,
-               place where) {
+               place where, mbarrier_semantics how) {
   require_barrier(self, block, word, where);
   fields f = unpack(*word);
   if (f.missing == 0)
@@ -216,27 +224,27 @@ void arrive_at(thread_state& self, block_state& block, std::uint64_t* word, int 
   f.missing -= static_cast<std::uint32_t>(count);
   mbarrier_clock& time = block.clock_of(word);
   time.latest = std::max(time.latest, self.time.now());
-  if (observer* watch = self.owner->watch()) watch->mbarrier_arrived(self, word);
+  if (observer* watch = self.owner->watch()) watch->mbarrier_arrived(self, word, how);
   if (advance(word, f)) phase_ended(block, *self.owner, word);
 }
 
 }  // namespace
 
-void mbarrier_arrive(std::uint64_t* word, int bytes_expected, place where) {
+void mbarrier_arrive(std::uint64_t* word, int bytes_expected, place where, mbarrier_semantics how) {
   thread_state& self = called_from(__builtin_return_address(0));
-  arrive_at(self, *self.home, word, 1, bytes_expected, where);
+  arrive_at(self, *self.home, word, 1, bytes_expected, where, how);
 }
-void mbarrier_arrive_many(std::uint64_t* word, int count, place where) {
+void mbarrier_arrive_many(std::uint64_t* word, int count, place where, mbarrier_semantics how) {
   thread_state& self = called_from(__builtin_return_address(0));
-  arrive_at(self, *self.home, word, count, 0, where);
+  arrive_at(self, *self.home, word, count, 0, where, how);
 }
-void mbarrier_arrive_remote(std::uint64_t* word, int rank, place where) {
+void mbarrier_arrive_remote(std::uint64_t* word, int rank, place where, mbarrier_semantics how) {
   thread_state& self = called_from(__builtin_return_address(0));
   const std::ptrdiff_t away = to_shared_of(word, rank, where);
   self.code = __builtin_return_address(0);
   block_state& theirs = *self.home->cluster->blocks[static_cast<std::size_t>(rank)];
   arrive_at(self, theirs, reinterpret_cast<std::uint64_t*>(reinterpret_cast<unsigned char*>(word) + away), 1,
-            0, where);
+            0, where, how);
 }
 void mbarrier_copies_arrive(std::uint64_t* word, copies_arrive how, place where) {
   thread_state& self = called_from(__builtin_return_address(0));
@@ -277,28 +285,34 @@ void mbarrier_expect(std::uint64_t* word, int bytes, place where) {
   *word = pack(with_bytes(self, unpack(*word), bytes, where));
 }
 
-bool mbarrier_ended(const std::uint64_t* word, unsigned parity) {
+unsigned mbarrier_parity(const std::uint64_t* word) { return unpack(*word).parity; }
+namespace {
+bool see_end(thread_state& self, const std::uint64_t* word, unsigned parity, mbarrier_semantics how) {
   const bool ended = cpu_detail::mbarrier_ended(*word, parity);
-  thread_state& self = called_from(__builtin_return_address(0));
   if (ended) self.time.wait_until(self.home->clock_of(word).ended);
-  if (observer* watch = self.owner->watch(); watch != nullptr && ended) watch->mbarrier_waited(self, word);
+  if (observer* watch = self.owner->watch(); watch != nullptr && ended)
+    watch->mbarrier_waited(self, word, how);
   return ended;
 }
-
-void mbarrier_wait(std::uint64_t* word, unsigned parity, place where) {
+}  // namespace
+bool mbarrier_ended(const std::uint64_t* word, unsigned parity) {
+  return see_end(called_from(__builtin_return_address(0)), word, parity, {});
+}
+bool mbarrier_test(std::uint64_t* word, unsigned parity, place where, mbarrier_semantics how) {
   thread_state& self = called_from(__builtin_return_address(0));
   require_barrier(self, *self.block, word, where);
-  observer* watch = self.owner->watch();
-  if (cpu_detail::mbarrier_ended(*word, parity)) {
-    self.time.wait_until(self.home->clock_of(word).ended);
-    if (watch != nullptr) watch->mbarrier_waited(self, word);
-    return;
-  }
+  return see_end(self, word, parity, how);
+}
+
+void mbarrier_wait(std::uint64_t* word, unsigned parity, place where, mbarrier_semantics how) {
+  thread_state& self = called_from(__builtin_return_address(0));
+  require_barrier(self, *self.block, word, where);
+  if (see_end(self, word, parity, how)) return;
   self.key = word;
   self.parity = parity;
   self.home->at_mbarriers.push_back(&self);
   self.owner->suspend(self, condition::at_mbarrier, where);
-  if (watch != nullptr) watch->mbarrier_waited(self, word);
+  if (observer* watch = self.owner->watch()) watch->mbarrier_waited(self, word, how);
 }
 
 namespace {
@@ -316,11 +330,83 @@ void bulk_load(void* to, const void* from, std::uint32_t bytes, std::uint64_t* w
   thread_state& self = called_from(__builtin_return_address(0));
   load_in_bulk(self, {.to = to, .from = from, .bytes = bytes, .word = word}, 0, where);
 }
+void bound_copy(void* to, const void* from, std::uint32_t bytes, std::uint64_t* word, place where) {
+  thread_state& self = called_from(__builtin_return_address(0));
+  require_barrier(self, *self.block, word, where);
+  *word = pack(with_bytes(self, unpack(*word), static_cast<int>(bytes), where));
+  issue(self, {.to = to, .from = from, .bytes = bytes, .word = word, .is_generic = true}, 0, where);
+}
 void bulk_load_multicast(void* to, const void* from, std::uint32_t bytes, std::uint64_t* word, unsigned ranks,
                          place where) {
   thread_state& self = called_from(__builtin_return_address(0));
   if (ranks == 0) fail(self, fault::bad_copy, where, "a bulk load for no block of the cluster");
   load_in_bulk(self, {.to = to, .from = from, .bytes = bytes, .word = word}, ranks, where);
+}
+void mbarrier_arrive_and_drop(std::uint64_t* word, int count, place where, mbarrier_semantics how) {
+  thread_state& self = called_from(__builtin_return_address(0));
+  require_barrier(self, *self.home, word, where);
+  fields f = unpack(*word);
+  if (static_cast<std::uint32_t>(count) > f.parties)
+    fail(self, fault::barrier_misuse, where,
+         fmt::format("{} parties leave an mbarrier of {}", count, f.parties));
+  // The last party goes with its phase: an mbarrier of none is none.
+  const bool last = static_cast<std::uint32_t>(count) == f.parties;
+  if (!last) f.parties -= static_cast<std::uint32_t>(count);
+  *word = pack(f);
+  arrive_at(self, *self.home, word, count, 0, where, how);
+}
+
+namespace {
+block_state& block_of(thread_state& self, int rank, const char* what, place where) {
+  const auto blocks = self.home->cluster->blocks;
+  if (rank < 0 || static_cast<std::size_t>(rank) >= blocks.size())
+    fail(self, fault::bad_copy, where,
+         fmt::format("{} to block {} of a cluster of {}", what, rank, blocks.size()));
+  block_state& theirs = *blocks[static_cast<std::size_t>(rank)];
+  if (theirs.running == 0)
+    fail(self, fault::bad_copy, where,
+         fmt::format("{} to block {} of the cluster, which has ended", what, rank));
+  return theirs;
+}
+void copy_to(thread_state& self, block_state& theirs, bulk_load_state load, place where) {
+  ++self.owner->counts.copies;
+  self.owner->counts.copied_bytes += load.bytes;
+  self.time.instructions(1);
+  load.lands = self.home->bulk_copies.land(self.time.now(), load.bytes / ticks::bytes);
+  issue_to(self, theirs, std::move(load), where);
+}
+}  // namespace
+
+void bulk_copy_to(int rank, void* to, const void* from, std::uint32_t bytes, std::uint64_t* word,
+                  place where) {
+  thread_state& self = called_from(__builtin_return_address(0));
+  if ((reinterpret_cast<std::uintptr_t>(to) | reinterpret_cast<std::uintptr_t>(from) | bytes) % 16 != 0)
+    fail(self, fault::bad_copy, where,
+         fmt::format("a bulk copy of {} bytes: its addresses and its size must be multiples of 16", bytes));
+  copy_to(self, block_of(self, rank, "a bulk copy", where),
+          {.to = to, .from = from, .bytes = bytes, .word = word}, where);
+}
+void store_async_to(int rank, void* to, const void* value, std::uint32_t bytes, std::uint64_t* word,
+                    place where) {
+  thread_state& self = called_from(__builtin_return_address(0));
+  if (reinterpret_cast<std::uintptr_t>(to) % bytes != 0)
+    fail(self, fault::bad_copy, where,
+         fmt::format("an asynchronous store of {} bytes to an address that is no multiple of it", bytes));
+  const std::shared_ptr<unsigned char[]> held(new unsigned char[bytes]);
+  std::memcpy(held.get(), value, bytes);
+  copy_to(self, block_of(self, rank, "an asynchronous store", where),
+          {.to = to, .from = held.get(), .bytes = bytes, .word = word, .is_generic = true, .value = held},
+          where);
+}
+void mbarrier_arrive_at(int rank, std::uint64_t* word, int count, int bytes_expected, place where,
+                        mbarrier_semantics how) {
+  thread_state& self = called_from(__builtin_return_address(0));
+  arrive_at(self, block_of(self, rank, "an arrival", where), word, count, bytes_expected, where, how);
+}
+void mbarrier_expect_at(int rank, std::uint64_t* word, int bytes, place where) {
+  thread_state& self = called_from(__builtin_return_address(0));
+  require_barrier(self, block_of(self, rank, "bytes to expect", where), word, where);
+  *word = pack(with_bytes(self, unpack(*word), bytes, where));
 }
 
 }  // namespace antiphase::machine

@@ -37,6 +37,8 @@ struct kernel_fault : device_error {
   int thread;  // -1: not a single one
   place where;
   const void* code;  // return address of the verb's call; null: unknown
+  // A fault by the letter, with which the launch goes on as on GPUs: what these do. Null: an error.
+  const char* in_practice = nullptr;
 };
 
 // Called on the worker's OS thread when the event happens. Observed launches have one worker.
@@ -58,6 +60,10 @@ class observer {
   virtual void thread_ends(thread_state& t, place where) = 0;
 
   virtual void previous_grid_waited(thread_state& t) = 0;
+  virtual void next_grid_started(thread_state& t) = 0;
+
+  // A fault with which the launch goes on, or which did not end it by itself.
+  virtual void found(const kernel_fault& f) = 0;
 
   // All of `threads` have met: what each did before happens before what each does next.
   virtual void met(block_state& block, std::span<thread_state* const> threads) = 0;
@@ -75,12 +81,15 @@ class observer {
   virtual void copies_waited(thread_state& t, int groups_left) = 0;
 
   virtual void mbarrier_initialised(thread_state& t, const std::uint64_t* word, place where) = 0;
+  virtual void mbarrier_invalidated(thread_state& t, const std::uint64_t* word, place where) = 0;
   // before any other use of it
   virtual void mbarrier_touched(thread_state& t, const std::uint64_t* word, place where) = 0;
-  virtual void mbarrier_arrived(thread_state& t, const std::uint64_t* word) = 0;
+  virtual void mbarrier_arrived(thread_state& t, const std::uint64_t* word,
+                                machine::mbarrier_semantics how) = 0;
   virtual void mbarrier_phase_ended(block_state& block, const std::uint64_t* word) = 0;
   // the thread has seen the end of the previous phase
-  virtual void mbarrier_waited(thread_state& t, const std::uint64_t* word) = 0;
+  virtual void mbarrier_waited(thread_state& t, const std::uint64_t* word,
+                               machine::mbarrier_semantics how) = 0;
   // The thread's asynchronous copies so far will arrive at the mbarrier when they have landed: returns a
   // number for them. And they have arrived.
   virtual std::uint32_t copies_tracked(thread_state& t, const std::uint64_t* word) = 0;

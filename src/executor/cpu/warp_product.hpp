@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The numbers of a warp's product, from and to the registers of its lanes.
 #pragma once
-#include <antiphase/executor/cpu/machine_mma.hpp>
+#include <antiphase/executor/cpu/machine_plain.hpp>
 
 namespace antiphase::cpu_detail {
 

@@ -26,7 +26,8 @@ namespace {
 
 constexpr std::size_t shared_alignment = 1024;
 constexpr unsigned char poison = 0xFF;  // NaN in every floating-point format
-constexpr std::uint64_t idle_limit = 10'000;
+// Rounds in vain before a launch is given up; fewer of many threads.
+constexpr std::uint64_t idle_limit = 10'000, idle_limit_of_many = 500, idle_turns = 100'000;
 constexpr std::int64_t idle_nanoseconds = 30'000'000'000;
 
 std::size_t shared_stride(std::size_t bytes) {
@@ -65,12 +66,15 @@ thread_state& here() {
   return *const_cast<thread_state*>(static_cast<const thread_state*>(machine::current));
 }
 
-void fail(const thread_state& self, fault kind, place where, const std::string& what) {
+kernel_fault fault_of(const thread_state& self, fault kind, place where, const std::string& what) {
   const extent3& b = self.block->index;
   const std::string kernel = self.owner->launch().what.name;
-  throw kernel_fault(fmt::format("kernel {}, block ({}, {}, {}), thread {}: {} ({})", kernel, b.x, b.y, b.z,
-                                 self.index, what, text(where)),
-                     kind, kernel, what, b, self.index, where, self.code);
+  return kernel_fault(fmt::format("kernel {}, block ({}, {}, {}), thread {}: {} ({})", kernel, b.x, b.y, b.z,
+                                  self.index, what, text(where)),
+                      kind, kernel, what, b, self.index, where, self.code);
+}
+void fail(const thread_state& self, fault kind, place where, const std::string& what) {
+  throw fault_of(self, kind, where, what);
 }
 
 bool way_out::goes_past(place barrier) const {
@@ -78,12 +82,21 @@ bool way_out::goes_past(place barrier) const {
   return to_the_end || (barrier.line() >= from && barrier.line() < behind &&
                         std::strcmp(barrier.file_name(), where.file_name()) == 0);
 }
-void gone_past(const thread_state& waiting, int thread, const way_out& by, place barrier) {
-  fail(waiting, fault::divergent_barrier, barrier,
-       fmt::format("divergent block barrier: thread {} has gone past it without it, and ended at {}. All "
-                   "threads of the block that have not "
-                   "returned come to it, or none",
-                   thread, text(by.where)));
+void gone_past(const thread_state& waiting, block_state::gone_thread& gone, place barrier) {
+  if (std::exchange(gone.told, true)) return;
+  kernel_fault f = fault_of(
+      waiting, fault::divergent_barrier, barrier,
+      fmt::format("divergent block barrier: thread {} has gone past it without it, and ended at {}. All "
+                  "threads of the block that have not "
+                  "returned come to it, or none",
+                  gone.thread, text(gone.by.where)));
+  observer* const watch = waiting.owner->watch();
+  if (gone.by.behind != ~0u || (waiting.arms & ~gone.by.arms) == 0 || watch == nullptr) throw f;
+  f.in_practice =
+      "the CUDA guide wants a condition that is the same for the whole block; GPUs do not wait for threads "
+      "that have ended, and nothing stands behind the branch: it is as if the others had returned before it, "
+      "which is allowed";
+  watch->found(f);
 }
 
 void require_none_past(const thread_state& self, unsigned lanes, place where, const char* who) {
@@ -103,15 +116,17 @@ bool load_history::waits(const void* code, const void* at, std::uint64_t value) 
     if (seen_.size() == most) seen_.clear();
     seen_.push_back({code, at, value});
     in_vain_ = 0;
+    again_ = false;
   } else if (std::exchange(same->value, value) != value) {
     in_vain_ = 0;
-  } else if (++in_vain_ == patience) {
+    again_ = false;
+  } else if (++in_vain_ >= (again_ ? std::min<std::size_t>(patience, seen_.size()) : patience)) {
     in_vain_ = 0;
-    return waited_ = true;
+    return waited_ = again_ = true;
   }
   return false;
 }
-bool load_history::goes_on() { return in_vain_ == 0 && std::exchange(waited_, false); }
+bool load_history::goes_on() { return in_vain_ == 0 && !again_ && std::exchange(waited_, false); }
 
 worker::~worker() { discard(); }
 
@@ -256,6 +271,8 @@ void worker::begin_block(block_state& block, std::uint64_t index) {
 #endif
   reset(block.barrier);
   block.gone.clear();
+  block.warp_at.assign(block.lanes.size(), {});
+  block.warps_apart.reset();
   for (auto& m : block.named) {
     reset(m);
     m.incomplete = 0;
@@ -284,6 +301,8 @@ void worker::begin_block(block_state& block, std::uint64_t index) {
     t->used.clear();
     t->loads = {};
     t->leaves = {};
+    t->arms = 0;
+    t->block_barriers = 0;
     t->registers_set.clear();
     make_ready(*t);
   }
@@ -314,13 +333,17 @@ void worker::finish_thread(thread_state& self) {
     lanes_missing(*m.waiting.front(), m.what, m.where);
   note_way_out(self);
   if (block.running > 1 && self.leaves.behind > 0) {
+    self.leaves.arms = self.arms;
+    const auto known = std::ranges::find_if(block.gone, [&](const block_state::gone_thread& g) {
+      return g.by.behind == self.leaves.behind && g.by.arms == self.arms;
+    });
+    block_state::gone_thread& gone =
+        known != block.gone.end() ? *known : block.gone.emplace_back(self.index, self.leaves);
     if (block.barrier.arrived > 0 && self.leaves.goes_past(block.barrier.where))
-      gone_past(*block.barrier.waiting.front(), self.index, self.leaves, block.barrier.where);
-    const auto same_way = [&](const auto& g) { return g.second.behind == self.leaves.behind; };
-    if (std::none_of(block.gone.begin(), block.gone.end(), same_way))
-      block.gone.emplace_back(self.index, self.leaves);
+      gone_past(*block.barrier.waiting.front(), gone, block.barrier.where);
   }
   if (--block.running > 0) return no_longer_missing(self);
+  tell_apart(block, true);
   require_alike(block);
   if (watch() != nullptr)
     watch()->block_ends(block);  // reports loads in flight, by what was waited for
@@ -380,6 +403,7 @@ void worker::make_ready(thread_state& t) {
 void worker::complete(meeting& m) {
   block_state& block = *m.waiting.front()->home;
   block.votes = {m.yes, m.arrived};
+  block.warp_at.assign(block.lanes.size(), {});
   if (watch() != nullptr) watch()->met(block, m.waiting);
   let_go(m);
 }
@@ -428,6 +452,22 @@ void worker::end_if_complete(const block_state& block, named_barrier& m) {
   for (std::size_t warp = 0; ends && warp < block.lanes.size(); ++warp)
     ends = block.lanes[warp] == 0 || (m.counted >> warp & 1u) != 0;
   if (m.arrived > 0 && (ends || m.arrived == m.expected)) complete_named(m);
+}
+// Warps of the block have met at different barriers: an error, unless they came to as many in the end.
+void worker::tell_apart(block_state& block, bool ended) {
+  if (!block.warps_apart) return;
+  auto& [at, what] = *block.warps_apart;
+  const auto came = [&](const auto& t) { return t->block_barriers > at; };
+  const auto first = std::ranges::find_if(block.thread, came);
+  const bool alike = std::ranges::all_of(
+      block.thread, [&](const auto& t) { return !came(t) || t->block_barriers == (*first)->block_barriers; });
+  if (ended && alike)
+    what.in_practice =
+        "the CUDA guide wants a condition that is the same for the whole block; PTX wants one barrier "
+        "instruction for the lanes of a warp only, and GPUs count the warps that come to a barrier, wherever "
+        "it stands";
+  watch()->found(what);
+  block.warps_apart.reset();
 }
 void worker::let_go(meeting& m) {
   for (thread_state* t : m.waiting) {
@@ -517,7 +557,9 @@ bool worker::gives_up() {
   if (idle_rounds_++ == 0) idle_since_ = now();
   const bool alone = launch_->options.workers == 1;
   if (!alone && idle_rounds_ % 64 == 0) std::this_thread::yield();  // another worker may need this core
-  return idle_rounds_ > idle_limit &&
+  const std::uint64_t limit = std::clamp(idle_turns / static_cast<std::uint64_t>(threads_) / blocks_.size(),
+                                         idle_limit_of_many, idle_limit);
+  return idle_rounds_ > limit &&
          (alone || (idle_rounds_ % 1024 == 0 && now() - idle_since_ > idle_nanoseconds));
 }
 
@@ -650,7 +692,10 @@ void worker::run(launch_state& launch, unsigned index, int resident) {
     failure_ =
         std::make_exception_ptr(interrupted(fmt::format("kernel {} was interrupted", launch.what.name)));
   const std::exception_ptr report = failure_ ? failure_ : stall();
-  for (auto& block : blocks_) block->running = 0;
+  for (auto& block : blocks_) {
+    if (!failure_) tell_apart(*block, false);  // nobody can go on
+    block->running = 0;
+  }
   discard();
   if (failure_ || first) std::rethrow_exception(report);
 }

@@ -103,10 +103,11 @@ class load_history {
   // Whether the latest load returned something new to a thread that had waited.
   bool goes_on();
   // or is about to: the latest load returned the same value as before
-  bool is_waiting() const { return in_vain_ > 0; }
+  bool is_waiting() const { return in_vain_ > 0 || again_; }
   void something_else() {
     seen_.clear();
     in_vain_ = 0;
+    again_ = false;
   }
 
  private:
@@ -120,6 +121,7 @@ class load_history {
   std::vector<load> seen_;
   unsigned in_vain_ = 0;
   bool waited_ = false;  // since the latest new value
+  bool again_ = false;   // and did nothing else since: one more pass through the loop is enough
 };
 
 // The block barriers that an ending thread has gone past: those in lines [from, behind) of the file. A thread
@@ -127,6 +129,8 @@ class load_history {
 struct way_out {
   place where{};
   unsigned from = 0, behind = 0;
+  // The arms of branches that end with the kernel which it has been in, one bit each.
+  std::uint32_t arms = 0;
   bool goes_past(place barrier) const;
 };
 // Lanes of a warp that ended on one such way.
@@ -158,7 +162,9 @@ struct thread_state : machine::thread_view {
   const void* code = nullptr;
   void* watched = nullptr;  // the observer's
   load_history loads;
-  way_out leaves{};  // set when it is about to end
+  way_out leaves{};        // set when it is about to end
+  std::uint32_t arms = 0;  // see way_out
+  int block_barriers = 0;  // it has come to
   struct register_setting {
     int registers;
     place where;
@@ -176,6 +182,7 @@ struct meeting {
   int yes = 0;              // votes of those that have arrived
   std::int64_t latest = 0;  // arrival, by the clock
   place where{};
+  bool votes = false;  // it counts votes
 };
 
 // A barrier that counts warps. A warp arrives when all of its lanes that have not ended have arrived.
@@ -221,12 +228,21 @@ struct bulk_load_state {
   std::uint32_t bytes;
   std::uint64_t* word;
   std::shared_ptr<const tensor_box> box = nullptr;  // null: contiguous bytes
+  bool is_generic = false;                          // a bound_copy, not of the async proxy
   std::int64_t lands = 0;                           // by the clock
   // If set, not a load, but an arrival that waits for this thread's asynchronous copies up to number
   // `copies`.
   thread_state* copies_of = nullptr;
   std::uint64_t copies = 0;
-  std::uint32_t mark = 0;  // the observer's, for these copies
+  std::uint32_t mark = 0;                       // the observer's, for these copies
+  bool is_generic = false;                      // a bound_copy, not of the async proxy
+  std::shared_ptr<const void> value = nullptr;  // holds what `from` points to, if it came from registers
+};
+
+// Warps that have met at different block barriers.
+struct apart {
+  int at = 0;  // how many block barriers they had come to
+  kernel_fault what;
 };
 
 struct cluster_state;
@@ -235,8 +251,15 @@ struct block_state : machine::block_view {
   std::vector<std::unique_ptr<thread_state>> thread;
   int running = 0;
   meeting barrier;
+  std::vector<std::optional<place>> warp_at;  // by warp: where its lanes are at the block barrier
+  std::optional<apart> warps_apart;           // the first time
   // threads that have gone past barriers and ended, one per way
-  std::vector<std::pair<int, way_out>> gone;
+  struct gone_thread {
+    int thread;
+    way_out by;
+    bool told = false;
+  };
+  std::vector<gone_thread> gone;
   machine::vote_count votes{};  // of the latest block barrier
   named_barrier named[16];
   std::vector<std::vector<std::unique_ptr<warp_meeting>>> warp;
@@ -344,6 +367,7 @@ class worker {
   std::size_t loads() const;
   void land_load(std::size_t which);
   void let_go(meeting& m);
+  void tell_apart(block_state& block, bool ended);
   std::exception_ptr stall() const;
   void enter_fiber(thread_state& self);
   void switch_from(fiber& from);
@@ -384,7 +408,7 @@ inline void meet_in_time(std::span<thread_state* const> all) {
 // The running thread's state.
 thread_state& here();
 // Arrives at the block barrier and waits for all.
-void meet_block(thread_state& self, bool yes, place where);
+void meet_block(thread_state& self, bool yes, bool votes, place where);
 // Fails: an operation of the whole warp is called by a part of it, since lanes of self's warp have ended
 // without it.
 [[noreturn]] void lanes_missing(const thread_state& self, const char* what, place where);
@@ -402,7 +426,10 @@ inline thread_state& called_from(const void* code) {
   self.loads.something_else();
   return self;
 }
-[[noreturn]] void gone_past(const thread_state& waiting, int thread, const way_out& by, place barrier);
+// Fails: a thread has ended after it went past the barrier where another waits. By the letter, if that was
+// all that the two did not do alike.
+void gone_past(const thread_state& waiting, block_state::gone_thread& gone, place barrier);
+kernel_fault fault_of(const thread_state& self, fault kind, place where, const std::string& what);
 [[noreturn]] void fail(const thread_state& self, fault kind, place where, const std::string& what);
 std::string text(place where);
 bool same(place a, place b);

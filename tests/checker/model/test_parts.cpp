@@ -47,7 +47,7 @@ TEST_F(LaunchOrder, OfOneStreamOrBesideTheDefaultStreamAre) {
 
 TEST_F(LaunchOrder, AreOrderedByAnEvent) {
   launch(1, stream_number(8));
-  const launch_order::launches recorded = order.recorded(stream_number(8));
+  const past recorded = order.recorded(stream_number(8));
   launch(5, stream_number(8));  // after the event
   order.order_after(stream_number(16), recorded);
   order.begin(stream_number(16), 9, overlap::no);

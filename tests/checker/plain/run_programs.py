@@ -84,7 +84,7 @@ def faults_of(tool, program):
 
 
 def main():
-    tool, folder, names = sys.argv[1], pathlib.Path(sys.argv[2]), sys.argv[3:]
+    tool, folder, names = pathlib.Path(sys.argv[1]).resolve(), pathlib.Path(sys.argv[2]), sys.argv[3:]
     programs = sorted(folder.glob("*.cu")) if not names else [folder / f"{name}.cu" for name in names]
     with concurrent.futures.ThreadPoolExecutor(2) as pool:
         faults = [

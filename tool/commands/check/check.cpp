@@ -44,6 +44,8 @@ constexpr const char* examples =
     "      a program, with options for the compiler and an argument of its own\n"
     "  antiphase check $(NVCCFLAGS) my.cu\n"
     "      in a Makefile: nvcc's options are taken where they matter here, else passed over\n"
+    "  antiphase check model.py -D batch_size=2\n"
+    "      the CUDA kernels of a Python program, with a smaller constant: torch's load_inline, CuPy, PyCUDA\n"
     "  antiphase check my.cu --trace bug.html\n"
     "      the same, and what the threads of each finding did and when, as a page\n"
     "  antiphase check\n"
@@ -56,7 +58,7 @@ constexpr const char* examples =
 }  // namespace
 
 bool is_source(const std::string& name) {
-  for (const char* end : {".cu", ".cpp", ".cc", ".cxx"})
+  for (const char* end : {".cu", ".cpp", ".cc", ".cxx", ".py"})
     if (name.ends_with(end)) return true;
   return false;
 }
@@ -139,6 +141,32 @@ void add_check(arguments program) {
       .type_name("FILE");
   command.add_flag("--lines", r->lines,
                    "Tell what was found in a program as compilers do: file:line:column: error: ...");
+  command
+      .add_option(
+          "--tool", r->tool,
+          "Only what this tool of compute-sanitizer is for: memcheck, racecheck, initcheck, synccheck; "
+          "or kinds of findings, such as deadlock")
+      .check(not_empty())
+      .type_name("NAMES")
+      .offers({"memcheck", "racecheck", "initcheck", "synccheck"});
+  command
+      .add_option(
+          "--suppress", r->suppress,
+          "Leave out what this file names, a line each: kind, place (a.cu, a.cu:12 or kernel:NAME), reason")
+      .check(not_empty())
+      .type_name("FILE");
+  command.add_option("--baseline", r->baseline, "Leave out what was known when this file was written")
+      .check(not_empty())
+      .type_name("FILE");
+  command.add_option("--write-baseline", r->write_baseline, "Write what is found, as known from now on")
+      .check(not_empty())
+      .type_name("FILE");
+  command.add_flag(
+      "--heal", r->heal,
+      "Of a program: which single added barrier, wait or fence, or other count, takes what was found "
+      "away; within --seconds, shown as a diff");
+  command.add_flag("--needless", r->needless,
+                   "Of a program without findings: which barriers, waits and fences can go, each alone");
   command.add_flag("--strict", r->strict, "Count findings by the letter too: exit code 5");
   command.add_flag("--dialect", r->dialect, "Only list what plain CUDA may use here");
   command.add_flag("--list", r->list, "Only list the kernels");
@@ -150,10 +178,11 @@ void add_check(arguments program) {
       if (r->list) throw bad_request("--list lists the library's kernels: expected no source beside it");
       return run_check_plain(*r);
     }
-    if (!r->sarif.empty() || !r->driver.empty() || r->lines || !r->blocks.empty() ||
+    if (!r->sarif.empty() || !r->driver.empty() || r->lines || r->heal || r->needless || !r->blocks.empty() ||
         !r->compiler_options.empty())
       throw bad_request(
-          "--sarif, --lines, --kernels, --blocks and options of the compiler are for programs in plain CUDA: "
+          "--sarif, --lines, --heal, --needless, --kernels, --blocks and options of the compiler are for "
+          "programs in plain CUDA: "
           "expected a .cu file before "
           "them");
     if (!r->arguments.empty())
@@ -164,7 +193,7 @@ void add_check(arguments program) {
       if (std::error_code ignored;
           std::filesystem::exists(name, ignored) && name.find_first_of("./") != std::string::npos)
         throw bad_request(
-            fmt::format("{} is no source: expected a file whose name ends in .cu, .cpp, .cc or .cxx",
+            fmt::format("{} is no source: expected a file whose name ends in .cu, .cpp, .cc, .cxx or .py",
                         tool::quoted(name)));
     run_check(*r);
   });

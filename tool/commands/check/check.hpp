@@ -3,6 +3,7 @@
 #pragma once
 #include <antiphase/checker.hpp>
 #include <antiphase/core/error.hpp>
+#include <antiphase/plain_cuda.hpp>
 #include <string>
 #include <utility>
 #include <vector>
@@ -20,9 +21,12 @@ struct check_request {
   std::string sarif;                                          // output file; empty: none
   // picture file for the findings; empty: none
   std::string trace;
+  // --tool; suppressions and baseline: files
+  std::string tool, suppress, baseline, write_baseline;
   std::string driver;  // for kernels without a usable main
   int seconds = 60;    // limit for one run of a program
   bool list = false, dialect = false, lines = false;
+  bool heal = false, needless = false;
   bool strict = false;            // findings by the letter count too
   std::vector<std::string> said;  // notes on options that act differently here
   common_options common;
@@ -39,6 +43,9 @@ void run_check(const check_request& r);
 // The sources are r.kernels up to the first word that is no source; the words after them are the program's
 // arguments.
 void run_check_plain(const check_request& r);
+// Checks the kernels of a Python program. `told`: a line for each extension, for a terminal.
+check_report check_python(const check_request& r, const plain_program& program, const check_options& options,
+                          std::string& told);
 // Refusals from an error that check_plain() threw; `source` is used where the place is unknown.
 std::vector<check_refusal> refusals_of(const error& e, const std::string& source);
 void show_dialect(const check_request& r);

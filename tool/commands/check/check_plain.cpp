@@ -12,6 +12,7 @@
 #include "tool/base/errors.hpp"
 #include "tool/base/wrap.hpp"
 #include "tool/commands/check/check.hpp"
+#include "tool/commands/check/check_filters.hpp"
 #include "tool/commands/check/check_trace.hpp"
 #include "tool/files/file_handle.hpp"
 #include "tool/files/file_names.hpp"
@@ -43,6 +44,7 @@ plain_program program_of(const check_request& r) {
   p.arguments.insert(p.arguments.end(), r.arguments.begin(), r.arguments.end());
   p.compiler_options = r.compiler_options;
   p.driver = r.driver;
+  if (const char* const object = std::getenv("ANTIPHASE_CHECK_OBJECT")) p.object = object;  // for capture.py
   if (!r.blocks.empty()) p.most_accesses = 0;
   if (r.blocks == "all") {
     p.most_threads = 0;
@@ -58,7 +60,7 @@ plain_program program_of(const check_request& r) {
 
 // Outputs must not overwrite the inputs or each other.
 void require_outputs_of_their_own(const check_request& r, const plain_program& p) {
-  for (const std::string& output : {r.sarif, r.trace}) {
+  for (const std::string& output : {r.sarif, r.trace, r.write_baseline}) {
     if (output.empty()) continue;
     for (const std::string& s : p.sources) refuse_same_file(output, s);
     if (!p.driver.empty()) refuse_same_file(output, p.driver);
@@ -69,6 +71,25 @@ void require_outputs_of_their_own(const check_request& r, const plain_program& p
   if (!r.sarif.empty() && !r.trace.empty() && place(r.sarif) == place(r.trace))
     throw bad_request(
         fmt::format("--sarif and --trace both write to {}: expected a file for each", output_name(r.sarif)));
+}
+
+std::string text_of(const plain_cure& c, int schedules) {
+  const std::string tried = fmt::format("{} change{} tried{}", c.tried, c.tried == 1 ? "" : "s",
+                                        c.all_tried ? "" : ", then the time was over");
+  if (c.what.empty())
+    return fmt::format("cure of {}: no single barrier, wait, fence or count was found ({})\n", c.group,
+                       tried);
+  return fmt::format("cure of {}: {}: nothing of it is found in {} schedules ({})\n{}", c.group, c.what,
+                     schedules, tried, c.diff);
+}
+std::string text_of(const plain_needless& n, int schedules) {
+  std::string out;
+  for (const auto& o : n.needless)
+    out += fmt::format("{}:{}: needless: {} (without it alone nothing is found in {} schedules)\n", o.at.file,
+                       o.at.line, o.statement, schedules);
+  return out + fmt::format("{} of {} barriers, waits and fences can go, each alone{}{}\n", n.needless.size(),
+                           n.tried, n.not_run > 0 ? fmt::format("; {} were never run", n.not_run) : "",
+                           n.all_tried ? "" : "; then the time was over");
 }
 
 // The command for a replay, without the schedule, which is appended.
@@ -89,6 +110,7 @@ void run_check_plain(const check_request& r) {
   refuse_mixed_results(r.common, r.sarif);
   refuse_mixed_results(r.common, r.trace);
   finding_trace trace(r);
+  finding_filters filters(r);
   check_options options;
   options.draw = trace.wanted();
   for (const auto& [name, value] : r.settings) set_option(options, name, value);
@@ -125,7 +147,11 @@ void run_check_plain(const check_request& r) {
     told = seconds();
     complain(fmt::format("{} of {} schedules, {} so far", report.runs, planned, summary(report)));
   };
+  const bool is_python = std::any_of(program.sources.begin(), program.sources.end(),
+                                     [](const std::string& s) { return s.ends_with(".py"); });
+  std::string told_of_extensions;
   check_report report;
+  json cures = json::array(), needless = json::array();
   const auto write_for_programs = [&] {
     if (!r.sarif.empty()) {
       output_file file(r.sarif);
@@ -135,10 +161,12 @@ void run_check_plain(const check_request& r) {
     if (!r.common.json) return;
     json result = document;
     result["programs"] = entry_of(report, seconds());
+    if (r.heal) result["programs"][0]["cures"] = cures;
+    if (r.needless) result["programs"][0]["needless"] = needless;
     print_json(result);
   };
   try {
-    report = check_plain(program, options);
+    report = is_python ? check_python(r, program, options, told_of_extensions) : check_plain(program, options);
   } catch (const error& e) {
     so_far.finish();
     report.refused = refusals_of(e, name);
@@ -147,20 +175,47 @@ void run_check_plain(const check_request& r) {
     throw;
   }
   so_far.finish();
+  filters.apply(report);
+  filters.finish(r);
   trace.add(report, command, behind);
   trace.finish(r.common);
+  std::string more;
+  if (r.heal)
+    for (const plain_cure& c : heal(program, options, report, r.seconds)) {
+      more += text_of(c, options.schedules);
+      cures.push_back({{"group", c.group},
+                       {"what", c.what},
+                       {"file", c.at.file},
+                       {"line", c.at.line},
+                       {"diff", c.diff},
+                       {"tried", c.tried},
+                       {"all_tried", c.all_tried}});
+    }
+  if (r.needless && report.errors() == 0) {
+    const plain_needless n = find_needless(program, options, r.seconds);
+    more += text_of(n, options.schedules);
+    for (const auto& o : n.needless)
+      needless.push_back({{"file", o.at.file}, {"line", o.at.line}, {"statement", o.statement}});
+  } else if (r.needless) {
+    more += "what is needless is told of a program without findings\n";
+  }
   write_for_programs();
   if (r.lines && !r.common.json) {
     print(to_lines(report, name));
   } else if (!r.common.json) {
     print(fmt::format("{:<32} {:<40} {:.1f} s\n{}", name, summary(report), seconds(),
                       report.clean() && report.notes.empty() ? "" : to_text(report, command, behind)));
+    if (!more.empty()) print(more);
+    print(told_of_extensions);
   }
+  for (const check_refusal& why : report.refused)
+    complain(fmt::format("{}:{}: {}", why.at.file, why.at.line, why.text));
   if (r.fails(report)) throw verification_failed(fmt::format("the checker has found faults in {}", name));
   if (report.unfinished > 0)
     throw not_supported(
         fmt::format("{} of {} runs of {} had not ended after {} seconds, so it is not known to be right",
                     report.unfinished, report.runs, name, r.seconds));
+  if (!report.refused.empty()) throw bad_input(fmt::format("{} was not checked, or not all of it", name));
 }
 
 void show_dialect(const check_request& r) {

@@ -10,6 +10,7 @@
 
 #include "tool/commands/check/check.hpp"
 #include "tool/commands/check/check_cases.hpp"
+#include "tool/commands/check/check_filters.hpp"
 #include "tool/commands/check/check_trace.hpp"
 #include "tool/files/file_handle.hpp"
 #include "tool/measure/provenance.hpp"
@@ -63,6 +64,7 @@ void run_check(const check_request& r) {
   for (const auto& [name, value] : r.settings) set_option(options, name, value);
 
   finding_trace trace(r);
+  finding_filters filters(r);
   options.draw = trace.wanted();
   refuse_mixed_results(r.common, r.trace);
   json kernels = json::array();
@@ -74,7 +76,8 @@ void run_check(const check_request& r) {
     if (who_watches(r.common) == audience::person) complain("checking " + c->name);
     options.limits = c->limits;
     const auto start = std::chrono::steady_clock::now();
-    const check_report report = check(c->program, options);
+    check_report report = check(c->program, options);
+    filters.apply(report);
     const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
     const std::string command = "antiphase check " + c->name;
     trace.add(report, command);
@@ -86,12 +89,13 @@ void run_check(const check_request& r) {
       kernels.push_back(entry);
     } else {
       print(fmt::format("{:<32} {:<40} {:.1f} s\n{}", c->name, summary(report), seconds,
-                        report.clean() ? "" : to_text(report, command)));
+                        report.clean() && report.notes.empty() ? "" : to_text(report, command)));
     }
     so_far.show(
         ++done, [&] { return kernels; }, [] { return std::string(); });  // the text has been printed
   }
   so_far.finish();
+  filters.finish(r);
   trace.finish(r.common);
   if (r.common.json) {
     json result = document;

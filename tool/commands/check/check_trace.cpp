@@ -3,6 +3,8 @@
 
 #include <fmt/format.h>
 
+#include <utility>
+
 #include "tool/files/file_names.hpp"
 #include "tool/files/output_file.hpp"
 #include "tool/pictures/picture_format.hpp"
@@ -21,12 +23,14 @@ finding_trace::finding_trace(const check_request& r) : file_(r.trace) {
 
 void finding_trace::add(const check_report& report, const std::string& command, const std::string& behind) {
   if (!wanted()) return;
+  int group = 0;
   for (const finding& f : report.findings) {
+    if (f.group == 0 || f.group != std::exchange(group, f.group)) ++causes_;
     if (f.drawn.lanes.empty()) {
       ++without_;
       continue;
     }
-    const std::string number = fmt::format("{}. {}", findings_.size() + without_ + 1, name(f.kind));
+    const std::string number = fmt::format("{}. {}", causes_, name(f.kind));
     findings_.push_back({.title = f.kernel.empty() ? number : fmt::format("{}: kernel {}", number, f.kernel),
                          .memory = f.memory,
                          .now = to_text(f.access),

@@ -24,6 +24,7 @@ class finding_trace {
   std::string (*draw_)(std::span<const drawn_finding>) = nullptr;
   std::vector<drawn_finding> findings_;
   std::size_t without_ = 0;  // findings without a kernel thread to draw
+  int causes_ = 0;           // so far
 };
 
 }  // namespace antiphase::tool

@@ -73,6 +73,7 @@ std::ptrdiff_t to_shared_of(const void* mine, int rank, place where);
 
 // launches
 // -----------------------------------------------------------------------------------------------------------
+void start_next_grid();         // for the checker: launches follow each other
 void wait_for_previous_grid();  // never waits, since that grid has ended; for the checker
 
 // warps
@@ -102,8 +103,13 @@ void copy_async_wait(int groups_left, place where);
 // mbarriers and bulk copies
 // -----------------------------------------------------------------------------------------------------------
 void mbarrier_init(std::uint64_t* word, int parties, place where);
-void mbarrier_arrive(std::uint64_t* word, int bytes_expected, place where);
-void mbarrier_wait(std::uint64_t* word, unsigned parity, place where);
+// An arrival releases and a wait acquires, unless it is relaxed, for threads that its scope includes.
+struct mbarrier_semantics {
+  bool relaxed = false;
+  scope reach = scope::block;
+};
+void mbarrier_arrive(std::uint64_t* word, int bytes_expected, place where, mbarrier_semantics how = {});
+void mbarrier_wait(std::uint64_t* word, unsigned parity, place where, mbarrier_semantics how = {});
 bool mbarrier_ended(const std::uint64_t* word, unsigned parity);
 void bulk_load(void* to, const void* from, std::uint32_t bytes, std::uint64_t* word, place where);
 void bulk_store(void* to, const void* from, std::uint32_t bytes, place where);

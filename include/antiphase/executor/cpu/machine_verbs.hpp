@@ -19,16 +19,27 @@ struct atomic_step {
 std::uint64_t update(void* at, const atomic_step& step, std::uint64_t value, std::uint64_t expected,
                      place where);
 
-// Operations on mbarriers: the current phase expects more bytes; `count` parties arrive at once; one party
-// arrives at the mbarrier at the same address in the block of that rank in the cluster.
+// Operations on mbarriers: it is one no longer; the current phase expects more bytes; `count` parties arrive
+// at once; one party arrives at the mbarrier at the same address in the block of that rank in the cluster;
+// whether the phase of that parity has ended, without a wait; the parity of the current phase.
+void mbarrier_inval(std::uint64_t* word, place where);
 void mbarrier_expect(std::uint64_t* word, int bytes, place where);
-void mbarrier_arrive_many(std::uint64_t* word, int count, place where);
-void mbarrier_arrive_remote(std::uint64_t* word, int rank, place where);
+void mbarrier_arrive_many(std::uint64_t* word, int count, place where, mbarrier_semantics how = {});
+void mbarrier_arrive_remote(std::uint64_t* word, int rank, place where,
+                            mbarrier_semantics how = {.reach = scope::cluster});
+bool mbarrier_test(std::uint64_t* word, unsigned parity, place where, mbarrier_semantics how = {});
+unsigned mbarrier_parity(const std::uint64_t* word);
 
 // Arrives when this thread's asynchronous copies so far have landed: as one of the parties, or as an
 // additional one that the current phase waits for.
 enum class copies_arrive { as_party, beside };
 void mbarrier_copies_arrive(std::uint64_t* word, copies_arrive how, place where);
+
+// An asynchronous copy into the block's shared memory that the mbarrier's current phase waits for, and nothing
+// else. Unlike a bulk load it may have any size, and it is ordered like the thread's own accesses.
+void bound_copy(void* to, const void* from, std::uint32_t bytes, std::uint64_t* word, place where);
+// Fails unless both addresses and the size of a copy are multiples of `align`.
+void require_promise(const void* to, const void* from, std::size_t bytes, std::size_t align, place where);
 
 // Loads that land at the same address in each block of the cluster whose bit is set in `ranks`, and count at
 // its mbarrier.

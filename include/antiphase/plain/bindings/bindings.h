@@ -1,14 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
-// Replaces headers of PyTorch, pybind11 and Python when a driver launches the kernels (antiphase check
-// --kernels). Code that uses them is dropped; only the headers that they include are here.
+// Replaces headers of PyTorch, pybind11 and Python. Beside a driver (antiphase check --kernels) code outside of
+// kernels that uses them is dropped; otherwise a part of PyTorch is here: tensor.h, and calls.h that calls
+// functions from Python.
 #pragma once
 #include <algorithm>
 #include <cassert>
 #include <cmath>
 #include <cstdint>
+#include <functional>
 #include <iostream>
 #include <limits>
+#include <map>
 #include <memory>
+#include <numeric>
 #include <optional>
 #include <sstream>
 #include <stdexcept>
@@ -21,12 +25,7 @@
 #include "../cuda_bf16.h"
 #include "../cuda_fp16.h"
 #include "../cuda_runtime.h"
-
-namespace c10 {
-using Half = __half;
-using BFloat16 = __nv_bfloat16;
-}  // namespace c10
-namespace at {
-using c10::BFloat16;
-using c10::Half;
-}  // namespace at
+#include "tensor.h"
+#ifndef AP_DRIVEN
+#include "calls.h"
+#endif

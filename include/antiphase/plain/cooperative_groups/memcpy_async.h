@@ -5,9 +5,9 @@
 #include "../cooperative_groups.h"
 
 namespace cooperative_groups {
-template <class Group, class T, class U>
-AP_VERB void memcpy_async(const Group& g, T* to, const U* from, std::size_t bytes, AP_AT) {
-  ap::copy_async_of_group(g, to, from, bytes, ap_at);
+template <class Group, class T, class U, class Size>
+AP_VERB void memcpy_async(const Group& g, T* to, const U* from, const Size& bytes, AP_AT) {
+  ap::copy_async_of_group(g, to, from, bytes, nullptr, ap_at);
   antiphase::machine::copy_async_commit();
 }
 template <class Group> AP_VERB void wait(const Group& g, AP_AT) {

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// The CPU executor's product of a warp for plain CUDA: mma.sync and wmma, of any shape and type of number.
+// The CPU executor's functions for plain CUDA alone: products of a warp (mma.sync and wmma) of any shape and
+// type of number, and operations on mbarriers that few programs use.
 #pragma once
 #include <antiphase/executor/cpu/machine.hpp>
+#include <cstdint>
 
 namespace antiphase::machine {
 
@@ -34,5 +36,18 @@ constexpr matrix_place place_in_c(int rows, int lane, int i) {
 // are added in float in the order of k (f64: fused, in double).
 void warp_multiply_of(const warp_product& what, void* d, const void* a, const void* b, const void* c,
                       place where);
+
+// `count` parties arrive, and the phases behind this one have as many less.
+void mbarrier_arrive_and_drop(std::uint64_t* word, int count, place where, mbarrier_semantics how = {});
+
+// Operations on another block of the cluster, whose shared memory has `to` and the mbarrier: a bulk copy from
+// this block's shared memory, a store of a value, arrivals. The mbarrier counts the bytes.
+void bulk_copy_to(int rank, void* to, const void* from, std::uint32_t bytes, std::uint64_t* word,
+                  place where);
+void store_async_to(int rank, void* to, const void* value, std::uint32_t bytes, std::uint64_t* word,
+                    place where);
+void mbarrier_arrive_at(int rank, std::uint64_t* word, int count, int bytes_expected, place where,
+                        mbarrier_semantics how);
+void mbarrier_expect_at(int rank, std::uint64_t* word, int bytes, place where);
 
 }  // namespace antiphase::machine

@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: Apache-2.0
+// Launches with attributes, such as cudaLaunchKernelEx, of plain CUDA under the checker.
+#pragma once
+#include "host.h"
+
+enum cudaLaunchAttributeID {
+  cudaLaunchAttributeIgnore,
+  cudaLaunchAttributeAccessPolicyWindow,
+  cudaLaunchAttributeCooperative,
+  cudaLaunchAttributeSynchronizationPolicy,
+  cudaLaunchAttributeClusterDimension,
+  cudaLaunchAttributeClusterSchedulingPolicyPreference,
+  cudaLaunchAttributeProgrammaticStreamSerialization,
+  cudaLaunchAttributeProgrammaticEvent,
+  cudaLaunchAttributePriority,
+  cudaLaunchAttributeMemSyncDomainMap,
+  cudaLaunchAttributeMemSyncDomain,
+  cudaLaunchAttributePreferredClusterDimension,
+  cudaLaunchAttributeLaunchCompletionEvent,
+  cudaLaunchAttributeDeviceUpdatableKernelNode,
+  cudaLaunchAttributePreferredSharedMemoryCarveout,
+  cudaLaunchAttributeNvlinkUtilCentricScheduling = 16
+};
+enum cudaSynchronizationPolicy {
+  cudaSyncPolicyAuto = 1,
+  cudaSyncPolicySpin,
+  cudaSyncPolicyYield,
+  cudaSyncPolicyBlockingSync
+};
+enum cudaClusterSchedulingPolicy {
+  cudaClusterSchedulingPolicyDefault,
+  cudaClusterSchedulingPolicySpread,
+  cudaClusterSchedulingPolicyLoadBalancing
+};
+enum cudaLaunchMemSyncDomain { cudaLaunchMemSyncDomainDefault, cudaLaunchMemSyncDomainRemote };
+struct cudaLaunchMemSyncDomainMap {
+  unsigned char default_, remote;
+};
+union cudaLaunchAttributeValue {
+  char pad[64];
+  cudaAccessPolicyWindow accessPolicyWindow;
+  int cooperative;
+  cudaSynchronizationPolicy syncPolicy;
+  struct {
+    unsigned x, y, z;
+  } clusterDim;
+  cudaClusterSchedulingPolicy clusterSchedulingPolicyPreference;
+  int programmaticStreamSerializationAllowed;
+  struct {
+    cudaEvent_t event;
+    int flags, triggerAtBlockStart;
+  } programmaticEvent;
+  int priority;
+  cudaLaunchMemSyncDomainMap memSyncDomainMap;
+  cudaLaunchMemSyncDomain memSyncDomain;
+  struct {
+    unsigned x, y, z;
+  } preferredClusterDim;
+  struct {
+    cudaEvent_t event;
+    int flags;
+  } launchCompletionEvent;
+  struct {
+    int deviceUpdatable;
+    void* devNode;
+  } deviceUpdatableKernelNode;
+  unsigned sharedMemCarveout;
+  unsigned nvlinkUtilCentricScheduling;
+};
+struct cudaLaunchAttribute {
+  cudaLaunchAttributeID id;
+  char pad[8 - sizeof(cudaLaunchAttributeID)];
+  cudaLaunchAttributeValue val;
+};
+struct cudaLaunchConfig_t {
+  dim3 gridDim, blockDim;
+  std::size_t dynamicSmemBytes;
+  cudaStream_t stream;
+  cudaLaunchAttribute* attrs;
+  unsigned numAttrs;
+};
+typedef cudaLaunchConfig_t cudaLaunchConfig_st;
+typedef cudaLaunchAttribute cudaLaunchAttribute_st;
+
+typedef cudaLaunchAttributeID cudaStreamAttrID, cudaKernelNodeAttrID;
+typedef cudaLaunchAttributeValue cudaStreamAttrValue, cudaKernelNodeAttrValue;
+constexpr cudaLaunchAttributeID
+    cudaStreamAttributeAccessPolicyWindow = cudaLaunchAttributeAccessPolicyWindow,
+    cudaStreamAttributeSynchronizationPolicy = cudaLaunchAttributeSynchronizationPolicy,
+    cudaStreamAttributePriority = cudaLaunchAttributePriority,
+    cudaKernelNodeAttributeAccessPolicyWindow = cudaLaunchAttributeAccessPolicyWindow,
+    cudaKernelNodeAttributeCooperative = cudaLaunchAttributeCooperative,
+    cudaKernelNodeAttributePriority = cudaLaunchAttributePriority,
+    cudaKernelNodeAttributeClusterDimension = cudaLaunchAttributeClusterDimension;
+
+namespace antiphase::plain {
+// Sets the attribute in `c`; refuses those that change what is judged and cannot be followed.
+cudaError_t set_attribute(config& c, cudaLaunchAttributeID id, const cudaLaunchAttributeValue& value,
+                          place where);
+cudaError_t config_of(const cudaLaunchConfig_t& from, config& to, place where);
+// A launch's configuration, and the line of the call.
+struct located_config {
+  const cudaLaunchConfig_t* is;
+  place where;
+  located_config(const cudaLaunchConfig_t* c, place at = place::current()) : is(c), where(at) {}
+};
+}  // namespace antiphase::plain
+
+#define AP_CALL inline cudaError_t
+#define AP_HERE ::antiphase::plain::place ap_at = ::antiphase::plain::place::current()
+template <class... P, class... A>
+AP_CALL cudaLaunchKernelEx(ap_plain::located_config how, void (*f)(P...), A&&... a) {
+  ap_plain::config c({}, {});
+  if (const cudaError_t e = ap_plain::config_of(*how.is, c, how.where); e != cudaSuccess) return e;
+  ap_plain::call<P...>{ap_plain::name_of(reinterpret_cast<const void*>(f)), c, how.where,
+                       f}(std::forward<A>(a)...);
+  return ap_plain::last_error(false);
+}
+AP_CALL cudaLaunchKernelExC(const cudaLaunchConfig_t* how, const void* f, void** a, AP_HERE) {
+  ap_plain::config c({}, {});
+  const cudaError_t e = ap_plain::config_of(*how, c, ap_at);
+  return e != cudaSuccess ? e : ap_plain::launch_by_address(f, c, a, ap_at);
+}
+template <class... P>
+AP_CALL cudaLaunchKernelExC(const cudaLaunchConfig_t* how, void (*f)(P...), void** a, AP_HERE) {
+  return cudaLaunchKernelExC(how, ap_plain::address_of(f), a, ap_at);
+}
+AP_CALL cudaStreamSetAttribute(cudaStream_t, cudaStreamAttrID, const cudaStreamAttrValue*) {
+  return cudaSuccess;
+}
+AP_CALL cudaStreamGetAttribute(cudaStream_t, cudaStreamAttrID, cudaStreamAttrValue* v) {
+  return *v = {}, cudaSuccess;
+}
+template <class F>
+AP_CALL cudaOccupancyMaxActiveClusters(int* clusters, F, const cudaLaunchConfig_t*) {
+  return *clusters = 4, cudaSuccess;
+}
+template <class F>
+AP_CALL cudaOccupancyMaxPotentialClusterSize(int* blocks, F, const cudaLaunchConfig_t*) {
+  return *blocks = 8, cudaSuccess;
+}
+#undef AP_CALL
+#undef AP_HERE

@@ -1,0 +1,652 @@
+# SPDX-License-Identifier: Apache-2.0
+"""CUDA kernels inside Python, run under the checker without a GPU.
+
+    with capture() as kernels:
+        model(*inputs)          # load_inline'd functions, RawKernels, SourceModules: on arrays of the host
+    assert kernels.check().clean
+
+Within capture(), torch.utils.cpp_extension.load_inline() and load(), CuPy's RawKernel and RawModule, and PyCUDA's
+SourceModule compile for the checker. Each call runs once on copies of its arrays and returns what it computed,
+so that the rest of the program goes on; check() runs all calls again under many schedules. CuPy and PyCUDA need
+not be installed. `antiphase check model.py` runs this file on a program.
+"""
+import ast
+import contextlib
+import dataclasses
+import importlib.util
+import json
+import os
+import pathlib
+import re
+import shutil
+import struct
+import subprocess
+import sys
+import tempfile
+import types
+
+if __name__ == "__main__":  # run by `antiphase check model.py`: without installing the package
+    sys.path[0] = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+from antiphase_check.each import tool
+
+# c10::ScalarType by names of NumPy and torch
+_TYPES = {
+    "uint8": 0,
+    "int8": 1,
+    "int16": 2,
+    "int32": 3,
+    "int64": 4,
+    "float16": 5,
+    "float32": 6,
+    "float64": 7,
+    "bool": 11,
+    "bfloat16": 15,
+    # the same bits
+    "uint16": 2,
+    "uint32": 3,
+    "uint64": 4,
+}
+_NAMES = {number: name for name, number in reversed(_TYPES.items())}
+_SIZES = {0: 1, 1: 1, 2: 2, 3: 4, 4: 8, 5: 2, 6: 4, 7: 8, 11: 1, 15: 2}
+_SAME_CALLS = 2  # calls of a function with arguments of the same shapes that are checked
+
+
+class Unsupported(Exception):
+    """What is not checked, by name."""
+
+
+class Stopped(BaseException):
+    """A call did not end: its findings are all there is. The program cannot go on without its result."""
+
+
+# source text and lines
+# ----------------------------------------------------------------------------------------------------------
+
+
+def _literals(file):
+    """String literals of more than one line in a Python file, with the line of each of their lines."""
+    try:
+        text = pathlib.Path(file).read_text(errors="replace")
+        tree = ast.parse(text)
+    except (OSError, SyntaxError, ValueError):
+        return []
+    rows, found = text.split("\n"), []
+    inside = {id(v) for n in ast.walk(tree) if isinstance(n, ast.JoinedStr) for v in n.values}
+    for node in ast.walk(tree):
+        if isinstance(node, ast.JoinedStr):
+            value = "".join(
+                v.value if isinstance(v, ast.Constant) and isinstance(v.value, str) else "\0"
+                for v in node.values
+            )
+        elif isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in inside:
+            value = node.value
+        else:
+            continue
+        if "\n" not in value and "__global__" not in value:
+            continue
+        at, last, lines = node.lineno - 1, (node.end_lineno or node.lineno) - 1, []
+        for line in value.split("\n"):
+            piece = max(line.split("\0"), key=len).strip()
+            place = next((k for k in range(at, last + 1) if piece in rows[k]), None) if piece else at
+            place = min(at, last) if place is None else place
+            lines.append((line, place + 1))
+            at = place + 1
+        found.append(lines)
+    return found
+
+
+def _same(line, of_literal):
+    """Whether a line of source is a line of a literal, with {names} filled in."""
+    if line == of_literal:
+        return True
+    pieces = re.split(r"\0|\{[^{}]*\}", of_literal.replace("{{", "\1").replace("}}", "\2"))
+    if len(pieces) == 1 and "\1" not in of_literal.replace("{{", "\1"):
+        return False
+    pattern = ".*".join(re.escape(p.replace("\1", "{").replace("\2", "}")) for p in pieces)
+    return re.fullmatch(pattern, line) is not None
+
+
+def located(source, files):
+    """The source with #line directives that name the lines of the Python files that hold it as literals."""
+    literals = [(file, lines) for file in files for lines in _literals(file)]
+    rows = source.split("\n")
+    where = [None] * len(rows)
+    for file, lines in sorted(literals, key=lambda one: -len(one[1])):
+        texts = [text for text, _ in lines]
+        for start in range(len(rows) - len(texts) + 1):
+            # the first and last line of a literal may be joined with others
+            inner = range(1, len(texts) - 1) if len(texts) > 2 else range(len(texts))
+            if any(where[start + k] for k in inner) or not all(_same(rows[start + k], texts[k]) for k in inner):
+                continue
+            for k, (text, line) in enumerate(lines):
+                if where[start + k] is None and (k in inner or text.strip() == "" or text in rows[start + k]):
+                    where[start + k] = (file, line)
+            break
+    out, expected = [], None
+    for row, place in zip(rows, where):
+        if place is not None and place != expected:
+            if not (out and out[-1].rstrip().endswith("\\")):
+                out.append(f"#line {place[1]} {json.dumps(str(place[0]))}")
+                expected = place
+        out.append(row)
+        expected = (expected[0], expected[1] + 1) if expected else None
+    return "\n".join(out) + "\n"
+
+
+# values in the file of calls (include/antiphase/plain/bindings/calls.h)
+# ----------------------------------------------------------------------------------------------------------
+
+
+def _text(s):
+    data = s.encode()
+    return struct.pack("<I", len(data)) + data
+
+
+@dataclasses.dataclass
+class Array:
+    """An array for a call: element type, sizes, strides in elements, and a function for its bytes. `kind`: 'd'
+    for data, 'u' for memory that nobody has written, 'm' for any numbers."""
+
+    type: int
+    sizes: tuple
+    strides: tuple
+    data: object
+    kind: str = "d"
+    host: bool = False
+    owner: object = None
+
+    def span(self):
+        return 0 if 0 in self.sizes else 1 + sum((n - 1) * s for n, s in zip(self.sizes, self.strides))
+
+    def pack(self):
+        size = self.span() * _SIZES[self.type]
+        data = self.data() if self.kind == "d" else b""
+        head = struct.pack("<b", self.type) + (b"h" if self.host else b"d") + self.kind.encode()
+        n = len(self.sizes)
+        return b"t" + head + struct.pack(f"<I{2 * n}qQ", n, *self.sizes, *self.strides, size) + data
+
+
+def _pack(value):
+    if value is None:
+        return b"n"
+    if isinstance(value, Array):
+        return value.pack()
+    if isinstance(value, Word):
+        return b"w" + struct.pack("<b", value.type) + value.bytes.ljust(8, b"\0")
+    if isinstance(value, bool):
+        return b"b" + struct.pack("<b", value)
+    if isinstance(value, int):
+        return b"i" + struct.pack("<q", value)
+    if isinstance(value, float):
+        return b"f" + struct.pack("<d", value)
+    if isinstance(value, str):
+        return b"s" + _text(value)
+    if isinstance(value, (list, tuple)):
+        return b"l" + struct.pack("<I", len(value)) + b"".join(map(_pack, value))
+    raise TypeError(f"an argument is a {type(value).__name__}: expected a tensor, a number, a str or a list")
+
+
+def _signature(value):
+    if isinstance(value, Array):
+        return (value.type, value.sizes, value.strides, value.kind, value.host)
+    if isinstance(value, (list, tuple)):
+        return tuple(map(_signature, value))
+    return value.bytes if isinstance(value, Word) else repr(value)
+
+
+@dataclasses.dataclass
+class Word:
+    type: int
+    bytes: bytes
+
+
+class _Results:
+    """Reads the results of a call."""
+
+    def __init__(self, data):
+        self.data, self.at = data, 0
+
+    def number(self, form):
+        (v,) = struct.unpack_from("<" + form, self.data, self.at)
+        self.at += struct.calcsize("<" + form)
+        return v
+
+    def bytes(self, size):
+        self.at += size
+        return self.data[self.at - size : self.at]
+
+    def text(self):
+        return self.bytes(self.number("I")).decode(errors="replace")
+
+    def shape(self):
+        n = self.number("I")
+        return tuple(self.number("q") for _ in range(n)), tuple(self.number("q") for _ in range(n))
+
+    def value(self, make, given):
+        tag = self.bytes(1)
+        if tag == b"b":
+            return self.number("b") != 0
+        if tag == b"i":
+            return self.number("q")
+        if tag == b"f":
+            return self.number("d")
+        if tag == b"s":
+            return self.text()
+        if tag == b"l":
+            return [self.value(make, given) for _ in range(self.number("I"))]
+        if tag == b"a":  # an argument, or a view of one
+            owner = given[self.number("I")].owner
+            sizes, strides = self.shape()
+            return make.view(owner, sizes, strides, self.number("q"))
+        if tag == b"t":
+            kind = self.number("b")
+            sizes, _ = self.shape()
+            return make.array(kind, sizes, self.bytes(self.number("Q")))
+        return None
+
+    def changes(self):
+        return [self.bytes(self.number("Q")) if self.number("b") else None for _ in range(self.number("I"))]
+
+
+# programs
+# ----------------------------------------------------------------------------------------------------------
+
+
+class Program:
+    """Sources with functions or kernels, compiled for the checker, and the calls of them."""
+
+    def __init__(self, session, label, files, flags=(), at=""):
+        self.session, self.label, self.flags, self.at = session, label, list(flags), at
+        self.folder = pathlib.Path(tempfile.mkdtemp(prefix="program", dir=session.folder))
+        self.sources = []
+        for name, text in files:
+            path = self.folder / name
+            path.write_text(text)
+            self.sources.append(str(path))
+        self.calls, self.counts, self.made, self.reported = [], {}, 0, {}
+        session.programs.append(self)
+
+    @property
+    def object(self):
+        return self.folder / "program.so"
+
+    def run(self, calls, results=None):
+        """One schedule of these calls; None if it did not get to their end."""
+        (self.folder / "call").write_bytes(calls)
+        to = self.folder / "result"
+        to.unlink(missing_ok=True)
+        command = [tool(), "check", *self.sources, *self.flags, "--schedules", "1", "--order", "forward", "--json"]
+        command += ["--seconds", str(self.session.seconds), "--", str(self.folder / "call"), str(to)]
+        environment = {**os.environ, "ANTIPHASE_CHECK_OBJECT": str(self.object)}
+        done = subprocess.run(command, capture_output=True, text=True, errors="replace", env=environment)
+        sys.stderr.write("" if done.returncode in (0, 2, 3, 4, 5) else done.stderr)
+        report = json.loads(done.stdout)["programs"][0] if done.stdout.strip() else {}
+        self.session.partial |= any("blocks" in note for note in report.get("notes", ()))
+        if done.returncode == 3:
+            self.calls.append(calls)
+            raise Stopped(done.stderr)
+        return to.read_bytes() if to.exists() else None
+
+    def call(self, name, positional, named, make):
+        """Calls a function, with arguments that are packed already; returns its result."""
+        arguments = [("", a) for a in positional] + list(named.items())
+        packed = _text(name) + struct.pack("<I", len(arguments))
+        packed += b"".join(_text(keyword) + _pack(value) for keyword, value in arguments)
+        shape = (name, tuple((k, _signature(v)) for k, v in arguments))
+        seen = self.counts[shape] = self.counts.get(shape, 0) + 1
+        self.made += 1
+        result = self.run(packed)
+        if result is None:
+            self.calls.append(packed)
+            raise Stopped(f"{name}() did not get to its end")
+        results = _Results(result)
+        given = []
+
+        def collect(value):
+            if isinstance(value, Array):
+                given.append(value)
+            elif isinstance(value, (list, tuple)):
+                for one in value:
+                    collect(one)
+
+        for _, value in arguments:
+            collect(value)
+        kind = results.bytes(1)
+        if kind != b"r":
+            raise (TypeError if kind == b"T" else RuntimeError)(f"{name}(): {results.text()}")
+        if seen <= _SAME_CALLS:
+            self.calls.append(packed)
+        value = results.value(make, given)
+        for array, now in zip(given, results.changes()):
+            if now is not None and array.owner is not None:
+                make.store(array, now)
+        return value
+
+    def entry(self):
+        """For the manifest: what `antiphase check` runs."""
+        path = self.folder / "calls"
+        path.write_bytes(b"".join(self.calls))
+        return {
+            "label": self.label,
+            "sources": self.sources,
+            "options": self.flags,
+            "arguments": [str(path)],
+            "object": str(self.object) if self.object.exists() else "",
+            "calls": self.made,
+        }
+
+
+_MAIN = "int main(int c, char** v) { return antiphase::plain::python::serve(c, v); }\n"
+
+
+class Session:
+    """What a run of a Python program has given to check. `programs` have kernels; `refused` are places and
+    reasons of what cannot be checked; `notes` are for the report."""
+
+    def __init__(self, seconds=60):
+        self.folder = tempfile.mkdtemp(prefix="antiphase-capture-")
+        self.seconds, self.programs, self.refused, self.notes = seconds, [], [], []
+        self.partial, self.files, self.text, self.wrong = False, [], None, []
+
+    def uses(self, library):
+        """Whether a library is needed: the program names it, or, without a program's text, it can be imported."""
+        if self.text is not None:
+            return re.search(rf"\b(import|from)\s+(\w+\s*,\s*)*{library}\b", self.text) is not None
+        return library != "torch" or importlib.util.find_spec("torch") is not None
+
+    def python_files(self):
+        """Files whose literals may be the sources: the program's own, not libraries."""
+        found = list(self.files)
+        for module in list(sys.modules.values()):
+            file = getattr(module, "__file__", None)
+            if file and file.endswith(".py") and "site-packages" not in file and not file.startswith(sys.base_prefix):
+                if file not in found and os.path.dirname(os.path.abspath(file)) != os.path.dirname(__file__):
+                    found.append(file)
+        return [os.path.relpath(f) if not os.path.relpath(f).startswith("..") else f for f in found]
+
+    def located(self, source):
+        return located(source, self.python_files())
+
+    def refuse(self, what, instead):
+        file, line = self.caller()
+        self.refused.append({"file": file, "line": line, "text": f"{what} is not supported here: use {instead}"})
+        raise Unsupported(f"{file}:{line}: {what} is not supported here: use {instead}")
+
+    def caller(self):
+        frame = sys._getframe(1)
+        while frame is not None:
+            file = frame.f_code.co_filename
+            if os.path.exists(file) and "site-packages" not in file and file != __file__:
+                if not file.startswith(sys.base_prefix):
+                    return (os.path.relpath(file) if not os.path.relpath(file).startswith("..") else file), frame.f_lineno
+            frame = frame.f_back
+        return (self.files or ["?"])[0], 0
+
+    def place_of(self, what):
+        """File and line of a class."""
+        for file in self.files:
+            for node in ast.walk(ast.parse(pathlib.Path(file).read_text(errors="replace"))):
+                if isinstance(node, ast.ClassDef) and node.name == what.__name__:
+                    return file, node.lineno
+        return (self.files or ["?"])[0], 0
+
+    def compare(self, result, expected, place):
+        """Notes where a model's result is not that of the reference, within what KernelBench allows."""
+        import torch
+
+        if isinstance(expected, (list, tuple)):
+            for r, e in zip(result, expected):
+                self.compare(r, e, place)
+            return
+        if not isinstance(expected, torch.Tensor) or not isinstance(result, torch.Tensor):
+            return
+        why = None
+        if result.shape != expected.shape:
+            why = f"the result has the shape {tuple(result.shape)}, that of Model {tuple(expected.shape)}"
+        elif not torch.allclose(result.double(), expected.double(), rtol=1e-2, atol=1e-2, equal_nan=True):
+            apart = (result.double() - expected.double()).abs().max().item()
+            why = f"the result differs from that of Model by up to {apart:.3g}"
+        if why:
+            self.wrong.append({"file": place[0], "line": place[1], "text": why})
+
+    def check(self, schedules=20, options=()):
+        """Runs all calls under many schedules; returns a Summary of what `antiphase check` found."""
+        summary = Summary([], [], list(self.notes))
+        for program in self.programs:
+            if not program.calls:
+                continue
+            entry = program.entry()
+            command = [tool(), "check", *entry["sources"], *entry["options"], "--schedules", str(int(schedules))]
+            command += ["--seconds", str(self.seconds), "--json", *options, "--", *entry["arguments"]]
+            environment = {**os.environ, "ANTIPHASE_CHECK_OBJECT": str(program.object)}
+            done = subprocess.run(command, capture_output=True, text=True, errors="replace", env=environment)
+            report = json.loads(done.stdout)["programs"][0] if done.stdout.strip() else {}
+            if done.returncode not in (0, 4, 5):
+                summary.refused.append(done.stderr.strip())
+            summary.findings += report.get("findings", [])
+            summary.notes += report.get("notes", [])
+            if done.returncode == 4:
+                summary.refused.append("a run did not end")
+        summary.refused += [f"{r['file']}:{r['line']}: {r['text']}" for r in self.refused]
+        return summary
+
+    def close(self):
+        shutil.rmtree(self.folder, ignore_errors=True)
+
+
+@dataclasses.dataclass
+class Summary:
+    """findings: as in the JSON of `antiphase check`. refused: why something was not checked. notes: what was not
+    looked at."""
+
+    findings: list
+    refused: list
+    notes: list
+
+    @property
+    def clean(self):
+        """Whether everything was checked and nothing was found."""
+        return not self.findings and not self.refused
+
+    def __str__(self):
+        lines = []
+        for f in self.findings:
+            at = f["access"]["at"]
+            lines.append(f"{at['file']}:{at['line']}: {f['kind']}: {f['access']['action']}, {f['memory']}")
+        return "\n".join(lines + self.refused + [f"note: {n}" for n in self.notes]) or "no finding"
+
+
+def _macros(flags):
+    """Those options of nvcc that choose what is compiled."""
+    kept, words = [], [str(f) for f in flags or ()]
+    for at, word in enumerate(words):
+        if word[:2] in ("-D", "-U", "-I") and len(word) > 2:
+            kept.append(word)
+        elif word in ("-D", "-U", "-I") and at + 1 < len(words):
+            kept.append(word + words[at + 1])
+    return kept
+
+
+@contextlib.contextmanager
+def _replaced(places):
+    """Sets attributes, (object, name, value), for a while."""
+    before = [(o, n, getattr(o, n, None), hasattr(o, n)) for o, n, _ in places]
+    for o, n, v in places:
+        setattr(o, n, v)
+    try:
+        yield
+    finally:
+        for o, n, v, was in reversed(before):
+            setattr(o, n, v) if was else delattr(o, n)
+
+
+@contextlib.contextmanager
+def capture(seconds=60):
+    """Runs kernels of Python code under the checker: see above.
+
+    seconds: the limit of one run.
+
+    Yields a Session, whose check(schedules) reports. A call that a fault ends leaves the with statement: what
+    was found is in the report.
+    """
+    with _captured(Session(seconds)) as session:
+        yield session
+
+
+@contextlib.contextmanager
+def _captured(session):
+    from antiphase_check import fakes
+
+    with contextlib.ExitStack() as stack:
+        for enter in (fakes.torch, fakes.cupy, fakes.pycuda):
+            stack.enter_context(enter(session))
+        try:
+            yield session
+        except Stopped as stopped:
+            session.notes.append(f"the Python program was not run to its end: {str(stopped).strip()}")
+        except Unsupported as why:
+            if not session.refused:
+                session.refused.append({"file": session.caller()[0], "line": 0, "text": str(why)})
+
+
+# a program, for `antiphase check model.py`
+# ----------------------------------------------------------------------------------------------------------
+
+_OTHERS = {"numba": "Numba compiles functions of Python", "triton": "Triton compiles functions of Python"}
+
+
+def _named(tree, file):
+    """Compilers of Python that the program imports: their kernels are not CUDA C++."""
+    for node in ast.walk(tree):
+        names = [a.name for a in node.names] if isinstance(node, ast.Import) else []
+        names += [node.module or ""] if isinstance(node, ast.ImportFrom) else []
+        for name in names:
+            if name.partition(".")[0] in _OTHERS:
+                why = _OTHERS[name.partition(".")[0]]
+                yield {"file": file, "line": node.lineno, "text": f"{why}, which is not supported here: use CUDA C++ in a string"}
+
+
+class _Constants(ast.NodeTransformer):
+    """Gives constants of a module other values: NAME = ... at its top."""
+
+    def __init__(self, values):
+        self.values, self.used = values, set()
+
+    def visit_Module(self, module):
+        for statement in module.body:
+            targets = statement.targets if isinstance(statement, ast.Assign) else []
+            if len(targets) == 1 and isinstance(targets[0], ast.Name) and targets[0].id in self.values:
+                self.used.add(targets[0].id)
+                statement.value = ast.copy_location(ast.parse(self.values[targets[0].id], mode="eval").body, statement.value)
+                ast.fix_missing_locations(statement)
+        return module
+
+
+def _run(session, files, constants):
+    """Runs a model that the files define, or the first file as a program."""
+    trees = []
+    for file in files:
+        try:
+            trees.append(ast.parse(pathlib.Path(file).read_text(), file))
+        except SyntaxError as error:
+            session.refused.append({"file": file, "line": error.lineno or 0, "text": f"does not compile: {error.msg}"})
+            return
+    for tree, file in zip(trees, files):
+        session.refused += list(_named(tree, file))
+    if session.refused:
+        return
+    defined = {n.name for tree in trees for n in tree.body if isinstance(n, (ast.ClassDef, ast.FunctionDef))}
+    is_model = "get_inputs" in defined and ("ModelNew" in defined or "Model" in defined)
+    overrides = _Constants(constants)
+    spaces = []
+    sys.path.insert(0, os.path.dirname(os.path.abspath(files[0])))
+    for number, (tree, file) in enumerate(zip(trees, files)):
+        name = "__main__" if number == 0 and not is_model else pathlib.Path(file).stem
+        module = types.ModuleType(name)
+        module.__file__ = os.path.abspath(file)
+        sys.modules[name] = module
+        spaces.append(vars(module))
+        overrides.visit(tree)
+        exec(compile(tree, file, "exec"), vars(module))
+    for name in set(constants) - overrides.used:
+        session.notes.append(f"-D {name}: no file sets {name} at its top")
+    if not is_model:
+        return
+
+    def find(name):
+        return next((space[name] for space in spaces if name in space), None)
+
+    import torch
+
+    def made(of):
+        torch.manual_seed(42)
+        inputs = find("get_init_inputs")() if find("get_init_inputs") else []
+        torch.manual_seed(42)
+        if isinstance(inputs, dict):
+            return of(**inputs)
+        return of(*inputs[0], **inputs[1]) if len(inputs) == 2 and isinstance(inputs[1], dict) else of(*inputs)
+
+    model = made(find("ModelNew") or find("Model"))
+    torch.manual_seed(7)
+    inputs = find("get_inputs")()
+    with torch.no_grad():
+        copies = [i.clone() if isinstance(i, torch.Tensor) else i for i in inputs]
+        result = model(*inputs)
+        if find("ModelNew") and find("Model") and not session.partial:
+            session.compare(result, made(find("Model"))(*copies), session.place_of(find("ModelNew")))
+
+
+def main(words):
+    """Runs a program and writes a manifest: capture.py MANIFEST [-D NAME=VALUE ...] file.py ..."""
+    target, seconds, words = words[0], int(words[1]), words[2:]
+    constants, files = {}, []
+    for word in words:
+        if word.startswith("-D"):
+            name, _, value = word[2:].partition("=")
+            constants[name] = value or "1"
+        else:
+            files.append(word)
+    session = Session(seconds)
+    session.files = files
+    session.text = "\n".join(pathlib.Path(f).read_text(errors="replace") for f in files)
+    failed = None
+    sys.argv = [files[0]]
+    try:
+        with _captured(session):
+            _run(session, files, constants)
+    except SystemExit:
+        pass
+    except ImportError as error:
+        failed = f"{error}: the program's own packages are needed to run it" + (
+            ", for example torch's build for CPUs" if (error.name or "").startswith("torch") else ""
+        )
+    except BaseException as error:
+        if isinstance(error, KeyboardInterrupt):
+            raise
+        import traceback
+
+        trace = traceback.extract_tb(error.__traceback__)
+        own = [f for f in trace if f.filename in files or os.path.abspath(f.filename) in map(os.path.abspath, files)]
+        at = own[-1] if own else None
+        failed = f"{type(error).__name__}: {error}"
+        if at is not None:
+            session.refused.append({"file": os.path.relpath(at.filename), "line": at.lineno, "text": failed})
+            failed = None
+    for program in session.programs:
+        if not program.calls:
+            session.notes.append(f"nothing has called {program.label}, so it was not checked")
+    manifest = {
+        "folder": session.folder,
+        "programs": [p.entry() for p in session.programs if p.calls],
+        "refused": session.refused + ([{"file": files[0], "line": 0, "text": failed}] if failed else []),
+        "notes": session.notes,
+        "wrong": session.wrong,
+    }
+    pathlib.Path(target).write_text(json.dumps(manifest))
+
+
+if __name__ == "__main__":
+    # as the module that fakes.py imports
+    from antiphase_check import capture as _itself
+
+    _itself.main(sys.argv[1:])

@@ -1,0 +1,587 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What capture() puts in place of torch's extensions, CuPy and PyCUDA: arrays of the host, and kernels that run
+under the checker."""
+import contextlib
+import ctypes
+import importlib.util
+import re
+import sys
+import types
+
+from .capture import _MAIN, _SIZES, _TYPES, _NAMES, Array, Program, Unsupported, Word, _macros, _replaced
+
+# torch
+# ----------------------------------------------------------------------------------------------------------
+
+
+class _Tensors:
+    """Makes torch's tensors from results, and arrays for calls from tensors."""
+
+    def __init__(self, torch):
+        self.torch = torch
+
+    def array(self, kind, sizes, data):
+        dtype = getattr(self.torch, _NAMES[kind])
+        if not data:
+            return self.torch.empty(sizes, dtype=dtype)
+        made = self.torch.frombuffer(bytearray(data), dtype=dtype).reshape(sizes)
+        return made.to("meta") if self.meta else made
+
+    def view(self, owner, sizes, strides, offset):
+        if sizes == tuple(owner.shape) and strides == tuple(owner.stride()) and offset == 0:
+            return owner
+        return owner.as_strided(sizes, strides, owner.storage_offset() + offset)
+
+    def store(self, array, data):
+        owner = array.owner.detach()
+        if not owner.is_meta:
+            span = owner.as_strided((array.span(),), (1,))
+            span.copy_(self.torch.frombuffer(bytearray(data), dtype=owner.dtype))
+
+    def packed(self, value):
+        if not isinstance(value, self.torch.Tensor):
+            if isinstance(value, (list, tuple)):
+                return [self.packed(one) for one in value]
+            if isinstance(value, self.torch.dtype):
+                return _TYPES[str(value).partition(".")[2]]
+            return str(value) if isinstance(value, self.torch.device) else value
+        name = str(value.dtype).partition(".")[2]
+        if name not in _TYPES:
+            raise TypeError(f"a tensor has elements of type {name}, which is not supported here")
+        plain = value.detach()
+        kind = "m" if value.is_meta else "u" if getattr(value, "_antiphase_unwritten", False) else "d"
+        made = Array(_TYPES[name], tuple(plain.shape), tuple(plain.stride()), None, kind, owner=value)
+
+        def data():
+            span = plain.as_strided((made.span(),), (1,))
+            return ctypes.string_at(span.data_ptr(), made.span() * _SIZES[made.type]) if made.span() else b""
+
+        made.data = data
+        return made
+
+    meta = False
+
+    def call(self, program, name):
+        def function(*positional, **named):
+            packed = [self.packed(a) for a in positional]
+            with_names = {k: self.packed(v) for k, v in named.items()}
+            every = [a for a in [*packed, *with_names.values()] if isinstance(a, Array)]
+            self.meta = any(a.kind == "m" for a in every)
+            for a in every:
+                if a.kind == "u":
+                    a.owner._antiphase_unwritten = False
+            with self.torch.no_grad():
+                return program.call(name, packed, with_names, self)
+
+        function.__name__ = name
+        return function
+
+
+class _Functions(types.ModuleType):
+    """The module that load_inline() returns."""
+
+    def __init__(self, name, program, make):
+        super().__init__(name)
+        self._program, self._make = program, make
+
+    def __getattr__(self, name):
+        if name.startswith("__"):
+            raise AttributeError(name)
+        function = self._make.call(self._program, name)
+        setattr(self, name, function)
+        return function
+
+
+def _listed(sources):
+    return [sources] if isinstance(sources, str) else list(sources or ())
+
+
+def _on_host(torch):
+    """A mode of torch in which the device 'cuda' is the host, whose tensors say that they are on it."""
+    reads = {"size", "stride", "numel", "nelement", "dim", "is_contiguous", "data_ptr", "element_size", "__len__"}
+
+    def host(value):
+        if isinstance(value, torch.device) and value.type == "cuda":
+            return torch.device("cpu")
+        return "cpu" if isinstance(value, str) and re.fullmatch(r"cuda(:\d+)?", value) else value
+
+    class OnHost(torch.overrides.TorchFunctionMode):
+        def __torch_function__(self, func, types, args=(), kwargs=None):
+            kwargs = dict(kwargs or {})
+            if func is torch.Tensor.cuda or func is torch.Tensor.pin_memory:
+                return args[0]
+            if func == torch.Tensor.is_cuda.__get__:
+                return not args[0].is_meta
+            if func == torch.Tensor.device.__get__:
+                device = func(*args)
+                return torch.device("cuda", 0) if device.type == "cpu" else device
+            if func is torch.Tensor.get_device:
+                return 0
+            name = getattr(func, "__name__", "")
+            if name not in reads and name != "__get__":
+                for value in [*args, *kwargs.values()]:
+                    if isinstance(value, torch.Tensor) and getattr(value, "_antiphase_unwritten", False):
+                        value._antiphase_unwritten = False
+            made = func(*map(host, args), **{k: host(v) for k, v in kwargs.items()})
+            if name in ("empty", "empty_like", "new_empty", "empty_strided") and isinstance(made, torch.Tensor):
+                made._antiphase_unwritten = True
+            return made
+
+    return OnHost()
+
+
+def _nothing(*_, **__):
+    return None
+
+
+class _Event:
+    def __init__(self, *_, **__):
+        pass
+
+    record = synchronize = wait = _nothing
+
+    def elapsed_time(self, _):
+        return 1.0
+
+    def query(self):
+        return True
+
+
+class _Stream(_Event):
+    cuda_stream = ptr = 0
+
+    def __enter__(self):
+        return self
+
+    __exit__ = wait_event = wait_stream = record_event = _nothing
+
+
+@contextlib.contextmanager
+def torch(session):
+    if not session.uses("torch"):
+        yield
+        return
+    import torch
+    import torch.utils.cpp_extension as extensions
+
+    make = _Tensors(torch)
+
+    def module(name, program, sources, is_python_module):
+        for space in re.findall(r"\bTORCH_LIBRARY(?:_FRAGMENT)?\s*\(\s*(\w+)", "\n".join(sources)):
+            setattr(torch.ops, space, _Functions(space, program, make))
+        return _Functions(name, program, make) if is_python_module else None
+
+    def load_inline(
+        name,
+        cpp_sources,
+        cuda_sources=None,
+        *_,
+        functions=None,
+        extra_cflags=None,
+        extra_cuda_cflags=None,
+        extra_include_paths=None,
+        is_python_module=True,
+        **__,
+    ):
+        cpp, cuda = _listed(cpp_sources), _listed(cuda_sources)
+        names = [functions] if isinstance(functions, str) else list(functions or ())
+        bound = "".join(f'  m.def("{f}", torch::wrap_pybind_function({f}));\n' for f in names)
+        bound = f"PYBIND11_MODULE(TORCH_EXTENSION_NAME, m) {{\n{bound}}}\n" if names else ""
+        head = "#include <torch/extension.h>\n"
+        first = head + "#include <cuda.h>\n#include <cuda_runtime.h>\n"
+        device = "".join(session.located(s) for s in cuda)
+        host = "".join(session.located(s) for s in cpp)
+        end = f'#line 1 "{name}: main"\n{bound}{_MAIN}'
+        flags = _macros([*(extra_cflags or ()), *(extra_cuda_cflags or ())])
+        flags += [f"-I{p}" for p in _listed(extra_include_paths)]
+        if "{" in "".join(cpp) and cuda:
+            files = [("cuda.cu", first + device), ("main.cu", head + host + end)]
+        else:  # declarations, so that both are one unit, which is compiled sooner
+            files = [("cuda.cu", first + device + host + end)]
+        return module(name, Program(session, name, files, flags), [*cpp, *cuda], is_python_module)
+
+    def load(
+        name,
+        sources,
+        extra_cflags=None,
+        extra_cuda_cflags=None,
+        extra_ldflags=None,
+        extra_include_paths=None,
+        *_,
+        is_python_module=True,
+        **__,
+    ):
+        paths = [str(p) for p in _listed(sources)]
+        flags = _macros([*(extra_cflags or ()), *(extra_cuda_cflags or ())])
+        flags += [f"-I{p}" for p in _listed(extra_include_paths)]
+        program = Program(session, name, [("main.cu", "#include <torch/extension.h>\n" + _MAIN)], flags)
+        program.sources = [*paths, *program.sources]
+        texts = []
+        for path in paths:
+            with open(path, errors="replace") as file:
+                texts.append(file.read())
+        return module(name, program, texts, is_python_module)
+
+    properties = types.SimpleNamespace(
+        name="antiphase", major=9, minor=0, multi_processor_count=132, total_memory=1 << 30, warp_size=32
+    )
+    places = [(extensions, "load_inline", load_inline), (extensions, "load", load)]
+    cuda = getattr(torch, "cuda", None)
+    if cuda is not None:
+        places += [
+            (cuda, "is_available", lambda: True),
+            (cuda, "device_count", lambda: 1),
+            (cuda, "current_device", lambda: 0),
+            (cuda, "get_device_name", lambda *_: "antiphase"),
+            (cuda, "get_device_capability", lambda *_: (9, 0)),
+            (cuda, "get_device_properties", lambda *_: properties),
+            (cuda, "current_stream", lambda *_: _Stream()),
+            (cuda, "Event", _Event),
+            (cuda, "Stream", _Stream),
+            (cuda, "stream", lambda s: s),
+            *((cuda, name, _nothing) for name in ("synchronize", "empty_cache", "set_device", "init", "manual_seed_all")),
+        ]
+    if hasattr(torch, "compile"):
+        places.append((torch, "compile", lambda model=None, **_: model if model is not None else (lambda m: m)))
+    if hasattr(torch, "set_default_device"):
+        places.append((torch, "set_default_device", _nothing))
+    with _replaced(places):
+        if hasattr(torch, "overrides"):
+            with _on_host(torch):
+                yield
+        else:
+            yield
+
+
+# kernels by name: CuPy and PyCUDA
+# ----------------------------------------------------------------------------------------------------------
+
+
+class _NumPyArrays:
+    """Stores what kernels left in NumPy's arrays."""
+
+    def store(self, array, data):
+        import numpy
+
+        flat = numpy.frombuffer(data, dtype=array.owner.dtype)
+        owner = array.owner.view(numpy.ndarray)
+        there = numpy.lib.stride_tricks.as_strided(flat, owner.shape, owner.strides)
+        owner[...] = there
+
+
+class _Kernel:
+    """A kernel of a source text, which launch() runs on arrays."""
+
+    def __init__(self, session, source, name, options=()):
+        self.session, self.name, self.allowed = session, name, 0
+        text = f'#include <torch/extension.h>\n#line 1 "{name}: source"\n{session.located(source)}#line 1 "{name}: main"\n'
+        text += "int main(int c, char** v) {\n"
+        text += f'  antiphase::plain::python::add_kernel("{name}", {name});\n'
+        text += "  return antiphase::plain::python::serve(c, v);\n}\n"
+        self.program = Program(session, name, [("kernel.cu", text)], _macros(options))
+
+    def launch(self, grid, block, shared, arguments):
+        sizes = [*_three(grid), *_three(block), int(shared), self.allowed]
+        self.program.call(self.name, [sizes, *map(_packed, arguments)], {}, _NumPyArrays())
+
+
+def _three(sizes):
+    sizes = [sizes] if isinstance(sizes, int) else list(sizes)
+    return [*map(int, sizes), 1, 1, 1][:3]
+
+
+def _packed(value):
+    import numpy
+
+    if isinstance(value, numpy.ndarray):
+        if value.dtype.name not in _TYPES:
+            raise Unsupported(f"an array has elements of type {value.dtype}, which is not supported here")
+        size, plain = value.dtype.itemsize, value.view(numpy.ndarray)
+        strides = tuple(s // size for s in plain.strides)
+        kind = "u" if getattr(value, "unwritten", False) else "d"
+        made = Array(_TYPES[value.dtype.name], plain.shape, strides, None, kind, owner=value)
+        made.data = lambda: ctypes.string_at(plain.ctypes.data, made.span() * size) if made.span() else b""
+        if kind == "u":
+            value.unwritten = False
+        return made
+    if isinstance(value, (bool, int, float)):
+        value = numpy.bool_(value) if isinstance(value, bool) else numpy.asarray(value)[()]
+    if isinstance(value, numpy.generic) and value.dtype.name in _TYPES:
+        return Word(_TYPES[value.dtype.name], value.tobytes())
+    return value
+
+
+def _array_type(numpy):
+    class ndarray(numpy.ndarray):
+        """An array that stands for one on the device; `unwritten`: nobody has stored to it."""
+
+        unwritten = False
+
+        def __array_finalize__(self, of):
+            self.unwritten = False
+
+        def get(self, *_, **__):
+            return self.view(numpy.ndarray).copy()
+
+        def set(self, values, *_):
+            self[...] = values
+
+        def __setitem__(self, place, values):
+            self.unwritten = False
+            super().__setitem__(place, values)
+
+        def fill(self, value):
+            self.unwritten = False
+            super().fill(value)
+
+        def __array_ufunc__(self, ufunc, method, *inputs, out=None, **named):
+            plain = [i.view(numpy.ndarray) if isinstance(i, ndarray) else i for i in inputs]
+            if out is not None:
+                for o in out:
+                    o.unwritten = False
+                named["out"] = tuple(o.view(numpy.ndarray) if isinstance(o, ndarray) else o for o in out)
+            made = getattr(ufunc, method)(*plain, **named)
+            if out is not None:
+                return out[0]
+            return numpy.asarray(made).view(ndarray)
+
+        @property
+        def gpudata(self):
+            return self
+
+        @property
+        def device(self):
+            return types.SimpleNamespace(id=0)
+
+    return ndarray
+
+
+class _Module(types.ModuleType):
+    """A module whose other names are NumPy's, with arrays of our type as results."""
+
+    def __init__(self, name, numpy, ndarray):
+        super().__init__(name)
+        self.__path__ = []
+        self._numpy, self._array = numpy, ndarray
+
+    def __getattr__(self, name):
+        if name.startswith("__"):
+            raise AttributeError(name)
+        found = getattr(self._numpy, name)
+        if isinstance(found, types.ModuleType):
+            found = _Module(f"{self.__name__}.{name}", found, self._array)
+        elif callable(found) and not isinstance(found, type):
+            inner = found
+
+            def found(*positional, **named):
+                made = inner(*positional, **named)
+                if name in ("empty", "empty_like"):
+                    made = made.view(self._array)
+                    made.unwritten = True
+                    return made
+                return self._wrapped(made)
+
+        setattr(self, name, found)
+        return found
+
+    def _wrapped(self, made):
+        import numpy
+
+        if isinstance(made, numpy.ndarray):
+            return made.view(self._array)
+        if isinstance(made, tuple):
+            return tuple(map(self._wrapped, made))
+        return made
+
+
+@contextlib.contextmanager
+def _modules(made):
+    before = {name: sys.modules.get(name) for name in made}
+    sys.modules.update(made)
+    try:
+        yield
+    finally:
+        for name, module in before.items():
+            if module is None:
+                del sys.modules[name]
+            else:
+                sys.modules[name] = module
+
+
+@contextlib.contextmanager
+def cupy(session):
+    if not session.uses("cupy"):
+        yield
+        return
+    import numpy
+
+    ndarray = _array_type(numpy)
+    module = _Module("cupy", numpy, ndarray)
+
+    class RawKernel:
+        def __init__(self, code, name, options=(), **_):
+            self._kernel, self.name, self.code = _Kernel(session, code, name, options), name, code
+
+        def __call__(self, grid, block, args=(), *, shared_mem=0, stream=None):
+            self._kernel.launch(grid, block, shared_mem, args)
+
+        compile = _nothing
+
+        @property
+        def max_dynamic_shared_size_bytes(self):
+            return self._kernel.allowed or 49152
+
+        @max_dynamic_shared_size_bytes.setter
+        def max_dynamic_shared_size_bytes(self, most):
+            self._kernel.allowed = int(most)
+
+    class RawModule:
+        def __init__(self, *, code=None, path=None, options=(), **_):
+            if code is None:
+                session.refuse("RawModule of a compiled file", "RawModule(code=...)")
+            self.code, self.options, self._kernels = code, options, {}
+
+        def get_function(self, name):
+            if name not in self._kernels:
+                self._kernels[name] = RawKernel(self.code, name, self.options)
+            return self._kernels[name]
+
+        def get_global(self, name):
+            session.refuse("RawModule.get_global", "an argument of the kernel")
+
+        compile = _nothing
+
+    def refused(name, instead):
+        return lambda *_, **__: session.refuse(f"cupy.{name}", instead)
+
+    cuda = types.ModuleType("cupy.cuda")
+    cuda.Device = lambda *_: contextlib.nullcontext(types.SimpleNamespace(use=_nothing, synchronize=_nothing, id=0))
+    cuda.Stream, cuda.Event = _Stream, _Event
+    cuda.Stream.null = _Stream()
+    cuda.get_current_stream = lambda *_: _Stream()
+    cuda.get_elapsed_time = lambda *_: 1.0
+    cuda.is_available = lambda: True
+    cuda.runtime = types.SimpleNamespace(deviceSynchronize=_nothing, getDeviceCount=lambda: 1)
+    cuda.stream = types.SimpleNamespace(get_current_stream=lambda *_: _Stream())
+    module.ndarray, module.RawKernel, module.RawModule, module.cuda = ndarray, RawKernel, RawModule, cuda
+    module.asnumpy = lambda a, *_, **__: numpy.array(a).view(numpy.ndarray)
+    module.get_array_module = lambda *_: module
+    for name in ("ElementwiseKernel", "ReductionKernel", "fuse"):
+        setattr(module, name, refused(name, "RawKernel, with the whole kernel in CUDA C++"))
+    cupyx = types.ModuleType("cupyx")
+    cupyx.jit = types.SimpleNamespace(rawkernel=lambda *_, **__: session.refuse("cupyx.jit.rawkernel", "cupy.RawKernel"))
+    with _modules({"cupy": module, "cupy.cuda": cuda, "cupyx": cupyx}):
+        yield
+
+
+@contextlib.contextmanager
+def pycuda(session):
+    if not session.uses("pycuda"):
+        yield
+        return
+    import numpy
+
+    ndarray = _array_type(numpy)
+
+    def device(size, dtype=numpy.uint8):
+        made = numpy.empty(size, dtype).view(ndarray)
+        made.unwritten = True
+        return made
+
+    def to_device(values):
+        made = numpy.array(values).view(ndarray)
+        return made
+
+    def copy(to, source, *_):
+        source = numpy.ascontiguousarray(source).view(numpy.ndarray).reshape(-1).view(numpy.uint8)
+        there = to.view(numpy.ndarray).reshape(-1).view(numpy.uint8)
+        there[: min(len(there), len(source))] = source[: len(there)]
+        if isinstance(to, ndarray):
+            to.unwritten = False
+
+    class Handed:
+        """In, Out or InOut: an array of the host that is copied for a launch."""
+
+        def __init__(self, array):
+            self.array = array
+
+    class In(Handed):
+        pass
+
+    class Out(Handed):
+        pass
+
+    class InOut(Handed):
+        pass
+
+    class Function:
+        def __init__(self, kernel):
+            self._kernel = kernel
+
+        def __call__(self, *arguments, block=(1, 1, 1), grid=(1, 1), shared=0, stream=None, **_):
+            given = []
+            for a in arguments:
+                if isinstance(a, Out):
+                    given.append(device(a.array.shape, a.array.dtype))
+                else:
+                    given.append(to_device(a.array) if isinstance(a, Handed) else a)
+            self._kernel.launch(grid, block, shared, given)
+            for a, g in zip(arguments, given):
+                if isinstance(a, (Out, InOut)):
+                    a.array[...] = g
+
+        def prepare(self, *_, **__):
+            return self
+
+        def prepared_call(self, grid, block, *arguments, shared_size=0):
+            self(*arguments, block=block, grid=grid, shared=shared_size)
+
+        def prepared_async_call(self, grid, block, stream, *arguments, shared_size=0):
+            self(*arguments, block=block, grid=grid, shared=shared_size)
+
+        def set_attribute(self, _, most):
+            self._kernel.allowed = int(most)
+
+        set_cache_config = _nothing
+
+    class SourceModule:
+        def __init__(self, source, nvcc="nvcc", options=None, *_, **__):
+            self.source, self.options = source, options or ()
+
+        def get_function(self, name):
+            return Function(_Kernel(session, self.source, name, self.options))
+
+        def get_global(self, name):
+            session.refuse("SourceModule.get_global", "an argument of the kernel")
+
+        def get_texref(self, name):
+            session.refuse("SourceModule.get_texref", "a pointer to global memory")
+
+    package, driver = types.ModuleType("pycuda"), types.ModuleType("pycuda.driver")
+    package.__path__ = []
+    driver.In, driver.Out, driver.InOut, driver.Stream, driver.Event = In, Out, InOut, _Stream, _Event
+    driver.mem_alloc = lambda size: device(int(size))
+    driver.mem_alloc_like = lambda a: device(a.nbytes)
+    driver.to_device, driver.init = to_device, _nothing
+    driver.memcpy_htod = driver.memcpy_dtoh = driver.memcpy_dtod = copy
+    driver.memcpy_htod_async = driver.memcpy_dtoh_async = copy
+    driver.from_device_like = lambda d, like: d.view(numpy.ndarray).reshape(-1).view(like.dtype).reshape(like.shape)
+    driver.pagelocked_empty = lambda shape, dtype, **_: numpy.empty(shape, dtype)
+    driver.Context = types.SimpleNamespace(synchronize=_nothing, pop=_nothing)
+    driver.Device = lambda *_: types.SimpleNamespace(
+        make_context=lambda *_: driver.Context, name=lambda: "antiphase", get_attribute=lambda *_: 0
+    )
+    driver.function_attribute = types.SimpleNamespace(MAX_DYNAMIC_SHARED_SIZE_BYTES=8)
+    compiler, arrays = types.ModuleType("pycuda.compiler"), _Module("pycuda.gpuarray", numpy, ndarray)
+    compiler.SourceModule = SourceModule
+    arrays.to_gpu, arrays.GPUArray = to_device, ndarray
+    made = {"pycuda": package, "pycuda.driver": driver, "pycuda.compiler": compiler, "pycuda.gpuarray": arrays}
+    for name in ("autoinit", "autoprimaryctx"):
+        made[f"pycuda.{name}"] = types.ModuleType(f"pycuda.{name}")
+    made["pycuda.autoinit"].context = driver.Context
+    made["pycuda.autoinit"].device = driver.Device()
+    for name in made:
+        if "." in name:
+            setattr(package, name.partition(".")[2], made[name])
+    with _modules(made):
+        yield

@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: Apache-2.0
+// Findings of one cause.
+#pragma once
+#include <antiphase/checker.hpp>
+#include <vector>
+
+namespace antiphase::checker_detail {
+
+// Gives findings of one cause the same finding::group, counted from 1 in order of their first, and brings
+// them together. The cause is a gap in the code: what is missing there is missing for all pairs of places
+// around it that no barrier separates.
+void group_findings(std::vector<finding>& all);
+
+}  // namespace antiphase::checker_detail

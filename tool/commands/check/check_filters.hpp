@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+// Which findings of the subcommand check count: --tool, --suppress, --baseline.
+#pragma once
+#include <antiphase/checker.hpp>
+#include <map>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "tool/commands/check/check.hpp"
+#include "tool/program/console.hpp"
+
+namespace antiphase::tool {
+
+class finding_filters {
+ public:
+  // Reads the files. Throws bad_request for a name, file or line that is not as it should be.
+  explicit finding_filters(const check_request& r);
+  // Leaves findings out, and notes in the report which and why.
+  void apply(check_report& report);
+  // After all reports: writes --write-baseline, and says which suppressions were of no use.
+  void finish(const check_request& r) const;
+
+ private:
+  struct suppression {
+    int line;
+    std::string kind, place, reason;
+    int used = 0;
+  };
+  static bool matches(const suppression& s, const finding& f);
+  void read_suppressions();
+  void read_baseline(const std::string& file);
+
+  std::string suppressions_file_, baseline_file_, written_file_;
+  std::set<std::string> kinds_;  // of --tool; empty: all
+  std::vector<suppression> suppressions_;
+  std::map<std::string, int> known_;  // findings of the baseline, by fingerprint
+  std::vector<json> written_;
+};
+
+}  // namespace antiphase::tool
