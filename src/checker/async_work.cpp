@@ -72,7 +72,7 @@ void async_work::touch_barrier(thread_model& t, const void* word, place_number a
              .bytes = sizeof(std::uint64_t),
              .reach = scope::block};
   w.what = "use of an mbarrier";
-  if (!generic && !barriers_.told_of(t, word)) history_.visit(w, word, sizeof(std::uint64_t));
+  if (!barriers_.told_of(t, word)) history_.visit(w, word, sizeof(std::uint64_t));
 }
 
 void async_work::issue_load(thread_model& t, const void* to, std::size_t bytes, ranges from, const void* word,

@@ -26,21 +26,21 @@ void custom_races::reset() {
 
 bool custom_races::stores_twice(const accessor& w, const conflict& c) const {
   return c.kind == finding_kind::race && c.write != nullptr && w.kind == access_kind::write &&
-         w.reach == scope{} && !w.asynchronous() && w.what.empty() && c.write->scope == 0 &&
+         w.reach == scope{} && !w.asynchronous() && w.what.empty() && c.write->strength == 0 &&
          c.write->state == cell_state::written && c.write->block >= launches_.first();
 }
 
 place_number custom_races::first_read(const accessor& w, const conflict& c) const {
   if (w.asynchronous()) return 0;
   if (w.kind == access_kind::read && w.reach == scope{} && c.kind == finding_kind::race) {
-    const bool update = c.write != nullptr ? c.write->scope != 0 && history_.updates(c.write->place)
+    const bool update = c.write != nullptr ? c.write->strength != 0 && history_.updates(c.write->place)
                         : c.read != nullptr
-                            ? c.read->wrote() && c.read->scope != 0 && history_.updates(c.read->place)
+                            ? c.read->wrote() && c.read->strength != 0 && history_.updates(c.read->place)
                             : false;
     return update ? w.place : 0;
   }
   const bool updated = w.kind == access_kind::write && w.reach != scope{} && history_.updates(w.place);
-  return updated && c.read != nullptr && c.read->kind == warp_reads && c.read->scope == 0 ? c.read->place : 0;
+  return updated && c.read != nullptr && c.read->kind == warp_reads && c.read->strength == 0 ? c.read->place : 0;
 }
 
 unsigned char* custom_races::memory_at(std::size_t offset) const {
@@ -98,7 +98,7 @@ void custom_races::compares(const thread_model& t, const void* p, std::size_t by
   place_number last = 0;
   stamp time = 0;
   const auto look = [&](const reader& r) {
-    if (r.kind != warp_reads || r.scope != 0 || r.block != t.block || r.unit != t.warp ||
+    if (r.kind != warp_reads || r.strength != 0 || r.block != t.block || r.unit != t.warp ||
         (r.lanes & t.lane) == 0)
       return;
     if (last == 0 || r.time >= time) last = r.place, time = r.time;

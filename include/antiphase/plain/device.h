@@ -32,7 +32,6 @@ constexpr antiphase::plain::built_in_variable<[] { return antiphase::plain::bloc
 constexpr antiphase::plain::built_in_variable<[] { return antiphase::plain::block_dim(); }> blockDim;
 constexpr antiphase::plain::built_in_variable<[] { return antiphase::plain::grid_dim(); }> gridDim;
 #define AP_VERB [[gnu::always_inline]] inline
-#define AP_AT ::antiphase::plain::place ap_at = ::antiphase::plain::place::current()
 // 32, unless the program defines its own
 extern __attribute__((visibility("hidden"))) const int warpSize;
 

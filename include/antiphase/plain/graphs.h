@@ -191,7 +191,6 @@ inline cudaGraphNodeParams params_of(cudaGraphNodeType t, cudaEvent_t e) {
 // CUDA's names
 // -----------------------------------------------------------------------------------------------------------
 #define AP_CALL inline cudaError_t
-#define AP_HERE ::antiphase::plain::place ap_at = ::antiphase::plain::place::current()
 AP_CALL cudaLaunchHostFunc(cudaStream_t s, cudaHostFn_t f, void* with, AP_HERE) {
   return ap_plain::call_host(s, f, with, ap_at);
 }
@@ -377,4 +376,3 @@ AP_CALL cudaGraphNodeGetDependentNodes(cudaGraphNode_t n, cudaGraphNode_t* to, s
   return ap_plain::get_neighbours(n, false, to, count);
 }
 #undef AP_CALL
-#undef AP_HERE

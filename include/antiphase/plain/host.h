@@ -293,7 +293,6 @@ template <class... P> void* address_of(void (*entry)(P...)) {
 // CUDA's names
 // -----------------------------------------------------------------------------------------------------------
 #define AP_CALL inline cudaError_t
-#define AP_HERE ::antiphase::plain::place ap_at = ::antiphase::plain::place::current()
 namespace ap_plain = antiphase::plain;
 template <class T> AP_CALL cudaMalloc(T** p, std::size_t n, AP_HERE) {
   return ap_plain::allocate((void**)p, n, ap_plain::memory_kind::device, ap_at);

@@ -107,7 +107,6 @@ struct located_config {
 }  // namespace antiphase::plain
 
 #define AP_CALL inline cudaError_t
-#define AP_HERE ::antiphase::plain::place ap_at = ::antiphase::plain::place::current()
 template <class... P, class... A>
 AP_CALL cudaLaunchKernelEx(ap_plain::located_config how, void (*f)(P...), A&&... a) {
   ap_plain::config c({}, {});
@@ -140,4 +139,3 @@ AP_CALL cudaOccupancyMaxPotentialClusterSize(int* blocks, F, const cudaLaunchCon
   return *blocks = 8, cudaSuccess;
 }
 #undef AP_CALL
-#undef AP_HERE

@@ -31,16 +31,6 @@ enum cudaResourceType {
   cudaResourceTypeLinear,
   cudaResourceTypePitch2D
 };
-struct cudaExtent {
-  std::size_t width, height, depth;
-};
-struct cudaPos {
-  std::size_t x, y, z;
-};
-struct cudaPitchedPtr {
-  void* ptr;
-  std::size_t pitch, xsize, ysize;
-};
 struct cudaArray {
   unsigned char* data;
   cudaChannelFormatDesc desc;
@@ -48,7 +38,6 @@ struct cudaArray {
   std::size_t rows() const { return height > 0 ? height : 1; }
   std::size_t pitch() const { return width * element; }
 };
-typedef cudaArray* cudaArray_t;
 typedef const cudaArray* cudaArray_const_t;
 struct cudaResourceDesc {
   cudaResourceType resType;
@@ -82,22 +71,7 @@ struct cudaTextureDesc {
 };
 struct cudaResourceViewDesc;
 typedef unsigned long long cudaTextureObject_t, cudaSurfaceObject_t;
-struct cudaMemcpy3DParms {
-  cudaArray_t srcArray;
-  cudaPos srcPos;
-  cudaPitchedPtr srcPtr;
-  cudaArray_t dstArray;
-  cudaPos dstPos;
-  cudaPitchedPtr dstPtr;
-  cudaExtent extent;
-  cudaMemcpyKind kind;
-};
 constexpr unsigned cudaArrayDefault = 0, cudaArraySurfaceLoadStore = 2;
-inline cudaExtent make_cudaExtent(std::size_t w, std::size_t h, std::size_t d) { return {w, h, d}; }
-inline cudaPos make_cudaPos(std::size_t x, std::size_t y, std::size_t z) { return {x, y, z}; }
-inline cudaPitchedPtr make_cudaPitchedPtr(void* p, std::size_t pitch, std::size_t w, std::size_t h) {
-  return {p, pitch, w, h};
-}
 
 namespace antiphase::plain {
 template <class T> struct texel_type {  // scalars
@@ -136,7 +110,6 @@ struct texture_view {
 texture_view texture_of(unsigned long long object);
 cudaError_t create_texture(unsigned long long* object, const cudaResourceDesc& of, const cudaTextureDesc* how);
 cudaError_t create_array(cudaArray_t* a, const cudaChannelFormatDesc& desc, cudaExtent extent, place where);
-cudaError_t copy_box(const cudaMemcpy3DParms& p, cudaStream_t on, returns when, place where);
 
 // The index that an address mode makes of one outside; -1: none, which reads as zero.
 inline long texel_index(long i, std::size_t extent, cudaTextureAddressMode mode, bool normalized) {
@@ -247,10 +220,6 @@ template <class T> cudaChannelFormatDesc cudaCreateChannelDesc() {
                                                                         : cudaChannelFormatKindUnsigned};
 }
 #define AP_CALL inline cudaError_t
-AP_CALL cudaMalloc3D(cudaPitchedPtr* p, cudaExtent e, AP_HERE) {
-  *p = {nullptr, (e.width + 511) / 512 * 512, e.width, e.height};
-  return ap_plain::allocate(&p->ptr, p->pitch * e.height * e.depth, ap_plain::memory_kind::device, ap_at);
-}
 AP_CALL cudaMallocArray(cudaArray_t* a, const cudaChannelFormatDesc* d, std::size_t w, std::size_t h = 0, unsigned = 0,
                         AP_HERE) {
   return ap_plain::create_array(a, *d, {w, h, 0}, ap_at);
@@ -263,12 +232,6 @@ AP_CALL cudaFreeArray(cudaArray_t a, AP_HERE) {
   const cudaError_t e = ap_plain::release(a->data, ap_at);
   delete a;
   return e;
-}
-AP_CALL cudaMemcpy3D(const cudaMemcpy3DParms* p, AP_HERE) {
-  return ap_plain::copy_box(*p, nullptr, ap_plain::returns::when_done, ap_at);
-}
-AP_CALL cudaMemcpy3DAsync(const cudaMemcpy3DParms* p, cudaStream_t s = nullptr, AP_HERE) {
-  return ap_plain::copy_box(*p, s, ap_plain::returns::at_once, ap_at);
 }
 AP_CALL cudaMemcpy2DToArray(cudaArray_t a, std::size_t x, std::size_t y, const void* from, std::size_t pitch,
                             std::size_t w, std::size_t h, cudaMemcpyKind k, AP_HERE) {

@@ -948,7 +948,7 @@ void run_library(const char* name, cudaStream_t on, after_it then, std::size_t b
   try {
     now.on->launch(k, {1, 1, 1}, params, on);
     m.host.library = false;
-    now.missing.launch_ended(m, name, memory_as_number);
+    now.missing.launch_ended(m, name, outcome_as_number);
   } catch (...) {
     m.host.library = false;
     end_run(std::current_exception());
@@ -1146,20 +1146,6 @@ cudaError_t copy_rows(void* to, std::size_t to_pitch, const void* from, std::siz
   const auto later = [c, where](cudaStream_t s) { copy_rows_now(c, s, where); };
   if (put_off(cudaGraphNodeTypeMemcpy, "a copy", on, when, later, where)) return cudaSuccess;
   return copy_rows_now(c, on, when, where);
-}
-cudaError_t copy_box(const cudaMemcpy3DParms& p, cudaStream_t on, returns when, place where) {
-  if (p.srcArray != nullptr || p.dstArray != nullptr)
-    refuse(where, "cudaMemcpy3D() of a cudaArray", "cudaMalloc3D or cudaMalloc, and their memory");
-  const auto at = [](const cudaPitchedPtr& of, const cudaPos& pos, std::size_t slice) {
-    return static_cast<char*>(of.ptr) + ((pos.z + slice) * of.ysize + pos.y) * of.pitch + pos.x;
-  };
-  for (std::size_t z = 0; z < p.extent.depth; ++z)
-    if (const cudaError_t e =
-            copy_rows(at(p.dstPtr, p.dstPos, z), p.dstPtr.pitch, at(p.srcPtr, p.srcPos, z), p.srcPtr.pitch,
-                      p.extent.width, p.extent.height, p.kind, on, when, where);
-        e != cudaSuccess)
-      return e;
-  return cudaSuccess;
 }
 cudaError_t set(void* p, int value, std::size_t bytes, cudaStream_t on, returns when, place where) {
   only_by_main("memory is set", where);

@@ -235,7 +235,6 @@ struct bulk_load_state {
   thread_state* copies_of = nullptr;
   std::uint64_t copies = 0;
   std::uint32_t mark = 0;                       // the observer's, for these copies
-  bool is_generic = false;                      // a bound_copy, not of the async proxy
   std::shared_ptr<const void> value = nullptr;  // holds what `from` points to, if it came from registers
 };
 
