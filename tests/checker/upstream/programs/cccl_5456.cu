@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Merge sort: one kernel writes where each tile's parts begin, the next one, launched to overlap it, reads
 // that and merges. Its wait comes behind the read.
-// NOT FOUND: not supported yet
 #include "buffer.h"
 
 constexpr int tile = 64, tiles = 4;
@@ -15,7 +14,7 @@ __global__ void merge(const int* begins, const int* keys, int* to) {
 #ifndef BROKEN
   cudaGridDependencySynchronize();
 #endif
-  const int first = begins[blockIdx.x], last = begins[blockIdx.x + 1];
+  const int first = begins[blockIdx.x], last = begins[blockIdx.x + 1];  // FOUND: race
 #ifdef BROKEN
   cudaGridDependencySynchronize();
 #endif

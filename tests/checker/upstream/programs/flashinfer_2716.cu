@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Kernels are launched to overlap, and wait by griddepcontrol.wait. A macro that was not set compiled these
 // waits to nothing, in all kernels: the product reads what is being quantised.
-// NOT FOUND: not supported yet
 #include "buffer.h"
 
 __device__ void wait_for_kernels_before() {
@@ -20,7 +19,7 @@ __global__ void quantise(const float* from, int* to) {
 __global__ void product(const int* a, int* to) {
   __shared__ int row[64];
   wait_for_kernels_before();
-  row[threadIdx.x] = a[blockIdx.x * 64 + threadIdx.x];
+  row[threadIdx.x] = a[blockIdx.x * 64 + threadIdx.x];  // FOUND: race
   __syncthreads();
   int sum = 0;
   for (int i = 0; i < 64; ++i) sum += row[i];

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // A kernel is launched to begin before the one in front of it has ended (programmatic dependent launch). It
 // reads that one's results without a wait.
-// NOT FOUND: not supported yet
 #include "buffer.h"
 
 __global__ void scaled(const float* from, float* to) {
@@ -15,7 +14,7 @@ __global__ void hadamard(const float* from, float* to) {
 #ifndef BROKEN
   cudaGridDependencySynchronize();
 #endif
-  float v = from[i];
+  float v = from[i];  // FOUND: race
   for (int h = 1; h < 32; h *= 2) {
     const float other = __shfl_xor_sync(~0u, v, h);
     v = (lane & h) == 0 ? v + other : other - v;
