@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "executor.hpp"
 
+#include <fmt/format.h>
+
 #include <antiphase/core/error.hpp>
 #include <cstring>
 #include <map>
