@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // More ways to arrive at an mbarrier: bytes without an arrival, several parties at once, from another block,
-// when copies have landed.
+// when copies have landed; and its end.
 #pragma once
 #include <antiphase/device/call_site.cuh>
 #include <antiphase/device/mbarrier.cuh>
@@ -11,6 +11,7 @@
 namespace antiphase {
 inline namespace AP_TARGET {
 
+//   invalidate         the mbarrier is one no longer: its memory may serve otherwise, or be initialised again
 //   expect             the current phase waits for this many more bytes; no arrival. Orders nothing (sm_90)
 //   arrive_many        `count` arrivals, 1 or more, by this thread (sm_90)
 //   arrive_remote      arrives at the mbarrier that the block of that rank has at the address of `mine`.
@@ -22,6 +23,9 @@ inline namespace AP_TARGET {
 //                      (sm_80)
 //   copy_async_track   the current phase also waits for those copies; no arrival (sm_80)
 #if AP_ON_GPU
+AP_DEV void invalidate(mbarrier& at) {
+  asm volatile("mbarrier.inval.shared::cta.b64 [%0];" ::"r"(shared_address(&at)) : "memory");
+}
 AP_DEV void expect(mbarrier& at, bytes n) {
   asm volatile("mbarrier.expect_tx.relaxed.cta.shared::cta.b64 [%0], %1;" ::"r"(shared_address(&at)),
                "r"(n.count)
@@ -54,6 +58,9 @@ AP_DEV void copy_async_track(mbarrier& at) {
   asm volatile("cp.async.mbarrier.arrive.shared.b64 [%0];" ::"r"(shared_address(&at)) : "memory");
 }
 #else
+AP_DEV void invalidate(mbarrier& at, call_site where = call_site::current()) {
+  machine::mbarrier_inval(&at.word, where);
+}
 AP_DEV void expect(mbarrier& at, bytes n, call_site where = call_site::current()) {
   machine::mbarrier_expect(&at.word, n.count, where);
 }

@@ -74,8 +74,8 @@ class actor_thread {
   void wait(int groups_left = 0) { m_->async.wait_copies(*t_, groups_left); }
 
   void init(int step, const void* word) { m_->async.init_barrier(*t_, word, place(step)); }
-  void arrive(const void* word) { m_->barriers.arrive(*t_, word); }
-  void await(const void* word) { m_->barriers.wait(*t_, word); }
+  void arrive(const void* word, machine::mbarrier_semantics how = {}) { m_->barriers.arrive(*t_, word, how); }
+  void await(const void* word, machine::mbarrier_semantics how = {}) { m_->barriers.wait(*t_, word, how); }
   void load_bulk(int step, const void* to, const void* from, const void* word, std::size_t bytes = 16) {
     const std::span range(static_cast<const unsigned char*>(from), bytes);
     m_->async.issue_load(*t_, to, bytes, {&range, 1}, word, place(step));

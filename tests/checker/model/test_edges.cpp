@@ -212,18 +212,40 @@ TEST(Clusters, SharedMemoryEndsWithItsBlock) {
 }
 
 TEST(Clusters, AnArrivalAtAnotherBlocksMbarrierOrders) {
-  for (const bool waits : {true, false}) {
-    scene s;
-    block_model &one = s.block(32, 3), &other = s.block(32, 3);
-    s.thread(one, 0).init(1, s.shared(0));
-    s.cluster_barrier({&one, &other});
-    s.thread(other, 4).write(2, s.shared(0) + 64);
-    s.thread(other, 4).arrive(s.shared(0));
-    s.m.barriers.end_phase(s.shared(0));
-    if (waits) s.thread(one, 9).await(s.shared(0));
-    s.thread(one, 9).read(3, s.shared(0) + 64);
-    EXPECT_EQ(s.found(), waits ? seen_list{} : (seen_list{{race, 2, 3}}));
-  }
+  constexpr machine::mbarrier_semantics wide{.reach = scope::cluster}, narrow{},
+      none{.relaxed = true, .reach = scope::cluster};
+  for (const auto& arrival : {wide, narrow, none})
+    for (const auto& wait : {wide, narrow, none}) {
+      scene s;
+      block_model &one = s.block(32, 3), &other = s.block(32, 3);
+      s.thread(one, 0).init(1, s.shared(0));
+      s.cluster_barrier({&one, &other});
+      s.thread(other, 4).write(2, s.shared(0) + 64);
+      s.thread(other, 4).read(3, s.shared(0) + 128);
+      s.thread(other, 4).arrive(s.shared(0), arrival);
+      s.m.barriers.end_phase(s.shared(0));
+      s.thread(one, 9).await(s.shared(0), wait);
+      s.thread(one, 9).read(4, s.shared(0) + 64);
+      s.thread(one, 9).write(5, s.shared(0) + 128);  // a narrow scope orders it behind reads
+      const auto orders = [](const machine::mbarrier_semantics& m) { return !m.relaxed; };
+      const auto reaches = [](const machine::mbarrier_semantics& m) { return m.reach == scope::cluster; };
+      seen_list expected;
+      if (!orders(arrival) || !orders(wait) || !reaches(arrival) || !reaches(wait))
+        expected.push_back({race, 2, 4});
+      if (!orders(arrival) || !orders(wait)) expected.push_back({overwritten_in_use, 3, 5});
+      EXPECT_EQ(s.found(), expected);
+    }
+}
+TEST(Clusters, AnmbarrierNobodyWaitsAtOrdersNothing) {
+  scene s;
+  block_model &one = s.block(32, 3), &other = s.block(32, 3);
+  s.thread(one, 0).init(1, s.shared(0));
+  s.cluster_barrier({&one, &other});
+  s.thread(other, 4).write(2, s.shared(0) + 64);
+  s.thread(other, 4).arrive(s.shared(0), {.reach = scope::cluster});
+  s.m.barriers.end_phase(s.shared(0));
+  s.thread(one, 9).read(3, s.shared(0) + 64);
+  EXPECT_EQ(s.found(), (seen_list{{race, 2, 3}}));
 }
 
 // release and acquire

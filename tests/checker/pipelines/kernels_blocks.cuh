@@ -749,7 +749,7 @@ template <int F> struct converged : of_threads<64> {
 
 // An mbarrier whose memory is reused later.
 template <int F> struct second_life : of_threads<32> {
-  static constexpr int faults = 2;
+  static constexpr int faults = 3;
   struct storage {
     mbarrier all;
     word tile[32];
@@ -765,6 +765,7 @@ template <int F> struct second_life : of_threads<32> {
       s.all.wait(0);
       p.out[i * 32 + t] = s.tile[31 - t];
       if constexpr (F != 2) warp_sync();
+      if (F != 3 && t == 0) invalidate(s.all);
     }
   }
 };
@@ -943,9 +944,10 @@ std::vector<mutant> blocks() {
                          {"looked at early", race},
                          {"cleared early", overwritten_in_use},
                          {"not atomic", race}});
-  add_family<second_life>(
-      list, "second-life", {},
-      {{"used before it is initialised", barrier_misuse}, {"initialised while others wait", race}});
+  add_family<second_life>(list, "second-life", {},
+                          {{"used before it is initialised", barrier_misuse},
+                           {"initialised while others wait", race},
+                           {"initialised while it is valid", barrier_misuse}});
   add_family<stream_k>(list, "stream-k", {.blocks = 3},
                        {{"told before all have written", race},
                         {"a relaxed count", race},
