@@ -80,7 +80,8 @@ json to_json(const outcome& o, const schedule_script* script) {
          {"notes", o.notes}};
   for (const finding& f : o.findings)
     j["findings"].push_back({static_cast<int>(f.kind), f.kernel, f.memory, to_json(f.access),
-                             f.earlier ? to_json(*f.earlier) : json(), f.missing, f.times, to_json(f.drawn), f.in_practice});
+                             f.earlier ? to_json(*f.earlier) : json(), f.missing, f.times, to_json(f.drawn),
+                             f.in_practice});
   if (o.refused != nullptr) try {
       std::rethrow_exception(o.refused);
     } catch (const bad_request& e) {
