@@ -12,12 +12,12 @@ void join_into(knowledge_ptr& into, const knowledge_ptr& more, block_number othe
 
 }  // namespace
 
-constexpr atomic_order::circle of_all{2, 0};
+constexpr atomic_order::circle of_all{3, 0};  // with the host
 
-// Circles of threads around `t`, as many as the scope of an operation allows: its block, its cluster, all.
-std::array<atomic_order::circle, 3> atomic_order::circles_around(const thread_model& t) const {
+// Circles of threads around `t`, as many as the scope of an operation allows: its block, its cluster, all, all with the host.
+std::array<atomic_order::circle, 4> atomic_order::circles_around(const thread_model& t) const {
   const std::uint32_t cluster = clocks_.block(t.block).cluster;
-  return {{{0, t.block}, {1, cluster != 0 ? cluster : ~t.block}, {2, 0}}};
+  return {{{0, t.block}, {1, cluster != 0 ? cluster : ~t.block}, {2, 0}, of_all}};
 }
 
 void atomic_order::begin_launch() {

@@ -34,8 +34,8 @@ class atomic_order {
   void begin_launch();
   void reset();  // between runs
 
-  // A circle: threads whose scopes include each other, of a block, of a cluster, or all. A state: what the
-  // writes that a read of the value sees have released, by circle.
+  // A circle: threads whose scopes include each other, of a block, of a cluster, or all, without or with the
+  // host. A state: what the writes that a read of the value sees have released, by circle.
   using circle = std::pair<std::size_t, std::uint32_t>;
   using state = std::map<circle, knowledge_ptr>;
   const state& at(std::uintptr_t location) { return states_[location]; }
@@ -52,9 +52,9 @@ class atomic_order {
   void fence(thread_model& t, order how, scope reach);
 
  private:
-  std::array<circle, 3> circles_around(const thread_model& t) const;
+  std::array<circle, 4> circles_around(const thread_model& t) const;
   // key of what was known at the total fences before the writes
-  static circle before_fences(circle of) { return {3 + of.first, of.second}; }
+  static circle before_fences(circle of) { return {4 + of.first, of.second}; }
 
   happens_before& clocks_;
   std::unordered_map<std::uintptr_t, state> states_;

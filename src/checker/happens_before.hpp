@@ -56,9 +56,9 @@ struct own_actor {
 // Reach of a volatile access: system scope, with a name of its own in findings.
 constexpr scope volatile_reach{static_cast<std::uint8_t>(scope::system) + 1};
 
-using by_reach = std::array<knowledge_ptr, 3>;  // at block, cluster, and device or wider scope
+using by_reach = std::array<knowledge_ptr, 4>;  // at block, cluster, device and system scope
 inline std::size_t circles_of(scope reach) {
-  return std::min<std::size_t>(static_cast<std::size_t>(reach), 3);
+  return std::min<std::size_t>(static_cast<std::size_t>(reach), 4);
 }
 
 // Patterns that a thread's atomic operations on one location have begun (PTX ISA, memory consistency model):

@@ -59,9 +59,9 @@ struct knowledge : boost::intrusive_ref_counter<knowledge, boost::thread_unsafe_
   by_space<boost::intrusive_ptr<const knowledge>> fenced;
   // Fence-SC order (PTX ISA). `passed`: what was known at the fences before; `seen`: what `passed` was at
   // writes whose values have been read. A fence behind such a read comes after the fences before such a
-  // write. By the scope of fences, write and read: block, cluster, device. Entries have no `passed` or `seen`
-  // of their own.
-  std::array<boost::intrusive_ptr<const knowledge>, 3> passed, seen;
+  // write. By the scope of fences, write and read: block to system. Entries have no `passed` or `seen` of
+  // their own.
+  std::array<boost::intrusive_ptr<const knowledge>, 4> passed, seen;
   // Of these it is only known that reads are over and copies have landed (mbarrier_order); null: nothing. Has
   // no `over` of its own.
   boost::intrusive_ptr<const knowledge> over;

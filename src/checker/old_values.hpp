@@ -63,7 +63,7 @@ class old_values {
   const happens_before& clocks_;
   std::unordered_map<std::uintptr_t, atomic_write> writes_;  // by location
   // Number of a thread's last fence.sc, for each circle its scope includes; by key_of().
-  std::unordered_map<std::uint64_t, std::array<std::uint64_t, 3>> total_fences_;
+  std::unordered_map<std::uint64_t, std::array<std::uint64_t, 4>> total_fences_;
   std::uint64_t number_ = 0;
   struct {
     void* to = nullptr;

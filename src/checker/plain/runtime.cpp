@@ -327,15 +327,12 @@ void leave_blocks_out() {
   now.m->history.forgive_unwritten();
 }
 
-// True for a polling deadlock in a program with memory that the host could set while a kernel runs.
+// True for a deadlock of threads that poll memory which the host could set while a kernel runs.
 bool waits_for_host(const std::exception_ptr& thrown) {
-  const bool shares = now.sections[5] - now.sections[4] > 16 || !now.m->memory.host_ranges().empty() ||
-                      std::any_of(now.allocations.begin(), now.allocations.end(),
-                                  [](const auto& a) { return a.second.kind != memory_kind::device; });
   try {
     std::rethrow_exception(thrown);
   } catch (const cpu_detail::kernel_fault& f) {
-    return shares && f.kind == cpu_detail::fault::deadlock && f.happened.find("polling") != std::string::npos;
+    return std::ranges::any_of(f.polled, is_shared_with_host);
   } catch (...) {
     return false;
   }

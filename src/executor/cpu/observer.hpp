@@ -5,6 +5,7 @@
 #include <antiphase/executor/cpu/machine_verbs.hpp>
 #include <span>
 #include <string>
+#include <vector>
 
 namespace antiphase::cpu_detail {
 
@@ -39,6 +40,7 @@ struct kernel_fault : device_error {
   const void* code;  // return address of the verb's call; null: unknown
   // A fault by the letter, with which the launch goes on as on GPUs: what these do. Null: an error.
   const char* in_practice = nullptr;
+  std::vector<const void*> polled = {};  // of a deadlock: what polling threads have looked at
 };
 
 std::uint32_t parties_of(std::uint64_t word);  // of an mbarrier

@@ -71,11 +71,13 @@ std::exception_ptr worker::stall() const {
   // the first unfinished thread; preferably one that polls without a source location in the text
   const thread_state* first = nullptr;
   std::string out = fmt::format("kernel {} cannot go on", launch_->what.name);
+  std::vector<const void*> polled;
   for (const auto& block : blocks_) {
     if (block->running == 0) continue;
     std::vector<std::pair<std::string, std::vector<int>>> groups;
     for (const auto& t : block->thread) {
       const std::string what = waits_for(*t, launch_->watch);
+      if (t->now == condition::polling) t->loads.each_place([&](const void* p) { polled.push_back(p); });
       auto at = std::find_if(groups.begin(), groups.end(), [&](const auto& g) { return g.first == what; });
       if (at == groups.end()) at = groups.insert(groups.end(), {what, {}});
       at->second.push_back(t->index);
@@ -91,10 +93,12 @@ std::exception_ptr worker::stall() const {
       separator = ",";
     }
   }
-  return std::make_exception_ptr(kernel_fault(
-      out, fault::deadlock, launch_->what.name, "nobody can go on:" + out.substr(out.find(';') + 1),
-      first ? first->home->index : extent3{0, 0, 0}, first ? first->index : -1,
-      first ? first->where : place{}, first ? first->code : nullptr));
+  kernel_fault deadlock(out, fault::deadlock, launch_->what.name,
+                        "nobody can go on:" + out.substr(out.find(';') + 1),
+                        first ? first->home->index : extent3{0, 0, 0}, first ? first->index : -1,
+                        first ? first->where : place{}, first ? first->code : nullptr);
+  deadlock.polled = std::move(polled);
+  return std::make_exception_ptr(std::move(deadlock));
 }
 
 }  // namespace antiphase::cpu_detail

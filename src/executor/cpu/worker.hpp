@@ -104,6 +104,9 @@ class load_history {
   bool goes_on();
   // or is about to: the latest load returned the same value as before
   bool is_waiting() const { return in_vain_ > 0 || again_; }
+  template <class Do> void each_place(Do f) const {
+    for (const load& l : seen_) f(l.at);
+  }
   void something_else() {
     seen_.clear();
     in_vain_ = 0;

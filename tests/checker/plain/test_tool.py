@@ -528,7 +528,9 @@ int main() {
     def test_a_mask_of_activemask_is_named(self):
         done = self.check(str(PROGRAMS / "activemask.cu"), "-DBROKEN", "--schedules", "3")
         self.assertEqual(done.returncode, 5)
-        self.assertRegex(done.stdout, r"missing .* The mask is that of __activemask\(\) in .*activemask\.cu:\d+")
+        self.assertRegex(
+            done.stdout, r"missing .* The mask is that of __activemask\(\) in .*activemask\.cu:\d+"
+        )
         self.assertRegex(done.stdout, r"note: kernel eighths takes a mask from __activemask\(\) in ")
 
     def test_a_spin_that_nobody_ends_is_given_up_soon(self):

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The host waits for flags in pinned memory that a running kernel sets behind its results: one it reads as
-// volatile, one by std::atomic_ref. Broken: the kernel does not fence, and the host does not acquire.
+// volatile, one by std::atomic_ref. Broken: the kernel does not fence, or for the device only.
 #include <atomic>
 
 __global__ void make(int* x, volatile int* flags) {
@@ -11,7 +11,11 @@ __global__ void make(int* x, volatile int* flags) {
 #endif
   flags[0] = 1;
   x[1] = 43;
+#ifdef BROKEN
+  __threadfence();
+#else
   __threadfence_system();
+#endif
   flags[1] = 1;
 }
 __global__ void other() {}
@@ -30,9 +34,7 @@ int main() {
   std::atomic_ref<int> flag(x[3]);
   while (flag.load(std::memory_order_relaxed) == 0) {
   }
-#ifndef BROKEN
   std::atomic_thread_fence(std::memory_order_acquire);
-#endif
   const int second = x[1];  // FOUND: race
   cudaDeviceSynchronize();
   cudaFreeHost(x), cudaStreamDestroy(s), cudaStreamDestroy(t);

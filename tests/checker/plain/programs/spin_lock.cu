@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A lock in global memory, taken by a thread of each block, or by each lane of a warp. Broken: no fence orders
-// the data that it guards; lanes wait for each other while one of them has it.
+// A lock in global memory, taken by a thread of each block, or by each lane of a warp. Broken: no fence
+// orders the data that it guards; lanes wait for each other while one of them has it.
 __device__ int lock;
 __device__ int total;
 
