@@ -214,6 +214,28 @@ struct cudaMemLocation {
   cudaMemLocationType type;
   int id;
 };
+struct antiphase_plain_pool;
+typedef antiphase_plain_pool* cudaMemPool_t;
+enum cudaMemPoolAttr {
+  cudaMemPoolReuseFollowEventDependencies = 1,
+  cudaMemPoolReuseAllowOpportunistic,
+  cudaMemPoolReuseAllowInternalDependencies,
+  cudaMemPoolAttrReleaseThreshold
+};
+enum cudaMemAllocationType { cudaMemAllocationTypeInvalid, cudaMemAllocationTypePinned };
+enum cudaMemAllocationHandleType {
+  cudaMemHandleTypeNone = 0,
+  cudaMemHandleTypePosixFileDescriptor = 1
+};
+struct cudaMemPoolProps {
+  cudaMemAllocationType allocType;
+  cudaMemAllocationHandleType handleTypes;
+  cudaMemLocation location;
+  void* win32SecurityAttributes;
+  std::size_t maxSize;
+  unsigned short usage;
+  unsigned char reserved[54];
+};
 constexpr unsigned cudaStreamDefault = 0, cudaStreamNonBlocking = 1;
 constexpr unsigned cudaEventDefault = 0, cudaEventBlockingSync = 1, cudaEventDisableTiming = 2,
                    cudaEventInterprocess = 4;
@@ -411,6 +433,12 @@ template <class T> AP_CALL cudaMemcpyToSymbolAsync(const T& symbol, const void* 
                                                    cudaStream_t s = nullptr, AP_HERE) {
   return ap_plain::copy((char*)&symbol + offset, from, n, k, s, ap_plain::returns::at_once, ap_at);
 }
+template <class T> AP_CALL cudaMemcpyFromSymbolAsync(void* to, const T& symbol, std::size_t n,
+                                                     std::size_t offset, cudaMemcpyKind k,
+                                                     cudaStream_t s = nullptr, AP_HERE) {
+  if (!ap_plain::holds(sizeof symbol, offset, n, ap_at)) return cudaErrorInvalidValue;
+  return ap_plain::copy(to, (const char*)&symbol + offset, n, k, s, ap_plain::returns::at_once, ap_at);
+}
 template <class P, class T> AP_CALL cudaGetSymbolAddress(P** p, const T& symbol) {
   return *p = (P*)&symbol, cudaSuccess;
 }
@@ -426,6 +454,18 @@ AP_CALL cudaMemPrefetchAsync(const void*, std::size_t, cudaMemLocation, unsigned
 AP_CALL cudaMemAdvise(const void*, std::size_t, cudaMemoryAdvise, cudaMemLocation) { return cudaSuccess; }
 AP_CALL cudaDeviceSetLimit(cudaLimit, std::size_t) { return cudaSuccess; }
 AP_CALL cudaDeviceGetLimit(std::size_t* v, cudaLimit) { return *v = std::size_t{8} << 20, cudaSuccess; }
+// Pools of memory: there is one.
+AP_CALL cudaDeviceGetDefaultMemPool(cudaMemPool_t* p, int) { return *p = nullptr, cudaSuccess; }
+AP_CALL cudaDeviceGetMemPool(cudaMemPool_t* p, int) { return *p = nullptr, cudaSuccess; }
+AP_CALL cudaDeviceSetMemPool(int, cudaMemPool_t) { return cudaSuccess; }
+AP_CALL cudaMemPoolCreate(cudaMemPool_t* p, const cudaMemPoolProps*) { return *p = nullptr, cudaSuccess; }
+AP_CALL cudaMemPoolDestroy(cudaMemPool_t) { return cudaSuccess; }
+AP_CALL cudaMemPoolSetAttribute(cudaMemPool_t, cudaMemPoolAttr, void*) { return cudaSuccess; }
+AP_CALL cudaMemPoolTrimTo(cudaMemPool_t, std::size_t) { return cudaSuccess; }
+template <class T>
+AP_CALL cudaMallocFromPoolAsync(T** p, std::size_t n, cudaMemPool_t, cudaStream_t s, AP_HERE) {
+  return cudaMallocAsync(p, n, s, ap_at);
+}
 AP_CALL cudaCtxResetPersistingL2Cache() { return cudaSuccess; }
 
 AP_CALL cudaDeviceSynchronize(AP_HERE) {
@@ -483,6 +523,11 @@ inline const char* cudaGetErrorName(cudaError_t e) { return ap_plain::error_name
 AP_CALL cudaGetDeviceCount(int* n) { return *n = 1, cudaSuccess; }
 AP_CALL cudaGetDevice(int* d) { return *d = 0, cudaSuccess; }
 AP_CALL cudaSetDevice(int d) { return d == 0 ? cudaSuccess : cudaErrorInvalidDevice; }
+AP_CALL cudaInitDevice(int, unsigned, unsigned) { return cudaSuccess; }
+AP_CALL cudaChooseDevice(int* d, const cudaDeviceProp*) { return *d = 0, cudaSuccess; }
+AP_CALL cudaGetDeviceFlags(unsigned* flags) { return *flags = cudaDeviceScheduleAuto, cudaSuccess; }
+AP_CALL cudaDeviceGetCacheConfig(cudaFuncCache* c) { return *c = cudaFuncCachePreferNone, cudaSuccess; }
+AP_CALL cudaDeviceGetP2PAttribute(int* v, int, int, int) { return *v = 0, cudaSuccess; }
 AP_CALL cudaSetDeviceFlags(unsigned) { return cudaSuccess; }
 AP_CALL cudaDeviceReset() { return ap_plain::reset_device(); }
 AP_CALL cudaGetDeviceProperties(cudaDeviceProp* p, int) { return ap_plain::properties(p); }
@@ -497,6 +542,7 @@ AP_CALL cudaStreamAttachMemAsync(cudaStream_t, void*, std::size_t = 0, unsigned 
 AP_CALL cudaDeviceSetSharedMemConfig(cudaSharedMemConfig) { return cudaSuccess; }
 AP_CALL cudaProfilerStart() { return cudaSuccess; }
 AP_CALL cudaProfilerStop() { return cudaSuccess; }
+template <class F> AP_CALL cudaFuncSetSharedMemConfig(F, cudaSharedMemConfig) { return cudaSuccess; }
 template <class F> AP_CALL cudaFuncSetCacheConfig(F, cudaFuncCache) { return cudaSuccess; }
 template <class... P> AP_CALL cudaFuncSetAttribute(void (*f)(P...), cudaFuncAttribute a, int v) {
   return a == cudaFuncAttributeMaxDynamicSharedMemorySize
@@ -512,6 +558,19 @@ template <class... P> AP_CALL cudaFuncGetAttributes(cudaFuncAttributes* a, void 
 template <class F>
 AP_CALL cudaOccupancyMaxActiveBlocksPerMultiprocessor(int* blocks, F, int threads, std::size_t) {
   return *blocks = threads > 0 ? 2048 / threads < 32 ? 2048 / threads : 32 : 0, cudaSuccess;
+}
+template <class F>
+AP_CALL cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(int* blocks, F f, int threads, std::size_t n,
+                                                               unsigned) {
+  return cudaOccupancyMaxActiveBlocksPerMultiprocessor(blocks, f, threads, n);
+}
+template <class F>
+AP_CALL cudaOccupancyAvailableDynamicSMemPerBlock(std::size_t* bytes, F, int blocks, int) {
+  return *bytes = blocks > 0 ? (227 << 10) / blocks : 0, cudaSuccess;
+}
+template <class F, class Bytes>
+AP_CALL cudaOccupancyMaxPotentialBlockSizeVariableSMem(int* grid, int* block, F, Bytes, int = 0) {
+  return *grid = 8, *block = 256, cudaSuccess;
 }
 template <class F>
 AP_CALL cudaOccupancyMaxPotentialBlockSize(int* grid, int* block, F, std::size_t = 0, int = 0) {

@@ -73,6 +73,54 @@ TEST_F(LaunchOrder, MayOverlapTheOneBeforeOnTheirStream) {
   EXPECT_FALSE(order.overlapped(1));
 }
 
+// A row of three launches of one stream: 1 to 4, 5 to 8, and the third, which begins with block 9.
+struct LaunchesInARow : LaunchOrder {
+  void third(bool waits, bool starts_next, bool waits_first) {
+    launch(1, nullptr);
+    order.begin(nullptr, 5, overlap::yes);
+    if (starts_next) order.lets_begin(6, waits_first);
+    if (waits) order.waits(6);
+    order.end(9);
+    order.begin(nullptr, 9, overlap::yes);
+  }
+};
+
+TEST_F(LaunchesInARow, EndWithWhatTheyHaveWaitedFor) {
+  third(true, true, false);
+  EXPECT_FALSE(order.known(1));
+  EXPECT_TRUE(order.overlapped(1));
+  EXPECT_TRUE(order.overlapped(5));
+}
+
+TEST_F(LaunchesInARow, DoNotEndWithWhatTheyHaveNotWaitedFor) {
+  third(false, true, false);
+  EXPECT_FALSE(order.ordered(1));
+  EXPECT_TRUE(order.on_same_stream(1));
+  EXPECT_TRUE(order.overlapped(5));
+}
+
+TEST_F(LaunchesInARow, BeginBehindWhatWasWaitedForBeforeTheyWereLet) {
+  third(true, true, true);
+  EXPECT_TRUE(order.known(1));
+  EXPECT_FALSE(order.known(5));
+}
+
+TEST_F(LaunchesInARow, FollowTheEndOfALaunchThatLetsNoneBegin) {
+  third(true, false, false);
+  EXPECT_TRUE(order.known(1));
+  EXPECT_TRUE(order.over(5));  // it has read, but what it wrote may not be visible
+  EXPECT_FALSE(order.known(5));
+}
+
+TEST_F(LaunchOrder, IsPassedOnByEvents) {
+  order.apart_from_default(stream_number(8));
+  launch(1, stream_number(8));
+  order.order_after(stream_number(16), order.recorded(stream_number(8)));
+  launch(5, nullptr);  // behind stream 16, and so behind what that has waited for
+  order.begin(nullptr, 9, overlap::no);
+  EXPECT_TRUE(order.ordered(1));
+}
+
 // order
 // -----------------------------------------------------------------------------------------------------------
 
