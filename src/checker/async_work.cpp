@@ -69,7 +69,7 @@ void async_work::touch_barrier(thread_model& t, const void* word, place_number a
              .bytes = sizeof(std::uint64_t),
              .reach = scope::block};
   w.what = "use of an mbarrier";
-  if (!generic && !barriers_.told_of(t, word)) history_.visit(w, word, sizeof(std::uint64_t));
+  if (!barriers_.told_of(t, word)) history_.visit(w, word, sizeof(std::uint64_t));
 }
 
 void async_work::issue_load(thread_model& t, const void* to, std::size_t bytes, ranges from, const void* word,
@@ -80,7 +80,7 @@ void async_work::issue_load(thread_model& t, const void* to, std::size_t bytes, 
   write_down(t, {reinterpret_cast<std::uintptr_t>(word), counted.phase}, to, bytes, at);
   w.what = "use of an mbarrier by the copy engine";
   w.init_fenced = counted.init_fenced;
-  if (!barriers_.told_of(t, word)) history_.visit(w, word, sizeof(std::uint64_t));
+  if (!generic && !barriers_.told_of(t, word)) history_.visit(w, word, sizeof(std::uint64_t));
   w.init_fenced = false;
   w.what = {};
   for (const auto& r : from) history_.visit(w, r.data(), r.size());
