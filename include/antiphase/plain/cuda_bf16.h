@@ -4,6 +4,6 @@
 #include "small_floats.h"
 
 AP_SMALL_FLOAT(__nv_bfloat16, __nv_bfloat162, bfloat16, to_bfloat, from_bfloat)
-inline __nv_bfloat162 __halves2bfloat162(__nv_bfloat16 a, __nv_bfloat16 b) { return {a, b}; }
+inline __nv_bfloat162 make_bfloat162(__nv_bfloat16 a, __nv_bfloat16 b) { return {a, b}; }
 typedef __nv_bfloat16 nv_bfloat16;
 typedef __nv_bfloat162 nv_bfloat162;

@@ -4,9 +4,6 @@
 #include "small_floats.h"
 
 AP_SMALL_FLOAT(__half, __half2, half, to_half, from_half)
-inline __half2 __halves2half2(__half a, __half b) { return {a, b}; }
 inline __half2 make_half2(__half a, __half b) { return {a, b}; }
-inline __half __ushort_as_half(unsigned short x) { return std::bit_cast<__half>(x); }
-inline unsigned short __half_as_ushort(__half x) { return std::bit_cast<unsigned short>(x); }
 typedef __half half;
 typedef __half2 half2;

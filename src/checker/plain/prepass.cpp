@@ -829,7 +829,7 @@ class pass {
       else if (is(k, "<"))
         k = matching_angle(k);
       else if (is(k, "(") || is(k, ";") || is(k, "=") || is(k, "[") || is(k, "{") || is(k, ",")) {
-        function = is(k, "(") && !variable;
+        function = is(k, "(") && !variable && t_[k + 1].kind != token_kind::number;  // an argument
         variable = !function;
         done = true;
       }
