@@ -479,7 +479,8 @@ class pass {
                s != file_wide_.end() && !is(i - 1, ".") && !is(i - 1, "->") && !is(i - 1, "::")) {
       replace(i, i + 1, s->second);
     } else if (const unsupported_name* u = unsupported(w);
-               u != nullptr && (w != "texture" || is(i + 1, "<")) && !is(i - 1, ".") && !is(i - 1, "->") && !only_names_library(i)) {
+               u != nullptr && (w != "texture" || is(i + 1, "<")) && !is(i - 1, ".") && !is(i - 1, "->") &&
+               !only_names_library(i)) {
       refuse(i, u->what, u->instead);
     } else if (const unsupported_name* call = unsupported_of_library(w, is(i + 1, "("), source_);
                call != nullptr && std::none_of(definitions_.begin(), definitions_.end(),
