@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// CUB's collectives of warps and blocks, under the checker. They touch TempStorage, and meet at barriers, as CUB's
-// documentation says: barriers inside, and none at the end, so that the storage's next use needs one before it.
+// CUB's collectives of warps and blocks, under the checker. They touch TempStorage, and meet at barriers, as
+// CUB's documentation says: barriers inside, and none at the end, so that the storage's next use needs one
+// before it.
 #pragma once
 #include <type_traits>
 
@@ -11,11 +12,11 @@ namespace ap = antiphase::plain;
 
 // operators and small types
 // -----------------------------------------------------------------------------------------------------------
-#define AP_OPERATOR(name, ...)                                                           \
-  struct name {                                                                          \
+#define AP_OPERATOR(name, ...)                                                            \
+  struct name {                                                                           \
     template <class A, class B> constexpr auto operator()(const A& a, const B& b) const { \
-      return __VA_ARGS__;                                                                \
-    }                                                                                    \
+      return __VA_ARGS__;                                                                 \
+    }                                                                                     \
   };
 AP_OPERATOR(Sum, a + b)
 AP_OPERATOR(Difference, a - b)
@@ -144,16 +145,16 @@ template <class T, int N, class Op> AP_VERB T thread_reduced(const T (&items)[N]
   return all;
 }
 // TempStorage of the caller, or a variable of the class's own.
-#define AP_STORAGE(Class)                                                             \
- public:                                                                              \
-  struct TempStorage : Uninitialized<storage> {};                                     \
-  AP_VERB Class() : temp_(own()) {}                                                   \
-  AP_VERB explicit Class(TempStorage& t) : temp_(t.Alias()) {}                        \
-                                                                                      \
- private:                                                                             \
-  static storage& own() {                                                             \
+#define AP_STORAGE(Class)                                                                      \
+ public:                                                                                       \
+  struct TempStorage : Uninitialized<storage> {};                                              \
+  AP_VERB Class() : temp_(own()) {}                                                            \
+  AP_VERB explicit Class(TempStorage& t) : temp_(t.Alias()) {}                                 \
+                                                                                               \
+ private:                                                                                      \
+  static storage& own() {                                                                      \
     return ap::shared<TempStorage, alignof(storage), -1>(#Class "'s own TempStorage").Alias(); \
-  }                                                                                   \
+  }                                                                                            \
   storage& temp_;
 }  // namespace detail
 
@@ -167,13 +168,11 @@ template <int N, class T, class Op> AP_VERB T ThreadReduce(const T (&items)[N], 
 template <class T, int N, class Op> AP_VERB T ThreadReduce(const T (&items)[N], Op op) {
   return detail::thread_reduced(items, op);
 }
-template <int Threads = 32, class T>
-AP_VERB T ShuffleUp(T v, int by, int first, unsigned mask, AP_AT) {
+template <int Threads = 32, class T> AP_VERB T ShuffleUp(T v, int by, int first, unsigned mask, AP_AT) {
   const int from = ap::lane() % Threads - by;
   return detail::from_lane(mask, v, from >= first ? ap::lane() - by : ap::lane(), ap_at);
 }
-template <int Threads = 32, class T>
-AP_VERB T ShuffleDown(T v, int by, int last, unsigned mask, AP_AT) {
+template <int Threads = 32, class T> AP_VERB T ShuffleDown(T v, int by, int last, unsigned mask, AP_AT) {
   const int from = ap::lane() % Threads + by;
   return detail::from_lane(mask, v, from <= last ? ap::lane() + by : ap::lane(), ap_at);
 }
@@ -183,25 +182,25 @@ template <int Threads = 32, class T> AP_VERB T ShuffleIndex(T v, int from, unsig
 
 // loads and stores without TempStorage
 // -----------------------------------------------------------------------------------------------------------
-#define AP_BY_ITEM(Name, index)                                                                               \
-  template <class T, int N, class I> AP_VERB void Load##Name(int t, I from, T (&items)[N]) {                  \
-    for (int i = 0; i < N; ++i) items[i] = from[index];                                                       \
-  }                                                                                                           \
-  template <class T, int N, class I> AP_VERB void Load##Name(int t, I from, T (&items)[N], int valid) {       \
-    for (int i = 0; i < N; ++i)                                                                               \
-      if (index < valid) items[i] = from[index];                                                              \
-  }                                                                                                           \
-  template <class T, class D, int N, class I>                                                                 \
-  AP_VERB void Load##Name(int t, I from, T (&items)[N], int valid, D other) {                                 \
-    for (int i = 0; i < N; ++i) items[i] = other;                                                             \
-    Load##Name(t, from, items, valid);                                                                        \
-  }                                                                                                           \
-  template <class T, int N, class I> AP_VERB void Store##Name(int t, I to, T (&items)[N]) {                   \
-    for (int i = 0; i < N; ++i) to[index] = items[i];                                                         \
-  }                                                                                                           \
-  template <class T, int N, class I> AP_VERB void Store##Name(int t, I to, T (&items)[N], int valid) {        \
-    for (int i = 0; i < N; ++i)                                                                               \
-      if (index < valid) to[index] = items[i];                                                                \
+#define AP_BY_ITEM(Name, index)                                                                        \
+  template <class T, int N, class I> AP_VERB void Load##Name(int t, I from, T(&items)[N]) {            \
+    for (int i = 0; i < N; ++i) items[i] = from[index];                                                \
+  }                                                                                                    \
+  template <class T, int N, class I> AP_VERB void Load##Name(int t, I from, T(&items)[N], int valid) { \
+    for (int i = 0; i < N; ++i)                                                                        \
+      if (index < valid) items[i] = from[index];                                                       \
+  }                                                                                                    \
+  template <class T, class D, int N, class I>                                                          \
+  AP_VERB void Load##Name(int t, I from, T(&items)[N], int valid, D other) {                           \
+    for (int i = 0; i < N; ++i) items[i] = other;                                                      \
+    Load##Name(t, from, items, valid);                                                                 \
+  }                                                                                                    \
+  template <class T, int N, class I> AP_VERB void Store##Name(int t, I to, T(&items)[N]) {             \
+    for (int i = 0; i < N; ++i) to[index] = items[i];                                                  \
+  }                                                                                                    \
+  template <class T, int N, class I> AP_VERB void Store##Name(int t, I to, T(&items)[N], int valid) {  \
+    for (int i = 0; i < N; ++i)                                                                        \
+      if (index < valid) to[index] = items[i];                                                         \
   }
 AP_BY_ITEM(DirectBlocked, t* N + i)
 AP_BY_ITEM(DirectBlockedVectorized, t* N + i)
@@ -407,8 +406,8 @@ class BlockScan {
     return temp_.prefix;
   }
   template <class F> static constexpr bool is_callback = std::is_invocable_v<F&, T>;
-  template <int N, class Op> AP_VERB static void within(T (&in)[N], T (&out)[N], T mine, bool any, Op op,
-                                                        bool inclusive) {
+  template <int N, class Op>
+  AP_VERB static void within(T (&in)[N], T (&out)[N], T mine, bool any, Op op, bool inclusive) {
     for (int i = 0; i < N; ++i) {
       const T v = in[i], upto = any ? static_cast<T>(op(mine, v)) : v;
       if (inclusive || any) out[i] = inclusive ? upto : mine;
@@ -429,8 +428,8 @@ class BlockScan {
     InclusiveScan(in, out, op, all, ap_at);
   }
   template <int N, class Op, class Prefix>
-  requires is_callback<Prefix>
-  AP_VERB void InclusiveScan(T (&in)[N], T (&out)[N], Op op, Prefix& callback, AP_AT) {
+  requires is_callback<Prefix> AP_VERB void InclusiveScan(T (&in)[N], T (&out)[N], Op op, Prefix& callback,
+                                                          AP_AT) {
     T mine;
     const parts p = scan(detail::thread_reduced(in, op), mine, op, ap_at);
     const T before = prefix(p.all, callback, ap_at);
@@ -458,18 +457,18 @@ class BlockScan {
     ExclusiveScan(in, out, op, all, ap_at);
   }
   template <int N, class Op, class Prefix>
-  requires is_callback<Prefix>
-  AP_VERB void ExclusiveScan(T (&in)[N], T (&out)[N], Op op, Prefix& callback, AP_AT) {
+  requires is_callback<Prefix> AP_VERB void ExclusiveScan(T (&in)[N], T (&out)[N], Op op, Prefix& callback,
+                                                          AP_AT) {
     T mine;
     const parts p = scan(detail::thread_reduced(in, op), mine, op, ap_at);
     const T before = prefix(p.all, callback, ap_at);
     within(in, out, p.any_before ? static_cast<T>(op(before, p.exclusive)) : before, true, op, false);
   }
-#define AP_ONE_ITEM(Name, ...)                                                                     \
-  template <class... A> AP_VERB void Name(const T& in, T& out, A&&... a) {                         \
-    T items[1] = {in};                                                                             \
-    T& alias = out;                                                                                \
-    Name(items, reinterpret_cast<T(&)[1]>(alias), a...);                                           \
+#define AP_ONE_ITEM(Name, ...)                                             \
+  template <class... A> AP_VERB void Name(const T& in, T& out, A&&... a) { \
+    T items[1] = {in};                                                     \
+    T& alias = out;                                                        \
+    Name(items, reinterpret_cast<T(&)[1]>(alias), a...);                   \
   }
   AP_ONE_ITEM(InclusiveScan)
   AP_ONE_ITEM(ExclusiveScan)
@@ -483,8 +482,7 @@ class BlockScan {
     InclusiveScan(in, out, cub::Sum(), all, ap_at);
   }
   template <int N, class Prefix>
-  requires is_callback<Prefix>
-  AP_VERB void InclusiveSum(T (&in)[N], T (&out)[N], Prefix& callback, AP_AT) {
+  requires is_callback<Prefix> AP_VERB void InclusiveSum(T (&in)[N], T (&out)[N], Prefix& callback, AP_AT) {
     InclusiveScan(in, out, cub::Sum(), callback, ap_at);
   }
   template <int N> AP_VERB void ExclusiveSum(T (&in)[N], T (&out)[N], AP_AT) {
@@ -494,8 +492,7 @@ class BlockScan {
     ExclusiveScan(in, out, T{}, cub::Sum(), all, ap_at);
   }
   template <int N, class Prefix>
-  requires is_callback<Prefix>
-  AP_VERB void ExclusiveSum(T (&in)[N], T (&out)[N], Prefix& callback, AP_AT) {
+  requires is_callback<Prefix> AP_VERB void ExclusiveSum(T (&in)[N], T (&out)[N], Prefix& callback, AP_AT) {
     ExclusiveScan(in, out, cub::Sum(), callback, ap_at);
   }
 };
@@ -528,22 +525,22 @@ template <class T, int X, int N, bool = false, int Y = 1, int Z = 1, int = 0> cl
   }
 
  public:
-#define AP_MOVE(Name, from, to)                                                              \
-  template <class Out> AP_VERB void Name(const T (&in)[N], Out (&out)[N], AP_AT) {           \
-    move(in, out, from, to, ap_at);                                                          \
-  }                                                                                          \
-  AP_VERB void Name(T (&items)[N], AP_AT) { move(items, items, from, to, ap_at); }
+#define AP_MOVE(Name, from, to)                                                  \
+  template <class Out> AP_VERB void Name(const T(&in)[N], Out(&out)[N], AP_AT) { \
+    move(in, out, from, to, ap_at);                                              \
+  }                                                                              \
+  AP_VERB void Name(T(&items)[N], AP_AT) { move(items, items, from, to, ap_at); }
   AP_MOVE(StripedToBlocked, striped, blocked)
   AP_MOVE(BlockedToStriped, blocked, striped)
   AP_MOVE(WarpStripedToBlocked, warp_striped, blocked)
   AP_MOVE(BlockedToWarpStriped, blocked, warp_striped)
 #undef AP_MOVE
-#define AP_SCATTER(Name, to)                                                                               \
-  template <class Out, class R> AP_VERB void Name(const T (&in)[N], Out (&out)[N], R (&ranks)[N], AP_AT) { \
-    scatter(in, out, ranks, to, ap_at);                                                                    \
-  }                                                                                                        \
-  template <class R> AP_VERB void Name(T (&items)[N], R (&ranks)[N], AP_AT) {                              \
-    scatter(items, items, ranks, to, ap_at);                                                               \
+#define AP_SCATTER(Name, to)                                                                            \
+  template <class Out, class R> AP_VERB void Name(const T(&in)[N], Out(&out)[N], R(&ranks)[N], AP_AT) { \
+    scatter(in, out, ranks, to, ap_at);                                                                 \
+  }                                                                                                     \
+  template <class R> AP_VERB void Name(T(&items)[N], R(&ranks)[N], AP_AT) {                             \
+    scatter(items, items, ranks, to, ap_at);                                                            \
   }
   AP_SCATTER(ScatterToBlocked, blocked)
   AP_SCATTER(ScatterToStriped, striped)
@@ -552,7 +549,8 @@ template <class T, int X, int N, bool = false, int Y = 1, int Z = 1, int = 0> cl
 };
 
 namespace detail {
-template <class T, int Block, int N, bool Used> struct exchange_storage : BlockExchange<T, Block, N>::TempStorage {};
+template <class T, int Block, int N, bool Used> struct exchange_storage
+    : BlockExchange<T, Block, N>::TempStorage {};
 template <class T, int Block, int N> struct exchange_storage<T, Block, N, false> {};
 }  // namespace detail
 
@@ -585,7 +583,8 @@ class BlockLoad {
 template <class T, int X, int N, BlockStoreAlgorithm How = BLOCK_STORE_DIRECT, int Y = 1, int Z = 1, int = 0>
 class BlockStore {
   static constexpr int block = X * Y * Z;
-  static constexpr bool by_warps = How >= BLOCK_STORE_WARP_TRANSPOSE, exchanges = How >= BLOCK_STORE_TRANSPOSE;
+  static constexpr bool by_warps = How >= BLOCK_STORE_WARP_TRANSPOSE,
+                        exchanges = How >= BLOCK_STORE_TRANSPOSE;
   using storage = detail::exchange_storage<T, block, N, exchanges>;
   AP_STORAGE(BlockStore)
 
@@ -608,7 +607,8 @@ class BlockStore {
   }
 };
 
-template <class T, int N, WarpLoadAlgorithm How = WARP_LOAD_DIRECT, int Threads = 32, int = 0> class WarpLoad {
+template <class T, int N, WarpLoadAlgorithm How = WARP_LOAD_DIRECT, int Threads = 32, int = 0>
+class WarpLoad {
   struct storage {
     T item[How == WARP_LOAD_TRANSPOSE ? Threads * N : 1];
   };
@@ -674,7 +674,8 @@ template <class K, class V, int Block, int N> class block_sort {
           const int middle = first + run < all ? first + run : all,
                     end = first + 2 * run < all ? first + 2 * run : all;
           for (int a = first, b = middle, to = first; to < end; ++to)
-            half[to] = a < middle && (b == end || !less(key[order[b]], key[order[a]])) ? order[a++] : order[b++];
+            half[to] =
+                a < middle && (b == end || !less(key[order[b]], key[order[a]])) ? order[a++] : order[b++];
         }
         for (int i = 0; i < all; ++i) order[i] = half[i];
       }
@@ -731,7 +732,8 @@ template <class K> struct by_bits {
       return k == K(0) ? sign : static_cast<word>((w & sign) != 0 ? ~w : w | sign);
   }
   bool operator()(const K& a, const K& b) const {
-    if (from == 0 && to >= static_cast<int>(8 * sizeof(K))) return down ? bits(b) < bits(a) : bits(a) < bits(b);
+    if (from == 0 && to >= static_cast<int>(8 * sizeof(K)))
+      return down ? bits(b) < bits(a) : bits(a) < bits(b);
     const unsigned long long mask = to - from >= 64 ? ~0ull : (1ull << (to - from)) - 1;
     const unsigned long long x = bits(a) >> from & mask, y = bits(b) >> from & mask;
     return down ? y < x : x < y;
@@ -739,21 +741,23 @@ template <class K> struct by_bits {
 };
 }  // namespace detail
 
-template <class K, int X, int N, class V = NullType, int = 4, bool = true, BlockScanAlgorithm = BLOCK_SCAN_WARP_SCANS,
-          cudaSharedMemConfig = cudaSharedMemBankSizeFourByte, int Y = 1, int Z = 1, int = 0>
+template <class K, int X, int N, class V = NullType, int = 4, bool = true,
+          BlockScanAlgorithm = BLOCK_SCAN_WARP_SCANS, cudaSharedMemConfig = cudaSharedMemBankSizeFourByte,
+          int Y = 1, int Z = 1, int = 0>
 class BlockRadixSort {
   using sorter = detail::block_sort<K, V, X * Y * Z, N>;
   using storage = typename sorter::storage;
   AP_STORAGE(BlockRadixSort)
 
  public:
-#define AP_SORT(Name, down, to_striped)                                                                         \
-  AP_VERB void Name(K (&keys)[N], int from = 0, int to = sizeof(K) * 8, AP_AT) {                                \
-    static_assert(std::is_same_v<V, NullType>, "with values: the class's fourth argument");                     \
-    sorter::sort(temp_, keys, nullptr, to_striped, detail::by_bits<K>{from, to, down}, ap_at);                  \
-  }                                                                                                             \
-  template <class W> AP_VERB void Name(K (&keys)[N], W (&values)[N], int from = 0, int to = sizeof(K) * 8, AP_AT) { \
-    sorter::sort(temp_, keys, values, to_striped, detail::by_bits<K>{from, to, down}, ap_at);                   \
+#define AP_SORT(Name, down, to_striped)                                                        \
+  AP_VERB void Name(K(&keys)[N], int from = 0, int to = sizeof(K) * 8, AP_AT) {                \
+    static_assert(std::is_same_v<V, NullType>, "with values: the class's fourth argument");    \
+    sorter::sort(temp_, keys, nullptr, to_striped, detail::by_bits<K>{from, to, down}, ap_at); \
+  }                                                                                            \
+  template <class W>                                                                           \
+  AP_VERB void Name(K(&keys)[N], W(&values)[N], int from = 0, int to = sizeof(K) * 8, AP_AT) { \
+    sorter::sort(temp_, keys, values, to_striped, detail::by_bits<K>{from, to, down}, ap_at);  \
   }
   AP_SORT(Sort, false, false)
   AP_SORT(SortDescending, true, false)
@@ -768,12 +772,12 @@ template <class K, int X, int N, class V = NullType, int Y = 1, int Z = 1> class
   AP_STORAGE(BlockMergeSort)
 
  public:
-#define AP_SORT(Name)                                                                             \
-  template <class Less> AP_VERB void Name(K (&keys)[N], Less less, AP_AT) {                       \
-    sorter::sort(temp_, keys, nullptr, false, less, ap_at);                                       \
-  }                                                                                               \
-  template <class Less> AP_VERB void Name(K (&keys)[N], V (&values)[N], Less less, AP_AT) {       \
-    sorter::sort(temp_, keys, values, false, less, ap_at);                                        \
+#define AP_SORT(Name)                                                                     \
+  template <class Less> AP_VERB void Name(K(&keys)[N], Less less, AP_AT) {                \
+    sorter::sort(temp_, keys, nullptr, false, less, ap_at);                               \
+  }                                                                                       \
+  template <class Less> AP_VERB void Name(K(&keys)[N], V(&values)[N], Less less, AP_AT) { \
+    sorter::sort(temp_, keys, values, false, less, ap_at);                                \
   }
   AP_SORT(Sort)
   AP_SORT(StableSort)
@@ -781,7 +785,8 @@ template <class K, int X, int N, class V = NullType, int Y = 1, int Z = 1> class
 };
 
 // Counts into a histogram in the caller's shared memory.
-template <class T, int X, int N, int Bins, BlockHistogramAlgorithm = BLOCK_HISTO_SORT, int Y = 1, int Z = 1, int = 0>
+template <class T, int X, int N, int Bins, BlockHistogramAlgorithm = BLOCK_HISTO_SORT, int Y = 1, int Z = 1,
+          int = 0>
 class BlockHistogram {
   struct storage {};
   AP_STORAGE(BlockHistogram)
@@ -819,14 +824,14 @@ template <class T, int X, int Y = 1, int Z = 1, int = 0> class BlockDiscontinuit
   template <int N, class F, class Op>
   AP_VERB static void heads(F (&flags)[N], T (&in)[N], Op op, const T* before) {
     for (int i = 0; i < N; ++i)
-      flags[i] = i > 0      ? F(detail::differ(op, in[i - 1], in[i], detail::tid() * N + i))
+      flags[i] = i > 0               ? F(detail::differ(op, in[i - 1], in[i], detail::tid() * N + i))
                  : before == nullptr ? F(1)
                                      : F(detail::differ(op, *before, in[0], detail::tid() * N));
   }
   template <int N, class F, class Op>
   AP_VERB static void tails(F (&flags)[N], T (&in)[N], Op op, const T* behind) {
     for (int i = 0; i < N; ++i)
-      flags[i] = i + 1 < N  ? F(detail::differ(op, in[i], in[i + 1], detail::tid() * N + i + 1))
+      flags[i] = i + 1 < N           ? F(detail::differ(op, in[i], in[i + 1], detail::tid() * N + i + 1))
                  : behind == nullptr ? F(1)
                                      : F(detail::differ(op, in[N - 1], *behind, detail::tid() * N + N));
   }
@@ -843,7 +848,8 @@ template <class T, int X, int Y = 1, int Z = 1, int = 0> class BlockDiscontinuit
     __syncthreads(ap_at);
     heads(flags, in, op, before(nullptr));
   }
-  template <int N, class F, class Op> AP_VERB void FlagHeads(F (&flags)[N], T (&in)[N], Op op, T tile, AP_AT) {
+  template <int N, class F, class Op>
+  AP_VERB void FlagHeads(F (&flags)[N], T (&in)[N], Op op, T tile, AP_AT) {
     temp_.last[detail::tid()] = in[N - 1];
     __syncthreads(ap_at);
     heads(flags, in, op, before(&tile));
@@ -853,7 +859,8 @@ template <class T, int X, int Y = 1, int Z = 1, int = 0> class BlockDiscontinuit
     __syncthreads(ap_at);
     tails(flags, in, op, behind(nullptr));
   }
-  template <int N, class F, class Op> AP_VERB void FlagTails(F (&flags)[N], T (&in)[N], Op op, T tile, AP_AT) {
+  template <int N, class F, class Op>
+  AP_VERB void FlagTails(F (&flags)[N], T (&in)[N], Op op, T tile, AP_AT) {
     temp_.first[detail::tid()] = in[0];
     __syncthreads(ap_at);
     tails(flags, in, op, behind(&tile));
@@ -876,19 +883,18 @@ template <class T, int X, int Y = 1, int Z = 1> class BlockAdjacentDifference {
   AP_STORAGE(BlockAdjacentDifference)
 
  public:
-  template <int N, class Out, class Op>
-  AP_VERB void SubtractLeft(T (&in)[N], Out (&out)[N], Op op, AP_AT) {
+  template <int N, class Out, class Op> AP_VERB void SubtractLeft(T (&in)[N], Out (&out)[N], Op op, AP_AT) {
     temp_.edge[detail::tid()] = in[N - 1];
     __syncthreads(ap_at);
     for (int i = N - 1; i > 0; --i) out[i] = op(in[i], in[i - 1]);
     out[0] = detail::tid() > 0 ? Out(op(in[0], temp_.edge[detail::tid() - 1])) : Out(in[0]);
   }
-  template <int N, class Out, class Op>
-  AP_VERB void SubtractRight(T (&in)[N], Out (&out)[N], Op op, AP_AT) {
+  template <int N, class Out, class Op> AP_VERB void SubtractRight(T (&in)[N], Out (&out)[N], Op op, AP_AT) {
     temp_.edge[detail::tid()] = in[0];
     __syncthreads(ap_at);
     for (int i = 0; i + 1 < N; ++i) out[i] = op(in[i], in[i + 1]);
-    out[N - 1] = detail::tid() + 1 < block ? Out(op(in[N - 1], temp_.edge[detail::tid() + 1])) : Out(in[N - 1]);
+    out[N - 1] =
+        detail::tid() + 1 < block ? Out(op(in[N - 1], temp_.edge[detail::tid() + 1])) : Out(in[N - 1]);
   }
 };
 

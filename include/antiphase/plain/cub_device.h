@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// CUB's algorithms for a whole device, under the checker: each is one operation on its stream, behind the call that
-// asks for the size of its temporary storage.
+// CUB's algorithms for a whole device, under the checker: each is one operation on its stream, behind the
+// call that asks for the size of its temporary storage.
 #pragma once
 #include <algorithm>
 #include <limits>
@@ -13,8 +13,8 @@ namespace cub {
 
 template <class T, class = std::ptrdiff_t> using CountingInputIterator = thrust::counting_iterator<T>;
 template <class T, class = std::ptrdiff_t> using ConstantInputIterator = thrust::constant_iterator<T>;
-template <class T, class F, class I, class = std::ptrdiff_t>
-class TransformInputIterator : public thrust::transform_iterator<F, I> {
+template <class T, class F, class I, class = std::ptrdiff_t> class TransformInputIterator
+    : public thrust::transform_iterator<F, I> {
  public:
   TransformInputIterator(I i, F f) : thrust::transform_iterator<F, I>(i, f) {}
 };
@@ -51,8 +51,8 @@ using thrust::detail::value_at;
 using thrust::detail::value_of;
 using thrust::detail::values;
 
-template <class F>
-AP_VERB cudaError_t with_storage(void* temp, std::size_t& bytes, const char* name, cudaStream_t s, const F& f) {
+template <class F> AP_VERB cudaError_t with_storage(void* temp, std::size_t& bytes, const char* name,
+                                                    cudaStream_t s, const F& f) {
   constexpr std::size_t needed = 767;
   if (temp == nullptr) return bytes = needed, cudaSuccess;
   if (bytes < needed) return cudaErrorInvalidValue;
@@ -71,8 +71,8 @@ template <class T> std::vector<std::size_t> order_of(const values<T>& keys, int 
   return order;
 }
 template <class K, class KO, class V, class VO>
-AP_VERB void sort_pairs(K keys, KO keys_out, V items, VO items_out, std::ptrdiff_t first, std::ptrdiff_t last, int from,
-                        int to, bool down) {
+AP_VERB void sort_pairs(K keys, KO keys_out, V items, VO items_out, std::ptrdiff_t first, std::ptrdiff_t last,
+                        int from, int to, bool down) {
   const auto k = fetched(keys + first, last - first);
   const auto order = order_of(k, from, to, down);
   if constexpr (!std::is_same_v<V, NullType>) {
@@ -96,41 +96,44 @@ template <class Out, class I, class Op> AP_VERB void best(Out out, I in, std::pt
 }
 }  // namespace detail
 
-#define AP_CUB(Name, ...)                                                                                 \
-  template <__VA_ARGS__> [[gnu::always_inline]] static inline cudaError_t Name(void* temp, std::size_t& bytes
+#define AP_CUB [[gnu::always_inline]] static inline cudaError_t
+#define AP_TEMP void *temp, std::size_t &bytes
 #define AP_ON cudaStream_t s = nullptr, bool = false
-#define AP_RUN(name) return detail::with_storage(temp, bytes, "cub::" name, s, [&] {
-#define AP_END \
-  });          \
-  }
 
 struct DeviceReduce {
-  AP_CUB(Reduce, class I, class Out, class N, class Op, class T), I in, Out out, N n, Op op, T init, AP_ON) {
-    AP_RUN("DeviceReduce::Reduce")
-      detail::put_at(out, thrust::detail::reduced(detail::fetched(in, static_cast<std::ptrdiff_t>(n)), init, op));
-  AP_END
-  AP_CUB(TransformReduce, class I, class Out, class N, class Op, class F, class T), I in, Out out, N n, Op op, F f,
-         T init, AP_ON) {
+  template <class I, class Out, class N, class Op, class T>
+  AP_CUB Reduce(AP_TEMP, I in, Out out, N n, Op op, T init, AP_ON) {
+    return detail::with_storage(temp, bytes, "cub::DeviceReduce::Reduce", s, [&] {
+      detail::put_at(out,
+                     thrust::detail::reduced(detail::fetched(in, static_cast<std::ptrdiff_t>(n)), init, op));
+    });
+  }
+  template <class I, class Out, class N, class Op, class F, class T>
+  AP_CUB TransformReduce(AP_TEMP, I in, Out out, N n, Op op, F f, T init, AP_ON) {
     return Reduce(temp, bytes, thrust::make_transform_iterator(in, f), out, n, op, init, s);
   }
-  AP_CUB(Sum, class I, class Out, class N), I in, Out out, N n, AP_ON) {
+  template <class I, class Out, class N> AP_CUB Sum(AP_TEMP, I in, Out out, N n, AP_ON) {
     return Reduce(temp, bytes, in, out, n, cub::Sum(), detail::value_of<I>{}, s);
   }
-  AP_CUB(Min, class I, class Out, class N), I in, Out out, N n, AP_ON) {
+  template <class I, class Out, class N> AP_CUB Min(AP_TEMP, I in, Out out, N n, AP_ON) {
     return Reduce(temp, bytes, in, out, n, cub::Min(), detail::limits<detail::value_of<I>>::max(), s);
   }
-  AP_CUB(Max, class I, class Out, class N), I in, Out out, N n, AP_ON) {
+  template <class I, class Out, class N> AP_CUB Max(AP_TEMP, I in, Out out, N n, AP_ON) {
     return Reduce(temp, bytes, in, out, n, cub::Max(), detail::limits<detail::value_of<I>>::lowest(), s);
   }
-  AP_CUB(ArgMin, class I, class Out, class N), I in, Out out, N n, AP_ON) {
-    AP_RUN("DeviceReduce::ArgMin") detail::best(out, in, static_cast<std::ptrdiff_t>(n), cub::ArgMin());
-  AP_END
-  AP_CUB(ArgMax, class I, class Out, class N), I in, Out out, N n, AP_ON) {
-    AP_RUN("DeviceReduce::ArgMax") detail::best(out, in, static_cast<std::ptrdiff_t>(n), cub::ArgMax());
-  AP_END
-  AP_CUB(ReduceByKey, class K, class KO, class V, class VO, class C, class Op, class N), K keys, KO keys_out, V in,
-         VO out, C count, Op op, N n, AP_ON) {
-    AP_RUN("DeviceReduce::ReduceByKey")
+  template <class I, class Out, class N> AP_CUB ArgMin(AP_TEMP, I in, Out out, N n, AP_ON) {
+    return detail::with_storage(temp, bytes, "cub::DeviceReduce::ArgMin", s, [&] {
+      detail::best(out, in, static_cast<std::ptrdiff_t>(n), cub::ArgMin());
+    });
+  }
+  template <class I, class Out, class N> AP_CUB ArgMax(AP_TEMP, I in, Out out, N n, AP_ON) {
+    return detail::with_storage(temp, bytes, "cub::DeviceReduce::ArgMax", s, [&] {
+      detail::best(out, in, static_cast<std::ptrdiff_t>(n), cub::ArgMax());
+    });
+  }
+  template <class K, class KO, class V, class VO, class C, class Op, class N>
+  AP_CUB ReduceByKey(AP_TEMP, K keys, KO keys_out, V in, VO out, C count, Op op, N n, AP_ON) {
+    return detail::with_storage(temp, bytes, "cub::DeviceReduce::ReduceByKey", s, [&] {
       const auto k = detail::fetched(keys, static_cast<std::ptrdiff_t>(n));
       const auto v = detail::fetched(in, static_cast<std::ptrdiff_t>(n));
       detail::values<detail::value_of<K>> some;
@@ -143,19 +146,23 @@ struct DeviceReduce {
       detail::stored(keys_out, some);
       detail::stored(out, sums);
       detail::put_at(count, some.size());
-  AP_END
+    });
+  }
 };
 
 struct DeviceScan {
-  AP_CUB(InclusiveScan, class I, class Out, class Op, class N), I in, Out out, Op op, N n, AP_ON) {
-    AP_RUN("DeviceScan::InclusiveScan")
+  template <class I, class Out, class Op, class N>
+  AP_CUB InclusiveScan(AP_TEMP, I in, Out out, Op op, N n, AP_ON) {
+    return detail::with_storage(temp, bytes, "cub::DeviceScan::InclusiveScan", s, [&] {
       auto all = detail::fetched(in, static_cast<std::ptrdiff_t>(n));
       for (std::size_t i = 1; i < all.size(); ++i)
         all[i].v = static_cast<detail::value_of<I>>(op(all[i - 1].v, all[i].v));
       detail::stored(out, all);
-  AP_END
-  AP_CUB(ExclusiveScan, class I, class Out, class Op, class T, class N), I in, Out out, Op op, T init, N n, AP_ON) {
-    AP_RUN("DeviceScan::ExclusiveScan")
+    });
+  }
+  template <class I, class Out, class Op, class T, class N>
+  AP_CUB ExclusiveScan(AP_TEMP, I in, Out out, Op op, T init, N n, AP_ON) {
+    return detail::with_storage(temp, bytes, "cub::DeviceScan::ExclusiveScan", s, [&] {
       const auto all = detail::fetched(in, static_cast<std::ptrdiff_t>(n));
       auto sum = static_cast<std::common_type_t<T, detail::value_of<I>>>(init);
       detail::made(out, static_cast<std::ptrdiff_t>(n), [&](std::size_t i) {
@@ -163,46 +170,53 @@ struct DeviceScan {
         sum = static_cast<decltype(sum)>(op(sum, all[i].v));
         return before;
       });
-  AP_END
-  AP_CUB(InclusiveSum, class I, class Out, class N), I in, Out out, N n, AP_ON) {
+    });
+  }
+  template <class I, class Out, class N> AP_CUB InclusiveSum(AP_TEMP, I in, Out out, N n, AP_ON) {
     return InclusiveScan(temp, bytes, in, out, cub::Sum(), n, s);
   }
-  AP_CUB(ExclusiveSum, class I, class Out, class N), I in, Out out, N n, AP_ON) {
+  template <class I, class Out, class N> AP_CUB ExclusiveSum(AP_TEMP, I in, Out out, N n, AP_ON) {
     return ExclusiveScan(temp, bytes, in, out, cub::Sum(), detail::value_of<I>{}, n, s);
   }
-  AP_CUB(InclusiveSum, class I, class N), I data, N n, AP_ON) {
+  template <class I, class N> AP_CUB InclusiveSum(AP_TEMP, I data, N n, AP_ON) {
     return InclusiveSum(temp, bytes, data, data, n, s);
   }
-  AP_CUB(ExclusiveSum, class I, class N), I data, N n, AP_ON) {
+  template <class I, class N> AP_CUB ExclusiveSum(AP_TEMP, I data, N n, AP_ON) {
     return ExclusiveSum(temp, bytes, data, data, n, s);
   }
 };
 
 // Sorts by bits [from, to) of the keys.
-#define AP_SORTS(Suffix, down)                                                                                   \
-  AP_CUB(SortKeys##Suffix, class K, class KO, class N), const K* in, KO* out, N n, int from = 0,                 \
-         int to = sizeof(K) * 8, AP_ON) {                                                                        \
-    AP_RUN("DeviceRadixSort::SortKeys" #Suffix)                                                                  \
-      detail::sort_pairs(in, out, NullType(), NullType(), 0, static_cast<std::ptrdiff_t>(n), from, to, down);    \
-  AP_END                                                                                                         \
-  AP_CUB(SortKeys##Suffix, class K, class N), DoubleBuffer<K>& keys, N n, int from = 0, int to = sizeof(K) * 8,  \
-         AP_ON) {                                                                                                \
-    if (temp == nullptr) return SortKeys##Suffix(temp, bytes, keys.Current(), keys.Alternate(), n, from, to, s); \
-    const cudaError_t e = SortKeys##Suffix(temp, bytes, keys.Current(), keys.Alternate(), n, from, to, s);       \
-    keys.selector ^= 1;                                                                                          \
-    return e;                                                                                                    \
-  }                                                                                                              \
-  AP_CUB(SortPairs##Suffix, class K, class V, class N), const K* in, K* out, const V* items, V* items_out, N n,  \
-         int from = 0, int to = sizeof(K) * 8, AP_ON) {                                                          \
-    AP_RUN("DeviceRadixSort::SortPairs" #Suffix)                                                                 \
-      detail::sort_pairs(in, out, items, items_out, 0, static_cast<std::ptrdiff_t>(n), from, to, down);          \
-  AP_END                                                                                                         \
-  AP_CUB(SortPairs##Suffix, class K, class V, class N), DoubleBuffer<K>& keys, DoubleBuffer<V>& items, N n,      \
-         int from = 0, int to = sizeof(K) * 8, AP_ON) {                                                          \
-    const cudaError_t e = SortPairs##Suffix(temp, bytes, keys.Current(), keys.Alternate(), items.Current(),      \
-                                            items.Alternate(), n, from, to, s);                                  \
-    if (temp != nullptr) keys.selector ^= 1, items.selector ^= 1;                                                \
-    return e;                                                                                                    \
+#define AP_SORTS(Suffix, down)                                                                               \
+  template <class K, class KO, class N>                                                                      \
+  AP_CUB SortKeys##Suffix(AP_TEMP, const K* in, KO* out, N n, int from = 0, int to = sizeof(K) * 8, AP_ON) { \
+    return detail::with_storage(temp, bytes, "cub::DeviceRadixSort::SortKeys" #Suffix, s, [&] {              \
+      detail::sort_pairs(in, out, NullType(), NullType(), 0, static_cast<std::ptrdiff_t>(n), from, to,       \
+                         down);                                                                              \
+    });                                                                                                      \
+  }                                                                                                          \
+  template <class K, class N> AP_CUB SortKeys##Suffix(AP_TEMP, DoubleBuffer<K>& keys, N n, int from = 0,     \
+                                                      int to = sizeof(K) * 8, AP_ON) {                       \
+    if (temp == nullptr)                                                                                     \
+      return SortKeys##Suffix(temp, bytes, keys.Current(), keys.Alternate(), n, from, to, s);                \
+    const cudaError_t e = SortKeys##Suffix(temp, bytes, keys.Current(), keys.Alternate(), n, from, to, s);   \
+    keys.selector ^= 1;                                                                                      \
+    return e;                                                                                                \
+  }                                                                                                          \
+  template <class K, class V, class N>                                                                       \
+  AP_CUB SortPairs##Suffix(AP_TEMP, const K* in, K* out, const V* items, V* items_out, N n, int from = 0,    \
+                           int to = sizeof(K) * 8, AP_ON) {                                                  \
+    return detail::with_storage(temp, bytes, "cub::DeviceRadixSort::SortPairs" #Suffix, s, [&] {             \
+      detail::sort_pairs(in, out, items, items_out, 0, static_cast<std::ptrdiff_t>(n), from, to, down);      \
+    });                                                                                                      \
+  }                                                                                                          \
+  template <class K, class V, class N> AP_CUB SortPairs##Suffix(AP_TEMP, DoubleBuffer<K>& keys,              \
+                                                                DoubleBuffer<V>& items, N n, int from = 0,   \
+                                                                int to = sizeof(K) * 8, AP_ON) {             \
+    const cudaError_t e = SortPairs##Suffix(temp, bytes, keys.Current(), keys.Alternate(), items.Current(),  \
+                                            items.Alternate(), n, from, to, s);                              \
+    if (temp != nullptr) keys.selector ^= 1, items.selector ^= 1;                                            \
+    return e;                                                                                                \
   }
 struct DeviceRadixSort {
   AP_SORTS(, false)
@@ -211,17 +225,19 @@ struct DeviceRadixSort {
 #undef AP_SORTS
 
 struct DeviceMergeSort {
-  AP_CUB(StableSortKeys, class K, class N, class L), K keys, N n, L less, AP_ON) {
-    AP_RUN("DeviceMergeSort::SortKeys")
+  template <class K, class N, class L> AP_CUB StableSortKeys(AP_TEMP, K keys, N n, L less, AP_ON) {
+    return detail::with_storage(temp, bytes, "cub::DeviceMergeSort::SortKeys", s, [&] {
       auto all = detail::fetched(keys, static_cast<std::ptrdiff_t>(n));
       std::stable_sort(all.begin(), all.end(), [&](const auto& a, const auto& b) { return less(a.v, b.v); });
       detail::stored(keys, all);
-  AP_END
-  AP_CUB(SortKeys, class K, class N, class L), K keys, N n, L less, AP_ON) {
+    });
+  }
+  template <class K, class N, class L> AP_CUB SortKeys(AP_TEMP, K keys, N n, L less, AP_ON) {
     return StableSortKeys(temp, bytes, keys, n, less, s);
   }
-  AP_CUB(StableSortPairs, class K, class V, class N, class L), K keys, V items, N n, L less, AP_ON) {
-    AP_RUN("DeviceMergeSort::SortPairs")
+  template <class K, class V, class N, class L>
+  AP_CUB StableSortPairs(AP_TEMP, K keys, V items, N n, L less, AP_ON) {
+    return detail::with_storage(temp, bytes, "cub::DeviceMergeSort::SortPairs", s, [&] {
       const auto k = detail::fetched(keys, static_cast<std::ptrdiff_t>(n));
       const auto v = detail::fetched(items, static_cast<std::ptrdiff_t>(n));
       std::vector<std::size_t> order(k.size());
@@ -230,60 +246,74 @@ struct DeviceMergeSort {
                        [&](std::size_t a, std::size_t b) { return less(k[a].v, k[b].v); });
       detail::made(keys, static_cast<std::ptrdiff_t>(n), [&](std::size_t i) { return k[order[i]].v; });
       detail::made(items, static_cast<std::ptrdiff_t>(n), [&](std::size_t i) { return v[order[i]].v; });
-  AP_END
-  AP_CUB(SortPairs, class K, class V, class N, class L), K keys, V items, N n, L less, AP_ON) {
+    });
+  }
+  template <class K, class V, class N, class L>
+  AP_CUB SortPairs(AP_TEMP, K keys, V items, N n, L less, AP_ON) {
     return StableSortPairs(temp, bytes, keys, items, n, less, s);
   }
 };
 
 struct DeviceSegmentedReduce {
-  AP_CUB(Reduce, class I, class Out, class N, class O, class Op, class T), I in, Out out, N segments, O begins, O ends,
-         Op op, T init, AP_ON) {
-    AP_RUN("DeviceSegmentedReduce::Reduce")
+  template <class I, class Out, class N, class O, class Op, class T>
+  AP_CUB Reduce(AP_TEMP, I in, Out out, N segments, O begins, O ends, Op op, T init, AP_ON) {
+    return detail::with_storage(temp, bytes, "cub::DeviceSegmentedReduce::Reduce", s, [&] {
       detail::each_segment(segments, begins, ends, [&](std::ptrdiff_t i, std::ptrdiff_t b, std::ptrdiff_t e) {
         detail::put_at(out + i, thrust::detail::reduced(detail::fetched(in + b, e - b), init, op));
       });
-  AP_END
-  AP_CUB(Sum, class I, class Out, class N, class O), I in, Out out, N segments, O begins, O ends, AP_ON) {
+    });
+  }
+  template <class I, class Out, class N, class O>
+  AP_CUB Sum(AP_TEMP, I in, Out out, N segments, O begins, O ends, AP_ON) {
     return Reduce(temp, bytes, in, out, segments, begins, ends, cub::Sum(), detail::value_of<I>{}, s);
   }
-  AP_CUB(Min, class I, class Out, class N, class O), I in, Out out, N segments, O begins, O ends, AP_ON) {
+  template <class I, class Out, class N, class O>
+  AP_CUB Min(AP_TEMP, I in, Out out, N segments, O begins, O ends, AP_ON) {
     return Reduce(temp, bytes, in, out, segments, begins, ends, cub::Min(),
                   detail::limits<detail::value_of<I>>::max(), s);
   }
-  AP_CUB(Max, class I, class Out, class N, class O), I in, Out out, N segments, O begins, O ends, AP_ON) {
+  template <class I, class Out, class N, class O>
+  AP_CUB Max(AP_TEMP, I in, Out out, N segments, O begins, O ends, AP_ON) {
     return Reduce(temp, bytes, in, out, segments, begins, ends, cub::Max(),
                   detail::limits<detail::value_of<I>>::lowest(), s);
   }
-  AP_CUB(ArgMin, class I, class Out, class N, class O), I in, Out out, N segments, O begins, O ends, AP_ON) {
-    AP_RUN("DeviceSegmentedReduce::ArgMin")
+  template <class I, class Out, class N, class O>
+  AP_CUB ArgMin(AP_TEMP, I in, Out out, N segments, O begins, O ends, AP_ON) {
+    return detail::with_storage(temp, bytes, "cub::DeviceSegmentedReduce::ArgMin", s, [&] {
       detail::each_segment(segments, begins, ends, [&](std::ptrdiff_t i, std::ptrdiff_t b, std::ptrdiff_t e) {
         detail::best(out + i, in + b, e - b, cub::ArgMin());
       });
-  AP_END
-  AP_CUB(ArgMax, class I, class Out, class N, class O), I in, Out out, N segments, O begins, O ends, AP_ON) {
-    AP_RUN("DeviceSegmentedReduce::ArgMax")
+    });
+  }
+  template <class I, class Out, class N, class O>
+  AP_CUB ArgMax(AP_TEMP, I in, Out out, N segments, O begins, O ends, AP_ON) {
+    return detail::with_storage(temp, bytes, "cub::DeviceSegmentedReduce::ArgMax", s, [&] {
       detail::each_segment(segments, begins, ends, [&](std::ptrdiff_t i, std::ptrdiff_t b, std::ptrdiff_t e) {
         detail::best(out + i, in + b, e - b, cub::ArgMax());
       });
-  AP_END
+    });
+  }
 };
 
-#define AP_SORTS(Suffix, down)                                                                                     \
-  AP_CUB(SortKeys##Suffix, class K, class N, class M, class O), const K* in, K* out, N, M segments, O begins,      \
-         O ends, int from = 0, int to = sizeof(K) * 8, AP_ON) {                                                    \
-    AP_RUN("DeviceSegmentedSort::SortKeys" #Suffix)                                                                \
-      detail::each_segment(segments, begins, ends, [&](std::ptrdiff_t, std::ptrdiff_t b, std::ptrdiff_t e) {       \
-        detail::sort_pairs(in, out, NullType(), NullType(), b, e, from, to, down);                                 \
-      });                                                                                                          \
-  AP_END                                                                                                           \
-  AP_CUB(SortPairs##Suffix, class K, class V, class N, class M, class O), const K* in, K* out, const V* items,     \
-         V* items_out, N, M segments, O begins, O ends, int from = 0, int to = sizeof(K) * 8, AP_ON) {             \
-    AP_RUN("DeviceSegmentedSort::SortPairs" #Suffix)                                                               \
-      detail::each_segment(segments, begins, ends, [&](std::ptrdiff_t, std::ptrdiff_t b, std::ptrdiff_t e) {       \
-        detail::sort_pairs(in, out, items, items_out, b, e, from, to, down);                                       \
-      });                                                                                                          \
-  AP_END
+#define AP_SORTS(Suffix, down)                                                                               \
+  template <class K, class N, class M, class O>                                                              \
+  AP_CUB SortKeys##Suffix(AP_TEMP, const K* in, K* out, N, M segments, O begins, O ends, int from = 0,       \
+                          int to = sizeof(K) * 8, AP_ON) {                                                   \
+    return detail::with_storage(temp, bytes, "cub::DeviceSegmentedSort::SortKeys" #Suffix, s, [&] {          \
+      detail::each_segment(segments, begins, ends, [&](std::ptrdiff_t, std::ptrdiff_t b, std::ptrdiff_t e) { \
+        detail::sort_pairs(in, out, NullType(), NullType(), b, e, from, to, down);                           \
+      });                                                                                                    \
+    });                                                                                                      \
+  }                                                                                                          \
+  template <class K, class V, class N, class M, class O>                                                     \
+  AP_CUB SortPairs##Suffix(AP_TEMP, const K* in, K* out, const V* items, V* items_out, N, M segments,        \
+                           O begins, O ends, int from = 0, int to = sizeof(K) * 8, AP_ON) {                  \
+    return detail::with_storage(temp, bytes, "cub::DeviceSegmentedSort::SortPairs" #Suffix, s, [&] {         \
+      detail::each_segment(segments, begins, ends, [&](std::ptrdiff_t, std::ptrdiff_t b, std::ptrdiff_t e) { \
+        detail::sort_pairs(in, out, items, items_out, b, e, from, to, down);                                 \
+      });                                                                                                    \
+    });                                                                                                      \
+  }
 struct DeviceSegmentedRadixSort {
   AP_SORTS(, false)
   AP_SORTS(Descending, true)
@@ -291,16 +321,17 @@ struct DeviceSegmentedRadixSort {
 #undef AP_SORTS
 // without bits of the keys
 struct DeviceSegmentedSort {
-#define AP_SORTS(Name, down)                                                                                        \
-  AP_CUB(Name##Keys##down, class K, class N, class M, class O), const K* in, K* out, N n, M segments, O begins,     \
-         O ends, AP_ON) {                                                                                           \
-    return DeviceSegmentedRadixSort::SortKeys##down(temp, bytes, in, out, n, segments, begins, ends, 0,             \
-                                                    sizeof(K) * 8, s);                                              \
-  }                                                                                                                 \
-  AP_CUB(Name##Pairs##down, class K, class V, class N, class M, class O), const K* in, K* out, const V* items,      \
-         V* items_out, N n, M segments, O begins, O ends, AP_ON) {                                                  \
-    return DeviceSegmentedRadixSort::SortPairs##down(temp, bytes, in, out, items, items_out, n, segments, begins,   \
-                                                     ends, 0, sizeof(K) * 8, s);                                    \
+#define AP_SORTS(Name, down)                                                                              \
+  template <class K, class N, class M, class O>                                                           \
+  AP_CUB Name##Keys##down(AP_TEMP, const K* in, K* out, N n, M segments, O begins, O ends, AP_ON) {       \
+    return DeviceSegmentedRadixSort::SortKeys##down(temp, bytes, in, out, n, segments, begins, ends, 0,   \
+                                                    sizeof(K) * 8, s);                                    \
+  }                                                                                                       \
+  template <class K, class V, class N, class M, class O>                                                  \
+  AP_CUB Name##Pairs##down(AP_TEMP, const K* in, K* out, const V* items, V* items_out, N n, M segments,   \
+                           O begins, O ends, AP_ON) {                                                     \
+    return DeviceSegmentedRadixSort::SortPairs##down(temp, bytes, in, out, items, items_out, n, segments, \
+                                                     begins, ends, 0, sizeof(K) * 8, s);                  \
   }
   AP_SORTS(Sort, )
   AP_SORTS(Sort, Descending)
@@ -322,30 +353,35 @@ AP_VERB void select(I in, Out out, C count, std::ptrdiff_t n, bool others, const
   put_at(count, selected);
 }
 }  // namespace detail
-#define AP_SELECTS(Class, others)                                                                              \
-  AP_CUB(Flagged, class I, class G, class Out, class C, class N), I in, G flags, Out out, C count, N n, AP_ON) { \
-    AP_RUN(#Class "::Flagged")                                                                                 \
-      detail::select(in, out, count, static_cast<std::ptrdiff_t>(n), others, [&](auto&, std::size_t i) {       \
-        return static_cast<bool>(detail::value_at(flags + static_cast<std::ptrdiff_t>(i)));                    \
-      });                                                                                                      \
-  AP_END                                                                                                       \
-  AP_CUB(If, class I, class Out, class C, class N, class F), I in, Out out, C count, N n, F f, AP_ON) {        \
-    AP_RUN(#Class "::If")                                                                                      \
-      detail::select(in, out, count, static_cast<std::ptrdiff_t>(n), others,                                   \
-                     [&](auto& all, std::size_t i) { return f(all[i].v); });                                   \
-  AP_END
+#define AP_SELECTS(Class, others)                                                                        \
+  template <class I, class G, class Out, class C, class N>                                               \
+  AP_CUB Flagged(AP_TEMP, I in, G flags, Out out, C count, N n, AP_ON) {                                 \
+    return detail::with_storage(temp, bytes, "cub::" #Class "::Flagged", s, [&] {                        \
+      detail::select(in, out, count, static_cast<std::ptrdiff_t>(n), others, [&](auto&, std::size_t i) { \
+        return static_cast<bool>(detail::value_at(flags + static_cast<std::ptrdiff_t>(i)));              \
+      });                                                                                                \
+    });                                                                                                  \
+  }                                                                                                      \
+  template <class I, class Out, class C, class N, class F>                                               \
+  AP_CUB If(AP_TEMP, I in, Out out, C count, N n, F f, AP_ON) {                                          \
+    return detail::with_storage(temp, bytes, "cub::" #Class "::If", s, [&] {                             \
+      detail::select(in, out, count, static_cast<std::ptrdiff_t>(n), others,                             \
+                     [&](auto& all, std::size_t i) { return f(all[i].v); });                             \
+    });                                                                                                  \
+  }
 struct DevicePartition {
   AP_SELECTS(DevicePartition, true)
 };
 struct DeviceSelect {
   AP_SELECTS(DeviceSelect, false)
-  AP_CUB(Unique, class I, class Out, class C, class N), I in, Out out, C count, N n, AP_ON) {
-    AP_RUN("DeviceSelect::Unique")
+  template <class I, class Out, class C, class N> AP_CUB Unique(AP_TEMP, I in, Out out, C count, N n, AP_ON) {
+    return detail::with_storage(temp, bytes, "cub::DeviceSelect::Unique", s, [&] {
       detail::select(in, out, count, static_cast<std::ptrdiff_t>(n), false,
                      [&](auto& all, std::size_t i) { return i == 0 || !(all[i - 1].v == all[i].v); });
-  AP_END
-  AP_CUB(UniqueByKey, class K, class V, class KO, class VO, class C, class N), K keys, V in, KO keys_out, VO out,
-         C count, N n, AP_ON) {
+    });
+  }
+  template <class K, class V, class KO, class VO, class C, class N>
+  AP_CUB UniqueByKey(AP_TEMP, K keys, V in, KO keys_out, VO out, C count, N n, AP_ON) {
     return DeviceReduce::ReduceByKey(
         temp, bytes, keys, keys_out, in, out, count, [](const auto& a, const auto&) { return a; }, n, s);
   }
@@ -353,34 +389,38 @@ struct DeviceSelect {
 #undef AP_SELECTS
 
 struct DeviceRunLengthEncode {
-  AP_CUB(Encode, class I, class U, class L, class C, class N), I in, U unique, L lengths, C count, N n, AP_ON) {
-    return DeviceReduce::ReduceByKey(temp, bytes, in, unique, thrust::constant_iterator<int>(1), lengths, count,
-                                     cub::Sum(), n, s);
+  template <class I, class U, class L, class C, class N>
+  AP_CUB Encode(AP_TEMP, I in, U unique, L lengths, C count, N n, AP_ON) {
+    return DeviceReduce::ReduceByKey(temp, bytes, in, unique, thrust::constant_iterator<int>(1), lengths,
+                                     count, cub::Sum(), n, s);
   }
 };
 
 struct DeviceHistogram {
-  AP_CUB(HistogramEven, class I, class C, class L, class N), I in, C* histogram, int levels, L lower, L upper, N n,
-         AP_ON) {
-    AP_RUN("DeviceHistogram::HistogramEven")
+  template <class I, class C, class L, class N>
+  AP_CUB HistogramEven(AP_TEMP, I in, C* histogram, int levels, L lower, L upper, N n, AP_ON) {
+    return detail::with_storage(temp, bytes, "cub::DeviceHistogram::HistogramEven", s, [&] {
       detail::values<C> bins(static_cast<std::size_t>(levels - 1), {C(0)});
       for (const auto& v : detail::fetched(in, static_cast<std::ptrdiff_t>(n)))
         if (!(v.v < lower) && v.v < upper)
-          ++bins[static_cast<std::size_t>((static_cast<double>(v.v) - static_cast<double>(lower)) * (levels - 1) /
+          ++bins[static_cast<std::size_t>((static_cast<double>(v.v) - static_cast<double>(lower)) *
+                                          (levels - 1) /
                                           (static_cast<double>(upper) - static_cast<double>(lower)))]
                 .v;
       detail::stored(histogram, bins);
-  AP_END
-  AP_CUB(HistogramRange, class I, class C, class L, class N), I in, C* histogram, int levels, const L* bounds, N n,
-         AP_ON) {
-    AP_RUN("DeviceHistogram::HistogramRange")
+    });
+  }
+  template <class I, class C, class L, class N>
+  AP_CUB HistogramRange(AP_TEMP, I in, C* histogram, int levels, const L* bounds, N n, AP_ON) {
+    return detail::with_storage(temp, bytes, "cub::DeviceHistogram::HistogramRange", s, [&] {
       detail::values<C> bins(static_cast<std::size_t>(levels - 1), {C(0)});
       const auto bound = detail::fetched(bounds, levels);
       for (const auto& v : detail::fetched(in, static_cast<std::ptrdiff_t>(n)))
         for (std::size_t i = 0; i + 1 < bound.size(); ++i)
           if (!(v.v < bound[i].v) && v.v < bound[i + 1].v) ++bins[i].v;
       detail::stored(histogram, bins);
-  AP_END
+    });
+  }
 };
 
 struct DeviceFor {
@@ -393,22 +433,24 @@ struct DeviceFor {
   template <class I, class N, class F>
   AP_VERB static cudaError_t ForEachN(I first, N n, F f, cudaStream_t s = nullptr) {
     ap::library_kernel("cub::DeviceFor::ForEach", s, ap::after_it::host_goes_on, [&] {
-      for (std::ptrdiff_t i = 0; i < static_cast<std::ptrdiff_t>(n); ++i) f(thrust::detail::element_at(first + i));
+      for (std::ptrdiff_t i = 0; i < static_cast<std::ptrdiff_t>(n); ++i)
+        f(thrust::detail::element_at(first + i));
     });
     return cudaSuccess;
   }
-  template <class I, class F> AP_VERB static cudaError_t ForEach(I first, I last, F f, cudaStream_t s = nullptr) {
+  template <class I, class F>
+  AP_VERB static cudaError_t ForEach(I first, I last, F f, cudaStream_t s = nullptr) {
     return ForEachN(first, last - first, f, s);
   }
 };
 #undef AP_CUB
+#undef AP_TEMP
 #undef AP_ON
-#undef AP_RUN
-#undef AP_END
 
 // Keeps what it gives out; it all goes with the allocator.
 struct CachingDeviceAllocator {
-  CachingDeviceAllocator(unsigned = 8, unsigned = 3, unsigned = 7, std::size_t = 0, bool = false, bool = false) {}
+  CachingDeviceAllocator(unsigned = 8, unsigned = 3, unsigned = 7, std::size_t = 0, bool = false,
+                         bool = false) {}
   CachingDeviceAllocator(bool, bool = false) {}
   AP_VERB cudaError_t DeviceAllocate(void** p, std::size_t bytes, cudaStream_t = nullptr) {
     const cudaError_t e = ap::allocate(p, bytes, ap::memory_kind::device, ap::place::current());

@@ -89,15 +89,16 @@ template <class T> void copy(int n, const T* x, int incx, T* y, int incy, bool s
 template <class T> T dot(int n, const T* x, int incx, const T* y, int incy, bool conjugate);
 template <class T> double norm(int n, const T* x, int incx, bool of_squares);
 template <class T> int extreme(int n, const T* x, int incx, bool largest);  // from 1 on
-template <class T> void gemv(cublasOperation_t op, int m, int n, const scalar& alpha, const T* a, int lda, const T* x,
-                             int incx, const scalar& beta, T* y, int incy);
-template <class T> void ger(int m, int n, const scalar& alpha, const T* x, int incx, const T* y, int incy, T* a,
-                            int lda, bool conjugate);
-template <class T> void geam(cublasOperation_t ta, cublasOperation_t tb, int m, int n, const scalar& alpha, const T* a,
-                             int lda, const scalar& beta, const T* b, int ldb, T* c, int ldc);
-template <class T> void dgmm(bool left, int m, int n, const T* a, int lda, const T* x, int incx, T* c, int ldc);
-template <class T> void trsm(bool left, bool upper, cublasOperation_t op, bool unit, int m, int n, const scalar& alpha,
-                             const T* a, int lda, T* b, int ldb);
+template <class T> void gemv(cublasOperation_t op, int m, int n, const scalar& alpha, const T* a, int lda,
+                             const T* x, int incx, const scalar& beta, T* y, int incy);
+template <class T> void ger(int m, int n, const scalar& alpha, const T* x, int incx, const T* y, int incy,
+                            T* a, int lda, bool conjugate);
+template <class T> void geam(cublasOperation_t ta, cublasOperation_t tb, int m, int n, const scalar& alpha,
+                             const T* a, int lda, const scalar& beta, const T* b, int ldb, T* c, int ldc);
+template <class T>
+void dgmm(bool left, int m, int n, const T* a, int lda, const T* x, int incx, T* c, int ldc);
+template <class T> void trsm(bool left, bool upper, cublasOperation_t op, bool unit, int m, int n,
+                             const scalar& alpha, const T* a, int lda, T* b, int ldb);
 
 template <class T> AP_VERB scalar given(cublasHandle_t h, const T* p) {
   scalar s{{}, h->pointers == CUBLAS_POINTER_MODE_DEVICE ? p : nullptr};
@@ -106,7 +107,7 @@ template <class T> AP_VERB scalar given(cublasHandle_t h, const T* p) {
 }
 AP_VERB scalar given(cublasHandle_t h, const void* p, cudaDataType type) {
   scalar s{{}, h->pointers == CUBLAS_POINTER_MODE_DEVICE ? p : nullptr};
-  const std::size_t bytes = type == CUDA_R_16F || type == CUDA_R_16BF ? 2
+  const std::size_t bytes = type == CUDA_R_16F || type == CUDA_R_16BF  ? 2
                             : type == CUDA_R_32F || type == CUDA_R_32I ? 4
                             : type == CUDA_C_64F                       ? 16
                                                                        : 8;
@@ -133,8 +134,8 @@ constexpr bool too_narrow(const matrix& x, int rows, int columns) {
   return x.ld < (least > 1 ? least : 1);
 }
 AP_VERB cublasStatus_t multiplied(cublasHandle_t h, const char* name, const product& p) {
-  if (p.m < 0 || p.n < 0 || p.k < 0 || p.batch < 0 || too_narrow(p.a, p.m, p.k) || too_narrow(p.b, p.k, p.n) ||
-      too_narrow(p.c, p.m, p.n))
+  if (p.m < 0 || p.n < 0 || p.k < 0 || p.batch < 0 || too_narrow(p.a, p.m, p.k) ||
+      too_narrow(p.b, p.k, p.n) || too_narrow(p.c, p.m, p.n))
     return CUBLAS_STATUS_INVALID_VALUE;
   library_kernel(name, h->stream, after_it::host_goes_on, [&] { multiply(p); });
   return CUBLAS_STATUS_SUCCESS;
@@ -146,11 +147,12 @@ template <> inline constexpr cudaDataType type_of<float2> = CUDA_C_32F;
 template <> inline constexpr cudaDataType type_of<double2> = CUDA_C_64F;
 constexpr cudaDataType scale_of(cublasComputeType_t compute, cudaDataType c) {
   const bool complex = c == CUDA_C_32F || c == CUDA_C_64F;
-  return compute == CUBLAS_COMPUTE_16F || compute == CUBLAS_COMPUTE_16F_PEDANTIC   ? CUDA_R_16F
-         : compute == CUBLAS_COMPUTE_64F || compute == CUBLAS_COMPUTE_64F_PEDANTIC ? complex ? CUDA_C_64F : CUDA_R_64F
+  return compute == CUBLAS_COMPUTE_16F || compute == CUBLAS_COMPUTE_16F_PEDANTIC ? CUDA_R_16F
+         : compute == CUBLAS_COMPUTE_64F || compute == CUBLAS_COMPUTE_64F_PEDANTIC
+             ? complex ? CUDA_C_64F : CUDA_R_64F
          : compute == CUBLAS_COMPUTE_32I || compute == CUBLAS_COMPUTE_32I_PEDANTIC ? CUDA_R_32I
-         : complex                                                                ? CUDA_C_32F
-                                                                                  : CUDA_R_32F;
+         : complex                                                                 ? CUDA_C_32F
+                                                                                   : CUDA_R_32F;
 }
 }  // namespace antiphase::plain::blas
 
@@ -167,11 +169,15 @@ AP_BLAS cublasSetPointerMode(cublasHandle_t h, cublasPointerMode_t m) {
 AP_BLAS cublasGetPointerMode(cublasHandle_t h, cublasPointerMode_t* m) {
   return *m = h->pointers, CUBLAS_STATUS_SUCCESS;
 }
-AP_BLAS cublasSetAtomicsMode(cublasHandle_t h, cublasAtomicsMode_t m) { return h->atomics = m, CUBLAS_STATUS_SUCCESS; }
+AP_BLAS cublasSetAtomicsMode(cublasHandle_t h, cublasAtomicsMode_t m) {
+  return h->atomics = m, CUBLAS_STATUS_SUCCESS;
+}
 AP_BLAS cublasSetWorkspace(cublasHandle_t, void*, std::size_t) { return CUBLAS_STATUS_SUCCESS; }
 AP_BLAS cublasGetVersion(cublasHandle_t, int* v) { return *v = 120000, CUBLAS_STATUS_SUCCESS; }
 inline const char* cublasGetStatusString(cublasStatus_t s) {
-  return s == CUBLAS_STATUS_SUCCESS ? "success" : s == CUBLAS_STATUS_INVALID_VALUE ? "invalid value" : "failure";
+  return s == CUBLAS_STATUS_SUCCESS         ? "success"
+         : s == CUBLAS_STATUS_INVALID_VALUE ? "invalid value"
+                                            : "failure";
 }
 inline const char* cublasGetStatusName(cublasStatus_t s) {
   return s == CUBLAS_STATUS_SUCCESS         ? "CUBLAS_STATUS_SUCCESS"
@@ -180,13 +186,14 @@ inline const char* cublasGetStatusName(cublasStatus_t s) {
 }
 #define AP_WAITS nullptr, ap_plain::returns::when_done
 #define AP_GOES_ON s, ap_plain::returns::at_once
-#define AP_COPY(Name, Parameter, ...)                                                                               \
-  AP_BLAS Name(int rows, int columns, int bytes, const void* from, int lda, void* to, int ldb Parameter AP_HERE) { \
-    const auto b = static_cast<std::size_t>(bytes);                                                                 \
-    return ap_plain::copy_rows(to, b * ldb, from, b * lda, b * rows, columns, cudaMemcpyDefault, __VA_ARGS__,       \
-                               ap_at) == cudaSuccess                                                                \
-               ? CUBLAS_STATUS_SUCCESS                                                                              \
-               : CUBLAS_STATUS_MAPPING_ERROR;                                                                       \
+#define AP_COPY(Name, Parameter, ...)                                                            \
+  AP_BLAS Name(int rows, int columns, int bytes, const void* from, int lda, void* to,            \
+               int ldb Parameter AP_HERE) {                                                      \
+    const auto b = static_cast<std::size_t>(bytes);                                              \
+    return ap_plain::copy_rows(to, b * ldb, from, b * lda, b * rows, columns, cudaMemcpyDefault, \
+                               __VA_ARGS__, ap_at) == cudaSuccess                                \
+               ? CUBLAS_STATUS_SUCCESS                                                           \
+               : CUBLAS_STATUS_MAPPING_ERROR;                                                    \
   }
 #define AP_COMMA ,
 AP_COPY(cublasSetMatrix, AP_COMMA, AP_WAITS)
@@ -205,81 +212,113 @@ AP_COPY(cublasGetMatrixAsync, AP_COMMA cudaStream_t s AP_COMMA, AP_GOES_ON)
 #undef AP_WAITS
 #undef AP_GOES_ON
 
-AP_BLAS cublasGemmStridedBatchedEx(cublasHandle_t h, cublasOperation_t ta, cublasOperation_t tb, int m, int n, int k,
-                                   const void* alpha, const void* a, cudaDataType at, int lda, long long sa,
-                                   const void* b, cudaDataType bt, int ldb, long long sb, const void* beta, void* c,
-                                   cudaDataType ct, int ldc, long long sc, int batch, cublasComputeType_t compute,
+AP_BLAS cublasGemmStridedBatchedEx(cublasHandle_t h, cublasOperation_t ta, cublasOperation_t tb, int m, int n,
+                                   int k, const void* alpha, const void* a, cudaDataType at, int lda,
+                                   long long sa, const void* b, cudaDataType bt, int ldb, long long sb,
+                                   const void* beta, void* c, cudaDataType ct, int ldc, long long sc,
+                                   int batch, cublasComputeType_t compute,
                                    cublasGemmAlgo_t = CUBLAS_GEMM_DEFAULT) {
   namespace blas = antiphase::plain::blas;
   const cudaDataType scale = blas::scale_of(compute, ct);
   return blas::multiplied(h, "cublasGemmEx",
-                          {m, n, k, batch, scale, blas::given(h, alpha, scale), blas::given(h, beta, scale),
-                           {a, nullptr, sa, lda, at, ta}, {b, nullptr, sb, ldb, bt, tb},
+                          {m,
+                           n,
+                           k,
+                           batch,
+                           scale,
+                           blas::given(h, alpha, scale),
+                           blas::given(h, beta, scale),
+                           {a, nullptr, sa, lda, at, ta},
+                           {b, nullptr, sb, ldb, bt, tb},
                            {c, nullptr, sc, ldc, ct, CUBLAS_OP_N}});
 }
 AP_BLAS cublasGemmEx(cublasHandle_t h, cublasOperation_t ta, cublasOperation_t tb, int m, int n, int k,
-                     const void* alpha, const void* a, cudaDataType at, int lda, const void* b, cudaDataType bt,
-                     int ldb, const void* beta, void* c, cudaDataType ct, int ldc, cublasComputeType_t compute,
-                     cublasGemmAlgo_t = CUBLAS_GEMM_DEFAULT) {
-  return cublasGemmStridedBatchedEx(h, ta, tb, m, n, k, alpha, a, at, lda, 0, b, bt, ldb, 0, beta, c, ct, ldc, 0, 1,
-                                    compute);
+                     const void* alpha, const void* a, cudaDataType at, int lda, const void* b,
+                     cudaDataType bt, int ldb, const void* beta, void* c, cudaDataType ct, int ldc,
+                     cublasComputeType_t compute, cublasGemmAlgo_t = CUBLAS_GEMM_DEFAULT) {
+  return cublasGemmStridedBatchedEx(h, ta, tb, m, n, k, alpha, a, at, lda, 0, b, bt, ldb, 0, beta, c, ct, ldc,
+                                    0, 1, compute);
 }
 // as before CUDA 11: a data type names the computation
 constexpr cublasComputeType_t ap_compute_of(cudaDataType t) {
-  return t == CUDA_R_16F                        ? CUBLAS_COMPUTE_16F
+  return t == CUDA_R_16F                      ? CUBLAS_COMPUTE_16F
          : t == CUDA_R_64F || t == CUDA_C_64F ? CUBLAS_COMPUTE_64F
          : t == CUDA_R_32I                    ? CUBLAS_COMPUTE_32I
                                               : CUBLAS_COMPUTE_32F;
 }
 AP_BLAS cublasGemmEx(cublasHandle_t h, cublasOperation_t ta, cublasOperation_t tb, int m, int n, int k,
-                     const void* alpha, const void* a, cudaDataType at, int lda, const void* b, cudaDataType bt,
-                     int ldb, const void* beta, void* c, cudaDataType ct, int ldc, cudaDataType compute,
-                     cublasGemmAlgo_t algo = CUBLAS_GEMM_DEFAULT) {
-  return cublasGemmEx(h, ta, tb, m, n, k, alpha, a, at, lda, b, bt, ldb, beta, c, ct, ldc, ap_compute_of(compute),
-                      algo);
+                     const void* alpha, const void* a, cudaDataType at, int lda, const void* b,
+                     cudaDataType bt, int ldb, const void* beta, void* c, cudaDataType ct, int ldc,
+                     cudaDataType compute, cublasGemmAlgo_t algo = CUBLAS_GEMM_DEFAULT) {
+  return cublasGemmEx(h, ta, tb, m, n, k, alpha, a, at, lda, b, bt, ldb, beta, c, ct, ldc,
+                      ap_compute_of(compute), algo);
 }
 AP_BLAS cublasGemmBatchedEx(cublasHandle_t h, cublasOperation_t ta, cublasOperation_t tb, int m, int n, int k,
-                            const void* alpha, const void* const* a, cudaDataType at, int lda, const void* const* b,
-                            cudaDataType bt, int ldb, const void* beta, void* const* c, cudaDataType ct, int ldc,
-                            int batch, cublasComputeType_t compute, cublasGemmAlgo_t = CUBLAS_GEMM_DEFAULT) {
+                            const void* alpha, const void* const* a, cudaDataType at, int lda,
+                            const void* const* b, cudaDataType bt, int ldb, const void* beta, void* const* c,
+                            cudaDataType ct, int ldc, int batch, cublasComputeType_t compute,
+                            cublasGemmAlgo_t = CUBLAS_GEMM_DEFAULT) {
   namespace blas = antiphase::plain::blas;
   const cudaDataType scale = blas::scale_of(compute, ct);
   return blas::multiplied(h, "cublasGemmBatchedEx",
-                          {m, n, k, batch, scale, blas::given(h, alpha, scale), blas::given(h, beta, scale),
-                           {nullptr, a, 0, lda, at, ta}, {nullptr, b, 0, ldb, bt, tb},
+                          {m,
+                           n,
+                           k,
+                           batch,
+                           scale,
+                           blas::given(h, alpha, scale),
+                           blas::given(h, beta, scale),
+                           {nullptr, a, 0, lda, at, ta},
+                           {nullptr, b, 0, ldb, bt, tb},
                            {nullptr, (const void* const*)c, 0, ldc, ct, CUBLAS_OP_N}});
 }
 AP_BLAS cublasSgemmEx(cublasHandle_t h, cublasOperation_t ta, cublasOperation_t tb, int m, int n, int k,
-                      const float* alpha, const void* a, cudaDataType at, int lda, const void* b, cudaDataType bt,
-                      int ldb, const float* beta, void* c, cudaDataType ct, int ldc) {
-  return cublasGemmEx(h, ta, tb, m, n, k, alpha, a, at, lda, b, bt, ldb, beta, c, ct, ldc, CUBLAS_COMPUTE_32F);
+                      const float* alpha, const void* a, cudaDataType at, int lda, const void* b,
+                      cudaDataType bt, int ldb, const float* beta, void* c, cudaDataType ct, int ldc) {
+  return cublasGemmEx(h, ta, tb, m, n, k, alpha, a, at, lda, b, bt, ldb, beta, c, ct, ldc,
+                      CUBLAS_COMPUTE_32F);
 }
-#define AP_PRODUCTS(L, T)                                                                                            \
-  AP_BLAS cublas##L##gemmStridedBatched(cublasHandle_t h, cublasOperation_t ta, cublasOperation_t tb, int m, int n,  \
-                                        int k, const T* alpha, const T* a, int lda, long long sa, const T* b,        \
-                                        int ldb, long long sb, const T* beta, T* c, int ldc, long long sc,           \
-                                        int batch) {                                                                 \
-    namespace blas = antiphase::plain::blas;                                                                         \
-    constexpr auto t = blas::type_of<T>;                                                                             \
-    return blas::multiplied(h, "cublas" #L "gemm",                                                                   \
-                            {m, n, k, batch, t, blas::given(h, alpha), blas::given(h, beta),                         \
-                             {a, nullptr, sa, lda, t, ta}, {b, nullptr, sb, ldb, t, tb},                             \
-                             {c, nullptr, sc, ldc, t, CUBLAS_OP_N}});                                                \
-  }                                                                                                                  \
-  AP_BLAS cublas##L##gemm(cublasHandle_t h, cublasOperation_t ta, cublasOperation_t tb, int m, int n, int k,         \
-                          const T* alpha, const T* a, int lda, const T* b, int ldb, const T* beta, T* c, int ldc) {  \
-    return cublas##L##gemmStridedBatched(h, ta, tb, m, n, k, alpha, a, lda, 0, b, ldb, 0, beta, c, ldc, 0, 1);       \
-  }                                                                                                                  \
-  AP_BLAS cublas##L##gemmBatched(cublasHandle_t h, cublasOperation_t ta, cublasOperation_t tb, int m, int n, int k,  \
-                                 const T* alpha, const T* const a[], int lda, const T* const b[], int ldb,           \
-                                 const T* beta, T* const c[], int ldc, int batch) {                                  \
-    namespace blas = antiphase::plain::blas;                                                                         \
-    constexpr auto t = blas::type_of<T>;                                                                             \
-    return blas::multiplied(h, "cublas" #L "gemmBatched",                                                            \
-                            {m, n, k, batch, t, blas::given(h, alpha), blas::given(h, beta),                         \
-                             {nullptr, (const void* const*)a, 0, lda, t, ta},                                        \
-                             {nullptr, (const void* const*)b, 0, ldb, t, tb},                                        \
-                             {nullptr, (const void* const*)c, 0, ldc, t, CUBLAS_OP_N}});                             \
+#define AP_PRODUCTS(L, T)                                                                                    \
+  AP_BLAS cublas##L##gemmStridedBatched(cublasHandle_t h, cublasOperation_t ta, cublasOperation_t tb, int m, \
+                                        int n, int k, const T* alpha, const T* a, int lda, long long sa,     \
+                                        const T* b, int ldb, long long sb, const T* beta, T* c, int ldc,     \
+                                        long long sc, int batch) {                                           \
+    namespace blas = antiphase::plain::blas;                                                                 \
+    constexpr auto t = blas::type_of<T>;                                                                     \
+    return blas::multiplied(h, "cublas" #L "gemm",                                                           \
+                            {m,                                                                              \
+                             n,                                                                              \
+                             k,                                                                              \
+                             batch,                                                                          \
+                             t,                                                                              \
+                             blas::given(h, alpha),                                                          \
+                             blas::given(h, beta),                                                           \
+                             {a, nullptr, sa, lda, t, ta},                                                   \
+                             {b, nullptr, sb, ldb, t, tb},                                                   \
+                             {c, nullptr, sc, ldc, t, CUBLAS_OP_N}});                                        \
+  }                                                                                                          \
+  AP_BLAS cublas##L##gemm(cublasHandle_t h, cublasOperation_t ta, cublasOperation_t tb, int m, int n, int k, \
+                          const T* alpha, const T* a, int lda, const T* b, int ldb, const T* beta, T* c,     \
+                          int ldc) {                                                                         \
+    return cublas##L##gemmStridedBatched(h, ta, tb, m, n, k, alpha, a, lda, 0, b, ldb, 0, beta, c, ldc, 0,   \
+                                         1);                                                                 \
+  }                                                                                                          \
+  AP_BLAS cublas##L##gemmBatched(cublasHandle_t h, cublasOperation_t ta, cublasOperation_t tb, int m, int n, \
+                                 int k, const T* alpha, const T* const a[], int lda, const T* const b[],     \
+                                 int ldb, const T* beta, T* const c[], int ldc, int batch) {                 \
+    namespace blas = antiphase::plain::blas;                                                                 \
+    constexpr auto t = blas::type_of<T>;                                                                     \
+    return blas::multiplied(h, "cublas" #L "gemmBatched",                                                    \
+                            {m,                                                                              \
+                             n,                                                                              \
+                             k,                                                                              \
+                             batch,                                                                          \
+                             t,                                                                              \
+                             blas::given(h, alpha),                                                          \
+                             blas::given(h, beta),                                                           \
+                             {nullptr, (const void* const*)a, 0, lda, t, ta},                                \
+                             {nullptr, (const void* const*)b, 0, ldb, t, tb},                                \
+                             {nullptr, (const void* const*)c, 0, ldc, t, CUBLAS_OP_N}});                     \
   }
 AP_PRODUCTS(S, float)
 AP_PRODUCTS(D, double)
@@ -288,65 +327,68 @@ AP_PRODUCTS(C, cuComplex)
 AP_PRODUCTS(Z, cuDoubleComplex)
 #undef AP_PRODUCTS
 
-#define AP_OPERATION(name, ...)                                                                                    \
-  {                                                                                                                \
-    namespace blas = antiphase::plain::blas;                                                                       \
-    antiphase::plain::library_kernel(name, h->stream, antiphase::plain::after_it::host_goes_on, [&] { __VA_ARGS__; }); \
-    return CUBLAS_STATUS_SUCCESS;                                                                                  \
+#define AP_OPERATION(name, ...)                                                                 \
+  {                                                                                             \
+    namespace blas = antiphase::plain::blas;                                                    \
+    antiphase::plain::library_kernel(name, h->stream, antiphase::plain::after_it::host_goes_on, \
+                                     [&] { __VA_ARGS__; });                                     \
+    return CUBLAS_STATUS_SUCCESS;                                                               \
   }
-#define AP_VECTORS(L, T)                                                                                             \
-  AP_BLAS cublas##L##axpy(cublasHandle_t h, int n, const T* alpha, const T* x, int incx, T* y, int incy) {           \
-    const auto s = antiphase::plain::blas::given(h, alpha);                                                          \
-    AP_OPERATION("cublas" #L "axpy", blas::axpy(n, s, x, incx, y, incy))                                             \
-  }                                                                                                                  \
-  AP_BLAS cublas##L##scal(cublasHandle_t h, int n, const T* alpha, T* x, int incx) {                                 \
-    const auto s = antiphase::plain::blas::given(h, alpha);                                                          \
-    AP_OPERATION("cublas" #L "scal", blas::scal(n, s, x, incx))                                                      \
-  }                                                                                                                  \
-  AP_BLAS cublas##L##copy(cublasHandle_t h, int n, const T* x, int incx, T* y, int incy) {                           \
-    AP_OPERATION("cublas" #L "copy", blas::copy(n, x, incx, y, incy, false))                                         \
-  }                                                                                                                  \
-  AP_BLAS cublas##L##swap(cublasHandle_t h, int n, T* x, int incx, T* y, int incy) {                                 \
-    AP_OPERATION("cublas" #L "swap", blas::copy<T>(n, x, incx, y, incy, true))                                       \
-  }                                                                                                                  \
-  AP_BLAS cublas##L##gemv(cublasHandle_t h, cublasOperation_t op, int m, int n, const T* alpha, const T* a, int lda, \
-                          const T* x, int incx, const T* beta, T* y, int incy) {                                     \
-    if (m < 0 || n < 0 || incx == 0 || incy == 0 || lda < (m > 1 ? m : 1)) return CUBLAS_STATUS_INVALID_VALUE;       \
-    const auto s = antiphase::plain::blas::given(h, alpha), t = antiphase::plain::blas::given(h, beta);              \
-    AP_OPERATION("cublas" #L "gemv", blas::gemv(op, m, n, s, a, lda, x, incx, t, y, incy))                           \
-  }                                                                                                                  \
-  AP_BLAS cublas##L##geam(cublasHandle_t h, cublasOperation_t ta, cublasOperation_t tb, int m, int n,                \
-                          const T* alpha, const T* a, int lda, const T* beta, const T* b, int ldb, T* c, int ldc) {  \
-    const auto s = antiphase::plain::blas::given(h, alpha), t = antiphase::plain::blas::given(h, beta);              \
-    AP_OPERATION("cublas" #L "geam", blas::geam(ta, tb, m, n, s, a, lda, t, b, ldb, c, ldc))                         \
-  }                                                                                                                  \
-  AP_BLAS cublas##L##dgmm(cublasHandle_t h, cublasSideMode_t side, int m, int n, const T* a, int lda, const T* x,    \
-                          int incx, T* c, int ldc) {                                                                 \
-    AP_OPERATION("cublas" #L "dgmm", blas::dgmm(side == CUBLAS_SIDE_LEFT, m, n, a, lda, x, incx, c, ldc))            \
-  }                                                                                                                  \
-  AP_BLAS cublas##L##trsm(cublasHandle_t h, cublasSideMode_t side, cublasFillMode_t fill, cublasOperation_t op,      \
-                          cublasDiagType_t diagonal, int m, int n, const T* alpha, const T* a, int lda, T* b,        \
-                          int ldb) {                                                                                 \
-    const auto s = antiphase::plain::blas::given(h, alpha);                                                          \
-    AP_OPERATION("cublas" #L "trsm", blas::trsm(side == CUBLAS_SIDE_LEFT, fill == CUBLAS_FILL_MODE_UPPER, op,        \
-                                                diagonal == CUBLAS_DIAG_UNIT, m, n, s, a, lda, b, ldb))              \
+#define AP_VECTORS(L, T)                                                                                    \
+  AP_BLAS cublas##L##axpy(cublasHandle_t h, int n, const T* alpha, const T* x, int incx, T* y, int incy) {  \
+    const auto s = antiphase::plain::blas::given(h, alpha);                                                 \
+    AP_OPERATION("cublas" #L "axpy", blas::axpy(n, s, x, incx, y, incy))                                    \
+  }                                                                                                         \
+  AP_BLAS cublas##L##scal(cublasHandle_t h, int n, const T* alpha, T* x, int incx) {                        \
+    const auto s = antiphase::plain::blas::given(h, alpha);                                                 \
+    AP_OPERATION("cublas" #L "scal", blas::scal(n, s, x, incx))                                             \
+  }                                                                                                         \
+  AP_BLAS cublas##L##copy(cublasHandle_t h, int n, const T* x, int incx, T* y, int incy){AP_OPERATION(      \
+      "cublas" #L "copy",                                                                                   \
+      blas::copy(n, x, incx, y, incy, false))} AP_BLAS cublas##L##swap(cublasHandle_t h, int n, T* x,       \
+                                                                       int incx, T* y, int incy){           \
+      AP_OPERATION("cublas" #L "swap", blas::copy<T>(n, x, incx, y, incy, true))} AP_BLAS                   \
+      cublas##L##gemv(cublasHandle_t h, cublasOperation_t op, int m, int n, const T* alpha, const T* a,     \
+                      int lda, const T* x, int incx, const T* beta, T* y, int incy) {                       \
+    if (m < 0 || n < 0 || incx == 0 || incy == 0 || lda < (m > 1 ? m : 1))                                  \
+      return CUBLAS_STATUS_INVALID_VALUE;                                                                   \
+    const auto s = antiphase::plain::blas::given(h, alpha), t = antiphase::plain::blas::given(h, beta);     \
+    AP_OPERATION("cublas" #L "gemv", blas::gemv(op, m, n, s, a, lda, x, incx, t, y, incy))                  \
+  }                                                                                                         \
+  AP_BLAS cublas##L##geam(cublasHandle_t h, cublasOperation_t ta, cublasOperation_t tb, int m, int n,       \
+                          const T* alpha, const T* a, int lda, const T* beta, const T* b, int ldb, T* c,    \
+                          int ldc) {                                                                        \
+    const auto s = antiphase::plain::blas::given(h, alpha), t = antiphase::plain::blas::given(h, beta);     \
+    AP_OPERATION("cublas" #L "geam", blas::geam(ta, tb, m, n, s, a, lda, t, b, ldb, c, ldc))                \
+  }                                                                                                         \
+  AP_BLAS cublas##L##dgmm(cublasHandle_t h, cublasSideMode_t side, int m, int n, const T* a, int lda,       \
+                          const T* x, int incx, T* c, int ldc){AP_OPERATION(                                \
+      "cublas" #L "dgmm",                                                                                   \
+      blas::dgmm(side == CUBLAS_SIDE_LEFT, m, n, a, lda, x, incx, c,                                        \
+                 ldc))} AP_BLAS cublas##L##trsm(cublasHandle_t h, cublasSideMode_t side,                    \
+                                                cublasFillMode_t fill, cublasOperation_t op,                \
+                                                cublasDiagType_t diagonal, int m, int n, const T* alpha,    \
+                                                const T* a, int lda, T* b, int ldb) {                       \
+    const auto s = antiphase::plain::blas::given(h, alpha);                                                 \
+    AP_OPERATION("cublas" #L "trsm", blas::trsm(side == CUBLAS_SIDE_LEFT, fill == CUBLAS_FILL_MODE_UPPER,   \
+                                                op, diagonal == CUBLAS_DIAG_UNIT, m, n, s, a, lda, b, ldb)) \
   }
 AP_VECTORS(S, float)
 AP_VECTORS(D, double)
 AP_VECTORS(C, cuComplex)
 AP_VECTORS(Z, cuDoubleComplex)
 #undef AP_VECTORS
-#define AP_RESULT(Name, T, R, ...)                                                               \
-  AP_BLAS Name(cublasHandle_t h, int n, const T* x, int incx, R* r) {                            \
-    return antiphase::plain::blas::result(h, #Name, r, [&] {                                     \
-      namespace blas = antiphase::plain::blas;                                                   \
-      return static_cast<R>(__VA_ARGS__);                                                        \
-    });                                                                                          \
+#define AP_RESULT(Name, T, R, ...)                                    \
+  AP_BLAS Name(cublasHandle_t h, int n, const T* x, int incx, R* r) { \
+    return antiphase::plain::blas::result(h, #Name, r, [&] {          \
+      namespace blas = antiphase::plain::blas;                        \
+      return static_cast<R>(__VA_ARGS__);                             \
+    });                                                               \
   }
-#define AP_RESULTS(L, T, Norm, Sum, R)                                           \
-  AP_RESULT(Norm, T, R, blas::norm(n, x, incx, true))                            \
-  AP_RESULT(Sum, T, R, blas::norm(n, x, incx, false))                            \
-  AP_RESULT(cublasI##L##amax, T, int, blas::extreme(n, x, incx, true))           \
+#define AP_RESULTS(L, T, Norm, Sum, R)                                 \
+  AP_RESULT(Norm, T, R, blas::norm(n, x, incx, true))                  \
+  AP_RESULT(Sum, T, R, blas::norm(n, x, incx, false))                  \
+  AP_RESULT(cublasI##L##amax, T, int, blas::extreme(n, x, incx, true)) \
   AP_RESULT(cublasI##L##amin, T, int, blas::extreme(n, x, incx, false))
 AP_RESULTS(s, float, cublasSnrm2, cublasSasum, float)
 AP_RESULTS(d, double, cublasDnrm2, cublasDasum, double)
@@ -354,10 +396,10 @@ AP_RESULTS(c, cuComplex, cublasScnrm2, cublasScasum, float)
 AP_RESULTS(z, cuDoubleComplex, cublasDznrm2, cublasDzasum, double)
 #undef AP_RESULTS
 #undef AP_RESULT
-#define AP_DOT(Name, T, conjugate)                                                                      \
-  AP_BLAS Name(cublasHandle_t h, int n, const T* x, int incx, const T* y, int incy, T* r) {             \
-    return antiphase::plain::blas::result(                                                              \
-        h, #Name, r, [&] { return antiphase::plain::blas::dot(n, x, incx, y, incy, conjugate); });      \
+#define AP_DOT(Name, T, conjugate)                                                                 \
+  AP_BLAS Name(cublasHandle_t h, int n, const T* x, int incx, const T* y, int incy, T* r) {        \
+    return antiphase::plain::blas::result(                                                         \
+        h, #Name, r, [&] { return antiphase::plain::blas::dot(n, x, incx, y, incy, conjugate); }); \
   }
 AP_DOT(cublasSdot, float, false)
 AP_DOT(cublasDdot, double, false)
@@ -366,11 +408,11 @@ AP_DOT(cublasCdotc, cuComplex, true)
 AP_DOT(cublasZdotu, cuDoubleComplex, false)
 AP_DOT(cublasZdotc, cuDoubleComplex, true)
 #undef AP_DOT
-#define AP_GER(Name, T, conjugate)                                                                                   \
-  AP_BLAS Name(cublasHandle_t h, int m, int n, const T* alpha, const T* x, int incx, const T* y, int incy, T* a,     \
-               int lda) {                                                                                            \
-    const auto s = antiphase::plain::blas::given(h, alpha);                                                          \
-    AP_OPERATION(#Name, blas::ger(m, n, s, x, incx, y, incy, a, lda, conjugate))                                     \
+#define AP_GER(Name, T, conjugate)                                                                         \
+  AP_BLAS Name(cublasHandle_t h, int m, int n, const T* alpha, const T* x, int incx, const T* y, int incy, \
+               T* a, int lda) {                                                                            \
+    const auto s = antiphase::plain::blas::given(h, alpha);                                                \
+    AP_OPERATION(#Name, blas::ger(m, n, s, x, incx, y, incy, a, lda, conjugate))                           \
   }
 AP_GER(cublasSger, float, false)
 AP_GER(cublasDger, double, false)

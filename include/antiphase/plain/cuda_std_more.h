@@ -19,10 +19,14 @@
 
 namespace cuda {
 struct maximum_of {
-  template <class A, class B> constexpr auto operator()(const A& a, const B& b) const { return a < b ? b : a; }
+  template <class A, class B> constexpr auto operator()(const A& a, const B& b) const {
+    return a < b ? b : a;
+  }
 };
 struct minimum_of {
-  template <class A, class B> constexpr auto operator()(const A& a, const B& b) const { return b < a ? b : a; }
+  template <class A, class B> constexpr auto operator()(const A& a, const B& b) const {
+    return b < a ? b : a;
+  }
 };
 template <class T = void> struct maximum : maximum_of {};
 template <class T = void> struct minimum : minimum_of {};

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Stands in for the toolkit's header of this name, for plain CUDA under the checker. Every generator is the same
-// one here, of other numbers than cuRAND's: the same in each run.
+// Stands in for the toolkit's header of this name, for plain CUDA under the checker. Every generator is the
+// same one here, of other numbers than cuRAND's: the same in each run.
 #pragma once
 #include "libraries.h"
 
@@ -54,7 +54,8 @@ struct random_numbers {
     return x ^ x >> 31;
   }
   unsigned bits() {
-    const unsigned long long start = mixed(seed + 0x9E3779B97F4A7C15u) ^ mixed(sequence + 0xD1B54A32D192ED03u);
+    const unsigned long long start =
+        mixed(seed + 0x9E3779B97F4A7C15u) ^ mixed(sequence + 0xD1B54A32D192ED03u);
     return static_cast<unsigned>(mixed(start + 0x9E3779B97F4A7C15u * ++position) >> 32);
   }
   // in (0, 1], as cuRAND's
@@ -118,28 +119,30 @@ AP_RANDOM curandSetGeneratorOffset(curandGenerator_t g, unsigned long long offse
   return g->position = offset, CURAND_STATUS_SUCCESS;
 }
 AP_RANDOM curandSetGeneratorOrdering(curandGenerator_t, curandOrdering_t) { return CURAND_STATUS_SUCCESS; }
-AP_RANDOM curandSetStream(curandGenerator_t g, cudaStream_t s) { return g->stream = s, CURAND_STATUS_SUCCESS; }
+AP_RANDOM curandSetStream(curandGenerator_t g, cudaStream_t s) {
+  return g->stream = s, CURAND_STATUS_SUCCESS;
+}
 AP_RANDOM curandGenerateSeeds(curandGenerator_t) { return CURAND_STATUS_SUCCESS; }
 AP_RANDOM curandGetVersion(int* v) { return *v = 10300, CURAND_STATUS_SUCCESS; }
 // `group`: n is a multiple of it, as Box and Muller's transformation makes pairs.
-#define AP_GENERATE(Name, T, kind, a, b, group, ...)                                                              \
-  AP_RANDOM Name(curandGenerator_t g, T* to, std::size_t n __VA_ARGS__) {                                         \
-    namespace ap = antiphase::plain;                                                                              \
-    if (n % group != 0) return CURAND_STATUS_LENGTH_NOT_MULTIPLE;                                                 \
-    const unsigned long long first = g->position;                                                                 \
-    g->position += 4 * n;                                                                                         \
-    if (g->on_host) {                                                                                             \
-      T* const all = new T[n];                                                                                    \
-      ap::fill_random(all, n, ap::random_kind::kind, a, b, g->seed, first);                                       \
-      memcpy(to, all, n * sizeof(T));                                                                             \
-      delete[] all;                                                                                               \
-    } else {                                                                                                      \
-      ap::library_kernel(#Name, g->stream, ap::after_it::host_goes_on, [&, seed = g->seed] {                      \
-        ap::library_writes(to, n * sizeof(T));                                                                    \
-        ap::fill_random(to, n, ap::random_kind::kind, a, b, seed, first);                                         \
-      });                                                                                                         \
-    }                                                                                                             \
-    return CURAND_STATUS_SUCCESS;                                                                                 \
+#define AP_GENERATE(Name, T, kind, a, b, group, ...)                                         \
+  AP_RANDOM Name(curandGenerator_t g, T* to, std::size_t n __VA_ARGS__) {                    \
+    namespace ap = antiphase::plain;                                                         \
+    if (n % group != 0) return CURAND_STATUS_LENGTH_NOT_MULTIPLE;                            \
+    const unsigned long long first = g->position;                                            \
+    g->position += 4 * n;                                                                    \
+    if (g->on_host) {                                                                        \
+      T* const all = new T[n];                                                               \
+      ap::fill_random(all, n, ap::random_kind::kind, a, b, g->seed, first);                  \
+      memcpy(to, all, n * sizeof(T));                                                        \
+      delete[] all;                                                                          \
+    } else {                                                                                 \
+      ap::library_kernel(#Name, g->stream, ap::after_it::host_goes_on, [&, seed = g->seed] { \
+        ap::library_writes(to, n * sizeof(T));                                               \
+        ap::fill_random(to, n, ap::random_kind::kind, a, b, seed, first);                    \
+      });                                                                                    \
+    }                                                                                        \
+    return CURAND_STATUS_SUCCESS;                                                            \
   }
 #define AP_SPREAD(T) , T mean, T deviation
 AP_GENERATE(curandGenerate, unsigned, bits, 0, 0, 1)

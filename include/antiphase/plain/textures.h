@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Arrays, textures and surfaces of plain CUDA under the checker. An array is device memory, row by row; what a thread
-// reads of a texture is judged as a read of that memory.
+// Arrays, textures and surfaces of plain CUDA under the checker. An array is device memory, row by row; what
+// a thread reads of a texture is judged as a read of that memory.
 #pragma once
 #include "host.h"
 
@@ -78,18 +78,18 @@ template <class T> struct texel_type {  // scalars
   using part = T;
   static constexpr int parts = 1;
 };
-#define AP_TEXEL(name, type)                  \
-  template <> struct texel_type<name##1> {    \
-    using part = type;                        \
-    static constexpr int parts = 1;           \
-  };                                          \
-  template <> struct texel_type<name##2> {    \
-    using part = type;                        \
-    static constexpr int parts = 2;           \
-  };                                          \
-  template <> struct texel_type<name##4> {    \
-    using part = type;                        \
-    static constexpr int parts = 4;           \
+#define AP_TEXEL(name, type)               \
+  template <> struct texel_type<name##1> { \
+    using part = type;                     \
+    static constexpr int parts = 1;        \
+  };                                       \
+  template <> struct texel_type<name##2> { \
+    using part = type;                     \
+    static constexpr int parts = 2;        \
+  };                                       \
+  template <> struct texel_type<name##4> { \
+    using part = type;                     \
+    static constexpr int parts = 4;        \
   };
 AP_TEXEL(char, signed char)
 AP_TEXEL(uchar, unsigned char)
@@ -108,7 +108,8 @@ struct texture_view {
   cudaTextureDesc how;
 };
 texture_view texture_of(unsigned long long object);
-cudaError_t create_texture(unsigned long long* object, const cudaResourceDesc& of, const cudaTextureDesc* how);
+cudaError_t create_texture(unsigned long long* object, const cudaResourceDesc& of,
+                           const cudaTextureDesc* how);
 cudaError_t create_array(cudaArray_t* a, const cudaChannelFormatDesc& desc, cudaExtent extent, place where);
 
 // The index that an address mode makes of one outside; -1: none, which reads as zero.
@@ -125,7 +126,8 @@ inline long texel_index(long i, std::size_t extent, cudaTextureAddressMode mode,
 }
 template <class T> AP_VERB T element_of(const texture_view& t, long x, long y, long z) {
   if (x < 0 || y < 0 || z < 0) return T{};
-  const unsigned char* const at = t.data + static_cast<std::size_t>(z) * t.slice + static_cast<std::size_t>(y) * t.pitch +
+  const unsigned char* const at = t.data + static_cast<std::size_t>(z) * t.slice +
+                                  static_cast<std::size_t>(y) * t.pitch +
                                   static_cast<std::size_t>(x) * t.element;
   using part = typename texel_type<T>::part;
   if constexpr (std::is_same_v<part, float>) {
@@ -135,9 +137,9 @@ template <class T> AP_VERB T element_of(const texture_view& t, long x, long y, l
       ::memcpy(raw, at, t.element);
       for (int i = 0; i < texel_type<T>::parts; ++i) {
         const bool bytes = t.desc.x == 8, with_sign = t.desc.f == cudaChannelFormatKindSigned;
-        const int v = bytes ? with_sign ? static_cast<signed char>(raw[i]) : raw[i]
+        const int v = bytes       ? with_sign ? static_cast<signed char>(raw[i]) : raw[i]
                             : with_sign ? reinterpret_cast<const short*>(raw)[i]
-                                        : reinterpret_cast<const unsigned short*>(raw)[i];
+                                  : reinterpret_cast<const unsigned short*>(raw)[i];
         const float most = bytes ? with_sign ? 127.0f : 255.0f : with_sign ? 32767.0f : 65535.0f;
         parts[i] = v / most < -1 ? -1 : v / most;
       }
@@ -162,7 +164,8 @@ template <class T> AP_VERB T sample(const texture_view& t, int dimensions, float
     const float whole = std::floor(c);
     part[d] = linear ? std::nearbyint((c - whole) * 256) / 256 : 0;
     low[d] = texel_index(static_cast<long>(whole), t.extent[d], t.how.addressMode[d], t.how.normalizedCoords);
-    high[d] = texel_index(static_cast<long>(whole) + 1, t.extent[d], t.how.addressMode[d], t.how.normalizedCoords);
+    high[d] =
+        texel_index(static_cast<long>(whole) + 1, t.extent[d], t.how.addressMode[d], t.how.normalizedCoords);
   }
   if constexpr (std::is_same_v<typename texel_type<T>::part, float>) {
     if (linear) {
@@ -189,8 +192,8 @@ template <class T> AP_VERB T sample(const texture_view& t, int dimensions, float
   }
   return element_of<T>(t, low[0], low[1], low[2]);
 }
-template <class T> AP_VERB T* surface_at(unsigned long long object, int x, int y, int z, cudaSurfaceBoundaryMode mode,
-                                         place where) {
+template <class T> AP_VERB T* surface_at(unsigned long long object, int x, int y, int z,
+                                         cudaSurfaceBoundaryMode mode, place where) {
   const texture_view t = texture_of(object);
   const long n = static_cast<long>(t.extent[0] * t.element);
   const bool inside = x >= 0 && x < n && y >= 0 && y < static_cast<long>(t.extent[1]) && z >= 0 &&
@@ -220,11 +223,12 @@ template <class T> cudaChannelFormatDesc cudaCreateChannelDesc() {
                                                                         : cudaChannelFormatKindUnsigned};
 }
 #define AP_CALL inline cudaError_t
-AP_CALL cudaMallocArray(cudaArray_t* a, const cudaChannelFormatDesc* d, std::size_t w, std::size_t h = 0, unsigned = 0,
-                        AP_HERE) {
+AP_CALL cudaMallocArray(cudaArray_t* a, const cudaChannelFormatDesc* d, std::size_t w, std::size_t h = 0,
+                        unsigned = 0, AP_HERE) {
   return ap_plain::create_array(a, *d, {w, h, 0}, ap_at);
 }
-AP_CALL cudaMalloc3DArray(cudaArray_t* a, const cudaChannelFormatDesc* d, cudaExtent e, unsigned = 0, AP_HERE) {
+AP_CALL cudaMalloc3DArray(cudaArray_t* a, const cudaChannelFormatDesc* d, cudaExtent e, unsigned = 0,
+                          AP_HERE) {
   return ap_plain::create_array(a, *d, e, ap_at);
 }
 AP_CALL cudaFreeArray(cudaArray_t a, AP_HERE) {
@@ -238,8 +242,9 @@ AP_CALL cudaMemcpy2DToArray(cudaArray_t a, std::size_t x, std::size_t y, const v
   return ap_plain::copy_rows(a->data + y * a->pitch() + x, a->pitch(), from, pitch, w, h, k, nullptr,
                              ap_plain::returns::when_done, ap_at);
 }
-AP_CALL cudaMemcpy2DToArrayAsync(cudaArray_t a, std::size_t x, std::size_t y, const void* from, std::size_t pitch,
-                                 std::size_t w, std::size_t h, cudaMemcpyKind k, cudaStream_t s = nullptr, AP_HERE) {
+AP_CALL cudaMemcpy2DToArrayAsync(cudaArray_t a, std::size_t x, std::size_t y, const void* from,
+                                 std::size_t pitch, std::size_t w, std::size_t h, cudaMemcpyKind k,
+                                 cudaStream_t s = nullptr, AP_HERE) {
   return ap_plain::copy_rows(a->data + y * a->pitch() + x, a->pitch(), from, pitch, w, h, k, s,
                              ap_plain::returns::at_once, ap_at);
 }
@@ -250,14 +255,15 @@ AP_CALL cudaMemcpy2DFromArray(void* to, std::size_t pitch, cudaArray_const_t a, 
 }
 AP_CALL cudaMemcpyToArray(cudaArray_t a, std::size_t x, std::size_t y, const void* from, std::size_t n,
                           cudaMemcpyKind k, AP_HERE) {
-  return ap_plain::copy(a->data + y * a->pitch() + x, from, n, k, nullptr, ap_plain::returns::when_done, ap_at);
+  return ap_plain::copy(a->data + y * a->pitch() + x, from, n, k, nullptr, ap_plain::returns::when_done,
+                        ap_at);
 }
 AP_CALL cudaMemcpyFromArray(void* to, cudaArray_const_t a, std::size_t x, std::size_t y, std::size_t n,
                             cudaMemcpyKind k, AP_HERE) {
   return ap_plain::copy(to, a->data + y * a->pitch() + x, n, k, nullptr, ap_plain::returns::when_done, ap_at);
 }
-AP_CALL cudaCreateTextureObject(cudaTextureObject_t* t, const cudaResourceDesc* of, const cudaTextureDesc* how,
-                                const cudaResourceViewDesc*) {
+AP_CALL cudaCreateTextureObject(cudaTextureObject_t* t, const cudaResourceDesc* of,
+                                const cudaTextureDesc* how, const cudaResourceViewDesc*) {
   return ap_plain::create_texture(t, *of, how);
 }
 AP_CALL cudaCreateSurfaceObject(cudaSurfaceObject_t* t, const cudaResourceDesc* of) {
@@ -282,24 +288,26 @@ template <class T> AP_VERB T tex3D(cudaTextureObject_t t, float x, float y, floa
 }
 template <class T> AP_VERB void tex1Dfetch(T* v, cudaTextureObject_t t, int i) { *v = tex1Dfetch<T>(t, i); }
 template <class T> AP_VERB void tex1D(T* v, cudaTextureObject_t t, float x) { *v = tex1D<T>(t, x); }
-template <class T> AP_VERB void tex2D(T* v, cudaTextureObject_t t, float x, float y) { *v = tex2D<T>(t, x, y); }
+template <class T> AP_VERB void tex2D(T* v, cudaTextureObject_t t, float x, float y) {
+  *v = tex2D<T>(t, x, y);
+}
 template <class T> AP_VERB void tex3D(T* v, cudaTextureObject_t t, float x, float y, float z) {
   *v = tex3D<T>(t, x, y, z);
 }
-#define AP_SURFACE(n, y_and_z, y, z)                                                                             \
-  template <class T> AP_VERB T surf##n##Dread(cudaSurfaceObject_t s, int x y_and_z,                             \
-                                              cudaSurfaceBoundaryMode m = cudaBoundaryModeTrap, AP_AT) {        \
-    const T* const at = antiphase::plain::surface_at<const T>(s, x, y, z, m, ap_at);                            \
-    return at != nullptr ? *at : T{};                                                                           \
-  }                                                                                                             \
-  template <class T> AP_VERB void surf##n##Dread(T* v, cudaSurfaceObject_t s, int x y_and_z,                    \
-                                                 cudaSurfaceBoundaryMode m = cudaBoundaryModeTrap, AP_AT) {     \
-    const T* const at = antiphase::plain::surface_at<const T>(s, x, y, z, m, ap_at);                            \
-    *v = at != nullptr ? *at : T{};                                                                             \
-  }                                                                                                             \
-  template <class T> AP_VERB void surf##n##Dwrite(T v, cudaSurfaceObject_t s, int x y_and_z,                    \
-                                                  cudaSurfaceBoundaryMode m = cudaBoundaryModeTrap, AP_AT) {    \
-    if (T* const at = antiphase::plain::surface_at<T>(s, x, y, z, m, ap_at); at != nullptr) *at = v;            \
+#define AP_SURFACE(n, y_and_z, y, z)                                                                         \
+  template <class T> AP_VERB T surf##n##Dread(cudaSurfaceObject_t s, int x y_and_z,                          \
+                                              cudaSurfaceBoundaryMode m = cudaBoundaryModeTrap, AP_AT) {     \
+    const T* const at = antiphase::plain::surface_at<const T>(s, x, y, z, m, ap_at);                         \
+    return at != nullptr ? *at : T{};                                                                        \
+  }                                                                                                          \
+  template <class T> AP_VERB void surf##n##Dread(T* v, cudaSurfaceObject_t s, int x y_and_z,                 \
+                                                 cudaSurfaceBoundaryMode m = cudaBoundaryModeTrap, AP_AT) {  \
+    const T* const at = antiphase::plain::surface_at<const T>(s, x, y, z, m, ap_at);                         \
+    *v = at != nullptr ? *at : T{};                                                                          \
+  }                                                                                                          \
+  template <class T> AP_VERB void surf##n##Dwrite(T v, cudaSurfaceObject_t s, int x y_and_z,                 \
+                                                  cudaSurfaceBoundaryMode m = cudaBoundaryModeTrap, AP_AT) { \
+    if (T* const at = antiphase::plain::surface_at<T>(s, x, y, z, m, ap_at); at != nullptr) *at = v;         \
   }
 #define AP_Y , int y
 #define AP_YZ , int y, int z

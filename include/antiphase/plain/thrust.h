@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Thrust under the checker: vectors, policies and algorithms. An algorithm on device memory is one operation on its
-// stream; functors are called as in a kernel.
+// Thrust under the checker: vectors, policies and algorithms. An algorithm on device memory is one operation
+// on its stream; functors are called as in a kernel.
 #pragma once
 #include <algorithm>
 #include <random>
@@ -30,15 +30,15 @@ using std::multiplies;
 using std::negate;
 using std::not_equal_to;
 using std::plus;
-#define AP_FUNCTION(name, ...)                                                             \
-  template <class T = void> struct name {                                                  \
-    typedef T result_type;                                                                 \
-    constexpr T operator()(const T& a, const T& b) const { return __VA_ARGS__; }           \
-  };                                                                                       \
-  template <> struct name<void> {                                                          \
-    template <class A, class B> constexpr auto operator()(const A& a, const B& b) const {  \
-      return __VA_ARGS__;                                                                  \
-    }                                                                                      \
+#define AP_FUNCTION(name, ...)                                                            \
+  template <class T = void> struct name {                                                 \
+    typedef T result_type;                                                                \
+    constexpr T operator()(const T& a, const T& b) const { return __VA_ARGS__; }          \
+  };                                                                                      \
+  template <> struct name<void> {                                                         \
+    template <class A, class B> constexpr auto operator()(const A& a, const B& b) const { \
+      return __VA_ARGS__;                                                                 \
+    }                                                                                     \
   };
 AP_FUNCTION(maximum, a < b ? b : a)
 AP_FUNCTION(minimum, b < a ? b : a)
@@ -80,10 +80,9 @@ template <class T> constexpr auto value(const T& v) {
 template <class F> constexpr auto value(const expression<F>& e) { return e; }
 template <class T> constexpr bool is_expression = false;
 template <class F> constexpr bool is_expression<expression<F>> = true;
-#define AP_BINARY(op)                                                        \
-  template <class A, class B>                                                \
-  requires(is_expression<A> || is_expression<B>)                             \
-  constexpr auto operator op(const A& a, const B& b) {                       \
+#define AP_BINARY(op)                                                                                       \
+  template <class A, class B>                                                                               \
+  requires(is_expression<A> || is_expression<B>) constexpr auto operator op(const A& a, const B& b) {       \
     return expression{[x = value(a), y = value(b)](const auto&... all) { return x(all...) op y(all...); }}; \
   }
 AP_BINARY(+)
@@ -194,11 +193,10 @@ namespace cpp = thrust::cpp;
 // algorithms
 // -----------------------------------------------------------------------------------------------------------
 #define AP_ALGORITHM(...) template <__VA_ARGS__> AP_VERB
-#define AP_DEFAULT(name)                                              \
-  template <class I, class... A>                                      \
-  requires(!detail::is_policy<I>)                                     \
-  AP_VERB auto name(I first, A... rest) {                             \
-    return name(detail::policy_of<I, A...>(), first, rest...);        \
+#define AP_DEFAULT(name)                                                  \
+  template <class I, class... A>                                          \
+  requires(!detail::is_policy<I>) AP_VERB auto name(I first, A... rest) { \
+    return name(detail::policy_of<I, A...>(), first, rest...);            \
   }
 using detail::element_at;
 using detail::fetched;
@@ -214,8 +212,7 @@ AP_ALGORITHM(class I, class Out) Out copy(const policy& p, I first, I last, Out 
   return out + (last - first);
 }
 template <class I, class Out>
-requires(!detail::is_policy<I>)
-AP_VERB Out copy(I first, I last, Out out) {
+requires(!detail::is_policy<I>) AP_VERB Out copy(I first, I last, Out out) {
   constexpr auto from = detail::system_of<I>::is, to = detail::system_of<Out>::is;
   const auto n = static_cast<std::ptrdiff_t>(std::distance(first, last));
   constexpr bool from_device = from == detail::system::device, to_device = to == detail::system::device;
@@ -228,9 +225,7 @@ AP_VERB Out copy(I first, I last, Out out) {
   } else {
     detail::values<typename std::iterator_traits<I>::value_type> all;
     for (; first != last; ++first) all.push_back({*first});
-    run(device, "thrust::copy", [&] {
-      made(out, n, [&](std::size_t i) { return all[i].v; });
-    });
+    run(device, "thrust::copy", [&] { made(out, n, [&](std::size_t i) { return all[i].v; }); });
     return out + n;
   }
 }
@@ -238,8 +233,9 @@ AP_ALGORITHM(class I, class N, class Out) Out copy_n(const policy& p, I first, N
   return copy(p, first, first + n, out);
 }
 template <class I, class N, class Out>
-requires(!detail::is_policy<I>)
-AP_VERB Out copy_n(I first, N n, Out out) { return copy(first, std::next(first, n), out); }
+requires(!detail::is_policy<I>) AP_VERB Out copy_n(I first, N n, Out out) {
+  return copy(first, std::next(first, n), out);
+}
 AP_ALGORITHM(class I, class N, class F) I for_each_n(const policy& p, I first, N n, F f) {
   run(p, "thrust::for_each", [&] {
     for (std::ptrdiff_t i = 0; i < static_cast<std::ptrdiff_t>(n); ++i) f(element_at(first + i));
@@ -252,9 +248,8 @@ AP_ALGORITHM(class I, class F) I for_each(const policy& p, I first, I last, F f)
 AP_DEFAULT(for_each_n)
 AP_DEFAULT(for_each)
 AP_ALGORITHM(class I, class N, class T) I fill_n(const policy& p, I first, N n, const T& v) {
-  run(p, "thrust::fill", [&] {
-    made(first, static_cast<std::ptrdiff_t>(n), [&](std::size_t) { return v; });
-  });
+  run(p, "thrust::fill",
+      [&] { made(first, static_cast<std::ptrdiff_t>(n), [&](std::size_t) { return v; }); });
   return first + n;
 }
 AP_ALGORITHM(class I, class T) void fill(const policy& p, I first, I last, const T& v) {
@@ -263,9 +258,8 @@ AP_ALGORITHM(class I, class T) void fill(const policy& p, I first, I last, const
 AP_DEFAULT(fill_n)
 AP_DEFAULT(fill)
 AP_ALGORITHM(class I, class T, class S) void sequence(const policy& p, I first, I last, T start, S step) {
-  run(p, "thrust::sequence", [&] {
-    made(first, last - first, [&](std::size_t i) { return start + static_cast<T>(i) * step; });
-  });
+  run(p, "thrust::sequence",
+      [&] { made(first, last - first, [&](std::size_t i) { return start + static_cast<T>(i) * step; }); });
 }
 AP_ALGORITHM(class I, class T) void sequence(const policy& p, I first, I last, T start) {
   sequence(p, first, last, start, T(1));
@@ -275,19 +269,15 @@ AP_ALGORITHM(class I) void sequence(const policy& p, I first, I last) {
 }
 AP_DEFAULT(sequence)
 AP_ALGORITHM(class I, class F) void tabulate(const policy& p, I first, I last, F f) {
-  run(p, "thrust::tabulate", [&] {
-    made(first, last - first, [&](std::size_t i) { return f(static_cast<std::ptrdiff_t>(i)); });
-  });
+  run(p, "thrust::tabulate",
+      [&] { made(first, last - first, [&](std::size_t i) { return f(static_cast<std::ptrdiff_t>(i)); }); });
 }
 AP_DEFAULT(tabulate)
 AP_ALGORITHM(class I, class F) void generate(const policy& p, I first, I last, F f) {
-  run(p, "thrust::generate", [&] {
-    made(first, last - first, [&](std::size_t) { return f(); });
-  });
+  run(p, "thrust::generate", [&] { made(first, last - first, [&](std::size_t) { return f(); }); });
 }
 template <class I, class F>
-requires(!detail::is_policy<I>)
-AP_VERB void generate(I first, I last, F f) {  // also of the host's iterators
+requires(!detail::is_policy<I>) AP_VERB void generate(I first, I last, F f) {  // also of the host's iterators
   if constexpr (detail::system_of<I>::is == detail::system::host)
     std::generate(first, last, f);
   else
@@ -412,14 +402,16 @@ AP_DEFAULT(equal)
 AP_ALGORITHM(class I, class L) I max_element(const policy& p, I first, I last, L less) {
   return first + run(p, "thrust::max_element", [&] {
            const auto all = fetched(first, last - first);
-           return std::max_element(all.begin(), all.end(), [&](const auto& a, const auto& b) { return less(a.v, b.v); }) -
+           return std::max_element(all.begin(), all.end(),
+                                   [&](const auto& a, const auto& b) { return less(a.v, b.v); }) -
                   all.begin();
          });
 }
 AP_ALGORITHM(class I, class L) I min_element(const policy& p, I first, I last, L less) {
   return first + run(p, "thrust::min_element", [&] {
            const auto all = fetched(first, last - first);
-           return std::min_element(all.begin(), all.end(), [&](const auto& a, const auto& b) { return less(a.v, b.v); }) -
+           return std::min_element(all.begin(), all.end(),
+                                   [&](const auto& a, const auto& b) { return less(a.v, b.v); }) -
                   all.begin();
          });
 }
@@ -479,7 +471,8 @@ AP_DEFAULT(sort_by_key)
 AP_ALGORITHM(class I, class L) bool is_sorted(const policy& p, I first, I last, L less) {
   return run(p, "thrust::is_sorted", [&] {
     const auto all = fetched(first, last - first);
-    return std::is_sorted(all.begin(), all.end(), [&](const auto& a, const auto& b) { return less(a.v, b.v); });
+    return std::is_sorted(all.begin(), all.end(),
+                          [&](const auto& a, const auto& b) { return less(a.v, b.v); });
   });
 }
 AP_ALGORITHM(class I) bool is_sorted(const policy& p, I first, I last) {
@@ -526,7 +519,8 @@ AP_VERB Out scan_by_key(const char* name, const policy& p, K first, K last, I va
 }  // namespace detail
 AP_ALGORITHM(class I, class Out, class Op)
 Out inclusive_scan(const policy& p, I first, I last, Out out, Op op) {
-  return detail::scan<value_of<I>>("thrust::inclusive_scan", p, first, last, out, identity<>(), nullptr, op, true);
+  return detail::scan<value_of<I>>("thrust::inclusive_scan", p, first, last, out, identity<>(), nullptr, op,
+                                   true);
 }
 AP_ALGORITHM(class I, class Out) Out inclusive_scan(const policy& p, I first, I last, Out out) {
   return inclusive_scan(p, first, last, out, std::plus<>());
@@ -544,8 +538,8 @@ AP_ALGORITHM(class I, class Out) Out exclusive_scan(const policy& p, I first, I 
 }
 AP_ALGORITHM(class I, class Out, class F, class Op)
 Out transform_inclusive_scan(const policy& p, I first, I last, Out out, F f, Op op) {
-  return detail::scan<value_of<transform_iterator<F, I>>>("thrust::transform_inclusive_scan", p, first, last, out,
-                                                          f, nullptr, op, true);
+  return detail::scan<value_of<transform_iterator<F, I>>>("thrust::transform_inclusive_scan", p, first, last,
+                                                          out, f, nullptr, op, true);
 }
 AP_ALGORITHM(class I, class Out, class F, class T, class Op)
 Out transform_exclusive_scan(const policy& p, I first, I last, Out out, F f, T init, Op op) {
@@ -553,12 +547,14 @@ Out transform_exclusive_scan(const policy& p, I first, I last, Out out, F f, T i
 }
 AP_ALGORITHM(class K, class I, class Out, class Same = std::equal_to<>, class Op = std::plus<>)
 Out inclusive_scan_by_key(const policy& p, K first, K last, I values, Out out, Same same = {}, Op op = {}) {
-  return detail::scan_by_key("thrust::inclusive_scan_by_key", p, first, last, values, out, value_of<I>{}, same, op,
-                             true);
+  return detail::scan_by_key("thrust::inclusive_scan_by_key", p, first, last, values, out, value_of<I>{},
+                             same, op, true);
 }
 AP_ALGORITHM(class K, class I, class Out, class T, class Same = std::equal_to<>, class Op = std::plus<>)
-Out exclusive_scan_by_key(const policy& p, K first, K last, I values, Out out, T init, Same same = {}, Op op = {}) {
-  return detail::scan_by_key("thrust::exclusive_scan_by_key", p, first, last, values, out, init, same, op, false);
+Out exclusive_scan_by_key(const policy& p, K first, K last, I values, Out out, T init, Same same = {},
+                          Op op = {}) {
+  return detail::scan_by_key("thrust::exclusive_scan_by_key", p, first, last, values, out, init, same, op,
+                             false);
 }
 AP_ALGORITHM(class K, class I, class Out)
 Out exclusive_scan_by_key(const policy& p, K first, K last, I values, Out out) {
@@ -593,7 +589,8 @@ AP_DEFAULT(reduce_by_key)
 
 // Those of [first, last) that keep(i) takes, to `out`; the others to `rest`.
 namespace detail {
-template <class I, class Out, class F> AP_VERB Out filtered(const char* name, const policy& p, I first, I last, Out out, const F& keep) {
+template <class I, class Out, class F>
+AP_VERB Out filtered(const char* name, const policy& p, I first, I last, Out out, const F& keep) {
   return out + run(p, name, [&] {
            const auto in = fetched(first, last - first);
            values<value_of<I>> some;
@@ -605,40 +602,46 @@ template <class I, class Out, class F> AP_VERB Out filtered(const char* name, co
 }
 }  // namespace detail
 AP_ALGORITHM(class I, class Out, class F) Out copy_if(const policy& p, I first, I last, Out out, F f) {
-  return detail::filtered("thrust::copy_if", p, first, last, out, [&](auto& in, std::size_t i) { return f(in[i].v); });
+  return detail::filtered("thrust::copy_if", p, first, last, out,
+                          [&](auto& in, std::size_t i) { return f(in[i].v); });
 }
 AP_ALGORITHM(class I, class S, class Out, class F)
 Out copy_if(const policy& p, I first, I last, S stencil, Out out, F f) {
-  return detail::filtered("thrust::copy_if", p, first, last, out,
-                          [&](auto&, std::size_t i) { return f(value_at(stencil + static_cast<std::ptrdiff_t>(i))); });
+  return detail::filtered("thrust::copy_if", p, first, last, out, [&](auto&, std::size_t i) {
+    return f(value_at(stencil + static_cast<std::ptrdiff_t>(i)));
+  });
 }
 AP_ALGORITHM(class I, class Out, class F) Out remove_copy_if(const policy& p, I first, I last, Out out, F f) {
-  return detail::filtered("thrust::remove_copy_if", p, first, last, out, [&](auto& in, std::size_t i) { return !f(in[i].v); });
+  return detail::filtered("thrust::remove_copy_if", p, first, last, out,
+                          [&](auto& in, std::size_t i) { return !f(in[i].v); });
 }
 AP_ALGORITHM(class I, class F) I remove_if(const policy& p, I first, I last, F f) {
-  return detail::filtered("thrust::remove_if", p, first, last, first, [&](auto& in, std::size_t i) { return !f(in[i].v); });
+  return detail::filtered("thrust::remove_if", p, first, last, first,
+                          [&](auto& in, std::size_t i) { return !f(in[i].v); });
 }
 template <class I, class S, class F>
-requires(!std::is_invocable_v<S, value_of<I>>)
-AP_VERB I remove_if(const policy& p, I first, I last, S stencil, F f) {
-  return detail::filtered("thrust::remove_if", p, first, last, first,
-                          [&](auto&, std::size_t i) { return !f(value_at(stencil + static_cast<std::ptrdiff_t>(i))); });
+requires(!std::is_invocable_v<S, value_of<I>>) AP_VERB I
+    remove_if(const policy& p, I first, I last, S stencil, F f) {
+  return detail::filtered("thrust::remove_if", p, first, last, first, [&](auto&, std::size_t i) {
+    return !f(value_at(stencil + static_cast<std::ptrdiff_t>(i)));
+  });
 }
 AP_ALGORITHM(class I, class T) I remove(const policy& p, I first, I last, const T& v) {
   return remove_if(p, first, last, [&](const auto& a) { return a == v; });
 }
 AP_ALGORITHM(class I, class Out, class Same = std::equal_to<>)
 Out unique_copy(const policy& p, I first, I last, Out out, Same same = {}) {
-  return detail::filtered("thrust::unique", p, first, last, out, [&](auto& in, std::size_t i) {
-    return i == 0 || !same(in[i - 1].v, in[i].v);
-  });
+  return detail::filtered("thrust::unique", p, first, last, out,
+                          [&](auto& in, std::size_t i) { return i == 0 || !same(in[i - 1].v, in[i].v); });
 }
-AP_ALGORITHM(class I, class Same = std::equal_to<>) I unique(const policy& p, I first, I last, Same same = {}) {
+AP_ALGORITHM(class I, class Same = std::equal_to<>)
+I unique(const policy& p, I first, I last, Same same = {}) {
   return unique_copy(p, first, last, first, same);
 }
 AP_ALGORITHM(class K, class V, class Same = std::equal_to<>)
 std::pair<K, V> unique_by_key(const policy& p, K first, K last, V values, Same same = {}) {
-  return reduce_by_key(p, first, last, values, first, values, same, [](const auto& a, const auto&) { return a; });
+  return reduce_by_key(p, first, last, values, first, values, same,
+                       [](const auto& a, const auto&) { return a; });
 }
 AP_ALGORITHM(class I, class F) I stable_partition(const policy& p, I first, I last, F f) {
   return first + run(p, "thrust::partition", [&] {
@@ -668,7 +671,8 @@ AP_ALGORITHM(class I, class F, class T) void replace_if(const policy& p, I first
   });
 }
 AP_ALGORITHM(class I, class T) void replace(const policy& p, I first, I last, const T& old, const T& v) {
-  replace_if(p, first, last, [&](const auto& a) { return a == old; }, v);
+  replace_if(
+      p, first, last, [&](const auto& a) { return a == old; }, v);
 }
 AP_ALGORITHM(class M, class I, class Out) Out gather(const policy& p, M first, M last, I from, Out out) {
   run(p, "thrust::gather", [&] {
@@ -729,19 +733,19 @@ Out merge(const policy& p, I a, I a_end, J b, J b_end, Out out, L less = {}) {
   });
   return out + ((a_end - a) + (b_end - b));
 }
-#define AP_SET(name)                                                                                        \
-  AP_ALGORITHM(class I, class J, class Out, class L = std::less<>)                                          \
-  Out name(const policy& p, I a, I a_end, J b, J b_end, Out out, L less = {}) {                             \
-    return out + run(p, "thrust::" #name, [&] {                                                             \
-             auto x = fetched(a, a_end - a);                                                                \
-             const auto y = fetched(b, b_end - b);                                                          \
-             decltype(x) all;                                                                               \
-             std::name(x.begin(), x.end(), y.begin(), y.end(), std::back_inserter(all),                     \
-                       [&](const auto& u, const auto& v) { return less(u.v, v.v); });                       \
-             stored(out, all);                                                                              \
-             return static_cast<std::ptrdiff_t>(all.size());                                                \
-           });                                                                                              \
-  }                                                                                                         \
+#define AP_SET(name)                                                                    \
+  AP_ALGORITHM(class I, class J, class Out, class L = std::less<>)                      \
+  Out name(const policy& p, I a, I a_end, J b, J b_end, Out out, L less = {}) {         \
+    return out + run(p, "thrust::" #name, [&] {                                         \
+             auto x = fetched(a, a_end - a);                                            \
+             const auto y = fetched(b, b_end - b);                                      \
+             decltype(x) all;                                                           \
+             std::name(x.begin(), x.end(), y.begin(), y.end(), std::back_inserter(all), \
+                       [&](const auto& u, const auto& v) { return less(u.v, v.v); });   \
+             stored(out, all);                                                          \
+             return static_cast<std::ptrdiff_t>(all.size());                            \
+           });                                                                          \
+  }                                                                                     \
   AP_DEFAULT(name)
 AP_SET(set_intersection)
 AP_SET(set_union)
@@ -778,29 +782,29 @@ template <class I, class T, class L> AP_VERB bool found(I first, I last, const T
   return at < last - first && !less(v, value_at(first + at));
 }
 }  // namespace detail
-#define AP_SEARCH(name, One, found_at, of_each)                                                            \
-  template <class I, class T, class L>                                                                     \
-  AP_VERB One name(const policy& p, I first, I last, const T& v, L less) {  \
-    return found_at run(p, "thrust::" #name, [&] { return of_each; });                                     \
-  }                                                                                                        \
-  AP_ALGORITHM(class I, class T) One name(const policy& p, I first, I last, const T& v) {                  \
-    return name(p, first, last, v, std::less<>());                                                         \
-  }                                                                                                        \
-  AP_ALGORITHM(class I, class J, class Out, class L)                                                       \
-  Out name(const policy& p, I first, I last, J wanted, J wanted_end, Out out, L less) {                    \
-    run(p, "thrust::" #name, [&] {                                                                         \
-      const auto all = fetched(wanted, wanted_end - wanted);                                               \
-      made(out, wanted_end - wanted, [&](std::size_t i) {                                                  \
-        const auto& v = all[i].v;                                                                          \
-        return of_each;                                                                                    \
-      });                                                                                                  \
-    });                                                                                                    \
-    return out + (wanted_end - wanted);                                                                    \
-  }                                                                                                        \
-  AP_ALGORITHM(class I, class J, class Out)                                                                \
-  Out name(const policy& p, I first, I last, J wanted, J wanted_end, Out out) {                            \
-    return name(p, first, last, wanted, wanted_end, out, std::less<>());                                   \
-  }                                                                                                        \
+#define AP_SEARCH(name, One, found_at, of_each)                                           \
+  template <class I, class T, class L>                                                    \
+  AP_VERB One name(const policy& p, I first, I last, const T& v, L less) {                \
+    return found_at run(p, "thrust::" #name, [&] { return of_each; });                    \
+  }                                                                                       \
+  AP_ALGORITHM(class I, class T) One name(const policy& p, I first, I last, const T& v) { \
+    return name(p, first, last, v, std::less<>());                                        \
+  }                                                                                       \
+  AP_ALGORITHM(class I, class J, class Out, class L)                                      \
+  Out name(const policy& p, I first, I last, J wanted, J wanted_end, Out out, L less) {   \
+    run(p, "thrust::" #name, [&] {                                                        \
+      const auto all = fetched(wanted, wanted_end - wanted);                              \
+      made(out, wanted_end - wanted, [&](std::size_t i) {                                 \
+        const auto& v = all[i].v;                                                         \
+        return of_each;                                                                   \
+      });                                                                                 \
+    });                                                                                   \
+    return out + (wanted_end - wanted);                                                   \
+  }                                                                                       \
+  AP_ALGORITHM(class I, class J, class Out)                                               \
+  Out name(const policy& p, I first, I last, J wanted, J wanted_end, Out out) {           \
+    return name(p, first, last, wanted, wanted_end, out, std::less<>());                  \
+  }                                                                                       \
   AP_DEFAULT(name)
 AP_SEARCH(lower_bound, I, first +, detail::bound(first, last, v, less, false))
 AP_SEARCH(upper_bound, I, first +, detail::bound(first, last, v, less, true))
@@ -820,15 +824,15 @@ template <class I, class N> void advance(I& i, N n) { i = i + n; }
 template <class I, class Out> AP_VERB Out uninitialized_copy(I first, I last, Out out) {
   return copy(first, last, out);
 }
-template <class I, class T> AP_VERB void uninitialized_fill(I first, I last, const T& v) { fill(first, last, v); }
+template <class I, class T> AP_VERB void uninitialized_fill(I first, I last, const T& v) {
+  fill(first, last, v);
+}
 #undef AP_ALGORITHM
 #undef AP_DEFAULT
 
 // vectors
 // -----------------------------------------------------------------------------------------------------------
-template <class T> struct device_allocator {
-  using value_type = T;
-};
+template <class T> struct device_allocator { using value_type = T; };
 template <class T> using device_malloc_allocator = device_allocator<T>;
 
 namespace detail {
@@ -880,7 +884,8 @@ template <class T, ap::memory_kind Kind, class Pointer> class vector {
   }
   AP_VERB void resize(std::size_t n, const T& v) {
     make_room(n, size_);
-    if (n > size_) thrust::fill_n(device, device_ptr<T>(at_) + static_cast<std::ptrdiff_t>(size_), n - size_, v);
+    if (n > size_)
+      thrust::fill_n(device, device_ptr<T>(at_) + static_cast<std::ptrdiff_t>(size_), n - size_, v);
     size_ = n;
   }
   AP_VERB void reserve(std::size_t n) { make_room(n, size_); }
@@ -959,7 +964,8 @@ template <class T, ap::memory_kind Kind, class Pointer> class vector {
   std::size_t size_ = 0, room_ = 0;
 };
 }  // namespace detail
-template <class T, class = void> using device_vector = detail::vector<T, ap::memory_kind::device, device_ptr<T>>;
+template <class T, class = void> using device_vector =
+    detail::vector<T, ap::memory_kind::device, device_ptr<T>>;
 template <class T, class = void> using universal_vector = detail::vector<T, ap::memory_kind::managed, T*>;
 template <class T> using universal_ptr = T*;
 
@@ -968,11 +974,15 @@ template <class T, class = void> class host_vector : public std::vector<T> {
   using std::vector<T>::vector;
   host_vector() = default;
   host_vector(const std::vector<T>& o) : std::vector<T>(o) {}
-  template <class U, ap::memory_kind K, class P> AP_VERB host_vector(const detail::vector<U, K, P>& o) { *this = o; }
-  AP_VERB host_vector(device_ptr<T> first, device_ptr<T> last) : std::vector<T>(static_cast<std::size_t>(last - first)) {
+  template <class U, ap::memory_kind K, class P> AP_VERB host_vector(const detail::vector<U, K, P>& o) {
+    *this = o;
+  }
+  AP_VERB host_vector(device_ptr<T> first, device_ptr<T> last)
+      : std::vector<T>(static_cast<std::size_t>(last - first)) {
     thrust::copy(first, last, this->begin());
   }
-  template <class U, ap::memory_kind K, class P> AP_VERB host_vector& operator=(const detail::vector<U, K, P>& o) {
+  template <class U, ap::memory_kind K, class P>
+  AP_VERB host_vector& operator=(const detail::vector<U, K, P>& o) {
     this->resize(o.size());
     thrust::copy(o.begin(), o.end(), this->begin());
     return *this;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What Thrust's and CUB's algorithms have in common, under the checker: pointers, iterators, and how elements are
-// read and written in a library's operation.
+// What Thrust's and CUB's algorithms have in common, under the checker: pointers, iterators, and how elements
+// are read and written in a library's operation.
 #pragma once
 #include <complex>
 #include <functional>
@@ -57,9 +57,9 @@ template <class T> class device_reference {
     return *this = static_cast<std::remove_const_t<T>>(o);
   }
   device_ptr<T> operator&() const { return device_ptr<T>(at_); }
-#define AP_ASSIGN(op)                                                      \
+#define AP_ASSIGN(op)                                                                   \
   template <class V> AP_VERB const device_reference& operator op##=(const V& v) const { \
-    return *this = static_cast<T>(static_cast<T>(*this) op v);             \
+    return *this = static_cast<T>(static_cast<T>(*this) op v);                          \
   }
   AP_ASSIGN(+)
   AP_ASSIGN(-)
@@ -130,8 +130,8 @@ template <class T> class device_ptr : public steps<device_ptr<T>> {
   device_ptr(std::nullptr_t) {}
   explicit device_ptr(T* p) : at_(p) {}
   template <class U>
-  requires std::is_convertible_v<U*, T*> || std::is_void_v<U>
-  device_ptr(const device_ptr<U>& o) : at_((T*)o.get()) {}
+  requires std::is_convertible_v<U*, T*> || std::is_void_v<U> device_ptr(const device_ptr<U>& o)
+      : at_((T*)o.get()) {}
   T* get() const { return at_; }
   explicit operator bool() const { return at_ != nullptr; }
   AP_VERB reference operator*() const { return reference(at_); }
@@ -162,14 +162,14 @@ template <class T> T& raw_reference_cast(const device_reference<T>& r) { return 
 
 // iterators
 // -----------------------------------------------------------------------------------------------------------
-#define AP_ITERATOR(Value)                  \
-  using value_type = Value;                 \
-  using difference_type = std::ptrdiff_t;   \
-  using pointer = void;                     \
+#define AP_ITERATOR(Value)                \
+  using value_type = Value;               \
+  using difference_type = std::ptrdiff_t; \
+  using pointer = void;                   \
   using iterator_category = std::random_access_iterator_tag;
 
-template <class T, class = void, class = void, class = void>
-class counting_iterator : public steps<counting_iterator<T>> {
+template <class T, class = void, class = void, class = void> class counting_iterator
+    : public steps<counting_iterator<T>> {
  public:
   AP_ITERATOR(T)
   using reference = T;
@@ -186,8 +186,8 @@ class counting_iterator : public steps<counting_iterator<T>> {
 };
 template <class T> counting_iterator<T> make_counting_iterator(T v) { return counting_iterator<T>(v); }
 
-template <class T, class = std::ptrdiff_t, class = void>
-class constant_iterator : public steps<constant_iterator<T>> {
+template <class T, class = std::ptrdiff_t, class = void> class constant_iterator
+    : public steps<constant_iterator<T>> {
  public:
   AP_ITERATOR(T)
   using reference = T;
@@ -243,7 +243,9 @@ template <> struct system_of<discard_iterator> { static constexpr system is = sy
 template <class T> constexpr bool is_pointer = std::is_pointer_v<T>;
 template <class T> constexpr bool is_pointer<device_ptr<T>> = true;
 template <class T>
-concept fancy = requires(const T& i) { i.ap_get(); };
+concept fancy = requires(const T& i) {
+  i.ap_get();
+};
 
 // The element's value, in a library's operation or elsewhere.
 template <class I> AP_VERB auto value_at(const I& i) {
@@ -288,8 +290,8 @@ template <class I> AP_VERB decltype(auto) element_at(const I& i) {
 template <class I> using value_of = std::remove_cvref_t<decltype(value_at(std::declval<const I&>()))>;
 }  // namespace detail
 
-template <class F, class I, class = void, class = void>
-class transform_iterator : public steps<transform_iterator<F, I>> {
+template <class F, class I, class = void, class = void> class transform_iterator
+    : public steps<transform_iterator<F, I>> {
  public:
   using value_type = std::remove_cvref_t<std::invoke_result_t<const F&, detail::value_of<I>&>>;
   using reference = value_type;
@@ -385,7 +387,9 @@ template <class... I> class zip_iterator<std::tuple<I...>> : public steps<zip_it
   template <class V> AP_VERB void ap_put(const V& v) const { put(v, std::index_sequence_for<I...>()); }
   AP_VERB auto ap_element() const {
     return std::apply(
-        [](const I&... i) { return std::tuple<decltype(detail::element_at(i))...>(detail::element_at(i)...); },
+        [](const I&... i) {
+          return std::tuple<decltype(detail::element_at(i))...>(detail::element_at(i)...);
+        },
         all_);
   }
   const std::tuple<I...>& get_iterator_tuple() const { return all_; }
@@ -437,9 +441,7 @@ template <class... I> struct system_of<zip_iterator<std::tuple<I...>>> {
 };
 
 // Values on the host: of any type, bool too.
-template <class T> struct boxed {
-  T v;
-};
+template <class T> struct boxed { T v; };
 template <class T> using values = std::vector<boxed<T>>;
 // n elements, read as one range where they are one.
 template <class I> AP_VERB values<value_of<I>> fetched(const I& first, std::ptrdiff_t n) {

@@ -72,11 +72,16 @@ const std::vector<dialect_group>& plain_dialect() {
         {partly, "cuTensorMapEncodeTiled cudaGetDriverEntryPoint cudaGetDriverEntryPointByVersion",
          "maps of 2 to 4 dimensions, not interleaved, element strides of 1, zeros outside; no other function "
          "of the driver"},
-        {yes, "cudaMalloc3D cudaMallocArray cudaMalloc3DArray cudaMemcpy3D cudaMemset3D cudaMemcpy2DToArray cudaMemcpyToArray", ""},
+        {yes,
+         "cudaMalloc3D cudaMallocArray cudaMalloc3DArray cudaMemcpy3D cudaMemset3D cudaMemcpy2DToArray "
+         "cudaMemcpyToArray",
+         ""},
         {partly, "cudaCreateTextureObject tex1Dfetch tex1D tex2D tex3D",
          "of linear memory and of arrays, by points or linear; every texel read is judged"},
         {partly, "cudaCreateSurfaceObject surf1Dread surf2Dread surf2Dwrite surf3Dwrite", "of arrays"},
-        {no, "texture cudaBindTexture cudaBindTexture2D cudaBindTextureToArray cudaUnbindTexture cudaBindSurfaceToArray",
+        {no,
+         "texture cudaBindTexture cudaBindTexture2D cudaBindTextureToArray cudaUnbindTexture "
+         "cudaBindSurfaceToArray",
          "cudaCreateTextureObject()"},
         {no, "cudaMallocMipmappedArray tex2DLayered tex1DLayered tex2DLod tex2Dgather texCubemap",
          "tex1D, tex2D or tex3D of an array"},
@@ -163,30 +168,40 @@ const std::vector<dialect_group>& plain_dialect() {
          "helper_timer.h"},
         {partly, "omp_get_num_threads omp_get_thread_num omp_get_wtime",
          "of one thread: OpenMP's pragmas have no effect, as a note says"},
-        {yes, "cuda::std::array cuda::std::tuple cuda::std::span cuda::std::optional cuda::std::numeric_limits",
+        {yes,
+         "cuda::std::array cuda::std::tuple cuda::std::span cuda::std::optional cuda::std::numeric_limits",
          "all of cuda::std that g++'s own library has: cuda::std is std here"},
         {partly,
-         "cub::BlockReduce cub::BlockScan cub::BlockLoad cub::BlockStore cub::BlockExchange cub::BlockRadixSort "
+         "cub::BlockReduce cub::BlockScan cub::BlockLoad cub::BlockStore cub::BlockExchange "
+         "cub::BlockRadixSort "
          "cub::BlockMergeSort cub::BlockHistogram cub::BlockDiscontinuity cub::BlockAdjacentDifference "
          "cub::BlockShuffle cub::WarpReduce cub::WarpScan cub::WarpLoad cub::WarpStore",
-         "stand-ins that touch TempStorage and meet at barriers as CUB documents it: its next use without a barrier "
+         "stand-ins that touch TempStorage and meet at barriers as CUB documents it: its next use without a "
+         "barrier "
          "before it is found"},
         {partly,
          "cub::DeviceReduce cub::DeviceScan cub::DeviceRadixSort cub::DeviceMergeSort cub::DeviceSelect "
          "cub::DevicePartition cub::DeviceHistogram cub::DeviceRunLengthEncode cub::DeviceSegmentedReduce "
          "cub::DeviceSegmentedRadixSort cub::DeviceSegmentedSort cub::DeviceFor",
-         "operations of one thread on their stream: what they read and write is judged, their insides are not"},
+         "operations of one thread on their stream: what they read and write is judged, their insides are "
+         "not"},
         {partly,
-         "thrust::device_vector thrust::host_vector thrust::transform thrust::reduce thrust::sort thrust::copy "
+         "thrust::device_vector thrust::host_vector thrust::transform thrust::reduce thrust::sort "
+         "thrust::copy "
          "thrust::for_each thrust::inclusive_scan",
          "vectors, iterators and the usual algorithms, each an operation of one thread on its stream"},
-        {no, "BlockRunLengthDecode BlockRadixRank WarpMergeSort WarpExchange DeviceSpmv DeviceTransform DeviceAdjacentDifference",
+        {no,
+         "BlockRunLengthDecode BlockRadixRank WarpMergeSort WarpExchange DeviceSpmv DeviceTransform "
+         "DeviceAdjacentDifference",
          "a kernel of the program, or one of the collectives above"},
         {partly,
-         "cublasSgemm cublasDgemm cublasHgemm cublasGemmEx cublasSgemmStridedBatched cublasSgemmBatched cublasSgemv "
-         "cublasSaxpy cublasSscal cublasSdot cublasSnrm2 cublasSasum cublasIsamax cublasScopy cublasSger cublasSgeam "
+         "cublasSgemm cublasDgemm cublasHgemm cublasGemmEx cublasSgemmStridedBatched cublasSgemmBatched "
+         "cublasSgemv "
+         "cublasSaxpy cublasSscal cublasSdot cublasSnrm2 cublasSasum cublasIsamax cublasScopy cublasSger "
+         "cublasSgeam "
          "cublasSdgmm cublasStrsm",
-         "operations of one thread on the handle's stream, in float, double and complex numbers (products: half, "
+         "operations of one thread on the handle's stream, in float, double and complex numbers (products: "
+         "half, "
          "bfloat16, int8 too): every row of a matrix is judged"},
         {no, "cublasLtMatmul cublasSsyrk cublasSsymm cublasStrmm", "cublasSgemm, or a kernel of the program"},
         {partly,
@@ -199,7 +214,8 @@ const std::vector<dialect_group>& plain_dialect() {
          "curandStateScrambledSobol64_t curandStateMtgp32 curandStateMtgp32_t",
          "curandState, or another of pseudo-random numbers"},
         {no,
-         "cufftPlan1d cusparseCreate cusolverDnCreate cudnnCreate ncclAllReduce cutensorCreate nvrtcCompileProgram "
+         "cufftPlan1d cusparseCreate cusolverDnCreate cudnnCreate ncclAllReduce cutensorCreate "
+         "nvrtcCompileProgram "
          "nvshmem_init",
          "a kernel of the program: of these libraries, only the header may be included"},
         {partly,
@@ -283,9 +299,12 @@ const unsupported_name* unsupported_of_library(std::string_view name, bool calle
     return called && !defines(returns) && !defines("char*");
   };
   if (begins("cublas")) return is_new("cublasStatus_t") ? unsupported("cublasLtMatmul") : nullptr;
-  if (name.starts_with("curand_discrete") || name.starts_with("curand_mtgp32")) return unsupported("curandStateSobol32");
-  if (begins("curand") && name[6] != '_') return is_new("curandStatus_t") ? unsupported("curandStateSobol32") : nullptr;
-  for (const char* library : {"cufft", "cusparse", "cusolver", "cudnn", "nccl", "cutensor", "nvrtc", "nvshmem"})
+  if (name.starts_with("curand_discrete") || name.starts_with("curand_mtgp32"))
+    return unsupported("curandStateSobol32");
+  if (begins("curand") && name[6] != '_')
+    return is_new("curandStatus_t") ? unsupported("curandStateSobol32") : nullptr;
+  for (const char* library :
+       {"cufft", "cusparse", "cusolver", "cudnn", "nccl", "cutensor", "nvrtc", "nvshmem"})
     if (begins(library)) return unsupported("cufftPlan1d");
   return nullptr;
 }

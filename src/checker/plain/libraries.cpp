@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What operations of cuBLAS and cuRAND compute, on the host: read and write what they would, as the thread of the
-// kernel that stands for one (libraries.h). Loops are simple, sums are in the type of the computation.
+// What operations of cuBLAS and cuRAND compute, on the host: read and write what they would, as the thread of
+// the kernel that stands for one (libraries.h). Loops are simple, sums are in the type of the computation.
 #include <antiphase/plain/cublas_v2.h>
 #include <antiphase/plain/curand.h>
 #include <antiphase/plain/textures.h>
@@ -16,15 +16,9 @@ namespace antiphase::plain {
 namespace blas {
 namespace {
 
-template <class T> struct number {
-  using type = T;
-};
-template <> struct number<float2> {
-  using type = std::complex<float>;
-};
-template <> struct number<double2> {
-  using type = std::complex<double>;
-};
+template <class T> struct number { using type = T; };
+template <> struct number<float2> { using type = std::complex<float>; };
+template <> struct number<double2> { using type = std::complex<double>; };
 template <class T> using number_of = typename number<T>::type;
 template <class W> constexpr bool is_complex = false;
 template <class R> constexpr bool is_complex<std::complex<R>> = true;
@@ -58,7 +52,9 @@ template <class F> void with_type(cudaDataType t, const F& f) {
     case CUDA_R_32I: return f(static_cast<int*>(nullptr));
     case CUDA_C_32F: return f(static_cast<std::complex<float>*>(nullptr));
     case CUDA_C_64F: return f(static_cast<std::complex<double>*>(nullptr));
-    default: refuse_use("cuBLAS with matrices of this type", "float, double, half, bfloat16, int8 or complex numbers");
+    default:
+      refuse_use("cuBLAS with matrices of this type",
+                 "float, double, half, bfloat16, int8 or complex numbers");
   }
 }
 template <class W> W value_of(const scalar& s, cudaDataType type) {
@@ -96,34 +92,38 @@ template <class W> std::vector<W> dense(const matrix& x, const void* at, int row
                    column.size() * sizeof(T));
       for (int i = 0; i < r; ++i) {
         const W v = as<W>(column[static_cast<std::size_t>(i)]);
-        all[turned ? static_cast<std::size_t>(i) * static_cast<std::size_t>(rows) + static_cast<std::size_t>(j)
-                   : static_cast<std::size_t>(j) * static_cast<std::size_t>(rows) + static_cast<std::size_t>(i)] =
-            conjugated ? conjugate_of(v) : v;
+        all[turned
+                ? static_cast<std::size_t>(i) * static_cast<std::size_t>(rows) + static_cast<std::size_t>(j)
+                : static_cast<std::size_t>(j) * static_cast<std::size_t>(rows) +
+                      static_cast<std::size_t>(i)] = conjugated ? conjugate_of(v) : v;
       }
     }
   });
   return all;
 }
-template <class W> void store(const matrix& x, const void* at, int rows, int columns, const std::vector<W>& all) {
+template <class W>
+void store(const matrix& x, const void* at, int rows, int columns, const std::vector<W>& all) {
   with_type(x.type, [&](auto* t) {
     using T = std::remove_pointer_t<decltype(t)>;
     std::vector<T> column(static_cast<std::size_t>(rows));
     for (int j = 0; j < columns; ++j) {
       for (int i = 0; i < rows; ++i) {
-        const W& w = all[static_cast<std::size_t>(j) * static_cast<std::size_t>(rows) + static_cast<std::size_t>(i)];
+        const W& w =
+            all[static_cast<std::size_t>(j) * static_cast<std::size_t>(rows) + static_cast<std::size_t>(i)];
         if constexpr (std::is_arithmetic_v<T> || is_complex<T>)
           column[static_cast<std::size_t>(i)] = as<T>(w);
         else
           column[static_cast<std::size_t>(i)] = T(as<float>(w));
       }
-      library_store(const_cast<T*>(static_cast<const T*>(at)) + static_cast<std::ptrdiff_t>(j) * x.ld, column.data(),
-                    column.size() * sizeof(T));
+      library_store(const_cast<T*>(static_cast<const T*>(at)) + static_cast<std::ptrdiff_t>(j) * x.ld,
+                    column.data(), column.size() * sizeof(T));
     }
   });
 }
 
 template <class W> void multiply_in(const product& p) {
-  const auto m = static_cast<std::size_t>(p.m), n = static_cast<std::size_t>(p.n), k = static_cast<std::size_t>(p.k);
+  const auto m = static_cast<std::size_t>(p.m), n = static_cast<std::size_t>(p.n),
+             k = static_cast<std::size_t>(p.k);
   const W alpha = value_of<W>(p.alpha, p.scale), beta = value_of<W>(p.beta, p.scale);
   const auto place_of = [](const matrix& x, int i) -> const void* {
     if (x.list != nullptr) {
@@ -190,7 +190,8 @@ template <class T> std::vector<number_of<T>> dense_of(const T* a, int lda, int r
                                                       cublasOperation_t op = CUBLAS_OP_N) {
   return dense<number_of<T>>(of(a, lda, op), a, rows, columns);
 }
-template <class T> void store_dense(const std::vector<number_of<T>>& all, T* a, int lda, int rows, int columns) {
+template <class T>
+void store_dense(const std::vector<number_of<T>>& all, T* a, int lda, int rows, int columns) {
   store(of(a, lda), a, rows, columns, all);
 }
 std::size_t at(int row, int column, int rows) {
@@ -257,8 +258,8 @@ template <class T> int extreme(int n, const T* x, int incx, bool largest) {
   }
   return best;
 }
-template <class T> void gemv(cublasOperation_t op, int m, int n, const scalar& alpha, const T* a, int lda, const T* x,
-                             int incx, const scalar& beta, T* y, int incy) {
+template <class T> void gemv(cublasOperation_t op, int m, int n, const scalar& alpha, const T* a, int lda,
+                             const T* x, int incx, const scalar& beta, T* y, int incy) {
   using W = number_of<T>;
   const int rows = op == CUBLAS_OP_N ? m : n, columns = op == CUBLAS_OP_N ? n : m;
   if (rows == 0 || columns == 0) return;
@@ -266,13 +267,14 @@ template <class T> void gemv(cublasOperation_t op, int m, int n, const scalar& a
   const std::vector<W> all = dense_of(a, lda, rows, columns, op), from = vector_of(columns, x, incx);
   std::vector<W> to(static_cast<std::size_t>(rows));
   for (int j = 0; j < columns; ++j)
-    for (int i = 0; i < rows; ++i) to[static_cast<std::size_t>(i)] += all[at(i, j, rows)] * from[static_cast<std::size_t>(j)];
+    for (int i = 0; i < rows; ++i)
+      to[static_cast<std::size_t>(i)] += all[at(i, j, rows)] * from[static_cast<std::size_t>(j)];
   const std::vector<W> old = t != W(0) ? vector_of<T>(rows, y, incy) : std::vector<W>(to.size());
   for (std::size_t i = 0; i < to.size(); ++i) to[i] = s * to[i] + t * old[i];
   store_vector<T>(to, y, incy);
 }
-template <class T> void ger(int m, int n, const scalar& alpha, const T* x, int incx, const T* y, int incy, T* a,
-                            int lda, bool conjugate) {
+template <class T> void ger(int m, int n, const scalar& alpha, const T* x, int incx, const T* y, int incy,
+                            T* a, int lda, bool conjugate) {
   const auto s = value_of<T>(alpha);
   const auto u = vector_of(m, x, incx), v = vector_of(n, y, incy);
   auto all = dense_of<T>(a, lda, m, n);
@@ -283,8 +285,8 @@ template <class T> void ger(int m, int n, const scalar& alpha, const T* x, int i
     }
   store_dense<T>(all, a, lda, m, n);
 }
-template <class T> void geam(cublasOperation_t ta, cublasOperation_t tb, int m, int n, const scalar& alpha, const T* a,
-                             int lda, const scalar& beta, const T* b, int ldb, T* c, int ldc) {
+template <class T> void geam(cublasOperation_t ta, cublasOperation_t tb, int m, int n, const scalar& alpha,
+                             const T* a, int lda, const scalar& beta, const T* b, int ldb, T* c, int ldc) {
   using W = number_of<T>;
   const W s = value_of<T>(alpha), t = value_of<T>(beta);
   std::vector<W> all(static_cast<std::size_t>(m) * static_cast<std::size_t>(n));
@@ -295,7 +297,8 @@ template <class T> void geam(cublasOperation_t ta, cublasOperation_t tb, int m, 
   }
   store_dense<T>(all, c, ldc, m, n);
 }
-template <class T> void dgmm(bool left, int m, int n, const T* a, int lda, const T* x, int incx, T* c, int ldc) {
+template <class T>
+void dgmm(bool left, int m, int n, const T* a, int lda, const T* x, int incx, T* c, int ldc) {
   auto all = dense_of(a, lda, m, n);
   const auto factors = vector_of(left ? m : n, x, incx);
   for (int j = 0; j < n; ++j)
@@ -303,8 +306,8 @@ template <class T> void dgmm(bool left, int m, int n, const T* a, int lda, const
   store_dense<T>(all, c, ldc, m, n);
 }
 // op(A) X = alpha B, or X op(A) = alpha B: the triangle of A alone is read.
-template <class T> void trsm(bool left, bool upper, cublasOperation_t op, bool unit, int m, int n, const scalar& alpha,
-                             const T* a, int lda, T* b, int ldb) {
+template <class T> void trsm(bool left, bool upper, cublasOperation_t op, bool unit, int m, int n,
+                             const scalar& alpha, const T* a, int lda, T* b, int ldb) {
   using W = number_of<T>;
   const int size = left ? m : n;
   const W s = value_of<T>(alpha);
@@ -339,19 +342,19 @@ template <class T> void trsm(bool left, bool upper, cublasOperation_t op, bool u
   store_dense<T>(x, b, ldb, m, n);
 }
 
-#define AP_FOR(T)                                                                                                   \
-  template void axpy(int, const scalar&, const T*, int, T*, int);                                                   \
-  template void scal(int, const scalar&, T*, int);                                                                  \
-  template void copy(int, const T*, int, T*, int, bool);                                                            \
-  template T dot(int, const T*, int, const T*, int, bool);                                                          \
-  template double norm(int, const T*, int, bool);                                                                   \
-  template int extreme(int, const T*, int, bool);                                                                   \
-  template void gemv(cublasOperation_t, int, int, const scalar&, const T*, int, const T*, int, const scalar&, T*,   \
-                     int);                                                                                          \
-  template void ger(int, int, const scalar&, const T*, int, const T*, int, T*, int, bool);                          \
-  template void geam(cublasOperation_t, cublasOperation_t, int, int, const scalar&, const T*, int, const scalar&,   \
-                     const T*, int, T*, int);                                                                       \
-  template void dgmm(bool, int, int, const T*, int, const T*, int, T*, int);                                        \
+#define AP_FOR(T)                                                                                  \
+  template void axpy(int, const scalar&, const T*, int, T*, int);                                  \
+  template void scal(int, const scalar&, T*, int);                                                 \
+  template void copy(int, const T*, int, T*, int, bool);                                           \
+  template T dot(int, const T*, int, const T*, int, bool);                                         \
+  template double norm(int, const T*, int, bool);                                                  \
+  template int extreme(int, const T*, int, bool);                                                  \
+  template void gemv(cublasOperation_t, int, int, const scalar&, const T*, int, const T*, int,     \
+                     const scalar&, T*, int);                                                      \
+  template void ger(int, int, const scalar&, const T*, int, const T*, int, T*, int, bool);         \
+  template void geam(cublasOperation_t, cublasOperation_t, int, int, const scalar&, const T*, int, \
+                     const scalar&, const T*, int, T*, int);                                       \
+  template void dgmm(bool, int, int, const T*, int, const T*, int, T*, int);                       \
   template void trsm(bool, bool, cublasOperation_t, bool, int, int, const scalar&, const T*, int, T*, int);
 AP_FOR(float)
 AP_FOR(double)
@@ -368,7 +371,9 @@ std::vector<texture_view>& textures() {
   static std::vector<texture_view> all;
   return all;
 }
-std::size_t bytes_of(const cudaChannelFormatDesc& d) { return static_cast<std::size_t>(d.x + d.y + d.z + d.w) / 8; }
+std::size_t bytes_of(const cudaChannelFormatDesc& d) {
+  return static_cast<std::size_t>(d.x + d.y + d.z + d.w) / 8;
+}
 }  // namespace
 
 void forget_textures() { textures().clear(); }
@@ -377,20 +382,34 @@ texture_view texture_of(unsigned long long object) {
     machine::trap("a texture or surface object that nothing created", place::current());
   return textures()[object - 1];
 }
-cudaError_t create_texture(unsigned long long* object, const cudaResourceDesc& of, const cudaTextureDesc* how) {
+cudaError_t create_texture(unsigned long long* object, const cudaResourceDesc& of,
+                           const cudaTextureDesc* how) {
   texture_view t{};
   if (how != nullptr) t.how = *how;
   const auto& r = of.res;
   if (of.resType == cudaResourceTypeArray) {
     const cudaArray& a = *r.array.array;
-    t = {a.data, {a.width, a.rows(), a.depth > 0 ? a.depth : 1}, a.pitch(), a.pitch() * a.rows(), a.element, a.desc, t.how};
+    t = {a.data,    {a.width, a.rows(), a.depth > 0 ? a.depth : 1},
+         a.pitch(), a.pitch() * a.rows(),
+         a.element, a.desc,
+         t.how};
   } else if (of.resType == cudaResourceTypeLinear) {
     const std::size_t element = bytes_of(r.linear.desc);
-    t = {static_cast<unsigned char*>(r.linear.devPtr), {r.linear.sizeInBytes / element, 1, 1}, 0, 0, element,
-         r.linear.desc, t.how};
+    t = {static_cast<unsigned char*>(r.linear.devPtr),
+         {r.linear.sizeInBytes / element, 1, 1},
+         0,
+         0,
+         element,
+         r.linear.desc,
+         t.how};
   } else if (of.resType == cudaResourceTypePitch2D) {
-    t = {static_cast<unsigned char*>(r.pitch2D.devPtr), {r.pitch2D.width, r.pitch2D.height, 1}, r.pitch2D.pitchInBytes, 0,
-         bytes_of(r.pitch2D.desc), r.pitch2D.desc, t.how};
+    t = {static_cast<unsigned char*>(r.pitch2D.devPtr),
+         {r.pitch2D.width, r.pitch2D.height, 1},
+         r.pitch2D.pitchInBytes,
+         0,
+         bytes_of(r.pitch2D.desc),
+         r.pitch2D.desc,
+         t.how};
   } else {
     refuse_use("a mipmapped array", "cudaMallocArray()");
   }
@@ -414,15 +433,17 @@ cudaError_t copy_box(const cudaMemcpy3DParms& p, cudaStream_t on, returns when, 
   };
   const auto side_of = [](const cudaArray* a, const cudaPitchedPtr& m, const cudaPos& pos) -> side {
     if (a != nullptr)
-      return {a->data + (pos.z * a->rows() + pos.y) * a->pitch() + pos.x * a->element, a->pitch(), a->pitch() * a->rows()};
-    return {static_cast<unsigned char*>(m.ptr) + (pos.z * m.ysize + pos.y) * m.pitch + pos.x, m.pitch, m.pitch * m.ysize};
+      return {a->data + (pos.z * a->rows() + pos.y) * a->pitch() + pos.x * a->element, a->pitch(),
+              a->pitch() * a->rows()};
+    return {static_cast<unsigned char*>(m.ptr) + (pos.z * m.ysize + pos.y) * m.pitch + pos.x, m.pitch,
+            m.pitch * m.ysize};
   };
   const side from = side_of(p.srcArray, p.srcPtr, p.srcPos), to = side_of(p.dstArray, p.dstPtr, p.dstPos);
   const cudaArray* const array = p.srcArray != nullptr ? p.srcArray : p.dstArray;
   const std::size_t width = p.extent.width * (array != nullptr ? array->element : 1);
   for (std::size_t z = 0; z < p.extent.depth; ++z)
-    if (const cudaError_t e = copy_rows(to.at + z * to.slice, to.pitch, from.at + z * from.slice, from.pitch, width,
-                                        p.extent.height, p.kind, on, when, where);
+    if (const cudaError_t e = copy_rows(to.at + z * to.slice, to.pitch, from.at + z * from.slice, from.pitch,
+                                        width, p.extent.height, p.kind, on, when, where);
         e != cudaSuccess)
       return e;
   return cudaSuccess;
@@ -448,7 +469,8 @@ void fill_random(void* to, std::size_t n, random_kind kind, double a, double b, 
     case random_kind::normal: return each(static_cast<float*>(to), normal);
     case random_kind::normal_double: return each(static_cast<double*>(to), normal);
     case random_kind::log_normal: return each(static_cast<float*>(to), [&] { return std::exp(normal()); });
-    case random_kind::log_normal_double: return each(static_cast<double*>(to), [&] { return std::exp(normal()); });
+    case random_kind::log_normal_double:
+      return each(static_cast<double*>(to), [&] { return std::exp(normal()); });
     case random_kind::poisson: return each(static_cast<unsigned*>(to), [&] { return numbers.poisson(a); });
   }
 }

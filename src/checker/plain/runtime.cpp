@@ -965,9 +965,7 @@ void judge_for_library(const void* p, std::size_t bytes, access_kind kind) {
   if (bytes == 0) return;
   model& m = *now.m;
   if (m.clocks.log != nullptr && m.memory.follows(p, bytes))
-    m.write_down(kind == access_kind::read ? event_kind::read
-                                           : event_kind::write,
-                 p, bytes, now.library_at);
+    m.write_down(kind == access_kind::read ? event_kind::read : event_kind::write, p, bytes, now.library_at);
   const checker_detail::address_range own = std::exchange(m.host.stack, {});
   m.history.visit({.thread = *m.current(), .kind = kind, .place = now.library_at, .bytes = bytes}, p, bytes);
   m.host.stack = own;
@@ -984,8 +982,8 @@ void library_store(void* to, const void* from, std::size_t bytes) {
   std::memcpy(to, from, bytes);
 }
 void refuse_use(const char* what, const char* instead) {
-  end_run(std::make_exception_ptr(
-      not_supported(fmt::format("{} is not supported here: use {}", what, instead))));
+  end_run(
+      std::make_exception_ptr(not_supported(fmt::format("{} is not supported here: use {}", what, instead))));
 }
 void owned_by_library(void* p) {
   if (const auto at = now.allocations.find(p); at != now.allocations.end()) at->second.of_library = true;

@@ -170,7 +170,7 @@ TEST(prepass, what_is_not_supported_is_named_with_its_place) {
 
 TEST(prepass, functions_that_nothing_calls_may_use_what_is_not_supported) {
   constexpr const char* some =
-      "# 1 \"my.cu\"\n__device__ float g(texture<float> t) {\n  return tex2D(t, 0);\n}\n";
+      "# 1 \"my.cu\"\n__device__ float g(texture<float> t) {\n  return tex2Dgather(t, 0);\n}\n";
   const auto refusals = [&](const std::string& rest, bool whole = true) {
     int numbers = 0;
     return plain::translate(some + rest, numbers, {}, whole).refused.size();

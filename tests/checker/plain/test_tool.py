@@ -459,17 +459,24 @@ int main() {
         self.assertIn(
             "my.cu:2: inline PTX 'tcgen05.fence::before_thread_sync' is not supported here: use ", done.stderr
         )
-        self.assertIn("my.cu:4: texture is not supported here: use a pointer", done.stderr)
+        self.assertIn("my.cu:4: texture is not supported here: use cudaCreateTextureObject()", done.stderr)
+        for defined, of in (
+            ("struct { short a; } t", "t.a"),
+            ("struct T { short a; } t", "t.a"),
+            ("union { short a; int b; } t[32]", "t[0].b"),
+        ):
+            used = f"__global__ void k() {{\n  __shared__ {defined};\n  {of} = 1;\n}}\nint main() {{ k<<<1, 1>>>(); }}\n"
+            self.assertEqual(self.check(self.source(used), *QUICK).returncode, 0)
+        named = "struct T { short a; };\n__global__ void k() { __shared__ struct T t[2]; t[0].a = 1; }\nint main() { k<<<1, 1>>>(); cudaDeviceSynchronize(); }\n"
+        self.assertEqual(self.check(self.source(named), *QUICK).returncode, 0)
         for header, use, name, instead in (
-            ("cublas_v2.h", "cublasSgemmBatched(0, 1)", "cublasSgemmBatched", "a kernel of the program"),
-            (
-                "curand.h",
-                "curandGenerator_t g; curandSetSeed(g, 1)",
-                "curandSetSeed",
-                "numbers made by the host",
-            ),
-            ("thrust/sort.h", "thrust::sort(0, 0)", "thrust", "cudaMalloc"),
-            ("cub/cub.cuh", "using cub::WarpReduce", "cub", "cudaMalloc"),
+            ("cublas_v2.h", "cublasSsyr2k(0, 1)", "cublasSsyr2k", "cublasSgemm"),
+            ("cublasLt.h", "cublasLtMatmul(0, 1)", "cublasLtMatmul", "cublasSgemm"),
+            ("curand.h", "curandGenerator_t g; curandSetSeed(g, 1)", "curandSetSeed", "curandState"),
+            ("curand_kernel.h", "curandStateSobol32 s", "curandStateSobol32", "curandState"),
+            ("cub/cub.cuh", "using cub::WarpMergeSort", "WarpMergeSort", "a kernel of the program"),
+            ("cufft.h", "cufftHandle plan", "cufftHandle", "a kernel of the program"),
+            ("cudnn.h", "cudnnHandle_t h", "cudnnHandle_t", "a kernel of the program"),
             ("mma.h", "using namespace nvcuda; wmma::bmma_sync(0)", "bmma_sync", "mma_sync of numbers"),
         ):
             done = self.check(
@@ -845,11 +852,11 @@ int main() { int* x; cudaMalloc(&x, 1024 * 64), cudaMemset(x, 0, 1024 * 64), k<<
             ),
             ('#include "none.h"\n' + launch, 3, [("does not compile", "my.cu", 1, 10, "none.h")]),
             (
-                "texture<float> t;\nint main() { void f(); f(); }\nvoid f() { cudaMalloc3D(); }",
+                "texture<float> t;\nint main() { void f(); f(); }\nvoid f() { texCubemap(); }",
                 3,
                 [
                     ("not supported", "my.cu", 1, 0, "texture is not supported here"),
-                    ("not supported", "my.cu", 3, 0, "cudaMalloc3D is not"),
+                    ("not supported", "my.cu", 3, 0, "texCubemap is not"),
                 ],
             ),
             (KERNEL + "int main() {}\n", 2, [("not run", "my.cu", 0, 0, "before it had launched a kernel")]),

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Collectives of CUB for blocks and warps. The broken one uses TempStorage again without a barrier in between.
+// Collectives of CUB for blocks and warps. The broken one uses TempStorage again without a barrier in
+// between.
 #include <cub/block/block_exchange.cuh>
 #include <cub/block/block_radix_sort.cuh>
 #include <cub/cub.cuh>

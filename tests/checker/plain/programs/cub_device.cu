@@ -31,10 +31,7 @@ int main() {
   cudaMalloc(&temp, bytes);
   fill<<<1, 64, 0, one>>>(x, n);
   cub::DeviceReduce::Sum(temp, bytes, x, sum, n, one);
-#ifdef BROKEN
-  cudaEvent_t done;
-  cudaEventCreate(&done);  // recorded too late
-#else
+#ifndef BROKEN
   cudaStreamSynchronize(one);
 #endif
   cub::DeviceRadixSort::SortKeys(temp, bytes, x, y, n, 0, 32, other);  // FOUND: race or overwritten in use

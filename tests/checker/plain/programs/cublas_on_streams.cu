@@ -27,7 +27,8 @@ int main() {
   const int m = 13, n = 7, k = 9;
   int bad = 0;
   float *a, *b, *c;
-  cudaMalloc(&a, m * k * sizeof(float)), cudaMalloc(&b, k * n * sizeof(float)), cudaMalloc(&c, m * n * sizeof(float));
+  cudaMalloc(&a, m * k * sizeof(float)), cudaMalloc(&b, k * n * sizeof(float)),
+      cudaMalloc(&c, m * n * sizeof(float));
   cudaStream_t s;
   cudaStreamCreateWithFlags(&s, cudaStreamNonBlocking);
   cublasHandle_t library;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Textures of linear memory and of an array, and a surface. In the broken one, a kernel on another stream fills what
-// the texture reads.
+// Textures of linear memory and of an array, and a surface. In the broken one, a kernel on another stream
+// fills what the texture reads.
 #include <cstdio>
 
 __global__ void fill(float* x, int n) {
@@ -50,7 +50,8 @@ int main() {
   cudaMallocArray(&image, &floats, width, height);
   cudaMallocArray(&out, &floats, width, height, cudaArraySurfaceLoadStore);
   for (int i = 0; i < n; ++i) h[i] = static_cast<float>(i);
-  cudaMemcpy2DToArray(image, 0, 0, h, width * sizeof(float), width * sizeof(float), height, cudaMemcpyHostToDevice);
+  cudaMemcpy2DToArray(image, 0, 0, h, width * sizeof(float), width * sizeof(float), height,
+                      cudaMemcpyHostToDevice);
   cudaResourceDesc array{};
   array.resType = cudaResourceTypeArray;
   array.res.array.array = image;
@@ -62,7 +63,8 @@ int main() {
   array.res.array.array = out;
   cudaCreateSurfaceObject(&surface, &array);
   between<<<1, dim3(8, 8)>>>(smooth, surface, width, height);
-  cudaMemcpy2DFromArray(h, width * sizeof(float), out, 0, 0, width * sizeof(float), height, cudaMemcpyDeviceToHost);
+  cudaMemcpy2DFromArray(h, width * sizeof(float), out, 0, 0, width * sizeof(float), height,
+                        cudaMemcpyDeviceToHost);
   for (int r = 0; r < height; ++r)
     for (int c = 0; c < width; ++c) bad += h[r * width + c] != r * width + c + (c + 1 < width ? 0.5f : 0);
   cudaDestroyTextureObject(object), cudaDestroyTextureObject(smooth), cudaDestroySurfaceObject(surface);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Vectors and algorithms of Thrust beside kernels. The broken one sorts on a stream that nothing orders behind the
-// kernel's.
+// Vectors and algorithms of Thrust beside kernels. The broken one sorts on a stream that nothing orders
+// behind the kernel's.
 #include <thrust/device_ptr.h>
 #include <thrust/device_vector.h>
 #include <thrust/execution_policy.h>
@@ -26,6 +26,10 @@ struct move_on {
   __host__ __device__ void operator()(thrust::tuple<int&, const int&> t) const {
     thrust::get<0>(t) += thrust::get<1>(t);
   }
+};
+struct put_tens {
+  int* to;
+  __device__ void operator()(int i) const { to[i] = i / 10; }
 };
 
 __global__ void turn(int* x, int n) {
@@ -64,7 +68,7 @@ int main() {
   bad += y[n - 1] != 3 * (n - 1) || x[1] != 7;
   thrust::device_ptr<int> p = thrust::device_pointer_cast(raw);
   thrust::for_each(thrust::device, thrust::counting_iterator<int>(0), thrust::counting_iterator<int>(n),
-                   [=] __device__(int i) { raw[i] = i / 10; });
+                   put_tens{raw});
   bad += thrust::unique(p, p + n) - p != n / 10;
   return bad == 0 ? 0 : std::printf("%d wrong\n", bad);
 }
