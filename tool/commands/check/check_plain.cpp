@@ -142,7 +142,8 @@ void run_check_plain(const check_request& r) {
     print_json(result);
   };
   try {
-    report = is_python ? check_python(r, program, options, told_of_extensions) : check_plain(program, options);
+    report =
+        is_python ? check_python(r, program, options, told_of_extensions) : check_plain(program, options);
   } catch (const error& e) {
     so_far.finish();
     report.refused = refusals_of(e, name);
@@ -158,8 +159,9 @@ void run_check_plain(const check_request& r) {
     print(to_lines(report, name));
   } else if (!r.common.json) {
     const bool unchecked = report.runs == 0 && report.clean() && !report.refused.empty();
-    print(fmt::format("{:<32} {:<40} {:.1f} s\n{}", name, unchecked ? "not checked" : summary(report), seconds(),
-                      (report.clean() && report.notes.empty()) || unchecked ? "" : to_text(report, command, behind)));
+    print(fmt::format(
+        "{:<32} {:<40} {:.1f} s\n{}", name, unchecked ? "not checked" : summary(report), seconds(),
+        (report.clean() && report.notes.empty()) || unchecked ? "" : to_text(report, command, behind)));
     print(told_of_extensions);
     for (const std::string& n : report.notes)
       if (unchecked) print(fmt::format("note: {}\n", n));
