@@ -43,6 +43,15 @@ void launch_order::begin(stream on, block_number first, overlap with_previous) {
   previous_ = first;
 }
 
+void launch_order::apart_from_default(stream s) {
+  if (apart_.empty()) {  // so far nothing had to wait for the default stream's work
+    std::ranges::copy_if(unsynchronised_, std::back_inserter(pending_),
+                         [](const past_launch& p) { return p.on == nullptr; });
+    std::ranges::sort(pending_, {}, &past_launch::first);
+  }
+  apart_.push_back(s);
+}
+
 void launch_order::end_copy(block_number behind) {
   if (on_ == nullptr)  // later launches come after this one, which came after all of these
     std::erase_if(pending_, [&](const past_launch& p) { return in_order(p.on, nullptr); });

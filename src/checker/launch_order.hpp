@@ -37,7 +37,7 @@ class launch_order {
   // the default stream, and all launches ordered with it
   void synchronize_default();
   // the stream is not ordered with the default stream (cudaStreamNonBlocking)
-  void apart_from_default(stream s) { apart_.push_back(s); }
+  void apart_from_default(stream s);
   // Launches covered by an event recorded on `on`: whatever waits for the event comes after these.
   launches recorded(stream on) const;
   void order_after(stream on, const launches& these);  // for later launches on the stream
