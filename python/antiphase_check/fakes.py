@@ -187,7 +187,7 @@ def torch(session):
         name,
         cpp_sources,
         cuda_sources=None,
-        *_,
+        *others,  # sycl_sources, functions
         functions=None,
         extra_cflags=None,
         extra_cuda_cflags=None,
@@ -196,6 +196,7 @@ def torch(session):
         **__,
     ):
         cpp, cuda = _listed(cpp_sources), _listed(cuda_sources)
+        functions = functions or next((o for o in others if o), None)
         names = [functions] if isinstance(functions, str) else list(functions or ())
         bound = "".join(f'  m.def("{f}", torch::wrap_pybind_function({f}));\n' for f in names)
         bound = f"PYBIND11_MODULE(TORCH_EXTENSION_NAME, m) {{\n{bound}}}\n" if names else ""
