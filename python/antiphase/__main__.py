@@ -147,6 +147,7 @@ def tool():
             "antiphase: this package holds no tool: expected antiphase/bin/antiphase, as in the wheel; "
             "python -m antiphase has info and run"
         )
+    os.environ.setdefault("ANTIPHASE_PYTHON", sys.executable)  # for `antiphase check model.py`
     os.execv(place, ["antiphase", *sys.argv[1:]])
 
 

@@ -25,6 +25,7 @@ import subprocess
 import sys
 import tempfile
 import types
+import weakref
 
 if __name__ == "__main__":  # run by `antiphase check model.py`: without installing the package
     sys.path[0] = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
@@ -105,7 +106,9 @@ def located(source, files):
         texts = [text for text, _ in lines]
         blocks = difflib.SequenceMatcher(None, texts, rows, autojunk=False).get_matching_blocks()
         found = [(b.a + k, b.b + k) for b in blocks for k in range(b.size) if len(texts[b.a + k].strip()) > 2]
-        if 2 * len(found) < sum(len(text.strip()) > 2 for text in texts) or any(where[row] for _, row in found):
+        if 2 * len(found) < sum(len(text.strip()) > 2 for text in texts) or any(
+            where[row] for _, row in found
+        ):
             continue
         for at, row in found:
             where[row] = (file, lines[at][1])
@@ -261,7 +264,17 @@ class Program:
         (self.folder / "call").write_bytes(calls)
         to = self.folder / "result"
         to.unlink(missing_ok=True)
-        command = [tool(), "check", *self.sources, *self.flags, "--schedules", "1", "--order", "forward", "--json"]
+        command = [
+            tool(),
+            "check",
+            *self.sources,
+            *self.flags,
+            "--schedules",
+            "1",
+            "--order",
+            "forward",
+            "--json",
+        ]
         command += ["--seconds", str(self.session.seconds), "--", str(self.folder / "call"), str(to)]
         environment = {**os.environ, "ANTIPHASE_CHECK_OBJECT": str(self.object)}
         done = subprocess.run(command, capture_output=True, text=True, errors="replace", env=environment)
@@ -270,7 +283,7 @@ class Program:
         self.session.partial |= any("blocks" in note for note in report.get("notes", ()))
         if done.returncode == 3:
             self.calls.append(calls)
-            raise Stopped(done.stderr)
+            raise Stopped(f"{self.label} does not compile")
         return to.read_bytes() if to.exists() else None
 
     def call(self, name, positional, named, make):
@@ -329,8 +342,8 @@ class Session:
     """What a run of a Python program has given to check. `programs` have kernels; `refused` are places and
     reasons of what cannot be checked; `notes` are for the report."""
 
-    def __init__(self, seconds=60):
-        self.folder = tempfile.mkdtemp(prefix="antiphase-capture-")
+    def __init__(self, seconds=60, folder=None):
+        self.folder = folder or tempfile.mkdtemp(prefix="antiphase-capture-")
         self.seconds, self.programs, self.refused, self.notes = seconds, [], [], []
         self.partial, self.files, self.text, self.wrong = False, [], None, []
 
@@ -366,7 +379,9 @@ class Session:
 
     def refuse(self, what, instead):
         file, line = self.caller()
-        self.refused.append({"file": file, "line": line, "text": f"{what} is not supported here: use {instead}"})
+        self.refused.append(
+            {"file": file, "line": line, "text": f"{what} is not supported here: use {instead}"}
+        )
         raise Unsupported(f"{file}:{line}: {what} is not supported here: use {instead}")
 
     def caller(self):
@@ -412,7 +427,14 @@ class Session:
             if not program.calls:
                 continue
             entry = program.entry()
-            command = [tool(), "check", *entry["sources"], *entry["options"], "--schedules", str(int(schedules))]
+            command = [
+                tool(),
+                "check",
+                *entry["sources"],
+                *entry["options"],
+                "--schedules",
+                str(int(schedules)),
+            ]
             command += ["--seconds", str(self.seconds), "--json", *options, "--", *entry["arguments"]]
             environment = {**os.environ, "ANTIPHASE_CHECK_OBJECT": str(program.object)}
             done = subprocess.run(command, capture_output=True, text=True, errors="replace", env=environment)
@@ -425,9 +447,6 @@ class Session:
                 summary.refused.append("a run did not end")
         summary.refused += [f"{r['file']}:{r['line']}: {r['text']}" for r in self.refused]
         return summary
-
-    def close(self):
-        shutil.rmtree(self.folder, ignore_errors=True)
 
 
 def _shown(file):
@@ -491,7 +510,9 @@ def capture(seconds=60):
     Yields a Session, whose check(schedules) reports. A call that a fault ends leaves the with statement: what
     was found is in the report.
     """
-    with _captured(Session(seconds)) as session:
+    session = Session(seconds)
+    weakref.finalize(session, shutil.rmtree, session.folder, True)
+    with _captured(session):
         yield session
 
 
@@ -525,7 +546,11 @@ def _named(tree, file):
         for name in names:
             if name.partition(".")[0] in _OTHERS:
                 why = _OTHERS[name.partition(".")[0]]
-                yield {"file": file, "line": node.lineno, "text": f"{why}, which is not supported here: use CUDA C++ in a string"}
+                yield {
+                    "file": file,
+                    "line": node.lineno,
+                    "text": f"{why}, which is not supported here: use CUDA C++ in a string",
+                }
 
 
 class _Constants(ast.NodeTransformer):
@@ -539,7 +564,9 @@ class _Constants(ast.NodeTransformer):
             targets = statement.targets if isinstance(statement, ast.Assign) else []
             if len(targets) == 1 and isinstance(targets[0], ast.Name) and targets[0].id in self.values:
                 self.used.add(targets[0].id)
-                statement.value = ast.copy_location(ast.parse(self.values[targets[0].id], mode="eval").body, statement.value)
+                statement.value = ast.copy_location(
+                    ast.parse(self.values[targets[0].id], mode="eval").body, statement.value
+                )
                 ast.fix_missing_locations(statement)
         return module
 
@@ -551,7 +578,9 @@ def _run(session, files, constants):
         try:
             trees.append(ast.parse(pathlib.Path(file).read_text(), file))
         except SyntaxError as error:
-            session.refused.append({"file": file, "line": error.lineno or 0, "text": f"does not compile: {error.msg}"})
+            session.refused.append(
+                {"file": file, "line": error.lineno or 0, "text": f"does not compile: {error.msg}"}
+            )
             return
     for tree, file in zip(trees, files):
         session.refused += list(_named(tree, file))
@@ -586,7 +615,9 @@ def _run(session, files, constants):
         torch.manual_seed(42)
         if isinstance(inputs, dict):
             return of(**inputs)
-        return of(*inputs[0], **inputs[1]) if len(inputs) == 2 and isinstance(inputs[1], dict) else of(*inputs)
+        return (
+            of(*inputs[0], **inputs[1]) if len(inputs) == 2 and isinstance(inputs[1], dict) else of(*inputs)
+        )
 
     model = made(find("ModelNew") or find("Model"))
     torch.manual_seed(7)
@@ -594,7 +625,11 @@ def _run(session, files, constants):
     with torch.no_grad():
         reference = made(find("Model")) if find("ModelNew") and find("Model") else None
         # before the kernels may change them
-        expected = reference(*(i.clone() if isinstance(i, torch.Tensor) else i for i in inputs)) if reference else None
+        expected = (
+            reference(*(i.clone() if isinstance(i, torch.Tensor) else i for i in inputs))
+            if reference
+            else None
+        )
         result = model(*inputs)
         if reference and not session.partial:
             session.compare(result, expected, session.place_of(find("ModelNew")))
@@ -610,7 +645,7 @@ def main(words):
             constants[name] = value or "1"
         else:
             files.append(word)
-    session = Session(seconds)
+    session = Session(seconds, os.path.dirname(target))
     session.files = files
     session.text = "\n".join(pathlib.Path(f).read_text(errors="replace") for f in files)
     failed = None
@@ -630,7 +665,11 @@ def main(words):
         import traceback
 
         trace = traceback.extract_tb(error.__traceback__)
-        own = [f for f in trace if f.filename in files or os.path.abspath(f.filename) in map(os.path.abspath, files)]
+        own = [
+            f
+            for f in trace
+            if f.filename in files or os.path.abspath(f.filename) in map(os.path.abspath, files)
+        ]
         at = own[-1] if own else None
         failed = f"{type(error).__name__}: {error}"
         if at is not None:
@@ -640,7 +679,6 @@ def main(words):
         if not program.calls:
             session.notes.append(f"nothing has called {program.label}, so it was not checked")
     manifest = {
-        "folder": session.folder,
         "programs": [p.entry() for p in session.programs if p.calls],
         "refused": session.refused + ([{"file": files[0], "line": 0, "text": failed}] if failed else []),
         "notes": session.notes,

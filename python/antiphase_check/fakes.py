@@ -98,7 +98,17 @@ def _listed(sources):
 
 def _on_host(torch):
     """A mode of torch in which the device 'cuda' is the host, whose tensors say that they are on it."""
-    reads = {"size", "stride", "numel", "nelement", "dim", "is_contiguous", "data_ptr", "element_size", "__len__"}
+    reads = {
+        "size",
+        "stride",
+        "numel",
+        "nelement",
+        "dim",
+        "is_contiguous",
+        "data_ptr",
+        "element_size",
+        "__len__",
+    }
 
     def host(value):
         if isinstance(value, torch.device) and value.type == "cuda":
@@ -123,7 +133,9 @@ def _on_host(torch):
                     if isinstance(value, torch.Tensor) and getattr(value, "_antiphase_unwritten", False):
                         value._antiphase_unwritten = False
             made = func(*map(host, args), **{k: host(v) for k, v in kwargs.items()})
-            if name in ("empty", "empty_like", "new_empty", "empty_strided") and isinstance(made, torch.Tensor):
+            if name in ("empty", "empty_like", "new_empty", "empty_strided") and isinstance(
+                made, torch.Tensor
+            ):
                 made._antiphase_unwritten = True
             return made
 
@@ -175,7 +187,7 @@ def torch(session):
         name,
         cpp_sources,
         cuda_sources=None,
-        *_,
+        *others,  # sycl_sources, functions
         functions=None,
         extra_cflags=None,
         extra_cuda_cflags=None,
@@ -184,6 +196,7 @@ def torch(session):
         **__,
     ):
         cpp, cuda = _listed(cpp_sources), _listed(cuda_sources)
+        functions = functions or next((o for o in others if o), None)
         names = [functions] if isinstance(functions, str) else list(functions or ())
         bound = "".join(f'  m.def("{f}", torch::wrap_pybind_function({f}));\n' for f in names)
         bound = f"PYBIND11_MODULE(TORCH_EXTENSION_NAME, m) {{\n{bound}}}\n" if names else ""
@@ -239,10 +252,15 @@ def torch(session):
             (cuda, "Event", _Event),
             (cuda, "Stream", _Stream),
             (cuda, "stream", lambda s: s),
-            *((cuda, name, _nothing) for name in ("synchronize", "empty_cache", "set_device", "init", "manual_seed_all")),
+            *(
+                (cuda, name, _nothing)
+                for name in ("synchronize", "empty_cache", "set_device", "init", "manual_seed_all")
+            ),
         ]
     if hasattr(torch, "compile"):
-        places.append((torch, "compile", lambda model=None, **_: model if model is not None else (lambda m: m)))
+        places.append(
+            (torch, "compile", lambda model=None, **_: model if model is not None else (lambda m: m))
+        )
     if hasattr(torch, "set_default_device"):
         places.append((torch, "set_default_device", _nothing))
     with _replaced(places):
@@ -455,7 +473,9 @@ def cupy(session):
         return lambda *_, **__: session.refuse(f"cupy.{name}", instead)
 
     cuda = types.ModuleType("cupy.cuda")
-    cuda.Device = lambda *_: contextlib.nullcontext(types.SimpleNamespace(use=_nothing, synchronize=_nothing, id=0))
+    cuda.Device = lambda *_: contextlib.nullcontext(
+        types.SimpleNamespace(use=_nothing, synchronize=_nothing, id=0)
+    )
     cuda.Stream, cuda.Event = _Stream, _Event
     cuda.Stream.null = _Stream()
     cuda.get_current_stream = lambda *_: _Stream()
@@ -469,7 +489,9 @@ def cupy(session):
     for name in ("ElementwiseKernel", "ReductionKernel", "fuse"):
         setattr(module, name, refused(name, "RawKernel, with the whole kernel in CUDA C++"))
     cupyx = types.ModuleType("cupyx")
-    cupyx.jit = types.SimpleNamespace(rawkernel=lambda *_, **__: session.refuse("cupyx.jit.rawkernel", "cupy.RawKernel"))
+    cupyx.jit = types.SimpleNamespace(
+        rawkernel=lambda *_, **__: session.refuse("cupyx.jit.rawkernel", "cupy.RawKernel")
+    )
     with _modules({"cupy": module, "cupy.cuda": cuda, "cupyx": cupyx}):
         yield
 
@@ -565,7 +587,9 @@ def pycuda(session):
     driver.to_device, driver.init = to_device, _nothing
     driver.memcpy_htod = driver.memcpy_dtoh = driver.memcpy_dtod = copy
     driver.memcpy_htod_async = driver.memcpy_dtoh_async = copy
-    driver.from_device_like = lambda d, like: d.view(numpy.ndarray).reshape(-1).view(like.dtype).reshape(like.shape)
+    driver.from_device_like = (
+        lambda d, like: d.view(numpy.ndarray).reshape(-1).view(like.dtype).reshape(like.shape)
+    )
     driver.pagelocked_empty = lambda shape, dtype, **_: numpy.empty(shape, dtype)
     driver.Context = types.SimpleNamespace(synchronize=_nothing, pop=_nothing)
     driver.Device = lambda *_: types.SimpleNamespace(
@@ -575,7 +599,12 @@ def pycuda(session):
     compiler, arrays = types.ModuleType("pycuda.compiler"), _Module("pycuda.gpuarray", numpy, ndarray)
     compiler.SourceModule = SourceModule
     arrays.to_gpu, arrays.GPUArray = to_device, ndarray
-    made = {"pycuda": package, "pycuda.driver": driver, "pycuda.compiler": compiler, "pycuda.gpuarray": arrays}
+    made = {
+        "pycuda": package,
+        "pycuda.driver": driver,
+        "pycuda.compiler": compiler,
+        "pycuda.gpuarray": arrays,
+    }
     for name in ("autoinit", "autoprimaryctx"):
         made[f"pycuda.{name}"] = types.ModuleType(f"pycuda.{name}")
     made["pycuda.autoinit"].context = driver.Context
@@ -695,9 +724,13 @@ def cuda_python(session):
             if isinstance(arguments, tuple):
                 value = arguments[0][number]
                 data = int(value if value is not None else 0) if kind is None else None
-                data = data.to_bytes(8, "little") if kind is None else numpy.asarray(
-                    value.value if hasattr(value, "value") else value, _NAMES[kind]
-                ).tobytes()
+                data = (
+                    data.to_bytes(8, "little")
+                    if kind is None
+                    else numpy.asarray(
+                        value.value if hasattr(value, "value") else value, _NAMES[kind]
+                    ).tobytes()
+                )
             else:
                 (place,) = numpy.frombuffer(ctypes.string_at(int(arguments) + 8 * number, 8), numpy.uint64)
                 data = ctypes.string_at(int(place), 8 if kind is None else _SIZES[kind])
@@ -739,7 +772,14 @@ def cuda_python(session):
     driver.cuDeviceGetAttribute = lambda which, _: (0, 9 if which == 75 else 0)
     for name in ("cuDeviceGet", "cuCtxCreate", "cuStreamCreate", "cuDevicePrimaryCtxRetain"):
         setattr(driver, name, lambda *_: (0, 0))
-    for name in ("cuInit", "cuCtxSynchronize", "cuCtxSetCurrent", "cuCtxDestroy", "cuMemFree", "cuModuleUnload"):
+    for name in (
+        "cuInit",
+        "cuCtxSynchronize",
+        "cuCtxSetCurrent",
+        "cuCtxDestroy",
+        "cuMemFree",
+        "cuModuleUnload",
+    ):
         setattr(driver, name, done)
     for name in ("cuStreamSynchronize", "cuStreamDestroy"):
         setattr(driver, name, done)

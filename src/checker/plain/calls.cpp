@@ -138,14 +138,10 @@ class reader {
   }
   value read() {
     switch (number<char>()) {
-      case 'b':
-        return number<char>() != 0;
-      case 'i':
-        return number<std::int64_t>();
-      case 'f':
-        return number<double>();
-      case 's':
-        return text();
+      case 'b': return number<char>() != 0;
+      case 'i': return number<std::int64_t>();
+      case 'f': return number<double>();
+      case 's': return text();
       case 'w': {
         value::word w{.type = static_cast<at::ScalarType>(number<signed char>()), .bytes = {}};
         std::memcpy(w.bytes, bytes(8), 8);
@@ -156,10 +152,8 @@ class reader {
         for (auto n = number<std::uint32_t>(); n > 0; --n) all.push_back(read());
         return all;
       }
-      case 't':
-        return tensor();
-      default:
-        return {};
+      case 't': return tensor();
+      default: return {};
     }
   }
   struct given {  // a tensor among the arguments, and what it held
@@ -188,7 +182,8 @@ class reader {
     if (kind == 'd') {
       g.bytes = bytes(size), g.size = size;
       all.memory().write(g.bytes, size);
-    } else if (kind == 'm') {  // without values: numbers that follow from their places, or no element's number
+    } else if (kind ==
+               'm') {  // without values: numbers that follow from their places, or no element's number
       if (c10::isFloatingType(type))
         all.copy_(at::rand({elements}, options));
       else

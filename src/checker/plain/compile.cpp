@@ -359,7 +359,8 @@ temporary_folder::~temporary_folder() {
   if (watcher_ > 0) waitpid(watcher_, nullptr, 0);
 }
 
-compiled::compiled(const plain_program& p) : object_(p.object.empty() ? folder_.path() / "program.so" : fs::path(p.object)) {
+compiled::compiled(const plain_program& p)
+    : object_(p.object.empty() ? folder_.path() / "program.so" : fs::path(p.object)) {
   require_files(p);
   std::error_code ignored;
   if (!p.object.empty() && fs::exists(object_, ignored)) return;

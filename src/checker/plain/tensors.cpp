@@ -77,30 +77,28 @@ template <class F> void each(IntArrayRef n, IntArrayRef strides, F f) {
 }
 double read_one(const char* p, ScalarType t) {
   switch (t) {
-#define AP_ONE(type, name)                              \
-  case ScalarType::name: {                              \
-    type v;                                             \
-    __builtin_memcpy(&v, p, sizeof v);                  \
-    return static_cast<double>(v);                      \
+#define AP_ONE(type, name)             \
+  case ScalarType::name: {             \
+    type v;                            \
+    __builtin_memcpy(&v, p, sizeof v); \
+    return static_cast<double>(v);     \
   }
     AP_ELEMENTS(AP_ONE)
 #undef AP_ONE
-    default:
-      return 0;
+    default: return 0;
   }
 }
 void write_one(char* p, ScalarType t, double x) {
   switch (t) {
-#define AP_ONE(type, name)                              \
-  case ScalarType::name: {                              \
-    const type v = static_cast<type>(x);                \
-    __builtin_memcpy(p, &v, sizeof v);                  \
-    return;                                             \
+#define AP_ONE(type, name)               \
+  case ScalarType::name: {               \
+    const type v = static_cast<type>(x); \
+    __builtin_memcpy(p, &v, sizeof v);   \
+    return;                              \
   }
     AP_ELEMENTS(AP_ONE)
 #undef AP_ONE
-    default:
-      return;
+    default: return;
   }
 }
 ScalarType common(ScalarType a, ScalarType b) {
@@ -229,8 +227,8 @@ Tensor Tensor::expand(IntArrayRef n) const {
   return as_strided(to, s, storage_offset());
 }
 Tensor Tensor::narrow(std::int64_t d, std::int64_t from, std::int64_t n) const {
-  TORCH_CHECK(from >= 0 && from + n <= size(d), "start (", from, ") + length (", n, ") exceeds dimension size (",
-              size(d), ").");
+  TORCH_CHECK(from >= 0 && from + n <= size(d), "start (", from, ") + length (", n,
+              ") exceeds dimension size (", size(d), ").");
   detail::sizes_t to = is().sizes;
   to[axis(d)] = n;
   return as_strided(to, strides(), storage_offset() + from * stride(d));
@@ -252,8 +250,7 @@ Tensor Tensor::select(std::int64_t d, std::int64_t i) const {
 Tensor Tensor::clone(std::optional<MemoryFormat>) const { return made(sizes(), options()).copy_(*this); }
 Tensor Tensor::contiguous(MemoryFormat f) const {
   if (is_contiguous(f)) return *this;
-  if (f == MemoryFormat::ChannelsLast)
-    return permute({0, 2, 3, 1}).clone().permute({0, 3, 1, 2});
+  if (f == MemoryFormat::ChannelsLast) return permute({0, 2, 3, 1}).clone().permute({0, 3, 1, 2});
   return clone();
 }
 Tensor Tensor::to(const TensorOptions& o) const {
@@ -323,15 +320,17 @@ template <class F> Tensor Tensor::joined(const Tensor& o, F f, std::optional<Sca
     for (std::int64_t i = 0; i < t->dim(); ++i) {
       std::int64_t& to = n[n.size() - 1 - static_cast<std::size_t>(i)];
       const std::int64_t s = t->size(-1 - i);
-      TORCH_CHECK(to == s || to == 1 || s == 1, "The size of tensor a (", to, ") must match the size of tensor b (",
-                  s, ") at non-singleton dimension ", static_cast<std::int64_t>(n.size()) - 1 - i);
+      TORCH_CHECK(to == s || to == 1 || s == 1, "The size of tensor a (", to,
+                  ") must match the size of tensor b (", s, ") at non-singleton dimension ",
+                  static_cast<std::int64_t>(n.size()) - 1 - i);
       if (s != 1) to = s;
     }
   std::vector<double> a = expand(n).values();
   const std::vector<double> b = o.expand(n).values();
   for (std::size_t i = 0; i < a.size(); ++i) a[i] = f(a[i], b[i]);
-  const ScalarType t = o.dim() == 0 && dim() > 0 && is_floating_point() ? scalar_type()
-                                                                       : detail::common(scalar_type(), o.scalar_type());
+  const ScalarType t = o.dim() == 0 && dim() > 0 && is_floating_point()
+                           ? scalar_type()
+                           : detail::common(scalar_type(), o.scalar_type());
   return from(n, (is_cuda() ? options() : o.options()).dtype(type.value_or(t)), a);
 }
 Tensor Tensor::of(Scalar s) const {  // a tensor without axes, of a type that gives way to this one's
@@ -342,7 +341,8 @@ Tensor Tensor::add(const Tensor& o, Scalar times) const { return add(o.mul(times
 Tensor Tensor::sub(const Tensor& o, Scalar times) const { return sub(o.mul(times)); }
 Tensor Tensor::div(const Tensor& o) const {
   const ScalarType t = detail::common(scalar_type(), o.scalar_type());
-  return joined(o, [](double a, double b) { return a / b; }, isFloatingType(t) ? t : ScalarType::Float);
+  return joined(
+      o, [](double a, double b) { return a / b; }, isFloatingType(t) ? t : ScalarType::Float);
 }
 Tensor Tensor::operator-() const { return mul(-1); }
 Tensor Tensor::clamp(std::optional<Scalar> low, std::optional<Scalar> high) const {
@@ -365,8 +365,8 @@ Tensor Tensor::masked_fill(const Tensor& mask, Scalar s) const {
     if (m[i] != 0) a[i] = v;
   return from(sizes(), options(), a);
 }
-template <class F> Tensor Tensor::folded(std::vector<std::int64_t> dims, bool keep, double first, F f,
-                                 ScalarType t) const {
+template <class F>
+Tensor Tensor::folded(std::vector<std::int64_t> dims, bool keep, double first, F f, ScalarType t) const {
   std::vector<bool> gone(is().sizes.size(), dims.empty());
   for (const std::int64_t d : dims) gone[axis(d)] = true;
   detail::sizes_t n, kept, strides(is().sizes.size());
@@ -397,24 +397,29 @@ Tensor Tensor::mean(IntArrayRef dims, bool keep) const {
 }
 Tensor Tensor::mean() const { return mean(IntArrayRef()); }
 Tensor Tensor::amax(IntArrayRef dims, bool keep) const {
-  return folded(dims.vec(), keep, -std::numeric_limits<double>::infinity(),
-                [](double a, double b) { return a != a || a > b ? a : b; }, scalar_type());
+  return folded(
+      dims.vec(), keep, -std::numeric_limits<double>::infinity(),
+      [](double a, double b) { return a != a || a > b ? a : b; }, scalar_type());
 }
 Tensor Tensor::amin(IntArrayRef dims, bool keep) const {
-  return folded(dims.vec(), keep, std::numeric_limits<double>::infinity(),
-                [](double a, double b) { return a != a || a < b ? a : b; }, scalar_type());
+  return folded(
+      dims.vec(), keep, std::numeric_limits<double>::infinity(),
+      [](double a, double b) { return a != a || a < b ? a : b; }, scalar_type());
 }
 Tensor Tensor::max() const { return amax({}); }
 Tensor Tensor::min() const { return amin({}); }
 Tensor Tensor::prod() const { return folded({}, false, 1, std::multiplies<>(), scalar_type()); }
 Tensor Tensor::any() const {
-  return folded({}, false, 0, [](double a, double b) -> double { return a != 0 || b != 0; }, ScalarType::Bool);
+  return folded(
+      {}, false, 0, [](double a, double b) -> double { return a != 0 || b != 0; }, ScalarType::Bool);
 }
 Tensor Tensor::all() const {
-  return folded({}, false, 1, [](double a, double b) -> double { return a != 0 && b != 0; }, ScalarType::Bool);
+  return folded(
+      {}, false, 1, [](double a, double b) -> double { return a != 0 && b != 0; }, ScalarType::Bool);
 }
 Tensor Tensor::norm() const {
-  return folded({}, false, 0, [](double a, double b) { return a + b * b; }, ScalarType::Double)
+  return folded(
+             {}, false, 0, [](double a, double b) { return a + b * b; }, ScalarType::Double)
       .sqrt()
       .to(scalar_type());
 }
@@ -451,7 +456,9 @@ const Tensor::view_of& Tensor::is() const {
   TORCH_CHECK(is_ != nullptr, "tensor does not have a device");
   return *is_;
 }
-char* Tensor::start() const { return is().memory->data() + is().offset * static_cast<std::int64_t>(element_size()); }
+char* Tensor::start() const {
+  return is().memory->data() + is().offset * static_cast<std::int64_t>(element_size());
+}
 std::size_t Tensor::axis(std::int64_t d) const {
   TORCH_CHECK(d < dim() && d >= -dim(), "Dimension out of range (expected to be in range of [", -dim(), ", ",
               dim() - 1, "], but got ", d, ")");
@@ -466,20 +473,21 @@ detail::sizes_t Tensor::without_minus_one(IntArrayRef n) const {
   TORCH_CHECK(detail::product(known) == numel(), "shape '", n, "' is invalid for input of size ", numel());
   return known;
 }
-#define AP_TWO(name, expression)                                                \
-  Tensor Tensor::name(const Tensor& o) const {                                  \
-    return joined(o, [](double a, double b) -> double { return expression; });  \
+#define AP_TWO(name, expression)                                               \
+  Tensor Tensor::name(const Tensor& o) const {                                 \
+    return joined(o, [](double a, double b) -> double { return expression; }); \
   }
 AP_TWO(add, a + b)
 AP_TWO(sub, a - b)
-AP_TWO(mul, a * b)
+AP_TWO(mul, a* b)
 AP_TWO(pow, std::pow(a, b))
 AP_TWO(maximum, a != a || a > b ? a : b)
 AP_TWO(minimum, a != a || a < b ? a : b)
 #undef AP_TWO
-#define AP_TWO(sign, name)                                                                     \
-  Tensor Tensor::name(const Tensor& o) const {                                                 \
-    return joined(o, [](double a, double b) -> double { return a sign b; }, ScalarType::Bool); \
+#define AP_TWO(sign, name)                                                           \
+  Tensor Tensor::name(const Tensor& o) const {                                       \
+    return joined(                                                                   \
+        o, [](double a, double b) -> double { return a sign b; }, ScalarType::Bool); \
   }
 AP_TWO(<, lt)
 AP_TWO(>, gt)
@@ -488,9 +496,9 @@ AP_TWO(>=, ge)
 AP_TWO(==, eq)
 AP_TWO(!=, ne)
 #undef AP_TWO
-#define AP_EACH(name, expression)                                      \
-  Tensor Tensor::name() const {                                        \
-    return mapped([](double a) -> double { return expression; });      \
+#define AP_EACH(name, expression)                                 \
+  Tensor Tensor::name() const {                                   \
+    return mapped([](double a) -> double { return expression; }); \
   }
 AP_EACH(exp, std::exp(a))
 AP_EACH(log, std::log(a))
@@ -519,9 +527,7 @@ AP_EACH(sign, (a > 0) - (a < 0))
 #undef AP_EACH
 std::int64_t Tensor::numel() const { return detail::product(sizes()); }
 
-Tensor empty(IntArrayRef n, TensorOptions o, std::optional<MemoryFormat>) {
-  return Tensor::made(n, o);
-}
+Tensor empty(IntArrayRef n, TensorOptions o, std::optional<MemoryFormat>) { return Tensor::made(n, o); }
 Tensor empty_strided(IntArrayRef n, IntArrayRef strides, TensorOptions o) {
   std::int64_t last = 0;
   for (std::size_t i = 0; i < n.size(); ++i) last += (n[i] - 1) * strides[i];

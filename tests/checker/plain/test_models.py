@@ -58,7 +58,11 @@ class Models(unittest.TestCase):
     def test_what_is_not_supported(self):
         for text, code, said in (
             ("from numba import cuda\n", 3, "model.py:1: Numba compiles functions of Python, which is not"),
-            ("import cupy\n\ncupy.ElementwiseKernel('T x', 'T y', 'y = x')", 3, "model.py:3: cupy.ElementwiseKernel is not"),
+            (
+                "import cupy\n\ncupy.ElementwiseKernel('T x', 'T y', 'y = x')",
+                3,
+                "model.py:3: cupy.ElementwiseKernel is not",
+            ),
             ("import no_such_package\n", 3, "No module named 'no_such_package'"),
             ("print(1)\n", 3, "has called no kernel that can be checked"),
             ("x = (\n", 3, "model.py:1: does not compile"),
@@ -79,7 +83,11 @@ class Models(unittest.TestCase):
                 self.assertIn(said, done.stdout + done.stderr)
 
     def test_a_kernel_that_nothing_calls_is_named(self):
-        text = (HERE / "models/histogram.py").read_text().replace("return op.hist_cuda(*inputs)", "return inputs")
+        text = (
+            (HERE / "models/histogram.py")
+            .read_text()
+            .replace("return op.hist_cuda(*inputs)", "return inputs")
+        )
         done = self.refused(text)
         self.assertEqual(done.returncode, 3, done.stdout)
         self.assertIn("nothing has called histogram", done.stdout + done.stderr)
@@ -99,7 +107,9 @@ class Model(nn.Module):
                 if code:
                     self.assertIn("wrong result", done.stdout)
                     self.assertIn("the result differs from that of Model by up to", done.stdout)
-                    line = next(k for k, row in enumerate(text.split("\n"), 1) if row.startswith("class ModelNew"))
+                    line = next(
+                        k for k, row in enumerate(text.split("\n"), 1) if row.startswith("class ModelNew")
+                    )
                     self.assertIn(f"model.py:{line}\n", done.stdout)
 
     def test_options(self):

@@ -168,7 +168,8 @@ void run_check_plain(const check_request& r) {
     print_json(result);
   };
   try {
-    report = is_python ? check_python(r, program, options, told_of_extensions) : check_plain(program, options);
+    report =
+        is_python ? check_python(r, program, options, told_of_extensions) : check_plain(program, options);
   } catch (const error& e) {
     so_far.finish();
     report.refused = refusals_of(e, name);
@@ -206,8 +207,9 @@ void run_check_plain(const check_request& r) {
     print(to_lines(report, name));
   } else if (!r.common.json) {
     const bool unchecked = report.runs == 0 && report.clean() && !report.refused.empty();
-    print(fmt::format("{:<32} {:<40} {:.1f} s\n{}", name, unchecked ? "not checked" : summary(report), seconds(),
-                      (report.clean() && report.notes.empty()) || unchecked ? "" : to_text(report, command, behind)));
+    print(fmt::format(
+        "{:<32} {:<40} {:.1f} s\n{}", name, unchecked ? "not checked" : summary(report), seconds(),
+        (report.clean() && report.notes.empty()) || unchecked ? "" : to_text(report, command, behind)));
     if (!more.empty()) print(more);
     print(told_of_extensions);
     for (const std::string& n : report.notes)

@@ -37,11 +37,13 @@ struct folder_guard {
 fs::path capture_script() {
   std::error_code ignored;
   const fs::path self = fs::read_symlink("/proc/self/exe", ignored).parent_path().parent_path();
-  for (const fs::path& folder : {self.parent_path(), self / "share/antiphase", fs::path(ANTIPHASE_SOURCE_PYTHON)})
+  for (const fs::path& folder :
+       {self.parent_path(), self / "share/antiphase", fs::path(ANTIPHASE_SOURCE_PYTHON)})
     if (fs::exists(folder / "antiphase_check/capture.py", ignored))
       return folder / "antiphase_check/capture.py";
   throw not_supported(
-      "checking a Python program needs antiphase's Python package beside this program: pip install antiphase");
+      "checking a Python program needs antiphase's Python package beside this program: pip install "
+      "antiphase");
 }
 
 // Runs the program in a Python of its own. What it prints goes to standard error.
@@ -68,14 +70,15 @@ json captured(const check_request& r, const plain_program& p, const fs::path& fo
   const int failed = posix_spawnp(&child, argv[0], &files, nullptr, argv.data(), environ);
   posix_spawn_file_actions_destroy(&files);
   if (failed != 0)
-    throw not_supported(fmt::format("checking a Python program needs Python, and '{}' does not start: {}", python,
-                                    std::strerror(failed)));
+    throw not_supported(fmt::format("checking a Python program needs Python, and '{}' does not start: {}",
+                                    python, std::strerror(failed)));
   int status = 0;
   while (waitpid(child, &status, 0) < 0 && errno == EINTR) {
   }
   std::ifstream in(manifest);
   if (!in)
-    throw bad_input(fmt::format("{} could not be run by {}: its messages are above", p.sources.front(), python));
+    throw bad_input(
+        fmt::format("{} could not be run by {}: its messages are above", p.sources.front(), python));
   return json::parse(in);
 }
 
@@ -88,19 +91,20 @@ void add(check_report& all, check_report one) {
   all.checker_bytes = std::max(all.checker_bytes, one.checker_bytes);
   for (finding& f : one.findings) all.findings.push_back(std::move(f));
   for (std::string& n : one.notes)
-    if (std::find(all.notes.begin(), all.notes.end(), n) == all.notes.end()) all.notes.push_back(std::move(n));
+    if (std::find(all.notes.begin(), all.notes.end(), n) == all.notes.end())
+      all.notes.push_back(std::move(n));
 }
 
 }  // namespace
 
 check_report check_python(const check_request& r, const plain_program& program, const check_options& options,
                           std::string& told) {
-  if (!program.driver.empty()) throw bad_request("--kernels is for programs in CUDA C++: expected a .cu file");
+  if (!program.driver.empty())
+    throw bad_request("--kernels is for programs in CUDA C++: expected a .cu file");
   std::string pattern = fs::temp_directory_path() / "antiphase-python-XXXXXX";
   if (mkdtemp(pattern.data()) == nullptr) throw device_error("no folder can be made for the Python program");
   const folder_guard own{pattern};
   const json manifest = captured(r, program, own.path);
-  const folder_guard theirs{manifest.at("folder").get<std::string>()};
   check_report all;
   for (const json& m : manifest.at("programs")) {
     plain_program p = program;
@@ -117,7 +121,8 @@ check_report check_python(const check_request& r, const plain_program& program, 
       add(all, std::move(one));
     } catch (const error& e) {
       told += fmt::format("{:<32} not checked\n", what);
-      for (check_refusal& why : refusals_of(e, program.sources.front())) all.refused.push_back(std::move(why));
+      for (check_refusal& why : refusals_of(e, program.sources.front()))
+        all.refused.push_back(std::move(why));
     }
   }
   for (const json& w : manifest.at("wrong")) {
@@ -130,17 +135,19 @@ check_report check_python(const check_request& r, const plain_program& program, 
   }
   for (const json& why : manifest.at("refused")) {
     const auto text = why.at("text").get<std::string>();
-    all.refused.push_back({.why = text.find("not supported here") != std::string::npos ? "not supported" : "not run",
-                           .at = {why.at("file").get<std::string>(), why.at("line").get<int>()},
-                           .column = 0,
-                           .text = text});
+    all.refused.push_back(
+        {.why = text.find("not supported here") != std::string::npos ? "not supported" : "not run",
+         .at = {why.at("file").get<std::string>(), why.at("line").get<int>()},
+         .column = 0,
+         .text = text});
   }
   for (const json& n : manifest.at("notes")) all.notes.push_back(n.get<std::string>());
   if (manifest.at("programs").empty() && all.refused.empty())
-    all.refused.push_back({.why = "not run",
-                           .at = {program.sources.front(), 0},
-                           .column = 0,
-                           .text = "the program has called no kernel that can be checked: see docs/plain_cuda.md"});
+    all.refused.push_back(
+        {.why = "not run",
+         .at = {program.sources.front(), 0},
+         .column = 0,
+         .text = "the program has called no kernel that can be checked: see docs/plain_cuda.md"});
   return all;
 }
 

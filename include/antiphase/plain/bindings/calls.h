@@ -60,8 +60,8 @@ struct from_python<T> {
       return static_cast<T>(v.to_float());
   }
 };
-#define AP_FROM(type, expression)                     \
-  template <> struct from_python<type> {              \
+#define AP_FROM(type, expression)                         \
+  template <> struct from_python<type> {                  \
     static type of(const value& v) { return expression; } \
   };
 AP_FROM(at::Tensor, v.to_tensor())
@@ -102,9 +102,8 @@ template <class... T> struct from_python<std::tuple<T...>> {
   static std::tuple<T...> of(const value& v) {
     const std::vector<value>& all = v.to_list();
     if (all.size() != sizeof...(T)) unfit("a tuple of another length");
-    return [&]<std::size_t... I>(std::index_sequence<I...>) {
-      return std::tuple<T...>(to_c<T>(all[I])...);
-    }(std::index_sequence_for<T...>());
+    return [&]<std::size_t... I>(std::index_sequence<I...>) { return std::tuple<T...>(to_c<T>(all[I])...); }
+    (std::index_sequence_for<T...>());
   }
 };
 
@@ -116,8 +115,7 @@ inline value to_python(const at::Scalar& s) {
   return s.isFloatingPoint() ? value(s.toDouble()) : value(s.toLong());
 }
 template <class T>
-requires std::is_arithmetic_v<T>
-value to_python(T v) {
+requires std::is_arithmetic_v<T> value to_python(T v) {
   if constexpr (std::is_same_v<T, bool>)
     return v;
   else if constexpr (std::is_integral_v<T>)
@@ -154,8 +152,7 @@ struct function {
 };
 void add(const std::string& name, function f);
 std::string name_in(const std::string& schema);  // of TORCH_LIBRARY
-template <class R, class... A>
-void add(const std::string& name, R (*f)(A...), std::vector<parameter> named) {
+template <class R, class... A> void add(const std::string& name, R (*f)(A...), std::vector<parameter> named) {
   add(name, function{reinterpret_cast<entry>(f),
                      [](entry e, const char*, const std::vector<value>& all) -> value {
                        [[maybe_unused]] std::size_t at = 0;
@@ -186,24 +183,24 @@ template <class P> P parameter_of(const value& v, std::size_t number) {
   }
 }
 template <class... P> void add_kernel(const char* name, void (*kernel)(P...)) {
-  add(name, function{reinterpret_cast<entry>(kernel),
-                     [](entry e, const char* called, const std::vector<value>& all) -> value {
-                       const auto k = reinterpret_cast<void (*)(P...)>(e);
-                       const config how = configuration(all, sizeof...(P), called);
-                       if (const std::int64_t most = all[0].to_list()[7].to_int(); most > 0)
-                         cudaFuncSetAttribute(k, cudaFuncAttributeMaxDynamicSharedMemorySize,
-                                              static_cast<int>(most));
-                       [[maybe_unused]] std::size_t at = 0;
-                       std::tuple<std::decay_t<P>...> p{
-                           (++at, parameter_of<std::decay_t<P>>(all[at], at - 1))...};
-                       std::apply([&](auto&... a) { go(k, called, how, place::current())(a...); }, p);
-                       return {};
-                     },
-                     sizeof...(P) + 1});
+  add(name,
+      function{reinterpret_cast<entry>(kernel),
+               [](entry e, const char* called, const std::vector<value>& all) -> value {
+                 const auto k = reinterpret_cast<void (*)(P...)>(e);
+                 const config how = configuration(all, sizeof...(P), called);
+                 if (const std::int64_t most = all[0].to_list()[7].to_int(); most > 0)
+                   cudaFuncSetAttribute(k, cudaFuncAttributeMaxDynamicSharedMemorySize,
+                                        static_cast<int>(most));
+                 [[maybe_unused]] std::size_t at = 0;
+                 std::tuple<std::decay_t<P>...> p{(++at, parameter_of<std::decay_t<P>>(all[at], at - 1))...};
+                 std::apply([&](auto&... a) { go(k, called, how, place::current())(a...); }, p);
+                 return {};
+               },
+               sizeof...(P) + 1});
 }
 
-// main of such a program: makes the calls in the file argv[1]. The first run that gets there writes the results
-// to argv[2], if it is given.
+// main of such a program: makes the calls in the file argv[1]. The first run that gets there writes the
+// results to argv[2], if it is given.
 int serve(int argc, char** argv);
 
 }  // namespace antiphase::plain::python
@@ -277,23 +274,23 @@ class Library {
 #define TORCH_FN(f) (&(f))
 #define AP_JOINED(a, b) a##b
 #define AP_JOIN(a, b) AP_JOINED(a, b)
-#define AP_LIBRARY(m, number)                                           \
-  static void AP_JOIN(antiphase_library_, number)(torch::Library&);     \
-  static const int AP_JOIN(antiphase_library_made_, number) = [] {      \
-    torch::Library ap_library;                                          \
-    AP_JOIN(antiphase_library_, number)(ap_library);                    \
-    return 0;                                                           \
-  }();                                                                  \
+#define AP_LIBRARY(m, number)                                       \
+  static void AP_JOIN(antiphase_library_, number)(torch::Library&); \
+  static const int AP_JOIN(antiphase_library_made_, number) = [] {  \
+    torch::Library ap_library;                                      \
+    AP_JOIN(antiphase_library_, number)(ap_library);                \
+    return 0;                                                       \
+  }();                                                              \
   static void AP_JOIN(antiphase_library_, number)(torch::Library & m)
 #define TORCH_LIBRARY(name, m) AP_LIBRARY(m, __COUNTER__)
 #define TORCH_LIBRARY_FRAGMENT(name, m) AP_LIBRARY(m, __COUNTER__)
 #define TORCH_LIBRARY_IMPL(name, where, m) AP_LIBRARY(m, __COUNTER__)
 #define TORCH_EXTENSION_NAME antiphase_extension
-#define PYBIND11_MODULE(name, m)                                    \
-  static void antiphase_bind(pybind11::module_&);                   \
-  static const int antiphase_bound = [] {                           \
-    pybind11::module_ ap_module;                                    \
-    antiphase_bind(ap_module);                                      \
-    return 0;                                                       \
-  }();                                                              \
+#define PYBIND11_MODULE(name, m)                  \
+  static void antiphase_bind(pybind11::module_&); \
+  static const int antiphase_bound = [] {         \
+    pybind11::module_ ap_module;                  \
+    antiphase_bind(ap_module);                    \
+    return 0;                                     \
+  }();                                            \
   static void antiphase_bind([[maybe_unused]] pybind11::module_& m)

@@ -29,43 +29,36 @@ enum class MemoryFormat { Contiguous, Preserve, ChannelsLast };
 enum class Layout { Strided };
 
 // every element type, with its name in C++ and in ScalarType
-#define AP_ELEMENTS(do)                                                                               \
-  do(std::uint8_t, Byte) do(std::int8_t, Char) do(std::int16_t, Short) do(int, Int) do(std::int64_t, Long) \
-      do(Half, Half) do(float, Float) do(double, Double) do(bool, Bool) do(BFloat16, BFloat16)
+#define AP_ELEMENTS(do)                                                                                      \
+  do                                                                                                         \
+  (std::uint8_t, Byte) do(std::int8_t, Char) do(std::int16_t, Short) do(int, Int) do(std::int64_t, Long) do( \
+      Half, Half) do(float, Float) do(double, Double) do(bool, Bool) do(BFloat16, BFloat16)
 
 template <class T> struct scalar_type_of;
 #define AP_ONE(type, name) \
-  template <> struct scalar_type_of<type> { \
-    static constexpr ScalarType value = ScalarType::name; \
-  };
+  template <> struct scalar_type_of<type> { static constexpr ScalarType value = ScalarType::name; };
 AP_ELEMENTS(AP_ONE)
 #undef AP_ONE
-template <> struct scalar_type_of<long long> {
-  static constexpr ScalarType value = ScalarType::Long;
-};
+template <> struct scalar_type_of<long long> { static constexpr ScalarType value = ScalarType::Long; };
 template <class T> struct CppTypeToScalarType : scalar_type_of<T> {};
 
 inline const char* toString(ScalarType t) {
   switch (t) {
 #define AP_ONE(type, name) \
-  case ScalarType::name:   \
-    return #name;
+  case ScalarType::name: return #name;
     AP_ELEMENTS(AP_ONE)
 #undef AP_ONE
-    default:
-      return "Undefined";
+    default: return "Undefined";
   }
 }
 inline std::ostream& operator<<(std::ostream& to, ScalarType t) { return to << toString(t); }
 inline std::size_t elementSize(ScalarType t) {
   switch (t) {
 #define AP_ONE(type, name) \
-  case ScalarType::name:   \
-    return sizeof(type);
+  case ScalarType::name: return sizeof(type);
     AP_ELEMENTS(AP_ONE)
 #undef AP_ONE
-    default:
-      return 1;
+    default: return 1;
   }
 }
 inline bool isFloatingType(ScalarType t) {
@@ -131,11 +124,10 @@ class Scalar {
  public:
   Scalar() = default;
   template <class T>
-  requires(std::is_arithmetic_v<T>)
-  Scalar(T v)
+  requires(std::is_arithmetic_v<T>) Scalar(T v)
       : value_(static_cast<double>(v)),
         whole_(static_cast<std::int64_t>(v)),
-        type_(std::is_same_v<T, bool>   ? ScalarType::Bool
+        type_(std::is_same_v<T, bool> ? ScalarType::Bool
               : std::is_integral_v<T> ? ScalarType::Long
                                       : ScalarType::Double) {}
   template <class T> T to() const {
@@ -179,10 +171,14 @@ class TensorOptions {
   TensorOptions(ScalarType t) : type_(t) {}
   TensorOptions(Device d) : device_(d) {}
   TensorOptions(DeviceType d) : device_(d) {}
-  TensorOptions dtype(ScalarType t) const { return with([&](auto& o) { o.type_ = t; }); }
+  TensorOptions dtype(ScalarType t) const {
+    return with([&](auto& o) { o.type_ = t; });
+  }
   TensorOptions dtype(std::optional<ScalarType> t) const { return t ? dtype(*t) : *this; }
   template <class T> TensorOptions dtype() const { return dtype(scalar_type_of<T>::value); }
-  TensorOptions device(Device d) const { return with([&](auto& o) { o.device_ = d; }); }
+  TensorOptions device(Device d) const {
+    return with([&](auto& o) { o.device_ = d; });
+  }
   TensorOptions device(DeviceType d, int = 0) const { return device(Device(d)); }
   TensorOptions device_index(int) const { return device(DeviceType::CUDA); }
   TensorOptions layout(Layout) const { return *this; }
@@ -205,8 +201,8 @@ class TensorOptions {
 }  // namespace c10
 
 #define AP_MESSAGE(condition, ...) ::c10::fail(#condition __VA_OPT__(, ) __VA_ARGS__)
-#define TORCH_CHECK(condition, ...) \
-  do { \
+#define TORCH_CHECK(condition, ...)                         \
+  do {                                                      \
     if (!(condition)) AP_MESSAGE(condition, ##__VA_ARGS__); \
   } while (false)
 #define TORCH_INTERNAL_ASSERT TORCH_CHECK
@@ -227,10 +223,10 @@ class TensorOptions {
 #define AT_ERROR(...) ::c10::fail("" __VA_OPT__(, ) __VA_ARGS__)
 #define TORCH_WARN(...) (std::cerr << ::c10::str(__VA_ARGS__) << '\n')
 #define TORCH_WARN_ONCE TORCH_WARN
-#define C10_CUDA_CHECK(call) \
-  do { \
+#define C10_CUDA_CHECK(call)                                          \
+  do {                                                                \
     if (const cudaError_t ap_error = (call); ap_error != cudaSuccess) \
-      ::c10::fail("", "CUDA error: ", cudaGetErrorString(ap_error)); \
+      ::c10::fail("", "CUDA error: ", cudaGetErrorString(ap_error));  \
   } while (false)
 #define C10_CUDA_KERNEL_LAUNCH_CHECK() C10_CUDA_CHECK(cudaGetLastError())
 #define C10_CUDA_ERROR_HANDLED(call) (call)
@@ -251,7 +247,7 @@ class TensorOptions {
 #define C10_LIKELY(x) (x)
 #define C10_ALWAYS_INLINE inline __attribute__((always_inline))
 #define TORCH_API
-#define CUDA_KERNEL_LOOP_TYPE(i, n, type)                                              \
+#define CUDA_KERNEL_LOOP_TYPE(i, n, type)                                          \
   for (type i = static_cast<type>(blockIdx.x) * blockDim.x + threadIdx.x; i < (n); \
        i += static_cast<type>(blockDim.x) * gridDim.x)
 #define CUDA_KERNEL_LOOP(i, n) CUDA_KERNEL_LOOP_TYPE(i, n, int)
@@ -350,14 +346,11 @@ template <class T, bool on_device> using acc_type = typename AccumulateType<T, o
 
 // accessors
 // -----------------------------------------------------------------------------------------------------------
-template <class T> struct DefaultPtrTraits {
-  using PtrType = T*;
-};
-template <class T> struct RestrictPtrTraits {
-  using PtrType = T* __restrict__;
-};
+template <class T> struct DefaultPtrTraits { using PtrType = T*; };
+template <class T> struct RestrictPtrTraits { using PtrType = T* __restrict__; };
 // what an accessor gives for one index: the rest of the axes
-template <class T, std::size_t N, template <class> class Traits = DefaultPtrTraits, class Index = std::int64_t>
+template <class T, std::size_t N, template <class> class Traits = DefaultPtrTraits,
+          class Index = std::int64_t>
 class TensorAccessor {
  public:
   TensorAccessor(T* p, const Index* sizes, const Index* strides) : p_(p), sizes_(sizes), strides_(strides) {}
@@ -375,7 +368,8 @@ class TensorAccessor {
   T* p_;
   const Index *sizes_, *strides_;
 };
-template <class T, std::size_t N, template <class> class Traits = DefaultPtrTraits, class Index = std::int64_t>
+template <class T, std::size_t N, template <class> class Traits = DefaultPtrTraits,
+          class Index = std::int64_t>
 class GenericPackedTensorAccessor {
  public:
   GenericPackedTensorAccessor(T* p, const std::int64_t* sizes, const std::int64_t* strides) : p_(p) {
@@ -490,11 +484,17 @@ class Tensor {
     return {data_ptr<T>(), is().sizes.data(), is().strides.data()};
   }
   template <class T, std::size_t N, template <class> class Traits = DefaultPtrTraits>
-  auto packed_accessor32() const { return packed_as<T, N, Traits, std::int32_t>(); }
+  auto packed_accessor32() const {
+    return packed_as<T, N, Traits, std::int32_t>();
+  }
   template <class T, std::size_t N, template <class> class Traits = DefaultPtrTraits>
-  auto packed_accessor64() const { return packed_as<T, N, Traits, std::int64_t>(); }
+  auto packed_accessor64() const {
+    return packed_as<T, N, Traits, std::int64_t>();
+  }
   template <class T, std::size_t N, template <class> class Traits = DefaultPtrTraits, class I = std::int64_t>
-  auto packed_accessor() const { return packed_as<T, N, Traits, I>(); }
+  auto packed_accessor() const {
+    return packed_as<T, N, Traits, I>();
+  }
   template <class T, std::size_t N> TensorAccessor<T, N> accessor() const {
     TORCH_CHECK(dim() == static_cast<std::int64_t>(N), "TensorAccessor expected ", N, " dims but tensor has ",
                 dim());
@@ -527,10 +527,18 @@ class Tensor {
   Tensor narrow(std::int64_t d, std::int64_t from, std::int64_t n) const;
   Tensor slice(std::int64_t d, std::int64_t from, std::int64_t to, std::int64_t step = 1) const;
   Tensor select(std::int64_t d, std::int64_t i) const;
-  Tensor new_empty(IntArrayRef n, std::optional<TensorOptions> o = {}) const { return made(n, o.value_or(options())); }
-  Tensor new_zeros(IntArrayRef n, std::optional<TensorOptions> o = {}) const { return new_empty(n, o).zero_(); }
-  Tensor new_ones(IntArrayRef n, std::optional<TensorOptions> o = {}) const { return new_empty(n, o).fill_(1); }
-  Tensor new_full(IntArrayRef n, Scalar s, std::optional<TensorOptions> o = {}) const { return new_empty(n, o).fill_(s); }
+  Tensor new_empty(IntArrayRef n, std::optional<TensorOptions> o = {}) const {
+    return made(n, o.value_or(options()));
+  }
+  Tensor new_zeros(IntArrayRef n, std::optional<TensorOptions> o = {}) const {
+    return new_empty(n, o).zero_();
+  }
+  Tensor new_ones(IntArrayRef n, std::optional<TensorOptions> o = {}) const {
+    return new_empty(n, o).fill_(1);
+  }
+  Tensor new_full(IntArrayRef n, Scalar s, std::optional<TensorOptions> o = {}) const {
+    return new_empty(n, o).fill_(s);
+  }
   Tensor operator[](std::int64_t i) const { return select(0, i); }
   Tensor detach() const { return *this; }
   Tensor alias() const { return *this; }
@@ -561,10 +569,10 @@ class Tensor {
   template <class F> Tensor mapped(F f) const;
   template <class F> Tensor joined(const Tensor& o, F f, std::optional<ScalarType> type = {}) const;
   Tensor of(Scalar s) const;
-#define AP_TWO(name)                                                    \
-  Tensor name(const Tensor& o) const;                                   \
-  Tensor name(Scalar s) const { return name(of(s)); }                   \
-  Tensor& name##_(const Tensor& o) { return copy_(name(o)), *this; }    \
+#define AP_TWO(name)                                                 \
+  Tensor name(const Tensor& o) const;                                \
+  Tensor name(Scalar s) const { return name(of(s)); }                \
+  Tensor& name##_(const Tensor& o) { return copy_(name(o)), *this; } \
   Tensor& name##_(Scalar s) { return name##_(of(s)); }
   AP_TWO(add)
   AP_TWO(sub)
@@ -576,11 +584,11 @@ class Tensor {
 #undef AP_TWO
   Tensor add(const Tensor& o, Scalar times) const;
   Tensor sub(const Tensor& o, Scalar times) const;
-#define AP_TWO(sign, name)                                                                    \
-  friend Tensor operator sign(const Tensor& a, const Tensor& b) { return a.name(b); }         \
-  friend Tensor operator sign(const Tensor& a, Scalar b) { return a.name(b); }                \
-  friend Tensor operator sign(Scalar a, const Tensor& b) { return b.of(a).name(b); }          \
-  Tensor& operator sign##=(const Tensor& b) { return name##_(b); }                            \
+#define AP_TWO(sign, name)                                                            \
+  friend Tensor operator sign(const Tensor& a, const Tensor& b) { return a.name(b); } \
+  friend Tensor operator sign(const Tensor& a, Scalar b) { return a.name(b); }        \
+  friend Tensor operator sign(Scalar a, const Tensor& b) { return b.of(a).name(b); }  \
+  Tensor& operator sign##=(const Tensor& b) { return name##_(b); }                    \
   Tensor& operator sign##=(Scalar b) { return name##_(b); }
   AP_TWO(+, add)
   AP_TWO(-, sub)
@@ -588,10 +596,10 @@ class Tensor {
   AP_TWO(/, div)
 #undef AP_TWO
   Tensor operator-() const;
-#define AP_TWO(sign, name)                                                              \
-  Tensor name(const Tensor& o) const;                                                   \
-  Tensor name(Scalar s) const { return name(of(s)); }                                   \
-  friend Tensor operator sign(const Tensor& a, const Tensor& b) { return a.name(b); }   \
+#define AP_TWO(sign, name)                                                            \
+  Tensor name(const Tensor& o) const;                                                 \
+  Tensor name(Scalar s) const { return name(of(s)); }                                 \
+  friend Tensor operator sign(const Tensor& a, const Tensor& b) { return a.name(b); } \
   friend Tensor operator sign(const Tensor& a, Scalar b) { return a.name(b); }
   AP_TWO(<, lt)
   AP_TWO(>, gt)
@@ -600,10 +608,12 @@ class Tensor {
   AP_TWO(==, eq)
   AP_TWO(!=, ne)
 #undef AP_TWO
-#define AP_MAPS(do) \
-  do(exp) do(log) do(sqrt) do(rsqrt) do(sigmoid) do(tanh) do(sin) do(cos) do(reciprocal) do(erf) do(log1p) do(abs) do(neg) do(relu) do(floor) do(ceil) do(round) do(square) do(sign)
-#define AP_EACH(name)                                       \
-  Tensor name() const;                                      \
+#define AP_MAPS(do)                                                                                          \
+  do                                                                                                         \
+  (exp) do(log) do(sqrt) do(rsqrt) do(sigmoid) do(tanh) do(sin) do(cos) do(reciprocal) do(erf) do(log1p) do( \
+      abs) do(neg) do(relu) do(floor) do(ceil) do(round) do(square) do(sign)
+#define AP_EACH(name)  \
+  Tensor name() const; \
   Tensor& name##_() { return copy_(name()), *this; }
   AP_MAPS(AP_EACH)
 #undef AP_EACH
@@ -614,8 +624,8 @@ class Tensor {
   Tensor masked_fill(const Tensor& mask, Scalar s) const;
 
   // reductions
-  template <class F> Tensor folded(std::vector<std::int64_t> dims, bool keep, double first, F f,
-                                   ScalarType t) const;
+  template <class F>
+  Tensor folded(std::vector<std::int64_t> dims, bool keep, double first, F f, ScalarType t) const;
   Tensor sum(IntArrayRef dims, bool keep = false, std::optional<ScalarType> t = {}) const;
   Tensor sum(std::optional<ScalarType> t = {}) const;
   Tensor mean(IntArrayRef dims, bool keep = false) const;
@@ -669,7 +679,7 @@ inline Tensor ones(IntArrayRef n, TensorOptions o = {}) { return full(n, 1, o); 
 // Like `like`: in the order of its strides, if these have no gaps, as PyTorch makes them.
 Tensor empty_like(const Tensor& like, TensorOptions o, std::optional<MemoryFormat> f = {});
 Tensor empty_like(const Tensor& like);
-#define AP_LIKE(name, start)                                                                    \
+#define AP_LIKE(name, start)                                                                           \
   inline Tensor name##_like(const Tensor& like, TensorOptions o) { return empty_like(like, o).start; } \
   inline Tensor name##_like(const Tensor& like) { return name##_like(like, like.options()); }
 AP_LIKE(zeros, zero_())
@@ -690,8 +700,9 @@ template <class T> Tensor tensor(std::initializer_list<T> v, TensorOptions o = s
   return Tensor::from({static_cast<std::int64_t>(v.size())}, o, std::vector<double>(v.begin(), v.end()));
 }
 template <class T>
-requires(std::is_arithmetic_v<T>)
-Tensor tensor(T v, TensorOptions o = scalar_type_of<T>::value) { return scalar_tensor(v, o); }
+requires(std::is_arithmetic_v<T>) Tensor tensor(T v, TensorOptions o = scalar_type_of<T>::value) {
+  return scalar_tensor(v, o);
+}
 template <class T> Tensor tensor(const std::vector<T>& v, TensorOptions o = scalar_type_of<T>::value) {
   return Tensor::from({static_cast<std::int64_t>(v.size())}, o, std::vector<double>(v.begin(), v.end()));
 }
@@ -699,7 +710,9 @@ Tensor from_blob(void* data, IntArrayRef n, TensorOptions o = {});
 Tensor cat(TensorList all, std::int64_t d = 0);
 inline Tensor cat(std::initializer_list<Tensor> all, std::int64_t d = 0) { return cat(TensorList(all), d); }
 Tensor stack(TensorList all, std::int64_t d = 0);
-inline Tensor stack(std::initializer_list<Tensor> all, std::int64_t d = 0) { return stack(TensorList(all), d); }
+inline Tensor stack(std::initializer_list<Tensor> all, std::int64_t d = 0) {
+  return stack(TensorList(all), d);
+}
 inline Tensor matmul(const Tensor& a, const Tensor& b) { return a.matmul(b); }
 inline Tensor mm(const Tensor& a, const Tensor& b) { return a.matmul(b); }
 inline Tensor bmm(const Tensor& a, const Tensor& b) { return a.matmul(b); }
@@ -722,7 +735,9 @@ inline Tensor max(const Tensor& a) { return a.max(); }
 inline Tensor min(const Tensor& a) { return a.min(); }
 inline Tensor softmax(const Tensor& a, std::int64_t d) { return a.softmax(d); }
 inline Tensor cumsum(const Tensor& a, std::int64_t d) { return a.cumsum(d); }
-inline Tensor clamp(const Tensor& a, std::optional<Scalar> l, std::optional<Scalar> h = {}) { return a.clamp(l, h); }
+inline Tensor clamp(const Tensor& a, std::optional<Scalar> l, std::optional<Scalar> h = {}) {
+  return a.clamp(l, h);
+}
 inline Tensor transpose(const Tensor& a, std::int64_t i, std::int64_t j) { return a.transpose(i, j); }
 inline Tensor flatten(const Tensor& a, std::int64_t i = 0, std::int64_t j = -1) { return a.flatten(i, j); }
 inline Tensor reshape(const Tensor& a, IntArrayRef n) { return a.reshape(n); }
@@ -774,10 +789,10 @@ template <class T> inline T WARP_SHFL_XOR(T v, int by, int width = 32, unsigned 
 
 // dispatch by element type
 // -----------------------------------------------------------------------------------------------------------
-#define AT_DISPATCH_CASE(which, ...)                     \
-  case which: {                                          \
-    using scalar_t = ::at::detail::type_of_t<which>;     \
-    return __VA_ARGS__();                                \
+#define AT_DISPATCH_CASE(which, ...)                 \
+  case which: {                                      \
+    using scalar_t = ::at::detail::type_of_t<which>; \
+    return __VA_ARGS__();                            \
   }
 #define AT_DISPATCH_CASE_TMPL AT_DISPATCH_CASE
 #define AT_PRIVATE_CASE_TYPE(name, which, type, ...) \
@@ -785,48 +800,45 @@ template <class T> inline T WARP_SHFL_XOR(T v, int by, int width = 32, unsigned 
     using scalar_t = type;                           \
     return __VA_ARGS__();                            \
   }
-#define AT_DISPATCH_SWITCH(type, name, ...)                                                    \
-  [&] {                                                                                        \
-    const ::at::ScalarType ap_type = (type);                                                   \
-    switch (ap_type) {                                                                         \
-      __VA_ARGS__                                                                              \
-      default:                                                                                 \
-        ::c10::fail("", "\"", name, "\" not implemented for '", ::c10::toString(ap_type), "'"); \
-    }                                                                                          \
+#define AT_DISPATCH_SWITCH(type, name, ...)                                                            \
+  [&] {                                                                                                \
+    const ::at::ScalarType ap_type = (type);                                                           \
+    switch (ap_type) {                                                                                 \
+      __VA_ARGS__                                                                                      \
+      default: ::c10::fail("", "\"", name, "\" not implemented for '", ::c10::toString(ap_type), "'"); \
+    }                                                                                                  \
   }()
 namespace at::detail {
 template <ScalarType> struct type_of;
 #define AP_ONE(is, name) \
-  template <> struct type_of<ScalarType::name> { \
-    using type = is; \
-  };
+  template <> struct type_of<ScalarType::name> { using type = is; };
 AP_ELEMENTS(AP_ONE)
 #undef AP_ONE
 template <ScalarType T> using type_of_t = typename type_of<T>::type;
 }  // namespace at::detail
-#define AT_DISPATCH_CASE_FLOATING_TYPES(...)                \
-  AT_DISPATCH_CASE(::at::ScalarType::Double, __VA_ARGS__)   \
+#define AT_DISPATCH_CASE_FLOATING_TYPES(...)              \
+  AT_DISPATCH_CASE(::at::ScalarType::Double, __VA_ARGS__) \
   AT_DISPATCH_CASE(::at::ScalarType::Float, __VA_ARGS__)
-#define AT_DISPATCH_CASE_FLOATING_TYPES_AND_HALF(...)       \
-  AT_DISPATCH_CASE_FLOATING_TYPES(__VA_ARGS__)              \
+#define AT_DISPATCH_CASE_FLOATING_TYPES_AND_HALF(...) \
+  AT_DISPATCH_CASE_FLOATING_TYPES(__VA_ARGS__)        \
   AT_DISPATCH_CASE(::at::ScalarType::Half, __VA_ARGS__)
-#define AT_DISPATCH_CASE_FLOATING_TYPES_AND(one, ...)       \
-  AT_DISPATCH_CASE_FLOATING_TYPES(__VA_ARGS__)              \
+#define AT_DISPATCH_CASE_FLOATING_TYPES_AND(one, ...) \
+  AT_DISPATCH_CASE_FLOATING_TYPES(__VA_ARGS__)        \
   AT_DISPATCH_CASE(one, __VA_ARGS__)
 #define AT_DISPATCH_CASE_FLOATING_TYPES_AND2(one, two, ...) \
   AT_DISPATCH_CASE_FLOATING_TYPES_AND(one, __VA_ARGS__)     \
   AT_DISPATCH_CASE(two, __VA_ARGS__)
-#define AT_DISPATCH_CASE_INTEGRAL_TYPES(...)                \
-  AT_DISPATCH_CASE(::at::ScalarType::Byte, __VA_ARGS__)     \
-  AT_DISPATCH_CASE(::at::ScalarType::Char, __VA_ARGS__)     \
-  AT_DISPATCH_CASE(::at::ScalarType::Int, __VA_ARGS__)      \
-  AT_DISPATCH_CASE(::at::ScalarType::Long, __VA_ARGS__)     \
+#define AT_DISPATCH_CASE_INTEGRAL_TYPES(...)            \
+  AT_DISPATCH_CASE(::at::ScalarType::Byte, __VA_ARGS__) \
+  AT_DISPATCH_CASE(::at::ScalarType::Char, __VA_ARGS__) \
+  AT_DISPATCH_CASE(::at::ScalarType::Int, __VA_ARGS__)  \
+  AT_DISPATCH_CASE(::at::ScalarType::Long, __VA_ARGS__) \
   AT_DISPATCH_CASE(::at::ScalarType::Short, __VA_ARGS__)
-#define AT_DISPATCH_CASE_ALL_TYPES(...)                     \
+#define AT_DISPATCH_CASE_ALL_TYPES(...) \
   AT_DISPATCH_CASE_INTEGRAL_TYPES(__VA_ARGS__) AT_DISPATCH_CASE_FLOATING_TYPES(__VA_ARGS__)
-#define AT_DISPATCH_CASE_ALL_TYPES_AND(one, ...)            \
+#define AT_DISPATCH_CASE_ALL_TYPES_AND(one, ...) \
   AT_DISPATCH_CASE_ALL_TYPES(__VA_ARGS__) AT_DISPATCH_CASE(one, __VA_ARGS__)
-#define AT_DISPATCH_CASE_ALL_TYPES_AND2(one, two, ...)      \
+#define AT_DISPATCH_CASE_ALL_TYPES_AND2(one, two, ...) \
   AT_DISPATCH_CASE_ALL_TYPES_AND(one, __VA_ARGS__) AT_DISPATCH_CASE(two, __VA_ARGS__)
 #define AT_DISPATCH_CASE_ALL_TYPES_AND3(one, two, three, ...) \
   AT_DISPATCH_CASE_ALL_TYPES_AND2(one, two, __VA_ARGS__) AT_DISPATCH_CASE(three, __VA_ARGS__)
@@ -838,9 +850,10 @@ template <ScalarType T> using type_of_t = typename type_of<T>::type;
   AT_DISPATCH_SWITCH(type, name, AT_DISPATCH_CASE_FLOATING_TYPES_AND(one, __VA_ARGS__))
 #define AT_DISPATCH_FLOATING_TYPES_AND2(one, two, type, name, ...) \
   AT_DISPATCH_SWITCH(type, name, AT_DISPATCH_CASE_FLOATING_TYPES_AND2(one, two, __VA_ARGS__))
-#define AT_DISPATCH_REDUCED_FLOATING_TYPES(type, name, ...) \
-  AT_DISPATCH_SWITCH(type, name, AT_DISPATCH_CASE(::at::ScalarType::Half, __VA_ARGS__) \
-                                     AT_DISPATCH_CASE(::at::ScalarType::BFloat16, __VA_ARGS__))
+#define AT_DISPATCH_REDUCED_FLOATING_TYPES(type, name, ...)                \
+  AT_DISPATCH_SWITCH(type, name,                                           \
+                     AT_DISPATCH_CASE(::at::ScalarType::Half, __VA_ARGS__) \
+                         AT_DISPATCH_CASE(::at::ScalarType::BFloat16, __VA_ARGS__))
 #define AT_DISPATCH_INTEGRAL_TYPES(type, name, ...) \
   AT_DISPATCH_SWITCH(type, name, AT_DISPATCH_CASE_INTEGRAL_TYPES(__VA_ARGS__))
 #define AT_DISPATCH_ALL_TYPES(type, name, ...) \
@@ -853,13 +866,13 @@ template <ScalarType T> using type_of_t = typename type_of<T>::type;
   AT_DISPATCH_SWITCH(type, name, AT_DISPATCH_CASE_ALL_TYPES_AND3(one, two, three, __VA_ARGS__))
 #define AT_DISPATCH_ALL_TYPES_AND_HALF(type, name, ...) \
   AT_DISPATCH_ALL_TYPES_AND(::at::ScalarType::Half, type, name, __VA_ARGS__)
-#define AT_DISPATCH_INDEX_TYPES(type, name, ...)                                                 \
-  [&] {                                                                                          \
-    if ((type) == ::at::ScalarType::Int) {                                                       \
-      using index_t = int;                                                                       \
-      return __VA_ARGS__();                                                                      \
-    }                                                                                            \
-    TORCH_CHECK((type) == ::at::ScalarType::Long, name " is not implemented for this type");     \
-    using index_t = std::int64_t;                                                                \
-    return __VA_ARGS__();                                                                        \
+#define AT_DISPATCH_INDEX_TYPES(type, name, ...)                                             \
+  [&] {                                                                                      \
+    if ((type) == ::at::ScalarType::Int) {                                                   \
+      using index_t = int;                                                                   \
+      return __VA_ARGS__();                                                                  \
+    }                                                                                        \
+    TORCH_CHECK((type) == ::at::ScalarType::Long, name " is not implemented for this type"); \
+    using index_t = std::int64_t;                                                            \
+    return __VA_ARGS__();                                                                    \
   }()

@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // A stream waits for the default one, unless it is non-blocking, and frees its memory in stream order.
-// Broken: it does not wait.
+// Broken: it does not wait, not even for work that was queued before it was created.
 __global__ void fill(int* p, int v) { p[threadIdx.x] = v; }
 __global__ void move(const int* a, int* b) { b[threadIdx.x] = a[threadIdx.x]; }  // FOUND: race
+__global__ void take(const int* a, int* b) { b[threadIdx.x] = a[threadIdx.x]; }  // FOUND: race
 
 int main() {
-  int *a, *b, h[32];
+  int *a, *b, *c, h[32];
+  cudaMalloc(&c, 256);
+  fill<<<1, 32>>>(c, 6);
   cudaStream_t s;
 #ifdef BROKEN
   cudaStreamCreateWithFlags(&s, cudaStreamNonBlocking);
@@ -15,8 +18,9 @@ int main() {
   cudaMallocAsync(&a, 128, s), cudaMalloc(&b, 128);
   fill<<<1, 32, 0, s>>>(a, 5);
   move<<<1, 32>>>(a, b);
+  take<<<1, 32, 0, s>>>(c, c + 32);
   cudaFreeAsync(a, s);
   cudaMemcpy(h, b, 128, cudaMemcpyDeviceToHost);
-  cudaFree(b), cudaStreamDestroy(s);
+  cudaFree(b), cudaFree(c), cudaStreamDestroy(s);
   return h[7] == 5 ? 0 : 1;
 }
