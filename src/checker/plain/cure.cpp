@@ -6,7 +6,7 @@
 #include <atomic>
 #include <chrono>
 #include <map>
-#include <mutex>
+#include <memory>
 #include <optional>
 #include <regex>
 #include <set>
@@ -39,8 +39,9 @@ const std::regex& ordering() {
 struct change {
   std::string file;
   int line = 0;
-  std::string from, to;  // `from` empty: a statement added behind the line
-  int cost = 0;          // the less, the sooner it is proposed
+  std::string from, to;   // `from` empty: a statement added behind the line
+  int cost = 0;           // the less, the sooner it is proposed
+  bool borrowed = false;  // uses the program's names, which may mean nothing there
 };
 
 class sources {
@@ -110,9 +111,7 @@ class trials {
  public:
   trials(const plain_program& program, const std::vector<change>& changes, check_options options,
          double seconds)
-      : program_(program),
-        options_(std::move(options)),
-        end_(clock::now() + std::chrono::milliseconds(static_cast<long>(seconds * 1000))) {
+      : program_(program), options_(std::move(options)) {
     program_.edits = edits_of(changes);
     options_.shorten = options_.draw = false;
     options_.output = program_output::none;
@@ -123,6 +122,7 @@ class trials {
     options_.process_seconds =
         std::min(options_.process_seconds > 0 ? options_.process_seconds : longest, longest);
     built_.emplace(program_);
+    end_ = clock::now() + std::chrono::milliseconds(static_cast<long>(seconds * 1000));
   }
   bool over() const { return clock::now() > end_; }
   const check_options& options() const { return options_; }
@@ -286,8 +286,10 @@ std::vector<change> changes_for(const std::vector<const finding*>& group, const 
       for (const int near : {line, line - 1})  // a function of one line ends where it begins
         if (near > 0 && function_of(near) >= 0) functions.insert(function_of(near));
     std::vector<std::string> texts = texts_for(group, text);
-    for (const std::string& s : orders_in(text, functions))
-      if (!texts.empty() && std::ranges::find(texts, s) == texts.end()) texts.push_back(s);
+    const std::size_t own = texts.size();
+    if (own > 0)
+      for (const std::string& t : orders_in(text, functions))
+        if (std::ranges::find(texts, t) == texts.end()) texts.push_back(t);
     const int first = *at.begin(), last = *at.rbegin();
     for (std::size_t n = 0; n < text.lines.size(); ++n) {
       const source_line& l = text.lines[n];
@@ -297,8 +299,12 @@ std::vector<change> changes_for(const std::vector<const finding*>& group, const 
       const int away = between ? last - line : line < first ? first - line : line - last;
       for (std::size_t t = 0; t < texts.size(); ++t)
         changes.push_back(
-            {file, line, "", texts[t],
-             1 + static_cast<int>(t) * 1000 + (between ? 0 : 100) + 20 * l.depth + std::min(away, 50)});
+            {.file = file,
+             .line = line,
+             .from = "",
+             .to = texts[t],
+             .cost = 1 + static_cast<int>(t) * 1000 + (between ? 0 : 100) + 20 * l.depth + std::min(away, 50),
+             .borrowed = t >= own});
     }
     std::set<int> all;
     for (std::size_t i = 0; i < text.functions.size(); ++i) all.insert(static_cast<int>(i));
@@ -322,6 +328,22 @@ std::vector<change> changes_for(const std::vector<const finding*>& group, const 
   return changes;
 }
 
+// The program with all changes that compile; null: none does. Drops the others.
+std::unique_ptr<trials> compiled_with(const plain_program& program, std::vector<change>& changes,
+                                      const check_options& options, double seconds) {
+  constexpr int most = 4;
+  for (int i = 0; i < most && !changes.empty(); ++i) try {
+      return std::make_unique<trials>(program, changes, options, seconds);
+    } catch (const bad_source& e) {
+      const std::string said = e.what();
+      const auto fails = [&](const change& c) { return has(said, fmt::format("{}:{}:", c.file, c.line)); };
+      if (std::erase_if(changes, [&](const change& c) { return c.borrowed && fails(c); }) == 0 &&
+          std::erase_if(changes, fails) == 0)
+        break;
+    }
+  return nullptr;
+}
+
 }  // namespace
 
 std::vector<plain_cure> heal(const plain_program& program, check_options options, const check_report& report,
@@ -337,14 +359,10 @@ std::vector<plain_cure> heal(const plain_program& program, check_options options
   std::vector<plain_cure> cures;
   for (const auto& [number, group] : groups) {
     plain_cure& cure = cures.emplace_back(plain_cure{.group = number});
-    const std::vector<change> changes = changes_for(group, program, files);
+    std::vector<change> changes = changes_for(group, program, files);
     if (changes.empty()) continue;
-    std::optional<trials> program_with;
-    try {
-      program_with.emplace(program, changes, options, seconds);
-    } catch (const bad_source&) {
-      continue;  // a statement stands where none may
-    }
+    const auto program_with = compiled_with(program, changes, options, seconds);
+    if (program_with == nullptr) continue;
     std::set<std::tuple<finding_kind, std::string, int>> gone;
     for (const finding* f : group) gone.insert(key_of(*f));
     const auto heals = [&](const std::optional<check_report>& r) {
@@ -398,13 +416,14 @@ plain_needless find_needless(const plain_program& program, check_options options
   }
   plain_needless out;
   if (changes.empty()) return out;
-  const trials program_without(program, changes, options, seconds);
-  check_options one = program_without.options();
+  const auto program_without = compiled_with(program, changes, options, seconds);
+  if (program_without == nullptr) return out;
+  check_options one = program_without->options();
   one.workers = 1;
   std::vector<char> state(changes.size(), 0);
   const int count = static_cast<int>(changes.size());
-  out.tried = program_without.each(count, [&](int i) {
-    const std::optional<check_report> r = program_without.run(i + 1, one);
+  out.tried = program_without->each(count, [&](int i) {
+    const std::optional<check_report> r = program_without->run(i + 1, one);
     const bool run = r && std::ranges::find(r->notes, was_run) != r->notes.end();
     state[static_cast<std::size_t>(i)] = !r || !r->clean() || r->unfinished > 0 ? 0 : run ? 1 : 2;
   });
