@@ -28,7 +28,8 @@ __global__ void histogram(const int* x, int* all, unsigned* finished, int* to) {
 }
 
 int main() {
-  const buffer<int> x(blocks * bins, [](int i) { return (i % bins & ~1) + i / bins % 2; }), all(bins), to(bins);
+  const buffer<int> x(blocks * bins, [](int i) { return (i % bins & ~1) + i / bins % 2; }), all(bins),
+      to(bins);
   const buffer<unsigned> finished(1);
   histogram<<<blocks, bins>>>(x, all, finished, to);
   return to.differs([](int) { return blocks; });
