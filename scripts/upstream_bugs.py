@@ -186,7 +186,8 @@ class Bug:
             e["came"] + (f"; in use since {e['since']}" if "since" in e else ""),
             e["found"],
             f"`{e['commit'][:12]}`" if "commit" in e else "",
-            ", ".join([*e["read"], *(link(e["project"], one) for one in e.get("more", []))]),
+            ", ".join(e["read"]),
+            ", ".join(link(e["project"], one) for one in e.get("more", [])),
         ]
 
 
@@ -253,8 +254,8 @@ def page():
         "## Where they come from",
         tabled(
             [
-                ["bug", "what came of it", "found by", "fix", "read of it"],
-                ["---"] * 5,
+                ["bug", "what came of it", "found by", "fix", "read of it", "see also"],
+                ["---"] * 6,
                 *(b.origin() for b in bugs),
             ]
         ),

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Blocks add up a histogram in global memory; the last one reads it. Each thread has a fence behind its
-// additions, but thread 0 counts the block as finished while others still add.
+// Blocks add up a histogram in global memory; the last one reads it and clears it. Each thread has a fence
+// behind its additions, but thread 0 counts the block as finished while others still add.
 #include "buffer.h"
 
 constexpr int bins = 128, blocks = 4;
@@ -19,14 +19,17 @@ __global__ void histogram(const int* x, int* all, unsigned* finished, int* to) {
 #endif
   const bool last = t == 0 && atomicInc(finished, gridDim.x - 1) == gridDim.x - 1;
   if (!__syncthreads_or(last)) return;
+  to[t] = static_cast<volatile int*>(all)[t];
+  __syncthreads();
 #ifndef AS_MERGED
   __threadfence();
 #endif
-  to[t] = all[t];  // FOUND: race
+  all[t] = 0;  // FOUND: race
 }
 
 int main() {
-  const buffer<int> x(blocks * bins, [](int i) { return i * 5 % bins; }), all(bins), to(bins);
+  const buffer<int> x(blocks * bins, [](int i) { return (i % bins & ~1) + i / bins % 2; }), all(bins),
+      to(bins);
   const buffer<unsigned> finished(1);
   histogram<<<blocks, bins>>>(x, all, finished, to);
   return to.differs([](int) { return blocks; });

@@ -15,9 +15,7 @@ __global__ void total(const int* x, int* sums, unsigned* done, int* to) {
 #endif
   const bool more = __syncthreads_or(t == 0 ? 1 + atomicInc(done, blocks - 1) < blocks : 0);
   if (more) return;
-#ifndef AS_MERGED
   __threadfence();
-#endif
   sum = t < blocks ? sums[t] : 0;  // FOUND: race
   for (int by = 16; by > 0; by /= 2) sum += __shfl_down_sync(~0u, sum, by);
   if (t == 0) *to = sum;
