@@ -3,6 +3,8 @@
 #pragma once
 #include "cuda_runtime.h"
 
+#include "letters.h"
+
 typedef float2 cuFloatComplex;
 typedef float2 cuComplex;
 typedef double2 cuDoubleComplex;
@@ -28,3 +30,5 @@ inline cuDoubleComplex cuComplexFloatToDouble(cuFloatComplex a) { return {a.x, a
 inline cuFloatComplex cuComplexDoubleToFloat(cuDoubleComplex a) {
   return {static_cast<float>(a.x), static_cast<float>(a.y)};
 }
+
+#include "letters.h"

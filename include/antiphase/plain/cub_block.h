@@ -7,6 +7,8 @@
 
 #include "cuda_runtime.h"
 
+#include "letters.h"
+
 namespace cub {
 namespace ap = antiphase::plain;
 
@@ -947,3 +949,5 @@ inline cudaError_t Debug(cudaError_t e, const char*, int) { return e; }
 #define CUB_LOG_WARP_THREADS(arch) 5
 #define CUB_PTX_LOG_WARP_THREADS 5
 #define CUB_WARP_THREADS(arch) 32
+
+#include "letters.h"

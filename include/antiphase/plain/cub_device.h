@@ -9,6 +9,8 @@
 #include "cub_block.h"
 #include "thrust_iterators.h"
 
+#include "letters.h"
+
 namespace cub {
 
 template <class T, class = std::ptrdiff_t> using CountingInputIterator = thrust::counting_iterator<T>;
@@ -461,3 +463,5 @@ struct CachingDeviceAllocator {
 };
 
 }  // namespace cub
+
+#include "letters.h"

@@ -7,6 +7,8 @@
 #include "libraries.h"
 #include "library_types.h"
 
+#include "letters.h"
+
 enum cublasStatus_t {
   CUBLAS_STATUS_SUCCESS = 0,
   CUBLAS_STATUS_NOT_INITIALIZED = 1,
@@ -429,3 +431,5 @@ AP_GER(cublasZgerc, cuDoubleComplex, true)
 #define cublasSetPointerMode_v2 cublasSetPointerMode
 #define cublasSgemm_v2 cublasSgemm
 #define cublasDgemm_v2 cublasDgemm
+
+#include "letters.h"

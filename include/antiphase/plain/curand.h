@@ -4,6 +4,8 @@
 #pragma once
 #include "libraries.h"
 
+#include "letters.h"
+
 enum curandStatus {
   CURAND_STATUS_SUCCESS = 0,
   CURAND_STATUS_VERSION_MISMATCH = 100,
@@ -157,3 +159,5 @@ AP_GENERATE(curandGenerateLogNormalDouble, double, log_normal_double, mean, devi
 #undef AP_SPREAD
 #undef AP_GENERATE
 #undef AP_RANDOM
+
+#include "letters.h"

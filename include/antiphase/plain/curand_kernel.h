@@ -3,6 +3,8 @@
 #pragma once
 #include "curand.h"
 
+#include "letters.h"
+
 namespace antiphase::plain {
 // A generator in a kernel. Its numbers are any, so that the kinds differ in name and size alone.
 template <int Words, int Kind> struct random_state : random_numbers { unsigned rest[Words - 6]; };
@@ -55,3 +57,5 @@ AP_RANDOM float2 curand_log_normal2(S* s, float mean, float deviation) {
 AP_RANDOM void skipahead(unsigned long long n, S* s) { s->position += n; }
 AP_RANDOM void skipahead_sequence(unsigned long long n, S* s) { s->sequence += n; }
 #undef AP_RANDOM
+
+#include "letters.h"

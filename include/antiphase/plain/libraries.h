@@ -4,6 +4,8 @@
 #pragma once
 #include "cuda_runtime.h"
 
+#include "letters.h"
+
 namespace antiphase::plain {
 
 enum class after_it { host_goes_on, host_waits };
@@ -28,3 +30,5 @@ void refuse_use(const char* what, const char* instead);  // ends the run: not su
 void owned_by_library(void* p);                          // device memory that an object frees
 
 }  // namespace antiphase::plain
+
+#include "letters.h"

@@ -4,6 +4,8 @@
 #pragma once
 #include "host.h"
 
+#include "letters.h"
+
 // kinds
 // -----------------------------------------------------------------------------------------------------------
 enum cudaChannelFormatKind {
@@ -317,3 +319,5 @@ AP_SURFACE(3, AP_YZ, y, z)
 #undef AP_Y
 #undef AP_YZ
 #undef AP_SURFACE
+
+#include "letters.h"

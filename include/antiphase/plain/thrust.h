@@ -8,6 +8,8 @@
 
 #include "thrust_iterators.h"
 
+#include "letters.h"
+
 namespace thrust {
 
 // functions
@@ -1011,3 +1013,5 @@ inline int cuda_category() { return 0; }
 }  // namespace thrust
 
 #define THRUST_VERSION 200200
+
+#include "letters.h"

@@ -12,6 +12,8 @@
 
 #include "libraries.h"
 
+#include "letters.h"
+
 namespace thrust {
 namespace ap = antiphase::plain;
 
@@ -504,3 +506,5 @@ template <class T, class R, class Op> R reduced(const values<T>& all, R init, Op
 }  // namespace detail
 #undef AP_ITERATOR
 }  // namespace thrust
+
+#include "letters.h"
