@@ -515,7 +515,7 @@ int main() {
             )
             done = self.check(name, *QUICK)
             line = 5 + call.count("\n")
-            self.assertEqual((done.returncode, done.stdout), (3, ""))
+            self.assertEqual((done.returncode, done.stdout), (4, ""))
             self.assertIn(f"my.cu:{line}: {what} by a second thread of the host", done.stderr)
         name = self.source(
             f"#include <thread>\n{KERNEL}int main() {{ int n = 1; std::thread t([&] {{ n = 0; }}); t.join();\n"

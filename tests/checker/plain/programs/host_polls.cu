@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The host waits for flags in pinned memory that a running kernel sets behind its results: one it reads as
-// volatile, one by std::atomic_ref. Broken: the kernel does not fence, or for the device only.
+// volatile, one by std::atomic. Broken: the kernel does not fence, or for the device only.
 #include <atomic>
 
 __global__ void make(int* x, volatile int* flags) {
@@ -31,7 +31,7 @@ int main() {
   while (*static_cast<volatile int*>(x + 2) == 0) {
   }
   const int first = x[0];  // FOUND: race
-  std::atomic_ref<int> flag(x[3]);
+  const auto& flag = *reinterpret_cast<std::atomic<int>*>(x + 3);
   while (flag.load(std::memory_order_relaxed) == 0) {
   }
   std::atomic_thread_fence(std::memory_order_acquire);
