@@ -425,7 +425,7 @@ plain_needless find_needless(const plain_program& program, check_options options
   out.tried = program_without->each(count, [&](int i) {
     const std::optional<check_report> r = program_without->run(i + 1, one);
     const bool run = r && std::ranges::find(r->notes, was_run) != r->notes.end();
-    state[static_cast<std::size_t>(i)] = !r || !r->clean() || r->unfinished > 0 ? 0 : run ? 1 : 2;
+    state[static_cast<std::size_t>(i)] = !r || r->errors() > 0 || r->unfinished > 0 ? 0 : run ? 1 : 2;
   });
   out.all_tried = out.tried == count;
   for (std::size_t i = 0; i < changes.size(); ++i) {
