@@ -80,12 +80,12 @@ struct running {
   std::size_t dynamic = 0, placed = 0, room = 0;
   std::vector<std::size_t> offsets;  // of shared variables, by number; 0: not declared yet
   std::map<void*, allocation> allocations;
-  std::map<void*, std::size_t> registered;  // host memory that kernels may reach, untracked
-  std::map<const void*, int> allowed;       // dynamic shared memory, by kernel
-  std::map<const void*, typed_launch> typed;  // kernels whose addresses have been taken
-  recorded_launch* recording = nullptr;       // takes the next launch
+  std::map<void*, std::size_t> registered;                // host memory that kernels may reach, untracked
+  std::map<const void*, int> allowed;                     // dynamic shared memory, by kernel
+  std::map<const void*, typed_launch> typed;              // kernels whose addresses have been taken
+  recorded_launch* recording = nullptr;                   // takes the next launch
   checker_detail::thread_model* host_function = nullptr;  // under way
-  bool overlapped = false;                    // a launch may have
+  bool overlapped = false;                                // a launch may have
   cudaError_t error = cudaSuccess;
   bool begun = false;    // the first launch has come: the schedule matters
   bool sampled = false;  // some blocks did not run
@@ -243,9 +243,10 @@ bool fits(const char* name, const config& c, const void* entry, place where) {
                   "at most 65535 blocks along y and z");
   if (const auto [x, y, z] = cluster_of(name, c); x != 1 || y != 1 || z != 1) {
     if (y != 1 || z != 1 || x < 1 || x > 16)
-      end_run(std::make_exception_ptr(not_supported(fmt::format(
-          "kernel {}: a cluster of {} x {} x {} blocks: antiphase check has clusters of 1 to 16 blocks along x",
-          name, x, y, z))));
+      end_run(std::make_exception_ptr(
+          not_supported(fmt::format("kernel {}: a cluster of {} x {} x {} blocks: antiphase check has "
+                                    "clusters of 1 to 16 blocks along x",
+                                    name, x, y, z))));
     if (c.grid.x % static_cast<unsigned>(x) != 0)
       return refuse(fmt::format("a launch of {} blocks along x in clusters of {}", c.grid.x, x),
                     "a multiple of the cluster's blocks");
@@ -871,9 +872,9 @@ cudaError_t copy_now(void* to, const void* from, std::size_t bytes, cudaMemcpyKi
 }
 cudaError_t copy_rows_now(const row_copy& c, cudaStream_t on, returns when, place where) {
   for (std::size_t i = 0; i < c.height; ++i)
-    if (const cudaError_t e = copy_now(static_cast<char*>(c.to) + i * c.to_pitch,
-                                       static_cast<const char*>(c.from) + i * c.from_pitch, c.width, c.kind,
-                                       on, when, where);
+    if (const cudaError_t e =
+            copy_now(static_cast<char*>(c.to) + i * c.to_pitch,
+                     static_cast<const char*>(c.from) + i * c.from_pitch, c.width, c.kind, on, when, where);
         e != cudaSuccess)
       return e;
   return cudaSuccess;
@@ -1013,8 +1014,7 @@ cudaError_t misused(place where, std::string what, std::string instead, cudaErro
 }
 void refuse(place where, const std::string& what, const std::string& instead) {
   const std::string at =
-      where.line() == 0 ? ""
-                        : fmt::format("{}:{}: ", checker_detail::shown(where.file_name()), where.line());
+      where.line() == 0 ? "" : fmt::format("{}:{}: ", checker_detail::shown(where.file_name()), where.line());
   end_run(std::make_exception_ptr(
       not_supported(fmt::format("{}{} is not supported here: use {}", at, what, instead))));
 }
@@ -1039,10 +1039,12 @@ cudaError_t call_host(cudaStream_t on, const std::function<void()>& f, place whe
 }
 }  // namespace
 cudaError_t call_host(cudaStream_t on, cudaHostFn_t f, void* with, place where) {
-  return call_host(on, [=] { f(with); }, where);
+  return call_host(
+      on, [=] { f(with); }, where);
 }
 cudaError_t call_host(cudaStream_t on, cudaStreamCallback_t f, void* with, place where) {
-  return call_host(on, [=] { f(on, cudaSuccess, with); }, where);
+  return call_host(
+      on, [=] { f(on, cudaSuccess, with); }, where);
 }
 
 cudaError_t last_error(bool forget) { return forget ? std::exchange(now.error, cudaSuccess) : now.error; }
@@ -1123,8 +1125,7 @@ constexpr error_row errors[] = {
     {cudaErrorNotSupported, "cudaErrorNotSupported", "operation not supported"},
     {cudaErrorStreamCaptureUnsupported, "cudaErrorStreamCaptureUnsupported",
      "operation not permitted when stream is capturing"},
-    {cudaErrorStreamCaptureUnjoined, "cudaErrorStreamCaptureUnjoined",
-     "capturing stream has unjoined work"},
+    {cudaErrorStreamCaptureUnjoined, "cudaErrorStreamCaptureUnjoined", "capturing stream has unjoined work"},
     {cudaErrorStreamCaptureImplicit, "cudaErrorStreamCaptureImplicit",
      "operation would make the legacy stream depend on a capturing blocking stream"},
     {cudaErrorGraphExecUpdateFailure, "cudaErrorGraphExecUpdateFailure",
