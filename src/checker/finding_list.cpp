@@ -226,7 +226,8 @@ std::string finding_list::missing_edge(const accessor& w, const conflict& c) con
     return "wait_for_previous_grid: the launch before may not have ended (in CUDA: "
            "cudaGridDependencySynchronize, griddepcontrol.wait)";
   if (other < launches_.first() && launches_.on_same_stream(other))
-    return "wait_for_previous_grid in each kernel between the two as well: the end of one that has not waited "
+    return "wait_for_previous_grid in each kernel between the two as well: the end of one that has not "
+           "waited "
            "says nothing of those before it (in CUDA: cudaGridDependencySynchronize, griddepcontrol.wait)";
   if (other < launches_.first())
     return "the launches are on different streams, and nobody synchronised them (in a graph: no edges lead "

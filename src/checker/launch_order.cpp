@@ -50,7 +50,8 @@ void launch_order::begin(stream on, block_number first, overlap with_previous) {
   lane& l = lanes_[on];
   const auto has_begun_behind = [&](const kernel_ptr& k) {
     begin_.add(k->before_next());
-    std::ranges::copy_if(k->over, std::back_inserter(over_), [&](launch_number n) { return !begin_.knows(n); });
+    std::ranges::copy_if(k->over, std::back_inserter(over_),
+                         [&](launch_number n) { return !begin_.knows(n); });
     if (!k->lets_begin) over_.push_back(k->number);
   };
   const auto waits_for = [&](const kernel_ptr& k) {

@@ -101,9 +101,9 @@ class launch_order {
  private:
   struct kernel_end {
     launch_number number;
-    bool lets_begin, waited, gated;    // gated: a block waited before it let the next launch begin, or ended
-    past begin, after;                 // what it knew: at its beginning, behind its wait
-    std::vector<launch_number> over;   // ended when it began
+    bool lets_begin, waited, gated;   // gated: a block waited before it let the next launch begin, or ended
+    past begin, after;                // what it knew: at its beginning, behind its wait
+    std::vector<launch_number> over;  // ended when it began
     const past& at_end() const { return waited ? after : begin; }
     const past& before_next() const { return gated ? after : begin; }
   };
@@ -124,10 +124,10 @@ class launch_order {
 
   block_number first_ = 1, first_visible_ = 1, first_pending_ = 1, previous_ = 0;
   stream on_ = nullptr;
-  past begin_, after_;                  // what the launch under way knows
+  past begin_, after_;  // what the launch under way knows
   std::vector<launch_number> over_;
   enum : unsigned char { a_wait = 1, an_early_start = 2 };
-  std::vector<unsigned char> blocks_;   // what threads of each block did, by number
+  std::vector<unsigned char> blocks_;  // what threads of each block did, by number
   bool lets_begin_ = false;
   std::vector<past_launch> all_;
   past host_;  // what the host has waited for

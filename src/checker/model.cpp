@@ -312,11 +312,12 @@ void model::end_host_function(const thread_model& t) {
 }
 void model::host_function_touch(thread_model& t, const void* p, std::size_t bytes, access_kind kind,
                                 const void* code) {
-  const accessor w{.thread = t,
-                   .kind = kind,
-                   .place = places.number_of_code(code),
-                   .bytes = bytes,
-                   .what = kind == access_kind::read ? "read by a host function" : "write by a host function"};
+  const accessor w{
+      .thread = t,
+      .kind = kind,
+      .place = places.number_of_code(code),
+      .bytes = bytes,
+      .what = kind == access_kind::read ? "read by a host function" : "write by a host function"};
   if (memory.offset_of(p, bytes) != shadow::outside) history.host_copy(w, memory.offset_of(p), bytes);
 }
 

@@ -51,7 +51,7 @@ class model {
   void begin_launch(const char* kernel, const void* params, std::size_t params_bytes, stream on,
                     overlap with_previous = overlap::no);
   void end_launch();
-  bool starts_dependents = false;  // a kernel has called one of these two
+  bool starts_dependents = false;         // a kernel has called one of these two
   void wait_for_launch(thread_model& t);  // for those that the launch under way overlaps
   void start_next_launch(const thread_model& t);
   block_model* begin_block(extent3 index, int threads, unsigned char* shared, std::size_t shared_bytes,

@@ -223,10 +223,7 @@ enum cudaMemPoolAttr {
   cudaMemPoolAttrReleaseThreshold
 };
 enum cudaMemAllocationType { cudaMemAllocationTypeInvalid, cudaMemAllocationTypePinned };
-enum cudaMemAllocationHandleType {
-  cudaMemHandleTypeNone = 0,
-  cudaMemHandleTypePosixFileDescriptor = 1
-};
+enum cudaMemAllocationHandleType { cudaMemHandleTypeNone = 0, cudaMemHandleTypePosixFileDescriptor = 1 };
 struct cudaMemPoolProps {
   cudaMemAllocationType allocType;
   cudaMemAllocationHandleType handleTypes;
@@ -559,13 +556,12 @@ template <class F>
 AP_CALL cudaOccupancyMaxActiveBlocksPerMultiprocessor(int* blocks, F, int threads, std::size_t) {
   return *blocks = threads > 0 ? 2048 / threads < 32 ? 2048 / threads : 32 : 0, cudaSuccess;
 }
-template <class F>
-AP_CALL cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(int* blocks, F f, int threads, std::size_t n,
-                                                               unsigned) {
+template <class F> AP_CALL cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(int* blocks, F f,
+                                                                                  int threads, std::size_t n,
+                                                                                  unsigned) {
   return cudaOccupancyMaxActiveBlocksPerMultiprocessor(blocks, f, threads, n);
 }
-template <class F>
-AP_CALL cudaOccupancyAvailableDynamicSMemPerBlock(std::size_t* bytes, F, int blocks, int) {
+template <class F> AP_CALL cudaOccupancyAvailableDynamicSMemPerBlock(std::size_t* bytes, F, int blocks, int) {
   return *bytes = blocks > 0 ? (227 << 10) / blocks : 0, cudaSuccess;
 }
 template <class F, class Bytes>

@@ -57,8 +57,8 @@ struct config {
   dim3 grid, block;
   std::size_t shared = 0;
   cudaStream_t stream = nullptr;
-  bool together = false;  // a cooperative launch
-  bool overlaps = false;  // may begin when all blocks of the kernel before it let it (programmatic)
+  bool together = false;     // a cooperative launch
+  bool overlaps = false;     // may begin when all blocks of the kernel before it let it (programmatic)
   unsigned cluster[3] = {};  // 0: what __cluster_dims__ says
   // Events recorded when all blocks of this launch have let others begin, or have begun.
   antiphase_plain_event *lets_begin = nullptr, *begun = nullptr;

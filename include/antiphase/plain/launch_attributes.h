@@ -84,14 +84,15 @@ typedef cudaLaunchAttribute cudaLaunchAttribute_st;
 
 typedef cudaLaunchAttributeID cudaStreamAttrID, cudaKernelNodeAttrID;
 typedef cudaLaunchAttributeValue cudaStreamAttrValue, cudaKernelNodeAttrValue;
-constexpr cudaLaunchAttributeID
-    cudaStreamAttributeAccessPolicyWindow = cudaLaunchAttributeAccessPolicyWindow,
-    cudaStreamAttributeSynchronizationPolicy = cudaLaunchAttributeSynchronizationPolicy,
-    cudaStreamAttributePriority = cudaLaunchAttributePriority,
-    cudaKernelNodeAttributeAccessPolicyWindow = cudaLaunchAttributeAccessPolicyWindow,
-    cudaKernelNodeAttributeCooperative = cudaLaunchAttributeCooperative,
-    cudaKernelNodeAttributePriority = cudaLaunchAttributePriority,
-    cudaKernelNodeAttributeClusterDimension = cudaLaunchAttributeClusterDimension;
+constexpr cudaLaunchAttributeID cudaStreamAttributeAccessPolicyWindow = cudaLaunchAttributeAccessPolicyWindow,
+                                cudaStreamAttributeSynchronizationPolicy =
+                                    cudaLaunchAttributeSynchronizationPolicy,
+                                cudaStreamAttributePriority = cudaLaunchAttributePriority,
+                                cudaKernelNodeAttributeAccessPolicyWindow =
+                                    cudaLaunchAttributeAccessPolicyWindow,
+                                cudaKernelNodeAttributeCooperative = cudaLaunchAttributeCooperative,
+                                cudaKernelNodeAttributePriority = cudaLaunchAttributePriority,
+                                cudaKernelNodeAttributeClusterDimension = cudaLaunchAttributeClusterDimension;
 
 namespace antiphase::plain {
 // Sets the attribute in `c`; refuses those that change what is judged and cannot be followed.
@@ -130,12 +131,10 @@ AP_CALL cudaStreamSetAttribute(cudaStream_t, cudaStreamAttrID, const cudaStreamA
 AP_CALL cudaStreamGetAttribute(cudaStream_t, cudaStreamAttrID, cudaStreamAttrValue* v) {
   return *v = {}, cudaSuccess;
 }
-template <class F>
-AP_CALL cudaOccupancyMaxActiveClusters(int* clusters, F, const cudaLaunchConfig_t*) {
+template <class F> AP_CALL cudaOccupancyMaxActiveClusters(int* clusters, F, const cudaLaunchConfig_t*) {
   return *clusters = 4, cudaSuccess;
 }
-template <class F>
-AP_CALL cudaOccupancyMaxPotentialClusterSize(int* blocks, F, const cudaLaunchConfig_t*) {
+template <class F> AP_CALL cudaOccupancyMaxPotentialClusterSize(int* blocks, F, const cudaLaunchConfig_t*) {
   return *blocks = 8, cudaSuccess;
 }
 #undef AP_CALL

@@ -19,7 +19,8 @@ struct antiphase_plain_node {
     bool programmatic;
   };
   antiphase_plain_graph* graph = nullptr;
-  cudaGraphNodeParams params = antiphase::plain::of_kind(cudaGraphNodeTypeEmpty);  // as given; of captured nodes: the type only
+  cudaGraphNodeParams params =
+      antiphase::plain::of_kind(cudaGraphNodeTypeEmpty);  // as given; of captured nodes: the type only
   std::vector<edge> after;
   recorded_launch launch;                        // of a kernel
   stream_work work;                              // of another node
@@ -143,7 +144,8 @@ cudaError_t fill(node& n, const cudaGraphNodeParams& p, place where) {
       break;
     case cudaGraphNodeTypeHost:
       n.work = [p = p.host, where](cudaStream_t on) {
-        call_host_now(on, [p] { p.fn(p.userData); }, where);
+        call_host_now(
+            on, [p] { p.fn(p.userData); }, where);
       };
       break;
     case cudaGraphNodeTypeGraph: {
@@ -233,8 +235,9 @@ cudaError_t update_graph(cudaGraphExec_t to, cudaGraph_t from, cudaGraphExecUpda
 cudaError_t destroy_graph(cudaGraphExec_t e) { return delete e, cudaSuccess; }
 
 cudaError_t launch_graph(cudaGraphExec_t e, cudaStream_t on, place where) {
-  if (e == nullptr) return misused(where, "cudaGraphLaunch() of no graph", "cudaGraphInstantiate() before it",
-                                   cudaErrorInvalidValue);
+  if (e == nullptr)
+    return misused(where, "cudaGraphLaunch() of no graph", "cudaGraphInstantiate() before it",
+                   cudaErrorInvalidValue);
   if (capture* const c = capture_of(on)) {
     node* const n = new_node(*c->into, cudaGraphNodeTypeGraph);
     n->child = std::make_shared<graph>();
@@ -399,7 +402,8 @@ bool captured(const recorded_launch& l) {
   const cudaStream_t on = l.how.stream;
   capture* const c = capture_of(on);
   if (c == nullptr)
-    return !captures().empty() && disturbs_capture(on, waits_for::stream, "a launch on the default stream", l.where);
+    return !captures().empty() &&
+           disturbs_capture(on, waits_for::stream, "a launch on the default stream", l.where);
   if (l.how.begun != nullptr)
     refuse(l.where, "cudaLaunchAttributeLaunchCompletionEvent in a captured stream",
            "cudaLaunchAttributeProgrammaticEvent, or cudaEventRecord()");
@@ -419,7 +423,8 @@ bool captured_record(cudaEvent_t e, cudaStream_t on, event_of what, place where)
   e->capture = nullptr;
   if (c == nullptr) return false;
   if (what == event_of::graph)
-    return captured(on, cudaGraphNodeTypeEventRecord, [e](cudaStream_t s) { record_now(e, s); }, where);
+    return captured(
+        on, cudaGraphNodeTypeEventRecord, [e](cudaStream_t s) { record_now(e, s); }, where);
   e->capture = c;
   e->nodes.clear();
   for (const node::edge& b : c->behind[on]) e->nodes.push_back({b.from, b.programmatic});
@@ -429,7 +434,8 @@ bool captured_wait(cudaStream_t on, cudaEvent_t e, event_of what, place where) {
   capture *const c = capture_of(on), *const of = capture_of(e);
   if (c == nullptr && of == nullptr) return false;
   if (c != nullptr && what == event_of::graph)
-    return captured(on, cudaGraphNodeTypeWaitEvent, [e](cudaStream_t s) { wait_now(s, e); }, where);
+    return captured(
+        on, cudaGraphNodeTypeWaitEvent, [e](cudaStream_t s) { wait_now(s, e); }, where);
   if (of == nullptr || (c != nullptr && c != of)) {
     misused(where, "cudaStreamWaitEvent() of a captured stream, for an event recorded outside of the capture",
             "an event recorded while the streams are captured, or cudaEventWaitExternal",
@@ -443,10 +449,10 @@ bool captured_wait(cudaStream_t on, cudaEvent_t e, event_of what, place where) {
 bool disturbs_capture(cudaStream_t on, waits_for what, const char* call, place where) {
   if (captures().empty()) return false;
   const bool disturbs = what == waits_for::all || std::ranges::any_of(captures(), [&](const auto& c) {
-    return on == nullptr && std::ranges::any_of(c->behind, [](const auto& of) {
-             return !followed().launches.is_apart(of.first);
-           });
-  });
+                          return on == nullptr && std::ranges::any_of(c->behind, [](const auto& of) {
+                                   return !followed().launches.is_apart(of.first);
+                                 });
+                        });
   if (!disturbs) return false;
   misused(where, fmt::format("{} while a stream is captured", call), "cudaStreamEndCapture() before it",
           cudaErrorStreamCaptureImplicit);

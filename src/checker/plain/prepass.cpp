@@ -402,8 +402,7 @@ class pass {
         break;
       }
     }
-    if (in_device_)
-      return refuse(open, "a launch by a kernel", by_host);
+    if (in_device_) return refuse(open, "a launch by a kernel", by_host);
     index first = open - 1;
     if (is(first, ">")) {
       int depth = 0;
@@ -438,7 +437,7 @@ class pass {
         if (is(i, "__null") && (is(i + 1, ",") || is(i + 1, ")"))) replace(i, i + 1, "nullptr");
   }
 
-  // (void*)kernel becomes address_of(kernel), which tells the runtime of the kernel's type. False: no such cast.
+  // (void*)kernel becomes address_of(kernel), which tells the runtime the kernel's type. False: no such cast.
   bool take_address(index name) {
     index end = name + 1;
     if (is(end, "<")) end = matching_angle(end) + 1;

@@ -91,7 +91,7 @@ struct running {
   std::map<const void*, typed_launch> typed;  // kernels whose addresses have been taken
   recorded_launch* recording = nullptr;       // takes the next launch
   checker_detail::thread_model* host_function = nullptr;  // under way
-  bool overlapped = false;                    // a launch may have
+  bool overlapped = false;                                // a launch may have
   cudaError_t error = cudaSuccess;
   bool begun = false;    // the first launch has come: the schedule matters
   bool sampled = false;  // some blocks did not run
@@ -1098,9 +1098,9 @@ cudaError_t copy_now(void* to, const void* from, std::size_t bytes, cudaMemcpyKi
 }
 cudaError_t copy_rows_now(const row_copy& c, cudaStream_t on, returns when, place where) {
   for (std::size_t i = 0; i < c.height; ++i)
-    if (const cudaError_t e = copy_now(static_cast<char*>(c.to) + i * c.to_pitch,
-                                       static_cast<const char*>(c.from) + i * c.from_pitch, c.width, c.kind,
-                                       on, when, where);
+    if (const cudaError_t e =
+            copy_now(static_cast<char*>(c.to) + i * c.to_pitch,
+                     static_cast<const char*>(c.from) + i * c.from_pitch, c.width, c.kind, on, when, where);
         e != cudaSuccess)
       return e;
   return cudaSuccess;
@@ -1234,8 +1234,7 @@ cudaError_t misused(place where, std::string what, std::string instead, cudaErro
 }
 void refuse(place where, const std::string& what, const std::string& instead) {
   const std::string at =
-      where.line() == 0 ? ""
-                        : fmt::format("{}:{}: ", checker_detail::shown(where.file_name()), where.line());
+      where.line() == 0 ? "" : fmt::format("{}:{}: ", checker_detail::shown(where.file_name()), where.line());
   end_run(std::make_exception_ptr(
       not_supported(fmt::format("{}{} is not supported here: use {}", at, what, instead))));
 }
@@ -1260,10 +1259,12 @@ cudaError_t call_host(cudaStream_t on, const std::function<void()>& f, place whe
 }
 }  // namespace
 cudaError_t call_host(cudaStream_t on, cudaHostFn_t f, void* with, place where) {
-  return call_host(on, [=] { f(with); }, where);
+  return call_host(
+      on, [=] { f(with); }, where);
 }
 cudaError_t call_host(cudaStream_t on, cudaStreamCallback_t f, void* with, place where) {
-  return call_host(on, [=] { f(on, cudaSuccess, with); }, where);
+  return call_host(
+      on, [=] { f(on, cudaSuccess, with); }, where);
 }
 
 cudaError_t last_error(bool forget) { return forget ? std::exchange(now.error, cudaSuccess) : now.error; }
@@ -1344,8 +1345,7 @@ constexpr error_row errors[] = {
     {cudaErrorNotSupported, "cudaErrorNotSupported", "operation not supported"},
     {cudaErrorStreamCaptureUnsupported, "cudaErrorStreamCaptureUnsupported",
      "operation not permitted when stream is capturing"},
-    {cudaErrorStreamCaptureUnjoined, "cudaErrorStreamCaptureUnjoined",
-     "capturing stream has unjoined work"},
+    {cudaErrorStreamCaptureUnjoined, "cudaErrorStreamCaptureUnjoined", "capturing stream has unjoined work"},
     {cudaErrorStreamCaptureImplicit, "cudaErrorStreamCaptureImplicit",
      "operation would make the legacy stream depend on a capturing blocking stream"},
     {cudaErrorGraphExecUpdateFailure, "cudaErrorGraphExecUpdateFailure",

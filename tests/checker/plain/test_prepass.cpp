@@ -162,10 +162,11 @@ TEST(prepass, what_is_not_supported_is_named_with_its_place) {
   EXPECT_EQ(to_text(t.refused[0]).substr(0, 40), "my.cu:8: texture is not supported here: ");
   EXPECT_THAT(to_text(t.refused[1]),
               HasSubstr("my.cu:9: __shfl_down is not supported here: use the form with _sync"));
-  EXPECT_EQ(to_text(t.refused[2]),
-            "my.cu:10: a launch by a kernel is not supported here: use a launch by the host behind this "
-            "kernel, on the same stream, over the largest grid that may be needed: kernels cannot launch kernels "
-            "here");
+  EXPECT_EQ(
+      to_text(t.refused[2]),
+      "my.cu:10: a launch by a kernel is not supported here: use a launch by the host behind this "
+      "kernel, on the same stream, over the largest grid that may be needed: kernels cannot launch kernels "
+      "here");
 }
 
 TEST(prepass, functions_that_nothing_calls_may_use_what_is_not_supported) {
@@ -211,8 +212,9 @@ TEST(prepass, kernels_that_launch_kernels_are_refused) {
       "# 1 \"my.cu\"\n__global__ void k(int);\n__global__ void p() {\n  k<<<1, 1>>>(0);\n  "
       "cudaDeviceSynchronize();\n}\nint main() { p<<<1, 1>>>(), cudaDeviceSynchronize(); }\n");
   ASSERT_EQ(t.refused.size(), 2u);
-  EXPECT_THAT(to_text(t.refused[0]), HasSubstr("my.cu:3: a launch by a kernel is not supported here: use a launch "
-                                               "by the host behind this kernel"));
+  EXPECT_THAT(to_text(t.refused[0]),
+              HasSubstr("my.cu:3: a launch by a kernel is not supported here: use a launch "
+                        "by the host behind this kernel"));
   EXPECT_THAT(to_text(t.refused[1]), HasSubstr("my.cu:4: cudaDeviceSynchronize() in a kernel"));
 }
 

@@ -44,7 +44,8 @@ int main() {
   cudaEventRecord(join, t), cudaStreamWaitEvent(s, join, 0);
   sum<<<1, n, 0, s>>>(x, y, z);
   cudaMemcpyAsync(h, z, n * sizeof(int), cudaMemcpyDeviceToHost, s);
-  cudaLaunchHostFunc(s, [](void* c) { ++*static_cast<int*>(c); }, &calls);
+  cudaLaunchHostFunc(
+      s, [](void* c) { ++*static_cast<int*>(c); }, &calls);
   count<<<1, 1, 0, s>>>(all);
   cudaStreamCaptureStatus is;
   cudaStreamIsCapturing(t, &is);

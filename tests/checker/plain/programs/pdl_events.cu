@@ -41,11 +41,10 @@ __global__ void loads(const int* x, int* y) {
   __syncthreads();
   unsigned done = 0;
   while (done == 0)
-    asm volatile(
-        "{ .reg .pred p; mbarrier.try_wait.parity.shared.b64 p, [%1], 0; selp.u32 %0, 1, 0, p; }"
-        : "=r"(done)
-        : "r"(at)
-        : "memory");
+    asm volatile("{ .reg .pred p; mbarrier.try_wait.parity.shared.b64 p, [%1], 0; selp.u32 %0, 1, 0, p; }"
+                 : "=r"(done)
+                 : "r"(at)
+                 : "memory");
   y[threadIdx.x] = tile[threadIdx.x];
 }
 

@@ -117,8 +117,7 @@ int main() {
   not_overlapping<<<blocks, threads, 0, s>>>(x, y);
   row(), first<<<blocks, threads, 0, s>>>(x), overlapping(s, threads, between, z);
   cudaMemcpyAsync(y, x, n * sizeof last, cudaMemcpyDeviceToDevice, s);
-  for (int i = 0; i < 4; ++i)
-    overlapping(s, threads, step, i % 2 ? (const int*)y : in, i % 2 ? x : y);
+  for (int i = 0; i < 4; ++i) overlapping(s, threads, step, i % 2 ? (const int*)y : in, i % 2 ? x : y);
 
   cudaMemcpyAsync(&last, x + n - 1, sizeof last, cudaMemcpyDeviceToHost, s);
   cudaStreamSynchronize(s);
