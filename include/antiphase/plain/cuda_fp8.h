@@ -12,22 +12,6 @@ enum __nv_saturation_t { __NV_NOSAT, __NV_SATFINITE };
 enum __nv_fp8_interpretation_t { __NV_E4M3, __NV_E5M2 };
 
 namespace antiphase::plain {
-// To the nearest, ties to even. Numbers that are too large become the largest one, or NaN (e5m2: infinity).
-inline unsigned char to_fp8(double x, bool saturates, __nv_fp8_interpretation_t as) {
-  const bool wide = as == __NV_E5M2;  // of exponent
-  const int fraction_bits = wide ? 2 : 3, least = wide ? -14 : -6;
-  const double most = wide ? 57344 : 448, size = std::fabs(x);
-  const unsigned sign = std::signbit(x) ? 0x80 : 0, largest = wide ? 0x7B : 0x7E, beyond = wide ? 0x7C : 0x7F;
-  if (std::isnan(x)) return static_cast<unsigned char>(wide ? 0x7E | sign : 0x7F | sign);
-  if (std::isinf(x)) return static_cast<unsigned char>(sign | (saturates ? largest : beyond));
-  const int exponent = size < std::ldexp(1.0, least) ? least : std::ilogb(size);
-  const double units =
-      std::nearbyint(std::ldexp(size, fraction_bits - exponent));  // a carry moves on by itself
-  if (std::ldexp(units, exponent - fraction_bits) > most)
-    return static_cast<unsigned char>(sign | (saturates ? largest : beyond));
-  const int bits = ((exponent - least) << fraction_bits) + static_cast<int>(units);
-  return static_cast<unsigned char>(sign | static_cast<unsigned>(bits));
-}
 inline float from_fp8(unsigned char x, __nv_fp8_interpretation_t as) {
   return as == __NV_E4M3 ? from_e4m3(x) : from_e5m2(x);
 }
@@ -35,7 +19,7 @@ inline float from_fp8(unsigned char x, __nv_fp8_interpretation_t as) {
 
 inline __nv_fp8_storage_t __nv_cvt_double_to_fp8(double x, __nv_saturation_t how,
                                                  __nv_fp8_interpretation_t as) {
-  return antiphase::plain::to_fp8(x, how == __NV_SATFINITE, as);
+  return antiphase::plain::to_fp8(x, how == __NV_SATFINITE, as == __NV_E5M2);
 }
 inline __nv_fp8_storage_t __nv_cvt_float_to_fp8(float x, __nv_saturation_t how,
                                                 __nv_fp8_interpretation_t as) {

@@ -174,10 +174,6 @@ AP_VERB void mma_sync(fragment<accumulator, M, N, K, D>& d, const fragment<matri
                 "mma_sync has no such types of sums");
   machine::warp_multiply_of({M, N, K, of, of, from, to, satf}, d.x, a.x, b.x, c.x, ap_at);
 }
-// to the nearest number that has 10 fraction bits; ties away from zero
-inline float __float_to_tf32(float x) {
-  const unsigned bits = std::bit_cast<unsigned>(x);
-  return (bits & 0x7F800000u) == 0x7F800000u ? x : std::bit_cast<float>((bits + 0x1000u) & 0xFFFFE000u);
-}
+inline float __float_to_tf32(float x) { return ap::to_tf32(x); }
 
 }  // namespace nvcuda::wmma

@@ -412,6 +412,17 @@ using plain::from_bfloat;
 using plain::from_half;
 using plain::to_bfloat;
 using plain::to_half;
+using plain::to_tf32;
+template <bool Wide> AP_VERB unsigned short fp8_pair(float upper, float lower) {
+  return static_cast<unsigned short>(to_fp8(upper, true, Wide) << 8 | to_fp8(lower, true, Wide));
+}
+template <bool Wide> AP_VERB unsigned from_fp8_pair(unsigned short pair) {
+  const auto half = [&](int at) {
+    const auto x = static_cast<unsigned char>(pair >> at);
+    return to_half(Wide ? from_e5m2(x) : from_e4m3(x));
+  };
+  return static_cast<unsigned>(half(8)) << 16 | half(0);
+}
 AP_VERB unsigned halves(float upper, float lower) {
   return static_cast<unsigned>(to_half(upper)) << 16 | to_half(lower);
 }

@@ -40,4 +40,27 @@ inline float from_e4m3(unsigned char x) {
   return (x & 0x80) != 0 ? -size : size;
 }
 
+// To the nearest, ties to even. Numbers that are too large become the largest one, or NaN (e5m2: infinity).
+// `wide`: e5m2, not e4m3.
+inline unsigned char to_fp8(double x, bool saturates, bool wide) {
+  const int fraction_bits = wide ? 2 : 3, least = wide ? -14 : -6;
+  const double most = wide ? 57344 : 448, size = std::fabs(x);
+  const unsigned sign = std::signbit(x) ? 0x80 : 0, largest = wide ? 0x7B : 0x7E, beyond = wide ? 0x7C : 0x7F;
+  if (std::isnan(x)) return static_cast<unsigned char>(wide ? 0x7E | sign : 0x7F | sign);
+  if (std::isinf(x)) return static_cast<unsigned char>(sign | (saturates ? largest : beyond));
+  const int exponent = size < std::ldexp(1.0, least) ? least : std::ilogb(size);
+  const double units =
+      std::nearbyint(std::ldexp(size, fraction_bits - exponent));  // a carry moves on by itself
+  if (std::ldexp(units, exponent - fraction_bits) > most)
+    return static_cast<unsigned char>(sign | (saturates ? largest : beyond));
+  const int bits = ((exponent - least) << fraction_bits) + static_cast<int>(units);
+  return static_cast<unsigned char>(sign | static_cast<unsigned>(bits));
+}
+
+// to 10 fraction bits; ties away from zero
+inline float to_tf32(float x) {
+  const unsigned bits = std::bit_cast<unsigned>(x);
+  return (bits & 0x7F800000u) == 0x7F800000u ? x : std::bit_cast<float>((bits + 0x1000u) & 0xFFFFE000u);
+}
+
 }  // namespace antiphase::plain

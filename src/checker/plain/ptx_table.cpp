@@ -691,6 +691,19 @@ text to_space(instruction& i) {
 text convert(instruction& i) {
   const view rounding = i.take_one({"rni", "rzi", "rmi", "rpi"});
   skip_rounding(i);
+  if (i.take("tf32")) {
+    i.take("rna");
+    if (!i.take("f32")) i.refuse();
+    return i.put(0, call("to_tf32", i.get("float", 1)));
+  }
+  for (const view pair : {"e4m3x2", "e5m2x2"}) {
+    if (!i.take(pair)) continue;
+    const view wide = pair == "e5m2x2" ? "<true>" : "<false>";
+    if (i.take("satfinite") && i.take("f32"))
+      return i.put(0, call(fmt::format("fp8_pair{}", wide), i.get("float", 1), i.get("float", 2)));
+    if (!i.take("f16x2")) i.refuse();
+    return i.put(0, call(fmt::format("from_fp8_pair{}", wide), i.get("unsigned short", 1)));
+  }
   for (const view pair : {"f16x2", "bf16x2"})
     if (i.take(pair)) {
       if (!i.take("f32")) i.refuse();
@@ -871,7 +884,8 @@ const std::vector<group>& table() {
         {"getctarank", rank_of},
         {"st.async", async_store}}},
       {partly,
-       "of integers, f32 and f64 (cvt: of f16 and bf16 too); approximations are as exact as the others",
+       "of integers, f32 and f64 (cvt: of f16, bf16, tf32, e4m3x2 and e5m2x2 too); approximations are as "
+       "exact as the others",
        {{"mov", move},
         {"cvt", convert},
         {"cvta", to_space},

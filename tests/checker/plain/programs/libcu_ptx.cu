@@ -110,6 +110,37 @@ __global__ void __cluster_dims__(2, 1, 1) sent_on(const int* from, int* to) {
   cluster.sync();
 }
 
+// The same instructions as inline PTX: each block gets two numbers from the other; a thread leaves the mbarrier.
+__global__ void __cluster_dims__(2, 1, 1) by_instructions(int* to) {
+  __shared__ alignas(8) int got[2];
+  __shared__ uint64_t landed;
+  const cg::cluster_group cluster = cg::this_cluster();
+  const auto address = [](const void* p) { return static_cast<unsigned>(__cvta_generic_to_shared(p)); };
+  if (threadIdx.x == 0) {
+    ptx::mbarrier_init(&landed, 2);
+    ptx::fence_mbarrier_init(ptx::sem_release, ptx::scope_cluster);
+    ptx::mbarrier_arrive_expect_tx(ptx::sem_release, ptx::scope_cta, ptx::space_shared, &landed, sizeof got);
+  }
+  cluster.sync();
+  const unsigned other = cluster.block_rank() ^ 1, there = address(cluster.map_shared_rank(got, other)),
+                 their = address(cluster.map_shared_rank(&landed, other));
+  unsigned rank = 0;
+  if (threadIdx.x == 0) {
+    asm("getctarank.shared::cluster.u32 %0, %1;" : "=r"(rank) : "r"(there));
+    asm volatile(
+        "st.async.weak.shared::cluster.mbarrier::complete_tx::bytes.v2.b32 [%0], {%1, %2}, [%3];" ::"r"(
+            there),
+        "r"(blockIdx.x), "r"(rank), "r"(their)
+        : "memory");
+  }
+  if (threadIdx.x == 1)
+    asm volatile("mbarrier.arrive_drop.shared::cta.b64 _, [%0];" ::"r"(address(&landed)) : "memory");
+  while (!ptx::mbarrier_try_wait_parity(&landed, 0)) {
+  }
+  if (threadIdx.x < 2) to[2 * blockIdx.x + threadIdx.x] = got[threadIdx.x];
+  cluster.sync();
+}
+
 int main() {
   int h[size], *x, *y;
   for (int i = 0; i < size; ++i) h[i] = i;
@@ -122,6 +153,10 @@ int main() {
     const int block = i / threads ^ 1, t = i % threads;
     good &= h[i] == 2 * block * threads + t + threads - 1 - t;
   }
+  by_instructions<<<2, 32>>>(y);
+  int got[4];
+  cudaMemcpy(got, y, sizeof got, cudaMemcpyDeviceToHost);
+  good &= got[0] == 1 && got[1] == 0 && got[2] == 0 && got[3] == 1;
   add_one<<<1, threads>>>(x);
   add_two<<<1, threads>>>(x);
   cudaMemcpy(h, x, sizeof h, cudaMemcpyDeviceToHost);
