@@ -185,6 +185,7 @@ constexpr int cudaCpuDeviceId = -1;
 namespace antiphase::plain {
 enum class memory_kind { device, managed, host };  // host: pinned; kernels reach it too
 cudaError_t allocate(void** to, std::size_t bytes, memory_kind kind, place where);
+void is_of_pool(void* p);  // that it is never released is no fault: PyTorch's allocator has it
 cudaError_t release(void* p, place where);
 // registers host memory for use by kernels; 0 bytes: unregisters it
 cudaError_t register_host(void* p, std::size_t bytes);

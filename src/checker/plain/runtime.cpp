@@ -60,6 +60,7 @@ struct allocation {
   std::size_t bytes = 0;
   memory_kind kind = memory_kind::device;
   place where;
+  bool pooled = false;
 };
 // Lanes of a warp gathered at one place by lanes_here(); `open`: more may join.
 struct gathered {
@@ -678,6 +679,7 @@ cudaError_t allocate(void** to, std::size_t bytes, memory_kind kind, place where
   now.allocations[*to] = {bytes, kind, where};
   return cudaSuccess;
 }
+void is_of_pool(void* p) { now.allocations.at(p).pooled = true; }
 cudaError_t register_host(void* p, std::size_t bytes) {
   if (p == nullptr || (bytes == 0 && !now.registered.contains(p))) return fails(cudaErrorInvalidValue);
   if (bytes > 0)
@@ -1037,7 +1039,7 @@ void run_host(const std::string& object, int argc, char** argv) {
 
 void report_leaks() {
   for (const auto& [p, a] : now.allocations) {
-    if (a.kind == memory_kind::host) continue;
+    if (a.kind == memory_kind::host || a.pooled) continue;
     const checker_detail::place_number at = now.m->places.number_of(a.where);
     checker_detail::event_log::question life{.now = {.by = {}, .place = at, .action = {}}, .earlier = {}};
     life.memory = reinterpret_cast<std::uintptr_t>(p);

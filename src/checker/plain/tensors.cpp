@@ -18,12 +18,17 @@ CUDAStream getStreamFromPool(bool, int) {
 namespace detail {
 storage::storage(std::size_t bytes, Device on) : on_(on), bytes_(std::max<std::size_t>(bytes, 1)) {
   if (on.is_cuda())
-    stream_ = cuda::getCurrentCUDAStream(), cudaMalloc(&data_, bytes_);
+    stream_ = cuda::getCurrentCUDAStream(), cudaMalloc(&data_, bytes_), ap_plain::is_of_pool(data_);
   else
     host_.resize(bytes_), data_ = host_.data();
 }
 storage::~storage() {
-  if (on_.is_cuda() && !borrowed_) cudaFreeAsync(data_, stream_);
+  if (!on_.is_cuda() || borrowed_) return;
+  for (const cudaStream_t s : used_on_) {
+    cuda::CUDAEvent done;
+    done.record(s), done.block(stream_);
+  }
+  cudaFreeAsync(data_, stream_);
 }
 std::vector<char> storage::read() const {
   std::vector<char> all(bytes_);
@@ -153,7 +158,7 @@ bool Tensor::is_contiguous(MemoryFormat f) const {
   return true;
 }
 Tensor::type_and_place Tensor::type() const { return {is().type, is_cuda()}; }
-void Tensor::record_stream(cuda::CUDAStream) const {}
+void Tensor::record_stream(cuda::CUDAStream s) const { memory().used_on(s); }
 Tensor Tensor::as_strided(IntArrayRef n, IntArrayRef strides, std::int64_t offset) const {
   Tensor t;
   t.is_ = std::make_shared<view_of>(is());

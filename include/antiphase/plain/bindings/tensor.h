@@ -409,6 +409,7 @@ class storage {
   char* data() const { return static_cast<char*>(data_); }
   std::size_t bytes() const { return bytes_; }
   Device on() const { return on_; }
+  void used_on(cudaStream_t s) { used_on_.push_back(s); }
   std::vector<char> read() const;
   void write(const char* from, std::size_t n, std::size_t at = 0);
 
@@ -417,6 +418,7 @@ class storage {
   void* data_ = nullptr;
   std::size_t bytes_;
   std::vector<char> host_;
+  std::vector<cudaStream_t> used_on_;
   cudaStream_t stream_ = nullptr;
   bool borrowed_ = false;
 };
@@ -505,7 +507,7 @@ class Tensor {
     return static_cast<T>(values()[0]);
   }
   detail::storage& memory() const { return *is().memory; }
-  void record_stream(cuda::CUDAStream) const;
+  void record_stream(cuda::CUDAStream s) const;
 
   // views
   Tensor as_strided(IntArrayRef n, IntArrayRef strides, std::int64_t offset) const;
