@@ -23,12 +23,8 @@ storage::storage(std::size_t bytes, Device on) : on_(on), bytes_(std::max<std::s
     host_.resize(bytes_), data_ = host_.data();
 }
 storage::~storage() {
-  if (!on_.is_cuda() || borrowed_) return;
-  for (const cudaStream_t s : used_on_) {
-    cuda::CUDAEvent done;
-    done.record(s), done.block(stream_);
-  }
-  cudaFreeAsync(data_, stream_);
+  // PyTorch would use the memory again when other streams have done with it: here it stays
+  if (on_.is_cuda() && !borrowed_ && !used_on_others_) cudaFreeAsync(data_, stream_);
 }
 std::vector<char> storage::read() const {
   std::vector<char> all(bytes_);

@@ -409,7 +409,7 @@ class storage {
   char* data() const { return static_cast<char*>(data_); }
   std::size_t bytes() const { return bytes_; }
   Device on() const { return on_; }
-  void used_on(cudaStream_t s) { used_on_.push_back(s); }
+  void used_on(cudaStream_t s) { used_on_others_ |= s != stream_; }
   std::vector<char> read() const;
   void write(const char* from, std::size_t n, std::size_t at = 0);
 
@@ -418,9 +418,8 @@ class storage {
   void* data_ = nullptr;
   std::size_t bytes_;
   std::vector<char> host_;
-  std::vector<cudaStream_t> used_on_;
   cudaStream_t stream_ = nullptr;
-  bool borrowed_ = false;
+  bool borrowed_ = false, used_on_others_ = false;
 };
 }  // namespace detail
 
