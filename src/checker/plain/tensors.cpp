@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Tensors of the stand-ins for PyTorch's headers, and calls from Python.
+#include <antiphase/plain/libraries.h>
 #include <antiphase/plain/bindings/bindings.h>
 
 namespace at {
@@ -18,12 +19,13 @@ CUDAStream getStreamFromPool(bool, int) {
 namespace detail {
 storage::storage(std::size_t bytes, Device on) : on_(on), bytes_(std::max<std::size_t>(bytes, 1)) {
   if (on.is_cuda())
-    stream_ = cuda::getCurrentCUDAStream(), cudaMalloc(&data_, bytes_);
+    stream_ = cuda::getCurrentCUDAStream(), cudaMalloc(&data_, bytes_), ap_plain::owned_by_library(data_);
   else
     host_.resize(bytes_), data_ = host_.data();
 }
 storage::~storage() {
-  if (on_.is_cuda() && !borrowed_) cudaFreeAsync(data_, stream_);
+  // PyTorch would use the memory again when other streams have done with it: here it stays
+  if (on_.is_cuda() && !borrowed_ && !used_on_others_) cudaFreeAsync(data_, stream_);
 }
 std::vector<char> storage::read() const {
   std::vector<char> all(bytes_);
@@ -153,7 +155,7 @@ bool Tensor::is_contiguous(MemoryFormat f) const {
   return true;
 }
 Tensor::type_and_place Tensor::type() const { return {is().type, is_cuda()}; }
-void Tensor::record_stream(cuda::CUDAStream) const {}
+void Tensor::record_stream(cuda::CUDAStream s) const { memory().used_on(s); }
 Tensor Tensor::as_strided(IntArrayRef n, IntArrayRef strides, std::int64_t offset) const {
   Tensor t;
   t.is_ = std::make_shared<view_of>(is());

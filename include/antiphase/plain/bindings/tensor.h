@@ -409,6 +409,7 @@ class storage {
   char* data() const { return static_cast<char*>(data_); }
   std::size_t bytes() const { return bytes_; }
   Device on() const { return on_; }
+  void used_on(cudaStream_t s) { used_on_others_ |= s != stream_; }
   std::vector<char> read() const;
   void write(const char* from, std::size_t n, std::size_t at = 0);
 
@@ -418,7 +419,7 @@ class storage {
   std::size_t bytes_;
   std::vector<char> host_;
   cudaStream_t stream_ = nullptr;
-  bool borrowed_ = false;
+  bool borrowed_ = false, used_on_others_ = false;
 };
 }  // namespace detail
 
@@ -505,7 +506,7 @@ class Tensor {
     return static_cast<T>(values()[0]);
   }
   detail::storage& memory() const { return *is().memory; }
-  void record_stream(cuda::CUDAStream) const;
+  void record_stream(cuda::CUDAStream s) const;
 
   // views
   Tensor as_strided(IntArrayRef n, IntArrayRef strides, std::int64_t offset) const;

@@ -16,9 +16,9 @@ int main() {
   cudaStreamCreate(&s);
 #endif
   cudaMallocAsync(&a, 128, s), cudaMalloc(&b, 128);
+  take<<<1, 32, 0, s>>>(c, c + 32);
   fill<<<1, 32, 0, s>>>(a, 5);
   move<<<1, 32>>>(a, b);
-  take<<<1, 32, 0, s>>>(c, c + 32);
   cudaFreeAsync(a, s);
   cudaMemcpy(h, b, 128, cudaMemcpyDeviceToHost);
   cudaFree(b), cudaFree(c), cudaStreamDestroy(s);
