@@ -41,7 +41,7 @@ void old_values::met(std::span<thread_model* const> threads) {
   knowledge_ptr heard;
   for (const thread_model* t : threads) {
     if (t->block != block) return;  // a barrier of the cluster
-    for (const knowledge_ptr& of : {t->heard, t->acquirable.back()})
+    for (const knowledge_ptr& of : {t->heard, t->acquirable[circles_of(scope::device) - 1]})
       if (of != nullptr && of != heard) heard = join(heard, of, block);
   }
   if (heard == nullptr) return;
