@@ -489,7 +489,7 @@ void program::bulk(const step& s) {
     }
     case 5: {
       a.last = o_.add({a.last, r.ended});
-      t.await(word);
+      t.await(word, {.reach = scope::cluster});
       break;
     }
     case 6: {
