@@ -219,6 +219,7 @@ TEST(Clusters, AnArrivalAtAnotherBlocksMbarrierOrders) {
       scene s;
       block_model &one = s.block(32, 3), &other = s.block(32, 3);
       s.thread(one, 0).init(1, s.shared(0));
+      s.thread(one, 0).write(1, s.shared(0) + 128);
       s.cluster_barrier({&one, &other});
       s.thread(other, 4).write(2, s.shared(0) + 64);
       s.thread(other, 4).read(3, s.shared(0) + 128);

@@ -475,7 +475,7 @@ void program::bulk(const step& s) {
       a.last = o_.add({a.last});
       target.arrived.push_back(a.last);
       ++target.arrivals;
-      t.arrive(physical(target) + word_place);
+      t.arrive(physical(target) + word_place, {.reach = scope::cluster});
       break;
     }
     case 4: {
@@ -489,7 +489,7 @@ void program::bulk(const step& s) {
     }
     case 5: {
       a.last = o_.add({a.last, r.ended});
-      t.await(word);
+      t.await(word, {.reach = scope::cluster});
       break;
     }
     case 6: {

@@ -35,8 +35,8 @@ unsigned mbarrier_parity(const std::uint64_t* word);
 enum class copies_arrive { as_party, beside };
 void mbarrier_copies_arrive(std::uint64_t* word, copies_arrive how, place where);
 
-// An asynchronous copy into the block's shared memory that the mbarrier's current phase waits for, and nothing
-// else. Unlike a bulk load it may have any size, and it is ordered like the thread's own accesses.
+// An asynchronous copy into the block's shared memory that the mbarrier's current phase waits for, and no
+// other. Unlike a bulk load it may have any size, and it is ordered like the thread's own accesses.
 void bound_copy(void* to, const void* from, std::uint32_t bytes, std::uint64_t* word, place where);
 // Fails unless both addresses and the size of a copy are multiples of `align`.
 void require_promise(const void* to, const void* from, std::size_t bytes, std::size_t align, place where);
