@@ -14,8 +14,8 @@ void join_into(knowledge_ptr& into, const knowledge_ptr& more, block_number othe
 
 constexpr atomic_order::circle of_all{3, 0};  // with the host
 
-// Circles of threads around `t`, as many as the scope of an operation allows: its block, its cluster, all, all
-// with the host.
+// Circles of threads around `t`, as many as the scope of an operation allows: its block, its cluster, all,
+// all with the host.
 std::array<atomic_order::circle, 4> atomic_order::circles_around(const thread_model& t) const {
   const std::uint32_t cluster = clocks_.block(t.block).cluster;
   return {{{0, t.block}, {1, cluster != 0 ? cluster : ~t.block}, {2, 0}, of_all}};

@@ -40,7 +40,8 @@ place_number custom_races::first_read(const accessor& w, const conflict& c) cons
     return update ? w.place : 0;
   }
   const bool updated = w.kind == access_kind::write && w.reach != scope{} && history_.updates(w.place);
-  return updated && c.read != nullptr && c.read->kind == warp_reads && c.read->strength == 0 ? c.read->place : 0;
+  return updated && c.read != nullptr && c.read->kind == warp_reads && c.read->strength == 0 ? c.read->place
+                                                                                             : 0;
 }
 
 unsigned char* custom_races::memory_at(std::size_t offset) const {

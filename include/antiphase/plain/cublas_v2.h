@@ -190,7 +190,7 @@ inline const char* cublasGetStatusName(cublasStatus_t s) {
 #define AP_GOES_ON s, ap_plain::returns::at_once
 #define AP_COPY(Name, Parameter, ...)                                                            \
   AP_BLAS Name(int rows, int columns, int bytes, const void* from, int lda, void* to,            \
-               int ldb Parameter AP_HERE) {                                                      \
+               int ldb Parameter AP_AT) {                                                        \
     const auto b = static_cast<std::size_t>(bytes);                                              \
     return ap_plain::copy_rows(to, b * ldb, from, b * lda, b * rows, columns, cudaMemcpyDefault, \
                                __VA_ARGS__, ap_at) == cudaSuccess                                \
@@ -201,10 +201,10 @@ inline const char* cublasGetStatusName(cublasStatus_t s) {
 AP_COPY(cublasSetMatrix, AP_COMMA, AP_WAITS)
 AP_COPY(cublasGetMatrix, AP_COMMA, AP_WAITS)
 // a vector is a row of columns of one element
-AP_BLAS cublasSetVector(int n, int bytes, const void* from, int incx, void* to, int incy, AP_HERE) {
+AP_BLAS cublasSetVector(int n, int bytes, const void* from, int incx, void* to, int incy, AP_AT) {
   return cublasSetMatrix(1, n, bytes, from, incx, to, incy, ap_at);
 }
-AP_BLAS cublasGetVector(int n, int bytes, const void* from, int incx, void* to, int incy, AP_HERE) {
+AP_BLAS cublasGetVector(int n, int bytes, const void* from, int incx, void* to, int incy, AP_AT) {
   return cublasGetMatrix(1, n, bytes, from, incx, to, incy, ap_at);
 }
 AP_COPY(cublasSetMatrixAsync, AP_COMMA cudaStream_t s AP_COMMA, AP_GOES_ON)

@@ -191,22 +191,22 @@ inline cudaGraphNodeParams params_of(cudaGraphNodeType t, cudaEvent_t e) {
 // CUDA's names
 // -----------------------------------------------------------------------------------------------------------
 #define AP_CALL inline cudaError_t
-AP_CALL cudaLaunchHostFunc(cudaStream_t s, cudaHostFn_t f, void* with, AP_HERE) {
+AP_CALL cudaLaunchHostFunc(cudaStream_t s, cudaHostFn_t f, void* with, AP_AT) {
   return ap_plain::call_host(s, f, with, ap_at);
 }
-AP_CALL cudaStreamAddCallback(cudaStream_t s, cudaStreamCallback_t f, void* with, unsigned, AP_HERE) {
+AP_CALL cudaStreamAddCallback(cudaStream_t s, cudaStreamCallback_t f, void* with, unsigned, AP_AT) {
   return ap_plain::call_host(s, f, with, ap_at);
 }
 
-AP_CALL cudaStreamBeginCapture(cudaStream_t s, cudaStreamCaptureMode, AP_HERE) {
+AP_CALL cudaStreamBeginCapture(cudaStream_t s, cudaStreamCaptureMode, AP_AT) {
   return ap_plain::begin_capture(s, nullptr, {nullptr, 0}, ap_at);
 }
 AP_CALL cudaStreamBeginCaptureToGraph(cudaStream_t s, cudaGraph_t g, const cudaGraphNode_t* from,
                                       const cudaGraphEdgeData* data, std::size_t n, cudaStreamCaptureMode,
-                                      AP_HERE) {
+                                      AP_AT) {
   return ap_plain::begin_capture(s, g, {from, n, data}, ap_at);
 }
-AP_CALL cudaStreamEndCapture(cudaStream_t s, cudaGraph_t* g, AP_HERE) {
+AP_CALL cudaStreamEndCapture(cudaStream_t s, cudaGraph_t* g, AP_AT) {
   return ap_plain::end_capture(s, g, ap_at);
 }
 AP_CALL cudaStreamIsCapturing(cudaStream_t s, cudaStreamCaptureStatus* is) {
@@ -243,22 +243,22 @@ AP_CALL cudaGraphExecUpdate(cudaGraphExec_t e, cudaGraph_t g, cudaGraphNode_t* a
   if (at != nullptr) *at = all.errorNode;
   return *how = all.result, done;
 }
-AP_CALL cudaGraphLaunch(cudaGraphExec_t e, cudaStream_t s, AP_HERE) {
+AP_CALL cudaGraphLaunch(cudaGraphExec_t e, cudaStream_t s, AP_AT) {
   return ap_plain::launch_graph(e, s, ap_at);
 }
 AP_CALL cudaGraphUpload(cudaGraphExec_t, cudaStream_t) { return cudaSuccess; }
 AP_CALL cudaGraphDebugDotPrint(cudaGraph_t, const char*, unsigned) { return cudaSuccess; }
 
-#define AP_ADD(Kind, Params)                                                                            \
-  AP_CALL cudaGraphAdd##Kind##Node(cudaGraphNode_t* n, cudaGraph_t g, const cudaGraphNode_t* from,      \
-                                   std::size_t count, Params p, AP_HERE) {                              \
-    return ap_plain::add_node(n, g, {from, count}, ap_plain::params_of(*p), ap_at);                     \
-  }                                                                                                     \
-  AP_CALL cudaGraph##Kind##NodeSetParams(cudaGraphNode_t n, Params p, AP_HERE) {                        \
-    return ap_plain::set_node(nullptr, n, ap_plain::params_of(*p), ap_at);                              \
-  }                                                                                                     \
-  AP_CALL cudaGraphExec##Kind##NodeSetParams(cudaGraphExec_t e, cudaGraphNode_t n, Params p, AP_HERE) { \
-    return ap_plain::set_node(e, n, ap_plain::params_of(*p), ap_at);                                    \
+#define AP_ADD(Kind, Params)                                                                          \
+  AP_CALL cudaGraphAdd##Kind##Node(cudaGraphNode_t* n, cudaGraph_t g, const cudaGraphNode_t* from,    \
+                                   std::size_t count, Params p, AP_AT) {                              \
+    return ap_plain::add_node(n, g, {from, count}, ap_plain::params_of(*p), ap_at);                   \
+  }                                                                                                   \
+  AP_CALL cudaGraph##Kind##NodeSetParams(cudaGraphNode_t n, Params p, AP_AT) {                        \
+    return ap_plain::set_node(nullptr, n, ap_plain::params_of(*p), ap_at);                            \
+  }                                                                                                   \
+  AP_CALL cudaGraphExec##Kind##NodeSetParams(cudaGraphExec_t e, cudaGraphNode_t n, Params p, AP_AT) { \
+    return ap_plain::set_node(e, n, ap_plain::params_of(*p), ap_at);                                  \
   }
 AP_ADD(Kernel, const cudaKernelNodeParams*)
 AP_ADD(Memset, const cudaMemsetParams*)
@@ -267,54 +267,52 @@ AP_ADD(Memcpy, const cudaMemcpy3DParms*)
 #undef AP_ADD
 AP_CALL cudaGraphAddMemcpyNode1D(cudaGraphNode_t* n, cudaGraph_t g, const cudaGraphNode_t* from,
                                  std::size_t count, void* to, const void* of, std::size_t bytes,
-                                 cudaMemcpyKind k, AP_HERE) {
+                                 cudaMemcpyKind k, AP_AT) {
   return ap_plain::add_copy(n, g, {from, count}, {to, bytes, of, bytes, bytes, 1, k}, ap_at);
 }
 AP_CALL cudaGraphMemcpyNodeSetParams1D(cudaGraphNode_t n, void* to, const void* of, std::size_t bytes,
-                                       cudaMemcpyKind k, AP_HERE) {
+                                       cudaMemcpyKind k, AP_AT) {
   return ap_plain::set_copy(nullptr, n, {to, bytes, of, bytes, bytes, 1, k}, ap_at);
 }
 AP_CALL cudaGraphExecMemcpyNodeSetParams1D(cudaGraphExec_t e, cudaGraphNode_t n, void* to, const void* of,
-                                           std::size_t bytes, cudaMemcpyKind k, AP_HERE) {
+                                           std::size_t bytes, cudaMemcpyKind k, AP_AT) {
   return ap_plain::set_copy(e, n, {to, bytes, of, bytes, bytes, 1, k}, ap_at);
 }
 AP_CALL cudaGraphAddEmptyNode(cudaGraphNode_t* n, cudaGraph_t g, const cudaGraphNode_t* from,
-                              std::size_t count, AP_HERE) {
+                              std::size_t count, AP_AT) {
   return ap_plain::add_node(n, g, {from, count}, ap_plain::of_kind(cudaGraphNodeTypeEmpty), ap_at);
 }
 AP_CALL cudaGraphAddChildGraphNode(cudaGraphNode_t* n, cudaGraph_t g, const cudaGraphNode_t* from,
-                                   std::size_t count, cudaGraph_t child, AP_HERE) {
+                                   std::size_t count, cudaGraph_t child, AP_AT) {
   return ap_plain::add_node(n, g, {from, count}, ap_plain::params_of(child), ap_at);
 }
-AP_CALL cudaGraphExecChildGraphNodeSetParams(cudaGraphExec_t e, cudaGraphNode_t n, cudaGraph_t child,
-                                             AP_HERE) {
+AP_CALL cudaGraphExecChildGraphNodeSetParams(cudaGraphExec_t e, cudaGraphNode_t n, cudaGraph_t child, AP_AT) {
   return ap_plain::set_node(e, n, ap_plain::params_of(child), ap_at);
 }
 AP_CALL cudaGraphAddEventRecordNode(cudaGraphNode_t* n, cudaGraph_t g, const cudaGraphNode_t* from,
-                                    std::size_t count, cudaEvent_t e, AP_HERE) {
+                                    std::size_t count, cudaEvent_t e, AP_AT) {
   return ap_plain::add_node(n, g, {from, count}, ap_plain::params_of(cudaGraphNodeTypeEventRecord, e), ap_at);
 }
 AP_CALL cudaGraphAddEventWaitNode(cudaGraphNode_t* n, cudaGraph_t g, const cudaGraphNode_t* from,
-                                  std::size_t count, cudaEvent_t e, AP_HERE) {
+                                  std::size_t count, cudaEvent_t e, AP_AT) {
   return ap_plain::add_node(n, g, {from, count}, ap_plain::params_of(cudaGraphNodeTypeWaitEvent, e), ap_at);
 }
 AP_CALL cudaGraphAddNode(cudaGraphNode_t* n, cudaGraph_t g, const cudaGraphNode_t* from, std::size_t count,
-                         cudaGraphNodeParams* p, AP_HERE) {
+                         cudaGraphNodeParams* p, AP_AT) {
   return ap_plain::add_node(n, g, {from, count}, *p, ap_at);
 }
 AP_CALL cudaGraphAddNode(cudaGraphNode_t* n, cudaGraph_t g, const cudaGraphNode_t* from,
-                         const cudaGraphEdgeData* data, std::size_t count, cudaGraphNodeParams* p, AP_HERE) {
+                         const cudaGraphEdgeData* data, std::size_t count, cudaGraphNodeParams* p, AP_AT) {
   return ap_plain::add_node(n, g, {from, count, data}, *p, ap_at);
 }
 AP_CALL cudaGraphAddNode_v2(cudaGraphNode_t* n, cudaGraph_t g, const cudaGraphNode_t* from,
-                            const cudaGraphEdgeData* data, std::size_t count, cudaGraphNodeParams* p,
-                            AP_HERE) {
+                            const cudaGraphEdgeData* data, std::size_t count, cudaGraphNodeParams* p, AP_AT) {
   return ap_plain::add_node(n, g, {from, count, data}, *p, ap_at);
 }
-AP_CALL cudaGraphNodeSetParams(cudaGraphNode_t n, cudaGraphNodeParams* p, AP_HERE) {
+AP_CALL cudaGraphNodeSetParams(cudaGraphNode_t n, cudaGraphNodeParams* p, AP_AT) {
   return ap_plain::set_node(nullptr, n, *p, ap_at);
 }
-AP_CALL cudaGraphExecNodeSetParams(cudaGraphExec_t e, cudaGraphNode_t n, cudaGraphNodeParams* p, AP_HERE) {
+AP_CALL cudaGraphExecNodeSetParams(cudaGraphExec_t e, cudaGraphNode_t n, cudaGraphNodeParams* p, AP_AT) {
   return ap_plain::set_node(e, n, *p, ap_at);
 }
 AP_CALL cudaGraphAddDependencies(cudaGraph_t g, const cudaGraphNode_t* from, const cudaGraphNode_t* to,
@@ -343,7 +341,7 @@ AP_CALL cudaGraphNodeSetEnabled(cudaGraphExec_t e, cudaGraphNode_t n, unsigned o
   return ap_plain::enable_node(e, n, on != 0);
 }
 AP_CALL cudaGraphKernelNodeSetAttribute(cudaGraphNode_t n, cudaLaunchAttributeID id,
-                                        const cudaLaunchAttributeValue* v, AP_HERE) {
+                                        const cudaLaunchAttributeValue* v, AP_AT) {
   return ap_plain::set_attribute(n, id, *v, ap_at);
 }
 AP_CALL cudaGraphKernelNodeGetParams(cudaGraphNode_t n, cudaKernelNodeParams* p) {

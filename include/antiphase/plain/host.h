@@ -313,29 +313,29 @@ template <class... P> void* address_of(void (*entry)(P...)) {
 // -----------------------------------------------------------------------------------------------------------
 #define AP_CALL inline cudaError_t
 namespace ap_plain = antiphase::plain;
-template <class T> AP_CALL cudaMalloc(T** p, std::size_t n, AP_HERE) {
+template <class T> AP_CALL cudaMalloc(T** p, std::size_t n, AP_AT) {
   return ap_plain::allocate((void**)p, n, ap_plain::memory_kind::device, ap_at);
 }
-template <class T> AP_CALL cudaMallocManaged(T** p, std::size_t n, unsigned = 1, AP_HERE) {
+template <class T> AP_CALL cudaMallocManaged(T** p, std::size_t n, unsigned = 1, AP_AT) {
   return ap_plain::allocate((void**)p, n, ap_plain::memory_kind::managed, ap_at);
 }
-template <class T> AP_CALL cudaMallocAsync(T** p, std::size_t n, cudaStream_t, AP_HERE) {
+template <class T> AP_CALL cudaMallocAsync(T** p, std::size_t n, cudaStream_t, AP_AT) {
   return ap_plain::allocate((void**)p, n, ap_plain::memory_kind::device, ap_at);
 }
 template <class T>
-AP_CALL cudaMallocPitch(T** p, std::size_t* pitch, std::size_t width, std::size_t height, AP_HERE) {
+AP_CALL cudaMallocPitch(T** p, std::size_t* pitch, std::size_t width, std::size_t height, AP_AT) {
   *pitch = (width + 511) / 512 * 512;
   return ap_plain::allocate((void**)p, *pitch * height, ap_plain::memory_kind::device, ap_at);
 }
-template <class T> AP_CALL cudaMallocHost(T** p, std::size_t n, unsigned = 0, AP_HERE) {
+template <class T> AP_CALL cudaMallocHost(T** p, std::size_t n, unsigned = 0, AP_AT) {
   return ap_plain::allocate((void**)p, n, ap_plain::memory_kind::host, ap_at);
 }
-template <class T> AP_CALL cudaHostAlloc(T** p, std::size_t n, unsigned, AP_HERE) {
+template <class T> AP_CALL cudaHostAlloc(T** p, std::size_t n, unsigned, AP_AT) {
   return ap_plain::allocate((void**)p, n, ap_plain::memory_kind::host, ap_at);
 }
-AP_CALL cudaFree(void* p, AP_HERE) { return ap_plain::release(p, ap_at); }
-AP_CALL cudaFreeAsync(void* p, cudaStream_t on, AP_HERE) { return ap_plain::release_on(p, on, ap_at); }
-AP_CALL cudaFreeHost(void* p, AP_HERE) { return ap_plain::release(p, ap_at); }
+AP_CALL cudaFree(void* p, AP_AT) { return ap_plain::release(p, ap_at); }
+AP_CALL cudaFreeAsync(void* p, cudaStream_t on, AP_AT) { return ap_plain::release_on(p, on, ap_at); }
+AP_CALL cudaFreeHost(void* p, AP_AT) { return ap_plain::release(p, ap_at); }
 template <class T> AP_CALL cudaHostGetDevicePointer(T** p, void* of, unsigned) {
   return *p = static_cast<T*>(of), cudaSuccess;
 }
@@ -351,88 +351,88 @@ AP_CALL cudaDeviceEnablePeerAccess(int, unsigned) { return cudaErrorPeerAccessUn
 AP_CALL cudaDeviceDisablePeerAccess(int) { return cudaErrorPeerAccessUnsupported; }
 AP_CALL cudaHostRegister(void* p, std::size_t n, unsigned) { return ap_plain::register_host(p, n); }
 AP_CALL cudaHostUnregister(void* p) { return ap_plain::register_host(p, 0); }
-AP_CALL cudaMemcpy(void* to, const void* from, std::size_t n, cudaMemcpyKind k, AP_HERE) {
+AP_CALL cudaMemcpy(void* to, const void* from, std::size_t n, cudaMemcpyKind k, AP_AT) {
   return ap_plain::copy(to, from, n, k, nullptr, ap_plain::returns::when_done, ap_at);
 }
 AP_CALL cudaMemcpyAsync(void* to, const void* from, std::size_t n, cudaMemcpyKind k, cudaStream_t s = nullptr,
-                        AP_HERE) {
+                        AP_AT) {
   return ap_plain::copy(to, from, n, k, s, ap_plain::returns::at_once, ap_at);
 }
 // There is one device, so both are its memory.
-AP_CALL cudaMemcpyPeer(void* to, int to_device, const void* from, int from_device, std::size_t n, AP_HERE) {
+AP_CALL cudaMemcpyPeer(void* to, int to_device, const void* from, int from_device, std::size_t n, AP_AT) {
   if (to_device != 0 || from_device != 0) return cudaErrorInvalidDevice;
   return ap_plain::copy(to, from, n, cudaMemcpyDeviceToDevice, nullptr, ap_plain::returns::when_done, ap_at);
 }
 AP_CALL cudaMemcpyPeerAsync(void* to, int to_device, const void* from, int from_device, std::size_t n,
-                            cudaStream_t s = nullptr, AP_HERE) {
+                            cudaStream_t s = nullptr, AP_AT) {
   if (to_device != 0 || from_device != 0) return cudaErrorInvalidDevice;
   return ap_plain::copy(to, from, n, cudaMemcpyDeviceToDevice, s, ap_plain::returns::at_once, ap_at);
 }
 AP_CALL cudaMemcpy2D(void* to, std::size_t tp, const void* from, std::size_t fp, std::size_t w, std::size_t h,
-                     cudaMemcpyKind k, AP_HERE) {
+                     cudaMemcpyKind k, AP_AT) {
   return ap_plain::copy_rows(to, tp, from, fp, w, h, k, nullptr, ap_plain::returns::when_done, ap_at);
 }
 AP_CALL cudaMemcpy2DAsync(void* to, std::size_t tp, const void* from, std::size_t fp, std::size_t w,
-                          std::size_t h, cudaMemcpyKind k, cudaStream_t s = nullptr, AP_HERE) {
+                          std::size_t h, cudaMemcpyKind k, cudaStream_t s = nullptr, AP_AT) {
   return ap_plain::copy_rows(to, tp, from, fp, w, h, k, s, ap_plain::returns::at_once, ap_at);
 }
-AP_CALL cudaMemcpy3D(const cudaMemcpy3DParms* p, AP_HERE) {
+AP_CALL cudaMemcpy3D(const cudaMemcpy3DParms* p, AP_AT) {
   return ap_plain::copy_box(*p, nullptr, ap_plain::returns::when_done, ap_at);
 }
-AP_CALL cudaMemcpy3DAsync(const cudaMemcpy3DParms* p, cudaStream_t s = nullptr, AP_HERE) {
+AP_CALL cudaMemcpy3DAsync(const cudaMemcpy3DParms* p, cudaStream_t s = nullptr, AP_AT) {
   return ap_plain::copy_box(*p, s, ap_plain::returns::at_once, ap_at);
 }
-AP_CALL cudaMalloc3D(cudaPitchedPtr* p, cudaExtent e, AP_HERE) {
+AP_CALL cudaMalloc3D(cudaPitchedPtr* p, cudaExtent e, AP_AT) {
   *p = {nullptr, (e.width + 511) / 512 * 512, e.width, e.height};
   return ap_plain::allocate(&p->ptr, p->pitch * e.height * e.depth, ap_plain::memory_kind::device, ap_at);
 }
-AP_CALL cudaMemset(void* p, int v, std::size_t n, AP_HERE) {
+AP_CALL cudaMemset(void* p, int v, std::size_t n, AP_AT) {
   return ap_plain::set(p, v, n, nullptr, ap_plain::returns::when_done, ap_at);
 }
-AP_CALL cudaMemsetAsync(void* p, int v, std::size_t n, cudaStream_t s = nullptr, AP_HERE) {
+AP_CALL cudaMemsetAsync(void* p, int v, std::size_t n, cudaStream_t s = nullptr, AP_AT) {
   return ap_plain::set(p, v, n, s, ap_plain::returns::at_once, ap_at);
 }
-AP_CALL cudaMemset2D(void* p, std::size_t pitch, int v, std::size_t w, std::size_t h, AP_HERE) {
+AP_CALL cudaMemset2D(void* p, std::size_t pitch, int v, std::size_t w, std::size_t h, AP_AT) {
   for (std::size_t i = 0; i < h; ++i)
     ap_plain::set(static_cast<char*>(p) + i * pitch, v, w, nullptr, ap_plain::returns::when_done, ap_at);
   return cudaSuccess;
 }
 AP_CALL cudaMemset2DAsync(void* p, std::size_t pitch, int v, std::size_t w, std::size_t h,
-                          cudaStream_t s = nullptr, AP_HERE) {
+                          cudaStream_t s = nullptr, AP_AT) {
   for (std::size_t i = 0; i < h; ++i)
     ap_plain::set(static_cast<char*>(p) + i * pitch, v, w, s, ap_plain::returns::at_once, ap_at);
   return cudaSuccess;
 }
-AP_CALL cudaMemset3DAsync(cudaPitchedPtr p, int v, cudaExtent e, cudaStream_t s = nullptr, AP_HERE) {
+AP_CALL cudaMemset3DAsync(cudaPitchedPtr p, int v, cudaExtent e, cudaStream_t s = nullptr, AP_AT) {
   for (std::size_t z = 0; z < e.depth; ++z)
     cudaMemset2DAsync(static_cast<char*>(p.ptr) + z * p.ysize * p.pitch, p.pitch, v, e.width, e.height, s,
                       ap_at);
   return cudaSuccess;
 }
-AP_CALL cudaMemset3D(cudaPitchedPtr p, int v, cudaExtent e, AP_HERE) {
+AP_CALL cudaMemset3D(cudaPitchedPtr p, int v, cudaExtent e, AP_AT) {
   return cudaMemset3DAsync(p, v, e, nullptr, ap_at);
 }
 template <class T> AP_CALL cudaMemcpyToSymbol(const T& symbol, const void* from, std::size_t n,
                                               std::size_t offset = 0,
-                                              cudaMemcpyKind k = cudaMemcpyHostToDevice, AP_HERE) {
+                                              cudaMemcpyKind k = cudaMemcpyHostToDevice, AP_AT) {
   if (!ap_plain::holds(sizeof symbol, offset, n, ap_at)) return cudaErrorInvalidValue;
   return ap_plain::copy((char*)&symbol + offset, from, n, k, nullptr, ap_plain::returns::when_done, ap_at);
 }
 template <class T> AP_CALL cudaMemcpyFromSymbol(void* to, const T& symbol, std::size_t n,
                                                 std::size_t offset = 0,
-                                                cudaMemcpyKind k = cudaMemcpyDeviceToHost, AP_HERE) {
+                                                cudaMemcpyKind k = cudaMemcpyDeviceToHost, AP_AT) {
   if (!ap_plain::holds(sizeof symbol, offset, n, ap_at)) return cudaErrorInvalidValue;
   return ap_plain::copy(to, (const char*)&symbol + offset, n, k, nullptr, ap_plain::returns::when_done,
                         ap_at);
 }
 template <class T> AP_CALL cudaMemcpyToSymbolAsync(const T& symbol, const void* from, std::size_t n,
                                                    std::size_t offset, cudaMemcpyKind k,
-                                                   cudaStream_t s = nullptr, AP_HERE) {
+                                                   cudaStream_t s = nullptr, AP_AT) {
   return ap_plain::copy((char*)&symbol + offset, from, n, k, s, ap_plain::returns::at_once, ap_at);
 }
 template <class T> AP_CALL cudaMemcpyFromSymbolAsync(void* to, const T& symbol, std::size_t n,
                                                      std::size_t offset, cudaMemcpyKind k,
-                                                     cudaStream_t s = nullptr, AP_HERE) {
+                                                     cudaStream_t s = nullptr, AP_AT) {
   if (!ap_plain::holds(sizeof symbol, offset, n, ap_at)) return cudaErrorInvalidValue;
   return ap_plain::copy(to, (const char*)&symbol + offset, n, k, s, ap_plain::returns::at_once, ap_at);
 }
@@ -460,21 +460,21 @@ AP_CALL cudaMemPoolDestroy(cudaMemPool_t) { return cudaSuccess; }
 AP_CALL cudaMemPoolSetAttribute(cudaMemPool_t, cudaMemPoolAttr, void*) { return cudaSuccess; }
 AP_CALL cudaMemPoolTrimTo(cudaMemPool_t, std::size_t) { return cudaSuccess; }
 template <class T>
-AP_CALL cudaMallocFromPoolAsync(T** p, std::size_t n, cudaMemPool_t, cudaStream_t s, AP_HERE) {
+AP_CALL cudaMallocFromPoolAsync(T** p, std::size_t n, cudaMemPool_t, cudaStream_t s, AP_AT) {
   return cudaMallocAsync(p, n, s, ap_at);
 }
 AP_CALL cudaCtxResetPersistingL2Cache() { return cudaSuccess; }
 
-AP_CALL cudaDeviceSynchronize(AP_HERE) {
+AP_CALL cudaDeviceSynchronize(AP_AT) {
   return ap_plain::synchronize(nullptr, ap_plain::waits_for::all, ap_at);
 }
-AP_CALL cudaThreadSynchronize(AP_HERE) {
+AP_CALL cudaThreadSynchronize(AP_AT) {
   return ap_plain::synchronize(nullptr, ap_plain::waits_for::all, ap_at);
 }
-AP_CALL cudaStreamSynchronize(cudaStream_t s, AP_HERE) {
+AP_CALL cudaStreamSynchronize(cudaStream_t s, AP_AT) {
   return ap_plain::synchronize(s, ap_plain::waits_for::stream, ap_at);
 }
-AP_CALL cudaStreamQuery(cudaStream_t s, AP_HERE) {
+AP_CALL cudaStreamQuery(cudaStream_t s, AP_AT) {
   return ap_plain::synchronize(s, ap_plain::waits_for::stream, ap_at);
 }
 AP_CALL cudaStreamCreate(cudaStream_t* s) { return ap_plain::create_stream(s); }
@@ -492,22 +492,22 @@ AP_CALL cudaStreamGetId(cudaStream_t s, unsigned long long* id) {
   return *id = reinterpret_cast<unsigned long long>(s), cudaSuccess;
 }
 AP_CALL cudaStreamCopyAttributes(cudaStream_t, cudaStream_t) { return cudaSuccess; }
-AP_CALL cudaStreamWaitEvent(cudaStream_t s, cudaEvent_t e, unsigned flags = 0, AP_HERE) {
+AP_CALL cudaStreamWaitEvent(cudaStream_t s, cudaEvent_t e, unsigned flags = 0, AP_AT) {
   return ap_plain::wait_for(
       s, e, flags == cudaEventWaitExternal ? ap_plain::event_of::graph : ap_plain::event_of::stream, ap_at);
 }
 AP_CALL cudaEventCreate(cudaEvent_t* e) { return ap_plain::create_event(e); }
 AP_CALL cudaEventCreateWithFlags(cudaEvent_t* e, unsigned) { return ap_plain::create_event(e); }
 AP_CALL cudaEventDestroy(cudaEvent_t e) { return ap_plain::destroy_event(e); }
-AP_CALL cudaEventRecord(cudaEvent_t e, cudaStream_t s = nullptr, AP_HERE) {
+AP_CALL cudaEventRecord(cudaEvent_t e, cudaStream_t s = nullptr, AP_AT) {
   return ap_plain::record(e, s, ap_plain::event_of::stream, ap_at);
 }
-AP_CALL cudaEventRecordWithFlags(cudaEvent_t e, cudaStream_t s = nullptr, unsigned flags = 0, AP_HERE) {
+AP_CALL cudaEventRecordWithFlags(cudaEvent_t e, cudaStream_t s = nullptr, unsigned flags = 0, AP_AT) {
   return ap_plain::record(
       e, s, flags == cudaEventRecordExternal ? ap_plain::event_of::graph : ap_plain::event_of::stream, ap_at);
 }
-AP_CALL cudaEventSynchronize(cudaEvent_t e, AP_HERE) { return ap_plain::synchronize(e, ap_at); }
-AP_CALL cudaEventQuery(cudaEvent_t e, AP_HERE) { return ap_plain::synchronize(e, ap_at); }
+AP_CALL cudaEventSynchronize(cudaEvent_t e, AP_AT) { return ap_plain::synchronize(e, ap_at); }
+AP_CALL cudaEventQuery(cudaEvent_t e, AP_AT) { return ap_plain::synchronize(e, ap_at); }
 AP_CALL cudaEventElapsedTime(float* ms, cudaEvent_t, cudaEvent_t) {
   return *ms = 1, cudaSuccess;
 }  // no timing
@@ -573,22 +573,22 @@ AP_CALL cudaOccupancyMaxPotentialBlockSize(int* grid, int* block, F, std::size_t
   return *grid = 8, *block = 256, cudaSuccess;
 }
 template <class... P> AP_CALL cudaLaunchKernel(void (*f)(P...), dim3 g, dim3 b, void** a, std::size_t n = 0,
-                                               cudaStream_t s = nullptr, AP_HERE) {
+                                               cudaStream_t s = nullptr, AP_AT) {
   return ap_plain::launch_by_addresses(f, {g, b, n, s}, a, ap_at, std::index_sequence_for<P...>());
 }
 AP_CALL cudaLaunchKernel(const void* f, dim3 g, dim3 b, void** a, std::size_t n = 0, cudaStream_t s = nullptr,
-                         AP_HERE) {
+                         AP_AT) {
   return ap_plain::launch_by_address(f, {g, b, n, s}, a, ap_at);
 }
 template <class... P> AP_CALL cudaLaunchCooperativeKernel(void (*f)(P...), dim3 g, dim3 b, void** a,
                                                           std::size_t n = 0, cudaStream_t s = nullptr,
-                                                          AP_HERE) {
+                                                          AP_AT) {
   ap_plain::config c(g, b, n, s);
   c.together = true;
   return ap_plain::launch_by_addresses(f, c, a, ap_at, std::index_sequence_for<P...>());
 }
 AP_CALL cudaLaunchCooperativeKernel(const void* f, dim3 g, dim3 b, void** a, std::size_t n = 0,
-                                    cudaStream_t s = nullptr, AP_HERE) {
+                                    cudaStream_t s = nullptr, AP_AT) {
   ap_plain::config c(g, b, n, s);
   c.together = true;
   return ap_plain::launch_by_address(f, c, a, ap_at);

@@ -13,7 +13,6 @@
 
 // The last parameter of what findings name by its line: where it was called.
 #define AP_AT ::antiphase::plain::place ap_at = ::antiphase::plain::place::current()
-#define AP_HERE AP_AT
 
 typedef antiphase::stream cudaStream_t;
 struct antiphase_plain_event;

@@ -116,13 +116,13 @@ AP_CALL cudaLaunchKernelEx(ap_plain::located_config how, void (*f)(P...), A&&...
                        f}(std::forward<A>(a)...);
   return ap_plain::last_error(false);
 }
-AP_CALL cudaLaunchKernelExC(const cudaLaunchConfig_t* how, const void* f, void** a, AP_HERE) {
+AP_CALL cudaLaunchKernelExC(const cudaLaunchConfig_t* how, const void* f, void** a, AP_AT) {
   ap_plain::config c({}, {});
   const cudaError_t e = ap_plain::config_of(*how, c, ap_at);
   return e != cudaSuccess ? e : ap_plain::launch_by_address(f, c, a, ap_at);
 }
 template <class... P>
-AP_CALL cudaLaunchKernelExC(const cudaLaunchConfig_t* how, void (*f)(P...), void** a, AP_HERE) {
+AP_CALL cudaLaunchKernelExC(const cudaLaunchConfig_t* how, void (*f)(P...), void** a, AP_AT) {
   return cudaLaunchKernelExC(how, ap_plain::address_of(f), a, ap_at);
 }
 AP_CALL cudaStreamSetAttribute(cudaStream_t, cudaStreamAttrID, const cudaStreamAttrValue*) {

@@ -226,42 +226,41 @@ template <class T> cudaChannelFormatDesc cudaCreateChannelDesc() {
 }
 #define AP_CALL inline cudaError_t
 AP_CALL cudaMallocArray(cudaArray_t* a, const cudaChannelFormatDesc* d, std::size_t w, std::size_t h = 0,
-                        unsigned = 0, AP_HERE) {
+                        unsigned = 0, AP_AT) {
   return ap_plain::create_array(a, *d, {w, h, 0}, ap_at);
 }
-AP_CALL cudaMalloc3DArray(cudaArray_t* a, const cudaChannelFormatDesc* d, cudaExtent e, unsigned = 0,
-                          AP_HERE) {
+AP_CALL cudaMalloc3DArray(cudaArray_t* a, const cudaChannelFormatDesc* d, cudaExtent e, unsigned = 0, AP_AT) {
   return ap_plain::create_array(a, *d, e, ap_at);
 }
-AP_CALL cudaFreeArray(cudaArray_t a, AP_HERE) {
+AP_CALL cudaFreeArray(cudaArray_t a, AP_AT) {
   if (a == nullptr) return cudaSuccess;
   const cudaError_t e = ap_plain::release(a->data, ap_at);
   delete a;
   return e;
 }
 AP_CALL cudaMemcpy2DToArray(cudaArray_t a, std::size_t x, std::size_t y, const void* from, std::size_t pitch,
-                            std::size_t w, std::size_t h, cudaMemcpyKind k, AP_HERE) {
+                            std::size_t w, std::size_t h, cudaMemcpyKind k, AP_AT) {
   return ap_plain::copy_rows(a->data + y * a->pitch() + x, a->pitch(), from, pitch, w, h, k, nullptr,
                              ap_plain::returns::when_done, ap_at);
 }
 AP_CALL cudaMemcpy2DToArrayAsync(cudaArray_t a, std::size_t x, std::size_t y, const void* from,
                                  std::size_t pitch, std::size_t w, std::size_t h, cudaMemcpyKind k,
-                                 cudaStream_t s = nullptr, AP_HERE) {
+                                 cudaStream_t s = nullptr, AP_AT) {
   return ap_plain::copy_rows(a->data + y * a->pitch() + x, a->pitch(), from, pitch, w, h, k, s,
                              ap_plain::returns::at_once, ap_at);
 }
 AP_CALL cudaMemcpy2DFromArray(void* to, std::size_t pitch, cudaArray_const_t a, std::size_t x, std::size_t y,
-                              std::size_t w, std::size_t h, cudaMemcpyKind k, AP_HERE) {
+                              std::size_t w, std::size_t h, cudaMemcpyKind k, AP_AT) {
   return ap_plain::copy_rows(to, pitch, a->data + y * a->pitch() + x, a->pitch(), w, h, k, nullptr,
                              ap_plain::returns::when_done, ap_at);
 }
 AP_CALL cudaMemcpyToArray(cudaArray_t a, std::size_t x, std::size_t y, const void* from, std::size_t n,
-                          cudaMemcpyKind k, AP_HERE) {
+                          cudaMemcpyKind k, AP_AT) {
   return ap_plain::copy(a->data + y * a->pitch() + x, from, n, k, nullptr, ap_plain::returns::when_done,
                         ap_at);
 }
 AP_CALL cudaMemcpyFromArray(void* to, cudaArray_const_t a, std::size_t x, std::size_t y, std::size_t n,
-                            cudaMemcpyKind k, AP_HERE) {
+                            cudaMemcpyKind k, AP_AT) {
   return ap_plain::copy(to, a->data + y * a->pitch() + x, n, k, nullptr, ap_plain::returns::when_done, ap_at);
 }
 AP_CALL cudaCreateTextureObject(cudaTextureObject_t* t, const cudaResourceDesc* of,

@@ -23,10 +23,16 @@ constexpr const char* by_host =
     "kernels cannot launch kernels here";
 
 // Functions of the host's that kernels may call too, around the kernels that they launch.
-constexpr std::string_view called_by_launchers[] = {
-    "cudaDeviceSynchronize", "cudaStreamCreateWithFlags", "cudaStreamDestroy", "cudaEventCreateWithFlags",
-    "cudaEventRecord",       "cudaMemcpyAsync",           "cudaMemsetAsync",   "cudaMalloc",
-    "cudaFree",              "cudaGetLastError"};
+constexpr std::string_view called_by_launchers[] = {"cudaDeviceSynchronize",
+                                                    "cudaStreamCreateWithFlags",
+                                                    "cudaStreamDestroy",
+                                                    "cudaEventCreateWithFlags",
+                                                    "cudaEventRecord",
+                                                    "cudaMemcpyAsync",
+                                                    "cudaMemsetAsync",
+                                                    "cudaMalloc",
+                                                    "cudaFree",
+                                                    "cudaGetLastError"};
 constexpr std::string_view here = "::antiphase::plain::place::current()";
 
 class pass {

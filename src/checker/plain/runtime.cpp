@@ -87,9 +87,9 @@ struct running {
   std::size_t dynamic = 0, placed = 0, room = 0;
   std::vector<std::size_t> offsets;  // of shared variables, by number; 0: not declared yet
   std::map<void*, allocation> allocations;
-  std::map<const void*, int> allowed;         // dynamic shared memory, by kernel
-  std::map<const void*, typed_launch> typed;  // kernels whose addresses have been taken
-  recorded_launch* recording = nullptr;       // takes the next launch
+  std::map<const void*, int> allowed;                     // dynamic shared memory, by kernel
+  std::map<const void*, typed_launch> typed;              // kernels whose addresses have been taken
+  recorded_launch* recording = nullptr;                   // takes the next launch
   checker_detail::thread_model* host_function = nullptr;  // under way
   bool overlapped = false;                                // a launch may have
   cudaError_t error = cudaSuccess;

@@ -260,7 +260,8 @@ TEST(inline_ptx, what_the_table_lacks_is_named_with_its_line) {
         "wgmma.mma_async.sync.aligned.m64n8k8.f32.bf16.bf16 {%0, %0, %0, %0}, %1, %1, 1, 1, 1, 0, 0;",
         "shfl.up.b32 %0, %0, 1, 0;", "mov.u32 %0, %7;", "bra OUT;", "st.shared.v4.f32 [%1], {%0, %0};",
         "rdtsc", "mbarrier.arrive.noComplete.b64 %1, [%1], 1;",
-        "mma.sync.aligned.m8n8k4.row.col.f32.f16.f16.f32 {%0, %0, %0, %0}, {%0, %0}, {%0, %0}, {%0, %0, %0, %0};",
+        "mma.sync.aligned.m8n8k4.row.col.f32.f16.f16.f32 {%0, %0, %0, %0}, {%0, %0}, {%0, %0}, {%0, %0, %0, "
+        "%0};",
         "ld.param.u32 %0, [%1];"})
     EXPECT_THAT(refusal_of_asm("asm(\"" + std::string(instruction) + "\" : \"=r\"(x) : \"l\"(y));"),
                 testing::StartsWith("my.cu:2: inline PTX '"))
