@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Bulk copies that a cuda::barrier counts: functions of cuda::device. Plain CUDA under the checker; included by
-// cuda/barrier.
+// Bulk copies that a cuda::barrier counts: functions of cuda::device. Plain CUDA under the checker; included
+// by cuda/barrier.
 #pragma once
 #include "async_copies.h"
 
@@ -17,25 +17,27 @@ AP_VERB block_barrier::arrival_token barrier_arrive_tx(block_barrier& b, long ar
   barrier_expect_tx(b, bytes, ap_at);
   return b.arrive(arrivals, ap_at);
 }
-template <class Size> AP_VERB void memcpy_async_tx(void* to, const void* from, Size bytes, block_barrier& b, AP_AT) {
+template <class Size>
+AP_VERB void memcpy_async_tx(void* to, const void* from, Size bytes, block_barrier& b, AP_AT) {
   machine::bulk_load(to, from, static_cast<unsigned>(static_cast<std::size_t>(bytes)), b.ap_word(), ap_at);
 }
 
 namespace experimental {
-AP_VERB void cp_async_bulk_global_to_shared(void* to, const void* from, unsigned bytes, block_barrier& b, AP_AT) {
+AP_VERB void cp_async_bulk_global_to_shared(void* to, const void* from, unsigned bytes, block_barrier& b,
+                                            AP_AT) {
   machine::bulk_load(to, from, bytes, b.ap_word(), ap_at);
 }
 AP_VERB void cp_async_bulk_shared_to_global(void* to, const void* from, unsigned bytes, AP_AT) {
   machine::bulk_store(to, from, bytes, ap_at);
 }
-#define AP_TENSOR(count, ints, places)                                                                       \
-  AP_VERB void cp_async_bulk_tensor_##count##d_global_to_shared(void* to, const CUtensorMap* map, ints,       \
-                                                                block_barrier& b, AP_AT) {                   \
-    ap::ptx::tensor_load(to, reinterpret_cast<unsigned long>(map), {{places}}, count, b.ap_word(), ap_at);   \
-  }                                                                                                          \
-  AP_VERB void cp_async_bulk_tensor_##count##d_shared_to_global(const CUtensorMap* map, ints,                 \
-                                                                const void* from, AP_AT) {                   \
-    ap::ptx::tensor_store(reinterpret_cast<unsigned long>(map), from, {{places}}, count, ap_at);             \
+#define AP_TENSOR(count, ints, places)                                                                     \
+  AP_VERB void cp_async_bulk_tensor_##count##d_global_to_shared(void* to, const CUtensorMap* map, ints,    \
+                                                                block_barrier& b, AP_AT) {                 \
+    ap::ptx::tensor_load(to, reinterpret_cast<unsigned long>(map), {{places}}, count, b.ap_word(), ap_at); \
+  }                                                                                                        \
+  AP_VERB void cp_async_bulk_tensor_##count##d_shared_to_global(const CUtensorMap* map, ints,              \
+                                                                const void* from, AP_AT) {                 \
+    ap::ptx::tensor_store(reinterpret_cast<unsigned long>(map), from, {{places}}, count, ap_at);           \
   }
 #define AP_LIST(...) __VA_ARGS__
 AP_TENSOR(2, AP_LIST(int x, int y), AP_LIST(x, y))

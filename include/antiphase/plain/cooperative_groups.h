@@ -21,7 +21,8 @@ class thread_block {
  public:
   AP_VERB void sync(AP_CG_AT) const { antiphase::machine::block_barrier(at); }
   AP_VERB void barrier_sync(AP_CG_AT) const { antiphase::machine::block_barrier(at); }
-  // A block that is no cluster's has the cluster barrier to itself. Others wait for all at the end, as GPUs do.
+  // A block that is no cluster's has the cluster barrier to itself. Others wait for all at the end, as GPUs
+  // do.
   struct arrival_token {};
   AP_VERB arrival_token barrier_arrive(AP_CG_AT) const {
     if (__clusterSizeInBlocks() == 1) antiphase::machine::cluster_arrive(at);

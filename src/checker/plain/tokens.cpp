@@ -68,7 +68,8 @@ class reader {
     file_ = static_cast<int>(known - all_.files.begin());
     if (known == all_.files.end()) all_.files.push_back(file);
     // cuda/ptx is inline PTX
-    systems_ = line.find(" 3", close) != std::string_view::npos && !file.ends_with("antiphase/plain/cuda/ptx");
+    systems_ =
+        line.find(" 3", close) != std::string_view::npos && !file.ends_with("antiphase/plain/cuda/ptx");
   }
 
   void name() {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Bulk copies by cuda::ptx and cuda::device, as the CUDA guide shows them, and blocks of a cluster that send each
-// other numbers by st_async, by a bulk copy, and by arrivals at each other's mbarriers. Broken: no proxy fence
-// before a tile is stored; a tile that is written again while it is read; sent numbers are read before the
-// phase that counts them has ended.
+// Bulk copies by cuda::ptx and cuda::device, as the CUDA guide shows them, and blocks of a cluster that send
+// each other numbers by st_async, by a bulk copy, and by arrivals at each other's mbarriers. Broken: no proxy
+// fence before a tile is stored; a tile that is written again while it is read; sent numbers are read before
+// the phase that counts them has ended.
 #include <cooperative_groups.h>
 #include <cuda/barrier>
 #include <cuda/ptx>
@@ -110,7 +110,8 @@ __global__ void __cluster_dims__(2, 1, 1) sent_on(const int* from, int* to) {
   cluster.sync();
 }
 
-// The same instructions as inline PTX: each block gets two numbers from the other; a thread leaves the mbarrier.
+// The same instructions as inline PTX: each block gets two numbers from the other; a thread leaves the
+// mbarrier.
 __global__ void __cluster_dims__(2, 1, 1) by_instructions(int* to) {
   __shared__ alignas(8) int got[2];
   __shared__ uint64_t landed;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// mma.sync of bytes, numbers of 4 bits, floating numbers of 8 bits, and double, with elements placed as the PTX
-// ISA says. Broken: sums are stored without a barrier over what other warps still read.
+// mma.sync of bytes, numbers of 4 bits, floating numbers of 8 bits, and double, with elements placed as the
+// PTX ISA says. Broken: sums are stored without a barrier over what other warps still read.
 #include <cstdint>
 #include <cstdio>
 
