@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Bulk copies that a cuda::barrier counts: functions of cuda::device. Plain CUDA under the checker;
-// included by cuda/barrier.
+// Bulk copies that a cuda::barrier counts: functions of cuda::device. Plain CUDA under the checker; included
+// by cuda/barrier.
 #pragma once
 #include "async_copies.h"
 

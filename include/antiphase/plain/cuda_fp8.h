@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Floating numbers of 8 bits: __nv_fp8_e4m3 and __nv_fp8_e5m2, their pairs and fours, and conversions.
-// Plain CUDA under the checker.
+// Floating numbers of 8 bits: __nv_fp8_e4m3 and __nv_fp8_e5m2, their pairs and fours, and conversions. Plain
+// CUDA under the checker.
 #pragma once
 #include "cuda_bf16.h"
 #include "cuda_fp16.h"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // A histogram in the shared memory of a cluster's blocks by cooperative groups, as the CUDA guide shows it,
-// in clusters of 2 x 2 blocks. Broken: a block adds to bins of another that may not have begun; another
-// reads what has ended; a split barrier of the block whose wait comes too late.
+// in clusters of 2 x 2 blocks. Broken: a block adds to bins of another that may not have begun; another reads
+// what has ended; a split barrier of the block whose wait comes too late.
 #include <cooperative_groups.h>
 
 #include <cstdio>

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Bulk copies by cuda::ptx and cuda::device, as the CUDA guide shows them, and blocks of a cluster that send
-// each other numbers by st_async, by a bulk copy, and by arrivals at each other's mbarriers. Broken: no
-// proxy fence before a tile is stored; a tile that is written again while it is read; sent numbers are read
-// before the phase that counts them has ended.
+// each other numbers by st_async, by a bulk copy, and by arrivals at each other's mbarriers. Broken: no proxy
+// fence before a tile is stored; a tile that is written again while it is read; sent numbers are read before
+// the phase that counts them has ended.
 #include <cooperative_groups.h>
 #include <cuda/barrier>
 #include <cuda/ptx>
