@@ -136,12 +136,8 @@ double schedule_of(const plain_program& p, int runs, double& accesses) {
   return (nine - one) / 8;
 }
 void of_program(const std::string& folder, const char* name, int runs) {
-  plain_program p{.sources = {folder + "/" + name + ".cu"},
-                  .driver = {},
-                  .compiler_options = {},
-                  .arguments = {},
-                  .compiler = {},
-                  .headers = {}};
+  plain_program p;
+  p.sources = {folder + "/" + name + ".cu"};
   p.most_threads = p.most_accesses = 0;
   double accesses = 0, none = 0;
   const double with = schedule_of(p, runs, accesses);
