@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Named barriers count warps: lanes that have returned, or that the last warp does not have, are not waited
+// Named barriers and barrier 0 count warps: lanes that have returned, or that the last warp does not have, are not waited
 // for. Broken: half of the lanes of each warp reach an aligned barrier, and the others the kernel's
 // end; the number of arrivals is as it expects.
 #include <cstdio>
@@ -39,6 +39,30 @@ __global__ void halves(const int* from, int* to) {
   if (t % 32 < 16) to[t / 32 * 16 + t % 16] = word[t ^ 32];
 }
 
+// One warp arrives at barrier 0 and goes on, the other waits there; in turns.
+__global__ void split(int* to) {
+  __shared__ int word[64], back[64];
+  const int t = threadIdx.x;
+  for (int i = 0; i < 3; ++i) {
+    if (t < 32) {
+      word[t] = i + t;
+      asm volatile("bar.arrive 0, 64;" ::: "memory");
+#ifdef BROKEN
+      to[t] = back[t];  // FOUND: race or overwritten in use or uninitialised memory read
+#endif
+    } else {
+      if (i == 1)
+        __syncthreads();
+      else
+        asm volatile("barrier.sync 0, 64;" ::: "memory");
+      back[t - 32] = word[63 - t];
+    }
+    __syncthreads();
+    if (t < 32) to[t] = back[t];
+    __syncthreads();
+  }
+}
+
 int main() {
   int host[left], result[64], *from, *to;
   for (int i = 0; i < left; ++i) host[i] = 7 * i + 3;
@@ -49,5 +73,9 @@ int main() {
   for (int i = 0; i < 32; ++i)
     if (result[i] != host[i + 32]) return std::printf("%d is %d\n", i, result[i]), 1;
   halves<<<1, 128>>>(from, to);
+  split<<<1, 64>>>(to);
+  cudaMemcpy(result, to, 128, cudaMemcpyDeviceToHost);
+  for (int i = 0; i < 32; ++i)
+    if (result[i] != 2 + 31 - i) return std::printf("split: %d is %d\n", i, result[i]), 1;
   cudaFree(from), cudaFree(to);
 }
