@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Shared variables whose declaration defines their type or is aligned as one, and pointers to arrays and functions. Broken: no
-// barrier behind what one thread sets.
+// Shared variables whose declaration defines their type or is aligned as one, and pointers to arrays and
+// functions. Broken: no barrier behind what one thread sets.
 #include <cstdio>
 
 constexpr int threads = 32;
@@ -20,7 +20,7 @@ template <int n> __global__ void declared(int* x) {
   } word, *place;
   __shared__ int(*rows)[n];
   __shared__ int (*function)(int);
-  __shared__ alignas(double) __align__(double2) char as_type[16];
+  __shared__ alignas(double2) char as_type[16];
   const int t = threadIdx.x;
   pairs[t] = pair{x[t], t};
   of_file.number[t] = t;
