@@ -3,6 +3,8 @@
 
 #include <fmt/format.h>
 
+#include <bit>
+
 namespace antiphase::checker_detail {
 namespace {
 
@@ -123,14 +125,17 @@ bool access_history::writes_anew(const thread_model& t, const void* p, std::size
   return true;
 }
 
-bool access_history::read_as_constant(const cell& c) {
-  const auto is = [&](const reader& r) {
-    return r.kind == constant_reads && r.lanes != 0 && r.block >= launches_.first();
+bool access_history::read_as_constant(const thread_model& t, const cell& c) {
+  int threads = 0;
+  bool own = false;
+  const auto count = [&](const reader& r) {
+    if (r.kind != constant_reads || r.block < launches_.first()) return;
+    threads += std::popcount(r.lanes);
+    own |= r.block == t.block && r.unit == t.warp && (r.lanes & t.lane) != 0;
   };
-  if (is(c.first)) return true;
-  for (std::uint32_t more = c.more; more != 0; more = memory_.group(more).next)
-    if (is(memory_.group(more).of)) return true;
-  return false;
+  count(c.first);
+  memory_.each_reader(c, count);
+  return own || threads > 1;
 }
 
 bool access_history::reads_constant_again(const thread_model& t, const void* p, std::size_t bytes) {
@@ -139,7 +144,7 @@ bool access_history::reads_constant_again(const thread_model& t, const void* p, 
   for (std::size_t at = offset; at < offset + bytes; at += 4) {
     const cell& c = memory_.touched(at);
     if (c.state != cell_state::written || c.strength != 0 || c.block >= t.first_visible ||
-        !read_as_constant(c))
+        !read_as_constant(t, c))
       return false;
   }
   ++effort.accesses;
@@ -208,7 +213,7 @@ void access_history::read_cell(const accessor& w, cell& c, std::size_t offset) {
       if (r.wrote() && !strong(r.strength, r.block, w.strength(), t.block) && !knows(t, r))
         found_(w, {.kind = finding_kind::race, .offset = offset, .read = &r});
     });
-  if (w.updates || (w.constant && read_as_constant(c))) return;
+  if (w.updates || (w.constant && read_as_constant(t, c))) return;
   reader r = warp_reader(t, w.place);
   r.strength = w.strength();
   if (w.constant) r.kind = constant_reads;
@@ -318,7 +323,7 @@ void access_history::cover(const accessor& w, cell& c) {
 void access_history::add_reader(const thread_model& t, const reader& r, cell& c) {
   reader& first = c.first;
   const block_number pending = launches_.first_pending();
-  if (first.lanes != 0 && first.same_group(r) && first.time != r.time) {
+  if (first.lanes != 0 && first.same_group(r) && first.time != r.time && r.kind != constant_reads) {
     if (r.kind == warp_reads) first.lanes &= ~r.lanes;  // the lane's own later read replaces it
     if (r.kind == copy_reads || (first.lanes != 0 && knows(t, first))) first.lanes = 0;
   }

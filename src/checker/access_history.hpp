@@ -153,7 +153,8 @@ class access_history {
   bool strong(strength_bits a, block_number block_a, strength_bits b, block_number block_b) const {
     return of_one_size(a, b) && clocks_.strong(reach_of(a), block_a, reach_of(b), block_b);
   }
-  bool read_as_constant(const cell& c);  // by a thread of this launch
+  // by read-only loads of this launch: of the same thread, or of two others, more of which make no difference
+  bool read_as_constant(const thread_model& t, const cell& c);
   bool observed(const thread_model& t, const cell& c, const reader& r) const;
   bool needs_fence(const accessor& w, const cell& c, std::size_t offset) const;
   void judge(const accessor& w, std::size_t offset, std::size_t bytes);

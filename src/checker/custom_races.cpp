@@ -2,6 +2,7 @@
 #include "custom_races.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <cstring>
 
 namespace antiphase::checker_detail {
@@ -13,6 +14,21 @@ constexpr std::string_view same_value =
 constexpr std::string_view first_of_loop =
     "PTX leaves the value of a plain load beside updates open; GPUs load an aligned word as a whole, and the "
     "compare-and-swap that expects an old value fails and brings the new one";
+
+constexpr std::string_view two_sizes =
+    "PTX calls atomic and volatile operations on the same bytes a race unless they have one size; GPUs "
+    "perform "
+    "each as a whole, one after the other";
+constexpr std::string_view own_load =
+    "what a read-only load reads may not be written during the launch; this thread alone has loaded it, and "
+    "GPUs have the value before the thread's own write";
+constexpr std::string_view narrow_scope =
+    "arrival and wait order memory for threads in the scope of both, the block by default; in shared memory, "
+    "code for GPUs relies on them between blocks of a cluster";
+constexpr std::string_view not_acquired =
+    "a relaxed operation that reads what was released orders nothing without an acquire or a fence behind "
+    "it; "
+    "GPUs begin no write before that operation has its value, and it follows what was released";
 
 }  // namespace
 
@@ -50,9 +66,58 @@ unsigned char* custom_races::memory_at(std::size_t offset) const {
   return static_cast<unsigned char*>(const_cast<void*>(variable != nullptr ? variable : p));
 }
 
-conflict custom_races::judged(const accessor& w, const conflict& c) {
+bool custom_races::of_two_sizes(const accessor& w, const conflict& c) const {
+  const strength_bits other = c.write != nullptr ? c.write->strength : c.read->strength;
+  const block_number block = c.write != nullptr ? c.write->block : c.read->block;
+  return !of_one_size(other, w.strength()) && clocks_.strong(reach_of(other), block, w.reach, w.thread.block);
+}
+
+bool custom_races::within_cluster(const accessor& w, const conflict& c) const {
+  return c.write != nullptr && c.offset < shadow::shared_bytes && c.write->state == cell_state::written &&
+         clocks_.one_cluster(c.write->block, w.thread.block) &&
+         clocks_.knows_over(w.thread, c.write->block, c.write->writer, c.write->time);
+}
+
+bool custom_races::heard(const accessor& w, const conflict& c) const {
+  if (w.kind != access_kind::write || (c.read != nullptr && c.read->by_copy()) ||
+      (c.write != nullptr && c.write->state != cell_state::written))
+    return false;
+  if (c.write != nullptr) return clocks_.has_heard(w.thread, c.write->block, c.write->writer, c.write->time);
+  for (std::uint32_t lanes = c.read->lanes; lanes != 0; lanes &= lanes - 1)
+    if (const auto a = static_cast<actor>(c.read->unit * 32 + std::countr_zero(lanes));
+        !clocks_.knows(w.thread, c.read->block, a, c.read->time) &&
+        !clocks_.has_heard(w.thread, c.read->block, a, c.read->time))
+      return false;
+  return true;
+}
+
+conflict custom_races::seen_at_once(const accessor& w, const conflict& c) const {
   conflict out = c;
-  if (!c.in_practice.empty() || c.offset == shadow::outside) return out;
+  const bool of_two = c.write != nullptr || c.read != nullptr;
+  if (w.asynchronous() || !of_two ||
+      (c.kind != finding_kind::race && c.kind != finding_kind::overwritten_in_use))
+    return out;
+  if (c.read != nullptr && c.read->kind == constant_reads) {
+    if (c.read->block == w.thread.block && c.read->unit == w.thread.warp && c.read->lanes == w.thread.lane)
+      out.in_practice = own_load;
+  } else if (!c.missing.empty()) {
+    return out;
+  } else if (of_two_sizes(w, c)) {
+    out.in_practice = two_sizes;
+  } else if (within_cluster(w, c)) {
+    out.in_practice = narrow_scope;
+    out.instead = "the scope .cluster for the mbarrier's arrival and wait";
+  } else if (heard(w, c)) {
+    out.in_practice = not_acquired;
+    out.instead = "an acquire by the relaxed read, or a fence behind it";
+  }
+  return out;
+}
+
+conflict custom_races::judged(const accessor& w, const conflict& c) {
+  if (!c.in_practice.empty() || c.offset == shadow::outside) return c;
+  conflict out = seen_at_once(w, c);
+  if (!out.in_practice.empty()) return out;
   if (stores_twice(w, c)) {
     out.in_practice = same_value;
     out.instead = "an atomic or volatile store by both, or a store by one thread alone";
@@ -65,6 +130,7 @@ conflict custom_races::judged(const accessor& w, const conflict& c) {
 
 void custom_races::follow(std::size_t entry, const accessor& w, const conflict& c) {
   if (!c.in_practice.empty() || c.offset == shadow::outside) return;
+  if (!seen_at_once(w, c).in_practice.empty()) return;
   const bool whole = c.offset % 4 == 0 && memory_.touched(c.offset).state != cell_state::split;
   if (stores_twice(w, c)) {
     store s{entry, memory_at(c.offset), whole ? 4u : 1u, {}};

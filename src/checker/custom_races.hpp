@@ -13,10 +13,14 @@
 
 namespace antiphase::checker_detail {
 
-// Two kinds of races are findings by the letter, if they are so each time that they occur:
+// Kinds of races that are findings by the letter, if they are so each time that they occur:
 // - stores of the same bytes by two threads of a launch;
-// - a plain load whose value a compare-and-swap of the same thread expects, beside updates by others.
-// Both show only after the finding: once the store has happened, once the thread has come to its
+// - a plain load whose value a compare-and-swap of the same thread expects, beside updates by others;
+// - atomic or volatile operations that differ in size alone;
+// - a thread's write of what it alone has loaded by read-only loads;
+// - a write by another block of the cluster to shared memory, announced by an mbarrier in too narrow a scope;
+// - a write over what others have released, told of by a relaxed read.
+// The first two show only after the finding: once the store has happened, once the thread has come to its
 // compare-and-swap.
 //
 // Assumes: settle() is called before anything else happens if waits(), finish() at the end of the run.
@@ -40,6 +44,11 @@ class custom_races {
   bool stores_twice(const accessor& w, const conflict& c) const;
   // The place of a plain load beside updates by other threads; 0: another conflict.
   place_number first_read(const accessor& w, const conflict& c) const;
+  // What GPUs do about a conflict of two accesses that shows at once; else empty.
+  conflict seen_at_once(const accessor& w, const conflict& c) const;
+  bool of_two_sizes(const accessor& w, const conflict& c) const;
+  bool within_cluster(const accessor& w, const conflict& c) const;
+  bool heard(const accessor& w, const conflict& c) const;
   unsigned char* memory_at(std::size_t offset) const;
 
   struct store {

@@ -162,7 +162,11 @@ class model_observer final : public cpu_detail::observer {
     const place_number here = at(t, where);
     if (m_.barriers.is_valid(word, m_.memory.byte(m_.memory.offset_of(word)).place))
       m_.note_here(finding_kind::barrier_misuse, here, "initialisation of what is an mbarrier already", "",
-                   "mbarrier.inval before it");
+                   "mbarrier.inval before it",
+                   m_.barriers.is_idle(word)
+                       ? "PTX leaves open what an initialisation does to an mbarrier that has not been "
+                         "invalidated; GPUs store the word anew, and who still uses it is reported as a race"
+                       : "");
     m_.async.init_barrier(model_of(t), word, here);
   }
   void mbarrier_invalidated(thread_state& t, const std::uint64_t* word, cpu_detail::place where) override {

@@ -161,6 +161,14 @@ bool happens_before::knows_over(const thread_model& t, block_number block, actor
          time <= (a < threads ? v->of_thread(a) : v->of_copies(static_cast<std::size_t>(a - threads)));
 }
 
+bool happens_before::has_heard(const thread_model& t, block_number block, actor a, stamp time) const {
+  const auto covers = [&](const knowledge_ptr& k) {
+    const view* v = k != nullptr ? k->of(block) : nullptr;
+    return v != nullptr && a < blocks_[block].threads && time <= v->of_thread(a);
+  };
+  return covers(t.heard) || std::ranges::any_of(t.acquirable, covers);
+}
+
 bool happens_before::knows_fenced(const thread_model& t, space in, block_number block, actor a,
                                   stamp time) const {
   if (block < launches_.first() &&
@@ -184,9 +192,12 @@ bool happens_before::knows_fenced(const thread_model& t, space in, block_number 
 
 // True if `t` may access shared memory of another block of its cluster: they are all resident, but begin one
 // after the other. Having learned anything from a thread of that block is enough. So is one cluster barrier
-// that a thread of the own block has waited at, even if its arrivals released nothing.
+// that a thread of the own block has waited at, or a phase of an mbarrier in which one of the other block has
+// arrived, even if these arrivals released nothing.
 bool happens_before::has_begun(const thread_model& t, block_number other) const {
-  return blocks_[t.block].met != 0 || t.known->of(other) != nullptr;
+  const block_record& own = blocks_[t.block];
+  return own.met != 0 || t.known->of(other) != nullptr ||
+         std::ranges::find(own.begun, other) != own.begun.end();
 }
 
 // Atomic operations at the same address do not race if the scope of each includes the other.

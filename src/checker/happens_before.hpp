@@ -35,6 +35,7 @@ struct block_record {
   bool published = false;  // a release wider than block scope: others can know of it
   // most waits of one of its threads at the cluster's barrier; after one, the cluster's blocks have all begun
   int met = 0;
+  std::vector<block_number> begun = {};  // the cluster's other blocks of which an mbarrier has told one
   std::vector<actor_record> actors;
 };
 
@@ -153,6 +154,8 @@ class happens_before {
   bool knows(const thread_model& t, block_number block, actor a, stamp time) const;
   // For a read or a copy: it is over, whether or not what it wrote can be seen.
   bool knows_over(const thread_model& t, block_number block, actor a, stamp time) const;
+  // Its release has been read by relaxed operations, which order nothing.
+  bool has_heard(const thread_model& t, block_number block, actor a, stamp time) const;
   bool knows_fenced(const thread_model& t, space in, block_number block, actor a, stamp time) const;
   bool has_begun(const thread_model& t, block_number other) const;
   bool one_cluster(block_number a, block_number b) const {

@@ -57,6 +57,11 @@ bool mbarrier_order::is_valid(const void* word, place_number last_write) const {
   return b != all_.end() && b->second.initialised_by >= 0 && b->second.initialised_at == last_write;
 }
 
+bool mbarrier_order::is_idle(const void* word) const {
+  const mbarrier& b = all_.at(offset_of(word));
+  return b.last_load <= b.waited && b.told == 0;
+}
+
 void mbarrier_order::fence(const thread_model& t) {
   const block_record& r = clocks_.block(t.block);
   for (auto i = first(r); i != behind(r); ++i) i->second.init_fenced |= i->second.initialised_by == t.index;
@@ -91,6 +96,8 @@ void mbarrier_order::arrive(thread_model& t, const void* word, machine::mbarrier
   if (b.lanes.size() <= t.warp) b.lanes.resize(t.warp + 1u);
   b.lanes[t.warp] |= t.lane;
   clocks_.write_down(t, "arrives at an mbarrier");
+  if (t.block != b.owner && std::ranges::find(b.arrived.blocks, t.block) == b.arrived.blocks.end())
+    b.arrived.blocks.push_back(t.block);
   if (!how.relaxed && t.block != b.owner) {
     clocks_.block(t.block).published = true;
     b.arrived.far = join(b.arrived.far, clocks_.publish(t), b.owner);
@@ -115,6 +122,9 @@ void mbarrier_order::wait(thread_model& t, const void* word, machine::mbarrier_s
     patterns_.take_in(t, operation(word, order::acquire, how), {{{0, t.block}, b.ended.landed}});
   patterns_.take_in(t, operation(word, order::acquire, how), b.ended.by_threads);
   if (!how.relaxed && b.ended.far != nullptr) clocks_.learn_over(t, b.ended.far);
+  std::vector<block_number>& begun = clocks_.block(t.block).begun;
+  for (const block_number other : b.ended.blocks)
+    if (std::ranges::find(begun, other) == begun.end()) begun.push_back(other);
 }
 
 stamp mbarrier_order::track_copies(thread_model& t, const void* word) {

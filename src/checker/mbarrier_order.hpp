@@ -36,6 +36,8 @@ class mbarrier_order {
   void init(const thread_model& t, const void* word, place_number at = 0);
   // It has been initialised, and that is the last write there, by its place.
   bool is_valid(const void* word, place_number last_write) const;
+  // Every copy that it counts has been waited for, and only its own block knows it, without a fence.
+  bool is_idle(const void* word) const;
   // fence.mbarrier_init: releases nothing but the initialisations by this thread
   void fence(const thread_model& t);
   // True if another thread's mbarrier is known to be initialised by fence.mbarrier_init and a cluster barrier
@@ -70,6 +72,7 @@ class mbarrier_order {
   struct released {
     atomic_order::state by_threads;
     knowledge_ptr landed, far;
+    std::vector<block_number> blocks;  // the others, of whatever order: they have begun
   };
   struct mbarrier {
     released arrived, ended;  // so far; at the end of the last phase

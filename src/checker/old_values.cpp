@@ -36,7 +36,6 @@ void old_values::fence(const thread_model& t, scope reach) {
 }
 
 void old_values::met(std::span<thread_model* const> threads) {
-  if (!on) return;
   const block_number block = threads.front()->block;
   knowledge_ptr heard;
   for (const thread_model* t : threads) {

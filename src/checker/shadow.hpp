@@ -14,8 +14,8 @@
 
 namespace antiphase::checker_detail {
 
-// constant_reads: read-only loads (__ldg, ld.global.nc), one entry for each launch. The last two are earlier
-// writes, kept when an atomic write replaced them.
+// constant_reads: read-only loads (__ldg, ld.global.nc), of two threads of a launch at most. The last two are
+// earlier writes, kept when an atomic write replaced them.
 enum reader_kind : std::uint8_t { warp_reads, copy_reads, constant_reads, warp_wrote, copy_wrote };
 
 // What makes an atomic or volatile access strong (PTX ISA): its scope, in the low four bits, and the size of

@@ -704,10 +704,14 @@ class pass {
       first = start;
     }
     index type = at + 1;
-    std::string alignment = "1";
+    std::string alignment = "1", aligned;  // aligned: a type that has it, as alignas may name one
     const auto take_alignment = [&](index i) {
       const index end = matching(i + 1);
       alignment = flat(i + 2, end);
+      if (t_[i + 2].kind != token_kind::name) return end + 1;
+      const std::string type = fmt::format("ap_type_{}", numbers_++);
+      aligned = fmt::format("struct {} {{ alignas({}) char x; }}; ", type, alignment);
+      alignment = fmt::format("alignof({})", type);
       return end + 1;
     };
     while (is(type, "__align__") || is(type, "alignas") || is(type, "extern") || is(type, "static")) {
@@ -738,7 +742,7 @@ class pass {
       if (in_namespace()) file_wide_[std::string(t_[pointer].is)] = "(" + there + ")";
       return put_declaration(
           first, last,
-          defined + (in_namespace() ? "" : fmt::format("auto& {} = {};", t_[pointer].is, there)));
+          aligned + defined + (in_namespace() ? "" : fmt::format("auto& {} = {};", t_[pointer].is, there)));
     }
     if (name == none || (name == type && before.empty())) {
       refuse(at, "this form of a __shared__ variable", "__shared__ type name[size]; with a named type");
@@ -781,7 +785,7 @@ class pass {
       of = base;
       for (i = k + 1; is(i, "*"); ++i) of += " *";
     }
-    return put_declaration(first, end, defined + (in_namespace() ? ";" : out));
+    return put_declaration(first, end, aligned + defined + (in_namespace() ? ";" : out));
   }
   index put_declaration(index first, index last, const std::string& what) {
     for (auto e = edits_.begin(); e != edits_.end();) e = e->at >= t_[first].at ? edits_.erase(e) : e + 1;

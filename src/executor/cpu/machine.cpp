@@ -51,11 +51,73 @@ void meet_apart(thread_state& self, place where) {
   if (of_warp || self.owner->watch() == nullptr) throw f;
   if (!block.warps_apart) block.warps_apart = {self.block_barriers - 1, std::move(f)};
 }
+int threads_of_whole_warps(const block_state& block) { return ceil_div(block.threads, 32) * 32; }
+
+void come_to_barrier(thread_state& self, int id, int threads, machine::barrier_form how, place where) {
+  block_state& block = *self.home;
+  if (threads < 0 || threads % 32 != 0 || (threads == 0 && !how.waits))
+    fail(self, fault::barrier_misuse, where,
+         fmt::format("named barrier {}: {} threads is not a multiple of 32", id, threads));
+  const int expected = threads == 0 ? threads_of_whole_warps(block) : threads;
+  named_barrier& m = block.named[id];
+  if ((m.arrived > 0 || m.incomplete > 0) && m.expected != expected)
+    fail(self, fault::barrier_misuse, where,
+         fmt::format("named barrier {}: {} threads expected here, {} in {}", id, expected, m.expected,
+                     text(m.where)));
+  m.expected = expected;
+  m.whole = threads == 0 || (id == 0 && threads == threads_of_whole_warps(block));
+  m.where = where;
+  m.warps.resize(block.lanes.size());
+  const auto warp = static_cast<std::size_t>(self.index / 32);
+  named_barrier::of_warp& w = m.warps[warp];
+  if (w.lanes != 0 && (w.aligned || how.aligned) && !same(w.where, where))
+    fail(self, fault::divergent_barrier, where,
+         fmt::format("divergent warp operation: other lanes of the warp are at the barrier in {}",
+                     text(w.where)));
+  if (how.aligned) require_none_past(self, ~0u, where, all_of_warp);
+  const unsigned lane = 1u << self.index % 32;
+  w.aligned |= how.aligned;
+  w.where = where;
+  w.lanes |= lane;
+  if (how.waits) w.staying |= lane;
+  w.coming.push_back(&self);
+  ++m.incomplete;
+  self.now = condition::at_named_barrier;
+  if (w.lanes == block.lanes[warp]) self.owner->come(block, m, warp);
+  self.owner->suspend(self, self.now, where);
+}
+// Threads at the block barrier wait for arrivals that do not wait: from now on as at a named barrier.
+void wait_for_warps(block_state& block) {
+  named_barrier& m = block.named[0];
+  m.expected = threads_of_whole_warps(block);
+  m.whole = true;
+  m.where = block.barrier.where;
+  m.warps.resize(block.lanes.size());
+  std::vector<thread_state*> waiting;
+  std::swap(waiting, block.barrier.waiting);
+  block.barrier.arrived = 0;
+  block.warp_at.assign(block.lanes.size(), {});
+  for (thread_state* t : waiting) {
+    const auto warp = static_cast<std::size_t>(t->index / 32);
+    named_barrier::of_warp& w = m.warps[warp];
+    w.where = m.where;
+    w.lanes |= 1u << t->index % 32;
+    w.staying = w.lanes;
+    w.coming.push_back(t);
+    ++m.incomplete;
+    t->now = condition::at_named_barrier;
+    if (w.lanes == block.lanes[warp]) t->owner->come(block, m, warp);
+  }
+}
 }  // namespace
 
 void meet_block(thread_state& self, bool yes, bool votes, place where) {
   meeting& m = self.home->barrier;
   ++self.block_barriers;
+  const named_barrier& part = self.home->named[0];
+  const bool begun = part.arrived > 0 || part.incomplete > 0;
+  if (begun && part.whole && !votes)
+    return come_to_barrier(self, 0, 0, {.waits = true, .aligned = false}, where);
   std::optional<place>& of_warp = self.home->warp_at[static_cast<std::size_t>(self.index / 32)];
   if (m.arrived > 0 && !same(of_warp.value_or(m.where), where)) meet_apart(self, where);
   if (m.arrived > 0 && m.votes != votes)
@@ -64,7 +126,7 @@ void meet_block(thread_state& self, bool yes, bool votes, place where) {
                      text(m.where)));
   of_warp = where;
   m.votes = votes;
-  if (const named_barrier& part = self.home->named[0]; part.arrived > 0 || part.incomplete > 0)
+  if (begun)
     fail(self, fault::divergent_barrier, where,
          fmt::format(
              "divergent block barrier: other threads of the block are at barrier 0 for a part of it in {}",
@@ -144,41 +206,6 @@ vote_count block_vote(bool yes, place where) {
 }
 
 namespace {
-int threads_of_whole_warps(const block_state& block) { return ceil_div(block.threads, 32) * 32; }
-
-void come_to_barrier(thread_state& self, int id, int threads, barrier_form how, place where) {
-  block_state& block = *self.home;
-  if (threads < 0 || threads % 32 != 0 || (threads == 0 && !how.waits))
-    fail(self, fault::barrier_misuse, where,
-         fmt::format("named barrier {}: {} threads is not a multiple of 32", id, threads));
-  const int expected = threads == 0 ? threads_of_whole_warps(block) : threads;
-  named_barrier& m = block.named[id];
-  if ((m.arrived > 0 || m.incomplete > 0) && m.expected != expected)
-    fail(self, fault::barrier_misuse, where,
-         fmt::format("named barrier {}: {} threads expected here, {} in {}", id, expected, m.expected,
-                     text(m.where)));
-  m.expected = expected;
-  m.whole = threads == 0;
-  m.where = where;
-  m.warps.resize(block.lanes.size());
-  const auto warp = static_cast<std::size_t>(self.index / 32);
-  named_barrier::of_warp& w = m.warps[warp];
-  if (w.lanes != 0 && (w.aligned || how.aligned) && !same(w.where, where))
-    fail(self, fault::divergent_barrier, where,
-         fmt::format("divergent warp operation: other lanes of the warp are at the barrier in {}",
-                     text(w.where)));
-  if (how.aligned) require_none_past(self, ~0u, where, all_of_warp);
-  const unsigned lane = 1u << self.index % 32;
-  w.aligned |= how.aligned;
-  w.where = where;
-  w.lanes |= lane;
-  if (how.waits) w.staying |= lane;
-  w.coming.push_back(&self);
-  ++m.incomplete;
-  self.now = condition::at_named_barrier;
-  if (w.lanes == block.lanes[warp]) self.owner->come(block, m, warp);
-  self.owner->suspend(self, self.now, where);
-}
 void come_to_named(thread_state& self, int id, int threads, bool waits, place where) {
   if (id < 1 || id > 15)
     fail(self, fault::barrier_misuse, where,
@@ -201,9 +228,13 @@ void barrier(int id, int threads, barrier_form how, place where) {
     fail(self, fault::barrier_misuse, where, fmt::format("barrier {}: expected 0 to 15", id));
   const bool of_block = threads == 0 || threads == threads_of_whole_warps(*self.home);
   if (id == 0 && of_block && how.waits) return meet_block(self, false, false, where);
-  if (id == 0 && (of_block || self.home->barrier.arrived > 0))
+  meeting& block = self.home->barrier;
+  if (id == 0 && block.arrived > 0 && (!of_block || block.votes))
     fail(self, fault::barrier_misuse, where,
-         "barrier 0 of a part of the block while others are at the block barrier, or an arrival there");
+         of_block ? "an arrival at barrier 0 while others are at a vote of the block"
+                  : "barrier 0 of a part of the block while others are at the block barrier");
+  if (id == 0 && of_block) ++self.block_barriers;
+  if (id == 0 && of_block && block.arrived > 0) wait_for_warps(*self.home);
   come_to_barrier(self, id, threads, how, where);
 }
 

@@ -1,16 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
-// Atomic and volatile accesses to the same bytes have one size, or a barrier between them. Broken: two sizes
-// at once.
+// Atomic and volatile accesses to the same bytes have one size, or a barrier between them. Two sizes at once
+// are a race by the letter. Broken: the scope does not reach, or one side is neither atomic nor volatile.
 #include <cstdio>
 
 __global__ void counters(unsigned long long* x) {
+  unsigned* const low = reinterpret_cast<unsigned*>(x);
   if (blockIdx.x == 0)
     atomicAdd(x, 1ull);
   else
 #ifdef BROKEN
-    atomicAdd(reinterpret_cast<unsigned*>(x), 1u);  // FOUND: race
+    atomicAdd_block(low, 1u);  // FOUND: race
 #else
-    atomicAdd(x + 1, 1ull);
+    atomicAdd(low, 1u);  // LETTER: race
 #endif
 }
 __global__ void packed(unsigned long long* x, unsigned* to) {
@@ -20,15 +21,21 @@ __global__ void packed(unsigned long long* x, unsigned* to) {
   volatile unsigned* const half = reinterpret_cast<volatile unsigned*>(&word);
   if (threadIdx.x == 0) {
 #ifdef BROKEN
-    half[0] = 5, half[1] = 1;
+    reinterpret_cast<unsigned*>(&word)[0] = 5;
 #else
-    *reinterpret_cast<volatile unsigned long long*>(&word) = 5ull | 1ull << 32;
+    half[0] = 5;
 #endif
+    half[1] = 1;
   }
   if (threadIdx.x == 32) {
     unsigned long long seen;
+#ifdef BROKEN
     while ((seen = atomicAdd(&word, 0ull)) >> 32 == 0) {  // FOUND: race
     }
+#else
+    while ((seen = atomicAdd(&word, 0ull)) >> 32 == 0) {  // LETTER: race
+    }
+#endif
     to[0] = static_cast<unsigned>(seen);
   }
   __syncthreads();

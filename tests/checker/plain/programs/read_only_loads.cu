@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Read-only loads of what an earlier launch has written. Broken: of what the same launch writes, before or
-// behind the load, by whichever thread.
+// Read-only loads of what an earlier launch has written. What a thread writes behind a load by itself alone
+// is a race by the letter. Broken: of what the same launch writes, before or behind the load.
 #include <cstdio>
 
 __global__ void fill(int* x) { x[threadIdx.x] = 3 * threadIdx.x; }
@@ -33,6 +33,24 @@ __global__ void in_place(int* x, int* to) {
   atomicAdd(&to[t], v);
 #endif
 }
+__global__ void own_alone(int* x) {
+  const int t = threadIdx.x;
+  const int v = __ldg(&x[t]);
+  x[t] = v + 1;  // LETTER: race
+}
+__global__ void own_last(int* x, int* to) {
+  const int t = threadIdx.x;
+  int sum = 0;
+  for (int i = 1; i >= 0; --i) {
+    sum += __ldg(&x[t ^ i]);
+    __syncwarp();
+  }
+#ifdef BROKEN
+  x[t] = sum;  // FOUND: race
+#else
+  to[t] = sum;
+#endif
+}
 __global__ void by_another_block(int* x, int* to) {
   if (blockIdx.x == 0) to[threadIdx.x] = __ldg(&x[threadIdx.x]);
 #ifdef BROKEN
@@ -42,11 +60,13 @@ __global__ void by_another_block(int* x, int* to) {
 
 int main() {
   int *x, *to, result[64];
-  cudaMalloc(&x, sizeof result), cudaMalloc(&to, sizeof result);
+  cudaMalloc(&x, sizeof result), cudaMalloc(&to, 2 * sizeof result);
   fill<<<1, 64>>>(x);
   behind_a_barrier<<<1, 64>>>(x, to);
   by_the_instruction<<<1, 16>>>(reinterpret_cast<int4*>(x), to);
   in_place<<<1, 64>>>(x, to);
+  own_last<<<1, 64>>>(x, to + 64);
+  own_alone<<<1, 64>>>(x);
   fill<<<1, 64>>>(x);  // a later launch may write it
   by_another_block<<<2, 64>>>(x, to);
   cudaMemcpy(result, to, sizeof result, cudaMemcpyDeviceToHost);

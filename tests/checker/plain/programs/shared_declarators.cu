@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Shared variables whose declaration defines their type, and pointers to arrays and functions. Broken: no
-// barrier behind what one thread sets.
+// Shared variables whose declaration defines their type or is aligned as one, and pointers to arrays and
+// functions. Broken: no barrier behind what one thread sets.
 #include <cstdio>
 
 constexpr int threads = 32;
@@ -20,6 +20,7 @@ template <int n> __global__ void declared(int* x) {
   } word, *place;
   __shared__ int(*rows)[n];
   __shared__ int (*function)(int);
+  __shared__ alignas(double2) char as_type[16];
   const int t = threadIdx.x;
   pairs[t] = pair{x[t], t};
   of_file.number[t] = t;
@@ -36,6 +37,7 @@ template <int n> __global__ void declared(int* x) {
   const int other = pairs[n - 1 - t].b +     // FOUND: race or uninitialised memory read
                     of_file.number[t ^ 1] +  // FOUND: race or uninitialised memory read
                     of_file.count;
+  if (t == 0) *reinterpret_cast<double2*>(as_type) = {1, 2};
   const int all = other + place->byte[0] + function(t) + rows[1][t];
   __syncthreads();
   x[t] = all;

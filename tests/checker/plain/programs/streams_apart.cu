@@ -7,8 +7,9 @@ __global__ void take(const int* a, int* b) { b[threadIdx.x] = a[threadIdx.x]; } 
 
 int main() {
   int *a, *b, *c, h[32];
-  cudaMalloc(&c, 256);
+  cudaMalloc(&c, 384);
   fill<<<1, 32>>>(c, 6);
+  fill<<<1, 32>>>(c + 64, 6);  // the launch before it is not ordered, either
   cudaStream_t s;
 #ifdef BROKEN
   cudaStreamCreateWithFlags(&s, cudaStreamNonBlocking);
