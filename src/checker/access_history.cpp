@@ -17,6 +17,11 @@ constexpr const char* no_constant =
     "whichever "
     "thread";
 
+constexpr const char* not_yet_there =
+    "an order behind the allocation, such as an event of its stream: other streams do not know that the "
+    "memory "
+    "is there";
+
 reader warp_reader(const thread_model& t, place_number place) {
   return {t.block, t.warp, 0, warp_reads, *t.time, t.lane, place};
 }
@@ -243,9 +248,10 @@ void access_history::check_readers(const accessor& w, cell& c, std::size_t offse
     if (!r.by_copy() && r.block == t.block && r.unit == t.warp && r.lanes == t.lane) return;  // itself
     if (strong(r.strength, r.block, w.strength(), t.block)) return;
     if (!knows(t, r) && !observed(t, c, r))
-      found_(w, {.kind = r.wrote() ? finding_kind::race : finding_kind::overwritten_in_use,
+      found_(w, {.kind = r.wrote() || r.kind == made ? finding_kind::race : finding_kind::overwritten_in_use,
                  .offset = offset,
-                 .read = &r});
+                 .read = &r,
+                 .missing = r.kind == made ? not_yet_there : ""});
   };
   check(c.first);
   memory_.each_reader(c, check);
@@ -335,7 +341,7 @@ void access_history::add_reader(const thread_model& t, const reader& r, cell& c)
     first.lanes |= r.lanes;
     return;
   }
-  bool has_lost[5][6] = {};  // by kind and scope
+  bool has_lost[6][6] = {};  // by kind and scope
   for (std::uint32_t* link = &c.more; *link != 0;) {
     reader_group& g = memory_.group(*link);
     const bool alike = g.of.block == r.block && g.of.kind == r.kind && g.of.strength == r.strength &&
@@ -376,6 +382,13 @@ void access_history::host_copy(const accessor& w, std::size_t offset, std::size_
     else if (c.state != cell_state::uninitialised)  // copying out memory that nobody has written is allowed
       read_cell(w, c, at);
   });
+}
+
+void access_history::allocated(const accessor& w, const void* p) {
+  cell c = fresh_cell(cell_state::uninitialised);
+  c.first = warp_reader(w.thread, w.place);
+  c.first.kind = made;
+  memory_.set(p, w.bytes, c);
 }
 
 void access_history::host_touch(const accessor& w, const void* p) {

@@ -129,6 +129,8 @@ class access_history {
   // atomic operation of the host does not conflict with such operations of kernels.
   void host_copy(const accessor& w, std::size_t offset, std::size_t bytes);
   void host_touch(const accessor& w, const void* p);
+  // Memory that nobody has written, allocated in stream order: it is there for what comes behind `w`.
+  void allocated(const accessor& w, const void* p);
 
   void updates_at(place_number p) { updates_.insert(p); }  // a read-modify-write is at this place
   bool updates(place_number p) const { return updates_.contains(p); }

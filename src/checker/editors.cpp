@@ -2,6 +2,7 @@
 // Reports for editors and code hosts: lines as compilers print them, and SARIF 2.1.0.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <antiphase/checker.hpp>
 #include <antiphase/version.hpp>
 #include <filesystem>
@@ -200,26 +201,37 @@ std::string to_sarif(const check_report& report, const std::string& source, cons
                        {"partialFingerprints",
                         {{"antiphaseFinding/v1", fingerprint(r.why + '|' + r.at.file + '|' + r.text)}}}});
   }
-  for (const finding& f : report.findings) {
-    std::string text = what(f) + ".";
-    if (f.earlier) text += " Earlier: " + who(*f.earlier) + ".";
-    if (!f.missing.empty()) text += " Missing: " + f.missing + ".";
-    if (!f.in_practice.empty()) text += " By the letter: " + f.in_practice + ".";
-    json result{{"ruleId", id(f.kind)},
-                {"ruleIndex", static_cast<int>(f.kind)},
-                {"level", f.severity() == finding_severity::error ? "error" : "note"},
+  // What has one cause is one result, as code hosts show an alert for each.
+  for (auto f = report.findings.begin(); f != report.findings.end();) {
+    const auto next = std::find_if(std::next(f), report.findings.end(), [&](const finding& other) {
+      return f->group == 0 || other.group != f->group;
+    });
+    const bool is_error =
+        std::any_of(f, next, [](const finding& of) { return of.severity() == finding_severity::error; });
+    std::string text = what(*f) + ".";
+    if (f->earlier) text += " Earlier: " + who(*f->earlier) + ".";
+    if (!f->missing.empty()) text += " Missing: " + f->missing + ".";
+    if (!f->in_practice.empty()) text += " By the letter: " + f->in_practice + ".";
+    json result{{"ruleId", id(f->kind)},
+                {"ruleIndex", static_cast<int>(f->kind)},
+                {"level", is_error ? "error" : "note"},
                 {"message", {{"text", text}}},
-                {"locations", json::array({location(place_of(f.access, source))})},
-                {"codeFlows", flow_of(f, source)},
-                {"partialFingerprints", {{"antiphaseFinding/v1", fingerprint(f)}}},
-                {"occurrenceCount", f.times}};
-    if (f.earlier && !f.earlier->at.file.empty()) {
-      json related = location(f.earlier->at, "earlier: " + who(*f.earlier));
-      related["id"] = 1;
-      result["relatedLocations"] = json::array({related});
-    }
-    if (!command.empty()) result["properties"] = {{"replay", replay_command(f, command, behind)}};
+                {"locations", json::array({location(place_of(f->access, source))})},
+                {"codeFlows", flow_of(*f, source)},
+                {"partialFingerprints", {{"antiphaseFinding/v1", fingerprint(*f)}}},
+                {"occurrenceCount", f->times}};
+    json related = json::array();
+    const auto relate = [&](const code_place& at, const std::string& said) {
+      related.push_back(location(at, said));
+      related.back()["id"] = related.size();
+    };
+    if (f->earlier && !f->earlier->at.file.empty()) relate(f->earlier->at, "earlier: " + who(*f->earlier));
+    for (auto of = std::next(f); of != next; ++of)
+      relate(place_of(of->access, source), "also seen as " + what(*of));
+    if (!related.empty()) result["relatedLocations"] = related;
+    if (!command.empty()) result["properties"] = {{"replay", replay_command(*f, command, behind)}};
     results.push_back(std::move(result));
+    f = next;
   }
   for (const std::string& n : report.notes) notes.push_back({{"level", "note"}, {"message", {{"text", n}}}});
   const std::string here = uri_of(std::filesystem::current_path().string()) + "/";

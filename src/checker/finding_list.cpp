@@ -164,6 +164,11 @@ finding_side finding_list::side_of_write(const cell& c) const {
 }
 
 finding_side finding_list::side_of_reader(const reader& r) const {
+  if (r.kind == made) {
+    finding_side side;
+    side.action = "allocation in the order of its stream";
+    return side;
+  }
   const block_record& b = clocks_.block(r.block);
   if (!r.by_copy())
     return side_in(b, r.unit * 32 + __builtin_ctz(r.lanes),

@@ -300,6 +300,16 @@ bool model::host_access(const void* p, std::size_t bytes, access_kind kind, stre
   return offset != shadow::outside;
 }
 
+void model::host_allocates(const void* p, std::size_t bytes, stream on) {
+  const std::string launched = findings.kernel;
+  begin_launch("cudaMallocAsync", nullptr, 0, on);
+  thread_model t = clocks.lone_thread();
+  history.allocated(
+      {.thread = t, .kind = access_kind::write, .place = places.number_of(host_place), .bytes = bytes}, p);
+  end_host_function(t);
+  findings.kernel = launched;
+}
+
 thread_model model::begin_host_function(stream on) {
   begin_launch("host function", nullptr, 0, on);
   return clocks.lone_thread();

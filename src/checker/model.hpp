@@ -98,6 +98,8 @@ class model {
 
   // A copy by the host's order, on stream `on`. False: not the executor's memory, so do not copy.
   bool host_access(const void* p, std::size_t bytes, access_kind kind, stream on, const char* what);
+  // fresh memory, allocated in the order of the stream
+  void host_allocates(const void* p, std::size_t bytes, stream on);
   machine::place host_place;  // where such copies were asked for, if known
   // A host function that a stream calls: a launch of one thread. Its accesses to memory shared with the
   // device, while the thread goes on.

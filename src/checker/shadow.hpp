@@ -14,9 +14,10 @@
 
 namespace antiphase::checker_detail {
 
-// constant_reads: read-only loads (__ldg, ld.global.nc), of two threads of a launch at most. The last two are
-// earlier writes, kept when an atomic write replaced them.
-enum reader_kind : std::uint8_t { warp_reads, copy_reads, constant_reads, warp_wrote, copy_wrote };
+// constant_reads: read-only loads (__ldg, ld.global.nc), of two threads of a launch at most. The next two are
+// earlier writes, kept when an atomic write replaced them. made: the memory was allocated in the order of a
+// stream.
+enum reader_kind : std::uint8_t { warp_reads, copy_reads, constant_reads, warp_wrote, copy_wrote, made };
 
 // What makes an atomic or volatile access strong (PTX ISA): its scope, in the low four bits, and the size of
 // its operand, of which the rest is the binary logarithm. 0: none, a weak access.

@@ -53,12 +53,12 @@ using thrust::detail::value_at;
 using thrust::detail::value_of;
 using thrust::detail::values;
 
-template <class F> AP_VERB cudaError_t with_storage(void* temp, std::size_t& bytes, const char* name,
-                                                    cudaStream_t s, const F& f) {
+template <class F>
+AP_VERB cudaError_t with_storage(void* temp, std::size_t& bytes, const char* name, cudaStream_t s, F f) {
   constexpr std::size_t needed = 767;
   if (temp == nullptr) return bytes = needed, cudaSuccess;
   if (bytes < needed) return cudaErrorInvalidValue;
-  ap::library_kernel(name, s, ap::after_it::host_goes_on, [&] {
+  ap::kept_kernel(name, s, [=]() mutable {
     ap::library_writes(temp, needed);
     f();
   });
@@ -105,7 +105,7 @@ template <class Out, class I, class Op> AP_VERB void best(Out out, I in, std::pt
 struct DeviceReduce {
   template <class I, class Out, class N, class Op, class T>
   AP_CUB Reduce(AP_TEMP, I in, Out out, N n, Op op, T init, AP_ON) {
-    return detail::with_storage(temp, bytes, "cub::DeviceReduce::Reduce", s, [&] {
+    return detail::with_storage(temp, bytes, "cub::DeviceReduce::Reduce", s, [=]() mutable {
       detail::put_at(out,
                      thrust::detail::reduced(detail::fetched(in, static_cast<std::ptrdiff_t>(n)), init, op));
     });
@@ -124,18 +124,18 @@ struct DeviceReduce {
     return Reduce(temp, bytes, in, out, n, cub::Max(), detail::limits<detail::value_of<I>>::lowest(), s);
   }
   template <class I, class Out, class N> AP_CUB ArgMin(AP_TEMP, I in, Out out, N n, AP_ON) {
-    return detail::with_storage(temp, bytes, "cub::DeviceReduce::ArgMin", s, [&] {
+    return detail::with_storage(temp, bytes, "cub::DeviceReduce::ArgMin", s, [=]() mutable {
       detail::best(out, in, static_cast<std::ptrdiff_t>(n), cub::ArgMin());
     });
   }
   template <class I, class Out, class N> AP_CUB ArgMax(AP_TEMP, I in, Out out, N n, AP_ON) {
-    return detail::with_storage(temp, bytes, "cub::DeviceReduce::ArgMax", s, [&] {
+    return detail::with_storage(temp, bytes, "cub::DeviceReduce::ArgMax", s, [=]() mutable {
       detail::best(out, in, static_cast<std::ptrdiff_t>(n), cub::ArgMax());
     });
   }
   template <class K, class KO, class V, class VO, class C, class Op, class N>
   AP_CUB ReduceByKey(AP_TEMP, K keys, KO keys_out, V in, VO out, C count, Op op, N n, AP_ON) {
-    return detail::with_storage(temp, bytes, "cub::DeviceReduce::ReduceByKey", s, [&] {
+    return detail::with_storage(temp, bytes, "cub::DeviceReduce::ReduceByKey", s, [=]() mutable {
       const auto k = detail::fetched(keys, static_cast<std::ptrdiff_t>(n));
       const auto v = detail::fetched(in, static_cast<std::ptrdiff_t>(n));
       detail::values<detail::value_of<K>> some;
@@ -155,7 +155,7 @@ struct DeviceReduce {
 struct DeviceScan {
   template <class I, class Out, class Op, class N>
   AP_CUB InclusiveScan(AP_TEMP, I in, Out out, Op op, N n, AP_ON) {
-    return detail::with_storage(temp, bytes, "cub::DeviceScan::InclusiveScan", s, [&] {
+    return detail::with_storage(temp, bytes, "cub::DeviceScan::InclusiveScan", s, [=]() mutable {
       auto all = detail::fetched(in, static_cast<std::ptrdiff_t>(n));
       for (std::size_t i = 1; i < all.size(); ++i)
         all[i].v = static_cast<detail::value_of<I>>(op(all[i - 1].v, all[i].v));
@@ -164,7 +164,7 @@ struct DeviceScan {
   }
   template <class I, class Out, class Op, class T, class N>
   AP_CUB ExclusiveScan(AP_TEMP, I in, Out out, Op op, T init, N n, AP_ON) {
-    return detail::with_storage(temp, bytes, "cub::DeviceScan::ExclusiveScan", s, [&] {
+    return detail::with_storage(temp, bytes, "cub::DeviceScan::ExclusiveScan", s, [=]() mutable {
       const auto all = detail::fetched(in, static_cast<std::ptrdiff_t>(n));
       auto sum = static_cast<std::common_type_t<T, detail::value_of<I>>>(init);
       detail::made(out, static_cast<std::ptrdiff_t>(n), [&](std::size_t i) {
@@ -192,7 +192,7 @@ struct DeviceScan {
 #define AP_SORTS(Suffix, down)                                                                               \
   template <class K, class KO, class N>                                                                      \
   AP_CUB SortKeys##Suffix(AP_TEMP, const K* in, KO* out, N n, int from = 0, int to = sizeof(K) * 8, AP_ON) { \
-    return detail::with_storage(temp, bytes, "cub::DeviceRadixSort::SortKeys" #Suffix, s, [&] {              \
+    return detail::with_storage(temp, bytes, "cub::DeviceRadixSort::SortKeys" #Suffix, s, [=]() mutable {    \
       detail::sort_pairs(in, out, NullType(), NullType(), 0, static_cast<std::ptrdiff_t>(n), from, to,       \
                          down);                                                                              \
     });                                                                                                      \
@@ -208,7 +208,7 @@ struct DeviceScan {
   template <class K, class V, class N>                                                                       \
   AP_CUB SortPairs##Suffix(AP_TEMP, const K* in, K* out, const V* items, V* items_out, N n, int from = 0,    \
                            int to = sizeof(K) * 8, AP_ON) {                                                  \
-    return detail::with_storage(temp, bytes, "cub::DeviceRadixSort::SortPairs" #Suffix, s, [&] {             \
+    return detail::with_storage(temp, bytes, "cub::DeviceRadixSort::SortPairs" #Suffix, s, [=]() mutable {   \
       detail::sort_pairs(in, out, items, items_out, 0, static_cast<std::ptrdiff_t>(n), from, to, down);      \
     });                                                                                                      \
   }                                                                                                          \
@@ -228,7 +228,7 @@ struct DeviceRadixSort {
 
 struct DeviceMergeSort {
   template <class K, class N, class L> AP_CUB StableSortKeys(AP_TEMP, K keys, N n, L less, AP_ON) {
-    return detail::with_storage(temp, bytes, "cub::DeviceMergeSort::SortKeys", s, [&] {
+    return detail::with_storage(temp, bytes, "cub::DeviceMergeSort::SortKeys", s, [=]() mutable {
       auto all = detail::fetched(keys, static_cast<std::ptrdiff_t>(n));
       std::stable_sort(all.begin(), all.end(), [&](const auto& a, const auto& b) { return less(a.v, b.v); });
       detail::stored(keys, all);
@@ -239,7 +239,7 @@ struct DeviceMergeSort {
   }
   template <class K, class V, class N, class L>
   AP_CUB StableSortPairs(AP_TEMP, K keys, V items, N n, L less, AP_ON) {
-    return detail::with_storage(temp, bytes, "cub::DeviceMergeSort::SortPairs", s, [&] {
+    return detail::with_storage(temp, bytes, "cub::DeviceMergeSort::SortPairs", s, [=]() mutable {
       const auto k = detail::fetched(keys, static_cast<std::ptrdiff_t>(n));
       const auto v = detail::fetched(items, static_cast<std::ptrdiff_t>(n));
       std::vector<std::size_t> order(k.size());
@@ -259,7 +259,7 @@ struct DeviceMergeSort {
 struct DeviceSegmentedReduce {
   template <class I, class Out, class N, class O, class Op, class T>
   AP_CUB Reduce(AP_TEMP, I in, Out out, N segments, O begins, O ends, Op op, T init, AP_ON) {
-    return detail::with_storage(temp, bytes, "cub::DeviceSegmentedReduce::Reduce", s, [&] {
+    return detail::with_storage(temp, bytes, "cub::DeviceSegmentedReduce::Reduce", s, [=]() mutable {
       detail::each_segment(segments, begins, ends, [&](std::ptrdiff_t i, std::ptrdiff_t b, std::ptrdiff_t e) {
         detail::put_at(out + i, thrust::detail::reduced(detail::fetched(in + b, e - b), init, op));
       });
@@ -281,7 +281,7 @@ struct DeviceSegmentedReduce {
   }
   template <class I, class Out, class N, class O>
   AP_CUB ArgMin(AP_TEMP, I in, Out out, N segments, O begins, O ends, AP_ON) {
-    return detail::with_storage(temp, bytes, "cub::DeviceSegmentedReduce::ArgMin", s, [&] {
+    return detail::with_storage(temp, bytes, "cub::DeviceSegmentedReduce::ArgMin", s, [=]() mutable {
       detail::each_segment(segments, begins, ends, [&](std::ptrdiff_t i, std::ptrdiff_t b, std::ptrdiff_t e) {
         detail::best(out + i, in + b, e - b, cub::ArgMin());
       });
@@ -289,7 +289,7 @@ struct DeviceSegmentedReduce {
   }
   template <class I, class Out, class N, class O>
   AP_CUB ArgMax(AP_TEMP, I in, Out out, N segments, O begins, O ends, AP_ON) {
-    return detail::with_storage(temp, bytes, "cub::DeviceSegmentedReduce::ArgMax", s, [&] {
+    return detail::with_storage(temp, bytes, "cub::DeviceSegmentedReduce::ArgMax", s, [=]() mutable {
       detail::each_segment(segments, begins, ends, [&](std::ptrdiff_t i, std::ptrdiff_t b, std::ptrdiff_t e) {
         detail::best(out + i, in + b, e - b, cub::ArgMax());
       });
@@ -297,24 +297,28 @@ struct DeviceSegmentedReduce {
   }
 };
 
-#define AP_SORTS(Suffix, down)                                                                               \
-  template <class K, class N, class M, class O>                                                              \
-  AP_CUB SortKeys##Suffix(AP_TEMP, const K* in, K* out, N, M segments, O begins, O ends, int from = 0,       \
-                          int to = sizeof(K) * 8, AP_ON) {                                                   \
-    return detail::with_storage(temp, bytes, "cub::DeviceSegmentedSort::SortKeys" #Suffix, s, [&] {          \
-      detail::each_segment(segments, begins, ends, [&](std::ptrdiff_t, std::ptrdiff_t b, std::ptrdiff_t e) { \
-        detail::sort_pairs(in, out, NullType(), NullType(), b, e, from, to, down);                           \
-      });                                                                                                    \
-    });                                                                                                      \
-  }                                                                                                          \
-  template <class K, class V, class N, class M, class O>                                                     \
-  AP_CUB SortPairs##Suffix(AP_TEMP, const K* in, K* out, const V* items, V* items_out, N, M segments,        \
-                           O begins, O ends, int from = 0, int to = sizeof(K) * 8, AP_ON) {                  \
-    return detail::with_storage(temp, bytes, "cub::DeviceSegmentedSort::SortPairs" #Suffix, s, [&] {         \
-      detail::each_segment(segments, begins, ends, [&](std::ptrdiff_t, std::ptrdiff_t b, std::ptrdiff_t e) { \
-        detail::sort_pairs(in, out, items, items_out, b, e, from, to, down);                                 \
-      });                                                                                                    \
-    });                                                                                                      \
+#define AP_SORTS(Suffix, down)                                                                              \
+  template <class K, class N, class M, class O>                                                             \
+  AP_CUB SortKeys##Suffix(AP_TEMP, const K* in, K* out, N, M segments, O begins, O ends, int from = 0,      \
+                          int to = sizeof(K) * 8, AP_ON) {                                                  \
+    return detail::with_storage(                                                                            \
+        temp, bytes, "cub::DeviceSegmentedSort::SortKeys" #Suffix, s, [=]() mutable {                       \
+          detail::each_segment(segments, begins, ends,                                                      \
+                               [&](std::ptrdiff_t, std::ptrdiff_t b, std::ptrdiff_t e) {                    \
+                                 detail::sort_pairs(in, out, NullType(), NullType(), b, e, from, to, down); \
+                               });                                                                          \
+        });                                                                                                 \
+  }                                                                                                         \
+  template <class K, class V, class N, class M, class O>                                                    \
+  AP_CUB SortPairs##Suffix(AP_TEMP, const K* in, K* out, const V* items, V* items_out, N, M segments,       \
+                           O begins, O ends, int from = 0, int to = sizeof(K) * 8, AP_ON) {                 \
+    return detail::with_storage(                                                                            \
+        temp, bytes, "cub::DeviceSegmentedSort::SortPairs" #Suffix, s, [=]() mutable {                      \
+          detail::each_segment(segments, begins, ends,                                                      \
+                               [&](std::ptrdiff_t, std::ptrdiff_t b, std::ptrdiff_t e) {                    \
+                                 detail::sort_pairs(in, out, items, items_out, b, e, from, to, down);       \
+                               });                                                                          \
+        });                                                                                                 \
   }
 struct DeviceSegmentedRadixSort {
   AP_SORTS(, false)
@@ -358,7 +362,7 @@ AP_VERB void select(I in, Out out, C count, std::ptrdiff_t n, bool others, const
 #define AP_SELECTS(Class, others)                                                                        \
   template <class I, class G, class Out, class C, class N>                                               \
   AP_CUB Flagged(AP_TEMP, I in, G flags, Out out, C count, N n, AP_ON) {                                 \
-    return detail::with_storage(temp, bytes, "cub::" #Class "::Flagged", s, [&] {                        \
+    return detail::with_storage(temp, bytes, "cub::" #Class "::Flagged", s, [=]() mutable {              \
       detail::select(in, out, count, static_cast<std::ptrdiff_t>(n), others, [&](auto&, std::size_t i) { \
         return static_cast<bool>(detail::value_at(flags + static_cast<std::ptrdiff_t>(i)));              \
       });                                                                                                \
@@ -366,7 +370,7 @@ AP_VERB void select(I in, Out out, C count, std::ptrdiff_t n, bool others, const
   }                                                                                                      \
   template <class I, class Out, class C, class N, class F>                                               \
   AP_CUB If(AP_TEMP, I in, Out out, C count, N n, F f, AP_ON) {                                          \
-    return detail::with_storage(temp, bytes, "cub::" #Class "::If", s, [&] {                             \
+    return detail::with_storage(temp, bytes, "cub::" #Class "::If", s, [=]() mutable {                   \
       detail::select(in, out, count, static_cast<std::ptrdiff_t>(n), others,                             \
                      [&](auto& all, std::size_t i) { return f(all[i].v); });                             \
     });                                                                                                  \
@@ -377,7 +381,7 @@ struct DevicePartition {
 struct DeviceSelect {
   AP_SELECTS(DeviceSelect, false)
   template <class I, class Out, class C, class N> AP_CUB Unique(AP_TEMP, I in, Out out, C count, N n, AP_ON) {
-    return detail::with_storage(temp, bytes, "cub::DeviceSelect::Unique", s, [&] {
+    return detail::with_storage(temp, bytes, "cub::DeviceSelect::Unique", s, [=]() mutable {
       detail::select(in, out, count, static_cast<std::ptrdiff_t>(n), false,
                      [&](auto& all, std::size_t i) { return i == 0 || !(all[i - 1].v == all[i].v); });
     });
@@ -401,7 +405,7 @@ struct DeviceRunLengthEncode {
 struct DeviceHistogram {
   template <class I, class C, class L, class N>
   AP_CUB HistogramEven(AP_TEMP, I in, C* histogram, int levels, L lower, L upper, N n, AP_ON) {
-    return detail::with_storage(temp, bytes, "cub::DeviceHistogram::HistogramEven", s, [&] {
+    return detail::with_storage(temp, bytes, "cub::DeviceHistogram::HistogramEven", s, [=]() mutable {
       detail::values<C> bins(static_cast<std::size_t>(levels - 1), {C(0)});
       for (const auto& v : detail::fetched(in, static_cast<std::ptrdiff_t>(n)))
         if (!(v.v < lower) && v.v < upper)
@@ -414,7 +418,7 @@ struct DeviceHistogram {
   }
   template <class I, class C, class L, class N>
   AP_CUB HistogramRange(AP_TEMP, I in, C* histogram, int levels, const L* bounds, N n, AP_ON) {
-    return detail::with_storage(temp, bytes, "cub::DeviceHistogram::HistogramRange", s, [&] {
+    return detail::with_storage(temp, bytes, "cub::DeviceHistogram::HistogramRange", s, [=]() mutable {
       detail::values<C> bins(static_cast<std::size_t>(levels - 1), {C(0)});
       const auto bound = detail::fetched(bounds, levels);
       for (const auto& v : detail::fetched(in, static_cast<std::ptrdiff_t>(n)))
@@ -427,14 +431,14 @@ struct DeviceHistogram {
 
 struct DeviceFor {
   template <class N, class F> AP_VERB static cudaError_t Bulk(N n, F f, cudaStream_t s = nullptr) {
-    ap::library_kernel("cub::DeviceFor::Bulk", s, ap::after_it::host_goes_on, [&] {
+    ap::kept_kernel("cub::DeviceFor::Bulk", s, [=]() mutable {
       for (N i = 0; i < n; ++i) f(i);
     });
     return cudaSuccess;
   }
   template <class I, class N, class F>
   AP_VERB static cudaError_t ForEachN(I first, N n, F f, cudaStream_t s = nullptr) {
-    ap::library_kernel("cub::DeviceFor::ForEach", s, ap::after_it::host_goes_on, [&] {
+    ap::kept_kernel("cub::DeviceFor::ForEach", s, [=]() mutable {
       for (std::ptrdiff_t i = 0; i < static_cast<std::ptrdiff_t>(n); ++i)
         f(thrust::detail::element_at(first + i));
     });

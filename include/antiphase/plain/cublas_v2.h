@@ -120,7 +120,7 @@ AP_VERB scalar given(cublasHandle_t h, const void* p, cudaDataType type) {
 template <class R, class F>
 AP_VERB cublasStatus_t result(cublasHandle_t h, const char* name, R* to, const F& f) {
   if (h->pointers == CUBLAS_POINTER_MODE_DEVICE) {
-    library_kernel(name, h->stream, after_it::host_goes_on, [&] {
+    kept_kernel(name, h->stream, [=] {
       const R r = f();
       library_store(to, &r, sizeof r);
     });
@@ -139,7 +139,7 @@ AP_VERB cublasStatus_t multiplied(cublasHandle_t h, const char* name, const prod
   if (p.m < 0 || p.n < 0 || p.k < 0 || p.batch < 0 || too_narrow(p.a, p.m, p.k) ||
       too_narrow(p.b, p.k, p.n) || too_narrow(p.c, p.m, p.n))
     return CUBLAS_STATUS_INVALID_VALUE;
-  library_kernel(name, h->stream, after_it::host_goes_on, [&] { multiply(p); });
+  kept_kernel(name, h->stream, [=] { multiply(p); });
   return CUBLAS_STATUS_SUCCESS;
 }
 template <class T> constexpr cudaDataType type_of = CUDA_R_32F;
@@ -329,12 +329,11 @@ AP_PRODUCTS(C, cuComplex)
 AP_PRODUCTS(Z, cuDoubleComplex)
 #undef AP_PRODUCTS
 
-#define AP_OPERATION(name, ...)                                                                 \
-  {                                                                                             \
-    namespace blas = antiphase::plain::blas;                                                    \
-    antiphase::plain::library_kernel(name, h->stream, antiphase::plain::after_it::host_goes_on, \
-                                     [&] { __VA_ARGS__; });                                     \
-    return CUBLAS_STATUS_SUCCESS;                                                               \
+#define AP_OPERATION(name, ...)                                           \
+  {                                                                       \
+    namespace blas = antiphase::plain::blas;                              \
+    antiphase::plain::kept_kernel(name, h->stream, [=] { __VA_ARGS__; }); \
+    return CUBLAS_STATUS_SUCCESS;                                         \
   }
 #define AP_VECTORS(L, T)                                                                                    \
   AP_BLAS cublas##L##axpy(cublasHandle_t h, int n, const T* alpha, const T* x, int incx, T* y, int incy) {  \
@@ -382,7 +381,7 @@ AP_VECTORS(Z, cuDoubleComplex)
 #undef AP_VECTORS
 #define AP_RESULT(Name, T, R, ...)                                    \
   AP_BLAS Name(cublasHandle_t h, int n, const T* x, int incx, R* r) { \
-    return antiphase::plain::blas::result(h, #Name, r, [&] {          \
+    return antiphase::plain::blas::result(h, #Name, r, [=] {          \
       namespace blas = antiphase::plain::blas;                        \
       return static_cast<R>(__VA_ARGS__);                             \
     });                                                               \
@@ -401,7 +400,7 @@ AP_RESULTS(z, cuDoubleComplex, cublasDznrm2, cublasDzasum, double)
 #define AP_DOT(Name, T, conjugate)                                                                 \
   AP_BLAS Name(cublasHandle_t h, int n, const T* x, int incx, const T* y, int incy, T* r) {        \
     return antiphase::plain::blas::result(                                                         \
-        h, #Name, r, [&] { return antiphase::plain::blas::dot(n, x, incx, y, incy, conjugate); }); \
+        h, #Name, r, [=] { return antiphase::plain::blas::dot(n, x, incx, y, incy, conjugate); }); \
   }
 AP_DOT(cublasSdot, float, false)
 AP_DOT(cublasDdot, double, false)

@@ -127,24 +127,24 @@ AP_RANDOM curandSetStream(curandGenerator_t g, cudaStream_t s) {
 AP_RANDOM curandGenerateSeeds(curandGenerator_t) { return CURAND_STATUS_SUCCESS; }
 AP_RANDOM curandGetVersion(int* v) { return *v = 10300, CURAND_STATUS_SUCCESS; }
 // `group`: n is a multiple of it, as Box and Muller's transformation makes pairs.
-#define AP_GENERATE(Name, T, kind, a, b, group, ...)                                         \
-  AP_RANDOM Name(curandGenerator_t g, T* to, std::size_t n __VA_ARGS__) {                    \
-    namespace ap = antiphase::plain;                                                         \
-    if (n % group != 0) return CURAND_STATUS_LENGTH_NOT_MULTIPLE;                            \
-    const unsigned long long first = g->position;                                            \
-    g->position += 4 * n;                                                                    \
-    if (g->on_host) {                                                                        \
-      T* const all = new T[n];                                                               \
-      ap::fill_random(all, n, ap::random_kind::kind, a, b, g->seed, first);                  \
-      memcpy(to, all, n * sizeof(T));                                                        \
-      delete[] all;                                                                          \
-    } else {                                                                                 \
-      ap::library_kernel(#Name, g->stream, ap::after_it::host_goes_on, [&, seed = g->seed] { \
-        ap::library_writes(to, n * sizeof(T));                                               \
-        ap::fill_random(to, n, ap::random_kind::kind, a, b, seed, first);                    \
-      });                                                                                    \
-    }                                                                                        \
-    return CURAND_STATUS_SUCCESS;                                                            \
+#define AP_GENERATE(Name, T, kind, a, b, group, ...)                        \
+  AP_RANDOM Name(curandGenerator_t g, T* to, std::size_t n __VA_ARGS__) {   \
+    namespace ap = antiphase::plain;                                        \
+    if (n % group != 0) return CURAND_STATUS_LENGTH_NOT_MULTIPLE;           \
+    const unsigned long long first = g->position;                           \
+    g->position += 4 * n;                                                   \
+    if (g->on_host) {                                                       \
+      T* const all = new T[n];                                              \
+      ap::fill_random(all, n, ap::random_kind::kind, a, b, g->seed, first); \
+      memcpy(to, all, n * sizeof(T));                                       \
+      delete[] all;                                                         \
+    } else {                                                                \
+      ap::kept_kernel(#Name, g->stream, [=, seed = g->seed] {               \
+        ap::library_writes(to, n * sizeof(T));                              \
+        ap::fill_random(to, n, ap::random_kind::kind, a, b, seed, first);   \
+      });                                                                   \
+    }                                                                       \
+    return CURAND_STATUS_SUCCESS;                                           \
   }
 #define AP_SPREAD(T) , T mean, T deviation
 AP_GENERATE(curandGenerate, unsigned, bits, 0, 0, 1)

@@ -254,6 +254,7 @@ constexpr int cudaCpuDeviceId = -1;
 namespace antiphase::plain {
 enum class memory_kind { device, managed, host };  // host: pinned; kernels reach it too
 cudaError_t allocate(void** to, std::size_t bytes, memory_kind kind, place where);
+cudaError_t allocate_on(void** to, std::size_t bytes, cudaStream_t on, place where);
 cudaError_t release(void* p, place where);
 // registers host memory for use by kernels; 0 bytes: unregisters it
 cudaError_t register_host(void* p, std::size_t bytes);
@@ -273,6 +274,7 @@ cudaError_t set(void* p, int value, std::size_t bytes, cudaStream_t on, returns 
 enum class waits_for { stream, all };
 cudaError_t synchronize(cudaStream_t on, waits_for what, place where);
 cudaError_t create_stream(cudaStream_t* s, unsigned flags = 0);  // flags 1: cudaStreamNonBlocking
+unsigned flags_of(cudaStream_t s);
 cudaError_t create_event(cudaEvent_t* e);
 cudaError_t destroy_event(cudaEvent_t e);
 enum class event_of { stream, graph };  // graph: of a launched graph, even while the stream is captured
@@ -319,8 +321,8 @@ template <class T> AP_CALL cudaMalloc(T** p, std::size_t n, AP_AT) {
 template <class T> AP_CALL cudaMallocManaged(T** p, std::size_t n, unsigned = 1, AP_AT) {
   return ap_plain::allocate((void**)p, n, ap_plain::memory_kind::managed, ap_at);
 }
-template <class T> AP_CALL cudaMallocAsync(T** p, std::size_t n, cudaStream_t, AP_AT) {
-  return ap_plain::allocate((void**)p, n, ap_plain::memory_kind::device, ap_at);
+template <class T> AP_CALL cudaMallocAsync(T** p, std::size_t n, cudaStream_t s, AP_AT) {
+  return ap_plain::allocate_on((void**)p, n, s, ap_at);
 }
 template <class T>
 AP_CALL cudaMallocPitch(T** p, std::size_t* pitch, std::size_t width, std::size_t height, AP_AT) {
@@ -463,6 +465,9 @@ template <class T>
 AP_CALL cudaMallocFromPoolAsync(T** p, std::size_t n, cudaMemPool_t, cudaStream_t s, AP_AT) {
   return cudaMallocAsync(p, n, s, ap_at);
 }
+template <class T> AP_CALL cudaMallocAsync(T** p, std::size_t n, cudaMemPool_t, cudaStream_t s, AP_AT) {
+  return cudaMallocAsync(p, n, s, ap_at);
+}
 AP_CALL cudaCtxResetPersistingL2Cache() { return cudaSuccess; }
 
 AP_CALL cudaDeviceSynchronize(AP_AT) {
@@ -487,6 +492,11 @@ AP_CALL cudaStreamCreateWithPriority(cudaStream_t* s, unsigned flags, int) {
 AP_CALL cudaDeviceGetStreamPriorityRange(int* least, int* most) { return *least = *most = 0, cudaSuccess; }
 AP_CALL cudaStreamDestroy(cudaStream_t) { return cudaSuccess; }
 AP_CALL cudaStreamGetPriority(cudaStream_t, int* p) { return *p = 0, cudaSuccess; }
+AP_CALL cudaStreamGetFlags(cudaStream_t s, unsigned* f) { return *f = ap_plain::flags_of(s), cudaSuccess; }
+AP_CALL cudaDeviceGetPCIBusId(char* to, int size, int) {
+  return size < 13 ? cudaErrorInvalidValue : (memcpy(to, "0000:00:00.0", 13), cudaSuccess);
+}
+AP_CALL cudaDeviceGetByPCIBusId(int* device, const char*) { return *device = 0, cudaSuccess; }
 AP_CALL cudaStreamGetDevice(cudaStream_t, int* d) { return *d = 0, cudaSuccess; }
 AP_CALL cudaStreamGetId(cudaStream_t s, unsigned long long* id) {
   return *id = reinterpret_cast<unsigned long long>(s), cudaSuccess;

@@ -4,18 +4,37 @@
 #pragma once
 #include "cuda_runtime.h"
 
+#include <memory>
+
 #include "letters.h"
 
 namespace antiphase::plain {
 
 enum class after_it { host_goes_on, host_waits };
+// A copy of what an operation is given, for the graph that it goes into while its stream is captured.
+using kept_operation = std::shared_ptr<const void> (*)(const void* params);
 // Runs body(params) in stream order. The finding's place is the caller's, so callers are always inlined.
+// `keep`: null if the operation refers to what is gone when its call has returned.
 void run_library(const char* name, cudaStream_t on, after_it then, std::size_t bytes,
-                 void (*body)(const void*), const void* params);
+                 void (*body)(const void*), const void* params, kept_operation keep = nullptr);
 template <class F> [[gnu::always_inline]] inline void library_kernel(const char* name, cudaStream_t on,
                                                                      after_it then, const F& f) {
   run_library(
       name, on, then, sizeof f, [](const void* p) { (*static_cast<const F*>(p))(); }, &f);
+}
+// The same for an f that holds all that it uses.
+template <class F>
+[[gnu::always_inline]] inline void kept_kernel(const char* name, cudaStream_t on, const F& f) {
+  run_library(
+      name, on, after_it::host_goes_on, sizeof f,
+      [](const void* p) {
+        auto own = *static_cast<const F*>(p);
+        own();
+      },
+      &f,
+      [](const void* p) -> std::shared_ptr<const void> {
+        return std::make_shared<F>(*static_cast<const F*>(p));
+      });
 }
 void wait_for_stream(cudaStream_t on);
 // In such a kernel: judged as accesses of that thread. Accesses of user code called there are judged as in

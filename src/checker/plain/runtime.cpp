@@ -118,15 +118,17 @@ running now;
 }
 
 bool on_host_thread() { return pthread_equal(pthread_self(), now.host) != 0; }
+// Line of the program at an address of its code.
+code_place line_at(const void* code) {
+  const std::vector<code_place> lines = checker_detail::lines_of(code);
+  const auto own = std::ranges::find_if_not(lines, checker_detail::is_machinery);
+  return own != lines.end() ? *own : code_place{};
+}
 // Refuses a call of CUDA by another thread of the host than the one that runs main.
 void only_by_main(const char* what, place where = {}, const void* code = __builtin_return_address(0)) {
   if (now.m == nullptr || on_host_thread()) return;
-  code_place at{where.file_name(), static_cast<int>(where.line())};
-  if (where.line() == 0) {
-    const std::vector<code_place> lines = checker_detail::lines_of(code);
-    const auto own = std::ranges::find_if_not(lines, checker_detail::is_machinery);
-    if (own != lines.end()) at = *own;
-  }
+  const code_place at =
+      where.line() != 0 ? code_place{where.file_name(), static_cast<int>(where.line())} : line_at(code);
   checker_detail::refuse_run(fmt::format(
       "{}:{}: {} by a second thread of the host: antiphase check follows what the thread of main() "
       "has CUDA do. Let that thread make the calls, on streams of their own",
@@ -920,8 +922,9 @@ cudaError_t set_attribute(config& c, cudaLaunchAttributeID id, const cudaLaunchA
 // libraries
 // -----------------------------------------------------------------------------------------------------------
 
-void run_library(const char* name, cudaStream_t on, after_it then, std::size_t bytes,
-                 void (*body)(const void*), const void* params) {
+namespace {
+void run_library_now(const char* name, cudaStream_t on, std::size_t bytes, void (*body)(const void*),
+                     const void* params, const void* code) {
   begin_schedule();
   if (++now.launches == 1)
     for (const char* note : notes()) now.m->findings.say(note);
@@ -931,7 +934,7 @@ void run_library(const char* name, cudaStream_t on, after_it then, std::size_t b
   now.grid = now.block = {};
   now.asked_of = -1;
   now.together = false;
-  now.library_at = m.places.number_of_code(__builtin_return_address(0));
+  now.library_at = m.places.number_of_code(code);
   const kernel k{.name = name,
                  .threads = 1,
                  .shared_bytes = 0,
@@ -950,6 +953,39 @@ void run_library(const char* name, cudaStream_t on, after_it then, std::size_t b
     m.host.library = false;
     end_run(std::current_exception());
   }
+}
+// True for an operation that is not done now: it goes into a graph, or is an error.
+bool puts_off(const char* name, cudaStream_t on, after_it then, const kept_operation& keep, const void* f,
+              std::size_t bytes, void (*body)(const void*), const void* code) {
+  const auto wrong = [&](const char* where, const char* instead) {
+    now.m->findings.note(finding_kind::bad_launch, "", now.m->places.number_of_code(code),
+                         fmt::format("{} {}", name, where), "", instead);
+    return fails(cudaErrorStreamCaptureUnsupported) != cudaSuccess;
+  };
+  if (now.host_function != nullptr)
+    return wrong("in a host function on a stream",
+                 "the call in main, or in an order of the stream: a host function may not call CUDA");
+  if (!is_capturing(on)) return false;
+  if (then == after_it::host_waits)
+    return wrong("waits for its stream, which is captured", "cudaStreamEndCapture() before it");
+  if (keep == nullptr) {
+    const code_place at = line_at(code);
+    end_run(std::make_exception_ptr(not_supported(
+        fmt::format("{}:{}: {} in a captured stream is not supported here: use a kernel of the program",
+                    checker_detail::shown(at.file), at.line, name))));
+  }
+  return captured(on, cudaGraphNodeTypeGraph,
+                  [name, bytes, body, code, own = keep(f)](cudaStream_t s) {
+                    run_library_now(name, s, bytes, body, own.get(), code);
+                  },
+                  {});
+}
+}  // namespace
+void run_library(const char* name, cudaStream_t on, after_it then, std::size_t bytes,
+                 void (*body)(const void*), const void* params, kept_operation keep) {
+  const void* const code = __builtin_return_address(0);
+  if (puts_off(name, on, then, keep, params, bytes, body, code)) return;
+  run_library_now(name, on, bytes, body, params, code);
   if (then == after_it::host_waits) wait_for_stream(on);
 }
 void wait_for_stream(cudaStream_t on) {
@@ -1002,6 +1038,15 @@ cudaError_t allocate(void** to, std::size_t bytes, memory_kind kind, place where
   now.allocations[*to] = {bytes, kind, where};
   return cudaSuccess;
 }
+cudaError_t allocate_on(void** to, std::size_t bytes, cudaStream_t on, place where) {
+  only_by_main("memory is allocated", where);
+  if (is_capturing(on)) refuse(where, "cudaMallocAsync() in a captured stream", "memory allocated before");
+  const cudaError_t e = allocate(to, bytes, memory_kind::device, where);
+  now.m->host_place = where;
+  if (bytes > 0) now.m->host_allocates(*to, bytes, on);
+  now.m->host_place = {};
+  return e;
+}
 cudaError_t register_host(void* p, std::size_t bytes) {
   only_by_main("memory is registered");
   checker_detail::shadow& memory = now.m->memory;
@@ -1052,6 +1097,8 @@ cudaError_t release_on(void* p, cudaStream_t on, place where) {
   if (!on_device()) only_by_main("memory is given back", where);
   const auto known = now.allocations.find(p);
   if (p == nullptr || on_device() || known == now.allocations.end()) return release(p, where);
+  if (is_capturing(on))
+    refuse(where, "cudaFreeAsync() in a captured stream", "cudaFreeAsync() behind the capture");
   now.m->host_place = where;
   now.m->host_access(p, known->second.bytes, access_kind::write, on, "cudaFreeAsync");
   now.m->host_place = {};
@@ -1183,6 +1230,9 @@ cudaError_t create_stream(cudaStream_t* s, unsigned flags) {
   *s = reinterpret_cast<cudaStream_t>(64 * ++now.streams);
   if ((flags & cudaStreamNonBlocking) != 0) now.m->launches.apart_from_default(*s);
   return cudaSuccess;
+}
+unsigned flags_of(cudaStream_t s) {
+  return now.m->launches.is_apart(s) ? cudaStreamNonBlocking : cudaStreamDefault;
 }
 cudaError_t create_event(cudaEvent_t* e) {
   only_by_main("an event is created");
