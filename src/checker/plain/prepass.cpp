@@ -709,9 +709,9 @@ class pass {
       const index end = matching(i + 1);
       alignment = flat(i + 2, end);
       if (t_[i + 2].kind != token_kind::name) return end + 1;
-      const std::string type = fmt::format("ap_type_{}", numbers_++);
-      aligned = fmt::format("struct {} {{ alignas({}) char x; }}; ", type, alignment);
-      alignment = fmt::format("alignof({})", type);
+      const std::string holder = fmt::format("ap_type_{}", numbers_++);
+      aligned = fmt::format("struct {} {{ alignas({}) char x; }}; ", holder, alignment);
+      alignment = fmt::format("alignof({})", holder);
       return end + 1;
     };
     while (is(type, "__align__") || is(type, "alignas") || is(type, "extern") || is(type, "static")) {
