@@ -72,10 +72,10 @@ int main() {
   cudaMemcpy(result, to, sizeof result, cudaMemcpyDeviceToHost);
   for (int i = 0; i < 32; ++i)
     if (result[i] != host[i + 32]) return std::printf("%d is %d\n", i, result[i]), 1;
-  halves<<<1, 128>>>(from, to);
   split<<<1, 64>>>(to);
   cudaMemcpy(result, to, 128, cudaMemcpyDeviceToHost);
   for (int i = 0; i < 32; ++i)
     if (result[i] != 2 + 31 - i) return std::printf("split: %d is %d\n", i, result[i]), 1;
+  halves<<<1, 128>>>(from, to);
   cudaFree(from), cudaFree(to);
 }
