@@ -11,7 +11,7 @@ __global__ void counters(unsigned long long* x) {
 #ifdef BROKEN
     atomicAdd_block(low, 1u);  // FOUND: race
 #else
-    atomicAdd(low, 1u);  // LETTER: race
+    atomicAdd(low, 1u);                                   // LETTER: race
 #endif
 }
 __global__ void packed(unsigned long long* x, unsigned* to) {
@@ -23,7 +23,7 @@ __global__ void packed(unsigned long long* x, unsigned* to) {
 #ifdef BROKEN
     reinterpret_cast<unsigned*>(&word)[0] = 5;
 #else
-    half[0] = 5;  // LETTER: race
+    half[0] = 5;                                          // LETTER: race
 #endif
     half[1] = 1;  // LETTER: race
   }
