@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // What PTX calls a race and GPUs do as code expects: stores of one value by many threads, a compare-and-swap
-// loop that begins with a plain load, and stores without a fence behind the atomic operation that tells of the
+// loop that begins with a plain load, and stores without a fence behind the atomic operation that tells of
 // others. Broken: the stores differ in one block; a plain load after the loop, or behind that operation.
 #include <cuda_runtime.h>
 
