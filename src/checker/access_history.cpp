@@ -139,7 +139,7 @@ bool access_history::read_as_constant(const thread_model& t, const cell& c) {
     own |= r.block == t.block && r.unit == t.warp && (r.lanes & t.lane) != 0;
   };
   count(c.first);
-  memory_.each_reader(c, count);
+  if (!own && threads < 2) memory_.each_reader(c, count);
   return own || threads > 1;
 }
 

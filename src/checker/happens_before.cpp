@@ -166,7 +166,8 @@ bool happens_before::has_heard(const thread_model& t, block_number block, actor 
     const view* v = k != nullptr ? k->of(block) : nullptr;
     return v != nullptr && a < blocks_[block].threads && time <= v->of_thread(a);
   };
-  return covers(t.heard) || std::ranges::any_of(t.acquirable, covers);
+  return covers(t.heard) || std::ranges::any_of(t.acquirable, covers) ||
+         std::ranges::any_of(t.known->seen, covers);
 }
 
 bool happens_before::knows_fenced(const thread_model& t, space in, block_number block, actor a,

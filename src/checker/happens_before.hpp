@@ -154,7 +154,7 @@ class happens_before {
   bool knows(const thread_model& t, block_number block, actor a, stamp time) const;
   // For a read or a copy: it is over, whether or not what it wrote can be seen.
   bool knows_over(const thread_model& t, block_number block, actor a, stamp time) const;
-  // Its release has been read by relaxed operations, which order nothing.
+  // Relaxed operations have read its release, or a write behind its fence.sc. They order nothing.
   bool has_heard(const thread_model& t, block_number block, actor a, stamp time) const;
   bool knows_fenced(const thread_model& t, space in, block_number block, actor a, stamp time) const;
   bool has_begun(const thread_model& t, block_number other) const;

@@ -6,12 +6,12 @@
 __global__ void counters(unsigned long long* x) {
   unsigned* const low = reinterpret_cast<unsigned*>(x);
   if (blockIdx.x == 0)
-    atomicAdd(x, 1ull);
+    atomicAdd(x, 1ull);  // LETTER: race
   else
 #ifdef BROKEN
     atomicAdd_block(low, 1u);  // FOUND: race
 #else
-    atomicAdd(low, 1u);  // LETTER: race
+    atomicAdd(low, 1u);                                   // LETTER: race
 #endif
 }
 __global__ void packed(unsigned long long* x, unsigned* to) {
@@ -23,9 +23,9 @@ __global__ void packed(unsigned long long* x, unsigned* to) {
 #ifdef BROKEN
     reinterpret_cast<unsigned*>(&word)[0] = 5;
 #else
-    half[0] = 5;
+    half[0] = 5;                                          // LETTER: race
 #endif
-    half[1] = 1;
+    half[1] = 1;  // LETTER: race
   }
   if (threadIdx.x == 32) {
     unsigned long long seen;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Named barriers and barrier 0 count warps: lanes that have returned, or that the last warp does not have, are
-// not waited for. Broken: half of the lanes of each warp reach an aligned barrier, and the others the kernel's
-// end; the number of arrivals is as it expects. A warp reads behind its arrival what the other has yet to
-// write.
+// Named barriers and barrier 0 count warps: lanes that have returned, or that the last warp does not have,
+// are not waited for. Broken: half of the lanes of each warp reach an aligned barrier, and the others the
+// kernel's end; the number of arrivals is as it expects. A warp reads behind its arrival what the other has
+// yet to write.
 #include <cstdio>
 
 constexpr int threads = 80, left = 70;
@@ -72,10 +72,10 @@ int main() {
   cudaMemcpy(result, to, sizeof result, cudaMemcpyDeviceToHost);
   for (int i = 0; i < 32; ++i)
     if (result[i] != host[i + 32]) return std::printf("%d is %d\n", i, result[i]), 1;
-  halves<<<1, 128>>>(from, to);
   split<<<1, 64>>>(to);
   cudaMemcpy(result, to, 128, cudaMemcpyDeviceToHost);
   for (int i = 0; i < 32; ++i)
     if (result[i] != 2 + 31 - i) return std::printf("split: %d is %d\n", i, result[i]), 1;
+  halves<<<1, 128>>>(from, to);
   cudaFree(from), cudaFree(to);
 }
