@@ -47,13 +47,15 @@ __global__ void collectives(int* x, int* bins, int* failed) {
   int v[items], flags[items], steps[items], next = 0;
   load(t_load[warp]).Load(x + warp * 32 * items, v);  // n - 1 ... 0
   sort(t_sort).Sort(v, less_than());
-  bool good = v[0] == 2 * t && v[1] == 2 * t + 1;
-  exchange(t_exchange).BlockedToStriped(v, v);
-  good &= v[0] == t && v[1] == t + threads;
 #ifndef BROKEN
   __syncthreads();
 #endif
-  exchange(t_exchange).StripedToBlocked(v, v);  // FOUND: overwritten in use
+  sort(t_sort).Sort(v, less_than());  // FOUND: overwritten in use or race
+  bool good = v[0] == 2 * t && v[1] == 2 * t + 1;
+  exchange(t_exchange).BlockedToStriped(v, v);
+  good &= v[0] == t && v[1] == t + threads;
+  __syncthreads();
+  exchange(t_exchange).StripedToBlocked(v, v);
   neighbours(t_neighbours).SubtractLeft(v, steps, minus_left());
   good &= steps[1] == 1 && steps[0] == (t == 0 ? 0 : 1);
   int low[items] = {v[0] % 4, v[1] % 4}, half[items] = {v[0] / 4, v[1] / 4};
