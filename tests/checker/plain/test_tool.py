@@ -970,7 +970,10 @@ int main() {
         # names of PyTorch stand in Python programs
         folders = (PROGRAMS, ROOT / "tests/checker/upstream/programs", ROOT / "tests/checker/plain/models")
         programs = "\n".join(
-            re.sub(r"//[^\n]*", "", p.read_text()) for folder in folders for p in sorted(folder.iterdir()) if p.suffix in (".cu", ".py")
+            re.sub(r"//[^\n]*", "", p.read_text())
+            for folder in folders
+            for p in sorted(folder.iterdir())
+            if p.suffix in (".cu", ".py")
         ).replace("cg::", "cooperative_groups::")
         ptx = re.sub(r"\\[nt]", " ", " ".join(re.findall(r'"[^"\n]*"', programs)))
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // CUB's collectives of blocks and warps, and its algorithms for a device, that other programs do not use. The
 // broken one uses storage again without a barrier.
-#include <cub/cub.cuh>
 #include <cuda_runtime.h>
+#include <cub/cub.cuh>
 
 #include <cstdio>
 #include <vector>
@@ -100,18 +100,17 @@ int main() {
   is(y, {1, 3, 2, 0}), is(count, {2});
   with_storage([&](void* t, std::size_t& b) { cub::DeviceMergeSort::SortKeys(t, b, y, 4, less_than()); });
   is(y, {0, 1, 2, 3});
-  with_storage([&](void* t, std::size_t& b) { cub::DeviceHistogram::HistogramEven(t, b, x, count, 5, 0, 8, 8); });
+  with_storage(
+      [&](void* t, std::size_t& b) { cub::DeviceHistogram::HistogramEven(t, b, x, count, 5, 0, 8, 8); });
   is(count, {2, 2, 2, 2});
-  with_storage([&](void* t, std::size_t& b) {
-    cub::DeviceRunLengthEncode::Encode(t, b, count, y, y + 4, y + 8, 4);
-  });
+  with_storage(
+      [&](void* t, std::size_t& b) { cub::DeviceRunLengthEncode::Encode(t, b, count, y, y + 4, y + 8, 4); });
   is(y, {2}), is(y + 4, {4}), is(y + 8, {1});
   const int begins[] = {0, 3, 4};
   int* offsets;
   cudaMalloc(&offsets, sizeof begins), cudaMemcpy(offsets, begins, sizeof begins, cudaMemcpyHostToDevice);
-  with_storage([&](void* t, std::size_t& b) {
-    cub::DeviceSegmentedReduce::Sum(t, b, x, y, 2, offsets, offsets + 1);
-  });
+  with_storage(
+      [&](void* t, std::size_t& b) { cub::DeviceSegmentedReduce::Sum(t, b, x, y, 2, offsets, offsets + 1); });
   is(y, {3, 3});
   with_storage([&](void* t, std::size_t& b) {
     cub::DeviceSegmentedRadixSort::SortKeysDescending(t, b, x, y, 4, 2, offsets, offsets + 1);
