@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Operations of cuBLAS, normal numbers of cuRAND, and Thrust. The broken one has rows of B that are too short.
+// Operations of cuBLAS, normal numbers of cuRAND, and Thrust. Broken: a leading dimension that is too large.
 #include <cublas_v2.h>
 #include <cuda_fp16.h>
 #include <curand.h>
