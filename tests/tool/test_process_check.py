@@ -217,7 +217,8 @@ class Findings(ToolTest):
         (finding,) = kernel["findings"]
         self.assertEqual(
             set(finding),
-            {"kind", "kernel", "memory", "access", "earlier", "missing", "times", "run", "replay"},
+            {"kind", "kernel", "memory", "access", "earlier", "missing", "times", "run", "replay"}
+            | {"severity", "group", "in_practice"},
         )
         self.assertEqual(finding["kind"], "race")
         self.assertTrue(finding["replay"].startswith("antiphase check ticket/broken --seed "))

@@ -85,6 +85,10 @@ const std::vector<dialect_group>& plain_dialect() {
          "cudaCreateTextureObject()"},
         {no, "cudaMallocMipmappedArray tex2DLayered tex1DLayered tex2DLod tex2Dgather texCubemap",
          "tex1D, tex2D or tex3D of an array"},
+        {no,
+         "cudaIpcGetMemHandle cudaIpcOpenMemHandle cudaImportExternalMemory cudaImportExternalSemaphore "
+         "cudaGraphicsMapResources cudaGraphicsGLRegisterBuffer cudaLibraryLoadData cudaLibraryGetKernel",
+         "memory and kernels of the program itself: cudaMalloc(), kernel<<<>>>()"},
         {no, "cuMemAlloc cuMemcpyHtoD cuLaunchKernel cuModuleLoad cuInit CUdeviceptr",
          "the runtime's calls: cudaMalloc, cudaMemcpy, kernel<<<>>>()"}}},
       {"barriers and fences",
@@ -307,6 +311,9 @@ const unsupported_name* unsupported_of_library(std::string_view name, bool calle
     };
     return called && !defines(returns) && !defines("char*");
   };
+  for (const char* others : {"cudaIpc", "cudaImportExternal", "cudaDestroyExternal", "cudaExternal",
+                             "cudaSignalExternal", "cudaWaitExternal", "cudaGraphics", "cudaLibrary"})
+    if (begins(others)) return unsupported("cudaIpcGetMemHandle");
   if (begins("cublas")) return is_new("cublasStatus_t") ? unsupported("cublasLtMatmul") : nullptr;
   if (name.starts_with("curand_discrete") || name.starts_with("curand_mtgp32"))
     return unsupported("curandStateSobol32");

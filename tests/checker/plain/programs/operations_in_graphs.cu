@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // Allocations in stream order, and operations of libraries in a captured stream. Broken: another stream uses
-// the memory, a branch of the graph reads what an operation in it writes, and an operation whose result is the
-// host's is captured.
+// the memory, a branch of the graph reads what an operation in it writes, and one is captured whose result is
+// the host's.
 #include <cublas_v2.h>
-#include <cub/cub.cuh>
 #include <cuda_runtime.h>
 #include <curand.h>
+#include <cub/cub.cuh>
 
 #include <cstdio>
 #include <cstring>
@@ -17,7 +17,7 @@ constexpr bool right = true;
 #endif
 constexpr int n = 64;
 
-__global__ void fill(float* x, float v) { x[threadIdx.x] = v; }  // FOUND: race
+__global__ void fill(float* x, float v) { x[threadIdx.x] = v; }                        // FOUND: race
 __global__ void add(const float* x, float* to) { to[threadIdx.x] += x[threadIdx.x]; }  // FOUND: race
 
 int main() {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // CUB's collectives of blocks and warps, and its algorithms for a device, that other programs do not use. The
 // broken one uses storage again without a barrier.
-#include <cub/cub.cuh>
 #include <cuda_runtime.h>
+#include <cub/cub.cuh>
 
 #include <cstdio>
 #include <vector>
@@ -47,13 +47,15 @@ __global__ void collectives(int* x, int* bins, int* failed) {
   int v[items], flags[items], steps[items], next = 0;
   load(t_load[warp]).Load(x + warp * 32 * items, v);  // n - 1 ... 0
   sort(t_sort).Sort(v, less_than());
-  bool good = v[0] == 2 * t && v[1] == 2 * t + 1;
-  exchange(t_exchange).BlockedToStriped(v, v);
-  good &= v[0] == t && v[1] == t + threads;
 #ifndef BROKEN
   __syncthreads();
 #endif
-  exchange(t_exchange).StripedToBlocked(v, v);  // FOUND: overwritten in use
+  sort(t_sort).Sort(v, less_than());  // FOUND: overwritten in use or race
+  bool good = v[0] == 2 * t && v[1] == 2 * t + 1;
+  exchange(t_exchange).BlockedToStriped(v, v);
+  good &= v[0] == t && v[1] == t + threads;
+  __syncthreads();
+  exchange(t_exchange).StripedToBlocked(v, v);
   neighbours(t_neighbours).SubtractLeft(v, steps, minus_left());
   good &= steps[1] == 1 && steps[0] == (t == 0 ? 0 : 1);
   int low[items] = {v[0] % 4, v[1] % 4}, half[items] = {v[0] / 4, v[1] / 4};
@@ -98,18 +100,17 @@ int main() {
   is(y, {1, 3, 2, 0}), is(count, {2});
   with_storage([&](void* t, std::size_t& b) { cub::DeviceMergeSort::SortKeys(t, b, y, 4, less_than()); });
   is(y, {0, 1, 2, 3});
-  with_storage([&](void* t, std::size_t& b) { cub::DeviceHistogram::HistogramEven(t, b, x, count, 5, 0, 8, 8); });
+  with_storage(
+      [&](void* t, std::size_t& b) { cub::DeviceHistogram::HistogramEven(t, b, x, count, 5, 0, 8, 8); });
   is(count, {2, 2, 2, 2});
-  with_storage([&](void* t, std::size_t& b) {
-    cub::DeviceRunLengthEncode::Encode(t, b, count, y, y + 4, y + 8, 4);
-  });
+  with_storage(
+      [&](void* t, std::size_t& b) { cub::DeviceRunLengthEncode::Encode(t, b, count, y, y + 4, y + 8, 4); });
   is(y, {2}), is(y + 4, {4}), is(y + 8, {1});
   const int begins[] = {0, 3, 4};
   int* offsets;
   cudaMalloc(&offsets, sizeof begins), cudaMemcpy(offsets, begins, sizeof begins, cudaMemcpyHostToDevice);
-  with_storage([&](void* t, std::size_t& b) {
-    cub::DeviceSegmentedReduce::Sum(t, b, x, y, 2, offsets, offsets + 1);
-  });
+  with_storage(
+      [&](void* t, std::size_t& b) { cub::DeviceSegmentedReduce::Sum(t, b, x, y, 2, offsets, offsets + 1); });
   is(y, {3, 3});
   with_storage([&](void* t, std::size_t& b) {
     cub::DeviceSegmentedRadixSort::SortKeysDescending(t, b, x, y, 4, 2, offsets, offsets + 1);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Operations of cuBLAS, of cuRAND's normal numbers and of Thrust. The broken one has rows of B that are too short.
+// Operations of cuBLAS, normal numbers of cuRAND, and Thrust. Broken: a leading dimension that is too large.
 #include <cublas_v2.h>
 #include <cuda_fp16.h>
 #include <curand.h>
@@ -35,7 +35,8 @@ int main() {
   const cublasOperation_t N = CUBLAS_OP_N;
   // in columns: (1 3; 2 4) and the identity
   const std::vector<float> numbers{1, 2, 3, 4}, unit{1, 0, 0, 1};
-  float *a = device(numbers), *e = device(unit), *c = device(std::vector<float>(4)), one = 1, zero = 0, two = 2;
+  float *a = device(numbers), *e = device(unit), *c = device(std::vector<float>(4)), one = 1, zero = 0,
+        two = 2;
   int bad = 0, line = 0;
   const auto is = [&](const float* p, std::vector<float> want) {
     ++line;
@@ -50,7 +51,8 @@ int main() {
   is(c, {-2, 1, -3, 2});
   float dot = 0, length = 0;
   int largest = 0;
-  cublasSdot(h, 4, a, 1, e, 1, &dot), cublasSnrm2(h, 2, a + 2, 1, &length), cublasIsamax(h, 4, a, 1, &largest);
+  cublasSdot(h, 4, a, 1, e, 1, &dot), cublasSnrm2(h, 2, a + 2, 1, &length),
+      cublasIsamax(h, 4, a, 1, &largest);
   bad += dot != 5 || length != 5 || largest != 4;
   cublasGemmEx(h, N, N, 2, 2, 2, &one, a, CUDA_R_32F, 2, e, CUDA_R_32F, 2, &zero, c, CUDA_R_32F, 2,
                CUBLAS_COMPUTE_32F, CUBLAS_GEMM_DEFAULT);

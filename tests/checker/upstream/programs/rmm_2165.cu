@@ -14,7 +14,7 @@ int* allocate_for_all_streams() {
   return p;
 }
 
-__global__ void fill(int* x) { x[threadIdx.x] = threadIdx.x; }
+__global__ void fill(int* x) { x[threadIdx.x] = threadIdx.x; }  // FOUND: race
 __global__ void doubled(const int* x, int* to) { to[threadIdx.x] = 2 * x[threadIdx.x]; }
 
 int main() {

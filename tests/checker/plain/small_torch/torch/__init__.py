@@ -1,10 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """As much of torch as the models beside it use, on NumPy's arrays: for machines without torch."""
 import contextlib
+import types
 
 import numpy as np
 
 from . import nn  # noqa: F401
+
+ops = types.SimpleNamespace()
 
 
 class dtype:
