@@ -135,16 +135,15 @@ void group_findings(std::vector<finding>& all) {
       else
         groups.push_back({.in = {}, .members = {i}});
     }
-  // What is overwritten says what is missing; that a copy was read before it landed follows from it.
-  for (group& g : groups) {
-    const auto head = std::ranges::find_if(
+  // A read before the copy has landed, and a copy over what is still read: either the wait for the copy is
+  // missing, or the copy is the next one into the slot, and what is missing stands behind the reading.
+  for (const group& g : groups) {
+    const auto over = std::ranges::find_if(
         g.members, [&](std::size_t m) { return all[m].kind == finding_kind::overwritten_in_use; });
-    const bool landing = std::ranges::any_of(
-        g.members, [&](std::size_t m) { return all[m].kind == finding_kind::read_before_landing; });
-    if (head == g.members.end() || !landing) continue;
+    if (over == g.members.end()) continue;
     for (const std::size_t m : g.members)
-      if (all[m].kind == finding_kind::read_before_landing) all[m].missing = all[*head].missing;
-    std::rotate(g.members.begin(), head, std::next(head));
+      if (all[m].kind == finding_kind::read_before_landing && all[m].missing != all[*over].missing)
+        all[m].missing += "; if that is there, " + all[*over].missing;
   }
   std::ranges::stable_sort(groups, {}, [](const group& g) { return std::ranges::min(g.members); });
   std::vector<finding> together;

@@ -314,7 +314,7 @@ std::vector<mutant> bulk_copies() {
                                                    deadlock, "16 bytes missing"),
       copied<without_storer, bulk::no_fence_init>("bulk-no-fence-init",
                                                   "barriers handed to the copy engine without a fence",
-                                                  missing_proxy_fence, "fence_async"),
+                                                  missing_proxy_fence, "fence_mbarrier_init"),
       copied<without_storer, bulk::no_barrier_after_init>(
           "bulk-no-barrier-after-init", "uses the barriers before the others know them", race, no_barrier),
       copied<without_storer, bulk::tail_loaded_too_far>("bulk-tail-loaded-too-far",
