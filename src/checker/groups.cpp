@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "groups.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <fstream>
 #include <map>
@@ -141,9 +143,13 @@ void group_findings(std::vector<finding>& all) {
     const auto over = std::ranges::find_if(
         g.members, [&](std::size_t m) { return all[m].kind == finding_kind::overwritten_in_use; });
     if (over == g.members.end()) continue;
+    const bool plain = all[*over].missing.starts_with("a __syncthreads()");
+    if (!plain && !all[*over].missing.starts_with("a barrier")) continue;
     for (const std::size_t m : g.members)
-      if (all[m].kind == finding_kind::read_before_landing && all[m].missing != all[*over].missing)
-        all[m].missing += "; if that is there, " + all[*over].missing;
+      if (all[m].kind == finding_kind::read_before_landing)
+        all[m].missing +=
+            fmt::format("; if that is there, a {} between this reading and the next copy to its place",
+                        plain ? "__syncthreads()" : "barrier");
   }
   std::ranges::stable_sort(groups, {}, [](const group& g) { return std::ranges::min(g.members); });
   std::vector<finding> together;
