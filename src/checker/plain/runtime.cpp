@@ -615,6 +615,7 @@ void keep_before_swap(cpu_detail::thread_state& self, const void* p, std::uint64
   kept.expected = expected;
   for (int turns = 0; turns < most_turns && !kept.back; ++turns)
     self.owner->suspend(self, cpu_detail::condition::polling, where);
+  self.owner->progress();  // those turns do not count as a wait in vain
   kept.at = nullptr;
   if (!std::exchange(kept.back, false)) return;
   kept.alone = &self;
