@@ -602,7 +602,8 @@ void begin_keeping() {
 void let_alone(cpu_detail::thread_state& self, place where) {
   if (kept.alone == &self && --kept.steps_alone <= 0) kept.alone = nullptr;
   for (int turns = 0; kept.back || (kept.alone != nullptr && kept.alone != &self); ++turns) {
-    if (turns == most_turns) kept.alone = nullptr, kept.back = false;
+    // and from then on each turn: others may have set them again since
+    if (turns >= most_turns) kept.alone = nullptr, kept.back = false;
     self.owner->suspend(self, cpu_detail::condition::polling, where);
   }
 }
@@ -614,6 +615,7 @@ void keep_before_swap(cpu_detail::thread_state& self, const void* p, std::uint64
   kept.expected = expected;
   for (int turns = 0; turns < most_turns && !kept.back; ++turns)
     self.owner->suspend(self, cpu_detail::condition::polling, where);
+  self.owner->progress();  // those turns do not count as a wait in vain
   kept.at = nullptr;
   if (!std::exchange(kept.back, false)) return;
   kept.alone = &self;
@@ -1192,9 +1194,12 @@ cudaError_t copy_rows(void* to, std::size_t to_pitch, const void* from, std::siz
 cudaError_t set(void* p, int value, std::size_t bytes, cudaStream_t on, returns when, place where) {
   only_by_main("memory is set", where);
   const auto later = [=](cudaStream_t s) { set_now(p, value, bytes, s, where); };
-  // cudaMemset of device memory returns at once too
   if (put_off(cudaGraphNodeTypeMemset, "cudaMemset()", on, when, later, where)) return cudaSuccess;
-  return set_now(p, value, bytes, on, where);
+  const cudaError_t e = set_now(p, value, bytes, on, where);
+  // cudaMemset of device memory returns at once too
+  if (e == cudaSuccess && bytes > 0 && when == returns::when_done && is_shared_with_host(p))
+    wait_for_stream(on);
+  return e;
 }
 namespace {
 cudaError_t set_now(void* p, int value, std::size_t bytes, cudaStream_t on, place where) {

@@ -12,6 +12,8 @@ int main() {
   cudaStreamCreate(&s);
   cudaMallocHost(&h, 32 * sizeof(int));
   cudaMalloc(&d, 32 * sizeof(int));
+  cudaMemset(h, 0, 32 * sizeof(int));  // of pinned memory: over on return
+  const int zero = h[3];
   fill<<<1, 32, 0, s>>>(d);
   cudaMemcpyAsync(h, d, 32 * sizeof(int), cudaMemcpyDeviceToHost, s);
 #ifndef BROKEN
@@ -39,5 +41,5 @@ int main() {
   cudaFree(d);
   cudaFreeHost(h);
   cudaStreamDestroy(s);
-  return got == 31 && sum == 64 ? 0 : 1;
+  return zero == 0 && got == 31 && sum == 64 ? 0 : 1;
 }

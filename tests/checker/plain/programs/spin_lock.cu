@@ -32,7 +32,14 @@ __global__ void add_by_lanes() {
   }
 }
 
+__global__ void take_and_leave() {
+  while (atomicCAS(&lock, 0, 1) != 0) {
+  }
+  atomicExch(&lock, 0);
+}
+
 int main() {
+  for (int blocks = 3; blocks < 14; ++blocks) take_and_leave<<<blocks, 1>>>();
   add<<<5, 32>>>(3);
   add_by_lanes<<<1, 32>>>();
   int got = 0;
