@@ -40,11 +40,11 @@ std::string why_not_loaded(const std::string& said) {
 
 }  // namespace
 
-plain::main_function plain::load(const std::string& object) {
+plain::main_function plain::load(const std::string& object, bool driven) {
   // Only programs refer to these parts, so that the linker must be told to keep them.
   [[maybe_unused]] static volatile const auto kept_calls = &plain::python::serve;
   [[maybe_unused]] static volatile const auto kept_tensors = &at::cuda::current_stream;
-  void* const library = dlopen(object.c_str(), RTLD_NOW | RTLD_LOCAL);
+  void* const library = dlopen(object.c_str(), (driven ? RTLD_LAZY : RTLD_NOW) | RTLD_LOCAL);
   if (library == nullptr) throw bad_source(why_not_loaded(dlerror()));
   const auto main = reinterpret_cast<main_function>(dlsym(library, "main"));
   Dl_info info{};
