@@ -174,7 +174,7 @@ class pass {
   // Last token of a definition or declaration that starts here and binds kernels to Python; none if it does
   // not.
   index binding_at(index start) const {
-    if (!in_namespace() || !is_driven(start)) return none;
+    if (!in_namespace() || !is_driven(start) || is(start, "}")) return none;
     if (start > 0 && !is(start - 1, ";") && !is(start - 1, "}") && !is(start - 1, "{") &&
         t_[start - 1].file == t_[start].file)
       return none;
