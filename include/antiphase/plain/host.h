@@ -15,6 +15,7 @@ enum cudaError {
   cudaErrorInvalidSymbol = 13,
   cudaErrorInvalidDevicePointer = 17,
   cudaErrorInvalidMemcpyDirection = 21,
+  cudaErrorInvalidDeviceFunction = 98,
   cudaErrorNoDevice = 100,
   cudaErrorInvalidDevice = 101,
   cudaErrorInvalidResourceHandle = 400,
@@ -559,8 +560,12 @@ template <class... P> AP_CALL cudaFuncSetAttribute(void (*f)(P...), cudaFuncAttr
 AP_CALL cudaFuncSetAttribute(const void* f, cudaFuncAttribute a, int v) {
   return a == cudaFuncAttributeMaxDynamicSharedMemorySize ? ap_plain::allow_shared(f, v) : cudaSuccess;
 }
-template <class... P> AP_CALL cudaFuncGetAttributes(cudaFuncAttributes* a, void (*)(P...)) {
+AP_CALL cudaFuncGetAttributes(cudaFuncAttributes* a, const void* f) {
+  if (f == nullptr) return cudaErrorInvalidDeviceFunction;
   return *a = {0, 0, 0, 1024, 32, 90, 90, 49152}, cudaSuccess;
+}
+template <class... P> AP_CALL cudaFuncGetAttributes(cudaFuncAttributes* a, void (*f)(P...)) {
+  return cudaFuncGetAttributes(a, reinterpret_cast<const void*>(f));
 }
 template <class F>
 AP_CALL cudaOccupancyMaxActiveBlocksPerMultiprocessor(int* blocks, F, int threads, std::size_t) {

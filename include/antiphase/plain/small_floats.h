@@ -5,6 +5,8 @@
 #include "cuda_runtime.h"
 #include "rounded.h"
 
+#define __CUDA_ALIGN__(n) alignas(n)
+
 // A type, its pair, and functions of both. `two`: the pair's name; `s`: suffix of its conversions.
 #define AP_SMALL_FLOAT(type, two, s, to, from)                                                        \
   struct type##_raw {                                                                                 \

@@ -7,6 +7,21 @@ typedef unsigned cuuint32_t;
 typedef unsigned long cuuint64_t;
 typedef int CUdevice;
 enum CUresult { CUDA_SUCCESS = 0, CUDA_ERROR_INVALID_VALUE = 1, CUDA_ERROR_NOT_SUPPORTED = 801 };
+// An unknown value has no text.
+inline CUresult cuGetErrorName(CUresult e, const char** to) {
+  *to = e == CUDA_SUCCESS               ? "CUDA_SUCCESS"
+        : e == CUDA_ERROR_INVALID_VALUE ? "CUDA_ERROR_INVALID_VALUE"
+        : e == CUDA_ERROR_NOT_SUPPORTED ? "CUDA_ERROR_NOT_SUPPORTED"
+                                        : nullptr;
+  return *to != nullptr ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
+}
+inline CUresult cuGetErrorString(CUresult e, const char** to) {
+  *to = e == CUDA_SUCCESS               ? "no error"
+        : e == CUDA_ERROR_INVALID_VALUE ? "invalid argument"
+        : e == CUDA_ERROR_NOT_SUPPORTED ? "operation not supported"
+                                        : nullptr;
+  return *to != nullptr ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
+}
 struct alignas(64) CUtensorMap {
   cuuint64_t opaque[16];
 };

@@ -335,7 +335,7 @@ void compilation::compile_all() {
 }
 
 void compilation::link(const std::string& object) const {
-  words command = after_compiler({"-shared", "-Wl,-Bsymbolic", "-o", object});
+  words command = after_compiler({"-shared", "-Wl,-Bsymbolic", "-Wl,-z,lazy", "-o", object});
   for (const fs::path& input : inputs_) command.push_back(input.string() + ".o");
   std::ranges::copy_if(program_.compiler_options, std::back_inserter(command), is_for_linker);
   run_or_fail(command, folder_ / "link.said");

@@ -303,7 +303,7 @@ const unsupported_name* unsupported_of_library(std::string_view name, bool calle
   const auto begins = [&](std::string_view with) {
     if (!name.starts_with(with)) return false;
     const std::string_view rest = name.substr(with.size());
-    return !rest.empty() && (rest[0] == '_' || (rest[0] >= 'A' && rest[0] <= 'Z'));
+    return !rest.empty() && ((rest[0] == '_' && with == "nvshmem") || (rest[0] >= 'A' && rest[0] <= 'Z'));
   };
   const auto is_new = [&](std::string_view returns) {
     const auto defines = [&](std::string_view type) {

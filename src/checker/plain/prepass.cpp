@@ -44,6 +44,7 @@ class pass {
 
   translation run() {
     find_kernels();
+    find_own_functions();
     for (index i = 0; i < t_.size(); ++i) {
       if (const index end = binding_at(i); end != none) {
         drop(i, end + 1);
@@ -150,6 +151,7 @@ class pass {
       scopes_.pop_back();
       in_device_ = outer_.back();
       outer_.pop_back();
+      std::erase_if(dynamic_, [&](const auto& d) { return d.second > scopes_.size(); });
     }
   }
   bool in_namespace() const {
@@ -172,7 +174,7 @@ class pass {
   // Last token of a definition or declaration that starts here and binds kernels to Python; none if it does
   // not.
   index binding_at(index start) const {
-    if (!in_namespace() || !is_driven(start)) return none;
+    if (!in_namespace() || !is_driven(start) || is(start, "}")) return none;
     if (start > 0 && !is(start - 1, ";") && !is(start - 1, "}") && !is(start - 1, "{") &&
         t_[start - 1].file == t_[start].file)
       return none;
@@ -298,6 +300,11 @@ class pass {
 
   // kernels
   // ---------------------------------------------------------------------------------------------------------
+  bool is_kernel(const definition& d) const {
+    for (index k = d.start; k < d.name; ++k)
+      if (is(k, "__global__")) return true;
+    return false;
+  }
   void find_kernels() {
     for (index i = 0; i < t_.size(); ++i) {
       if (!is(i, "__global__")) continue;
@@ -310,13 +317,27 @@ class pass {
             continue;
           }
           bool& known = generic_[t_[k - 1].is];
-          known = known || generic || overloaded_.contains(t_[k - 1].is);
+          known = known || generic || overloaded_.contains(t_[k - 1].is) ||
+                  std::any_of(definitions_.begin(), definitions_.end(), [&](const definition& d) {
+                    return t_[d.name].is == t_[k - 1].is && !is_kernel(d);
+                  });
           const index end = matching(k);
           if (is(end + 1, "{")) mark_ways_out(end + 1);
           if (is(end + 1, "{")) known |= !overloaded_.insert(t_[k - 1].is).second;
           for (index a = k; a < end; ++a) known |= is(a, "=");  // a default argument: a call may omit it
           break;
         }
+    }
+  }
+
+  // Functions that the program itself has, members too: a library's names are refused, not these.
+  void find_own_functions() {
+    for (index i = 1; i < t_.size(); ++i) {
+      if (t_[i].kind != token_kind::name || !is(i + 1, "(") || !unsupported_of_library(t_[i].is, true, source_))
+        continue;
+      index end = matching(i + 1) + 1;
+      while (is(end, "const") || is(end, "noexcept") || is(end, "override") || is(end, "final")) ++end;
+      if (is(end, "{")) own_functions_.insert(t_[i].is);
     }
   }
 
@@ -503,12 +524,27 @@ class pass {
     return is(i - 1, "=") || is(i - 1, "return") || ((is(i - 1, "(") || is(i - 1, ",")) && is(i + 1, ")")) ||
            (is(i - 1, "(") && is(i + 1, ","));
   }
+  // An extern __shared__ array is a pointer here, and has to act as an array where it is cast to a reference,
+  // or its address is.
+  void use_as_array(index i) {
+    if (is(i - 1, "&") && (is(i - 2, "(") || (is(i - 2, ")") && is(i - 3, "*"))) && !is(i + 1, "[") &&
+        !is(i + 1, ".") && !is(i + 1, "->"))
+      return drop(i - 1, i);
+    if (!is(i - 1, "(") || !is(i + 1, ")") || i < 4 || !is(i - 2, ">") || !is(i - 3, "&")) return;
+    index first = i - 2;
+    for (int depth = 0; first > 0; --first) {
+      depth += is(first, ">") - is(first, "<");
+      if (depth == 0) break;
+    }
+    if (first > 0 && is(first - 1, "reinterpret_cast")) insert_before(i, "*");
+  }
   static std::string built_in(std::string_view name) { return fmt::format("{}built_in({})", ours, name); }
 
   // words
   // ---------------------------------------------------------------------------------------------------------
   index word(index i) {
     const std::string_view w = t_[i].is;
+    if (dynamic_.contains(w) && !is(i - 1, ".") && !is(i - 1, "->") && !is(i - 1, "::")) use_as_array(i);
     if (w == "__shared__") return shared(i);
     if (w == "__device__" || w == "__constant__" || w == "__managed__") return device(i);
     if (w == "asm" || w == "__asm__" || w == "__asm") return inline_ptx(i);
@@ -566,8 +602,7 @@ class pass {
                u != nullptr && (w != "texture" || is(i + 1, "<")) && !is(i - 1, ".") && !is(i - 1, "->")) {
       refuse(i, u->what, u->instead);
     } else if (const unsupported_name* call = unsupported_of_library(w, is(i + 1, "("), source_);
-               call != nullptr && std::none_of(definitions_.begin(), definitions_.end(),
-                                               [&](const definition& d) { return t_[d.name] == w; })) {
+               call != nullptr && !is(i - 1, ".") && !is(i - 1, "->") && !own_functions_.contains(w)) {
       refuse(i, w, call->instead);
     }
     return i;
@@ -803,6 +838,7 @@ class pass {
   }
   void declare_dynamic(std::string_view name, const std::string& type, std::string& out) {
     const std::string place = fmt::format("{}dynamic_shared<{}>()", ours, type);
+    dynamic_[name] = in_namespace() ? 0 : scopes_.size();
     if (in_namespace())
       file_wide_[std::string(name)] = "(" + place + ")";
     else
@@ -881,7 +917,8 @@ class pass {
   const driven& by_;
   // Kernels by name; true: a template, overloaded, or with default arguments.
   std::map<std::string_view, bool> generic_;
-  std::set<std::string_view> overloaded_;
+  std::set<std::string_view> overloaded_, own_functions_;
+  std::map<std::string_view, index> dynamic_;  // extern __shared__ arrays in scope: braces open around them
   std::map<std::string, std::string, std::less<>> file_wide_;  // for __shared__ outside of functions
   std::set<index> casts_gone_;                                 // their first tokens
   std::vector<bool> scopes_;                                   // for each open brace: it is a namespace's

@@ -659,6 +659,22 @@ text arithmetic(instruction& i, view function, std::size_t operands) {
                                    part == "lo" ? "" : part, type),
                        all));
 }
+// ex2 and tanh: of 16-bit numbers and their pairs too.
+text approximated(instruction& i, view function) {
+  skip_rounding(i);
+  for (const view type : {"f16", "bf16", "f16x2", "bf16x2"}) {
+    if (!i.take(type)) continue;
+    const text of = type[0] == 'f' ? "half" : "bfloat";
+    const auto one = [&](const text& x) {
+      return call(fmt::format("{}<float>", function), call("from_" + of, x));
+    };
+    if (!type.ends_with("x2"))
+      return i.put(0, call("to_" + of, one(i.get("unsigned short", 1))));
+    const text both = i.get("unsigned", 1);
+    return i.put(0, call(of == "half" ? "halves" : "bfloats", one(both + " >> 16"), one(both + " & 0xffff")));
+  }
+  return arithmetic(i, function, 1);
+}
 text shift(instruction& i, view function) {
   const text type = i.type();
   return i.put(0, call(fmt::format("{}<{}>", function, type), i.get(type, 1), i.get("unsigned", 2)));
@@ -884,8 +900,8 @@ const std::vector<group>& table() {
         {"getctarank", rank_of},
         {"st.async", async_store}}},
       {partly,
-       "of integers, f32 and f64 (cvt: of f16, bf16, tf32, e4m3x2 and e5m2x2 too); approximations are as "
-       "exact as the others",
+       "of integers, f32 and f64 (cvt: of f16, bf16, tf32, e4m3x2 and e5m2x2 too; ex2 and tanh: of f16 and "
+       "bf16 too); approximations are as exact as the others",
        {{"mov", move},
         {"cvt", convert},
         {"cvta", to_space},
@@ -920,9 +936,9 @@ const std::vector<group>& table() {
         {"rcp", AP_ROW(arithmetic(i, "rcp", 1))},
         {"sqrt", AP_ROW(arithmetic(i, "sqrt", 1))},
         {"rsqrt", AP_ROW(arithmetic(i, "rsqrt", 1))},
-        {"ex2", AP_ROW(arithmetic(i, "ex2", 1))},
+        {"ex2", AP_ROW(approximated(i, "ex2"))},
         {"lg2", AP_ROW(arithmetic(i, "lg2", 1))},
-        {"tanh", AP_ROW(arithmetic(i, "tanh", 1))}}},
+        {"tanh", AP_ROW(approximated(i, "tanh"))}}},
       {yes,
        "who waits for whom is judged: launches follow each other here",
        {{"griddepcontrol.wait", AP_ROW((void(i), "::antiphase::machine::wait_for_previous_grid()"))},

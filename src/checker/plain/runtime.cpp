@@ -1390,6 +1390,7 @@ constexpr error_row errors[] = {
     {cudaErrorMemoryAllocation, "cudaErrorMemoryAllocation", "out of memory"},
     {cudaErrorInvalidConfiguration, "cudaErrorInvalidConfiguration", "invalid configuration argument"},
     {cudaErrorInvalidResourceHandle, "cudaErrorInvalidResourceHandle", "invalid resource handle"},
+    {cudaErrorInvalidDeviceFunction, "cudaErrorInvalidDeviceFunction", "invalid device function"},
     {cudaErrorInvalidDevice, "cudaErrorInvalidDevice", "invalid device ordinal"},
     {cudaErrorNotReady, "cudaErrorNotReady", "device not ready"},
     {cudaErrorPeerAccessUnsupported, "cudaErrorPeerAccessUnsupported",
@@ -1521,9 +1522,9 @@ bool is_of_host(const std::exception_ptr& thrown) {
 }
 
 // Runs main. An exception out of it counts as a failed check of results.
-void run_host(const std::string& object, int argc, char** argv) {
+void run_host(const std::string& object, bool driven, int argc, char** argv) {
   try {
-    now.exit_code = load(object)(argc, argv, environ);
+    now.exit_code = load(object, driven)(argc, argv, environ);
   } catch (const error&) {
     throw;
   } catch (const std::exception& e) {
@@ -1586,7 +1587,7 @@ void run_main(const std::string& object, const plain_program& of, const context&
   words.insert(words.end(), of.arguments.begin(), of.arguments.end());
   for (std::string& w : words) argv.push_back(w.data());
   argv.push_back(nullptr);
-  if (setjmp(now.end) == 0) run_host(object, static_cast<int>(words.size()), argv.data());
+  if (setjmp(now.end) == 0) run_host(object, !of.driver.empty(), static_cast<int>(words.size()), argv.data());
   begin_schedule();
   checker_detail::active = nullptr;
   m.host_touches = nullptr;

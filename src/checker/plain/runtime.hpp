@@ -10,8 +10,9 @@ namespace antiphase::plain {
 
 using main_function = int (*)(int, char**, char**);
 // Loads a program, which initialises its variables: that may call CUDA, or crash, so it belongs in the
-// process of a run. Throws bad_source.
-main_function load(const std::string& object);
+// process of a run. Throws bad_source. `driven`: functions of sources that are not here may be missing, as
+// long as nothing calls them.
+main_function load(const std::string& object, bool driven);
 
 // Raises the limit of shared memory: the stand-in needs gaps between variables. The device's own limit is
 // checked in the runtime.

@@ -63,7 +63,7 @@ constexpr const char* examples =
 }  // namespace
 
 bool is_source(const std::string& name) {
-  for (const char* end : {".cu", ".cpp", ".cc", ".cxx", ".py"})
+  for (const char* end : {".cu", ".cuh", ".cpp", ".cc", ".cxx", ".py"})
     if (name.ends_with(end)) return true;
   return false;
 }
