@@ -155,9 +155,20 @@ class Array:
         return b"t" + head + struct.pack(f"<I{2 * n}qQ", n, *self.sizes, *self.strides, size) + data
 
 
+@dataclasses.dataclass
+class Pointer:
+    """The address of a byte of a tensor's memory as an integer: of all that memory, which begins at `base`."""
+
+    array: Array
+    base: int
+    offset: int
+
+
 def _pack(value):
     if value is None:
         return b"n"
+    if isinstance(value, Pointer):
+        return b"p" + struct.pack("<Qq", value.base, value.offset) + value.array.pack()
     if isinstance(value, Array):
         return value.pack()
     if isinstance(value, Word):
@@ -178,6 +189,8 @@ def _pack(value):
 def _signature(value):
     if isinstance(value, Array):
         return (value.type, value.sizes, value.strides, value.kind, value.host)
+    if isinstance(value, Pointer):
+        return (_signature(value.array), value.offset)
     if isinstance(value, (list, tuple)):
         return tuple(map(_signature, value))
     return value.bytes if isinstance(value, Word) else repr(value)
@@ -304,6 +317,8 @@ class Program:
         def collect(value):
             if isinstance(value, Array):
                 given.append(value)
+            elif isinstance(value, Pointer):
+                given.append(value.array)
             elif isinstance(value, (list, tuple)):
                 for one in value:
                     collect(one)
@@ -378,11 +393,12 @@ class Session:
         return located(source, self.python_files())
 
     def refuse(self, what, instead):
+        self.reject(f"{what} is not supported here: use {instead}")
+
+    def reject(self, text):
         file, line = self.caller()
-        self.refused.append(
-            {"file": file, "line": line, "text": f"{what} is not supported here: use {instead}"}
-        )
-        raise Unsupported(f"{file}:{line}: {what} is not supported here: use {instead}")
+        self.refused.append({"file": file, "line": line, "text": text})
+        raise Unsupported(f"{file}:{line}: {text}")
 
     def caller(self):
         frame = sys._getframe(1)
@@ -602,6 +618,9 @@ def _run(session, files, constants):
     for name in set(constants) - overrides.used:
         session.notes.append(f"-D {name}: no file sets {name} at its top")
     if not is_model:
+        if "ModelNew" in defined and not any(p.calls for p in session.programs):
+            what = "no get_inputs() is there for ModelNew: name the file of the problem too"
+            session.refused.append({"file": files[0], "line": 0, "text": what})
         return
 
     def find(name):

@@ -8,7 +8,19 @@ import re
 import sys
 import types
 
-from .capture import _MAIN, _SIZES, _TYPES, _NAMES, Array, Program, Unsupported, Word, _macros, _replaced
+from .capture import (
+    _MAIN,
+    _NAMES,
+    _SIZES,
+    _TYPES,
+    Array,
+    Pointer,
+    Program,
+    Unsupported,
+    Word,
+    _macros,
+    _replaced,
+)
 
 # torch
 # ----------------------------------------------------------------------------------------------------------
@@ -17,8 +29,34 @@ from .capture import _MAIN, _SIZES, _TYPES, _NAMES, Array, Program, Unsupported,
 class _Tensors:
     """Makes torch's tensors from results, and arrays for calls from tensors."""
 
-    def __init__(self, torch):
-        self.torch = torch
+    def __init__(self, torch, session):
+        self.torch, self.session = torch, session
+        self.address = torch.Tensor.data_ptr
+        self.addresses = {}  # where memory begins whose address Python has asked for: a tensor, all its bytes
+
+    def data_ptr(self, tensor):
+        """In place of Tensor.data_ptr(): an extension may be given the integer in place of the tensor."""
+        if tensor.is_meta:
+            self.session.refuse("data_ptr() of a tensor without values", "the tensor as argument")
+        address = self.address(tensor)
+        unwritten = getattr(tensor, "_antiphase_unwritten", False)
+        storage = tensor.untyped_storage()
+        tensor._antiphase_unwritten = unwritten
+        every = self.torch.empty((0,), dtype=self.torch.uint8).set_(storage)
+        self.addresses[storage.data_ptr()] = (tensor, every)
+        return address
+
+    def pointer(self, value):
+        """What an integer is the address in; the integer if in no tensor."""
+        for base, (tensor, every) in self.addresses.items():
+            size = every.shape[0]
+            if base <= value < base + size:
+                kind = "u" if getattr(tensor, "_antiphase_unwritten", False) else "d"
+                tensor._antiphase_unwritten = False
+                made = Array(_TYPES["uint8"], (size,), (1,), None, kind, owner=every)
+                made.data = lambda: ctypes.string_at(base, size)
+                return Pointer(made, base, value - base)
+        return value
 
     def array(self, kind, sizes, data):
         dtype = getattr(self.torch, _NAMES[kind])
@@ -42,6 +80,8 @@ class _Tensors:
         if not isinstance(value, self.torch.Tensor):
             if isinstance(value, (list, tuple)):
                 return [self.packed(one) for one in value]
+            if type(value) is int:
+                return self.pointer(value)
             if isinstance(value, self.torch.dtype):
                 return _TYPES[str(value).partition(".")[2]]
             return str(value) if isinstance(value, self.torch.device) else value
@@ -54,7 +94,7 @@ class _Tensors:
 
         def data():
             span = plain.as_strided((made.span(),), (1,))
-            return ctypes.string_at(span.data_ptr(), made.span() * _SIZES[made.type]) if made.span() else b""
+            return ctypes.string_at(self.address(span), made.span() * _SIZES[made.type]) if made.span() else b""
 
         made.data = data
         return made
@@ -176,7 +216,7 @@ def torch(session):
     import torch
     import torch.utils.cpp_extension as extensions
 
-    make = _Tensors(torch)
+    make = _Tensors(torch, session)
 
     def module(name, program, sources, is_python_module):
         for space in re.findall(r"\bTORCH_LIBRARY(?:_FRAGMENT)?\s*\(\s*(\w+)", "\n".join(sources)):
@@ -239,6 +279,7 @@ def torch(session):
         name="antiphase", major=9, minor=0, multi_processor_count=132, total_memory=1 << 30, warp_size=32
     )
     places = [(extensions, "load_inline", load_inline), (extensions, "load", load)]
+    places.append((torch.Tensor, "data_ptr", lambda tensor: make.data_ptr(tensor)))
     cuda = getattr(torch, "cuda", None)
     if cuda is not None:
         places += [
@@ -292,6 +333,9 @@ class _Kernel:
 
     def __init__(self, session, source, name, options=()):
         self.session, self.name, self.allowed = session, name, 0
+        plain = re.escape(name.partition("<")[0].rpartition("::")[2].strip())
+        if not re.search(rf'\b{plain}\b|##|#\s*include\s*"', source):  # those may make it
+            session.reject(f"there is no kernel '{name}' in this source")
         text = f'#include <torch/extension.h>\n#line 1 "{name}: source"\n{session.located(source)}#line 1 "{name}: main"\n'
         text += "int main(int c, char** v) {\n"
         text += f'  antiphase::plain::python::add_kernel("{name}", {name});\n'

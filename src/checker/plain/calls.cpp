@@ -153,6 +153,7 @@ class reader {
         return all;
       }
       case 't': return tensor();
+      case 'p': return address();
       default: return {};
     }
   }
@@ -160,6 +161,7 @@ class reader {
     at::Tensor tensor;
     const char* bytes = nullptr;
     std::size_t size = 0;
+    std::uint64_t base = 0;  // of an address: where its memory begins in Python
   };
   std::vector<given> tensors;
 
@@ -167,6 +169,21 @@ class reader {
   const char* bytes(std::size_t n) {
     if (all_.size() - at_ < n) throw std::runtime_error("the file of calls is too short");
     return all_.data() + std::exchange(at_, at_ + n);
+  }
+  // An integer that is an address in a tensor's memory; once per call for all addresses in the same.
+  value address() {
+    const auto base = number<std::uint64_t>();
+    const auto offset = number<std::int64_t>();
+    number<char>();
+    const auto known = std::ranges::find(tensors, base, &given::base);
+    const auto at = known - tensors.begin();
+    const bool fresh = known == tensors.end();
+    tensor();
+    if (fresh)
+      tensors.back().base = base;
+    else
+      tensors.back() = tensors[static_cast<std::size_t>(at)];
+    return reinterpret_cast<std::int64_t>(tensors.back().tensor.data_ptr()) + offset;
   }
   at::Tensor tensor() {
     const auto type = static_cast<at::ScalarType>(number<signed char>());

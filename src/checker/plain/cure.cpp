@@ -264,8 +264,9 @@ std::vector<change> changes_for(const std::vector<const finding*>& group, const 
                                 sources& files) {
   std::vector<change> changes;
   std::map<std::string, std::set<int>> lines;  // of the two sides and of those who called there
-  bool of_host = false;
+  bool of_host = false, of_grid = false;
   for (const finding* f : group) {
+    of_grid = of_grid || has(f->missing, "wait_for_previous_grid");
     of_host = of_host || has(f->missing, "Synchronize") || has(f->missing, "on different streams");
     const auto add = [&](const finding_side& side) {
       if (side.at.line > 0) lines[side.at.file].insert(side.at.line);
@@ -290,6 +291,13 @@ std::vector<change> changes_for(const std::vector<const finding*>& group, const 
     if (own > 0)
       for (const std::string& t : orders_in(text, functions))
         if (std::ranges::find(texts, t) == texts.end()) texts.push_back(t);
+    int last_begun = -1;
+    for (std::size_t n = 0; of_grid && n < text.lines.size(); ++n) {
+      const source_line& l = text.lines[n];
+      if (!l.boundary || !functions.contains(l.function) || l.function == last_begun) continue;
+      last_begun = l.function;  // where it begins, before all else
+      changes.push_back({file, static_cast<int>(n + 1), "", "cudaGridDependencySynchronize();", 0});
+    }
     const int first = *at.begin(), last = *at.rbegin();
     for (std::size_t n = 0; n < text.lines.size(); ++n) {
       const source_line& l = text.lines[n];

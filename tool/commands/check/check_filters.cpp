@@ -97,7 +97,7 @@ bool finding_filters::matches(const suppression& s, const finding& f) {
 }
 
 void finding_filters::apply(check_report& report) {
-  std::size_t others = 0, known = 0, written = 0;
+  std::size_t others = 0, known = 0;
   std::map<int, std::size_t> used;
   const auto counts_not = [&](const finding& f) {
     if (!kinds_.empty() && !kinds_.contains(id(f.kind))) return ++others, true;
@@ -108,7 +108,6 @@ void finding_filters::apply(check_report& report) {
       return ++known, true;
     }
     if (written_file_.empty()) return false;
-    ++written;
     written_.push_back({{"fingerprint", fingerprint(f)},
                         {"kind", id(f.kind)},
                         {"kernel", f.kernel},
@@ -125,7 +124,11 @@ void finding_filters::apply(check_report& report) {
       report.notes.push_back(
           fmt::format("{} suppressed by {}:{}: {}", count(n->second), suppressions_file_, s.line, s.reason));
   if (known > 0) report.notes.push_back(fmt::format("{} known from {}", count(known), baseline_file_));
-  if (written > 0) report.notes.push_back(fmt::format("{} written to {}", count(written), written_file_));
+  if (!written_.empty()) report.notes.push_back(written());
+}
+
+std::string finding_filters::written() const {
+  return written_.empty() ? "" : fmt::format("{} written to {}", count(written_.size()), written_file_);
 }
 
 void finding_filters::finish(const check_request& r) const {

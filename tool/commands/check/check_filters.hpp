@@ -20,6 +20,8 @@ class finding_filters {
   void apply(check_report& report);
   // After all reports: writes --write-baseline, and says which suppressions were of no use.
   void finish(const check_request& r) const;
+  // "2 findings written to FILE", or nothing.
+  std::string written() const;
 
  private:
   struct suppression {

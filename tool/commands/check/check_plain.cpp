@@ -207,8 +207,12 @@ void run_check_plain(const check_request& r) {
     print(to_lines(report, name));
   } else if (!r.common.json) {
     const bool unchecked = report.runs == 0 && report.clean() && !report.refused.empty();
+    std::string found = unchecked ? "not checked" : summary(report);
+    constexpr std::string_view none = "no finding";
+    if (const std::string written = filters.written(); !written.empty() && found.starts_with(none))
+      found.replace(0, none.size(), written + ", none beside");
     print(fmt::format(
-        "{:<32} {:<40} {:.1f} s\n{}", name, unchecked ? "not checked" : summary(report), seconds(),
+        "{:<32} {:<40} {:.1f} s\n{}", name, found, seconds(),
         (report.clean() && report.notes.empty()) || unchecked ? "" : to_text(report, command, behind)));
     if (!more.empty()) print(more);
     print(told_of_extensions);

@@ -20,6 +20,7 @@ class dtype:
 
 float16, float32, float64 = dtype("float16"), dtype("float32"), dtype("float64")
 int32, int64, bool = dtype("int32"), dtype("int64"), dtype("bool")
+uint8 = dtype("uint8")
 
 
 class device:
@@ -43,6 +44,17 @@ class Tensor:
 
     def data_ptr(self):
         return self.array.ctypes.data
+
+    def untyped_storage(self):
+        array = self.array
+        while isinstance(array.base, np.ndarray):
+            array = array.base
+        array = array.reshape(-1).view(np.uint8)
+        return types.SimpleNamespace(array=array, data_ptr=lambda: array.ctypes.data)
+
+    def set_(self, storage):
+        self.array = storage.array
+        return self
 
     def detach(self):
         return self
