@@ -143,7 +143,7 @@ void group_findings(std::vector<finding>& all) {
     const auto over = std::ranges::find_if(
         g.members, [&](std::size_t m) { return all[m].kind == finding_kind::overwritten_in_use; });
     if (over == g.members.end()) continue;
-    const bool plain = all[*over].missing.starts_with("a __syncthreads()");
+    const bool plain = all[*over].missing.find("__sync") != std::string::npos;
     if (!plain && !all[*over].missing.starts_with("a barrier")) continue;
     for (const std::size_t m : g.members)
       if (all[m].kind == finding_kind::read_before_landing)
