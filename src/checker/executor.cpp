@@ -39,11 +39,14 @@ void leave_kernel(const char* why) {
   t.owner->abandon(t, std::make_exception_ptr(stopped(why)));
 }
 
+bool by_atomic = false;  // the look that follows
 void look(const void* p, std::uint64_t value, const void* code) {
   thread_state& t = cpu_detail::here();
+  const bool atomic = std::exchange(by_atomic, false);
   t.code = code;
   t.inside_hook = true;
   t.owner->loaded(t, p, value, {});
+  if (atomic && t.loads.is_waiting()) t.loads.looked_in_vain();
   t.inside_hook = false;
 }
 void write() {
@@ -53,11 +56,13 @@ void write() {
 }
 void give_way(atomic_kind kind, const void* code) {
   thread_state& t = cpu_detail::here();
-  if (kind == atomic_kind::load && t.loads.is_waiting()) return;  // a polling loop: it yields soon anyway
+  by_atomic = kind == atomic_kind::load;
+  if (by_atomic && t.loads.is_waiting()) return;  // a polling loop: it yields soon anyway
   t.code = code;
   t.inside_hook = true;
   t.owner->give_way(t);
   t.inside_hook = false;
+  by_atomic = kind == atomic_kind::load;  // others have run
 }
 
 class model_observer final : public cpu_detail::observer {

@@ -645,6 +645,7 @@ std::uint64_t update(void* p, int bytes, scope reach, ordering how,
   if (same == unchanged::only_read && how != ordering::acquire_release &&
       m.brings_old(p, size, static_cast<checker_detail::order>(how), self.code, before)) {
     self.owner->loaded(self, p, before, where);
+    if (self.loads.is_waiting()) self.loads.looked_in_vain();
     return before;
   }
   if (there) std::memcpy(&before, p, size);
@@ -661,6 +662,7 @@ std::uint64_t update(void* p, int bytes, scope reach, ordering how,
   std::memcpy(p, &after, size);
   if (after == before) {
     self.owner->loaded(self, p, before, where);  // may be a polling loop
+    if (self.loads.is_waiting()) self.loads.looked_in_vain();
   } else {
     self.loads.something_else();
     self.owner->note_write();

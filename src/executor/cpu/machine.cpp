@@ -200,8 +200,13 @@ void require_shared(const thread_state& self, const void* p, std::size_t bytes, 
 
 void block_barrier(place where) { meet_block(called_from(__builtin_return_address(0)), false, false, where); }
 vote_count block_vote(bool yes, place where) {
-  thread_state& self = called_from(__builtin_return_address(0));
+  thread_state& self = here();
+  self.code = __builtin_return_address(0);
   meet_block(self, yes, true, where);
+  if (self.owner->watch() == nullptr)
+    self.loads.something_else();
+  else  // as of an exchange: the loop may wait
+    self.owner->loaded(self, &self.home->votes, static_cast<std::uint64_t>(self.home->votes.yes), where);
   return self.home->votes;  // valid: the next barrier cannot end before this thread arrives at it
 }
 

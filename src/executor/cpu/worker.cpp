@@ -58,6 +58,13 @@ std::uint64_t number_of_exchange(const warp_meeting& m) {
   }
   return n | 1;
 }
+// Whether threads that meet once more with the same values may be waiting in a loop: one of them has looked
+// at memory in vain, and none has done more. A loop that works may bring the same values for long.
+bool may_wait(std::span<thread_state* const> all) {
+  bool in_vain = false, more = false;
+  for (thread_state* t : all) t->loads.meets(in_vain, more);
+  return in_vain && !more;
+}
 
 }  // namespace
 
@@ -405,10 +412,12 @@ void worker::make_ready(thread_state& t) {
 
 void worker::complete(meeting& m) {
   block_state& block = *m.waiting.front()->home;
+  const bool waits = may_wait(m.waiting),
+             again = waits && m.votes && block.votes.yes == m.yes && block.votes.all == m.arrived;
   block.votes = {m.yes, m.arrived};
   block.warp_at.assign(block.lanes.size(), {});
   if (watch() != nullptr) watch()->met(block, m.waiting);
-  let_go(m);
+  let_go(m, again && watch() != nullptr);
 }
 void worker::complete(warp_meeting& m) {
   // Values of lanes that have not arrived: poison, which no lane may use.
@@ -416,7 +425,8 @@ void worker::complete(warp_meeting& m) {
     std::memset(m.values[m.buffer][__builtin_ctz(missing)].bytes, poison, static_cast<std::size_t>(m.bytes));
   m.came[m.buffer] = m.arrived;
   const std::uint64_t brought = number_of_exchange(m);
-  m.again = std::exchange(m.brought, brought) == brought;
+  const bool waits = may_wait(m.waiting);
+  m.again = std::exchange(m.brought, brought) == brought && waits;
   // Exchanges of values do not order memory.
   if (watch() != nullptr && m.bytes == 0) watch()->met(*m.waiting.front()->home, m.waiting);
   meet_in_time(m.waiting);
@@ -472,14 +482,14 @@ void worker::tell_apart(block_state& block, bool ended) {
   watch()->found(what);
   block.warps_apart.reset();
 }
-void worker::let_go(meeting& m) {
+void worker::let_go(meeting& m, bool again) {
   for (thread_state* t : m.waiting) {
     t->time.wait_until(m.latest + ticks::barrier);
     make_ready(*t);
   }
   reset(m);
   ++counts.barriers;
-  progress();
+  if (!again) progress();
 }
 
 // One thread arrives. Ended threads count as arrived.

@@ -111,9 +111,20 @@ class load_history {
     seen_.clear();
     in_vain_ = 0;
     again_ = false;
+    did_more_ = true;
+  }
+  // An atomic or volatile load has returned the same value as before.
+  void looked_in_vain() { looked_ = meetings_of_loop; }
+  // Called when the thread meets others. Adds whether it has looked in vain lately, and whether it has done
+  // anything but look since it last met any.
+  void meets(bool& in_vain, bool& more) {
+    in_vain |= looked_ > 0;
+    more |= std::exchange(did_more_, false);
+    if (looked_ > 0) --looked_;
   }
 
  private:
+  static constexpr unsigned char meetings_of_loop = 8;
   struct load {
     const void* code;
     const void* at;
@@ -125,6 +136,8 @@ class load_history {
   unsigned in_vain_ = 0;
   bool waited_ = false;  // since the latest new value
   bool again_ = false;   // and did nothing else since: one more pass through the loop is enough
+  bool did_more_ = false;
+  unsigned char looked_ = 0;  // meetings left that count as close to a look in vain
 };
 
 // The block barriers that an ending thread has gone past: those in lines [from, behind) of the file. A thread
@@ -369,7 +382,7 @@ class worker {
   bool gives_up();
   std::size_t loads() const;
   void land_load(std::size_t which);
-  void let_go(meeting& m);
+  void let_go(meeting& m, bool again = false);
   std::exception_ptr stall() const;
   void enter_fiber(thread_state& self);
   void switch_from(fiber& from);

@@ -38,7 +38,19 @@ __global__ void take_and_leave() {
   atomicExch(&lock, 0);
 }
 
+// A loop that works, though its warp meets each time without news.
+__global__ void count(int* last) {
+  for (int i = 0; i < 1200; ++i) {
+    if (threadIdx.x == 0) *last = i;
+    __syncwarp();
+  }
+}
+
 int main() {
+  int* last;
+  cudaMalloc(&last, sizeof *last);
+  count<<<1, 32>>>(last);
+  cudaFree(last);
   for (int blocks = 3; blocks < 14; ++blocks) take_and_leave<<<blocks, 1>>>();
   add<<<5, 32>>>(3);
   add_by_lanes<<<1, 32>>>();
