@@ -153,7 +153,7 @@ __attribute__((visibility("hidden"))) void operator delete(void* p, unsigned lon
 __attribute__((visibility("hidden"))) void operator delete[](void* p, unsigned long) noexcept { antiphase_plain_free(p); }
 )";
 
-bool is_cuda(const std::string& source) { return source.ends_with(".cu"); }
+bool is_cuda(const std::string& source) { return source.ends_with(".cu") || source.ends_with(".cuh"); }
 bool has_standard(const words& options) {
   return std::any_of(options.begin(), options.end(),
                      [](const std::string& o) { return o.starts_with("-std="); });

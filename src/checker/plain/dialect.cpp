@@ -69,7 +69,9 @@ const std::vector<dialect_group>& plain_dialect() {
          "cudaMemPrefetchAsync cudaMemAdvise cudaDeviceSetLimit cudaStreamSetAttribute "
          "cudaStreamAttachMemAsync",
          "do nothing here"},
-        {partly, "cuTensorMapEncodeTiled cudaGetDriverEntryPoint cudaGetDriverEntryPointByVersion",
+        {partly,
+         "cuTensorMapEncodeTiled cuGetErrorString cuGetErrorName cudaGetDriverEntryPoint "
+         "cudaGetDriverEntryPointByVersion",
          "maps of 2 to 4 dimensions, not interleaved, element strides of 1, zeros outside; no other function "
          "of the driver"},
         {yes,

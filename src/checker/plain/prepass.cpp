@@ -333,7 +333,8 @@ class pass {
   // Functions that the program itself has, members too: a library's names are refused, not these.
   void find_own_functions() {
     for (index i = 1; i < t_.size(); ++i) {
-      if (t_[i].kind != token_kind::name || !is(i + 1, "(") || !unsupported_of_library(t_[i].is, true, source_))
+      if (t_[i].kind != token_kind::name || !is(i + 1, "(") ||
+          !unsupported_of_library(t_[i].is, true, source_))
         continue;
       index end = matching(i + 1) + 1;
       while (is(end, "const") || is(end, "noexcept") || is(end, "override") || is(end, "final")) ++end;
@@ -417,6 +418,17 @@ class pass {
            !is(i - 1, "operator");
   }
 
+  // True if the name is a parameter `auto name` of a lambda around it.
+  bool is_auto_parameter(index i) const {
+    for (index k = i; k-- > 1;) {
+      if (t_[k].is != t_[i].is || !is(k - 1, "auto") || (!is(k + 1, ")") && !is(k + 1, ","))) continue;
+      index body = k + 1;
+      while (body < i && !is(body, "{") && !is(body, ";")) ++body;
+      if (is(body, "{") && matching(body) > i) return true;
+    }
+    return false;
+  }
+
   // kernel<types><<<grid, block>>>(arguments) becomes go(kernel<types>, "kernel", config(grid, block),
   // place)(arguments)
   void launch(index open) {
@@ -452,6 +464,9 @@ class pass {
     if (first >= 1 && is(first - 1, "::")) --first;
     const bool generic = generic_.contains(name) && generic_.at(name);
     if (generic) {
+      for (index a = first; a < open; ++a)  // constants that a lambda is called with: its type has the value
+        if ((is(a - 1, "<") || is(a - 1, ",")) && (is(a + 1, ">") || is(a + 1, ",")) && is_auto_parameter(a))
+          replace(a, a + 1, fmt::format("decltype({}){{}}", t_[a].is));
       insert_before(first, fmt::format("{}go_any([](auto... ap_a) {{ ", ours));
       replace(open, open + 3, fmt::format("(ap_a...); }}, \"{}\", {}config(", name, ours));
     } else {
@@ -540,6 +555,17 @@ class pass {
   }
   static std::string built_in(std::string_view name) { return fmt::format("{}built_in({})", ours, name); }
 
+  // True if tokens [first, last) name a parameter of the template whose declaration `i` is in.
+  bool names_own_parameter(index i, index first, index last) const {
+    while (i > 0 && !is(i, ";") && !is(i, "{") && !is(i, "}") && !is(i, "template")) --i;
+    if (!is(i, "template") || !is(i + 1, "<")) return false;
+    for (index k = i + 2; k < matching_angle(i + 1); ++k)
+      if (t_[k].kind == token_kind::name && (is(k + 1, ",") || is(k + 1, ">") || is(k + 1, "=")))
+        for (index use = first; use < last; ++use)
+          if (t_[use].is == t_[k].is) return true;
+    return false;
+  }
+
   // words
   // ---------------------------------------------------------------------------------------------------------
   index word(index i) {
@@ -578,6 +604,9 @@ class pass {
         name = is(name, "__launch_bounds__") ? matching(name + 1) + 1 : name + 1;
       if (!is(name + 1, "(") || is(i + 2, ")")) {
         refuse(i, "this form of __cluster_dims__", "__global__ void __cluster_dims__(2, 1, 1) kernel(...)");
+      } else if (names_own_parameter(i, i + 2, end)) {
+        refuse(i, "__cluster_dims__ of a template's parameter",
+               "numbers, or a launch with cudaLaunchAttributeClusterDimension");
       } else {
         clusters_ += fmt::format(
             "\nstatic const int ap_cluster_{} = ::antiphase::plain::register_cluster(\"{}\", {});",

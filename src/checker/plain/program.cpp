@@ -46,7 +46,9 @@ std::string why_not_loaded(const std::string& said) {
 // program's table of functions gets one of these calls, which knows the name.
 constexpr std::size_t most_missing = 512;
 std::array<std::string, most_missing> missing_names;
-template <std::size_t Number> void call_missing() { throw bad_source(nothing_defines(missing_names[Number])); }
+template <std::size_t Number> void call_missing() {
+  throw bad_source(nothing_defines(missing_names[Number]));
+}
 template <std::size_t... Number> constexpr auto calls_of(std::index_sequence<Number...>) {
   return std::array<void (*)(), sizeof...(Number)>{&call_missing<Number>...};
 }

@@ -668,8 +668,7 @@ text approximated(instruction& i, view function) {
     const auto one = [&](const text& x) {
       return call(fmt::format("{}<float>", function), call("from_" + of, x));
     };
-    if (!type.ends_with("x2"))
-      return i.put(0, call("to_" + of, one(i.get("unsigned short", 1))));
+    if (!type.ends_with("x2")) return i.put(0, call("to_" + of, one(i.get("unsigned short", 1))));
     const text both = i.get("unsigned", 1);
     return i.put(0, call(of == "half" ? "halves" : "bfloats", one(both + " >> 16"), one(both + " & 0xffff")));
   }

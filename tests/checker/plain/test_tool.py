@@ -915,6 +915,25 @@ int main() { int* x; cudaMalloc(&x, 1024 * 64), cudaMemset(x, 0, 1024 * 64), k<<
             (2, "antiphase: there is no file 'none.cpp', which --kernels names\n"),
         )
 
+    def test_kernels_of_a_header_beside_what_is_elsewhere(self):
+        name = self.source(
+            "#include <torch/all.h>\nvoid elsewhere(int);\nnamespace mine {\n"
+            "__global__ void k(int* p) { p[threadIdx.x] = 1; }\n"
+            "template <int n> __global__ void __cluster_dims__(n, 1, 1) unused(int* p) { p[0] = n; }\n}\n"
+            "torch::Tensor bound(torch::Tensor& x) { return x; }\nvoid calls() { elsewhere(1); }\n",
+            "kernels.cuh",
+        )
+        launch = "int* p; cudaMalloc(&p, 128); mine::k<<<1, 32>>>(p); cudaFree(p);"
+        done = self.check(
+            name, "--kernels", self.source(f"int main() {{ {launch} }}\n", "driver.cpp"), *QUICK
+        )
+        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+        done = self.check(
+            name, "--kernels", self.source(f"int main() {{ {launch} calls(); }}\n", "driver.cpp"), *QUICK
+        )
+        self.assertEqual(done.returncode, 3, done.stdout)
+        self.assertIn("nothing defines elsewhere(int): expected the source that does", done.stderr)
+
     def test_arrays_of_a_driver_are_arguments_of_every_kernel(self):
         name = self.source(
             "template <int N, class T> __global__ void scaled(T* to, const T* from, T by) { to[threadIdx.x] = N * by * from[threadIdx.x FAR]; }\n"
