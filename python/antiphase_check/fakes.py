@@ -94,7 +94,9 @@ class _Tensors:
 
         def data():
             span = plain.as_strided((made.span(),), (1,))
-            return ctypes.string_at(self.address(span), made.span() * _SIZES[made.type]) if made.span() else b""
+            return (
+                ctypes.string_at(self.address(span), made.span() * _SIZES[made.type]) if made.span() else b""
+            )
 
         made.data = data
         return made
