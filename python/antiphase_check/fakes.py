@@ -94,7 +94,9 @@ class _Tensors:
 
         def data():
             span = plain.as_strided((made.span(),), (1,))
-            return ctypes.string_at(self.address(span), made.span() * _SIZES[made.type]) if made.span() else b""
+            return (
+                ctypes.string_at(self.address(span), made.span() * _SIZES[made.type]) if made.span() else b""
+            )
 
         made.data = data
         return made
@@ -334,7 +336,8 @@ class _Kernel:
     def __init__(self, session, source, name, options=()):
         self.session, self.name, self.allowed = session, name, 0
         plain = re.escape(name.partition("<")[0].rpartition("::")[2].strip())
-        if not re.search(rf'\b{plain}\b|##|#\s*include\s*"', source):  # those may make it
+        text = "\n".join([source, *map(str, options or ())])  # a macro of the options may be the name
+        if not re.search(rf'\b{plain}\b|##|#\s*include\s*"', text):
             session.reject(f"there is no kernel '{name}' in this source")
         text = f'#include <torch/extension.h>\n#line 1 "{name}: source"\n{session.located(source)}#line 1 "{name}: main"\n'
         text += "int main(int c, char** v) {\n"

@@ -63,6 +63,12 @@ class Models(unittest.TestCase):
                 3,
                 "model.py:3: cupy.ElementwiseKernel is not",
             ),
+            (
+                "import cupy\ncupy.RawKernel('__global__ void add(int* x) {}', 'sub')",
+                3,
+                "model.py:2: there is no kernel 'sub' in this source",
+            ),
+            ("import torch\n\n\nclass ModelNew:\n    pass\n", 3, "no get_inputs() is there for ModelNew"),
             ("import no_such_package\n", 3, "No module named 'no_such_package'"),
             ("print(1)\n", 3, "has called no kernel that can be checked"),
             ("x = (\n", 3, "model.py:1: does not compile"),
@@ -116,10 +122,14 @@ class Model(nn.Module):
         for words, said in (
             (("--kernels", "x.cpp"), "--kernels is for programs in CUDA C++"),
             (("-I", "x"), "-Ix is not for Python programs"),
+            (("--heal",), "--heal takes .cu files"),
+            (("--needless",), "--needless takes .cu files"),
         ):
             done = check("models/loaded.py", *words)
             self.assertEqual(done.returncode, 2, done.stdout)
             self.assertIn(said, done.stderr)
+        done = check("nofile.py")
+        self.assertEqual((done.returncode, done.stderr), (2, "antiphase: there is no file 'nofile.py'\n"))
         done = check("models/loaded.py", "-D", "BROKN=1", "--schedules", 1)
         self.assertIn("-D BROKN: no file sets BROKN at its top", done.stdout)
 

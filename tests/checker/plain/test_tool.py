@@ -359,6 +359,7 @@ int main() {
 
         done = self.check(racy, *QUICK, "--write-baseline", "known.json")
         self.assertEqual(done.returncode, 0, done.stdout)
+        self.assertRegex(done.stdout, r"\d findings? written to known.json, none beside in 2 schedules")
         moved = self.source("\n\n" + self.RACES.replace("MIDDLE", "").replace("END", "__syncthreads();"))
         done = self.check(moved, *QUICK, "--baseline", "known.json")
         self.assertEqual(done.returncode, 0, done.stdout)
@@ -381,6 +382,32 @@ int main() {
         self.assertEqual((self.folder / "my.cu").read_text(), text)
         done = self.check(str(PROGRAMS / "misaligned.cu"), "-DBROKEN", *QUICK, "--heal")
         self.assertIn("cure of 1: no added barrier, wait or fence helps", done.stdout)
+
+    def test_heal_of_a_dependent_launch(self):
+        kernels = """__global__ void first(int* x) {
+  x[threadIdx.x] = 1;
+  cudaTriggerProgrammaticLaunchCompletion();
+}
+__global__ void second(const int* x, int* y) {
+  y[threadIdx.x] = x[threadIdx.x];
+}
+int main() {
+  int* x;
+  cudaMalloc(&x, 256);
+  first<<<1, 32>>>(x);
+  cudaLaunchAttribute attribute;
+  attribute.id = cudaLaunchAttributeProgrammaticStreamSerialization;
+  attribute.val.programmaticStreamSerializationAllowed = 1;
+  cudaLaunchConfig_t how = {};
+  how.gridDim = 1, how.blockDim = 32, how.attrs = &attribute, how.numAttrs = 1;
+  cudaLaunchKernelEx(&how, second, (const int*)x, x + 32);
+  cudaDeviceSynchronize();
+  cudaFree(x);
+}
+"""
+        done = self.check(self.source(kernels), *QUICK, "--heal")
+        self.assertEqual(done.returncode, 5, done.stdout + done.stderr)
+        self.assertIn("cure of 1: cudaGridDependencySynchronize(); behind line 5: ", done.stdout)
 
     def test_needless(self):
         text = self.RACES.replace("MIDDLE", "__syncthreads();").replace("END", "__syncthreads();")

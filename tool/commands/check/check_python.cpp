@@ -102,8 +102,8 @@ check_report check_python(const check_request& r, const plain_program& program, 
   if (!program.driver.empty())
     throw bad_request("--kernels is for programs in CUDA C++: expected a .cu file");
   if (r.heal || r.needless)
-    throw bad_request(fmt::format("{} takes .cu files: expected no program in Python",
-                                  r.heal ? "--heal" : "--needless"));
+    throw bad_request(
+        fmt::format("{} takes .cu files: expected no program in Python", r.heal ? "--heal" : "--needless"));
   for (const std::string& file : program.sources)
     if (!fs::exists(file)) throw bad_request(fmt::format("there is no file '{}'", file));
   std::string pattern = fs::temp_directory_path() / "antiphase-python-XXXXXX";

@@ -261,6 +261,7 @@ template <class F> F wrap_pybind_function(F f) { return f; }
 template <class F> F wrap_pybind_function_no_gil(F f) { return f; }
 
 // TORCH_LIBRARY
+template <class F> F dispatch(c10::DispatchKey, F f) { return f; }
 class Library {
  public:
   template <class F> Library& def(const std::string& schema, F f) { return impl(schema, f); }

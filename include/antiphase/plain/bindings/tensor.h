@@ -5,6 +5,43 @@
 #pragma once
 #include "bindings.h"
 
+// PyTorch's small floats become float or double beside one, and stay what they are beside an integer.
+namespace antiphase::plain {
+template <class S, class T>
+concept small_beside = (std::is_same_v<S, __half> ||
+                        std::is_same_v<S, __nv_bfloat16>)&&std::is_arithmetic_v<T>;
+template <class T> using wide_beside = std::conditional_t<std::is_integral_v<T>, float, T>;
+template <class S, class T> using sum_beside = std::conditional_t<std::is_integral_v<T>, S, T>;
+}  // namespace antiphase::plain
+#define AP_BESIDE(op, result)                                           \
+  template <class S, class T>                                           \
+  requires antiphase::plain::small_beside<S, T>                         \
+  inline result operator op(S a, T b) {                                 \
+    using wide = antiphase::plain::wide_beside<T>;                      \
+    return result(static_cast<wide>(float(a)) op static_cast<wide>(b)); \
+  }                                                                     \
+  template <class S, class T>                                           \
+  requires antiphase::plain::small_beside<S, T>                         \
+  inline result operator op(T a, S b) {                                 \
+    using wide = antiphase::plain::wide_beside<T>;                      \
+    return result(static_cast<wide>(a) op static_cast<wide>(float(b))); \
+  }
+#define AP_SUM(op) AP_BESIDE(op, AP_SUM_TYPE)
+#define AP_SUM_TYPE antiphase::plain::sum_beside<S, T>
+AP_SUM(+)
+AP_SUM(-)
+AP_SUM(*)
+AP_SUM(/)
+AP_BESIDE(<, bool)
+AP_BESIDE(>, bool)
+AP_BESIDE(<=, bool)
+AP_BESIDE(>=, bool)
+AP_BESIDE(==, bool)
+AP_BESIDE(!=, bool)
+#undef AP_SUM
+#undef AP_SUM_TYPE
+#undef AP_BESIDE
+
 namespace c10 {
 using Half = __half;
 using BFloat16 = __nv_bfloat16;
@@ -25,6 +62,7 @@ enum class ScalarType : signed char {
   Undefined = 20
 };
 enum class DeviceType : signed char { CPU, CUDA };
+enum class DispatchKey { CPU, CUDA, Meta, Autograd, AutogradCUDA, CompositeExplicitAutograd, Undefined };
 enum class MemoryFormat { Contiguous, Preserve, ChannelsLast };
 enum class Layout { Strided };
 
