@@ -113,7 +113,7 @@ class Action(InAFolder):
         }
         bash = ("bash", "--noprofile", "--norc", "-eo", "pipefail", "-c", script)
         said = self.run_there(5, *bash, **settings)
-        self.assertIn("2 findings in 4 schedules", said)
+        self.assertIn("1 finding, seen in 2 ways, in 4 schedules", said)
         self.assertEqual({file for file, _ in self.found("antiphase.sarif")}, {"src/a.cu"})
         self.assertIn(f"antiphase=={default['version']}", (self.folder / "pip").read_text())
         self.run_there(0, *bash, **settings | {"FILES": "src/b.cu\nsrc/c.cu", "VERSION": "a.whl"})
@@ -127,7 +127,10 @@ class Hook(InAFolder):
         hook = ROOT / re.search(r"^  entry: (.*)$", text, re.MULTILINE)[1]
         words = re.search(r"^  args: \[(.*)\]$", text, re.MULTILINE)[1].split(", ")
         self.write(a=BROKEN, b=LIBRARY, c=RIGHT)
-        self.assertIn("2 findings in 6 schedules", self.run_there(5, hook, *words, "src/a.cu", "src/b.cu"))
+        self.assertIn(
+            "1 finding, seen in 2 ways, in 6 schedules",
+            self.run_there(5, hook, *words, "src/a.cu", "src/b.cu"),
+        )
         self.run_there(0, hook, *words, "src/b.cu", "src/c.cu")
 
 
