@@ -16,4 +16,4 @@
 #include <tuple>
 #include <utility>
 
-#include "cuda/atomic"
+#include <cuda/atomic>

@@ -27,7 +27,7 @@ namespace {
 constexpr std::size_t shared_alignment = 1024;
 constexpr unsigned char poison = 0xFF;  // NaN in every floating-point format
 // Rounds in vain before a launch is given up; fewer of many threads.
-constexpr std::uint64_t idle_limit = 10'000, idle_limit_of_many = 500, idle_turns = 30'000;
+constexpr std::uint64_t idle_limit = 150'000, idle_limit_of_many = 1'000, idle_turns = 300'000;
 constexpr std::int64_t idle_nanoseconds = 30'000'000'000;
 
 std::size_t shared_stride(std::size_t bytes) {

@@ -56,7 +56,7 @@ std::vector<test::mutant<>> split_mutants() {
                                        "lets stages go that are still being multiplied", overwritten_in_use,
                                        products),
       made<slip::no_fence_init>("no_fence_init", "barriers handed to the copy engine without a fence",
-                                missing_proxy_fence, "fence_async"),
+                                missing_proxy_fence, "fence_mbarrier_init"),
   };
 }
 

@@ -4,7 +4,6 @@
 #pragma once
 #include <array>
 
-#include "bindings.h"
 
 namespace antiphase::plain::python {
 

@@ -3,7 +3,6 @@
 // handed to kernels. Operations on them are computed by the host in double and rounded, in the order of the
 // current stream. What is not here does not compile, by its name.
 #pragma once
-#include "bindings.h"
 
 // PyTorch's small floats become float or double beside one, and stay what they are beside an integer.
 namespace antiphase::plain {
