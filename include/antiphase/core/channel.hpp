@@ -69,11 +69,10 @@ template <phase_barrier Barrier, int N, int... Parties> struct channel {
     (init(event++, Parties), ...);
   }
   AP_RELAY void init(int event, int parties) {
-    for (int slot = 0; slot < N; ++slot) {
-      Barrier& b = barrier[event][slot];
+    for (Barrier& b : barrier[event]) {
       b.init(parties);
-      if constexpr (requires { b.stands_for(slot, event, events); })  // for messages
-        b.stands_for(slot, event, events);
+      if constexpr (requires { b.stands_for(0, event, events); })  // for messages
+        b.stands_for(static_cast<int>(&b - barrier[event]), event, events);
     }
   }
 

@@ -117,8 +117,8 @@ MUTANTS = [
     Mutant(
         "only_the_first_slot_is_set_up",
         CHANNEL,
-        "Barrier& b = barrier[event][slot];",
-        "Barrier& b = barrier[event][slot * 0];",
+        "      b.init(parties);",
+        "      barrier[event][0].init(parties);",
         "chains",
     ),
     Mutant("lead_of_n", PIPELINE, "lead = C::stages - 1", "lead = C::stages", "moved_values"),
