@@ -4,7 +4,6 @@
 #pragma once
 #include <array>
 
-
 namespace antiphase::plain::python {
 
 // A value of Python. What it cannot be converted to throws std::invalid_argument.
