@@ -50,7 +50,7 @@ struct conflict {
   const cell* write = nullptr;
   const reader* read = nullptr;
   std::string missing = {};  // what would order the two; empty: to be worked out
-  // What GPUs do about it, of a finding by the letter: both strings live on. `instead`: what is missing then.
+  // Of a finding by the letter: how GPUs behave, and `instead`, what is missing then. Both strings live on.
   std::string_view in_practice = {}, instead = {};
 };
 using conflict_sink = std::function<void(const accessor&, const conflict&)>;

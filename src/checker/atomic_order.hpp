@@ -39,13 +39,13 @@ class atomic_order {
   using circle = std::pair<std::size_t, std::uint32_t>;
   using state = std::map<circle, knowledge_ptr>;
   const state& at(std::uintptr_t location) { return states_[location]; }
-  // What the host acquires by a read of the value; earlier launches may still be under way.
+  // The host acquires this by a read of the value; earlier launches may still be under way.
   knowledge_ptr released_to_host(std::uintptr_t location) const;
 
   void begin(thread_model& t, const atomic_operation& o);
   // for an operation that writes
   void end(thread_model& t, const atomic_operation& o) { give(t, o, states_[o.location]); }
-  // What the operation releases becomes part of `a`.
+  // Adds to `a` what the operation releases.
   void give(thread_model& t, const atomic_operation& o, state& a);
   // A read of the value, which takes in what was released with it.
   void take_in(thread_model& t, const atomic_operation& o, const state& a);

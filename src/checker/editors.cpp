@@ -201,7 +201,7 @@ std::string to_sarif(const check_report& report, const std::string& source, cons
                        {"partialFingerprints",
                         {{"antiphaseFinding/v1", fingerprint(r.why + '|' + r.at.file + '|' + r.text)}}}});
   }
-  // What has one cause is one result, as code hosts show an alert for each.
+  // One cause is one result, as code hosts show an alert for each.
   for (auto f = report.findings.begin(); f != report.findings.end();) {
     const auto next = std::find_if(std::next(f), report.findings.end(), [&](const finding& other) {
       return f->group == 0 || other.group != f->group;

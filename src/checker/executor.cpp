@@ -103,7 +103,7 @@ class model_observer final : public cpu_detail::observer {
   void runs(thread_state* t) override {
     m_.set_current(t != nullptr ? &model_of(*t) : nullptr);
     if (t == nullptr) return m_.host.pass_over(everything_but(m_.memory));
-    m_.host.stack = m_.host.library
+    m_.host.stack = m_.host.runs_library
                         ? everything_but(m_.memory)
                         : address_range{reinterpret_cast<std::uintptr_t>(t->self.bottom), t->self.size};
     m_.host.pass_over(m_.host.stack);

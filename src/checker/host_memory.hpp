@@ -22,7 +22,7 @@ struct host_memory {
   address_range stack, params;
   bool (*also)(std::uintptr_t address, std::size_t bytes, access_kind kind) = nullptr;  // null: nothing else
   // A library's operation runs: a thread whose code is the host's, and all of the host's memory is its own.
-  bool library = false;
+  bool runs_library = false;
   // Addresses here need no hook call: the program's own hooks return early. It is the current thread's stack,
   // or, while the host runs, everything but the device's memory (the range wraps around). Null: no such
   // program.

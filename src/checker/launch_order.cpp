@@ -32,7 +32,7 @@ bool launch_order::is_apart(stream s) const {
   return s != nullptr && std::ranges::find(apart_, s) != apart_.end();
 }
 
-// What an operation on the stream knows, apart from earlier ones on it.
+// An operation on the stream knows these, apart from earlier ones on it.
 past launch_order::of_others(stream on) const {
   past known = host_;
   if (is_apart(on)) return known;

@@ -282,10 +282,8 @@ void model::fence(order how) {
 // A copy counts as a launch with one thread.
 bool model::host_access(const void* p, std::size_t bytes, access_kind kind, stream on, const char* what) {
   if (bytes == 0) return true;
-  std::string launched = findings.kernel;
-  begin_launch(what, nullptr, 0, on);
-  thread_model t = clocks.lone_thread();
-  const accessor w{.thread = t,
+  stream_work work = begin_stream_work(what, on);
+  const accessor w{.thread = work.thread,
                    .kind = kind,
                    .place = places.number_of(host_place.line() != 0 ? host_place : machine::place::current()),
                    .bytes = bytes,
@@ -295,30 +293,31 @@ bool model::host_access(const void* p, std::size_t bytes, access_kind kind, stre
     report(w, {.kind = finding_kind::outside_memory, .missing = "the executor did not allocate this memory"});
   else
     history.host_copy(w, offset, bytes);
-  end_host_function(t);
-  findings.kernel = std::move(launched);
+  end_stream_work(work);
   return offset != shadow::outside;
 }
 
 void model::host_allocates(const void* p, std::size_t bytes, stream on) {
-  const std::string launched = findings.kernel;
-  begin_launch("cudaMallocAsync", nullptr, 0, on);
-  thread_model t = clocks.lone_thread();
-  history.allocated(
-      {.thread = t, .kind = access_kind::write, .place = places.number_of(host_place), .bytes = bytes}, p);
-  end_host_function(t);
-  findings.kernel = launched;
+  stream_work work = begin_stream_work("cudaMallocAsync", on);
+  history.allocated({.thread = work.thread,
+                     .kind = access_kind::write,
+                     .place = places.number_of(host_place),
+                     .bytes = bytes},
+                    p);
+  end_stream_work(work);
 }
 
-thread_model model::begin_host_function(stream on) {
-  begin_launch("host function", nullptr, 0, on);
-  return clocks.lone_thread();
+model::stream_work model::begin_stream_work(const char* what, stream on) {
+  std::string launched = findings.kernel;
+  begin_launch(what, nullptr, 0, on);
+  return {clocks.lone_thread(), std::move(launched)};
 }
-void model::end_host_function(const thread_model& t) {
-  clocks.block(t.block).ended = true;
+void model::end_stream_work(const stream_work& w) {
+  clocks.block(w.thread.block).ended = true;
   launches.end_copy(clocks.next_block());
   clocks.end_launch();
   barriers.clear();
+  findings.kernel = w.launched;
 }
 void model::host_function_touch(thread_model& t, const void* p, std::size_t bytes, access_kind kind,
                                 const void* code) {

@@ -101,12 +101,16 @@ class model {
   // fresh memory, allocated in the order of the stream
   void host_allocates(const void* p, std::size_t bytes, stream on);
   machine::place host_place;  // where such copies were asked for, if known
-  // A host function that a stream calls: a launch of one thread. Its accesses to memory shared with the
-  // device, while the thread goes on.
-  thread_model begin_host_function(stream on);
+  // Work in the order of a stream that is no kernel, such as a host function: a launch of one thread.
+  struct stream_work {
+    thread_model thread;
+    std::string launched;  // the kernel before, which findings name again at the end
+  };
+  stream_work begin_stream_work(const char* what, stream on);
+  void end_stream_work(const stream_work& w);
+  // An access by a host function to memory shared with the device.
   void host_function_touch(thread_model& t, const void* p, std::size_t bytes, access_kind kind,
                            const void* code);
-  void end_host_function(const thread_model& t);
   // A direct access by the host to managed memory; `reach`: scope of an atomic one.
   void host_touch(const void* p, std::size_t bytes, access_kind kind, const void* code, scope reach = {});
   // Called at accesses by the host to any memory, with the reach of an atomic one; null: they are not judged.

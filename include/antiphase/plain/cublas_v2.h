@@ -156,6 +156,13 @@ constexpr cudaDataType scale_of(cublasComputeType_t compute, cudaDataType c) {
          : complex                                                                 ? CUDA_C_32F
                                                                                    : CUDA_R_32F;
 }
+// C = alpha A B + beta C of matrices that have types of their own.
+AP_VERB cublasStatus_t multiplied(cublasHandle_t h, const char* name, int m, int n, int k, int batch,
+                                  cublasComputeType_t compute, const void* alpha, const void* beta,
+                                  const matrix& a, const matrix& b, const matrix& c) {
+  const cudaDataType scale = scale_of(compute, c.type);
+  return multiplied(h, name, {m, n, k, batch, scale, given(h, alpha, scale), given(h, beta, scale), a, b, c});
+}
 }  // namespace antiphase::plain::blas
 
 #define AP_BLAS AP_VERB cublasStatus_t
@@ -220,19 +227,9 @@ AP_BLAS cublasGemmStridedBatchedEx(cublasHandle_t h, cublasOperation_t ta, cubla
                                    const void* beta, void* c, cudaDataType ct, int ldc, long long sc,
                                    int batch, cublasComputeType_t compute,
                                    cublasGemmAlgo_t = CUBLAS_GEMM_DEFAULT) {
-  namespace blas = antiphase::plain::blas;
-  const cudaDataType scale = blas::scale_of(compute, ct);
-  return blas::multiplied(h, "cublasGemmEx",
-                          {m,
-                           n,
-                           k,
-                           batch,
-                           scale,
-                           blas::given(h, alpha, scale),
-                           blas::given(h, beta, scale),
-                           {a, nullptr, sa, lda, at, ta},
-                           {b, nullptr, sb, ldb, bt, tb},
-                           {c, nullptr, sc, ldc, ct, CUBLAS_OP_N}});
+  return antiphase::plain::blas::multiplied(h, "cublasGemmEx", m, n, k, batch, compute, alpha, beta,
+                                            {a, nullptr, sa, lda, at, ta}, {b, nullptr, sb, ldb, bt, tb},
+                                            {c, nullptr, sc, ldc, ct, CUBLAS_OP_N});
 }
 AP_BLAS cublasGemmEx(cublasHandle_t h, cublasOperation_t ta, cublasOperation_t tb, int m, int n, int k,
                      const void* alpha, const void* a, cudaDataType at, int lda, const void* b,
@@ -260,19 +257,9 @@ AP_BLAS cublasGemmBatchedEx(cublasHandle_t h, cublasOperation_t ta, cublasOperat
                             const void* const* b, cudaDataType bt, int ldb, const void* beta, void* const* c,
                             cudaDataType ct, int ldc, int batch, cublasComputeType_t compute,
                             cublasGemmAlgo_t = CUBLAS_GEMM_DEFAULT) {
-  namespace blas = antiphase::plain::blas;
-  const cudaDataType scale = blas::scale_of(compute, ct);
-  return blas::multiplied(h, "cublasGemmBatchedEx",
-                          {m,
-                           n,
-                           k,
-                           batch,
-                           scale,
-                           blas::given(h, alpha, scale),
-                           blas::given(h, beta, scale),
-                           {nullptr, a, 0, lda, at, ta},
-                           {nullptr, b, 0, ldb, bt, tb},
-                           {nullptr, (const void* const*)c, 0, ldc, ct, CUBLAS_OP_N}});
+  return antiphase::plain::blas::multiplied(h, "cublasGemmBatchedEx", m, n, k, batch, compute, alpha, beta,
+                                            {nullptr, a, 0, lda, at, ta}, {nullptr, b, 0, ldb, bt, tb},
+                                            {nullptr, (const void* const*)c, 0, ldc, ct, CUBLAS_OP_N});
 }
 AP_BLAS cublasSgemmEx(cublasHandle_t h, cublasOperation_t ta, cublasOperation_t tb, int m, int n, int k,
                       const float* alpha, const void* a, cudaDataType at, int lda, const void* b,

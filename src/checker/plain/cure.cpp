@@ -211,7 +211,7 @@ void add_counts(const std::string& file, const source_text& text, const std::set
   }
 }
 
-// What may be missing, in the order in which it is proposed.
+// Orders that may be missing, as they are proposed.
 std::vector<std::string> texts_for(const std::vector<const finding*>& group, const source_text& text) {
   std::string all;
   for (const source_line& l : text.lines) all += l.text + '\n';

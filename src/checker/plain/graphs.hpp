@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the runtime of plain CUDA and its graphs need of each other.
+// Functions that the runtime of plain CUDA and its graphs need of each other.
 #pragma once
 #include <antiphase/plain/graphs.h>
 

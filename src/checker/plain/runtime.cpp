@@ -99,7 +99,7 @@ struct running {
   std::uint64_t launches = 0, most_accesses = 0;
   std::map<std::string, int> launched;  // number of launches, by kernel
   missing_lanes missing;
-  checker_detail::place_number library_at = 0;  // where the library's operation under way was called
+  checker_detail::place_number called_at = 0;  // where the library's operation under way was called
   std::uintptr_t streams = 0;
   std::jmp_buf end;
   std::exception_ptr thrown;
@@ -938,7 +938,7 @@ void run_library_now(const char* name, cudaStream_t on, std::size_t bytes, void 
   now.grid = now.block = {};
   now.asked_of = -1;
   now.together = false;
-  now.library_at = m.places.number_of_code(code);
+  now.called_at = m.places.number_of_code(code);
   const kernel k{.name = name,
                  .threads = 1,
                  .shared_bytes = 0,
@@ -948,13 +948,13 @@ void run_library_now(const char* name, cudaStream_t on, std::size_t bytes, void 
                  .params_bytes = bytes,
                  .body = body};
   checker_detail::choose_blocks(*now.on, {}, 0);
-  m.host.library = true;
+  m.host.runs_library = true;
   try {
     now.on->launch(k, {1, 1, 1}, params, on);
-    m.host.library = false;
+    m.host.runs_library = false;
     now.missing.launch_ended(m, name, outcome_as_number);
   } catch (...) {
-    m.host.library = false;
+    m.host.runs_library = false;
     end_run(std::current_exception());
   }
 }
@@ -998,16 +998,16 @@ void wait_for_stream(cudaStream_t on) {
   else
     now.m->launches.synchronize(on);
 }
-bool in_library() noexcept { return now.m != nullptr && now.m->host.library; }
+bool in_library() noexcept { return now.m != nullptr && now.m->host.runs_library; }
 namespace {
 // Host memory is none of the operation's arguments, though its code may use it.
 void judge_for_library(const void* p, std::size_t bytes, access_kind kind) {
   if (bytes == 0) return;
   model& m = *now.m;
   if (m.clocks.log != nullptr && m.memory.follows(p, bytes))
-    m.write_down(kind == access_kind::read ? event_kind::read : event_kind::write, p, bytes, now.library_at);
+    m.write_down(kind == access_kind::read ? event_kind::read : event_kind::write, p, bytes, now.called_at);
   const checker_detail::address_range own = std::exchange(m.host.stack, {});
-  m.history.visit({.thread = *m.current(), .kind = kind, .place = now.library_at, .bytes = bytes}, p, bytes);
+  m.history.visit({.thread = *m.current(), .kind = kind, .place = now.called_at, .bytes = bytes}, p, bytes);
   m.host.stack = own;
 }
 }  // namespace
@@ -1021,10 +1021,7 @@ void library_store(void* to, const void* from, std::size_t bytes) {
   library_writes(to, bytes);
   std::memcpy(to, from, bytes);
 }
-void refuse_use(const char* what, const char* instead) {
-  end_run(
-      std::make_exception_ptr(not_supported(fmt::format("{} is not supported here: use {}", what, instead))));
-}
+void refuse_use(const char* what, const char* instead) { refuse({}, what, instead); }
 void owned_by_library(void* p) {
   if (const auto at = now.allocations.find(p); at != now.allocations.end()) at->second.of_library = true;
 }
@@ -1225,8 +1222,8 @@ cudaError_t synchronize(cudaStream_t on, waits_for what, place where) {
   if (is_capturing(on))
     return misused(where, "a wait for a stream that is captured", "cudaStreamEndCapture() before it",
                    cudaErrorStreamCaptureUnsupported);
-  if (what == waits_for::stream && on == nullptr)
-    now.m->launches.synchronize_default();
+  if (what == waits_for::stream)
+    wait_for_stream(on);
   else
     now.m->launches.synchronize(on);
   return cudaSuccess;
@@ -1285,9 +1282,8 @@ cudaError_t synchronize(cudaEvent_t e, place where) {
 
 checker_detail::model& followed() { return *now.m; }
 cudaError_t misused(place where, std::string what, std::string instead, cudaError_t e) {
-  now.m->findings.note(finding_kind::bad_launch, "", now.m->places.number_of(where), std::move(what), "",
-                       std::move(instead));
-  return fails(e);
+  refuse_launch("", where, std::move(what), std::move(instead), e);
+  return e;
 }
 void refuse(place where, const std::string& what, const std::string& instead) {
   const std::string at =
@@ -1299,13 +1295,11 @@ void refuse(place where, const std::string& what, const std::string& instead) {
 void call_host_now(cudaStream_t on, const std::function<void()>& f, place where) {
   model& m = *now.m;
   m.host_place = where;
-  const std::string launched = m.findings.kernel;
-  checker_detail::thread_model t = m.begin_host_function(on);
-  now.host_function = &t;
+  model::stream_work work = m.begin_stream_work("host function", on);
+  now.host_function = &work.thread;
   f();
   now.host_function = nullptr;
-  m.end_host_function(t);
-  m.findings.kernel = launched;
+  m.end_stream_work(work);
   m.host_place = {};
 }
 namespace {
@@ -1643,7 +1637,7 @@ void antiphase_plain_loaded(char** sections, checker_detail::address_range* pass
 // malloc and new in kernels allocate device memory. It is no leak if never freed, since it goes with the
 // device.
 void* antiphase_plain_malloc(std::size_t bytes) {
-  if (!plain::on_device() || plain::now.m->host.library) return std::malloc(bytes == 0 ? 1 : bytes);
+  if (!plain::on_device() || plain::now.m->host.runs_library) return std::malloc(bytes == 0 ? 1 : bytes);
   return plain::now.on->allocate(std::max<std::size_t>(bytes, 1));
 }
 void antiphase_plain_free(void* p) {
