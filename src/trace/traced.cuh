@@ -9,6 +9,7 @@
 #include <string_view>
 #include <utility>
 #include <vector>
+#include "src/gemm/fp32/reads_of_step.hpp"
 #include "src/gemm/fp32/tiled.cuh"
 #include "src/joined_name.hpp"
 #include "src/trace/traced_problem.hpp"
@@ -30,7 +31,10 @@ template <policy P> struct traced {
       (P.copy == copy_kind::registers || P.b.transposed() ? P.tile.n * P.tile_k : 0);
   static constexpr step_work work{
       .multiply_adds = P.tile.m * P.tile.n * P.tile_k / threads,
-      .register_bytes = register_floats * static_cast<int>(sizeof(float)) / threads};
+      .register_bytes = register_floats * static_cast<int>(sizeof(float)) / threads,
+      .register_width = P.copy == copy_kind::registers ? 4 : 16,
+      .reads = static_cast<int>(reads_of_step(P)),
+      .reads_ahead = P.fragments > 1};
 
   AP_DEV void operator()(const params& p) const {
     recorder<work> spans(p.log);

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <antiphase/core/tile.hpp>
 #include <antiphase/executor/cpu/machine.hpp>
+#include <antiphase/executor/pipeline_law.hpp>
 #include <bit>
 #include <cstring>
 
@@ -392,8 +393,10 @@ void copy_async(void* to, const void* from, int bytes, int from_source, place wh
                      from_source, bytes));
   ++self.owner->counts.copies;
   self.owner->counts.copied_bytes += static_cast<std::uint64_t>(from_source);
-  self.time.instructions(1);
-  if (from_source > 0) self.copies.lands = self.time.load(from_source);
+  self.time.copy(fitted::copy_instructions,
+                 bytes < 16 ? fitted::narrow_copy_clocks : fitted::wide_copy_clocks);
+  self.owner->in_turn(self);
+  if (from_source > 0) self.copies.lands = std::max(self.time.copied(), self.time.landing(from_source));
   const async_copy copy{to, from, bytes, from_source};
   if (observer* watch = self.owner->watch()) watch->copy_issued(self, copy, where);
   if (self.owner->lands_now())
@@ -418,6 +421,7 @@ void copy_async_wait(int groups_left, place) {
   const std::size_t done = q.groups.size() - left;
   const copy_queue::group last = q.groups[done - 1];
   self.time.wait_until(last.lands);
+  self.owner->in_turn(self);
   land_copies(self, q.gone + last.end);
   land_arrivals(self);
   q.groups.erase(q.groups.begin(), q.groups.begin() + static_cast<std::ptrdiff_t>(done));
@@ -426,6 +430,7 @@ void copy_async_wait(int groups_left, place) {
 
 void yield(place where) {
   thread_state& self = called_from(__builtin_return_address(0));
+  self.time.wait_until(self.time.now() + self.time.costs().look);
   self.owner->suspend(self, condition::polling, where);
 }
 void proxy_fence(proxy of) {
@@ -457,11 +462,44 @@ void loaded(const void* at, std::uint64_t value, place where) {
 std::int64_t clock() {
   thread_clock& time = here().time;
   time.instructions(1);
-  return time.now();
+  return time.ticks();
 }
-void clock_instructions(int count) { here().time.instructions(count); }
-void clock_register_loads(int bytes) { here().time.load_registers(bytes); }
-void clock_registers_needed() { here().time.wait_for_registers(); }
+void clock_instructions(int count) {
+  thread_state& self = here();
+  self.time.compute(count);
+  self.owner->in_turn(self);
+}
+void clock_multiplies(int multiply_adds, int reads, bool reads_ahead) {
+  thread_state& self = here();
+  constexpr int at_once = 32;  // threads take turns
+  for (int pieces = ceil_div(std::max(1, multiply_adds), at_once * std::max(1, multiply_adds / 256)); pieces > 0;
+       --pieces) {
+    const int some = multiply_adds / pieces, of_reads = reads / pieces;
+    self.time.multiply(some, of_reads, reads_ahead);
+    self.owner->in_turn(self);
+    multiply_adds -= some;
+    reads -= of_reads;
+  }
+}
+void clock_register_loads(int bytes, int width) {
+  thread_state& self = here();
+  const int copies = ceil_div(bytes, width);
+  const bool transposed = width >= 16;
+  for (int i = 0; i < copies; ++i) {
+    if (transposed)
+      self.time.instructions(fitted::copy_instructions + fitted::transposing_instructions,
+                             fitted::wide_copy_clocks);
+    else
+      self.time.instructions(fitted::staged_instructions, fitted::staged_copy_clocks);
+    self.owner->in_turn(self);
+    self.time.registers_land_at(self.time.landing(std::min(width, bytes - i * width)));
+  }
+}
+void clock_registers_needed() {
+  thread_state& self = here();
+  self.time.wait_for_registers();
+  self.owner->in_turn(self);
+}
 
 void trap(const char* why, place where) {
   fail(here(), fault::gave_up, where, fmt::format("the kernel gave up: {}", why));
