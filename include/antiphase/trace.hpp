@@ -4,10 +4,13 @@
 #pragma once
 #include <antiphase/channel/record.hpp>
 #include <antiphase/context.hpp>
+#include <antiphase/executor/machine.hpp>
 #include <antiphase/gemm/problem.hpp>
 #include <antiphase/gemm/tensor_core.hpp>
 #include <antiphase/scan/problem.hpp>
 #include <cstdint>
+#include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -68,6 +71,13 @@ struct trace_options {
   // cannot be compared: cost.runs stays 0.
   int cost_runs = 0;
   stream on = nullptr;
+  // On the CPU executor, the machine whose times are modelled (docs/timelines.md); null: an H200. The context's
+  // limits decide which kernel runs, and its grid: give it those of that machine.
+  std::shared_ptr<const machine_profile> as = nullptr;
+  // Blocks that share a multiprocessor of it; 0: as many as the launch puts on each.
+  int blocks = 0;
+  // Whether what is loaded comes from its memory or its L2 cache; not set: by the size of the operands.
+  std::optional<bool> from_memory = {};
 };
 
 // Computes the product with a recording twin of its kernel and returns the timeline of one block:
@@ -82,7 +92,8 @@ struct trace_options {
 // row-major operands with wide copies, one for all others.
 //
 // On the CPU executor the times are those of a model of a multiprocessor, in ticks (docs/timelines.md):
-// nothing is measured, and the same problem gives the same timeline everywhere.
+// nothing is measured, and the same problem gives the same timeline everywhere. timeline::device is then the
+// machine that is modelled.
 //
 // Throws bad_request for an unknown policy, for "naive", which has no pipeline, for a problem without steps
 // and for a block that does not exist; not_supported, naming the kernels and why, where the problem is

@@ -2,6 +2,7 @@
 // Recording twins of one-wave scans: sums of FP32. A block has one tile and no ring; its phases are recorded.
 #include <antiphase/channel/recorded.cuh>
 #include <antiphase/channel/recorder.cuh>
+#include <antiphase/device/clock_work.cuh>
 #include <cstddef>
 #include <utility>
 #include <vector>
@@ -23,7 +24,7 @@ template <int Bytes> class wave_recorder {
     switch (at) {
       case wave_phase::begins: break;
       case wave_phase::loading:
-        clock_register_loads(Bytes);
+        clock_wide_loads(Bytes, false);
         log(span_kind::load, 0, since_);
         break;
       case wave_phase::loaded:

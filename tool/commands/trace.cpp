@@ -15,6 +15,7 @@
 #include <antiphase/gemm/policies.hpp>
 #include <antiphase/gemm/tensor_core_ladder.hpp>
 #include <cerrno>
+#include <charconv>
 #include <limits>
 #include <memory>
 #include <span>
@@ -35,19 +36,19 @@
 #include "tool/program/console.hpp"
 #include "tool/program/names.hpp"
 #include "tool/program/place.hpp"
+#include "tool/program/profiles.hpp"
 #include "tool/program/table.hpp"
 
 namespace antiphase::tool {
 namespace {
 
 constexpr const char* examples =
-    "Without a GPU it records the CPU executor, in ticks of its clock.\n\n"
+    "Without a GPU it runs the CPU executor and models the times, in ticks: those of an H200, or --as.\n\n"
     "Runs a product of random matrices, or a scan of a random array, with a recording twin of the kernel and "
     "writes what one block did and "
     "when: loads in "
-    "flight, waits, computation. On the CPU executor the clock is the simulation's, a simple model of a GPU "
-    "(docs/measuring.md): "
-    "times are ticks of the model, not measured, and the same in every run.\n"
+    "flight, waits, computation. On the CPU executor the clock is that of a model of a GPU (docs/timelines.md): "
+    "times are not measured, and the same in every run.\n"
     "The output's name says the format: .html is a page to zoom into, with what the figures say; .svg a "
     "picture; .json a trace for "
     "ui.perfetto.dev or chrome://tracing; --format for others.\n"
@@ -61,6 +62,8 @@ constexpr const char* examples =
     "  antiphase trace scan --policy one-wave --block 7 --output wave.html\n"
     "  antiphase trace gemm --policy fp16 --m 4096 --n 4096 --k 4096 --overhead 50 --output split.json\n"
     "      the same, and how much longer the kernel takes because it is recorded\n"
+    "  antiphase trace gemm --compare stages=1,2,3 --as A100 --on cpu --output ampere.html\n"
+    "      modelled for another GPU\n"
     "  antiphase trace gemm --policy double-buffered --output trace.json\n"
     "  antiphase trace gemm --policy warp-tile --block 5 -o - --format svg > t.svg";
 
@@ -72,6 +75,7 @@ struct request {
   unsigned block = 0;
   int recorded = 16, cost_runs = 0;
   std::string output, format;
+  std::string as, blocks = "auto", data;
   place_options place;
   common_options common;
 };
@@ -314,7 +318,8 @@ void report(const request& r, const place& at, const std::vector<timeline>& time
     print_json(content);
   }
   if (at.where->kind() != target::cuda)
-    say(r.common, "the times are ticks of the simulation's clock, a model of a GPU: nothing was measured");
+    say(r.common, fmt::format("the times are ticks of a model of an {}: nothing was measured",
+                              timelines.front().device));
   if (!r.common.json && !is_standard_output(r.output)) print(table_text(table, terminal_columns()));
 }
 
@@ -429,6 +434,37 @@ void require_whole_rows(const request& r, bool of_scan) {
     throw bad_request(fmt::format("--rows {}: expected a divisor of --size {}", r.rows, r.size));
 }
 
+trace_options options_of(const request& r) {
+  trace_options options{.block = r.block, .steps = r.recorded, .cost_runs = r.cost_runs};
+  if (r.blocks != "auto") {
+    int blocks = 0;
+    const char* const end = r.blocks.data() + r.blocks.size();
+    if (const auto [at, failed] = std::from_chars(r.blocks.data(), end, blocks);
+        failed != std::errc{} || at != end || blocks < 1)
+      throw bad_request(fmt::format("--blocks {}: expected auto, or 1 or more", tool::quoted(r.blocks)));
+    options.blocks = blocks;
+  }
+  if (!r.data.empty()) options.from_memory = choice_of("--data", r.data, {"cache", "memory"}) == 1;
+  return options;
+}
+
+// Where it runs. On the CPU, `options` and the simulated device become those of the modelled machine.
+place choose_machine(const request& r, trace_options& options) {
+  place at = choose_place(r.place, reference::not_offered);
+  if (at.where->kind() == target::cuda) {
+    if (!r.as.empty() || r.blocks != "auto" || !r.data.empty())
+      throw bad_request(
+          "--as, --blocks and --data are of the clock that is modelled on the CPU executor: expected --on cpu "
+          "beside them; a GPU is recorded as it is");
+    return at;
+  }
+  options.as = std::make_shared<const machine_profile>(named_profile(r.as.empty() ? "H200" : r.as));
+  place_options simulated = r.place;
+  simulated.simulated = options.as->limits;
+  simulated.simulated.name = simulated_device().name;
+  return choose_place(simulated, reference::not_offered);
+}
+
 void run(const request& r) {
   if (!r.files.empty()) return draw_files(r);
   const bool of_scan = choice_of("KERNEL", r.kernel, {"gemm", "scan"}) == 1;
@@ -436,10 +472,10 @@ void run(const request& r) {
   const std::vector<std::string> policies = of_scan ? scan_policies_of(r) : gemm_policies_of(r);
   require_whole_rows(r, of_scan);
   refuse_mixed_results(r.common, r.output);
-  const place at = choose_place(r.place, reference::not_offered);
+  trace_options options = options_of(r);
+  const place at = choose_machine(r, options);
   say_place(r.common, at);
   output_file out{r.output};
-  const trace_options options{.block = r.block, .steps = r.recorded, .cost_runs = r.cost_runs};
   const std::vector<timeline> timelines = of_scan ? record_scans(*at.where, r, policies, options)
                                                   : record_products(*at.where, r, policies, options);
   out.write(drawn(as, timelines));
@@ -521,6 +557,25 @@ void add_trace(arguments program) {
                   "both times (medians)")
       .check(integer_between(1, 10000))
       .type_name("RUNS");
+  command
+      .add_option("--as", r->as,
+                  fmt::format("Machine whose times are modelled, on the CPU executor: {}, or a file that info "
+                              "--measure wrote (default: NVIDIA H200)",
+                              profile_names()))
+      .check(not_empty())
+      .type_name("NAME");
+  command
+      .add_option("--blocks", r->blocks,
+                  "Blocks that share a multiprocessor of it: auto, as many as the launch puts there, or a number")
+      .shows_default()
+      .check(not_empty())
+      .type_name("auto|N");
+  command
+      .add_option("--data", r->data,
+                  "What is loaded comes from its L2 cache or its memory: cache, memory (default: by size)")
+      .check(not_empty())
+      .type_name("WHERE")
+      .offers({"cache", "memory"});
   command.add_option("-o,--output", r->output, "Where to write the timeline").required().type_name("FILE");
   command.add_option("--format", r->format, "html, svg or json, where the output's name does not say")
       .check(not_empty())

@@ -29,9 +29,6 @@ template <class Ring, class Recorder> struct recorded_ring;
 struct step_work {
   int multiply_adds = 0;   // of the computation
   int register_bytes = 0;  // loaded to registers, where they stay until the commit
-  int register_width = 4;  // of such a load, in bytes
-  int reads = 0;           // of the computation, from shared memory
-  bool reads_ahead = false;  // of what it multiplies next
 };
 
 // Wraps a pipeline's ring, load and computation in spans. `Recorder` derives from it and has add(kind, step,
@@ -44,14 +41,13 @@ template <class Recorder, step_work Work> class records_pipeline {
   template <class Load> AP_DEV auto load(Load load) {
     return timed(span_kind::load, [load](int step, int slot) {
       load(step, slot);
-      if constexpr (Work.register_bytes > 0) clock_register_loads(Work.register_bytes, Work.register_width);
+      if constexpr (Work.register_bytes > 0) clock_register_loads(Work.register_bytes);
     });
   }
   template <class Compute> AP_DEV auto compute(Compute compute) {
     return timed(span_kind::compute, [compute](int step, int slot) {
       compute(step, slot);
-      if constexpr (Work.multiply_adds > 0)
-        clock_multiplies(Work.multiply_adds, Work.reads, Work.reads_ahead);
+      if constexpr (Work.multiply_adds > 0) clock_instructions(Work.multiply_adds);
     });
   }
 

@@ -13,10 +13,7 @@ inline namespace AP_TARGET {
 // The simulated clock advances by the functions of this folder, not by ordinary code. So that arithmetic and
 // loads to registers take time there too, a kernel declares them; on a GPU these calls do nothing.
 //   clock_instructions      this thread has executed this many instructions
-//   clock_multiplies        it has done FP32 multiply-adds, with so many reads from shared memory; ahead: the
-//                           reads are of what it multiplies next
-//   clock_register_loads    it has issued loads of this many bytes from global memory to registers, `width`
-//                           bytes at a time, which it transposes there if these are 16
+//   clock_register_loads    it has issued loads of this many bytes from global memory to registers
 //   clock_registers_needed  it waits for those loads
 #if AP_ON_GPU
 AP_DEV std::int64_t clock_now() {
@@ -25,17 +22,13 @@ AP_DEV std::int64_t clock_now() {
   return now;
 }
 AP_DEV void clock_instructions(int) {}
-AP_DEV void clock_multiplies(int, int, bool = false) {}
-AP_DEV void clock_register_loads(int, int = 4) {}
+AP_DEV void clock_register_loads(int) {}
 AP_DEV void clock_registers_needed() {}
 AP_DEV void trap(const char*) { __trap(); }
 #else
 AP_DEV std::int64_t clock_now() { return machine::clock(); }
 AP_DEV void clock_instructions(int count) { machine::clock_instructions(count); }
-AP_DEV void clock_multiplies(int multiply_adds, int reads, bool ahead = false) {
-  machine::clock_multiplies(multiply_adds, reads, ahead);
-}
-AP_DEV void clock_register_loads(int bytes, int width = 4) { machine::clock_register_loads(bytes, width); }
+AP_DEV void clock_register_loads(int bytes) { machine::clock_register_loads(bytes); }
 AP_DEV void clock_registers_needed() { machine::clock_registers_needed(); }
 AP_DEV void trap(const char* why, machine::place where = machine::place::current()) {
   machine::trap(why, where);

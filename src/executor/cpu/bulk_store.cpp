@@ -90,7 +90,7 @@ void issue(thread_state& self, bulk_store_state store, place where) {
   if (observer* watch = self.owner->watch()) watch->bulk_store_issued(self, store, where);
   self.time.instruction_alone();
   self.owner->in_turn(self);
-  store.lands = self.time.landing(store.bytes);
+  store.lands = self.time.landing_by_engine(store.bytes);
   if (self.owner->lands_now()) {
     capture(*self.home, store);
     finish(store);

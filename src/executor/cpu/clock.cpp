@@ -21,10 +21,22 @@ clock_costs costs_on(const machine_profile& machine, bool in_memory) {
           .wavefront = clocks(128 / machine.shared_bytes.value / lanes),
           .barrier_of_warp = clocks(fitted::barrier_of_warp),
           .latency = clocks(latency.value * clock),
+          .varies = in_memory ? clocks(latency.value * clock * fitted::latency_varies) : 0,
           .look = clocks(machine.cache_latency.value * clock),
           .bytes = static_cast<double>(one_tick) * clock * processors / rate.value,
+          .bytes_of_lane = static_cast<double>(one_tick) * clock * processors / rate.value,
           .stalls_ahead = fitted::waits_reading_ahead,
           .stalls = fitted::waits_reading};
+}
+
+clock_costs shared_equally(clock_costs costs, int threads) {
+  const int of_scheduler = std::max(32, (threads + 3) / 4);
+  costs.instruction *= of_scheduler;
+  costs.multiply_add *= of_scheduler;
+  costs.wavefront *= std::max(32, threads);
+  costs.bytes_of_lane *= threads;
+  costs.varies = 0;
+  return costs;
 }
 
 }  // namespace antiphase::cpu_detail

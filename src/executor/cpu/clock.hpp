@@ -16,7 +16,7 @@ namespace antiphase::cpu_detail {
 //
 // In a timed launch (worker::in_time) threads run in the order of their times. They queue for the units of
 // their multiprocessor, which its resident blocks share, so that times depend on the kernel and its arguments
-// alone. In other launches every thread has its units for itself.
+// alone. In other launches every thread has an equal share of the units for itself.
 //
 // Moments and durations are int64s of 1/1024 tick. A tick is a cycle of a multiprocessor.
 constexpr std::int64_t one_tick = 1024;
@@ -27,13 +27,17 @@ struct clock_costs {
   std::int64_t wavefront;                  // of shared memory
   std::int64_t barrier_of_warp;            // behind a computation: until all go on, for each warp
   std::int64_t latency;                    // of a load
+  std::int64_t varies;                     // mean of what a load from memory takes longer than others
   std::int64_t look;                       // from one look at another block's word to the next
-  double bytes;                            // of one byte from or to global memory, by a multiprocessor
+  double bytes;                            // of a byte from or to global memory, by the copy engine
+  double bytes_of_lane;                    // the same by a thread
   // longer for computing, for each warp of a scheduler: of threads that read ahead, and of others
   double stalls_ahead, stalls;
 };
 // `in_memory`: what is loaded comes from memory, not from the L2 cache.
 clock_costs costs_on(const machine_profile& machine, bool in_memory);
+// For a thread that has a share of the units, one of `threads`, for itself.
+clock_costs shared_equally(clock_costs costs, int threads);
 
 // A unit serves requests one after the other, and by turns with them what is to be done in the background.
 class clock_unit {
@@ -66,7 +70,7 @@ struct multiprocessor {
 class thread_clock {
  public:
   thread_clock() = default;
-  // shared: null if every thread has a multiprocessor for itself
+  // shared: null if every thread has its share for itself
   thread_clock(const clock_costs& costs, multiprocessor* shared, int warp, std::int64_t begin)
       : costs_(&costs), on_(shared), scheduler_(static_cast<std::size_t>(warp) % 4), now_(begin) {}
 
@@ -90,23 +94,24 @@ class thread_clock {
   }
   std::int64_t copied() const { return copied_; }
   // An instruction of a single lane.
-  void instruction_alone() { instructions(32); }
+  void instruction_alone() { instructions(on_ != nullptr ? 32 : 1); }
   void multiply(int multiply_adds, int reads, bool ahead) {
     computed_ = true;
-    const double of_scheduler = std::max(1., (on_ != nullptr ? on_->warps : 1) / 4.);
+    const double of_scheduler = std::max(1., (on_ != nullptr ? on_->warps : 4) / 4.);
     const double stalls = ahead ? costs_->stalls_ahead : costs_->stalls;
     work(multiply_adds + reads, multiply_adds, reads, 1 + stalls / of_scheduler);
   }
-  // Transfers bytes from or to global memory in the background: when the last one has arrived there.
-  std::int64_t transferred(double bytes) {
-    const auto duration = static_cast<std::int64_t>(bytes * costs_->bytes);
-    return on_ != nullptr ? on_->memory.until(now_, duration) : now_ + duration;
-  }
-  std::int64_t landing(double bytes) { return transferred(bytes) + costs_->latency; }
+  // Transfers bytes from or to global memory in the background: when they have landed.
+  std::int64_t landing(double bytes) { return landing_after(bytes * costs_->bytes_of_lane); }
+  std::int64_t landing_by_engine(double bytes) { return landing_after(bytes * costs_->bytes); }
   void registers_land_at(std::int64_t moment) { registers_land_ = std::max(registers_land_, moment); }
   void wait_for_registers() { wait_until(registers_land_); }
 
  private:
+  std::int64_t landing_after(double duration) {
+    return (on_ != nullptr ? on_->memory : memory_).until(now_, static_cast<std::int64_t>(duration)) +
+           costs_->latency;
+  }
   void work(double instructions, double multiply_adds, double wavefronts, double longer) {
     const auto of = [&](double count, std::int64_t each) {
       return static_cast<std::int64_t>(count * longer * static_cast<double>(each));
@@ -129,6 +134,7 @@ class thread_clock {
   std::size_t scheduler_ = 0;
   std::int64_t now_ = 0, registers_land_ = 0, copied_ = 0;
   bool computed_ = false;
+  clock_unit memory_;  // if it has no other
 };
 
 // An mbarrier's times: the latest arrival or landing of the current phase, and the end of the previous one.

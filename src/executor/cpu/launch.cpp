@@ -43,7 +43,7 @@ void model_time(launch_state& launch, bool timed, int& resident) {
   const cpu_options& options = launch.options;
   static const clock_costs plain = costs_on(shipped_profile("H200"), true);
   if (!timed) {
-    launch.costs = plain;
+    launch.costs = shared_equally(plain, launch.what.threads);
     return;
   }
   const timed_machine& machine = *options.timed;
@@ -55,11 +55,12 @@ void model_time(launch_state& launch, bool timed, int& resident) {
                                   machine.blocks, blocks));
   const auto spread = static_cast<int>(ceil_div<std::uint64_t>(
       blocks, static_cast<unsigned>(std::max(1, options.limits.multiprocessors))));
-  const int fit = usage(options.limits, launch.what).blocks_per_multiprocessor;
+  const int by_limits = usage(options.limits, launch.what).blocks_per_multiprocessor,
+            fit = machine.fit > 0 ? std::min(machine.fit, by_limits) : by_limits;
   launch.on_multiprocessor = machine.blocks > 0 ? machine.blocks : std::max(1, std::min(fit, spread));
   if (launch.what.blocks == residency::any)
     resident = static_cast<int>(std::min<std::uint64_t>(
-        blocks, static_cast<unsigned>(ceil_div(launch.on_multiprocessor, cluster) * cluster)));
+        blocks, static_cast<unsigned>(ceil_div(launch.on_multiprocessor * machine.multiprocessors, cluster) * cluster)));
 }
 
 }  // namespace

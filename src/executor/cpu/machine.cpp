@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <antiphase/core/tile.hpp>
 #include <antiphase/executor/cpu/machine.hpp>
+#include <antiphase/executor/cpu/machine_clock.hpp>
 #include <antiphase/executor/pipeline_law.hpp>
 #include <bit>
 #include <cstring>
@@ -471,29 +472,37 @@ void clock_instructions(int count) {
 }
 void clock_multiplies(int multiply_adds, int reads, bool reads_ahead) {
   thread_state& self = here();
-  constexpr int at_once = 32;  // threads take turns
-  for (int pieces = ceil_div(std::max(1, multiply_adds), at_once * std::max(1, multiply_adds / 256)); pieces > 0;
-       --pieces) {
-    const int some = multiply_adds / pieces, of_reads = reads / pieces;
+  constexpr int turns = 8;  // of the threads, in one step
+  for (int left = turns; left > 0; --left) {
+    const int some = multiply_adds / left, of_reads = reads / left;
     self.time.multiply(some, of_reads, reads_ahead);
     self.owner->in_turn(self);
     multiply_adds -= some;
     reads -= of_reads;
   }
 }
-void clock_register_loads(int bytes, int width) {
+namespace {
+void load_to_registers(int bytes, int width, double instructions, double shared_clocks) {
   thread_state& self = here();
-  const int copies = ceil_div(bytes, width);
-  const bool transposed = width >= 16;
-  for (int i = 0; i < copies; ++i) {
-    if (transposed)
-      self.time.instructions(fitted::copy_instructions + fitted::transposing_instructions,
-                             fitted::wide_copy_clocks);
-    else
-      self.time.instructions(fitted::staged_instructions, fitted::staged_copy_clocks);
+  for (; bytes > 0; bytes -= width) {
+    self.time.instructions(instructions, shared_clocks);
     self.owner->in_turn(self);
-    self.time.registers_land_at(self.time.landing(std::min(width, bytes - i * width)));
+    self.time.registers_land_at(self.time.landing(std::min(width, bytes)));
   }
+}
+}  // namespace
+void clock_register_loads(int bytes) {
+  load_to_registers(bytes, 4, fitted::staged_instructions, fitted::staged_copy_clocks);
+}
+void clock_wide_loads(int bytes, bool transposes) {
+  load_to_registers(bytes, 16,
+                    fitted::copy_instructions + (transposes ? fitted::transposing_instructions : 0),
+                    fitted::wide_copy_clocks);
+}
+void clock_latency(int ticks) {
+  thread_state& self = here();
+  self.time.wait_until(self.time.now() + ticks * one_tick);
+  self.owner->in_turn(self);
 }
 void clock_registers_needed() {
   thread_state& self = here();

@@ -163,7 +163,7 @@ void issue(thread_state& self, const bulk_load_state& load, unsigned ranks, plac
   for (const auto& part : sources(load)) self.owner->counts.copied_bytes += part.size();
   self.time.instruction_alone();
   self.owner->in_turn(self);
-  const std::int64_t lands = self.time.landing(load.bytes);
+  const std::int64_t lands = self.time.landing_by_engine(load.bytes) + self.home->later(self.time.costs());
   const auto issue_in = [&](block_state& block, std::ptrdiff_t away) {
     bulk_load_state l = load;
     l.to = static_cast<unsigned char*>(load.to) + away;
@@ -391,7 +391,7 @@ void copy_to(thread_state& self, block_state& theirs, bulk_load_state load, plac
   self.owner->counts.copied_bytes += load.bytes;
   self.time.instruction_alone();
   self.owner->in_turn(self);
-  load.lands = self.time.landing(load.bytes);
+  load.lands = self.time.landing_by_engine(load.bytes);
   issue_to(self, theirs, std::move(load), where);
 }
 }  // namespace

@@ -304,6 +304,7 @@ void worker::begin_block(block_state& block, std::uint64_t index) {
                                     static_cast<std::size_t>(launch_->on_multiprocessor)]
                 : nullptr;
   block.mbarriers.clear();
+  block.delays = random_source(index + 1);
   for (auto& m : block.matrices) m.clear();
   for (auto& m : block.warpgroup) m.arrived = 0;
   for (auto& t : block.thread) {
@@ -723,6 +724,7 @@ void worker::switch_from(fiber& from) {
 }
 
 void worker::loaded(thread_state& self, const void* at, std::uint64_t value, place where) {
+  if (in_time()) return;  // all go on: a loop that waits does so through poll()
   if (self.loads.waits(self.code, at, value))
     suspend(self, condition::polling, where);
   else if (self.loads.goes_on())

@@ -5,6 +5,7 @@
 #include <antiphase/executor/cpu/cpu_executor.hpp>
 #include <antiphase/executor/cpu/machine_verbs.hpp>
 #include <atomic>
+#include <cmath>
 #include <exception>
 #include <limits>
 #include <memory>
@@ -287,10 +288,17 @@ struct block_state : machine::block_view {
   std::vector<bulk_load_state> loads;   // issued, not landed
   std::vector<warp_matrices> matrices;  // by warp
   std::vector<collective> warpgroup;    // by warpgroup
+  random_source delays{1};              // of its loads
   std::int64_t ended = 0;               // its latest thread, by the clock
   std::vector<mbarrier_clock> mbarriers;
   void* watched = nullptr;  // the observer's
 
+  // By how much a load of the copy engine from memory takes longer than others: drawn, exponentially.
+  std::int64_t later(const clock_costs& costs) {
+    if (costs.varies == 0) return 0;
+    return static_cast<std::int64_t>(-std::log((delays() + 1.) / 4294967296.) *
+                                     static_cast<double>(costs.varies));
+  }
   mbarrier_clock& clock_of(const std::uint64_t* word) {
     for (mbarrier_clock& m : mbarriers)
       if (m.word == word) return m;

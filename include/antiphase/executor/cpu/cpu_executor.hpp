@@ -54,7 +54,9 @@ struct timed_machine {
   machine_profile profile;
   // resident on a multiprocessor, which they share; 0: as many as fit there, with the grid spread over all
   int blocks = 0;
-  bool in_memory = false;  // what is loaded comes from memory, not from the L2 cache
+  int fit = 0;  // on one, where more is known than the limits tell, such as of registers; 0: it is not
+  int multiprocessors = 1;  // modelled at a time, each with its blocks
+  bool in_memory = false;   // what is loaded comes from memory, not from the L2 cache
 };
 
 // The device that the CPU executor simulates by default. Its name is "CPU executor".

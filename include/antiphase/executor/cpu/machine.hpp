@@ -167,16 +167,13 @@ void polled();            // such a loop has ended: counts as progress of a bloc
 // Called after an atomic load with its value: a thread that repeats such loads in a loop, and does nothing
 // else, yields too.
 void loaded(const void* at, std::uint64_t value, place where);
-// The simulated clock, in ticks since the launch began: a model (src/executor/cpu/clock.hpp), not a
+// The simulated clock, in ticks since the thread's block began: a model (src/executor/cpu/clock.hpp), not a
 // measurement. It advances by the functions of this file only; ordinary code that is to take time is declared
 // by clock_instructions() and the functions after it.
 std::int64_t clock();
-void clock_instructions(int count);  // this thread has executed this many instructions
-// it has read from shared memory and multiplied; reads_ahead: of what it multiplies next
-void clock_multiplies(int multiply_adds, int reads, bool reads_ahead);
-// it has issued loads from global memory to registers, of `width` bytes each
-void clock_register_loads(int bytes, int width);
-void clock_registers_needed();  // it waits for those loads
+void clock_instructions(int count);    // this thread has executed this many instructions
+void clock_register_loads(int bytes);  // it has issued loads from global memory to registers
+void clock_registers_needed();         // it waits for those loads
 void trap(const char* why, place where);
 
 }  // namespace antiphase::machine
