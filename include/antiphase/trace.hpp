@@ -71,8 +71,8 @@ struct trace_options {
   // cannot be compared: cost.runs stays 0.
   int cost_runs = 0;
   stream on = nullptr;
-  // On the CPU executor, the machine whose times are modelled (docs/timelines.md); null: an H200. The context's
-  // limits decide which kernel runs, and its grid: give it those of that machine.
+  // On the CPU executor, the machine whose times are modelled (docs/timelines.md); null: an H200. The
+  // context's limits decide which kernel runs, and its grid: give it those of that machine.
   std::shared_ptr<const machine_profile> as = nullptr;
   // Blocks that share a multiprocessor of it; 0: as many as the launch puts on each.
   int blocks = 0;

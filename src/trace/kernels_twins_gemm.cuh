@@ -48,8 +48,8 @@ inline twin split_mma_twin() {
   constexpr product_policy how = split_mma_policy;
   using plain = split_mma_product<how>;
   constexpr int warps = plain::threads / 32,
-                work =
-                    warp_multiply_work(std::int64_t{3} * split_tile * split_tile * split_step, plain::threads);
+                work = warp_multiply_work(std::int64_t{3} * split_tile * split_tile * split_step,
+                                          plain::threads);
   using ring = recorded_copies<async_copies<how.stages>, typename plain::storage, warps, work>;
   return {.of = "gemm.fp16-mma",
           .code = kernel_of<recording_copies<split_mma_product<how, ring>, warps>>("gemm.fp16-mma, recorded"),

@@ -45,10 +45,9 @@ timeline record(const context& where, std::string_view policy, const scan_proble
   constexpr double tile_bytes = 24576, tiles_of_a_block = 24;
   const recorded_work work{
       .bytes = 2 * bytes,
-      .multiprocessors =
-          policy == "one-wave"
-              ? 0
-              : static_cast<int>(std::clamp(bytes / tile_bytes / tiles_of_a_block, 2., 32.))};
+      .multiprocessors = policy == "one-wave"
+                             ? 0
+                             : static_cast<int>(std::clamp(bytes / tile_bytes / tiles_of_a_block, 2., 32.))};
   return record_call(
       where, twins, {.policy = std::string(policy), .kernel = "scan"}, options, work, p.in == p.out,
       [&](const context& recording) { call(recording, {.policy = policy, .on = options.on}); });

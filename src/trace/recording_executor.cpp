@@ -68,10 +68,10 @@ launch_counts recording_executor::launch(const kernel& k, extent3 grid, const vo
   const kernel& what = how_ == mode::timed_as_is ? k : code;
   const void* with = how_ == mode::timed_as_is ? params : all.data();
   if (how_ == mode::record)
-    return launch_twin(to(), limits(),
-                       {.code = what, .grid = grid, .params = with, .bytes = bytes_,
-                        .multiprocessors = multiprocessors_},
-                       options_);
+    return launch_twin(
+        to(), limits(),
+        {.code = what, .grid = grid, .params = with, .bytes = bytes_, .multiprocessors = multiprocessors_},
+        options_);
   launch_counts done;
   milliseconds_ = forwarding_executor::milliseconds(
       [&](stream queue) { done = forwarding_executor::launch(what, grid, with, queue); }, s);

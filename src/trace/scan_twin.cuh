@@ -9,9 +9,9 @@
 namespace antiphase::scans {
 inline namespace AP_TARGET {
 
-// For the clock of the CPU executor: a lane's instructions for its part of a tile, roughly two per element, and
-// how long a role takes from event to event, fitted to the rings of 1 to 8 stages on an H200: shuffles, folds,
-// words of shared memory, one after the other.
+// For the clock of the CPU executor: a lane's instructions for its part of a tile, roughly two per element,
+// and how long a role takes from event to event, fitted to the rings of 1 to 8 stages on an H200: shuffles,
+// folds, words of shared memory, one after the other.
 template <class Rules, ring_policy P> struct recorded_scan_ring
     : recorded<typename Rules::ring, P.threads() / 32, P.rows * 8> {
   using base = recorded<typename Rules::ring, P.threads() / 32, P.rows * 8>;

@@ -32,8 +32,8 @@ template <policy P> struct traced {
       (P.copy == copy_kind::registers || P.b.transposed() ? P.tile.n * P.tile_k : 0);
   static constexpr int register_bytes = register_floats * static_cast<int>(sizeof(float)) / threads;
 
-  // Says what a step does, for the clock of the CPU executor: loads to registers, narrow, or wide ones that are
-  // transposed there; multiply-adds, and reads of what they multiply.
+  // Says what a step does, for the clock of the CPU executor: loads to registers, narrow, or wide ones that
+  // are transposed there; multiply-adds, and reads of what they multiply.
   struct working_recorder : recorder<> {
     using recorder<>::recorder;
     template <class Load> AP_DEV auto load(Load load) {

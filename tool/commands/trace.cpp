@@ -47,7 +47,8 @@ constexpr const char* examples =
     "Runs a product of random matrices, or a scan of a random array, with a recording twin of the kernel and "
     "writes what one block did and "
     "when: loads in "
-    "flight, waits, computation. On the CPU executor the clock is that of a model of a GPU (docs/timelines.md): "
+    "flight, waits, computation. On the CPU executor the clock is that of a model of a GPU "
+    "(docs/timelines.md): "
     "times are not measured, and the same in every run.\n"
     "The output's name says the format: .html is a page to zoom into, with what the figures say; .svg a "
     "picture; .json a trace for "
@@ -454,7 +455,8 @@ place choose_machine(const request& r, trace_options& options) {
   if (at.where->kind() == target::cuda) {
     if (!r.as.empty() || r.blocks != "auto" || !r.data.empty())
       throw bad_request(
-          "--as, --blocks and --data are of the clock that is modelled on the CPU executor: expected --on cpu "
+          "--as, --blocks and --data are of the clock that is modelled on the CPU executor: expected --on "
+          "cpu "
           "beside them; a GPU is recorded as it is");
     return at;
   }
@@ -558,15 +560,17 @@ void add_trace(arguments program) {
       .check(integer_between(1, 10000))
       .type_name("RUNS");
   command
-      .add_option("--as", r->as,
-                  fmt::format("Machine whose times are modelled, on the CPU executor: {}, or a file that info "
-                              "--measure wrote (default: NVIDIA H200)",
-                              profile_names()))
+      .add_option(
+          "--as", r->as,
+          fmt::format("Machine whose times are modelled, on the CPU executor: {}, or a file that info "
+                      "--measure wrote (default: NVIDIA H200)",
+                      profile_names()))
       .check(not_empty())
       .type_name("NAME");
   command
-      .add_option("--blocks", r->blocks,
-                  "Blocks that share a multiprocessor of it: auto, as many as the launch puts there, or a number")
+      .add_option(
+          "--blocks", r->blocks,
+          "Blocks that share a multiprocessor of it: auto, as many as the launch puts there, or a number")
       .shows_default()
       .check(not_empty())
       .type_name("auto|N");

@@ -6,8 +6,8 @@
 
 namespace antiphase::tool {
 
-// The shipped profile of that name, or that of a file (which ends in .json, or exists). Throws bad_request, with
-// the known names, or with what is wrong in the file.
+// The shipped profile of that name, or that of a file (which ends in .json, or exists). Throws bad_request,
+// with the known names, or with what is wrong in the file.
 machine_profile named_profile(const std::string& name_or_file);
 // "NVIDIA H200, NVIDIA H100, ..."
 std::string profile_names();

@@ -10,10 +10,10 @@ namespace antiphase {
 inline namespace AP_TARGET {
 
 // On a GPU these calls do nothing. A thread says by them what it has done:
-//   clock_multiplies  FP32 multiply-adds, with so many reads from shared memory; ahead: the reads are of what it
-//                     multiplies next
-//   clock_wide_loads  issued loads from global memory to registers, 16 bytes at a time, which it transposes there
-//                     or not; clock_registers_needed() waits for them
+//   clock_multiplies  FP32 multiply-adds, with so many reads from shared memory; ahead: the reads are of
+//                     what it multiplies next
+//   clock_wide_loads  issued loads from global memory to registers, 16 bytes at a time, which it transposes
+//                     there or not; clock_registers_needed() waits for them
 //   clock_latency     waited so many ticks for results of its own instructions
 #if AP_ON_GPU
 AP_DEV void clock_multiplies(int, int, bool) {}

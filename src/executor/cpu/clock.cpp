@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // What operations cost on a machine: its profile's figures, and the constants of the pipeline's law.
-#include <antiphase/executor/cpu/machine_verbs.hpp>
 #include <antiphase/executor/pipeline_law.hpp>
 #include <cmath>
 

@@ -3,6 +3,7 @@
 // of a thread.
 #pragma once
 #include <algorithm>
+#include <antiphase/executor/cpu/machine.hpp>
 #include <antiphase/executor/machine.hpp>
 #include <array>
 #include <cstdint>

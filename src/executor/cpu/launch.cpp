@@ -53,14 +53,15 @@ void model_time(launch_state& launch, bool timed, int& resident) {
   if (machine.blocks < 0 || static_cast<std::uint64_t>(machine.blocks) > blocks)
     throw bad_request(fmt::format("{} blocks on a multiprocessor: expected 1 to {}, as many as the grid has",
                                   machine.blocks, blocks));
-  const auto spread = static_cast<int>(ceil_div<std::uint64_t>(
-      blocks, static_cast<unsigned>(std::max(1, options.limits.multiprocessors))));
+  const auto spread = static_cast<int>(
+      ceil_div<std::uint64_t>(blocks, static_cast<unsigned>(std::max(1, options.limits.multiprocessors))));
   const int by_limits = usage(options.limits, launch.what).blocks_per_multiprocessor,
             fit = machine.fit > 0 ? std::min(machine.fit, by_limits) : by_limits;
   launch.on_multiprocessor = machine.blocks > 0 ? machine.blocks : std::max(1, std::min(fit, spread));
   if (launch.what.blocks == residency::any)
     resident = static_cast<int>(std::min<std::uint64_t>(
-        blocks, static_cast<unsigned>(ceil_div(launch.on_multiprocessor * machine.multiprocessors, cluster) * cluster)));
+        blocks, static_cast<unsigned>(ceil_div(launch.on_multiprocessor * machine.multiprocessors, cluster) *
+                                      cluster)));
 }
 
 }  // namespace

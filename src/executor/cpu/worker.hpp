@@ -365,8 +365,8 @@ class worker {
   void wake_mbarrier(block_state& block, const void* word);
   bool lands_now();  // whether a copy issued now lands at once
   bool in_time() const { return launch_->on_multiprocessor > 0; }
-  // In a timed launch: runs the threads first whose time is earlier, and lands what has landed by then. Called
-  // when the clock of a thread has advanced.
+  // In a timed launch: runs the threads first whose time is earlier, and lands what has landed by then.
+  // Called when the clock of a thread has advanced.
   void in_turn(thread_state& self);
   void will_land(std::int64_t at) { next_landing_ = std::min(next_landing_, at); }
   void progress() {
