@@ -63,14 +63,15 @@ double median_error(const std::vector<two_times>& all) {
   std::vector<double> errors;
   for (const two_times& t : all) errors.push_back(t.error());
   std::ranges::sort(errors);
-  return errors.at(errors.size() / 2);
+  const std::size_t half = errors.size() / 2;
+  return errors.size() % 2 == 1 ? errors.at(half) : (errors.at(half - 1) + errors.at(half)) / 2;
 }
 // Of two kernels that were not measured to be as fast within 5 %, the same one is faster.
 void expect_same_order(const std::vector<two_times>& all) {
   constexpr double tie = 1.05;
   for (const two_times& a : all)
     for (const two_times& b : all)
-      if (a.measured * tie < b.measured) EXPECT_LT(a.modelled, b.modelled) << a.of << " and " << b.of;
+      EXPECT_TRUE(a.measured * tie >= b.measured || a.modelled < b.modelled) << a.of << " and " << b.of;
 }
 std::string text(const std::vector<two_times>& all) {
   std::string lines;
@@ -85,7 +86,8 @@ TEST(Modelled, StepsOfTheLadderTakeWhatAnH200Measured) {
   constexpr double size = 2048, launch = 2.2;
   constexpr int steps = 24;
   std::vector<two_times> all;
-  for (const json& r : result("20261127T054447-gemm-2048x2048x2048-rested.json").at("records")) {
+  const json file = result("20261127T054447-gemm-2048x2048x2048-rested.json");
+  for (const json& r : file.at("records")) {
     const std::string policy = r.value("policy", "");
     const auto step = std::ranges::find(gemms::steps, policy, &gemms::step::name);
     // naive has no steps; strict takes smaller tiles for a product that this test can compute
@@ -107,7 +109,8 @@ TEST(Modelled, StepsOfTheLadderTakeWhatAnH200Measured) {
 // Recordings have what recording takes besides, about 9.5 clocks of each warp for each span.
 TEST(Modelled, RecordingsOfAnH200AreThoseStepsAndTheirSpans) {
   std::vector<two_times> all;
-  for (const json& r : result("timelines/h200.json").at("timelines")) {
+  const json file = result("timelines/h200.json");
+  for (const json& r : file.at("timelines")) {
     const timeline t = modelled(r.at("policy").get<std::string>(), 128, 128, 512, {.as = h200()});
     const double spans = static_cast<double>(t.spans.size()) / t.steps;
     EXPECT_EQ(t.device, "NVIDIA H200");
@@ -122,7 +125,8 @@ TEST(Modelled, RecordingsOfAnH200AreThoseStepsAndTheirSpans) {
 TEST(Modelled, RingsOfAScanTakeWhatAnH200Measured) {
   constexpr double start = 5, tiles = 43691 / multiprocessors;
   std::map<std::string, double> measured;
-  for (const json& r : result("20261127T081710-scan-268435456-rested.json").at("records"))
+  const json file = result("20261127T081710-scan-268435456-rested.json");
+  for (const json& r : file.at("records"))
     if (r.contains("time_us")) measured[r.at("policy")] = (us(r) - start) * clock_per_us / tiles;
   constexpr std::int64_t count = 8 * 24 * 6144;
   const context where = on_h200();
