@@ -56,6 +56,10 @@ EDITS = {
     " No effect on the CPU executor; the checker verifies which warps call.": " The checker verifies which warps\n// call.",
     "N / 2 registers: those\n// of mma() for each 8 columns, warp w holding rows 16 w to 16 w + 15. A in registers is held as for mma().\n":
     "N / 2 registers: four\n// of each 8 columns, as mma.m16n8k16 holds them, warp w having rows 16 w to 16 w + 15.\n",
+    "  AP_DEV void wait(unsigned parity) const {\n": "  AP_DEV void wait(unsigned parity) const {\n"
+    "#if defined(AP_CHECKED)\n"
+    "    return machine::mbarrier_wait(const_cast<std::uint64_t*>(&word), parity, machine::place::current());\n"
+    "#endif\n",
     "executor::encode() makes a tensor_map of it.": "encode() makes a tensor_map of it.",
     "  const void* data = nullptr;                    // memory of the executor, aligned to 16 bytes":
     "  const void* data = nullptr;                    // of the device, aligned to 16 bytes",
@@ -78,7 +82,7 @@ HEAD = """\
 //   antiphase check my.cu                                  its races and missing waits, without a GPU
 #if !defined(ANTIPHASE_RING)  // of any copy of it
 #define ANTIPHASE_RING
-#if defined(AP_FN)
+#if defined(AP_FN) && !defined(AP_CHECKED)
 #error "antiphase/ring.cuh stands alone: include it or the other headers of antiphase's kernels, not both"
 #endif
 // clang-format off
@@ -99,7 +103,12 @@ HEAD = """\
 #define AP_EVERY_LANE_ARRIVES 0
 #endif
 
+#if defined(AP_CHECKED)  // by antiphase check, which names the line that calls a verb
+#line LINE "/include/antiphase/ring.cuh"
+#endif
+
 namespace antiphase::ring {
+struct mbarrier;
 """
 
 # Of the host: the kit's executors do this (src/executor/cuda).
@@ -138,6 +147,15 @@ inline tensor_map encode(const tensor_layout& t) {
   return encoded;
 }
 """
+
+# The checker names slot and event of an mbarrier that waits for ever.
+STANDS_FOR = r"""\1for (Barrier& b : barrier[event]) {
+\1  b.init(parties);
+#if defined(AP_CHECKED)
+\1  if constexpr (std::is_same_v<Barrier, mbarrier>)
+\1    machine::mbarrier_stands_for(&b.word, {static_cast<int>(&b - barrier[event]), event, events});
+#endif
+\1}"""
 
 NAME = re.compile(
     r"(?:(?:concept|struct|class|enum|using|namespace)\s+(?:class\s+|alignas\(\d+\)\s+)?(\w+))"
@@ -264,7 +282,7 @@ def in_cpp17(text):
     )
     text = re.sub(  # for messages of the CPU executor
         r"( *)for \(Barrier& b : barrier\[event\]\) \{.*?\n\1\}",
-        r"\1for (Barrier& b : barrier[event]) b.init(parties);",
+        STANDS_FOR,
         text,
         flags=re.DOTALL,
     )
@@ -325,7 +343,8 @@ def header():
     for old, new in EDITS.items():
         assert text.count(old) == 1, f"expected once: {old}"
         text = text.replace(old, new)
-    return in_cpp17(text)
+    text = in_cpp17(text)
+    return text.replace("#line LINE", f"#line {text[: text.index('#line LINE')].count(chr(10)) + 2}")
 
 
 def main():

@@ -12,7 +12,7 @@
 //   antiphase check my.cu                                  its races and missing waits, without a GPU
 #if !defined(ANTIPHASE_RING)  // of any copy of it
 #define ANTIPHASE_RING
-#if defined(AP_FN)
+#if defined(AP_FN) && !defined(AP_CHECKED)
 #error "antiphase/ring.cuh stands alone: include it or the other headers of antiphase's kernels, not both"
 #endif
 // clang-format off
@@ -33,7 +33,12 @@
 #define AP_EVERY_LANE_ARRIVES 0
 #endif
 
+#if defined(AP_CHECKED)  // by antiphase check, which names the line that calls a verb
+#line 38 "/include/antiphase/ring.cuh"
+#endif
+
 namespace antiphase::ring {
+struct mbarrier;
 
 // core/cursor.hpp
 // -----------------------------------------------------------------------------------------------------------
@@ -129,7 +134,13 @@ template <class Barrier, int N, int... Parties> struct channel {
     (init(event++, Parties), ...);
   }
   AP_DEV void init(int event, int parties) {
-    for (Barrier& b : barrier[event]) b.init(parties);
+    for (Barrier& b : barrier[event]) {
+      b.init(parties);
+#if defined(AP_CHECKED)
+      if constexpr (std::is_same_v<Barrier, mbarrier>)
+        machine::mbarrier_stands_for(&b.word, {static_cast<int>(&b - barrier[event]), event, events});
+#endif
+    }
   }
 
   // Waits until the caller owns the slot: until the event before `event` has happened (before the first
@@ -401,6 +412,9 @@ struct mbarrier {
     return yes != 0;
   }
   AP_DEV void wait(unsigned parity) const {
+#if defined(AP_CHECKED)
+    return machine::mbarrier_wait(const_cast<std::uint64_t*>(&word), parity, machine::place::current());
+#endif
     while (!ended(parity)) {
       // without it, polling warps take issue slots from working ones
       if constexpr (!waits_itself) __nanosleep(32);
