@@ -54,17 +54,14 @@ EDITS = {
     "AP_DEV std::uint32_t shared_address(",
     "return shuffle(value, 0);": "return __shfl_sync(all_lanes, value, 0);",
     " No effect on the CPU executor; the checker verifies which warps call.": " The checker verifies which warps\n// call.",
-    "N / 2 registers: those\n// of mma() for each 8 columns, warp w holding rows 16 w to 16 w + 15. A in registers is held as for mma().\n":
-    "N / 2 registers: four\n// of each 8 columns, as mma.m16n8k16 holds them, warp w having rows 16 w to 16 w + 15.\n",
+    "N / 2 registers: those\n// of mma() for each 8 columns, warp w holding rows 16 w to 16 w + 15. A in registers is held as for mma().\n": "N / 2 registers: four\n// of each 8 columns, as mma.m16n8k16 holds them, warp w having rows 16 w to 16 w + 15.\n",
     "  AP_DEV void wait(unsigned parity) const {\n": "  AP_DEV void wait(unsigned parity) const {\n"
     "#if defined(AP_CHECKED)\n"
     "    return machine::mbarrier_wait(const_cast<std::uint64_t*>(&word), parity, machine::place::current());\n"
     "#endif\n",
     "executor::encode() makes a tensor_map of it.": "encode() makes a tensor_map of it.",
-    "  const void* data = nullptr;                    // memory of the executor, aligned to 16 bytes":
-    "  const void* data = nullptr;                    // of the device, aligned to 16 bytes",
-    "A tensor_layout as encoded by an executor. Passed to a kernel in its params.":
-    "A tensor_layout as encoded by the driver. Passed to a kernel as its __grid_constant__ parameter.",
+    "  const void* data = nullptr;                    // memory of the executor, aligned to 16 bytes": "  const void* data = nullptr;                    // of the device, aligned to 16 bytes",
+    "A tensor_layout as encoded by an executor. Passed to a kernel in its params.": "A tensor_layout as encoded by the driver. Passed to a kernel as its __grid_constant__ parameter.",
 }
 
 HEAD = """\
@@ -281,10 +278,7 @@ def in_cpp17(text):
         text,
     )
     text = re.sub(  # for messages of the CPU executor
-        r"( *)for \(Barrier& b : barrier\[event\]\) \{.*?\n\1\}",
-        STANDS_FOR,
-        text,
-        flags=re.DOTALL,
+        r"( *)for \(Barrier& b : barrier\[event\]\) \{.*?\n\1\}", STANDS_FOR, text, flags=re.DOTALL
     )
     text = text.replace("AP_RELAY", "AP_DEV")
     for word in ("requires", "concept ", "auto..."):

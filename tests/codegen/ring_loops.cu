@@ -2,6 +2,7 @@
 // Loops on antiphase/ring.cuh, each beside the same loop with hand-written PTX: check_ring.py compares their
 // machine code.
 #include <antiphase/ring.cuh>
+namespace ring = antiphase::ring;
 
 constexpr int stages = 4, threads = 128, unit = 4 * threads;  // floats
 
@@ -13,10 +14,9 @@ __global__ void copies_by_ring(const float* from, float* to, int steps) {
   __shared__ alignas(16) float tile[stages][unit];
   const int t = static_cast<int>(threadIdx.x);
   float sum = 0;
-  antiphase::async_copies<stages> ring;
-  antiphase::pipeline{ring}.run(
-      steps,
-      [&](int i, int slot) { antiphase::copy_async<16>(&tile[slot][4 * t], from + i * unit + 4 * t, 16); },
+  ring::async_copies<stages> copies;
+  ring::pipeline{copies}.run(
+      steps, [&](int i, int slot) { ring::copy_async<16>(&tile[slot][4 * t], from + i * unit + 4 * t, 16); },
       [&](int, int slot) {
         for (int j = 0; j < 4; ++j) sum += tile[slot][j * threads + t];
       });
@@ -60,8 +60,8 @@ __global__ void registers_by_ring(const float* from, float* to, int steps) {
   const int t = static_cast<int>(threadIdx.x);
   float sum = 0, next = 0;
   const auto store = [&](int slot) { tile[slot][t] = next; };
-  antiphase::staged_copies<2, decltype(store)> ring{store};
-  antiphase::pipeline{ring}.run(
+  ring::staged_copies<2, decltype(store)> copies{store};
+  ring::pipeline{copies}.run(
       steps, [&](int i, int) { next = from[i * threads + t]; },
       [&](int, int slot) { sum += tile[slot][threads - 1 - t]; });
   to[t] = sum;
@@ -88,12 +88,12 @@ __global__ void registers_by_hand(const float* from, float* to, int steps) {
 // a warp loads by bulk copies, the others compute: mbarriers
 // -----------------------------------------------------------------------------------------------------------
 __global__ void __launch_bounds__(threads + 32) roles_by_ring(const float* from, float* to, int steps) {
-  using namespace antiphase;
+  using namespace antiphase::ring;
   __shared__ alignas(128) float tile[stages][unit];
-  __shared__ channel<mbarrier, stages, antiphase::threads(1), warps(::threads / 32)> ring;
+  __shared__ channel<mbarrier, stages, antiphase::ring::threads(1), warps(::threads / 32)> slots;
   const int t = static_cast<int>(threadIdx.x);
   if (t == 0) {
-    ring.init();
+    slots.init();
     fence_mbarrier_init();
   }
   block_barrier();
@@ -101,17 +101,17 @@ __global__ void __launch_bounds__(threads + 32) roles_by_ring(const float* from,
     if (t > ::threads) return;
     cursor<stages> at;
     for (int i = 0; i < steps; ++i, ++at) {
-      ring.acquire(at);
-      ring.commit(at, 0, bytes{unit * 4});
-      bulk_load(tile[at.index], from + i * unit, unit * 4, ring.barrier[0][at.index]);
+      slots.acquire(at);
+      slots.commit(at, 0, bytes{unit * 4});
+      bulk_load(tile[at.index], from + i * unit, unit * 4, slots.barrier[0][at.index]);
     }
   } else {
     float sum = 0;
     cursor<stages> at;
     for (int i = 0; i < steps; ++i, ++at) {
-      ring.wait(at);
+      slots.wait(at);
       for (int j = 0; j < 4; ++j) sum += tile[at.index][j * ::threads + t];
-      ring.release(at, by_warp{});
+      slots.release(at, by_warp{});
     }
     to[t] = sum;
   }
