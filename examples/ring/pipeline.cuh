@@ -17,20 +17,19 @@ __global__ void __launch_bounds__(block_size)
   const int t = threadIdx.x, first = blockIdx.x * columns;
   float sum = 0;
 
+  const auto load = [&](int i, int slot) {  // starts the copies of tile i: 16 bytes a thread, zeros outside
+    const int x = t % 32 * 4;
+    for (int y = t / 32; y < rows; y += block_size / 32) {
+      const int row = i * rows + y;
+      const bool inside = row < height && first + x < width;
+      const float* const from = inside ? &matrix[size_t(row) * width + first + x] : matrix;
+      copy_async<16>(&tile[slot][y][x], from, inside ? 16 : 0);
+    }
+  };
+  const auto compute = [&](int, int slot) {
+    for (int y = 0; y < rows; ++y) sum += tile[slot][y][t];
+  };
   async_copies<stages> slots;
-  pipeline{slots}.run((height + rows - 1) / rows,
-                      [&](int i, int slot) {  // starts the copies of tile i: 16 bytes a thread, zeros outside
-                        const int x = t % 32 * 4;
-                        for (int y = t / 32; y < rows; y += block_size / 32) {
-                          const int row = i * rows + y;
-                          const bool inside = row < height && first + x < width;
-                          copy_async<16>(&tile[slot][y][x],
-                                         inside ? &matrix[size_t(row) * width + first + x] : matrix,
-                                         inside ? 16 : 0);
-                        }
-                      },
-                      [&](int, int slot) {  // uses it
-                        for (int y = 0; y < rows; ++y) sum += tile[slot][y][t];
-                      });
+  pipeline{slots}.run((height + rows - 1) / rows, load, compute);
   if (first + t < width) sums[first + t] = sum;
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// C = A B^T in bf16 by roles: one thread loads tiles by TMA, two warpgroups multiply them on Hopper's Tensor Cores
-// (WGMMA), over a ring of four slots. A is m x k, B is n x k, C is m x n, by rows; n and k are multiples of 8.
+// C = A B^T in bf16 by roles: one thread loads tiles by TMA, two warpgroups multiply them on Hopper's Tensor
+// Cores (WGMMA), over a ring of four slots. A is m x k, B n x k, C m x n, by rows; n, k: multiples of 8.
 //
 //   load       acquire | tensor_load -> full
 //   multiply   wait full | wgmma | release; the sums of a tile leave through two buffers, by tensor_store
@@ -14,14 +14,12 @@ using namespace antiphase::ring;
 using bf16 = __nv_bfloat16;
 
 constexpr int tile_m = 128, tile_n = 256, tile_k = 64, stages = 4, groups = 2;  // of warps that multiply
-constexpr int rows_together =
-    16;  // tiles of as many rows of tiles follow each other: they share B in the L2 cache
+constexpr int rows_together = 16;  // of tiles that follow each other and share B in the L2 cache
 
 struct storage {
   alignas(1024) bf16 a[stages][tile_m][tile_k], b[stages][tile_n][tile_k];
   alignas(1024) bf16 c[groups][2][64][64];  // on its way to memory
-  channel<mbarrier, stages, threads(1), warps(4 * groups)>
-      ring;  // filled by a thread, released by eight warps
+  channel<mbarrier, stages, threads(1), warps(4 * groups)> ring;
 };
 struct extents {
   int m, n, k;
