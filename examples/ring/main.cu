@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Runs my_kernel and compares: my_kernel [HEIGHT WIDTH]. On a GPU also its speed.
+// Runs the kernel and compares. With a height and a width also its speed, on a GPU.
 #include "pipeline.cuh"
 
 #include <cstdio>

@@ -17,7 +17,7 @@ FAULTS = {  # a slot that is still being loaded; a slot that may not be full
 
 
 class New(ToolTest):
-    def make(self, form, name="own_sums"):
+    def make(self, form, name="rows"):
         done = self.run_tool("new", name, "--form", form)
         self.assertIn(f"antiphase check {name}/{name}.cu", done.stdout.decode())
         return self.folder / name
@@ -33,6 +33,7 @@ class New(ToolTest):
                 )
                 kernel = (made / f"of_{form}.cuh").read_text()
                 self.assertIn(uses, kernel)
+                self.assertIn(f"of_{form}_kernel(const float* matrix", kernel)
                 self.assertIn('#include "ring.cuh"', kernel)
                 for file in names - {"ring.cuh"}:
                     self.assertNotRegex((made / file).read_text(), r"my_kernel|@\w+@|\bpipeline\.cuh")
@@ -48,15 +49,15 @@ class New(ToolTest):
     def is_clean_until_broken(self, form):
         made = self.make(form)
         quick = ("--schedules", "3", "--workers", "1")
-        done = self.run_tool("check", str(made / "own_sums.cu"), *quick)
+        done = self.run_tool("check", str(made / "rows.cu"), *quick)
         self.assertIn("no finding in 3 schedules", done.stdout.decode())
         self.assertIn("100 x 260: right", done.stderr.decode())
-        kernel = made / "own_sums.cuh"
+        kernel = made / "rows.cuh"
         right, wrong = FAULTS[form]
         self.assertIn(right, kernel.read_text())
         kernel.write_text(kernel.read_text().replace(right, wrong))
-        done = self.run_tool("check", str(made / "own_sums.cu"), *quick, code=5)
-        self.assertRegex(done.stdout.decode(), r"at .*own_sums\.cuh:\d+")
+        done = self.run_tool("check", str(made / "rows.cu"), *quick, code=5)
+        self.assertRegex(done.stdout.decode(), r"at .*rows\.cuh:\d+")
 
     def test_advice_of_the_page_is_taken(self):
         for form in KERNELS:
@@ -66,9 +67,9 @@ class New(ToolTest):
 
     def test_what_is_there_stays(self):
         self.make("roles")
-        before = (self.folder / "own_sums/own_sums.cu").read_text()
-        self.refused(2, ["'own_sums' is there already: expected a name that is free"], "new", "own_sums")
-        self.assertEqual((self.folder / "own_sums/own_sums.cu").read_text(), before)
+        before = (self.folder / "rows/rows.cu").read_text()
+        self.refused(2, ["'rows' is there already: expected a name that is free"], "new", "rows")
+        self.assertEqual((self.folder / "rows/rows.cu").read_text(), before)
 
     def test_refused(self):
         for name in ("2d", "a-b", ".."):

@@ -120,19 +120,21 @@ void make(const request& r) {
     throw bad_request(fmt::format("'{}' is there already: expected a name that is free", r.folder));
   fs::create_directories(folder, failed);
   if (failed) throw output_failed(fmt::format("'{}' cannot be made: {}", r.folder, failed.message()));
-  const auto named = [&](std::string text) {
+  // The bare name could be a verb's or a variable's.
+  const std::string kernel = name.ends_with("_kernel") ? name : name + "_kernel";
+  const auto named = [&](std::string text, const std::string& my_kernel) {
     return replaced(std::move(text), {{"<antiphase/ring.cuh>", "\"ring.cuh\""},
                                       {"pipeline.cuh", name + ".cuh"},
-                                      {"my_kernel", name},
+                                      {"my_kernel", my_kernel},
                                       {"@architecture@", chosen.architecture},
                                       {"@advice@", chosen.advice}});
   };
   const std::pair<std::string, std::string> files[] = {
-      {name + ".cuh", named(text_of(chosen.file))},
-      {name + ".cu", named(text_of("main.cu"))},
+      {name + ".cuh", named(text_of(chosen.file), kernel)},
+      {name + ".cu", named(text_of("main.cu"), kernel)},
       {"ring.cuh", text_of("ring.cuh")},
-      {"CMakeLists.txt", named(std::string(cmake_lists))},
-      {"README.md", named(std::string(read_me))},
+      {"CMakeLists.txt", named(std::string(cmake_lists), name)},
+      {"README.md", named(std::string(read_me), name)},
   };
   for (const auto& [file, text] : files) {
     output_file out((folder / file).string());
@@ -152,7 +154,7 @@ void add_new(arguments program) {
   arguments command = program.add_subcommand(
       "new", "Begin a kernel of your own: a folder with one on the ring, and all it needs");
   const auto r = std::make_shared<request>();
-  command.add_option("name", r->folder, "The folder to make; its last part becomes the kernel's name")
+  command.add_option("name", r->folder, "The folder to make; its last part names the kernel")
       .required()
       .check(not_empty())
       .type_name("NAME");
