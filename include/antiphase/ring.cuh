@@ -560,9 +560,14 @@ inline tensor_map encode(const tensor_layout& t) {
   static void* const encoder = [] {
     void* found = nullptr;
     cudaDriverEntryPointQueryResult result{};
-    if (cudaGetDriverEntryPointByVersion("cuTensorMapEncodeTiled", &found, 12000, cudaEnableDefault,
-                                         &result) != cudaSuccess ||
-        result != cudaDriverEntryPointSuccess)
+#if CUDART_VERSION >= 12050
+    const cudaError_t failed = cudaGetDriverEntryPointByVersion("cuTensorMapEncodeTiled", &found, 12000,
+                                                                cudaEnableDefault, &result);
+#else
+    const cudaError_t failed =
+        cudaGetDriverEntryPoint("cuTensorMapEncodeTiled", &found, cudaEnableDefault, &result);
+#endif
+    if (failed != cudaSuccess || result != cudaDriverEntryPointSuccess)
       throw std::runtime_error("the driver has no cuTensorMapEncodeTiled: expected one for CUDA 12 or newer");
     return found;
   }();
