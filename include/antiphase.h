@@ -190,7 +190,15 @@ enum {  // types of elements; 0 is the default, which each member names
   ANTIPHASE_F16 = 11,
   ANTIPHASE_BF16 = 12
 };
-enum { ANTIPHASE_SUM = 0, ANTIPHASE_PRODUCT = 1, ANTIPHASE_MIN = 2, ANTIPHASE_MAX = 3 };
+enum {
+  ANTIPHASE_SUM = 0,
+  ANTIPHASE_PRODUCT = 1,
+  ANTIPHASE_MIN = 2,
+  ANTIPHASE_MAX = 3,
+  // log(exp(x0) + exp(x1) + ...) of F32 and F64: inclusive, without keys, policy and workspace, and with no
+  // explanation
+  ANTIPHASE_LOG_SUM_EXP = 4
+};
 enum { ANTIPHASE_INCLUSIVE = 0, ANTIPHASE_EXCLUSIVE = 1 };
 enum { ANTIPHASE_FORWARD = 0, ANTIPHASE_REVERSE = 1 };
 enum { ANTIPHASE_BY_KEYS = 0, ANTIPHASE_BY_HEAD_FLAGS = 1 };
