@@ -21,8 +21,15 @@ def _of_plain(x, axis, op, to, reverse=False, exclusive=False):
         return found
     if to is torch.bool:  # minima and maxima
         return _of_plain(x.view(torch.uint8), axis, op, torch.uint8).view(torch.bool)
-    request = _scans._Scan(_NAMES[op], op, reverse, exclusive)
+    request = _scans._Scan(NAMES[op], op, reverse, exclusive)
     return request.of_plain(_kind, x, axis, _kind.dtype_name(to), None)
+
+
+def of_operator(op, x, axis, dtype):
+    """What torch's operator returns for a plain tensor of one axis or more."""
+    if op in ("max", "min"):
+        return _extremes(x, axis, op == "max")
+    return _of_plain(x, axis, op, result_type(x, op, dtype))
 
 
 def _extremes(x, axis, largest):
@@ -156,7 +163,7 @@ def scan(asked, x, axis, dtype, out):
 
 # ---- The functions ---------------------------------------------------------------------------------------
 
-_NAMES = {
+NAMES = {
     "sum": "cumsum",
     "product": "cumprod",
     "max": "cummax",
@@ -172,7 +179,7 @@ _OPERATORS = {
 }
 
 
-def _result_type(x, op, dtype):
+def result_type(x, op, dtype):
     """The dtype of torch's result."""
     if dtype is not None or op not in ("sum", "product"):
         return x.dtype if dtype is None else dtype
@@ -181,6 +188,9 @@ def _result_type(x, op, dtype):
     if x.dtype in (torch.float16, torch.bfloat16) and x.is_cuda and torch.is_autocast_enabled("cuda"):
         return torch.float32
     return x.dtype
+
+
+_sensible = set()  # requests of plain tensors that have passed the checks
 
 
 def _refuse_type(name, of):
@@ -192,23 +202,27 @@ def _refuse_type(name, of):
 
 def _running(op, x, axis, dtype=None):
     """The scan of any tensor: values, for extremes with their indices."""
-    name, extremes = _NAMES[op], op in ("max", "min")
-    to = _result_type(x, op, dtype)
-    if _kind.dtype_name(to) not in _scans._TYPES and not (extremes and to is torch.bool):
-        _refuse_type(name, to)
-    if op == "log_sum_exp" and not x.is_floating_point():
-        _refuse_type(name, x.dtype)
+    plain = _kind.plain(x)
+    asked = (op, axis, dtype, x.dtype, x.dim())
+    if not (plain and asked in _sensible and x.layout is torch.strided):
+        name, to = NAMES[op], result_type(x, op, dtype)
+        if _kind.dtype_name(to) not in _scans._TYPES and not (op in ("max", "min") and to is torch.bool):
+            _refuse_type(name, to)
+        if op == "log_sum_exp" and not x.is_floating_point():
+            _refuse_type(name, x.dtype)
+        _scans._axis_of(axis, x.shape or (1,), name)
+        if plain:
+            _kind.number_of(x.device), _kind.view(x)  # they refuse other devices, and sparse tensors
+            _sensible.add(asked)
     if x.dim() == 0:  # torch takes a number as one element
-        _scans._axis_of(axis, (1,), name)
         whole = _running(op, x.reshape(1), 0, dtype)
-        return tuple(y.reshape(()) for y in whole) if extremes else whole.reshape(())
-    axis = _scans._axis_of(axis, x.shape, name)
+        return tuple(y.reshape(()) for y in whole) if op in ("max", "min") else whole.reshape(())
+    if plain:
+        return of_operator(op, x, axis, dtype)
+    axis %= x.dim()
     if _is_divided(x):
         return _of_divided(op, x, axis, dtype)
-    if _kind.plain(x):
-        if x.layout is not torch.strided or x.device.type not in ("cpu", "cuda"):
-            _kind.number_of(x.device), _kind.view(x)  # they refuse it
-        return _extremes(x, axis, op == "max") if extremes else _of_plain(x, axis, op, to)
+    to = result_type(x, op, dtype)
     return _OPERATORS[op](x if x.dtype == to else x.to(to), axis)
 
 
@@ -293,11 +307,11 @@ def _across(op, x, axis, dtype, group):
     """The scan of an axis that is divided over the processes of a group: each scans its part, and combines the
     results with the totals of the parts before. Totals of parts behind are left out only after they have been
     gathered, so that all processes have the same collectives in their backward passes."""
-    axis = _scans._axis_of(axis, x.shape, _NAMES[op])
+    axis = _scans._axis_of(axis, x.shape, NAMES[op])
     rank = _distributed().get_rank(group)
     if op in ("max", "min"):
         return _extremes_across(op, x, axis, group, rank)
-    to = _result_type(x, op, dtype)
+    to = result_type(x, op, dtype)
     # Totals of 16 bits would lose what the sums of a part keep.
     wide = torch.float32 if to in (torch.float16, torch.bfloat16) else to
     found = _running(op, x if x.dtype == wide else x.to(wide), axis)
