@@ -54,11 +54,10 @@ scanning scanning_of(const antiphase_scan_args* given, antiphase_stream on) {
   const bool of_exponentials = x.operation == ANTIPHASE_LOG_SUM_EXP;
   scan_problem what{
       .type = type,
-      .operation =
-          of_exponentials
-              ? scan_operation::sum
-              : one_of("operation", x.operation,
-                       {scan_operation::sum, scan_operation::product, scan_operation::min, scan_operation::max}),
+      .operation = of_exponentials ? scan_operation::sum
+                                   : one_of("operation", x.operation,
+                                            {scan_operation::sum, scan_operation::product,
+                                             scan_operation::min, scan_operation::max}),
       .kind = one_of("kind", x.kind, {scan_kind::inclusive, scan_kind::exclusive}),
       .direction = one_of("direction", x.direction, {scan_direction::forward, scan_direction::reverse}),
       .in = x.in,

@@ -2,11 +2,11 @@
 // The public scans.
 #include <antiphase/scan.hpp>
 
+#include <fmt/format.h>
 #include <algorithm>
 #include <antiphase/core/error.hpp>
 #include <antiphase/core/tile.hpp>
 #include <antiphase/executor/scratch.hpp>
-#include <fmt/format.h>
 #include <vector>
 
 #include "build_config.hpp"
@@ -90,10 +90,10 @@ launch_counts scan_log_sum_exp(const context& where, const scan_problem& p, stre
     throw not_supported(
         fmt::format("running log-sum-exp of {}: expected f32 or f64", antiphase::name(p.type)));
   if (p.operation != scan_operation::sum || p.kind != scan_kind::inclusive || scans::result_type(p) != p.type)
-    throw bad_request(fmt::format("running log-sum-exp of a problem that is {}{}: expected one with the default "
-                                  "operation, kind and accumulate",
-                                  scans::description(p, nullptr),
-                                  p.kind == scan_kind::exclusive ? ", exclusive" : ""));
+    throw bad_request(
+        fmt::format("running log-sum-exp of a problem that is {}{}: expected one with the default "
+                    "operation, kind and accumulate",
+                    scans::description(p, nullptr), p.kind == scan_kind::exclusive ? ", exclusive" : ""));
 #if ANTIPHASE_HAS_CUDA
   if (where.kind() == target::cuda) return scans::cuda::log_sum_exps(where, p, on);
 #endif
