@@ -252,9 +252,9 @@ ANTIPHASE_API antiphase_status antiphase_scan_prepare_workspace(const antiphase_
 ANTIPHASE_API antiphase_status antiphase_scan_explain(const antiphase_scan_args* args, char* text,
                                                       size_t room);
 
-// A handler of XLA's typed foreign function interface, for `jax.ffi` and other clients of XLA, on GPUs and the
-// CPU executor: one operand, one result, and an attribute, an array of 8 integers of 64 bits: device, type,
-// operation, kind, direction, outer, length and inner, as in antiphase_scan_args. XLA tells the stream.
+// A handler of XLA's typed foreign function interface, for `jax.ffi` and other clients of XLA, on GPUs and
+// the CPU executor: one operand, one result, and an attribute, an array of 8 integers of 64 bits: device,
+// type, operation, kind, direction, outer, length and inner, as in antiphase_scan_args. XLA tells the stream.
 struct XLA_FFI_CallFrame;
 struct XLA_FFI_Error;
 ANTIPHASE_API struct XLA_FFI_Error* antiphase_xla_scan(struct XLA_FFI_CallFrame* frame);
