@@ -453,8 +453,10 @@ text voting_barrier(instruction& i) {  // bar.red: of the whole block
 }
 text cluster_barrier(instruction& i, bool waits) {
   const bool relaxed = !waits && i.take("relaxed");
-  i.skip({"aligned", waits ? "acquire" : "release"});
-  return fmt::format("::antiphase::machine::cluster_{}({})",
+  const bool aligned = i.take("aligned");
+  i.skip({waits ? "acquire" : "release"});
+  return fmt::format("{}::antiphase::machine::cluster_{}({})",
+                     aligned ? fmt::format("::antiphase::machine::require_aligned({}, {}); ", waits, here) : "",
                      waits     ? "wait"
                      : relaxed ? "arrive_relaxed"
                                : "arrive",

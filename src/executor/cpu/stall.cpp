@@ -49,7 +49,7 @@ std::string waits_for(const thread_state& t, const observer* watch) {
     case condition::polling:
       return is_placed(t) ? fmt::format("polling in {}", text(t.where)) : "polling in a loop of its own";
     case condition::finished: return "finished";
-    default: return "ready to run";
+    default: return t.loads.is_waiting() ? "in a loop around what does not change" : "ready to run";
   }
 }
 

@@ -127,7 +127,8 @@ void add_check(arguments program) {
       .type_name("all|N");
   command
       .add_option("--seconds", r->seconds,
-                  "A program's run that takes longer is stopped, and not judged (default: 60)")
+                  "A program's run that takes longer is stopped, and not judged; after two of them the rest is not "
+                  "tried (default: 20)")
       .check(integer_from(1))
       .type_name("S");
   command
