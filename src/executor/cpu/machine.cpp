@@ -146,9 +146,12 @@ void meet_block(thread_state& self, block_meeting how, place where, const void* 
   m.votes = how.votes;
   if (begun)
     fail(self, fault::divergent_barrier, where,
-         fmt::format(
-             "divergent block barrier: other threads of the block are at barrier 0 for a part of it in {}",
-             text(part.where)));
+         part.whole ? fmt::format("a vote of the block while others have arrived at barrier 0 in {}: PTX wants "
+                                  "all threads at the vote",
+                                  text(part.where))
+                    : fmt::format("divergent block barrier: other threads of the block are at barrier 0 for a "
+                                  "part of it in {}",
+                                  text(part.where)));
   for (block_state::gone_thread& gone : self.home->gone)
     if (gone.by.goes_past(where)) gone_past(self, gone, where);
   m.where = where;
