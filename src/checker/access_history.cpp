@@ -365,8 +365,8 @@ void access_history::cover(const accessor& w, cell& c) {
   (with != nullptr ? *with : memory_.add_group(c, last, warps_of(last))).lanes_of(last) |= last.lanes;
 }
 
-// In a loop, a lane's later read by the same instruction replaces its earlier one in the group at `link`. False:
-// that group was unlinked.
+// In a loop, a lane's later read by the same instruction replaces its earlier one in the group at `link`.
+// False: that group was unlinked.
 bool access_history::keeps_beside(std::uint32_t& link, const reader& r) {
   reader_group& g = memory_.group(link);
   if (r.kind != warp_reads || g.of.kind != warp_reads || g.of.place != r.place || g.of.block != r.block ||

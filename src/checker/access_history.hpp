@@ -91,8 +91,8 @@ class access_history {
   // recorded.
   bool reads_anew(const thread_model& t, const void* p, std::size_t bytes, place_number place);
   bool writes_anew(const thread_model& t, const void* p, std::size_t bytes, place_number place);
-  // Whether the thread has read the word by this instruction before it last met others, and nobody has written
-  // it since. May be false where many have read it too.
+  // Whether the thread has read the word by this instruction before it last met others, and nobody has
+  // written it since. May be false where many have read it too.
   bool reads_later(const thread_model& t, const void* p, place_number place);
 
   // The same for a read-only load of memory that a launch before has written.
@@ -136,7 +136,7 @@ class access_history {
   // Memory that nobody has written, allocated in stream order: it is there for what comes behind `w`.
   void allocated(const accessor& w, const void* p);
 
-  void holds_barrier(const void* word);  // its last write has initialised an mbarrier
+  void holds_barrier(const void* word);                    // its last write has initialised an mbarrier
   void updates_at(place_number p) { updates_.insert(p); }  // a read-modify-write is at this place
   bool updates(place_number p) const { return updates_.contains(p); }
   // From here on memory that nobody has written is no fault: launches ran only some of their blocks.

@@ -144,7 +144,8 @@ class model_observer final : public cpu_detail::observer {
       const std::vector<code_place> mine = lines_of(t.calls), theirs = lines_of(other.calls);
       const auto [a, b] = std::ranges::mismatch(mine, theirs);
       way = a == mine.end() || b == theirs.end() ? same_lines : fmt::format("{}:{}", b->file, b->line);
-    }).join();
+    })
+        .join();
     return way == same_lines ? "" : way;
   }
 

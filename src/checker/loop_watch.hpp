@@ -35,8 +35,8 @@ class loop_watch {
   void wrote(const void* p) const {  // a write: it is not polling
     if (on_write != nullptr && memory_.follows(p)) on_write();
   }
-  // A repeated ordinary read at the same place. Many of them are taken for a polling loop too, and one since the
-  // thread was last resumed, as it may have met others.
+  // A repeated ordinary read at the same place. Many of them are taken for a polling loop too, and one since
+  // the thread was last resumed, as it may have met others.
   void read_again(const void* p, std::size_t bytes, const void* code) {
     if (++read_again_ == 1) return read_later(p, bytes, code);
     if (read_again_ % patience != 0 || on_look == nullptr || !memory_.follows(p)) return;

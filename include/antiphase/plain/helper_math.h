@@ -13,28 +13,30 @@ using ushort = unsigned short;
 
 namespace antiphase::plain {
 template <class V> struct elements {};
-#define AP_ELEMENTS(type, name)                                                                         \
-  template <> struct elements<name##2> {                                                                \
-    using of = type;                                                                                    \
-    template <class F> static name##2 each(F f) { return {f(0), f(1)}; }                                \
-    static constexpr int count = 2;                                                                     \
-  };                                                                                                    \
-  template <> struct elements<name##3> {                                                                \
-    using of = type;                                                                                    \
-    template <class F> static name##3 each(F f) { return {f(0), f(1), f(2)}; }                          \
-    static constexpr int count = 3;                                                                     \
-  };                                                                                                    \
-  template <> struct elements<name##4> {                                                                \
-    using of = type;                                                                                    \
-    template <class F> static name##4 each(F f) { return {f(0), f(1), f(2), f(3)}; }                    \
-    static constexpr int count = 4;                                                                     \
+#define AP_ELEMENTS(type, name)                                                      \
+  template <> struct elements<name##2> {                                             \
+    using of = type;                                                                 \
+    template <class F> static name##2 each(F f) { return {f(0), f(1)}; }             \
+    static constexpr int count = 2;                                                  \
+  };                                                                                 \
+  template <> struct elements<name##3> {                                             \
+    using of = type;                                                                 \
+    template <class F> static name##3 each(F f) { return {f(0), f(1), f(2)}; }       \
+    static constexpr int count = 3;                                                  \
+  };                                                                                 \
+  template <> struct elements<name##4> {                                             \
+    using of = type;                                                                 \
+    template <class F> static name##4 each(F f) { return {f(0), f(1), f(2), f(3)}; } \
+    static constexpr int count = 4;                                                  \
   };
 AP_ELEMENTS(float, float)
 AP_ELEMENTS(int, int)
 AP_ELEMENTS(unsigned, uint)
 #undef AP_ELEMENTS
 template <class V>
-concept vector = requires { typename elements<V>::of; };
+concept vector = requires {
+  typename elements<V>::of;
+};
 template <class V> using element = typename elements<V>::of;
 template <vector V> element<V> element_of(const V& v, int i) {
   if constexpr (elements<V>::count > 3)
@@ -46,16 +48,17 @@ template <vector V> element<V> element_of(const V& v, int i) {
 template <class T> T element_of(const T& v, int) { return v; }  // a number stands for each
 }  // namespace antiphase::plain
 
-#define AP_EACH(expression) \
-  return ::antiphase::plain::elements<V>::each([&](int i) -> ::antiphase::plain::element<V> { return expression; })
+#define AP_EACH(expression)                     \
+  return ::antiphase::plain::elements<V>::each( \
+      [&](int i) -> ::antiphase::plain::element<V> { return expression; })
 #define AP_OF(v) ::antiphase::plain::element_of(v, i)
 #define AP_VECTOR template <::antiphase::plain::vector V>
 #define AP_NUMBER ::antiphase::plain::element<V>
-#define AP_OPERATOR(sign)                                                       \
-  AP_VECTOR V operator sign(V a, V b) { AP_EACH(AP_OF(a) sign AP_OF(b)); }      \
-  AP_VECTOR V operator sign(V a, AP_NUMBER b) { AP_EACH(AP_OF(a) sign b); }     \
-  AP_VECTOR V operator sign(AP_NUMBER a, V b) { AP_EACH(a sign AP_OF(b)); }     \
-  AP_VECTOR void operator sign##=(V& a, V b) { a = a sign b; }                  \
+#define AP_OPERATOR(sign)                                                   \
+  AP_VECTOR V operator sign(V a, V b) { AP_EACH(AP_OF(a) sign AP_OF(b)); }  \
+  AP_VECTOR V operator sign(V a, AP_NUMBER b) { AP_EACH(AP_OF(a) sign b); } \
+  AP_VECTOR V operator sign(AP_NUMBER a, V b) { AP_EACH(a sign AP_OF(b)); } \
+  AP_VECTOR void operator sign##=(V& a, V b) { a = a sign b; }              \
   AP_VECTOR void operator sign##=(V& a, AP_NUMBER b) { a = a sign b; }
 AP_OPERATOR(+)
 AP_OPERATOR(-)

@@ -454,12 +454,13 @@ text cluster_barrier(instruction& i, bool waits) {
   const bool relaxed = !waits && i.take("relaxed");
   const bool aligned = i.take("aligned");
   i.skip({waits ? "acquire" : "release"});
-  return fmt::format("{}::antiphase::machine::cluster_{}({})",
-                     aligned ? fmt::format("::antiphase::machine::require_aligned({}, {}); ", waits, here) : "",
-                     waits     ? "wait"
-                     : relaxed ? "arrive_relaxed"
-                               : "arrive",
-                     here);
+  return fmt::format(
+      "{}::antiphase::machine::cluster_{}({})",
+      aligned ? fmt::format("::antiphase::machine::require_aligned({}, {}); ", waits, here) : "",
+      waits     ? "wait"
+      : relaxed ? "arrive_relaxed"
+                : "arrive",
+      here);
 }
 text async_store(instruction& i) {
   i.skip({"weak"});

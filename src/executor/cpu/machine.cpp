@@ -44,10 +44,11 @@ namespace {
 void meet_apart(thread_state& self, place where) {
   block_state& block = *self.home;
   const thread_state* const of_warp = block.warp_at[static_cast<std::size_t>(self.index / 32)];
-  kernel_fault f = fault_of(self, fault::divergent_barrier, where,
-                            fmt::format("divergent block barrier: other threads of the {} are at the one in {}",
-                                        of_warp != nullptr ? "warp" : "block",
-                                        text(of_warp != nullptr ? of_warp->where : block.barrier.where)));
+  kernel_fault f =
+      fault_of(self, fault::divergent_barrier, where,
+               fmt::format("divergent block barrier: other threads of the {} are at the one in {}",
+                           of_warp != nullptr ? "warp" : "block",
+                           text(of_warp != nullptr ? of_warp->where : block.barrier.where)));
   if (of_warp != nullptr || self.owner->watch() == nullptr) throw f;
   if (!block.warps_apart) block.warps_apart = {self.block_barriers - 1, std::move(f)};
 }
@@ -146,12 +147,13 @@ void meet_block(thread_state& self, block_meeting how, place where, const void* 
   m.votes = how.votes;
   if (begun)
     fail(self, fault::divergent_barrier, where,
-         part.whole ? fmt::format("a vote of the block while others have arrived at barrier 0 in {}: PTX wants "
-                                  "all threads at the vote",
-                                  text(part.where))
-                    : fmt::format("divergent block barrier: other threads of the block are at barrier 0 for a "
-                                  "part of it in {}",
-                                  text(part.where)));
+         part.whole
+             ? fmt::format("a vote of the block while others have arrived at barrier 0 in {}: PTX wants "
+                           "all threads at the vote",
+                           text(part.where))
+             : fmt::format("divergent block barrier: other threads of the block are at barrier 0 for a "
+                           "part of it in {}",
+                           text(part.where)));
   for (block_state::gone_thread& gone : self.home->gone)
     if (gone.by.goes_past(where)) gone_past(self, gone, where);
   m.where = where;

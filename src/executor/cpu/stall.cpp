@@ -96,7 +96,8 @@ std::exception_ptr worker::stall() const {
   if (const std::uint64_t begun = std::min(launch_->next_block.load(), launch_->blocks());
       begun < launch_->blocks())
     out += fmt::format(
-        "; {} of {} blocks have not begun, as this schedule has {} resident at a time (--resident), like a GPU "
+        "; {} of {} blocks have not begun, as this schedule has {} resident at a time (--resident), like a "
+        "GPU "
         "without room for all: no block may wait for a later one, unless the launch is cooperative",
         launch_->blocks() - begun, launch_->blocks(), blocks_.size());
   kernel_fault deadlock(out, fault::deadlock, launch_->what.name,

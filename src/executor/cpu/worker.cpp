@@ -28,8 +28,8 @@ constexpr std::size_t shared_alignment = 1024;
 constexpr unsigned char poison = 0xFF;  // NaN in every floating-point format
 // Rounds in vain before a launch is given up; fewer of many threads.
 constexpr std::uint64_t idle_limit = 150'000, idle_limit_of_many = 1'000, idle_turns = 300'000;
-// Turns of threads that meet again and again, have read what has not changed, and have done nothing else. Many,
-// as a loop may work on registers meanwhile.
+// Turns of threads that meet again and again, have read what has not changed, and have done nothing else.
+// Many, as a loop may work on registers meanwhile.
 constexpr std::uint64_t idle_turns_of_meetings = 2'000'000;
 constexpr std::int64_t idle_nanoseconds = 30'000'000'000;
 
@@ -421,8 +421,8 @@ void worker::complete(meeting& m) {
   block_state& block = *m.waiting.front()->home;
   const bool waits = may_wait(m.waiting),
              again = block.barriers_before.again(m.where, static_cast<std::uint64_t>(m.yes) << 32 |
-                                                        static_cast<unsigned>(m.arrived)) &&
-               waits;
+                                                              static_cast<unsigned>(m.arrived)) &&
+                     waits;
   block.votes = {m.yes, m.arrived};
   block.warp_at.assign(block.lanes.size(), nullptr);
   if (watch() != nullptr) watch()->met(block, m.waiting);

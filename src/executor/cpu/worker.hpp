@@ -180,12 +180,12 @@ struct thread_state : machine::thread_view {
   const void* code = nullptr;
   void* watched = nullptr;  // the observer's
   load_history loads;
-  way_out leaves{};        // set when it is about to end
-  std::uint32_t arms = 0;  // see way_out
+  way_out leaves{};                            // set when it is about to end
+  std::uint32_t arms = 0;                      // see way_out
   const machine::loop_rounds* loop = nullptr;  // the innermost that is followed
   std::vector<const void*> calls;              // return addresses at its latest block barrier, if followed
   unsigned aligned_turns[2] = {};              // aligned arrivals at the cluster's barrier, and waits
-  int block_barriers = 0;  // it has come to
+  int block_barriers = 0;                      // it has come to
   struct register_setting {
     int registers;
     place where;
@@ -302,7 +302,7 @@ struct block_state : machine::block_view {
   };
   // by warp: the latest aligned arrival at the cluster's barrier that a lane has come to, and the latest wait
   std::vector<std::array<aligned_turn, 2>> aligned_turns;
-  std::optional<apart> warps_apart;           // the first time
+  std::optional<apart> warps_apart;  // the first time
   // threads that have gone past barriers and ended, one per way
   struct gone_thread {
     int thread;

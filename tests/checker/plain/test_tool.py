@@ -799,7 +799,8 @@ int main() { int* x; cudaMalloc(&x, 1024 * 64), cudaMemset(x, 0, 1024 * 64), k<<
         self.assertIn("3 of 6 blocks have not begun, as this schedule has 3 resident at a time", done.stdout)
         done = self.check(
             self.source(
-                KERNEL + "int main() { int *x, h[32]; cudaStream_t s; cudaStreamCreate(&s), cudaMalloc(&x, 128);\n"
+                KERNEL
+                + "int main() { int *x, h[32]; cudaStream_t s; cudaStreamCreate(&s), cudaMalloc(&x, 128);\n"
                 "cudaMemcpyAsync(x, h, 128, cudaMemcpyHostToDevice);\n"
                 "cudaStream_t t; cudaStreamCreateWithFlags(&t, cudaStreamNonBlocking);\n"
                 "k<<<1, 32, 0, t>>>(x, 1); cudaDeviceSynchronize(); cudaFree(x); }\n"

@@ -20,8 +20,7 @@ template <bool Invalidates> __global__ void reused(int* to) {
   __syncthreads();
 #endif
   if (t == 0) {
-    if (Invalidates)
-      asm volatile("mbarrier.inval.shared::cta.b64 [%0];" ::"r"(at(&word)) : "memory");
+    if (Invalidates) asm volatile("mbarrier.inval.shared::cta.b64 [%0];" ::"r"(at(&word)) : "memory");
 #ifdef BROKEN
     word = 7;  // FOUND: overwritten in use or race
 #else
