@@ -238,6 +238,21 @@ void add(check_report& report, outcome&& from) {
   report.unfinished += from.unfinished ? 1 : 0;
 }
 
+// Counts the runs that were stopped at their time limit: after two, the others are not tried.
+class patience {
+ public:
+  // Whether `o` is the second of them.
+  bool ends_with(const outcome& o) { return o.timed_out && ++stopped_ == most; }
+  static void tell(check_report& report, std::size_t untried) {
+    if (untried > 0)
+      report.notes.emplace_back("two runs had not ended, so the other schedules were not tried");
+  }
+
+ private:
+  static constexpr int most = 2;
+  int stopped_ = 0;
+};
+
 constexpr std::size_t longest_script = 200;  // characters; beyond that the seed is the better replay
 
 // Looks for a simpler run that shows the same finding: first the threads in their order (schedule::forward),
@@ -245,9 +260,12 @@ constexpr std::size_t longest_script = 200;  // characters; beyond that the seed
 // replaced by the finding as that run shows it. `runs_left` bounds the number of runs.
 void shorten(finding& f, runner& runs, int& runs_left) {
   finding shown;
+  bool timed_out = false;  // such runs take long: one is enough
   const auto shows = [&](const check_run& how, std::shared_ptr<schedule_script> script) {
+    if (timed_out) return false;
     --runs_left;
     const outcome o = runs.run({how, std::move(script)});
+    if (timed_out = o.timed_out; timed_out) runs_left = 0;
     const auto at =
         std::find_if(o.findings.begin(), o.findings.end(), [&](const finding& g) { return same(f, g); });
     if (at == o.findings.end() || at->severity() != f.severity()) return false;
@@ -307,11 +325,17 @@ check_report run_plan(const std::function<void(const context&)>& program, const 
   std::mutex mutex;
   check_report report;
   std::size_t added = 0;
+  patience left;
   const auto add_next = [&] {  // in the plan's order, whichever finishes first
-    for (; added < plan.size() && outcomes[added]; outcomes[added++].reset()) {
-      if (outcomes[added]->refused) std::rethrow_exception(outcomes[added]->refused);
-      add(report, std::move(*outcomes[added]));
+    while (added < plan.size() && outcomes[added]) {
+      outcome& o = *outcomes[added++];
+      if (o.refused) std::rethrow_exception(o.refused);
+      const bool is_last = left.ends_with(o);
+      add(report, std::move(o));
       if (options.progress) options.progress(report);
+      if (!is_last) continue;
+      patience::tell(report, plan.size() - added);
+      next = added = plan.size();
     }
   };
   const auto work = [&] {
@@ -321,7 +345,7 @@ check_report run_plan(const std::function<void(const context&)>& program, const 
         outcome o = runs.run({plan[i], nullptr, i == 0 ? options.output : program_output::none});
         const std::lock_guard lock(mutex);
         outcomes[i] = std::move(o);
-        add_next();
+        add_next();  // nothing, behind the last that counts
       }
     } catch (...) {
       const std::lock_guard lock(mutex);
@@ -352,12 +376,14 @@ check_report run_all(const std::function<void(const context&)>& program, const c
       .resident_blocks = options.resident_blocks.empty() ? 3 : std::ranges::max(options.resident_blocks),
       .script = {}};
   const auto script = std::make_shared<schedule_script>();
+  patience left;
   const auto run = [&] {
     outcome o = runs.run({how, script});
     if (o.refused) std::rethrow_exception(o.refused);
     for (finding& f : o.findings) f.first.script = cpu_detail::to_text(cpu_detail::taken(*script));
+    const bool is_last = left.ends_with(o);
     add(report, std::move(o));
-    return true;  // go on after a finding: it ends the run, not the exploration
+    return !is_last;  // go on after a finding: it ends the run, not the exploration
   };
   report.complete = cpu_detail::explore(*script, run, options.exhaustive).complete;
   return report;

@@ -150,6 +150,8 @@ void model::access(const void* p, std::size_t bytes, access_kind kind, const voi
   else if (std::exchange(last_slow_read_, std::pair(p, code)) == std::pair(p, code))
     loops.read_again(p, bytes, code);
   const accessor w{.thread = *current_, .kind = kind, .place = places.number_of_code(code), .bytes = bytes};
+  if (kind == access_kind::read && history.reads_later(*current_, p, w.place))
+    loops.read_later(p, bytes, code);
   if (clocks.log != nullptr && (memory.follows(p, bytes) || !host.allows(p, bytes, kind)))
     write_down(kind == access_kind::read ? event_kind::read : event_kind::write, p, bytes, w.place);
   history.visit(w, p, bytes);
@@ -178,8 +180,10 @@ void model::write_down(event_kind kind, const void* p, std::size_t bytes, place_
 bool model::reads_anew(const void* p, std::size_t bytes, const void* code) {
   if (last_slow_read_ == std::pair(p, code)) return false;
   const place_number place = places.number_of_code(code);
+  const bool later = history.reads_later(*current_, p, place);
   if (!history.reads_anew(*current_, p, bytes, place)) return false;
   last_slow_read_ = {p, code};
+  if (later) loops.read_later(p, bytes, code);
   if (clocks.log != nullptr) [[unlikely]]
     write_down(event_kind::read, p, bytes, place);
   return true;

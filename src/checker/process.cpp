@@ -265,7 +265,7 @@ outcome outcome_of_end(int status, const std::string& said, const run_request& a
   const int signal = WIFSIGNALED(status) ? WTERMSIG(status) : 0;
   outcome o;
   if (signal == SIGALRM) {
-    o.unfinished = true;
+    o.unfinished = o.timed_out = true;
     o.notes.push_back(
         fmt::format("a run had not ended after {} seconds and was stopped: it may be slow, or wait for what "
                     "nobody does. Nothing "

@@ -111,7 +111,8 @@ nlohmann::json json(const finding_side& side) {
           {"at", json(side.at)},
           {"through", through},
           {"callers", callers},
-          {"block", {side.block.x, side.block.y, side.block.z}},
+          {"block",
+           side.thread < 0 ? nlohmann::json() : nlohmann::json{side.block.x, side.block.y, side.block.z}},
           {"thread", side.thread},
           {"when", side.when}};
 }

@@ -25,7 +25,7 @@ CUDAStream& current_stream();
 namespace antiphase {
 namespace {
 
-constexpr double default_seconds = 60;
+constexpr double default_seconds = 20;
 
 std::string nothing_defines(const std::string& symbol) {
   const std::unique_ptr<char, decltype(&std::free)> plain(

@@ -406,6 +406,12 @@ int lane() noexcept { return machine::current->index % 32; }
 void leaves(unsigned from, unsigned behind, place where) noexcept {
   cpu_detail::here().leaves = {where, from, behind};
 }
+rounds::rounds() noexcept {
+  if (on_device()) own_.around = std::exchange(cpu_detail::here().loop, &own_);
+}
+rounds::~rounds() {  // also of a thread that is ended from outside
+  if (on_device()) cpu_detail::here().loop = own_.around;
+}
 void enters_arm(int number) noexcept { cpu_detail::here().arms |= 1u << number; }
 
 int register_cluster(const char* kernel, int x, int y, int z) {

@@ -126,8 +126,10 @@ void add_check(arguments program) {
                   "blocks are drawn anew in each run")
       .type_name("all|N");
   command
-      .add_option("--seconds", r->seconds,
-                  "A program's run that takes longer is stopped, and not judged (default: 60)")
+      .add_option(
+          "--seconds", r->seconds,
+          "A program's run that takes longer is stopped, and not judged; after two of them the rest is not "
+          "tried (default: 20)")
       .check(integer_from(1))
       .type_name("S");
   command

@@ -24,7 +24,9 @@ struct check_request {
   // --tool; suppressions and baseline: files
   std::string tool, suppress, baseline, write_baseline;
   std::string driver;  // for kernels without a usable main
-  int seconds = 60;    // limit for one run of a program
+  int seconds = 0;     // limit for one run of a program, or for what else is bounded; 0: the usual ones
+  int run_seconds() const { return seconds > 0 ? seconds : 20; }
+  int other_seconds() const { return seconds > 0 ? seconds : 60; }  // a capture, a cure, what is needless
   bool list = false, dialect = false, lines = false;
   bool heal = false, needless = false;
   bool strict = false;            // findings by the letter count too

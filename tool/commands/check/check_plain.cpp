@@ -116,7 +116,7 @@ void run_check_plain(const check_request& r) {
   check_options options;
   options.draw = trace.wanted();
   for (const auto& [name, value] : r.settings) set_option(options, name, value);
-  options.process_seconds = r.seconds;
+  options.process_seconds = r.run_seconds();
   options.output = r.common.quiet || r.common.json ? program_output::none : program_output::first_run;
   const std::string command = command_of(r, program), name = program.sources.front();
   std::string behind;
@@ -184,7 +184,7 @@ void run_check_plain(const check_request& r) {
   trace.finish(r.common);
   std::string more;
   if (r.heal)
-    for (const plain_cure& c : heal(program, options, report, r.seconds)) {
+    for (const plain_cure& c : heal(program, options, report, r.other_seconds())) {
       more += text_of(c, options.schedules);
       cures.push_back({{"group", c.group},
                        {"what", c.what},
@@ -195,7 +195,7 @@ void run_check_plain(const check_request& r) {
                        {"all_tried", c.all_tried}});
     }
   if (r.needless && report.errors() == 0) {
-    const plain_needless n = find_needless(program, options, r.seconds);
+    const plain_needless n = find_needless(program, options, r.other_seconds());
     more += text_of(n, options.schedules);
     for (const auto& o : n.needless)
       needless.push_back({{"file", o.at.file}, {"line", o.at.line}, {"statement", o.statement}});
@@ -225,7 +225,7 @@ void run_check_plain(const check_request& r) {
   if (report.unfinished > 0)
     throw not_supported(
         fmt::format("{} of {} runs of {} had not ended after {} seconds, so it is not known to be right",
-                    report.unfinished, report.runs, name, r.seconds));
+                    report.unfinished, report.runs, name, r.run_seconds()));
   if (!report.refused.empty()) throw bad_input(fmt::format("{} was not checked, or not all of it", name));
 }
 
