@@ -108,16 +108,22 @@ template <tiled_policy P> struct tiled_attention {
     }
     // no score yet: any reference will do, but infinity - infinity
     const float reference = largest == minus_infinity ? 0.0f : largest;
-    float sum = 0;
     AP_UNROLL
     for (int n = 0; n < P.rows; ++n) {
       const int key = first + n * lanes_of_row;
       const float p = exp2_accurate((t[n] - reference) * factor);
       mine.weight[r][key] = p;
-      sum += (mine.hidden[key] >> r & 1u) != 0 ? 0.0f : p;
+      t[n] = (mine.hidden[key] >> r & 1u) != 0 ? 0.0f : p;
     }
+    // first with what is 16 keys away, then 8, 4, 2, 1: the same sum for any number of rows
     AP_UNROLL
-    for (int by = 1; by < lanes_of_row; by *= 2) sum += shuffle_xor(sum, by);
+    for (int half = P.rows / 2; half > 0; half /= 2) {
+      AP_UNROLL
+      for (int n = 0; n < half; ++n) t[n] += t[n + half];
+    }
+    float sum = t[0];
+    AP_UNROLL
+    for (int by = lanes_of_row / 2; by > 0; by /= 2) sum += shuffle_xor(sum, by);
     const float rescale = exp2_accurate((row.largest - reference) * factor);
     row.sum = multiply_add(row.sum, rescale, sum);
     row.largest = largest;
@@ -167,8 +173,8 @@ template <tiled_policy P> struct tiled_attention {
 
     const int depth = static_cast<int>(p.depth), first_row = warp_index() * P.rows;
     warp_part& mine = shared_memory.of_warp[warp_index()];
-    load_rows<false>(shared_memory.queries, query_row(p, p.q, m, item.head, top), p.q.row_stride,
-                     m.queries - top, depth);
+    load_rows<false, P.depth>(shared_memory.queries, query_row(p, p.q, m, item.head, top), p.q.row_stride,
+                              m.queries - top, depth);
     running row;
     output_rows<P.rows, P.depth> out;
     out.clear(-0.0f);  // one key of weight 1 gives its V bit for bit, -0 too
@@ -177,8 +183,8 @@ template <tiled_policy P> struct tiled_attention {
     const auto load = [&](int unit, int slot) {
       const int key = here.first_key + unit / 2 * keys_of_tile;
       const heads<const float>& from = unit % 2 == 0 ? p.k : p.v;
-      load_rows<asynchronous>(shared_memory.slots[slot], key_row(p, from, m, kv_head, key), from.row_stride,
-                              m.keys - key, depth);
+      load_rows<asynchronous, P.depth>(shared_memory.slots[slot], key_row(p, from, m, kv_head, key),
+                                       from.row_stride, m.keys - key, depth);
     };
     const auto compute = [&](int unit, int slot) {
       const auto& tile = shared_memory.slots[slot];
