@@ -130,7 +130,8 @@ template <int Depth> struct split_pass {
     }
     AP_UNROLL
     for (int by = 1; by < warp_size; by *= 2) largest = larger_magnitude(largest, shuffle_xor(largest, by));
-    if (lane_index() == 0) s.largest[warp_index()] = largest;
+    const int warp = warp_index();
+    if (lane_index() == 0) s.largest[warp] = largest;
     block_barrier();
     AP_UNROLL
     for (int w = 0; w < warps; ++w) largest = larger_magnitude(largest, s.largest[w]);
