@@ -22,7 +22,7 @@ AP_DEV float scale_for(float largest) {
   const int e = static_cast<int>(exponent) - 127 - (part_exponent - 1);
   return bit_cast<float>(static_cast<std::uint32_t>((e < -126 ? -126 : e) + 127) << 23);
 }
-// 1 / scale; 0 for infinity, so that parts of what is not finite are zeros or NaN, and never read.
+// 1 / scale; 0 for infinity.
 AP_DEV float inverse_of(float scale) {
   return scale == INFINITY ? 0 : bit_cast<float>((254u << 23) - bit_cast<std::uint32_t>(scale));
 }
@@ -59,7 +59,9 @@ template <int Depth> struct tile_in_registers {
       pack<std::uint32_t, 2> hi, lo;
       AP_UNROLL
       for (int e = 0; e < 2; ++e) {
-        const float a = row[i].element[2 * e] * up[2 * e], b = row[i].element[2 * e + 1] * up[2 * e + 1];
+        // What is not finite, of scale 0, becomes zeros: its neighbours in a tile multiply it by zeros.
+        const auto scaled = [&](int c) { return up[c] == 0 ? 0 : row[i].element[c] * up[c]; };
+        const float a = scaled(2 * e), b = scaled(2 * e + 1);
         hi.element[e] = to_halves(a, b);
         lo.element[e] = to_halves((a - lower_half(hi.element[e])) * lo_factor,
                                   (b - upper_half(hi.element[e])) * lo_factor);
