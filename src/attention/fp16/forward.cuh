@@ -5,6 +5,7 @@
 #include <antiphase/core/channel.hpp>
 #include <antiphase/device/atomic.cuh>
 #include <antiphase/device/barrier.cuh>
+#include <antiphase/device/bulk.cuh>
 #include <antiphase/device/exponential.cuh>
 #include <antiphase/device/kernel.cuh>
 #include <antiphase/device/lanes.cuh>
@@ -70,6 +71,7 @@ template <forward_policy P, class Waits = forward_waits<P>> struct forward_kerne
   struct storage {
     chunk<P.queries()> q[chunks];
     slot slots[P.slots];
+    alignas(16) float v_scale[P.slots][value_keys / 64][D];
     typename Waits::ring ring;
     channel<mbarrier, 1, antiphase::threads(1), warps(computing_warps)> queries;
     item now;
@@ -124,6 +126,8 @@ template <forward_policy P, class Waits = forward_waits<P>> struct forward_kerne
     }
   }
   AP_DEV static void load_values(const params& p, storage& s, slot_cursor& at, std::int64_t row, int head) {
+    constexpr int scales = value_keys / 64 * D * sizeof(float);
+    const float* scale = p.v_scale + (head * p.keys.tiles + row / split_rows) * D;
     AP_UNROLL
     for (int h = 0; h < chunks; ++h) {
       s.ring.acquire(at);
@@ -131,7 +135,8 @@ template <forward_policy P, class Waits = forward_waits<P>> struct forward_kerne
       for (int c = 0; c < chunks; ++c)
         tensor_load(s.slots[at.index].element + c * 2 * value_keys * 64, p.v, s.ring.barrier[full][at.index],
                     64 * c, static_cast<int>(row) + h * value_keys, 0, head);
-      s.ring.commit(at++, full, bytes{sizeof(slot)});
+      bulk_load(s.v_scale[at.index], scale + h * value_keys / 64 * D, scales, s.ring.barrier[full][at.index]);
+      s.ring.commit(at++, full, bytes{sizeof(slot) + scales});
     }
   }
   AP_DEV static void load(const params& p, storage& s) {
@@ -359,18 +364,23 @@ template <forward_policy P, class Waits = forward_waits<P>> struct forward_kerne
     Waits::part();
     pin_registers(part.main);
     if constexpr (apart) pin_registers(part.mixed);
-    if (is_last) s.ring.release(at, by_warp{});
+    const float* const scale = &s.v_scale[at.index][block * 64 % value_keys / 64][2 * (lane_index() % 4)];
     AP_UNROLL
-    for (int i = 0; i < D / 2; ++i) {
-      if constexpr (apart) part.main[i] = multiply_add(part.mixed[i], 1 / far_lo, part.main[i]);
-      out[i] = block == 0 ? multiply_add(out[i], shrink[i % 4 / 2], part.main[i]) : out[i] + part.main[i];
+    for (int b = 0; b < D / 8; ++b) {
+      const pack<float, 2> of_columns = load_pack<2>(scale + 8 * b);
+      AP_UNROLL
+      for (int e = 0; e < 4; ++e) {
+        const int i = 4 * b + e;
+        if constexpr (apart) part.main[i] = multiply_add(part.mixed[i], 1 / far_lo, part.main[i]);
+        out[i] = multiply_add(part.main[i], of_columns.element[e % 2],
+                              block == 0 ? out[i] * shrink[e / 2] : out[i]);
+      }
     }
+    if (is_last) s.ring.release(at, by_warp{});
   }
 
   AP_DEV static void store(const params& p, const outputs& out, const rows& r, const item& w,
                            const member& m) {
-    const float* const v_scale =
-        p.v_scale + (w.member * p.what.kv_heads + w.head / (p.what.heads / p.what.kv_heads)) * D;
     AP_UNROLL
     for (int h = 0; h < 2; ++h) {
       float sum = r.sum[h];
@@ -378,19 +388,18 @@ template <forward_policy P, class Waits = forward_waits<P>> struct forward_kerne
       sum += shuffle_xor(sum, 2);
       const int row = r.first + 8 * h, depth = static_cast<int>(p.what.depth);
       if (row >= m.queries) continue;
-      const float back = sum > 0 ? 1 / sum : 0;
+      const float weight = sum * (1 / up), back = sum > 0 ? 1 / weight : 0;
       float* const to = query_row(p.what, p.what.out, m, w.head, row);
       AP_UNROLL
       for (int b = 0; b < D / 8; ++b) {
         AP_UNROLL
         for (int e = 0; e < 2; ++e) {
           const int c = 8 * b + 2 * (lane_index() % 4) + e;
-          if (c < depth) to[c] = out[4 * b + 2 * h + e] * back * v_scale[c];
+          if (c < depth) to[c] = out[4 * b + 2 * h + e] * back;
         }
       }
       if (lane_index() % 4 != 0) continue;
       const std::int64_t at = stored_row(p.what, m, w.head, row);
-      const float weight = sum * (1 / up);
       if (p.what.softmax != nullptr) p.what.softmax[2 * at] = r.top[h], p.what.softmax[2 * at + 1] = weight;
       if (p.what.logsumexp != nullptr) p.what.logsumexp[at] = (r.top[h] + log2f(weight)) * 0.693147181f;
     }

@@ -12,7 +12,7 @@ constexpr int rows_of_group = 64;  // queries of a computing warpgroup
 struct forward_policy {
   int depth = 64;       // padded: 64 or 128
   int keys = 128;       // of a tile: 64 or 128
-  int slots = 6;        // of the ring, each with keys x 64 elements of K or V
+  int slots = 5;        // of the ring, each with keys x 64 elements of K or V
   int groups = 2;       // computing warpgroups
   bool joined = false;  // the scores of the next tile and the output of this one are issued together
   bool apart = true;    // mixed and main products of scores in sums of their own, issued together
@@ -26,7 +26,7 @@ struct forward_params {
   problem what;
   split_shape queries, keys;
   const float *q_scale, *k_scale;  // [head][tile]
-  const float* v_scale;            // [member][kv head][padded depth]
+  const float* v_scale;            // [kv head][tile][padded depth], times 2^-15
   const std::uint32_t* flags;      // [member][kv head]
   std::uint32_t* next_item;
   std::int32_t tiles;  // of queries, of a member

@@ -11,10 +11,9 @@ struct forward_row {
   forward_policy how;
 };
 constexpr forward_row forward[] = {
-    {.name = "attention.fp16-64", .how = {.depth = 64, .slots = 10}},
-    {.name = "attention.fp16-128", .how = {.depth = 128, .slots = 5, .joined = false}},
-    {.name = "attention.fp16-64-biased", .how = {.depth = 64, .slots = 10, .biased = true}},
-    {.name = "attention.fp16-128-biased",
-     .how = {.depth = 128, .slots = 5, .joined = false, .biased = true}}};
+    {.name = "attention.fp16-64", .how = {.depth = 64}},
+    {.name = "attention.fp16-128", .how = {.depth = 128, .apart = false}},
+    {.name = "attention.fp16-64-biased", .how = {.depth = 64, .biased = true}},
+    {.name = "attention.fp16-128-biased", .how = {.depth = 128, .apart = false, .biased = true}}};
 
 }  // namespace antiphase::attentions::fp16
