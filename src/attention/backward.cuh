@@ -2,6 +2,7 @@
 // The gradients of attention in FP32 multiply-adds, without atomic additions.
 #pragma once
 #include <antiphase/device/barrier.cuh>
+#include <antiphase/device/exponential.cuh>
 #include <antiphase/device/kernel.cuh>
 #include <antiphase/device/lanes.cuh>
 #include "src/attention/rows.cuh"

@@ -3,6 +3,7 @@
 #pragma once
 #include <antiphase/channel/async_copies.cuh>
 #include <antiphase/channel/staged_copies.cuh>
+#include <antiphase/device/exponential.cuh>
 #include <antiphase/device/kernel.cuh>
 #include <antiphase/device/lanes.cuh>
 #include "src/attention/rows.cuh"
