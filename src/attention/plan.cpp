@@ -7,6 +7,7 @@
 #include <antiphase/attention/ladder.hpp>
 #include <antiphase/core/error.hpp>
 
+#include "src/attention/fp16/fp16_plan.hpp"
 #include "src/attention/fp32_plan.hpp"
 #include "src/names.hpp"
 
@@ -18,6 +19,12 @@ double never(const request&) { return 0; }
 // The table
 // -----------------------------------------------------------------------------------------------------------
 constexpr candidate rows[] = {
+    {.name = "fp16",
+     .summary = "Tensor Cores, three products of FP16 parts for each",
+     .needs = {.bulk_copies = true, .wgmma = true, .sm_90a = true},
+     .unsuited = fp16_unsuited,
+     .seconds = fp16_seconds,
+     .plan_for = plan_fp16},
     {.name = "fp32",
      .summary = "FP32 multiply-adds",
      .unsuited = fp32_unsuited,

@@ -79,7 +79,10 @@ struct judge_params {
 
 struct split_instance {
   int depth;  // padded
-  kernel split, judge;
+  kernel code;
+};
+struct judge_instance {
+  kernel code;
 };
 
 }  // namespace antiphase::attentions
