@@ -119,15 +119,15 @@ template <backward_policy P> struct attention_gradient {
     warp_part& mine = all.of_warp[warp_index()];
     for (int other = first / keys_of_tile * keys_of_tile; other < end; other += keys_of_tile) {
       if constexpr (of_keys) {
-        load_rows<false>(all.tile[0], query_row(p, p.q, s.m, s.head, other), p.q.row_stride,
-                         s.m.queries - other, depth);
-        load_rows<false>(all.tile[1], query_row(p, a.to.out, s.m, s.head, other), a.to.out.row_stride,
-                         s.m.queries - other, depth);
+        load_rows<false, P.depth>(all.tile[0], query_row(p, p.q, s.m, s.head, other), p.q.row_stride,
+                                  s.m.queries - other, depth);
+        load_rows<false, P.depth>(all.tile[1], query_row(p, a.to.out, s.m, s.head, other),
+                                  a.to.out.row_stride, s.m.queries - other, depth);
       } else {
-        load_rows<false>(all.tile[0], key_row(p, p.k, s.m, kv_head, other), p.k.row_stride, s.m.keys - other,
-                         depth);
-        load_rows<false>(all.tile[1], key_row(p, p.v, s.m, kv_head, other), p.v.row_stride, s.m.keys - other,
-                         depth);
+        load_rows<false, P.depth>(all.tile[0], key_row(p, p.k, s.m, kv_head, other), p.k.row_stride,
+                                  s.m.keys - other, depth);
+        load_rows<false, P.depth>(all.tile[1], key_row(p, p.v, s.m, kv_head, other), p.v.row_stride,
+                                  s.m.keys - other, depth);
       }
       block_barrier();
       weigh(all, mine, a, s, own, other);
@@ -163,8 +163,10 @@ template <backward_policy P> struct attention_gradient {
     to.of_slopes.clear(0);
     to.of_weights.clear(0);
     if constexpr (of_keys) {
-      load_rows<false>(all.own[0], key_row(p, p.k, m, kv_head, top), p.k.row_stride, rows - top, depth);
-      load_rows<false>(all.own[1], key_row(p, p.v, m, kv_head, top), p.v.row_stride, rows - top, depth);
+      load_rows<false, P.depth>(all.own[0], key_row(p, p.k, m, kv_head, top), p.k.row_stride, rows - top,
+                                depth);
+      load_rows<false, P.depth>(all.own[1], key_row(p, p.v, m, kv_head, top), p.v.row_stride, rows - top,
+                                depth);
       // Query i sees key j if i + low <= j < i + high.
       const reach see = reach_of(p, m);
       const std::int64_t first = std::int64_t{top} - see.high + 1, end = std::int64_t{bottom} - see.low;
@@ -172,9 +174,10 @@ template <backward_policy P> struct attention_gradient {
         walk(all, to, a, scores(p, m, h), top, first > 0 ? static_cast<int>(first) : 0,
              end < m.queries ? static_cast<int>(end) : m.queries);
     } else {
-      load_rows<false>(all.own[0], query_row(p, p.q, m, item.head, top), p.q.row_stride, rows - top, depth);
-      load_rows<false>(all.own[1], query_row(p, a.to.out, m, item.head, top), a.to.out.row_stride, rows - top,
-                       depth);
+      load_rows<false, P.depth>(all.own[0], query_row(p, p.q, m, item.head, top), p.q.row_stride, rows - top,
+                                depth);
+      load_rows<false, P.depth>(all.own[1], query_row(p, a.to.out, m, item.head, top), a.to.out.row_stride,
+                                rows - top, depth);
       const scores s(p, m, item.head);
       for (int r = thread_index(); r < P.tile(); r += threads)
         all.owned_queries[r] = numbers_of(a, s, top + r);

@@ -41,7 +41,7 @@ template <bool Async, int Bytes> AP_DEV void copy_floats(float* to, const float*
 
 // The block's threads copy Rows rows, the first at `from`, of which `there` exist: missing rows and columns
 // beyond `depth` become zeros. By 16 bytes where all rows are aligned to them.
-template <bool Async, int Rows, int Depth, int Pitch>
+template <bool Async, int Depth, int Rows, int Pitch>
 AP_DEV void load_rows(float (&to)[Rows][Pitch], const float* from, std::int64_t row_stride, int there,
                       int depth) {
   const auto copy_all = [&]<int Width>() {

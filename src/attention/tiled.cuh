@@ -176,8 +176,8 @@ template <tiled_policy P> struct tiled_attention {
 
     const int depth = static_cast<int>(p.depth), first_row = warp_index() * P.rows;
     warp_part& mine = shared_memory.of_warp[warp_index()];
-    load_rows<false>(shared_memory.queries, query_row(p, p.q, m, item.head, top), p.q.row_stride,
-                     m.queries - top, depth);
+    load_rows<false, P.depth>(shared_memory.queries, query_row(p, p.q, m, item.head, top), p.q.row_stride,
+                              m.queries - top, depth);
     running row;
     output_rows<P.rows, P.depth> out;
     out.clear(-0.0f);  // one key of weight 1 gives its V bit for bit, -0 too
@@ -186,8 +186,8 @@ template <tiled_policy P> struct tiled_attention {
     const auto load = [&](int unit, int slot) {
       const int key = here.first_key + unit / 2 * keys_of_tile;
       const heads<const float>& from = unit % 2 == 0 ? p.k : p.v;
-      load_rows<asynchronous>(shared_memory.slots[slot], key_row(p, from, m, kv_head, key), from.row_stride,
-                              m.keys - key, depth);
+      load_rows<asynchronous, P.depth>(shared_memory.slots[slot], key_row(p, from, m, kv_head, key),
+                                       from.row_stride, m.keys - key, depth);
     };
     const auto compute = [&](int unit, int slot) {
       const auto& tile = shared_memory.slots[slot];

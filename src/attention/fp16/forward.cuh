@@ -52,7 +52,6 @@ template <forward_policy P, class Waits = forward_waits<P>> struct forward_kerne
   static_assert(D == 64 || D == 128);
   static_assert(N == 64 || N == 128);
   static_assert(N >= 64 * chunks);
-  static_assert(!P.joined || N == 64, "more sums than registers");
 
   // params
   // ---------------------------------------------------------------------------------------------------------
@@ -165,10 +164,8 @@ template <forward_policy P, class Waits = forward_waits<P>> struct forward_kerne
       const std::int64_t row = p.keys.first_tile(w.member) * split_rows;
       for (int j = keys.begin; j < keys.end; ++j) {
         load_keys(p, s, at, row + j * N, kv_head);
-        if (P.joined && j > keys.begin) load_values(p, s, at, row + (j - 1) * N, kv_head);
-        if (!P.joined) load_values(p, s, at, row + j * N, kv_head);
+        load_values(p, s, at, row + j * N, kv_head);
       }
-      if (P.joined && keys.end > keys.begin) load_values(p, s, at, row + (keys.end - 1) * N, kv_head);
     }
   }
 
@@ -242,10 +239,10 @@ template <forward_policy P, class Waits = forward_waits<P>> struct forward_kerne
   struct rows {
     int first;
     reach sees;
-    float to_score;  // what turns a product of the tile's parts into a score, but for K's scale
+    float to_score = 0;  // what turns a product of the tile's parts into a score, but for K's scale
     float top[2] = {-INFINITY, -INFINITY};
-    float sum[2] = {};  // this thread's share
-    float shrink[2];    // by which what was there is multiplied
+    float sum[2] = {};     // this thread's share
+    float shrink[2] = {};  // by which what was there is multiplied
   };
   static constexpr float log2_e = 1.44269504f, up = 1 << part_exponent;
 
@@ -388,7 +385,7 @@ template <forward_policy P, class Waits = forward_waits<P>> struct forward_kerne
       sum += shuffle_xor(sum, 2);
       const int row = r.first + 8 * h, depth = static_cast<int>(p.what.depth);
       if (row >= m.queries) continue;
-      const float weight = sum * (1 / up), back = sum > 0 ? 1 / weight : 0;
+      const float weight = sum * (1 / up), back = sum == 0 ? 0 : 1 / weight;
       float* const to = query_row(p.what, p.what.out, m, w.head, row);
       AP_UNROLL
       for (int b = 0; b < D / 8; ++b) {
@@ -430,8 +427,8 @@ template <forward_policy P, class Waits = forward_waits<P>> struct forward_kerne
       halves parts;
       values_part part;
       // Of the block's tiles, those that this warpgroup has no use for.
-      const auto skip = [&](int tiles) {
-        for (int i = 0; i < chunks * tiles; ++i, ++at) {
+      const auto skip = [&](int operands) {
+        for (int i = 0; i < chunks * operands; ++i, ++at) {
           s.ring.wait(at, full);
           s.ring.release(at, by_warp{});
         }
@@ -458,60 +455,27 @@ template <forward_policy P, class Waits = forward_waits<P>> struct forward_kerne
         continue;
       }
       const int before = keys.begin - of_block.begin, behind = of_block.end - keys.end;
-      if constexpr (P.joined) {
-        // The order in the ring is K of a tile, then V of the one before it.
-        skip(before > 0 ? 2 * before - 1 : 0);
+      skip(2 * before);
+      for (int j = keys.begin; j < keys.end; ++j) {
         const slot_cursor k = advanced(at);
+        slot_cursor v = advanced(at);
         start_scores(k);
         multiply_keys(x, s, k, group);
         wgmma_wait<0>();
-        take_scores(k, keys.begin);
+        take_scores(k, j);
         split(parts, x.main);
-        skip(before > 0 ? 1 : 0);
-        for (int j = keys.begin + 1; j < keys.end; ++j) {
-          const slot_cursor k = advanced(at), v = advanced(at);
-          start_scores(k);
-          Waits::values(s.ring, v);
-          multiply_keys(x, s, k, group);
-          const matrix_descriptor of_values = describe_values(s, v, 0);
-          start_values(part, parts, of_values, 0);
-          wgmma_wait<1>();
-          const float shrink[2] = {r.shrink[0], r.shrink[1]};
-          take_scores(k, j);
-          take_values(out, part, parts, shrink, s, v, of_values, 0, true);
-          split(parts, x.main);
+        AP_UNROLL
+        for (int b = 0; b < blocks; ++b) {
+          const bool begins = b * 64 % value_keys == 0, ends = (b + 1) * 64 % value_keys == 0;
+          if (begins) Waits::values(s.ring, v);
+          const matrix_descriptor of_values = describe_values(s, v, b);
+          wgmma_fence();
+          start_values(part, parts, of_values, b);
+          take_values(out, part, parts, r.shrink, s, v, of_values, b, ends);
+          if (ends) ++v;
         }
-        skip(behind > 0 ? 1 : 0);
-        const slot_cursor v = advanced(at);
-        Waits::values(s.ring, v);
-        const matrix_descriptor of_values = describe_values(s, v, 0);
-        wgmma_fence();
-        start_values(part, parts, of_values, 0);
-        take_values(out, part, parts, r.shrink, s, v, of_values, 0, true);
-        skip(behind > 0 ? 2 * behind - 1 : 0);
-      } else {
-        skip(2 * before);
-        for (int j = keys.begin; j < keys.end; ++j) {
-          const slot_cursor k = advanced(at);
-          slot_cursor v = advanced(at);
-          start_scores(k);
-          multiply_keys(x, s, k, group);
-          wgmma_wait<0>();
-          take_scores(k, j);
-          split(parts, x.main);
-          AP_UNROLL
-          for (int b = 0; b < blocks; ++b) {
-            const bool begins = b * 64 % value_keys == 0, ends = (b + 1) * 64 % value_keys == 0;
-            if (begins) Waits::values(s.ring, v);
-            const matrix_descriptor of_values = describe_values(s, v, b);
-            wgmma_fence();
-            start_values(part, parts, of_values, b);
-            take_values(out, part, parts, r.shrink, s, v, of_values, b, ends);
-            if (ends) ++v;
-          }
-        }
-        skip(2 * behind);
       }
+      skip(2 * behind);
       store(p, out, r, w, m);
     }
   }

@@ -14,7 +14,6 @@ struct forward_policy {
   int keys = 128;       // of a tile: 64 or 128
   int slots = 5;        // of the ring, each with keys x 64 elements of K or V
   int groups = 2;       // computing warpgroups
-  bool joined = false;  // the scores of the next tile and the output of this one are issued together
   bool apart = true;    // mixed and main products of scores in sums of their own, issued together
   bool biased = false;  // adds a bias, or hides keys by problem::visible
   constexpr int queries() const { return groups * rows_of_group; }

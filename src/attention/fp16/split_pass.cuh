@@ -77,7 +77,7 @@ template <int Depth> struct tile_in_registers {
 struct tile_place {
   int head, member, rows;        // rows: that there are in the tile
   std::int64_t tile, first_row;  // of the member
-  AP_DEV tile_place(const split_operand& o, int head, std::int64_t tile) : head(head), tile(tile) {
+  AP_DEV tile_place(const split_operand& o, int of_head, std::int64_t number) : head(of_head), tile(number) {
     member = o.shape.member_at(tile);
     first_row = (tile - o.shape.first_tile(member)) * split_rows;
     const std::int64_t left = o.shape.rows_of(member) - first_row;
