@@ -166,11 +166,22 @@ double fp16_seconds(const request& r) {
   return 4 * on.launch.value + bytes / (0.85 * on.memory_bytes.value) + products;
 }
 
-plan plan_fp16(const request& r) {
-  const forward_instance& with = find_instance(forward_instances(r.where()), [&](const forward_instance& i) {
-    return i.how.depth == padded(r.what.depth) && i.how.biased == is_biased(r.what) && i.how.groups == 2;
+namespace {
+const forward_instance& forward_of(const request& r, int groups, bool biased) {
+  return find_instance(forward_instances(r.where()), [&](const forward_instance& i) {
+    return i.how.depth == padded(r.what.depth) && i.how.groups == groups && i.how.biased == biased;
   });
-  return plan_forward(r, with);
 }
+}  // namespace
+
+plan plan_fp16(const request& r) { return plan_forward(r, forward_of(r, 2, is_biased(r.what))); }
+
+std::string roles_unsuited(const request& r) {
+  if (r.back.has_value()) return "it is a step of the forward's ladder, which computes no gradients";
+  if (is_biased(r.what)) return "it is a step of the ladder, which takes neither a bias nor hidden pairs";
+  return fp16_unsuited(r);
+}
+plan plan_roles(const request& r) { return plan_forward(r, forward_of(r, 1, false)); }
+plan plan_antiphase(const request& r) { return plan_forward(r, forward_of(r, 2, false)); }
 
 }  // namespace antiphase::attentions
