@@ -15,6 +15,7 @@ include each other.
     in src      executor < gemm, scan, attention < trace, model < checker
                 in gemm  laws, operands < fp64, tf32, fp16, fp32, f16_ladder < choice < call
                 in scan  passes, ring, wave, columns
+                in attention  fp16
     in tool     base < files < program < pictures, measure < rivals < commands < main.cpp
 
 Exceptions:
@@ -63,6 +64,7 @@ LAYERS = {
     "src/gemm/choice": 9,
     "src/gemm/call": 10,
     "src/attention": 7,
+    "src/attention/fp16": 7,
     "src/scan": 7,
     "src/scan/passes": 7,
     "src/scan/ring": 7,
@@ -99,7 +101,7 @@ BRIDGES = {
 WITH_FOLDERS = ("executor", "plain", "src/executor", "src/checker", "tool/commands")
 KNOW_EACH_OTHER = [{"scan", "scan/detail"}] + [
     {"src/scan", f"src/scan/{room}"} for room in ("passes", "ring", "wave", "columns")
-]
+] + [{"src/attention", "src/attention/fp16"}]
 USERS_SEE = {
     "tool": ("the library's public headers", {"public", "core", "gemm", "scan", "attention", "executor", "channel"}),
     "src/c_api": (

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The lists of attention's kernels: to add one, name it here and in src/CMakeLists.txt.
 #pragma once
+#include "src/attention/fp16/forward.hpp"
 #include "src/attention/fp32_kernels.hpp"
 #include "src/registry.hpp"
 
@@ -9,7 +10,10 @@
   LIST(tiled_instance, tiled_kernels)           \
   LIST(tiled_instance, double_buffered_kernels) \
   LIST(dots_instance, dots_kernels)             \
-  LIST(backward_instance, backward_kernels)
+  LIST(backward_instance, backward_kernels)     \
+  LIST(split_instance, split_kernels)           \
+  LIST(judge_instance, judge_kernels)           \
+  LIST(forward_instance, forward_kernels)
 
 namespace antiphase::attentions {
 

@@ -2,6 +2,7 @@
 // The gradients of attention in FP32 multiply-adds, without atomic additions.
 #pragma once
 #include <antiphase/device/barrier.cuh>
+#include <antiphase/device/exponential.cuh>
 #include <antiphase/device/kernel.cuh>
 #include <antiphase/device/lanes.cuh>
 #include "src/attention/rows.cuh"
@@ -18,7 +19,7 @@ struct row_dots {
 
   AP_DEV void operator()(const params& a) const {
     const problem& p = a.what;
-    const block_item item(p.queries, p.heads, threads / warp_size);
+    const block_item item(block_index().x, p.queries, p.heads, threads / warp_size);
     const member m = member_of(p, item.member);
     const int i = item.tile * (threads / warp_size) + warp_index();
     if (i >= m.queries) return;
@@ -149,7 +150,8 @@ template <backward_policy P> struct attention_gradient {
   AP_DEV void operator()(const params& a) const {
     storage& all = antiphase::shared<storage, shared_kind::dynamic>();
     const problem& p = a.what;
-    const block_item item(of_keys ? p.keys : p.queries, of_keys ? p.kv_heads : p.heads, P.tile());
+    const block_item item(block_index().x, of_keys ? p.keys : p.queries, of_keys ? p.kv_heads : p.heads,
+                          P.tile());
     const member m = member_of(p, item.member);
     const int shared_by = static_cast<int>(p.heads / p.kv_heads),
               kv_head = of_keys ? item.head : item.head / shared_by;

@@ -44,6 +44,7 @@ inline constexpr backward_policy backward_policies[] = {
 // The problem's defaults are resolved.
 struct forward_arguments {
   problem what;
+  unsigned tiles = 0;  // of queries, of all heads and members: a block takes every n-th, of a grid of n
   // One word for each member and head of K, [member][kv_head], or null. Where it is 0, only queries are computed
   // that see at most few_keys keys by mask and window.
   const std::uint32_t* flags = nullptr;

@@ -80,9 +80,13 @@ std::string forward_only(const request& r) {
   return r.back.has_value() ? "it is a step of the forward's ladder, which computes no gradients" : "";
 }
 
+// With flags few tiles are computed, so that fewer blocks look through all.
 launchable tiled_launch(const request& r, const tiled_instance& with, const std::uint32_t* flags) {
-  return launch_of(with.code, grid_of(blocks_of(r, r.what.queries, r.what.heads, with.how.tile())),
-                   forward_arguments{r.what, flags});
+  constexpr std::int64_t blocks_of_multiprocessor = 2;
+  const std::int64_t tiles = blocks_of(r, r.what.queries, r.what.heads, with.how.tile());
+  const std::int64_t most = blocks_of_multiprocessor * std::max(1, r.on.limits().multiprocessors);
+  return launch_of(with.code, grid_of(flags == nullptr ? tiles : std::min(tiles, most)),
+                   forward_arguments{r.what, static_cast<unsigned>(tiles), flags});
 }
 plan plan_of(const request& r, const tiled_instance& with) {
   return {0, [r, &with](std::span<std::byte>) { return std::vector{tiled_launch(r, with, nullptr)}; }};

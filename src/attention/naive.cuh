@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Attention with all scores in memory: three kernels, one output per thread.
 #pragma once
+#include <antiphase/device/exponential.cuh>
 #include <antiphase/device/kernel.cuh>
 #include "src/attention/fp32_kernels.hpp"
 #include "src/attention/scores.cuh"

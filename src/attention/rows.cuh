@@ -14,13 +14,13 @@ inline namespace AP_TARGET {
 
 constexpr int threads_of_block = warps_of_block * warp_size;
 
-// The item of a block in a flat grid: a tile of every head of every member, last tiles first, since with a causal
+// A tile by its number, among the tiles of every head of every member, last tiles first, since with a causal
 // mask they see the most keys.
 struct block_item {
   int tile, head, member;
-  AP_DEV block_item(std::int64_t rows, std::int64_t heads, int of_tile) {
+  AP_DEV block_item(unsigned number, std::int64_t rows, std::int64_t heads, int of_tile) {
     const auto tiles = static_cast<unsigned>((rows + of_tile - 1) / of_tile);
-    const unsigned number = block_index().x, line = number / tiles;
+    const unsigned line = number / tiles;
     tile = static_cast<int>(tiles - 1 - number % tiles);
     head = static_cast<int>(line % static_cast<unsigned>(heads));
     member = static_cast<int>(line / static_cast<unsigned>(heads));

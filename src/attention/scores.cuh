@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Scores of a pair of query and key, and which pairs take no part.
 #pragma once
+#include <antiphase/device/exponential.cuh>
 #include <antiphase/device/global.cuh>
 #include <antiphase/device/math.cuh>
 #include "src/attention/members.hpp"

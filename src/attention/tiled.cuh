@@ -3,6 +3,7 @@
 #pragma once
 #include <antiphase/channel/async_copies.cuh>
 #include <antiphase/channel/staged_copies.cuh>
+#include <antiphase/device/exponential.cuh>
 #include <antiphase/device/kernel.cuh>
 #include <antiphase/device/lanes.cuh>
 #include "src/attention/rows.cuh"
@@ -160,9 +161,17 @@ template <tiled_policy P> struct tiled_attention {
   // kernel
   // ---------------------------------------------------------------------------------------------------------
   AP_DEV void operator()(const params& a) const {
+    for (unsigned number = block_index().x; number < a.tiles; number += grid_extent().x) {
+      compute(a, number);
+      block_barrier();  // the tile's memory is free for the next one
+    }
+  }
+
+ private:
+  AP_DEV static void compute(const params& a, unsigned number) {
     storage& shared_memory = antiphase::shared<storage, shared_kind::dynamic>();
     const problem& p = a.what;
-    const block_item item(p.queries, p.heads, P.tile());
+    const block_item item(number, p.queries, p.heads, P.tile());
     const member m = member_of(p, item.member);
     const int kv_head = item.head / static_cast<int>(p.heads / p.kv_heads), top = item.tile * P.tile();
     if (top >= m.queries) return;
@@ -216,7 +225,6 @@ template <tiled_policy P> struct tiled_attention {
     store(mine, s, here, row, out, first_row + top);
   }
 
- private:
   // Loads by threads write shared memory themselves: nothing is left to store.
   template <class Nothing> AP_DEV static auto ring_for(Nothing nothing) {
     if constexpr (asynchronous)

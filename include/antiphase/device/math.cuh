@@ -26,16 +26,7 @@ template <class T> AP_DEV T multiply_add(T a, T b, T c) {
 //   to_halves                both as f16, to the nearest, `lower` in the lower 16 bits
 //   lower_half, upper_half   a half of that as float
 //   to_bf16s                 both as bf16, as to_halves
-//   exp2_accurate            2 to the x, within 2 units in the last place; exactly 1 for 0; subnormal results, too
-//   exp2_near                the same by one instruction (ex2.approx): a relative error of 2^-22 at most, and 0 for
-//                            subnormal results. The CPU has no such instruction: there it is exp2_accurate
 #if AP_ON_GPU
-AP_DEV float exp2_accurate(float x) { return exp2f(x); }
-AP_DEV float exp2_near(float x) {
-  float power;
-  asm("ex2.approx.ftz.f32 %0, %1;" : "=f"(power) : "f"(x));
-  return power;
-}
 AP_DEV float larger_magnitude(float a, float b) {
   float larger;
   asm("max.NaN.f32 %0, %1, %2;" : "=f"(larger) : "f"(a), "f"(fabsf(b)));
@@ -58,8 +49,6 @@ AP_DEV float half_in(std::uint16_t bits) {
   return value;
 }
 #else
-AP_DEV float exp2_accurate(float x) { return std::exp2(x); }
-AP_DEV float exp2_near(float x) { return std::exp2(x); }
 AP_DEV float larger_magnitude(float a, float b) { return std::isnan(a) || a > std::abs(b) ? a : std::abs(b); }
 AP_DEV float add_rounded_up(float sum, float a, float b) {
   return sum + static_cast<float>(std::ceil(double{a} * double{b}));
