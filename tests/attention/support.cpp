@@ -190,10 +190,11 @@ struct call::weights {
   std::vector<double> p, eps;
   double logsumexp = -std::numeric_limits<double>::infinity(), wrong = 0;  // sum of p eps
 };
-call::weights call::weights_of(std::int64_t b, std::int64_t h, std::int64_t i) const {
+call::weights call::weights_of(std::int64_t b, std::int64_t h, std::int64_t i, arithmetic by) const {
   weights w;
   std::vector<double> score, magnitude;
-  const double scale = static_cast<double>(of.scale_used());
+  const double scale = static_cast<double>(of.scale_used()), depth = static_cast<double>(of.depth);
+  const double of_product = by == arithmetic::fp32 ? depth + 4 : 47 + depth / 64;
   const std::int64_t kv = h / (of.heads / of.kv_heads);
   for (std::int64_t j = 0; j < of.keys_of(b); ++j) {
     if (!sees(b, h, i, j)) continue;
@@ -205,7 +206,7 @@ call::weights call::weights_of(std::int64_t b, std::int64_t h, std::int64_t i) c
     const double added = of.bias ? static_cast<double>(bias[pair(b, h, i, j)]) : 0;
     w.key.push_back(j);
     score.push_back(scale * product + added);
-    magnitude.push_back(static_cast<double>(of.depth + 4) * std::abs(scale) * all + 2 * std::abs(added));
+    magnitude.push_back(of_product * std::abs(scale) * all + 2 * std::abs(added));
   }
   if (w.key.empty()) return w;
   const double largest = *std::ranges::max_element(score);
@@ -214,32 +215,34 @@ call::weights call::weights_of(std::int64_t b, std::int64_t h, std::int64_t i) c
   w.logsumexp = largest + std::log(sum);
   for (std::size_t n = 0; n < score.size(); ++n) {
     w.p.push_back(std::exp(score[n] - w.logsumexp));
-    w.eps.push_back(
-        std::expm1(unit * (magnitude[n] + 3 * (largest - score[n]) * std::log2(std::exp(1)) + 5)));
+    w.eps.push_back(std::expm1(unit * (magnitude[n] + 3 * (largest - score[n]) * std::log2(std::exp(1)) +
+                                       (by == arithmetic::fp32 ? 5 : 9))));
     w.wrong += w.p.back() * w.eps.back();
   }
   return w;
 }
 
-std::string call::wrong_forward(double* worst) const {
+std::string call::wrong_forward(arithmetic by, double* worst) const {
   judge all;
   for (std::int64_t b = 0; b < of.members; ++b)
     for (std::int64_t h = 0; h < of.heads; ++h)
       for (std::int64_t i = 0; i < of.queries_of(b); ++i) {
-        const weights w = weights_of(b, h, i);
+        const weights w = weights_of(b, h, i, by);
         const double seen = static_cast<double>(w.key.size());
+        const double units = by == arithmetic::fp32 ? seen + seen / 32 + 8 : 66 + seen / 8;
         const std::int64_t kv = h / (of.heads / of.kv_heads);
         for (std::int64_t c = 0; c < of.depth; ++c) {
-          double o = 0, magnitude = 0, moved = 0;
+          double o = 0, magnitude = 0, moved = 0, most = 0;
           for (std::size_t n = 0; n < w.key.size(); ++n) {
             const double x = static_cast<double>(v(b, kv, w.key[n], c));
-            o += w.p[n] * x, magnitude += w.p[n] * std::abs(x);
+            o += w.p[n] * x, magnitude += w.p[n] * std::abs(x), most = std::max(most, std::abs(x));
           }
           for (std::size_t n = 0; n < w.key.size(); ++n)
             moved += w.p[n] * w.eps[n] * (std::abs(static_cast<double>(v(b, kv, w.key[n], c))) + std::abs(o));
+          const double floor = by == arithmetic::fp32 ? seen * 0x1p-126 : seen * 0x1p-49 + 0x1p-47;
           const double bound = w.wrong >= 1 ? std::numeric_limits<double>::infinity()
-                                            : moved / (1 - w.wrong) +
-                                                  (seen + seen / 32 + 8) * unit * magnitude + seen * 0x1p-149;
+                                            : moved / (1 - w.wrong) + units * unit * magnitude +
+                                                  floor * most + seen * 0x1p-149;
           all.within(static_cast<double>(out(b, h, i, c)), o, seen == 0 ? 0 : bound,
                      [&] { return "out of " + place_of(b, h, i, c); });
         }
@@ -260,7 +263,7 @@ std::string call::wrong_forward(double* worst) const {
   return all.first.empty() ? out.stray() : all.first;
 }
 
-std::string call::wrong_backward(double* worst) const {
+std::string call::wrong_backward(arithmetic by, double* worst) const {
   judge all;
   const auto sized = [&](const rows& like) {
     std::size_t last = 0;
@@ -274,7 +277,7 @@ std::string call::wrong_backward(double* worst) const {
   for (std::int64_t b = 0; b < of.members; ++b)
     for (std::int64_t h = 0; h < of.heads; ++h)
       for (std::int64_t i = 0; i < of.queries_of(b); ++i) {
-        const weights w = weights_of(b, h, i);
+        const weights w = weights_of(b, h, i, by);
         const std::int64_t kv = h / (of.heads / of.kv_heads);
         const double keys = static_cast<double>(w.key.size()),
                      rows_of_key = static_cast<double>(of.queries_of(b) * (of.heads / of.kv_heads));

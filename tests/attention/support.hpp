@@ -31,6 +31,9 @@ inline bool same_bits(float x, float y) {
   return std::bit_cast<std::uint32_t>(x) == std::bit_cast<std::uint32_t>(y);
 }
 
+// Which bound of docs/accuracy.md#attention holds.
+enum class arithmetic { fp32, fp16 };
+
 struct shape {
   std::int64_t members = 1, heads = 1, kv_heads = 1, queries = 1, keys = 1, depth = 1;
   causal mask = causal::no;
@@ -110,12 +113,12 @@ struct call {
 
   // The first result that is wrong or beyond its bound; empty: none. `worst`, if given, receives the largest
   // error as a part of its bound.
-  std::string wrong_forward(double* worst = nullptr) const;
-  std::string wrong_backward(double* worst = nullptr) const;
+  std::string wrong_forward(arithmetic by = arithmetic::fp32, double* worst = nullptr) const;
+  std::string wrong_backward(arithmetic by = arithmetic::fp32, double* worst = nullptr) const;
 
  private:
   struct weights;
-  weights weights_of(std::int64_t b, std::int64_t h, std::int64_t i) const;
+  weights weights_of(std::int64_t b, std::int64_t h, std::int64_t i, arithmetic by) const;
   std::optional<device_array<float>> on_bias_, on_logsumexp_, on_softmax_;
   std::optional<device_array<unsigned char>> on_visible_;
   std::optional<device_array<std::int32_t>> on_query_offsets_, on_key_offsets_;

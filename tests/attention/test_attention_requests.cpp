@@ -141,9 +141,10 @@ TEST(attention_requests, bad_arguments_are_named) {
 }
 
 TEST(attention_requests, unknown_policies_and_small_workspaces_are_named) {
-  EXPECT_EQ(refused([](auto&, auto& o) { o.policy = "fp23"; }),
-            "there is no attention policy 'fp23': did you mean fp32? Expected auto, fp32, naive, tiled or "
-            "double-buffered");
+  EXPECT_EQ(
+      refused([](auto&, auto& o) { o.policy = "fp23"; }),
+      "there is no attention policy 'fp23': did you mean fp32? Expected auto, fp16, fp32, naive, tiled, "
+      "double-buffered, roles or antiphase");
   std::byte small[256];
   EXPECT_EQ(refused(
                 [&](auto&, auto& o) {

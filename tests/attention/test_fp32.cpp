@@ -88,7 +88,8 @@ std::vector<shape> shapes() {
 
 std::vector<std::string> forward_policies() {
   std::vector<std::string> all{"fp32"};
-  for (const attentions::step& s : attentions::steps) all.emplace_back(s.name);
+  for (const attentions::step& s : attentions::steps)
+    if (s.how != attentions::method::roles) all.emplace_back(s.name);
   return all;
 }
 
