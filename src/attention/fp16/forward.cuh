@@ -124,18 +124,26 @@ template <forward_policy P, class Waits = forward_waits<P>> struct forward_kerne
       s.ring.commit(at++, full, bytes{sizeof(slot)});
     }
   }
-  AP_DEV static void load_values(const params& p, storage& s, slot_cursor& at, std::int64_t row, int head) {
-    constexpr int scales = value_keys / 64 * D * sizeof(float);
-    const float* scale = p.v_scale + (head * p.keys.tiles + row / split_rows) * D;
+  // `tiles`: of split_rows that the member has from there on. Behind the last one are zeros, or finite parts of
+  // another member, that weights of 0 multiply; they take the scales of the last one, which are finite.
+  AP_DEV static void load_values(const params& p, storage& s, slot_cursor& at, std::int64_t row, int tiles,
+                                 int head) {
+    constexpr int of_slot = value_keys / split_rows;
+    const float* const scale = p.v_scale + (head * p.keys.tiles + row / split_rows) * D;
     AP_UNROLL
     for (int h = 0; h < chunks; ++h) {
       s.ring.acquire(at);
+      mbarrier& landed = s.ring.barrier[full][at.index];
       AP_UNROLL
       for (int c = 0; c < chunks; ++c)
-        tensor_load(s.slots[at.index].element + c * 2 * value_keys * 64, p.v, s.ring.barrier[full][at.index],
-                    64 * c, static_cast<int>(row) + h * value_keys, 0, head);
-      bulk_load(s.v_scale[at.index], scale + h * value_keys / 64 * D, scales, s.ring.barrier[full][at.index]);
-      s.ring.commit(at++, full, bytes{sizeof(slot) + scales});
+        tensor_load(s.slots[at.index].element + c * 2 * value_keys * 64, p.v, landed, 64 * c,
+                    static_cast<int>(row) + h * value_keys, 0, head);
+      AP_UNROLL
+      for (int i = 0; i < of_slot; ++i) {
+        const int tile = h * of_slot + i < tiles ? h * of_slot + i : tiles - 1;
+        bulk_load(s.v_scale[at.index][i], scale + tile * D, D * sizeof(float), landed);
+      }
+      s.ring.commit(at++, full, bytes{sizeof(slot) + sizeof s.v_scale[0]});
     }
   }
   AP_DEV static void load(const params& p, storage& s) {
@@ -162,9 +170,10 @@ template <forward_policy P, class Waits = forward_waits<P>> struct forward_kerne
       s.queries.commit(query++, full, bytes{sizeof s.q});
       const range keys = range_of(reach_of(p.what, m), m, first, P.queries());
       const std::int64_t row = p.keys.first_tile(w.member) * split_rows;
+      const int tiles = static_cast<int>(tiles_in(m.keys));
       for (int j = keys.begin; j < keys.end; ++j) {
         load_keys(p, s, at, row + j * N, kv_head);
-        load_values(p, s, at, row + j * N, kv_head);
+        load_values(p, s, at, row + j * N, tiles - j * (N / split_rows), kv_head);
       }
     }
   }
