@@ -246,7 +246,7 @@ template <forward_policy P, class Waits = forward_waits<P>> struct forward_kerne
   // ---------------------------------------------------------------------------------------------------------
   // Of the two rows of a thread, of which the second is 8 further. Scores are in units in which exp2 takes them.
   struct rows {
-    int first;
+    int first, queries;  // queries: of the member
     reach sees;
     float to_score = 0;  // what turns a product of the tile's parts into a score, but for K's scale
     float top[2] = {-INFINITY, -INFINITY};
@@ -263,7 +263,7 @@ template <forward_policy P, class Waits = forward_waits<P>> struct forward_kerne
     for (int i = 0; i < N / 2; ++i) {
       const int key = first_key + i / 4 * 8 + 2 * (lane_index() % 4) + i % 2, row = r.first + i % 4 / 2 * 8;
       x[i] *= to_score[i / 32];
-      if (!r.sees.sees(row, key)) continue;
+      if (row >= r.queries || !r.sees.sees(row, key)) continue;
       const auto at = [&](const auto& pairs) {
         return pairs.data[w.member * pairs.member_stride + w.head * pairs.head_stride +
                           row * pairs.query_stride + key * pairs.key_stride];
@@ -423,7 +423,9 @@ template <forward_policy P, class Waits = forward_waits<P>> struct forward_kerne
       const reach sees = reach_of(p.what, m);
       const range of_block = range_of(sees, m, first, P.queries()),
                   keys = range_of(sees, m, mine, rows_of_group);
-      rows r{.first = mine + thread_index() % warpgroup_size / 32 * 16 + lane_index() / 4, .sees = sees};
+      rows r{.first = mine + thread_index() % warpgroup_size / 32 * 16 + lane_index() / 4,
+             .queries = m.queries,
+             .sees = sees};
       const int kv_head = w.head / static_cast<int>(p.what.heads / p.what.kv_heads);
       // Rows behind the last have no tile of their own: any scale will do.
       const std::int64_t q_tile = p.queries.first_tile(w.member) + first / split_rows + group;
