@@ -179,7 +179,8 @@ template <int Depth> struct judge_pass {
     storage& s = antiphase::shared<storage, shared_kind::fixed>();
     wait_for_previous_grid();
     start_next_grid();
-    if (block_index().x == 0 && block_index().y == 0 && thread_index() == 0) *p.next_item = 0;
+    if (block_index().x == 0 && block_index().y == 0 && thread_index() < p.counters)
+      p.next_item[thread_index()] = 0;
     const split_operand& o = p.k;
     const int head = static_cast<int>(block_index().y);
     int member = -1;
@@ -246,9 +247,13 @@ template <int Depth> struct judge_pass {
         of_values = larger_magnitude(of_values, shuffle_xor(of_values, by));
     }
     constexpr float most = 1 << part_exponent;
-    const bool fine =
-        fabsf(p.scale) * static_cast<float>(p.depth) * (q * most) * (k * most) <= p.logit_limit &&
-        of_values < INFINITY;
+    const auto depth = static_cast<float>(p.depth);
+    bool fine = fabsf(p.scale) * depth * (q * most) * (k * most) <= p.logit_limit && of_values < INFINITY;
+    if (p.d_out.count > 0) {
+      const float v = largest_scale(p.values, member, head, 1),
+                  g = largest_scale(p.d_out, member, head * group, group);
+      fine = fine && depth * (v * most) * (g * most) <= 0x1p126f;
+    }
     if (lane_index() == 0) p.flags[member * p.k.count + head] = fine ? 0 : 1;
   }
 };

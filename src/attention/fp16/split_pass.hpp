@@ -73,7 +73,7 @@ struct split_params {
   float lo_factor;
 };
 // Writes the parts of the operand with a scale for each column, and what the products need: a word for each
-// member and head of K, not 0 if FP16 parts cannot keep the contract for it, and a counter of items, 0.
+// member and head of K, not 0 if FP16 parts cannot keep the contract for it, and counters of items, 0.
 struct judge_params {
   split_operand q, k, v;  // v: count = 0 if it has a scale for each tile
   std::int32_t depth;
@@ -82,6 +82,9 @@ struct judge_params {
   float scale;
   std::uint32_t* flags;  // [member][kv head]
   std::uint32_t* next_item;
+  std::int32_t counters = 1;
+  // V and dO with a scale for each tile: sums of their products must be finite. count = 0: none.
+  split_operand values = {}, d_out = {};
 };
 constexpr int judged_tiles = 8;  // of V that a block splits
 

@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+// Attention by FP16 parts, backward: its policies and params.
+#pragma once
+#include "src/attention/fp16/forward.hpp"
+
+namespace antiphase::attentions {
+
+// Whose gradients a kernel computes: dK and dV of a tile of keys, from all queries that see them, or dQ of a
+// tile of queries, from all keys that they see.
+enum class side { keys, queries };
+
+struct backward_policy {
+  side of = side::keys;
+  int depth = 64;       // padded: 64 or 128
+  int slots = 8;        // tiles of one operand in the ring
+  int held = 1;         // parts of the two own operands in registers: none, hi, or both
+  bool shared = false;  // both warpgroups have the same 64 keys: one computes dV, the other dK
+  bool biased = false;  // adds a bias, or hides keys by problem::visible
+  constexpr int own_rows() const { return shared ? 64 : 128; }
+  constexpr bool operator==(const backward_policy&) const = default;
+};
+
+// Of the queries, [head][tile][64]: what is subtracted from a score before the power of two (infinite for a row
+// that sees no key, or is none), and D = sum dO O over the columns, divided by the softmax's sum as dO is.
+struct query_numbers {
+  float *top, *d;
+};
+
+// Writes the parts of dO / sum, with a scale for each tile, and the queries' numbers.
+struct gradient_params {
+  problem what;
+  split_operand d_out, out;  // of the same shape as Q; of `out` only where it lies
+  query_numbers numbers;
+};
+
+struct backward_params {
+  tensor_map own[2], other[2];  // K, V and Q, dO, or the other way round
+  problem what;
+  gradients to;
+  split_shape queries, keys;
+  const float *q_scale, *k_scale, *v_scale, *g_scale;  // [head][tile]
+  query_numbers numbers;
+  const std::uint32_t* flags;  // [member][kv head]
+  std::uint32_t* next_item;
+  std::int32_t tiles;  // of own_rows(), of a member
+};
+
+struct backward_instance {
+  backward_policy how;
+  kernel code;
+};
+struct gradient_instance {
+  int depth;  // padded
+  kernel code;
+};
+
+}  // namespace antiphase::attentions
