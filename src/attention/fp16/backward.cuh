@@ -662,11 +662,11 @@ template <backward_policy P, class Waits = backward_waits<P>> struct backward_ke
     start_next_grid();
     const int warpgroup = warp_index() / 4;
     if (warpgroup == 0) {
-      release_registers<24>();
+      release_registers<40>();
       if (thread_index() == 0) load(p, s);
       return;
     }
-    request_registers<240>();
+    request_registers<232>();
     if constexpr (!P.shared) {
       compute(p, s, warpgroup - 1);
     } else if (warpgroup == 1) {
