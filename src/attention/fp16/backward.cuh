@@ -16,12 +16,12 @@ inline namespace AP_TARGET {
 // Two kernels of one form, as the forward's: persistent, a producer thread, two computing warpgroups. An item is
 // a tile of rows of one side (keys or queries) of a head; the tiles of the other side pass through the ring, two
 // operands of each by turns:
-//   own:   one slot with the item and its two own operands      load | use until the last dP is there | load ...
+//   own:   slots with an item and its two own operands          load | use until the last dP is there | load ...
 //   ring:  slots of 64 rows of one of the other two operands    load | multiply | load ...
 // For each tile, with the item's rows as rows and the tile's as columns:
 //   x = own[0] other[0]^T, scores    y = own[1] other[1]^T, dP    p = 2^x, but for the row's factor    ds = p (y - D)
 //   keys:  dV += p other[1]          both:  dK or dQ += ds other[0]
-// A query's factor 1 / sum lies in dO and D, see gradient_pass. dO is an operand of both dP and dV, so p needs
+// A query's factor 1 / sum lies in dO and D, see gradient_pass: dO is an operand of both dP and dV, so p needs
 // none. Every product is a fresh sum of a tile, mixed products first, that is then added to FP32 registers. p
 // and ds pass from registers to products; ds has a scale for each row of a tile.
 //
@@ -29,60 +29,61 @@ inline namespace AP_TARGET {
 // p and dV, the second dP, ds and dK, and p passes from one to the other in shared memory:
 //   weights:  two slots of p      write | read | write ...
 
-// Splits dO, divided by the softmax's sum of each row, and prepares the queries' numbers. A block has a tile.
+// Splits all operands; dO is divided by the softmax's sum of each row. Prepares the queries' numbers. A block has
+// a tile, those of dO first.
 template <int Depth> struct gradient_pass {
   using in_registers = tile_in_registers<Depth>;
-  static constexpr int threads = in_registers::threads, warps = threads / warp_size;
+  using of_others = split_pass<Depth>;
+  static constexpr int threads = in_registers::threads;
   static constexpr bool overlaps_previous = true;
   using params = gradient_params;
-  struct storage {
-    float largest[warps];
-  };
+  using storage = typename of_others::storage;
 
   AP_DEV void operator()(const params& p) const {
     storage& s = antiphase::shared<storage, shared_kind::fixed>();
+    std::int64_t block = block_index().x;
     wait_for_previous_grid();
     start_next_grid();
+    const std::int64_t blocks = p.d_out.count * p.d_out.shape.tiles;
+    if (block < blocks) return split_gradient(p, s, block);
+    of_others::split_one_of(p.others, s, block - blocks);
+  }
+
+ private:
+  AP_DEV static void split_gradient(const params& p, storage& s, std::int64_t block) {
     const split_operand& o = p.d_out;
-    const std::int64_t block = block_index().x;
     const tile_place at(o, static_cast<int>(block / o.shape.tiles), block % o.shape.tiles);
-    const int depth = static_cast<int>(p.what.depth), warp = warp_index();
+    const int depth = p.others.depth;
     in_registers g, out;
+    pack<float, 2> softmax[in_registers::count];
     g.load(at.first_element(o), o.from.row_stride, at.rows, depth, o.in_vectors);
     out.load(at.first_element(p.out), p.out.from.row_stride, at.rows, depth, p.out.in_vectors);
-    float largest = 0;
+    const auto row_of = [](int i) { return in_registers::first_row() + i * in_registers::step; };
+    const float* const of_rows =
+        p.what.softmax + 2 * stored_row(p.what, member_of(p.what, at.member), at.head, at.first_row);
     AP_UNROLL
     for (int i = 0; i < in_registers::count; ++i) {
-      const int r = in_registers::first_row() + i * in_registers::step;
+      const int r = row_of(i);
+      softmax[i] = {{-INFINITY, 0}};
+      if (r < at.rows) softmax[i] = {{of_rows[2 * r], of_rows[2 * r + 1]}};
+    }
+    AP_UNROLL
+    for (int i = 0; i < in_registers::count; ++i) {
       double d = 0;
       AP_UNROLL
       for (int e = 0; e < 4; ++e) d += double{g.row[i].element[e]} * double{out.row[i].element[e]};
       AP_UNROLL
       for (int by = 1; by < in_registers::lanes; by *= 2) d += shuffle_xor(d, by);
-      float top = -INFINITY, sum = 0;
-      if (r < at.rows) {
-        const std::int64_t row =
-            stored_row(p.what, member_of(p.what, at.member), at.head, at.first_row + r);
-        top = p.what.softmax[2 * row], sum = p.what.softmax[2 * row + 1];
-      }
+      const float top = softmax[i].element[0], sum = softmax[i].element[1];
       const float back = sum == 0 ? 0 : 1 / sum;
       AP_UNROLL
-      for (int e = 0; e < 4; ++e) largest = larger_magnitude(largest, g.row[i].element[e] *= back);
+      for (int e = 0; e < 4; ++e) g.row[i].element[e] *= back;
       if (in_registers::lane() != 0) continue;
-      const std::int64_t to = (at.head * o.shape.tiles + at.tile) * split_rows + r;
-      p.numbers.top[to] = top == -INFINITY ? INFINITY : top;
-      p.numbers.d[to] = static_cast<float>(sum == 0 ? 0 : d / double{sum});
+      float* const to = p.numbers + (at.head * o.shape.tiles + at.tile) * 2 * split_rows + row_of(i);
+      to[0] = top == -INFINITY ? INFINITY : top;
+      to[split_rows] = static_cast<float>(sum == 0 ? 0 : d / double{sum});
     }
-    AP_UNROLL
-    for (int by = 1; by < warp_size; by *= 2) largest = larger_magnitude(largest, shuffle_xor(largest, by));
-    if (lane_index() == 0) s.largest[warp] = largest;
-    block_barrier();
-    AP_UNROLL
-    for (int w = 0; w < warps; ++w) largest = larger_magnitude(largest, s.largest[w]);
-    const float scale = scale_for(largest), up = inverse_of(scale);
-    if (thread_index() == 0) o.scale[at.head * o.shape.tiles + at.tile] = scale;
-    g.store(parts_at<Depth>(o, at.head, at.tile), o.shape.tiles * split_rows * Depth, {up, up, up, up},
-            near_lo);
+    of_others::store_tile(g, o, at, s, near_lo);
   }
 };
 
@@ -123,16 +124,20 @@ template <backward_policy P, class Waits = backward_waits<P>> struct backward_ke
     alignas(16) float p[2][N / 8][warpgroup_size][4];
     typename Waits::weights ring;
   };
+  struct own_tile {
+    chunk<Own> operand[2][chunks];
+  };
   struct storage {
-    chunk<Own> own[2][chunks];
+    own_tile own[P.items];
     slot slots[P.slots];
     alignas(16) float numbers[of_keys ? P.slots : 1][N];  // with Q their tops, with dO their D
     std::conditional_t<P.shared, weights_ring, no_weights> weights;
     typename Waits::ring ring;
-    channel<mbarrier, 1, antiphase::threads(1), warps(8)> owned;
-    item now;
+    channel<mbarrier, P.items, antiphase::threads(1), warps(8)> owned;
+    item now[P.items];
   };
   using slot_cursor = cursor<P.slots>;
+  using own_cursor = cursor<P.items>;
   using scores = float[N / 2];
   using outputs = float[D / 2];
   struct halves {
@@ -180,51 +185,52 @@ template <backward_policy P, class Waits = backward_waits<P>> struct backward_ke
 
   // load
   // ---------------------------------------------------------------------------------------------------------
-  AP_DEV static void load_tile(const params& p, storage& s, slot_cursor& at, int operand, std::int64_t row,
+  AP_DEV static void load_tile(const params& p, storage& s, slot_cursor& at, int operand, int row,
                                int head) {
     s.ring.acquire(at);
     mbarrier& landed = s.ring.barrier[full][at.index];
     AP_UNROLL
     for (int c = 0; c < chunks; ++c)
-      tensor_load(s.slots[at.index].columns[c].part, p.other[operand], landed, 64 * c, static_cast<int>(row), 0,
-                  head);
+      tensor_load(s.slots[at.index].columns[c].part, p.other[operand], landed, 64 * c, row, 0, head);
     if constexpr (of_keys)
-      bulk_load(s.numbers[at.index],
-                (operand == 0 ? p.numbers.top : p.numbers.d) + head * p.queries.tiles * N + row,
+      bulk_load(s.numbers[at.index], p.numbers + 2 * (head * p.queries.tiles * N + row) + operand * N,
                 sizeof s.numbers[0], landed);
     s.ring.commit(at++, full, bytes{sizeof(slot) + (of_keys ? sizeof s.numbers[0] : 0)});
   }
   AP_DEV static void load(const params& p, storage& s) {
-    cursor<1> own;
+    own_cursor own;
     slot_cursor at;
     for (;;) {
       const item w = item_at(p, atomic_add(p.next_item, 1u));
       if (w.member < 0) {
         s.owned.acquire(own);
-        s.now = w;
+        s.now[own.index] = w;
         s.owned.commit(own, full);
         return;
       }
       const member m = member_of(p.what, w.member);
-      const int first = w.tile * Own, kv_head = of_keys ? w.head : w.head / group_of(p);
+      const range heads = heads_of(p, w);
+      const int first = w.tile * Own, kv_head = of_keys ? w.head : heads.begin;
       if (first >= (of_keys ? m.keys : m.queries) || p.flags[w.member * p.what.kv_heads + kv_head] != 0) continue;
       s.owned.acquire(own);
-      s.now = w;
+      s.now[own.index] = w;
       AP_UNROLL
       for (int o = 0; o < 2; ++o) {
         AP_UNROLL
         for (int c = 0; c < chunks; ++c)
-          tensor_load(s.own[o][c].part, p.own[o], s.owned.barrier[full][0], 64 * c,
+          tensor_load(s.own[own.index].operand[o][c].part, p.own[o], s.owned.barrier[full][own.index], 64 * c,
                       static_cast<int>(own_shape(p).first_tile(w.member) * N + first), 0, w.head);
       }
-      s.owned.commit(own++, full, bytes{sizeof s.own});
-      const range tiles = range_of(reach_of(p.what, m), m, first, Own), heads = heads_of(p, w);
-      const std::int64_t row = other_shape(p).first_tile(w.member) * N;
-      for (int h = heads.begin; h < heads.end; ++h)
-        for (int j = tiles.begin; j < tiles.end; ++j) {
-          load_tile(p, s, at, 0, row + j * N, h);
-          load_tile(p, s, at, 1, row + j * N, h);
-        }
+      s.owned.commit(own++, full, bytes{sizeof(own_tile)});
+      const range tiles = range_of(reach_of(p.what, m), m, first, Own);
+      const int at_begin = static_cast<int>(other_shape(p).first_tile(w.member)) + tiles.begin;
+      int tile = at_begin, head = heads.begin;
+      for (int left = 2 * tiles.count() * (of_keys ? heads.count() : 1); left > 0; --left) {
+        const int operand = left % 2;
+        load_tile(p, s, at, operand, tile * N, head);
+        tile += operand;
+        if (of_keys && tile == at_begin + tiles.count()) tile = at_begin, ++head;
+      }
     }
   }
 
@@ -261,13 +267,13 @@ template <backward_policy P, class Waits = backward_waits<P>> struct backward_ke
     }
   }
   // Starts x = own other^T, of 64 own rows.
-  AP_DEV static void multiply_rows(scores& x, const storage& s, int operand, const own_parts& held, slot_cursor at,
-                                   int first_row) {
+  AP_DEV static void multiply_rows(scores& x, const storage& s, const chunk<Own> (&own)[chunks],
+                                   const own_parts& held, slot_cursor at, int first_row) {
     constexpr int own_lo = Own * 128, other_lo = N * 128;  // bytes to the lo parts
     matrix_descriptor a[chunks], b[chunks];
     AP_UNROLL
     for (int c = 0; c < chunks; ++c) {
-      a[c] = describe(s.own[operand][c].part[0][first_row], 16, 1024, swizzle::bytes_128);
+      a[c] = describe(own[c].part[0][first_row], 16, 1024, swizzle::bytes_128);
       b[c] = describe(s.slots[at.index].columns[c].part, 16, 1024, swizzle::bytes_128);
     }
     AP_UNROLL
@@ -407,12 +413,16 @@ template <backward_policy P, class Waits = backward_waits<P>> struct backward_ke
       const int row = r.first + 8 * h;
       if (row >= (of_keys ? m.keys : m.queries)) continue;
       float* const at = of_keys ? key_row(p.what, to, m, head, row) : query_row(p.what, to, m, head, row);
+      const bool in_pairs = depth % 2 == 0 && reinterpret_cast<std::uintptr_t>(at) % 8 == 0;
       AP_UNROLL
       for (int b = 0; b < D / 8; ++b) {
-        AP_UNROLL
-        for (int e = 0; e < 2; ++e) {
-          const int c = 8 * b + 2 * (lane_index() % 4) + e;
-          if (c < depth) at[c] = sum[4 * b + 2 * h + e] * factor;
+        const int c = 8 * b + 2 * (lane_index() % 4);
+        const pack<float, 2> pair{{sum[4 * b + 2 * h] * factor, sum[4 * b + 2 * h + 1] * factor}};
+        if (in_pairs) {
+          if (c < depth) store_pack<2>(at + c, pair);
+        } else {
+          if (c < depth) at[c] = pair.element[0];
+          if (c + 1 < depth) at[c + 1] = pair.element[1];
         }
       }
     }
@@ -428,9 +438,9 @@ template <backward_policy P, class Waits = backward_waits<P>> struct backward_ke
     range heads;
     float own_scale[2];  // of the first the score's, in log2 units
   };
-  AP_DEV static job job_of(const params& p, const storage& s, int group) {
+  AP_DEV static job job_of(const params& p, const item& now, int group) {
     job b;
-    b.w = {uniform(s.now.member), uniform(s.now.head), uniform(s.now.tile)};
+    b.w = {uniform(now.member), uniform(now.head), uniform(now.tile)};
     if (b.w.member < 0) return b;
     b.m = member_of(p.what, b.w.member);
     b.first_row = P.shared ? 0 : 64 * group;
@@ -450,8 +460,8 @@ template <backward_policy P, class Waits = backward_waits<P>> struct backward_ke
     if constexpr (!of_keys) {
       AP_UNROLL
       for (int h = 0; h < 2; ++h) {
-        const std::int64_t at = tile * N + (b.r.first + 8 * h) % N;
-        b.r.top[h] = p.numbers.top[at], b.r.d[h] = p.numbers.d[at];
+        const float* const at = p.numbers + tile * 2 * N + (b.r.first + 8 * h) % N;
+        b.r.top[h] = at[0], b.r.d[h] = at[N];
       }
     }
     return b;
@@ -482,15 +492,16 @@ template <backward_policy P, class Waits = backward_waits<P>> struct backward_ke
   }
 
   AP_DEV static void compute(const params& p, storage& s, int group) {
-    cursor<1> own;
+    own_cursor own;
     slot_cursor at;
     for (;; ++own) {
       s.owned.wait(own, full);
-      const job b = job_of(p, s, group);
+      const job b = job_of(p, s.now[own.index], group);
       if (b.w.member < 0) return;
       own_parts held[2];
-      fetch(held[0], s.own[0], b.first_row);
-      fetch(held[1], s.own[1], b.first_row);
+      const own_tile& mine = s.own[own.index];
+      fetch(held[0], mine.operand[0], b.first_row);
+      fetch(held[1], mine.operand[1], b.first_row);
       if (b.tiles.count() == 0) s.owned.release(own, by_warp{});
       outputs sum0 = {}, sum1 = {};  // sum1 of keys only
       scores x, y;
@@ -501,10 +512,10 @@ template <backward_policy P, class Waits = backward_waits<P>> struct backward_ke
         const slot_cursor first = at++, second = at++;
         s.ring.wait(first, full);
         wgmma_fence();
-        multiply_rows(x, s, 0, held[0], first, b.first_row);
+        multiply_rows(x, s, mine.operand[0], held[0], first, b.first_row);
         wgmma_commit();
         Waits::second(s.ring, second);
-        multiply_rows(y, s, 1, held[1], second, b.first_row);
+        multiply_rows(y, s, mine.operand[1], held[1], second, b.first_row);
         wgmma_commit();
         wgmma_wait<1>();
         pin_registers(x);
@@ -551,15 +562,16 @@ template <backward_policy P, class Waits = backward_waits<P>> struct backward_ke
 
   // `shared`: the first warpgroup's scores, weights and dV.
   AP_DEV static void compute_values(const params& p, storage& s) {
-    cursor<1> own;
+    own_cursor own;
     cursor<2> to;
     slot_cursor at;
     for (;; ++own) {
       s.owned.wait(own, full);
-      const job b = job_of(p, s, 0);
+      const job b = job_of(p, s.now[own.index], 0);
       if (b.w.member < 0) return;
       own_parts held;
-      fetch(held, s.own[0], 0);
+      const chunk<Own>(&mine)[chunks] = s.own[own.index].operand[0];
+      fetch(held, mine, 0);
       if (b.tiles.count() == 0) s.owned.release(own, by_warp{});
       outputs sum = {}, part;
       scores x;
@@ -569,7 +581,7 @@ template <backward_policy P, class Waits = backward_waits<P>> struct backward_ke
         const slot_cursor first = at++, second = at++;
         s.ring.wait(first, full);
         wgmma_fence();
-        multiply_rows(x, s, 0, held, first, 0);
+        multiply_rows(x, s, mine, held, first, 0);
         wgmma_commit();
         wgmma_wait<0>();
         pin_registers(x);
@@ -597,15 +609,16 @@ template <backward_policy P, class Waits = backward_waits<P>> struct backward_ke
   }
   // `shared`: the second warpgroup's dP, dS and dK.
   AP_DEV static void compute_keys(const params& p, storage& s) {
-    cursor<1> own;
+    own_cursor own;
     cursor<2> from;
     slot_cursor at;
     for (;; ++own) {
       s.owned.wait(own, full);
-      const job b = job_of(p, s, 0);
+      const job b = job_of(p, s.now[own.index], 0);
       if (b.w.member < 0) return;
       own_parts held;
-      fetch(held, s.own[1], 0);
+      const chunk<Own>(&mine)[chunks] = s.own[own.index].operand[1];
+      fetch(held, mine, 0);
       if (b.tiles.count() == 0) s.owned.release(own, by_warp{});
       outputs sum = {}, part;
       scores x, y;
@@ -615,7 +628,7 @@ template <backward_policy P, class Waits = backward_waits<P>> struct backward_ke
         const slot_cursor first = at++, second = at++;
         s.ring.wait(second, full);
         wgmma_fence();
-        multiply_rows(y, s, 1, held, second, 0);
+        multiply_rows(y, s, mine, held, second, 0);
         wgmma_commit();
         wgmma_wait<0>();
         pin_registers(y);
@@ -662,11 +675,11 @@ template <backward_policy P, class Waits = backward_waits<P>> struct backward_ke
     start_next_grid();
     const int warpgroup = warp_index() / 4;
     if (warpgroup == 0) {
-      release_registers<40>();
+      release_registers<24>();
       if (thread_index() == 0) load(p, s);
       return;
     }
-    request_registers<232>();
+    request_registers<240>();
     if constexpr (!P.shared) {
       compute(p, s, warpgroup - 1);
     } else if (warpgroup == 1) {

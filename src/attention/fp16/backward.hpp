@@ -13,6 +13,7 @@ struct backward_policy {
   side of = side::keys;
   int depth = 64;       // padded: 64 or 128
   int slots = 8;        // tiles of one operand in the ring
+  int items = 1;        // of which the own operands are there, or on their way
   int held = 1;         // parts of the two own operands in registers: none, hi, or both
   bool shared = false;  // both warpgroups have the same 64 keys: one computes dV, the other dK
   bool biased = false;  // adds a bias, or hides keys by problem::visible
@@ -20,17 +21,14 @@ struct backward_policy {
   constexpr bool operator==(const backward_policy&) const = default;
 };
 
-// Of the queries, [head][tile][64]: what is subtracted from a score before the power of two (infinite for a row
-// that sees no key, or is none), and D = sum dO O over the columns, divided by the softmax's sum as dO is.
-struct query_numbers {
-  float *top, *d;
-};
-
-// Writes the parts of dO / sum, with a scale for each tile, and the queries' numbers.
+// Writes the parts of all operands with a scale for each tile, and the queries' numbers.
 struct gradient_params {
+  split_params others;       // Q, K and V, lo_factor = near_lo
+  split_operand d_out, out;  // of Q's shape; of `out` only where it lies
   problem what;
-  split_operand d_out, out;  // of the same shape as Q; of `out` only where it lies
-  query_numbers numbers;
+  // Of the queries, [head][tile][2][64]: what is subtracted from a score before the power of two (infinite for a
+  // row that sees no key, or is none), and D = sum dO O over the columns, divided by the softmax's sum as dO is.
+  float* numbers;
 };
 
 struct backward_params {
@@ -39,7 +37,7 @@ struct backward_params {
   gradients to;
   split_shape queries, keys;
   const float *q_scale, *k_scale, *v_scale, *g_scale;  // [head][tile]
-  query_numbers numbers;
+  const float* numbers;
   const std::uint32_t* flags;  // [member][kv head]
   std::uint32_t* next_item;
   std::int32_t tiles;  // of own_rows(), of a member

@@ -105,9 +105,13 @@ template <int Depth> struct split_pass {
 
   AP_DEV void operator()(const params& p) const {
     storage& s = antiphase::shared<storage, shared_kind::fixed>();
-    std::int64_t block = block_index().x;
+    const std::int64_t block = block_index().x;
     wait_for_previous_grid();
     start_next_grid();
+    split_one_of(p, s, block);
+  }
+
+  AP_DEV static void split_one_of(const params& p, storage& s, std::int64_t block) {
     for (int o = 0; o < p.operands; ++o) {
       const split_operand& of = p.by_tile[o];
       const std::int64_t blocks = of.count * of.shape.tiles;
@@ -122,6 +126,13 @@ template <int Depth> struct split_pass {
     const tile_place at(o, static_cast<int>(block / o.shape.tiles), block % o.shape.tiles);
     in_registers x;
     x.load(at.first_element(o), o.from.row_stride, at.rows, p.depth, o.in_vectors);
+    store_tile(x, o, at, s, p.lo_factor);
+  }
+
+ public:
+  // Writes the parts of a tile, and its scale.
+  AP_DEV static void store_tile(const in_registers& x, const split_operand& o, const tile_place& at, storage& s,
+                                float lo_factor) {
     float largest = 0;
     AP_UNROLL
     for (int i = 0; i < in_registers::count; ++i) {
@@ -138,9 +149,10 @@ template <int Depth> struct split_pass {
     const float scale = scale_for(largest), up = inverse_of(scale);
     if (thread_index() == 0) o.scale[at.head * o.shape.tiles + at.tile] = scale;
     x.store(parts_at<Depth>(o, at.head, at.tile), o.shape.tiles * split_rows * Depth, {up, up, up, up},
-            p.lo_factor);
+            lo_factor);
   }
 
+ private:
   AP_DEV static void largest_of_columns(const params& p, const split_operand& o, storage& s,
                                         std::int64_t block) {
     const tile_place at(o, static_cast<int>(block / o.shape.tiles), block % o.shape.tiles);
