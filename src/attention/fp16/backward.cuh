@@ -21,7 +21,7 @@ inline namespace AP_TARGET {
 // For each tile, with the item's rows as rows and the tile's as columns:
 //   x = own[0] other[0]^T, scores    y = own[1] other[1]^T, dP    p = 2^x, but for the row's factor    ds = p (y - D)
 //   keys:  dV += p other[1]          both:  dK or dQ += ds other[0]
-// A query's factor 1 / sum lies in dO and D, see gradient_pass: dO is an operand of both dP and dV, so p needs
+// A query's factor 1 / sum lies in dO and D, see gradient_split: dO is an operand of both dP and dV, so p needs
 // none. Every product is a fresh sum of a tile, mixed products first, that is then added to FP32 registers. p
 // and ds pass from registers to products; ds has a scale for each row of a tile.
 //
@@ -31,12 +31,12 @@ inline namespace AP_TARGET {
 
 // Splits all operands; dO is divided by the softmax's sum of each row. Prepares the queries' numbers. A block has
 // a tile, those of dO first.
-template <int Depth> struct gradient_pass {
+template <int Depth> struct gradient_split {
   using in_registers = tile_in_registers<Depth>;
   using of_others = split_pass<Depth>;
   static constexpr int threads = in_registers::threads;
   static constexpr bool overlaps_previous = true;
-  using params = gradient_params;
+  using params = gradient_split_params;
   using storage = typename of_others::storage;
 
   AP_DEV void operator()(const params& p) const {
@@ -44,6 +44,7 @@ template <int Depth> struct gradient_pass {
     std::int64_t block = block_index().x;
     wait_for_previous_grid();
     start_next_grid();
+    if (block == 0 && thread_index() < 2) p.others.next_item[thread_index()] = 0;
     const std::int64_t blocks = p.d_out.count * p.d_out.shape.tiles;
     if (block < blocks) return split_gradient(p, s, block);
     of_others::split_one_of(p.others, s, block - blocks);
@@ -83,12 +84,12 @@ template <int Depth> struct gradient_pass {
       to[0] = top == -INFINITY ? INFINITY : top;
       to[split_rows] = static_cast<float>(sum == 0 ? 0 : d / double{sum});
     }
-    of_others::store_tile(g, o, at, s, near_lo);
+    of_others::write(o, g, at, s, near_lo);
   }
 };
 
 // How the parts of a block wait for each other. A parameter, so that tests can take one wait away.
-template <backward_policy P> struct backward_waits {
+template <gradient_policy P> struct gradient_waits {
   using ring = channel<mbarrier, P.slots, threads(1), warps(8)>;
   using weights = channel<mbarrier, 2, warps(4), warps(4)>;
   AP_DEV static void second(ring& r, cursor<P.slots> at) { r.wait(at, full); }
@@ -96,7 +97,7 @@ template <backward_policy P> struct backward_waits {
   AP_DEV static void last_part() { wgmma_wait<0>(); }
 };
 
-template <backward_policy P, class Waits = backward_waits<P>> struct backward_kernel {
+template <gradient_policy P, class Waits = gradient_waits<P>> struct gradient_kernel {
   static constexpr bool of_keys = P.of == side::keys;
   static constexpr int D = P.depth, N = split_rows, chunks = D / 64, Own = P.own_rows();
   static constexpr int threads = 3 * warpgroup_size;
@@ -107,7 +108,7 @@ template <backward_policy P, class Waits = backward_waits<P>> struct backward_ke
 
   // params
   // ---------------------------------------------------------------------------------------------------------
-  using params = backward_params;
+  using params = gradient_params;
 
   // storage
   // ---------------------------------------------------------------------------------------------------------
@@ -552,10 +553,10 @@ template <backward_policy P, class Waits = backward_waits<P>> struct backward_ke
         promote(sum0, part0, back[0] * scale0, back[1] * scale0);
       });
       if constexpr (of_keys) {
-        store(p, sum0, b.r, p.to.k, b.m, b.w.head, p.what.scale * (1 / up));
+        store(p, sum0, b.r, p.to.k, b.m, b.w.head, p.factor);
         store(p, sum1, b.r, p.to.v, b.m, b.w.head, 1 / up);
       } else {
-        store(p, sum0, b.r, p.to.q, b.m, b.w.head, p.what.scale);
+        store(p, sum0, b.r, p.to.q, b.m, b.w.head, p.factor);
       }
     }
   }
@@ -655,7 +656,7 @@ template <backward_policy P, class Waits = backward_waits<P>> struct backward_ke
         s.ring.release(first, by_warp{});
         promote(sum, part, back[0] * scale0, back[1] * scale0);
       });
-      store(p, sum, b.r, p.to.k, b.m, b.w.head, p.what.scale * (1 / up));
+      store(p, sum, b.r, p.to.k, b.m, b.w.head, p.factor);
     }
   }
 

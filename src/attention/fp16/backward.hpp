@@ -9,7 +9,7 @@ namespace antiphase::attentions {
 // tile of queries, from all keys that they see.
 enum class side { keys, queries };
 
-struct backward_policy {
+struct gradient_policy {
   side of = side::keys;
   int depth = 64;       // padded: 64 or 128
   int slots = 8;        // tiles of one operand in the ring
@@ -18,12 +18,12 @@ struct backward_policy {
   bool shared = false;  // both warpgroups have the same 64 keys: one computes dV, the other dK
   bool biased = false;  // adds a bias, or hides keys by problem::visible
   constexpr int own_rows() const { return shared ? 64 : 128; }
-  constexpr bool operator==(const backward_policy&) const = default;
+  constexpr bool operator==(const gradient_policy&) const = default;
 };
 
 // Writes the parts of all operands with a scale for each tile, and the queries' numbers.
-struct gradient_params {
-  split_params others;       // Q, K and V, lo_factor = near_lo
+struct gradient_split_params {
+  split_params others;       // Q, K and V, lo_factor = near_lo; two counters of items
   split_operand d_out, out;  // of Q's shape; of `out` only where it lies
   problem what;
   // Of the queries, [head][tile][2][64]: what is subtracted from a score before the power of two (infinite for a
@@ -31,10 +31,12 @@ struct gradient_params {
   float* numbers;
 };
 
-struct backward_params {
+struct gradient_params {
   tensor_map own[2], other[2];  // K, V and Q, dO, or the other way round
-  problem what;
+  problem what;  // with a positive scale: a negative one's sign is Q's, see split_operand
   gradients to;
+  // Of dK: what.scale * 2^-15, and of dQ the scale that was given.
+  float factor;
   split_shape queries, keys;
   const float *q_scale, *k_scale, *v_scale, *g_scale;  // [head][tile]
   const float* numbers;
@@ -43,11 +45,11 @@ struct backward_params {
   std::int32_t tiles;  // of own_rows(), of a member
 };
 
-struct backward_instance {
-  backward_policy how;
+struct gradient_instance {
+  gradient_policy how;
   kernel code;
 };
-struct gradient_instance {
+struct gradient_split_instance {
   int depth;  // padded
   kernel code;
 };

@@ -7,14 +7,14 @@
 
 namespace antiphase::attentions {
 
-constexpr int key_tile = split_rows;  // keys of a slot of the ring
-constexpr int rows_of_group = 64;     // queries of a computing warpgroup
+constexpr int rows_of_group = 64;  // queries of a computing warpgroup
 
 struct forward_policy {
   int depth = 64;       // padded: 64 or 128
-  int slots = 8;        // tiles of K or V in the ring
+  int keys = 128;       // of a tile: 64 or 128
+  int slots = 5;        // of the ring, each with keys x 64 elements of K or V
   int groups = 2;       // computing warpgroups
-  bool joined = true;   // the scores of the next tile and the output of this one are issued together
+  bool apart = true;    // mixed and main products of scores in sums of their own, issued together
   bool biased = false;  // adds a bias, or hides keys by problem::visible
   constexpr int queries() const { return groups * rows_of_group; }
   constexpr bool operator==(const forward_policy&) const = default;
@@ -25,7 +25,7 @@ struct forward_params {
   problem what;
   split_shape queries, keys;
   const float *q_scale, *k_scale;  // [head][tile]
-  const float* v_scale;            // [member][kv head][padded depth]
+  const float* v_scale;            // [kv head][tile][padded depth], times 2^-15
   const std::uint32_t* flags;      // [member][kv head]
   std::uint32_t* next_item;
   std::int32_t tiles;  // of queries, of a member

@@ -22,12 +22,12 @@ AP_DEV float scale_for(float largest) {
   const int e = static_cast<int>(exponent) - 127 - (part_exponent - 1);
   return bit_cast<float>(static_cast<std::uint32_t>((e < -126 ? -126 : e) + 127) << 23);
 }
-// 1 / scale; 0 for infinity, so that parts of what is not finite are zeros or NaN, and never read.
+// 1 / scale; 0 for infinity.
 AP_DEV float inverse_of(float scale) {
   return scale == INFINITY ? 0 : bit_cast<float>((254u << 23) - bit_cast<std::uint32_t>(scale));
 }
 
-// Both passes: 256 threads have a tile of 64 rows in registers, four columns to a thread.
+// 256 threads have a tile of 64 rows in registers, four columns to a thread.
 template <int Depth> struct tile_in_registers {
   static constexpr int threads = 256, lanes = Depth / 4, step = threads / lanes, count = split_rows / step;
   pack<float, 4> row[count];
@@ -59,7 +59,9 @@ template <int Depth> struct tile_in_registers {
       pack<std::uint32_t, 2> hi, lo;
       AP_UNROLL
       for (int e = 0; e < 2; ++e) {
-        const float a = row[i].element[2 * e] * up[2 * e], b = row[i].element[2 * e + 1] * up[2 * e + 1];
+        // What is not finite, of scale 0, becomes zeros: its neighbours in a tile multiply it by zeros.
+        const auto scaled = [&](int c) { return up[c] == 0 ? 0 : row[i].element[c] * up[c]; };
+        const float a = scaled(2 * e), b = scaled(2 * e + 1);
         hi.element[e] = to_halves(a, b);
         lo.element[e] = to_halves((a - lower_half(hi.element[e])) * lo_factor,
                                   (b - upper_half(hi.element[e])) * lo_factor);
@@ -75,7 +77,7 @@ template <int Depth> struct tile_in_registers {
 struct tile_place {
   int head, member, rows;        // rows: that there are in the tile
   std::int64_t tile, first_row;  // of the member
-  AP_DEV tile_place(const split_operand& o, int head, std::int64_t tile) : head(head), tile(tile) {
+  AP_DEV tile_place(const split_operand& o, int of_head, std::int64_t number) : head(of_head), tile(number) {
     member = o.shape.member_at(tile);
     first_row = (tile - o.shape.first_tile(member)) * split_rows;
     const std::int64_t left = o.shape.rows_of(member) - first_row;
@@ -87,155 +89,112 @@ struct tile_place {
            head * o.from.head_stride + row * o.from.row_stride;
   }
 };
-template <int Depth> AP_DEV f16* parts_at(const split_operand& o, int head, std::int64_t tile) {
-  return o.parts + (head * 2 * o.shape.tiles + tile) * split_rows * Depth;
-}
-
 template <int Depth> struct split_pass {
   using in_registers = tile_in_registers<Depth>;
   static constexpr int threads = in_registers::threads, warps = threads / warp_size;
   static constexpr bool overlaps_previous = true;
   using params = split_params;
   struct storage {
-    union {
-      float largest[warps];
-      float of_columns[in_registers::step][Depth];
-    };
+    float of_columns[in_registers::step][Depth];  // largest magnitudes
+    float of_warps[warps];
   };
 
+  // A block has a tile of a head of an operand.
   AP_DEV void operator()(const params& p) const {
     storage& s = antiphase::shared<storage, shared_kind::fixed>();
     const std::int64_t block = block_index().x;
     wait_for_previous_grid();
     start_next_grid();
+    if (block == 0 && thread_index() == 0) *p.next_item = 0;
     split_one_of(p, s, block);
   }
 
   AP_DEV static void split_one_of(const params& p, storage& s, std::int64_t block) {
-    for (int o = 0; o < p.operands; ++o) {
-      const split_operand& of = p.by_tile[o];
-      const std::int64_t blocks = of.count * of.shape.tiles;
-      if (block < blocks) return split_tile(p, of, s, block);
+    for (int i = 0; i < p.operands; ++i) {
+      const split_operand& o = p.operand[i];
+      const std::int64_t blocks = o.count * o.shape.tiles;
+      if (block < blocks) {
+        const tile_place at(o, static_cast<int>(block / o.shape.tiles), block % o.shape.tiles);
+        in_registers x;
+        x.load(at.first_element(o), o.from.row_stride, at.rows, p.depth, o.in_vectors);
+        return write(o, x, at, s, p.lo_factor);
+      }
       block -= blocks;
     }
-    largest_of_columns(p, p.by_column, s, block);
   }
-
- private:
-  AP_DEV static void split_tile(const params& p, const split_operand& o, storage& s, std::int64_t block) {
-    const tile_place at(o, static_cast<int>(block / o.shape.tiles), block % o.shape.tiles);
-    in_registers x;
-    x.load(at.first_element(o), o.from.row_stride, at.rows, p.depth, o.in_vectors);
-    store_tile(x, o, at, s, p.lo_factor);
-  }
-
- public:
-  // Writes the parts of a tile, and its scale.
-  AP_DEV static void store_tile(const in_registers& x, const split_operand& o, const tile_place& at, storage& s,
-                                float lo_factor) {
-    float largest = 0;
+  // Writes the parts of a tile, and its scales.
+  AP_DEV static void write(const split_operand& o, const in_registers& x, const tile_place& at, storage& s,
+                           float lo_factor) {
+    const int warp = warp_index();
+    const std::int64_t index = at.head * o.shape.tiles + at.tile;
+    float of_column[4], largest = 0;
     AP_UNROLL
-    for (int i = 0; i < in_registers::count; ++i) {
+    for (int e = 0; e < 4; ++e) {
+      of_column[e] = 0;
       AP_UNROLL
-      for (int e = 0; e < 4; ++e) largest = larger_magnitude(largest, x.row[i].element[e]);
+      for (int i = 0; i < in_registers::count; ++i)
+        of_column[e] = larger_magnitude(of_column[e], x.row[i].element[e]);
+      if (o.by_column) s.of_columns[in_registers::first_row()][4 * in_registers::lane() + e] = of_column[e];
+      largest = larger_magnitude(largest, of_column[e]);
     }
     AP_UNROLL
     for (int by = 1; by < warp_size; by *= 2) largest = larger_magnitude(largest, shuffle_xor(largest, by));
-    const int warp = warp_index();
-    if (lane_index() == 0) s.largest[warp] = largest;
+    if (lane_index() == 0) s.of_warps[warp] = largest;
     block_barrier();
     AP_UNROLL
-    for (int w = 0; w < warps; ++w) largest = larger_magnitude(largest, s.largest[w]);
-    const float scale = scale_for(largest), up = inverse_of(scale);
-    if (thread_index() == 0) o.scale[at.head * o.shape.tiles + at.tile] = scale;
-    x.store(parts_at<Depth>(o, at.head, at.tile), o.shape.tiles * split_rows * Depth, {up, up, up, up},
-            lo_factor);
-  }
-
- private:
-  AP_DEV static void largest_of_columns(const params& p, const split_operand& o, storage& s,
-                                        std::int64_t block) {
-    const tile_place at(o, static_cast<int>(block / o.shape.tiles), block % o.shape.tiles);
-    in_registers x;
-    x.load(at.first_element(o), o.from.row_stride, at.rows, p.depth, o.in_vectors);
+    for (int w = 0; w < warps; ++w) largest = larger_magnitude(largest, s.of_warps[w]);
+    const float scale = scale_for(largest);
+    if (thread_index() == 0) o.scale[index] = scale;
+    float up[4];
     AP_UNROLL
     for (int e = 0; e < 4; ++e) {
-      float largest = 0;
-      AP_UNROLL
-      for (int i = 0; i < in_registers::count; ++i) largest = larger_magnitude(largest, x.row[i].element[e]);
-      s.of_columns[in_registers::first_row()][4 * in_registers::lane() + e] = largest;
+      float own = scale;
+      if (o.by_column) {
+        const int column = 4 * in_registers::lane() + e;
+        AP_UNROLL
+        for (int i = 0; i < in_registers::step; ++i)
+          of_column[e] = larger_magnitude(of_column[e], s.of_columns[i][column]);
+        own = scale_for(of_column[e]);
+        if (in_registers::first_row() == 0)
+          o.column_scale[index * Depth + column] = own * (1.f / (1 << part_exponent));
+      }
+      up[e] = inverse_of(own) * o.sign;
     }
-    block_barrier();
-    const int column = thread_index();
-    if (column >= Depth) return;
-    float largest = 0;
-    AP_UNROLL
-    for (int i = 0; i < in_registers::step; ++i) largest = larger_magnitude(largest, s.of_columns[i][column]);
-    o.scale[(at.head * o.shape.tiles + at.tile) * Depth + column] = largest;
+    x.store(o.parts + (at.head * 2 * o.shape.tiles + at.tile) * split_rows * Depth,
+            o.shape.tiles * split_rows * Depth, up, lo_factor);
   }
 };
 
-template <int Depth> struct judge_pass {
-  using in_registers = tile_in_registers<Depth>;
-  static constexpr int threads = in_registers::threads, groups = threads / Depth;
+// A warp for each member and head of K.
+struct judge_pass {
+  static constexpr int threads = warp_size;
   static constexpr bool overlaps_previous = true;
   using params = judge_params;
-  struct storage {
-    float of_columns[groups][Depth];
-    float up[Depth];
-    float largest[3];
-  };
+  struct storage {};
 
-  // Block (x, kv head) has V's tiles from 8 x on, and judges the members that begin there. Without V, K's.
   AP_DEV void operator()(const params& p) const {
-    storage& s = antiphase::shared<storage, shared_kind::fixed>();
     wait_for_previous_grid();
     start_next_grid();
-    if (block_index().x == 0 && block_index().y == 0 && thread_index() < p.counters)
-      p.next_item[thread_index()] = 0;
-    const split_operand& o = p.k;
-    const int head = static_cast<int>(block_index().y);
-    int member = -1;
-    for (int i = 0; i < judged_tiles; ++i) {
-      const std::int64_t tile = std::int64_t{block_index().x} * judged_tiles + i;
-      if (tile >= o.shape.tiles) return;
-      const tile_place at(o, head, tile);
-      const bool begins = at.first_row == 0;
-      if (p.v.count > 0 && at.member != member) scale_columns(p.v, at, s, begins);
-      member = at.member;
-      if (begins) judge(p, s, head, member);
-      if (p.v.count == 0) continue;
-      in_registers x;
-      x.load(at.first_element(p.v), p.v.from.row_stride, at.rows, p.depth, p.v.in_vectors);
-      const float* const up = s.up + 4 * in_registers::lane();
-      x.store(parts_at<Depth>(p.v, head, tile), p.v.shape.tiles * split_rows * Depth,
-              {up[0], up[1], up[2], up[3]}, p.lo_factor);
+    const int head = static_cast<int>(block_index().x) % p.k.count,
+              member = static_cast<int>(block_index().x) / p.k.count, group = p.q.count / p.k.count;
+    constexpr float most = 1 << part_exponent;
+    const float q = most * largest_scale(p.q, member, head * group, group),
+                k = most * largest_scale(p.k, member, head, 1);
+    bool fine = fabsf(p.scale) * static_cast<float>(p.depth) * q * k <= p.logit_limit;
+    float product = static_cast<float>(p.depth);
+    for (int i = 0; i < p.other_count; ++i) {
+      const split_operand& o = p.others[i];
+      const int of_key = o.count / p.k.count;  // heads
+      const float rows = static_cast<float>(o.shape.rows_of(member)),
+                  largest = most * largest_scale(o, member, head * of_key, of_key);
+      fine = fine && largest * rows < INFINITY;
+      product *= largest;
     }
+    if (p.other_count == 2) fine = fine && product < INFINITY;
+    if (lane_index() == 0) p.flags[block_index().x] = fine ? 0 : 1;
   }
 
  private:
-  // The scales of a member's columns, from the largest magnitudes of its tiles.
-  AP_DEV static void scale_columns(const split_operand& v, const tile_place& at, storage& s, bool begins) {
-    const int column = thread_index() % Depth, group = thread_index() / Depth;
-    const std::int64_t first = v.shape.first_tile(at.member), tiles = tiles_in(v.shape.rows_of(at.member));
-    const float* const from = v.scale + (at.head * v.shape.tiles + first) * Depth + column;
-    float largest = 0;
-    for (std::int64_t t = group; t < tiles; t += groups) largest = larger_magnitude(largest, from[t * Depth]);
-    block_barrier();  // the tiles before no longer need `up`
-    s.of_columns[group][column] = largest;
-    block_barrier();
-    if (group == 0) {
-      AP_UNROLL
-      for (int g = 1; g < groups; ++g) largest = larger_magnitude(largest, s.of_columns[g][column]);
-      const float scale = scale_for(largest);
-      s.of_columns[0][column] = largest;
-      s.up[column] = inverse_of(scale);
-      if (begins) v.column_scale[(at.member * v.count + at.head) * Depth + column] = scale;
-    }
-    block_barrier();
-  }
-
-  // The largest magnitude among a member's tiles, below 2^15 times the largest scale.
   AP_DEV static float largest_scale(const split_operand& o, int member, int first_head, int heads) {
     const std::int64_t first = o.shape.first_tile(member), tiles = tiles_in(o.shape.rows_of(member));
     float largest = 0;
@@ -245,28 +204,6 @@ template <int Depth> struct judge_pass {
     AP_UNROLL
     for (int by = 1; by < warp_size; by *= 2) largest = larger_magnitude(largest, shuffle_xor(largest, by));
     return largest;
-  }
-  AP_DEV static void judge(const params& p, const storage& s, int head, int member) {
-    if (warp_index() != 0) return;
-    const int group = p.q.count / p.k.count;
-    const float q = largest_scale(p.q, member, head * group, group), k = largest_scale(p.k, member, head, 1);
-    float of_values = 0;
-    if (p.v.count > 0) {
-      for (int c = lane_index(); c < Depth; c += warp_size)
-        of_values = larger_magnitude(of_values, s.of_columns[0][c]);
-      AP_UNROLL
-      for (int by = 1; by < warp_size; by *= 2)
-        of_values = larger_magnitude(of_values, shuffle_xor(of_values, by));
-    }
-    constexpr float most = 1 << part_exponent;
-    const auto depth = static_cast<float>(p.depth);
-    bool fine = fabsf(p.scale) * depth * (q * most) * (k * most) <= p.logit_limit && of_values < INFINITY;
-    if (p.d_out.count > 0) {
-      const float v = largest_scale(p.values, member, head, 1),
-                  g = largest_scale(p.d_out, member, head * group, group);
-      fine = fine && depth * (v * most) * (g * most) <= 0x1p126f;
-    }
-    if (lane_index() == 0) p.flags[member * p.k.count + head] = fine ? 0 : 1;
   }
 };
 

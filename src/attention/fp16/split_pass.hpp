@@ -54,43 +54,37 @@ struct split_operand {
   split_shape shape;
   std::int32_t count;
   bool in_vectors;  // rows are read in pieces of 16 bytes
+  float sign;       // 1 or -1, by which elements are multiplied
+  bool by_column;   // a scale for each column of a tile, else one for the tile
   f16* parts;
-  // by_tile: [head][tile], the scale, infinite if an element is not finite. by_column: [head][tile][padded
-  // depth], the largest magnitude of each column.
-  float* scale;
-  // of the heads' columns over all rows of a member: [member][head][padded depth]; by_column only
-  float* column_scale;
+  float*
+      scale;  // [head][tile], of a tile or the largest of its columns; infinite if an element is not finite
+  float* column_scale;  // [head][tile][padded depth], times 2^-15; by_column only
 };
 
-// Writes the parts of operands with a scale for each tile, and the columns' largest magnitudes of one with a
-// scale for each column, if it has any.
+// Writes the parts, and 0 to the counter of items that the product takes.
 struct split_params {
   static constexpr int most = 4;
-  split_operand by_tile[most];
-  std::int32_t operands;  // of by_tile
-  split_operand by_column;
-  std::int32_t depth;
+  split_operand operand[most];
+  std::int32_t operands, depth;
   float lo_factor;
-};
-// Writes the parts of the operand with a scale for each column, and what the products need: a word for each
-// member and head of K, not 0 if FP16 parts cannot keep the contract for it, and counters of items, 0.
-struct judge_params {
-  split_operand q, k, v;  // v: count = 0 if it has a scale for each tile
-  std::int32_t depth;
-  float lo_factor;
-  float logit_limit;  // on scale * depth * max |q| * max |k|
-  float scale;
-  std::uint32_t* flags;  // [member][kv head]
   std::uint32_t* next_item;
-  std::int32_t counters = 1;
-  // V and dO with a scale for each tile: sums of their products must be finite. count = 0: none.
-  split_operand values = {}, d_out = {};
 };
-constexpr int judged_tiles = 8;  // of V that a block splits
+// Judges whether FP16 parts keep the contract: a word for each member and head of K, 0 if they do.
+struct judge_params {
+  // Of the others, elements must be finite, and their sums; of two, sums of their products too.
+  split_operand q, k, others[2];
+  std::int32_t other_count, depth;
+  float scale, logit_limit;  // on scale * depth * max |q| * max |k|
+  std::uint32_t* flags;      // [member][kv head]
+};
 
 struct split_instance {
   int depth;  // padded
-  kernel split, judge;
+  kernel code;
+};
+struct judge_instance {
+  kernel code;
 };
 
 }  // namespace antiphase::attentions
