@@ -94,7 +94,7 @@ template <gradient_policy P> struct gradient_waits {
   using weights = channel<mbarrier, 2, warps(4), warps(4)>;
   AP_DEV static void second(ring& r, cursor<P.slots> at) { r.wait(at, full); }
   AP_DEV static void read(weights& w, cursor<2> at) { w.wait(at, full); }
-  AP_DEV static void last_part() { wgmma_wait<0>(); }
+  template <int Behind> AP_DEV static void last_part() { wgmma_wait<Behind>(); }
 };
 
 template <gradient_policy P, class Waits = gradient_waits<P>> struct gradient_kernel {
@@ -482,14 +482,67 @@ template <gradient_policy P, class Waits = gradient_waits<P>> struct gradient_ke
   AP_DEV static const float (&numbers_in(const storage& s, slot_cursor at))[N] {
     return s.numbers[of_keys ? at.index : 0];
   }
-  // Calls take(head of the other side, tile, is last) for each tile of the job.
-  template <class Take> AP_DEV static void for_each_tile(storage& s, slot_cursor& at, const job& b, Take take) {
+  // The tiles of a job, in four steps each: `begin` starts the first products, `middle` turns them into a factor of
+  // the last one, `finish` starts that, and `add` waits for it, behind which as many products were started as its
+  // argument says. With `ahead` the next tile begins before a tile's last product is waited for.
+  template <int Behind> struct behind {};
+  template <int Begun, class Begin, class Middle, class Finish, class Add>
+  AP_DEV static void for_each_tile(storage& s, slot_cursor& at, const job& b, Begin begin, Middle middle,
+                                   Finish finish, Add add) {
     for (int h = b.heads.begin; h < b.heads.end; ++h) {
       skip(s, at, b.tiles.begin - b.block.begin);
-      for (int j = b.tiles.begin; j < b.tiles.end; ++j)
-        take(h, j, h == b.heads.end - 1 && j == b.tiles.end - 1);
+      const bool last_head = h == b.heads.end - 1;
+      int j = b.tiles.begin;
+      if (P.ahead && j < b.tiles.end) {
+        begin(h, j);
+        middle(h, j, last_head && j == b.tiles.end - 1);
+        for (++j; j < b.tiles.end; ++j) {
+          finish();
+          begin(h, j);
+          add(behind<Begun>{});
+          middle(h, j, last_head && j == b.tiles.end - 1);
+        }
+        finish();
+        add(behind<0>{});
+      }
+      for (; !P.ahead && j < b.tiles.end; ++j) {
+        begin(h, j);
+        middle(h, j, last_head && j == b.tiles.end - 1);
+        finish();
+        add(behind<0>{});
+      }
       skip(s, at, b.block.end - b.tiles.end);
     }
+  }
+  // A tile in work: its slots and the scales of its operands.
+  struct tile_in_work {
+    slot_cursor slot[2];
+    float scale[2];
+  };
+  AP_DEV static tile_in_work next_tile(const params& p, slot_cursor& at, const job& b, int head, int j) {
+    tile_in_work t;
+    AP_UNROLL
+    for (int o = 0; o < 2; ++o) t.slot[o] = at++, t.scale[o] = other_scales(p, o, b, head)[j];
+    return t;
+  }
+  // A tile's last product, until it is added.
+  struct last_product {
+    outputs part;
+    float by[2];
+    slot_cursor slot;
+  };
+  AP_DEV static void start(last_product& product, const halves& factor, const storage& s, slot_cursor at, float by0,
+                           float by1) {
+    wgmma_fence();
+    multiply_columns(product.part, factor, s, at);
+    wgmma_commit();
+    product.by[0] = by0, product.by[1] = by1, product.slot = at;
+  }
+  template <int Behind> AP_DEV static void add(outputs& sum, last_product& product, storage& s) {
+    Waits::template last_part<Behind>();
+    pin_registers(product.part);
+    s.ring.release(product.slot, by_warp{});
+    promote(sum, product.part, product.by[0], product.by[1]);
   }
 
   AP_DEV static void compute(const params& p, storage& s, int group) {
@@ -499,33 +552,37 @@ template <gradient_policy P, class Waits = gradient_waits<P>> struct gradient_ke
       s.owned.wait(own, full);
       const job b = job_of(p, s.now[own.index], group);
       if (b.w.member < 0) return;
-      own_parts held[2];
       const own_tile& mine = s.own[own.index];
+      own_parts held[2];
       fetch(held[0], mine.operand[0], b.first_row);
       fetch(held[1], mine.operand[1], b.first_row);
       if (b.tiles.count() == 0) s.owned.release(own, by_warp{});
       outputs sum0 = {}, sum1 = {};  // sum1 of keys only
       scores x, y;
       halves parts;
-      outputs part0, part1;
-      for_each_tile(s, at, b, [&](int head, int j, bool last) {
-        const float scale0 = other_scales(p, 0, b, head)[j], scale1 = other_scales(p, 1, b, head)[j];
-        const slot_cursor first = at++, second = at++;
-        s.ring.wait(first, full);
+      last_product product;
+      tile_in_work t;
+      float back[2];
+      const auto begin = [&](int head, int j) {
+        t = next_tile(p, at, b, head, j);
+        s.ring.wait(t.slot[0], full);
         wgmma_fence();
-        multiply_rows(x, s, mine.operand[0], held[0], first, b.first_row);
+        multiply_rows(x, s, mine.operand[0], held[0], t.slot[0], b.first_row);
         wgmma_commit();
-        Waits::second(s.ring, second);
-        multiply_rows(y, s, mine.operand[1], held[1], second, b.first_row);
+        Waits::second(s.ring, t.slot[1]);
+        multiply_rows(y, s, mine.operand[1], held[1], t.slot[1], b.first_row);
         wgmma_commit();
+      };
+      const auto middle = [&](int head, int j, bool last) {
         wgmma_wait<1>();
         pin_registers(x);
-        weigh(p, x, b.r, numbers_in(s, first), b.w.member, of_keys ? head : b.w.head, j * N,
-              b.own_scale[0] * scale0);
+        weigh(p, x, b.r, numbers_in(s, t.slot[0]), b.w.member, of_keys ? head : b.w.head, j * N,
+              b.own_scale[0] * t.scale[0]);
+        outputs part;
         if constexpr (of_keys) {
           split(parts, x);
           wgmma_fence();
-          multiply_columns(part1, parts, s, second);
+          multiply_columns(part, parts, s, t.slot[1]);
           wgmma_commit();
           wgmma_wait<1>();
         } else {
@@ -533,25 +590,20 @@ template <gradient_policy P, class Waits = gradient_waits<P>> struct gradient_ke
         }
         pin_registers(y);
         if (last) s.owned.release(own, by_warp{});
-        float back[2];
-        differentiate(y, x, b.r, numbers_in(s, second), b.own_scale[1] * scale1, back);
+        differentiate(y, x, b.r, numbers_in(s, t.slot[1]), b.own_scale[1] * t.scale[1], back);
         if constexpr (of_keys) {
           wgmma_wait<0>();
-          pin_registers(part1);
-          s.ring.release(second, by_warp{});
-        } else {
-          s.ring.release(second, by_warp{});
+          pin_registers(part);
+          promote(sum1, part, t.scale[1], t.scale[1]);
         }
+        s.ring.release(t.slot[1], by_warp{});
+      };
+      const auto finish = [&] {
         split(parts, y);
-        wgmma_fence();
-        multiply_columns(part0, parts, s, first);
-        wgmma_commit();
-        if constexpr (of_keys) promote(sum1, part1, scale1, scale1);
-        Waits::last_part();
-        pin_registers(part0);
-        s.ring.release(first, by_warp{});
-        promote(sum0, part0, back[0] * scale0, back[1] * scale0);
-      });
+        start(product, parts, s, t.slot[0], back[0] * t.scale[0], back[1] * t.scale[0]);
+      };
+      for_each_tile<2>(s, at, b, begin, middle, finish,
+                       [&]<int B>(behind<B>) { add<B>(sum0, product, s); });
       if constexpr (of_keys) {
         store(p, sum0, b.r, p.to.k, b.m, b.w.head, p.factor);
         store(p, sum1, b.r, p.to.v, b.m, b.w.head, 1 / up);
@@ -570,25 +622,28 @@ template <gradient_policy P, class Waits = gradient_waits<P>> struct gradient_ke
       s.owned.wait(own, full);
       const job b = job_of(p, s.now[own.index], 0);
       if (b.w.member < 0) return;
-      own_parts held;
       const chunk<Own>(&mine)[chunks] = s.own[own.index].operand[0];
+      own_parts held;
       fetch(held, mine, 0);
       if (b.tiles.count() == 0) s.owned.release(own, by_warp{});
-      outputs sum = {}, part;
+      outputs sum = {};
       scores x;
       halves parts;
-      for_each_tile(s, at, b, [&](int head, int j, bool last) {
-        const float scale0 = other_scales(p, 0, b, head)[j], scale1 = other_scales(p, 1, b, head)[j];
-        const slot_cursor first = at++, second = at++;
-        s.ring.wait(first, full);
+      last_product product;
+      tile_in_work t;
+      const auto begin = [&](int head, int j) {
+        t = next_tile(p, at, b, head, j);
+        s.ring.wait(t.slot[0], full);
         wgmma_fence();
-        multiply_rows(x, s, mine, held, first, 0);
+        multiply_rows(x, s, mine, held, t.slot[0], 0);
         wgmma_commit();
+      };
+      const auto middle = [&](int head, int j, bool last) {
         wgmma_wait<0>();
         pin_registers(x);
         if (last) s.owned.release(own, by_warp{});
-        weigh(p, x, b.r, s.numbers[first.index], b.w.member, head, j * N, b.own_scale[0] * scale0);
-        s.ring.release(first, by_warp{});
+        weigh(p, x, b.r, s.numbers[t.slot[0].index], b.w.member, head, j * N, b.own_scale[0] * t.scale[0]);
+        s.ring.release(t.slot[0], by_warp{});
         s.weights.ring.acquire(to);
         AP_UNROLL
         for (int i = 0; i < N / 8; ++i)
@@ -596,15 +651,12 @@ template <gradient_policy P, class Waits = gradient_waits<P>> struct gradient_ke
                         pack<float, 4>{{x[4 * i], x[4 * i + 1], x[4 * i + 2], x[4 * i + 3]}});
         s.weights.ring.commit(to++, full, by_warp{});
         split(parts, x);
-        Waits::second(s.ring, second);
-        wgmma_fence();
-        multiply_columns(part, parts, s, second);
-        wgmma_commit();
-        Waits::last_part();
-        pin_registers(part);
-        s.ring.release(second, by_warp{});
-        promote(sum, part, scale1, scale1);
-      });
+      };
+      const auto finish = [&] {
+        Waits::second(s.ring, t.slot[1]);
+        start(product, parts, s, t.slot[1], t.scale[1], t.scale[1]);
+      };
+      for_each_tile<1>(s, at, b, begin, middle, finish, [&]<int B>(behind<B>) { add<B>(sum, product, s); });
       store(p, sum, b.r, p.to.v, b.m, b.w.head, 1 / up);
     }
   }
@@ -617,45 +669,45 @@ template <gradient_policy P, class Waits = gradient_waits<P>> struct gradient_ke
       s.owned.wait(own, full);
       const job b = job_of(p, s.now[own.index], 0);
       if (b.w.member < 0) return;
-      own_parts held;
       const chunk<Own>(&mine)[chunks] = s.own[own.index].operand[1];
+      own_parts held;
       fetch(held, mine, 0);
       if (b.tiles.count() == 0) s.owned.release(own, by_warp{});
-      outputs sum = {}, part;
-      scores x, y;
+      outputs sum = {};
+      scores y;
       halves parts;
-      for_each_tile(s, at, b, [&](int head, int j, bool last) {
-        const float scale0 = other_scales(p, 0, b, head)[j], scale1 = other_scales(p, 1, b, head)[j];
-        const slot_cursor first = at++, second = at++;
-        s.ring.wait(second, full);
+      last_product product;
+      tile_in_work t;
+      float back[2];
+      const auto begin = [&](int head, int j) {
+        t = next_tile(p, at, b, head, j);
+        s.ring.wait(t.slot[1], full);
         wgmma_fence();
-        multiply_rows(y, s, mine, held, second, 0);
+        multiply_rows(y, s, mine, held, t.slot[1], 0);
         wgmma_commit();
+      };
+      const auto middle = [&](int, int, bool last) {
         wgmma_wait<0>();
         pin_registers(y);
         if (last) s.owned.release(own, by_warp{});
         Waits::read(s.weights.ring, from);
+        scores x;
         AP_UNROLL
         for (int i = 0; i < N / 8; ++i) {
-          const pack<float, 4> p4 =
-              load_pack<4>(s.weights.p[from.index][i][thread_index() % warpgroup_size]);
+          const pack<float, 4> four = load_pack<4>(s.weights.p[from.index][i][thread_index() % warpgroup_size]);
           AP_UNROLL
-          for (int e = 0; e < 4; ++e) x[4 * i + e] = p4.element[e];
+          for (int e = 0; e < 4; ++e) x[4 * i + e] = four.element[e];
         }
         s.weights.ring.release(from++, by_warp{});
-        float back[2];
-        differentiate(y, x, b.r, s.numbers[second.index], b.own_scale[1] * scale1, back);
-        s.ring.release(second, by_warp{});
+        differentiate(y, x, b.r, s.numbers[t.slot[1].index], b.own_scale[1] * t.scale[1], back);
+        s.ring.release(t.slot[1], by_warp{});
         split(parts, y);
-        s.ring.wait(first, full);
-        wgmma_fence();
-        multiply_columns(part, parts, s, first);
-        wgmma_commit();
-        Waits::last_part();
-        pin_registers(part);
-        s.ring.release(first, by_warp{});
-        promote(sum, part, back[0] * scale0, back[1] * scale0);
-      });
+      };
+      const auto finish = [&] {
+        s.ring.wait(t.slot[0], full);
+        start(product, parts, s, t.slot[0], back[0] * t.scale[0], back[1] * t.scale[0]);
+      };
+      for_each_tile<1>(s, at, b, begin, middle, finish, [&]<int B>(behind<B>) { add<B>(sum, product, s); });
       store(p, sum, b.r, p.to.k, b.m, b.w.head, p.factor);
     }
   }
@@ -676,11 +728,11 @@ template <gradient_policy P, class Waits = gradient_waits<P>> struct gradient_ke
     start_next_grid();
     const int warpgroup = warp_index() / 4;
     if (warpgroup == 0) {
-      release_registers<24>();
+      release_registers<504 - 2 * P.registers>();
       if (thread_index() == 0) load(p, s);
       return;
     }
-    request_registers<240>();
+    request_registers<P.registers>();
     if constexpr (!P.shared) {
       compute(p, s, warpgroup - 1);
     } else if (warpgroup == 1) {

@@ -15,6 +15,8 @@ struct gradient_policy {
   int slots = 8;        // tiles of one operand in the ring
   int items = 1;        // of which the own operands are there, or on their way
   int held = 1;         // parts of the two own operands in registers: none, hi, or both
+  bool ahead = false;   // a tile's first products are started before the last of the tile before it is done
+  int registers = 232;  // of a computing thread: 232 or 240
   bool shared = false;  // both warpgroups have the same 64 keys: one computes dV, the other dK
   bool biased = false;  // adds a bias, or hides keys by problem::visible
   constexpr int own_rows() const { return shared ? 64 : 128; }
