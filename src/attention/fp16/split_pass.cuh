@@ -102,26 +102,31 @@ template <int Depth> struct split_pass {
   // A block has a tile of a head of an operand.
   AP_DEV void operator()(const params& p) const {
     storage& s = antiphase::shared<storage, shared_kind::fixed>();
-    std::int64_t block = block_index().x;
+    const std::int64_t block = block_index().x;
     wait_for_previous_grid();
     start_next_grid();
     if (block == 0 && thread_index() == 0) *p.next_item = 0;
+    split_one_of(p, s, block);
+  }
+
+  AP_DEV static void split_one_of(const params& p, storage& s, std::int64_t block) {
     for (int i = 0; i < p.operands; ++i) {
       const split_operand& o = p.operand[i];
       const std::int64_t blocks = o.count * o.shape.tiles;
-      if (block < blocks)
-        return split(p, o, s, static_cast<int>(block / o.shape.tiles), block % o.shape.tiles);
+      if (block < blocks) {
+        const tile_place at(o, static_cast<int>(block / o.shape.tiles), block % o.shape.tiles);
+        in_registers x;
+        x.load(at.first_element(o), o.from.row_stride, at.rows, p.depth, o.in_vectors);
+        return write(o, x, at, s, p.lo_factor);
+      }
       block -= blocks;
     }
   }
-
- private:
-  AP_DEV static void split(const params& p, const split_operand& o, storage& s, int head, std::int64_t tile) {
-    const tile_place at(o, head, tile);
-    in_registers x;
-    x.load(at.first_element(o), o.from.row_stride, at.rows, p.depth, o.in_vectors);
+  // Writes the parts of a tile, and its scales.
+  AP_DEV static void write(const split_operand& o, const in_registers& x, const tile_place& at, storage& s,
+                           float lo_factor) {
     const int warp = warp_index();
-    const std::int64_t index = head * o.shape.tiles + tile;
+    const std::int64_t index = at.head * o.shape.tiles + at.tile;
     float of_column[4], largest = 0;
     AP_UNROLL
     for (int e = 0; e < 4; ++e) {
@@ -155,8 +160,8 @@ template <int Depth> struct split_pass {
       }
       up[e] = inverse_of(own) * o.sign;
     }
-    x.store(o.parts + (head * 2 * o.shape.tiles + tile) * split_rows * Depth,
-            o.shape.tiles * split_rows * Depth, up, p.lo_factor);
+    x.store(o.parts + (at.head * 2 * o.shape.tiles + at.tile) * split_rows * Depth,
+            o.shape.tiles * split_rows * Depth, up, lo_factor);
   }
 };
 
@@ -176,12 +181,16 @@ struct judge_pass {
     const float q = most * largest_scale(p.q, member, head * group, group),
                 k = most * largest_scale(p.k, member, head, 1);
     bool fine = fabsf(p.scale) * static_cast<float>(p.depth) * q * k <= p.logit_limit;
+    float product = static_cast<float>(p.depth);
     for (int i = 0; i < p.other_count; ++i) {
       const split_operand& o = p.others[i];
       const int of_key = o.count / p.k.count;  // heads
-      const float rows = static_cast<float>(o.shape.rows_of(member));
-      fine = fine && most * largest_scale(o, member, head * of_key, of_key) * rows < INFINITY;
+      const float rows = static_cast<float>(o.shape.rows_of(member)),
+                  largest = most * largest_scale(o, member, head * of_key, of_key);
+      fine = fine && largest * rows < INFINITY;
+      product *= largest;
     }
+    if (p.other_count == 2) fine = fine && product < INFINITY;
     if (lane_index() == 0) p.flags[block_index().x] = fine ? 0 : 1;
   }
 

@@ -72,7 +72,8 @@ struct split_params {
 };
 // Judges whether FP16 parts keep the contract: a word for each member and head of K, 0 if they do.
 struct judge_params {
-  split_operand q, k, others[2];  // of the others, elements must be finite, and their sums
+  // Of the others, elements must be finite, and their sums; of two, sums of their products too.
+  split_operand q, k, others[2];
   std::int32_t other_count, depth;
   float scale, logit_limit;  // on scale * depth * max |q| * max |k|
   std::uint32_t* flags;      // [member][kv head]
