@@ -67,7 +67,7 @@ TEST_P(attention_random_calls, keep_their_bounds) {
   const long calls = number("ANTIPHASE_CALLS", on_gpu() ? 500 : 60),
              first = number("ANTIPHASE_CALLS_SEED", 1);
   std::map<std::string, int> ran;
-  double worst = 0;
+  double worst = 0, worst_gradient = 0;
   for (long n = first; n < first + calls; ++n) {
     const random_call r = drawn(static_cast<std::uint64_t>(n), on_gpu());
     call c(r.of, static_cast<std::uint64_t>(n));
@@ -92,6 +92,13 @@ TEST_P(attention_random_calls, keep_their_bounds) {
     ++ran[kernel];
     const bool by_parts = kernel == "fp16" || kernel == "roles" || kernel == "antiphase";
     ASSERT_EQ(c.wrong_forward(by_parts ? arithmetic::fp16 : arithmetic::fp32, &worst), "") << what;
+    const bool computes_gradients = r.policy == "auto" || r.policy == "fp16" || r.policy == "fp32";
+    if (computes_gradients && n % 2 == 0) {
+      c.backward(where(), {.policy = r.policy});
+      ASSERT_EQ(c.wrong_backward(by_parts ? arithmetic::fp16 : arithmetic::fp32, &worst_gradient), "")
+          << what;
+      ++ran[kernel + ", gradients"];
+    }
     std::vector<float> before;
     c.out.each([&](auto b, auto h, auto i, auto d) { before.push_back(c.out(b, h, i, d)); });
     c.forward(where(), {.policy = r.policy});
@@ -102,7 +109,7 @@ TEST_P(attention_random_calls, keep_their_bounds) {
     ASSERT_EQ(differ, 0u) << what << ": outputs that differ when repeated";
   }
   for (const auto& [name, count] : ran) std::printf("%s: %d calls\n", name.c_str(), count);
-  std::printf("largest error as a part of its bound: %.3f\n", worst);
+  std::printf("largest error as a part of its bound: %.3f, of gradients: %.3f\n", worst, worst_gradient);
   EXPECT_GT(ran["fp16"], 0);
 }
 AP_ATTENTION_ON_BOTH(attention_random_calls);
