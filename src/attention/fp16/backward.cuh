@@ -94,7 +94,7 @@ template <gradient_policy P> struct gradient_waits {
   using weights = channel<mbarrier, 2, warps(4), warps(4)>;
   AP_DEV static void second(ring& r, cursor<P.slots> at) { r.wait(at, full); }
   AP_DEV static void read(weights& w, cursor<2> at) { w.wait(at, full); }
-  template <int Behind> AP_DEV static void last_part() { wgmma_wait<Behind>(); }
+  AP_DEV static void last_part() { wgmma_wait<0>(); }
 };
 
 template <gradient_policy P, class Waits = gradient_waits<P>> struct gradient_kernel {
@@ -158,7 +158,7 @@ template <gradient_policy P, class Waits = gradient_waits<P>> struct gradient_ke
   }
   AP_DEV static const split_shape& own_shape(const params& p) { return of_keys ? p.keys : p.queries; }
   AP_DEV static const split_shape& other_shape(const params& p) { return of_keys ? p.queries : p.keys; }
-  AP_DEV static int group_of(const params& p) { return static_cast<int>(p.what.heads / p.what.kv_heads); }
+  AP_DEV static int group_of(const params& p) { return p.group; }
 
   // Tiles of the other side.
   struct range {
@@ -209,11 +209,10 @@ template <gradient_policy P, class Waits = gradient_waits<P>> struct gradient_ke
         s.owned.commit(own, full);
         return;
       }
-      const member m = member_of(p.what, w.member);
-      const range heads = heads_of(p, w);
-      const int first = w.tile * Own, kv_head = of_keys ? w.head : heads.begin;
-      if (first >= (of_keys ? m.keys : m.queries) || p.flags[w.member * p.what.kv_heads + kv_head] != 0)
+      const int first = w.tile * Own, kv_head = of_keys ? w.head : heads_of(p, w).begin;
+      if (first >= own_shape(p).rows_of(w.member) || p.flags[w.member * p.what.kv_heads + kv_head] != 0)
         continue;
+      const int row = static_cast<int>(own_shape(p).first_tile(w.member)) * N + first;
       s.owned.acquire(own);
       s.now[own.index] = w;
       AP_UNROLL
@@ -221,11 +220,13 @@ template <gradient_policy P, class Waits = gradient_waits<P>> struct gradient_ke
         AP_UNROLL
         for (int c = 0; c < chunks; ++c)
           tensor_load(s.own[own.index].operand[o][c].part, p.own[o], s.owned.barrier[full][own.index], 64 * c,
-                      static_cast<int>(own_shape(p).first_tile(w.member) * N + first), 0, w.head);
+                      row, 0, w.head);
       }
       s.owned.commit(own++, full, bytes{sizeof(own_tile)});
+      const member m = member_of(p.what, w.member);
       const range tiles = range_of(reach_of(p.what, m), m, first, Own);
       const int at_begin = static_cast<int>(other_shape(p).first_tile(w.member)) + tiles.begin;
+      const range heads = heads_of(p, w);
       int tile = at_begin, head = heads.begin;
       for (int left = 2 * tiles.count() * (of_keys ? heads.count() : 1); left > 0; --left) {
         const int operand = left % 2;
@@ -240,11 +241,12 @@ template <gradient_policy P, class Waits = gradient_waits<P>> struct gradient_ke
   // ---------------------------------------------------------------------------------------------------------
   // Parts of an own operand that are kept in registers: as A of a product they need no shared memory.
   template <bool There> struct fragments { std::uint32_t word[There ? D / 16 : 1][4]; };
-  struct own_parts {
-    fragments<(P.held > 0)> hi;
-    fragments<(P.held > 1)> lo;
+  template <int Operand> struct own_parts {
+    fragments<(P.held > Operand)> hi;
+    fragments<(P.held > 2 + Operand)> lo;
   };
-  AP_DEV static void fetch(own_parts& held, const chunk<Own> (&own)[chunks], int first_row) {
+  template <int Operand>
+  AP_DEV static void fetch(own_parts<Operand>& held, const chunk<Own> (&own)[chunks], int first_row) {
     const int row = first_row + thread_index() % warpgroup_size / 32 * 16 + lane_index() / 4;
     AP_UNROLL
     for (int i = 0; i < D / 4; ++i) {
@@ -254,8 +256,8 @@ template <gradient_policy P, class Waits = gradient_waits<P>> struct gradient_ke
         const f16* const from = &own[i / 16].part[part][r][at];
         return load_pack<1>(reinterpret_cast<const std::uint32_t*>(from)).element[0];
       };
-      if constexpr (P.held > 0) held.hi.word[i / 4][i % 4] = word(0);
-      if constexpr (P.held > 1) held.lo.word[i / 4][i % 4] = word(1);
+      if constexpr (P.held > Operand) held.hi.word[i / 4][i % 4] = word(0);
+      if constexpr (P.held > 2 + Operand) held.lo.word[i / 4][i % 4] = word(1);
     }
   }
   template <bool There> AP_DEV static void step(scores& x, const fragments<There>& f, int i,
@@ -267,8 +269,9 @@ template <gradient_policy P, class Waits = gradient_waits<P>> struct gradient_ke
     }
   }
   // Starts x = own other^T, of 64 own rows.
+  template <int Operand>
   AP_DEV static void multiply_rows(scores& x, const storage& s, const chunk<Own> (&own)[chunks],
-                                   const own_parts& held, slot_cursor at, int first_row) {
+                                   const own_parts<Operand>& held, slot_cursor at, int first_row) {
     constexpr int own_lo = Own * 128, other_lo = N * 128;  // bytes to the lo parts
     matrix_descriptor a[chunks], b[chunks];
     AP_UNROLL
@@ -321,13 +324,13 @@ template <gradient_policy P, class Waits = gradient_waits<P>> struct gradient_ke
   AP_DEV static void add_bias(const params& p, scores& x, const rows& r, int member, int head,
                               int first_column, float to_score) {
     const problem& a = p.what;
-    const int queries = of_keys ? member_of(a, member).queries : 0;
+    const int queries = member_of(a, member).queries;
     AP_UNROLL
     for (int i = 0; i < N / 2; ++i) {
       const int column = first_column + i / 4 * 8 + 2 * (lane_index() % 4) + i % 2,
                 row = r.first + i % 4 / 2 * 8;
       x[i] *= to_score;
-      if (!sees(r, row, column) || (of_keys && column >= queries)) continue;
+      if ((of_keys ? column : row) >= queries || !sees(r, row, column)) continue;
       const auto at = [&](const auto& pairs) {
         return pairs.data[member * pairs.member_stride + head * pairs.head_stride +
                           (of_keys ? column : row) * pairs.query_stride +
@@ -407,13 +410,14 @@ template <gradient_policy P, class Waits = gradient_waits<P>> struct gradient_ke
     for (int i = 0; i < D / 2; ++i) sum[i] = multiply_add(part[i], i % 4 < 2 ? by0 : by1, sum[i]);
   }
   AP_DEV static void store(const params& p, const outputs& sum, const rows& r, const heads<float>& to,
-                           const member& m, int head, float factor) {
+                           const item& w, float factor) {
+    const member m = member_of(p.what, w.member);
     const int depth = static_cast<int>(p.what.depth);
     AP_UNROLL
     for (int h = 0; h < 2; ++h) {
       const int row = r.first + 8 * h;
       if (row >= (of_keys ? m.keys : m.queries)) continue;
-      float* const at = of_keys ? key_row(p.what, to, m, head, row) : query_row(p.what, to, m, head, row);
+      float* const at = of_keys ? key_row(p.what, to, m, w.head, row) : query_row(p.what, to, m, w.head, row);
       const bool in_pairs = depth % 2 == 0 && reinterpret_cast<std::uintptr_t>(at) % 8 == 0;
       AP_UNROLL
       for (int b = 0; b < D / 8; ++b) {
@@ -432,7 +436,6 @@ template <gradient_policy P, class Waits = gradient_waits<P>> struct gradient_ke
   // What the tiles of an item have in common, as a warpgroup sees them.
   struct job {
     item w;
-    member m;
     rows r;
     int first_row;       // in the item's tile
     range tiles, block;  // its own, and those in the ring
@@ -443,17 +446,17 @@ template <gradient_policy P, class Waits = gradient_waits<P>> struct gradient_ke
     job b;
     b.w = {uniform(now.member), uniform(now.head), uniform(now.tile)};
     if (b.w.member < 0) return b;
-    b.m = member_of(p.what, b.w.member);
+    const member m = member_of(p.what, b.w.member);
     b.first_row = P.shared ? 0 : 64 * group;
     const int first = b.w.tile * Own, mine = first + b.first_row;
-    b.r.sees = reach_of(p.what, b.m);
+    b.r.sees = reach_of(p.what, m);
     b.r.first = mine + thread_index() % warpgroup_size / 32 * 16 + lane_index() / 4;
-    b.block = range_of(b.r.sees, b.m, first, Own);
-    b.tiles = range_of(b.r.sees, b.m, mine, 64);
+    b.block = range_of(b.r.sees, m, first, Own);
+    b.tiles = range_of(b.r.sees, m, mine, 64);
     if (b.tiles.count() == 0) b.tiles = {b.block.begin, b.block.begin};
     b.heads = heads_of(p, b.w);
     // Rows behind the last have no tile of their own: any scale will do.
-    const bool there = mine < (of_keys ? b.m.keys : b.m.queries);
+    const bool there = mine < (of_keys ? m.keys : m.queries);
     const std::int64_t tile =
         there ? b.w.head * own_shape(p).tiles + own_shape(p).first_tile(b.w.member) + mine / N : 0;
     b.own_scale[0] = p.what.scale * log2_e * (of_keys ? p.k_scale : p.q_scale)[tile];
@@ -484,67 +487,15 @@ template <gradient_policy P, class Waits = gradient_waits<P>> struct gradient_ke
   AP_DEV static const float (&numbers_in(const storage& s, slot_cursor at))[N] {
     return s.numbers[of_keys ? at.index : 0];
   }
-  // The tiles of a job, in four steps each: `begin` starts the first products, `middle` turns them into a factor of
-  // the last one, `finish` starts that, and `add` waits for it, behind which as many products were started as its
-  // argument says. With `ahead` the next tile begins before a tile's last product is waited for.
-  template <int Behind> struct behind {};
-  template <int Begun, class Begin, class Middle, class Finish, class Add>
-  AP_DEV static void for_each_tile(storage& s, slot_cursor& at, const job& b, Begin begin, Middle middle,
-                                   Finish finish, Add add) {
+  // Calls take(head of the other side, tile, is last) for each tile of the job.
+  template <class Take>
+  AP_DEV static void for_each_tile(storage& s, slot_cursor& at, const job& b, Take take) {
     for (int h = b.heads.begin; h < b.heads.end; ++h) {
       skip(s, at, b.tiles.begin - b.block.begin);
-      const bool last_head = h == b.heads.end - 1;
-      int j = b.tiles.begin;
-      if (P.ahead && j < b.tiles.end) {
-        begin(h, j);
-        middle(h, j, last_head && j == b.tiles.end - 1);
-        for (++j; j < b.tiles.end; ++j) {
-          finish();
-          begin(h, j);
-          add(behind<Begun>{});
-          middle(h, j, last_head && j == b.tiles.end - 1);
-        }
-        finish();
-        add(behind<0>{});
-      }
-      for (; !P.ahead && j < b.tiles.end; ++j) {
-        begin(h, j);
-        middle(h, j, last_head && j == b.tiles.end - 1);
-        finish();
-        add(behind<0>{});
-      }
+      for (int j = b.tiles.begin; j < b.tiles.end; ++j)
+        take(h, j, h == b.heads.end - 1 && j == b.tiles.end - 1);
       skip(s, at, b.block.end - b.tiles.end);
     }
-  }
-  // A tile in work: its slots and the scales of its operands.
-  struct tile_in_work {
-    slot_cursor slot[2];
-    float scale[2];
-  };
-  AP_DEV static tile_in_work next_tile(const params& p, slot_cursor& at, const job& b, int head, int j) {
-    tile_in_work t;
-    AP_UNROLL
-    for (int o = 0; o < 2; ++o) t.slot[o] = at++, t.scale[o] = other_scales(p, o, b, head)[j];
-    return t;
-  }
-  // A tile's last product, until it is added.
-  struct last_product {
-    outputs part;
-    float by[2];
-    slot_cursor slot;
-  };
-  AP_DEV static void start(last_product& product, const halves& factor, const storage& s, slot_cursor at,
-                           float by0, float by1) {
-    wgmma_fence();
-    multiply_columns(product.part, factor, s, at);
-    wgmma_commit();
-    product.by[0] = by0, product.by[1] = by1, product.slot = at;
-  }
-  template <int Behind> AP_DEV static void add(outputs& sum, last_product& product, storage& s) {
-    Waits::template last_part<Behind>();
-    pin_registers(product.part);
-    s.ring.release(product.slot, by_warp{});
-    promote(sum, product.part, product.by[0], product.by[1]);
   }
 
   AP_DEV static void compute(const params& p, storage& s, int group) {
@@ -554,37 +505,34 @@ template <gradient_policy P, class Waits = gradient_waits<P>> struct gradient_ke
       s.owned.wait(own, full);
       const job b = job_of(p, s.now[own.index], group);
       if (b.w.member < 0) return;
+      own_parts<0> held0;
+      own_parts<1> held1;
       const own_tile& mine = s.own[own.index];
-      own_parts held[2];
-      fetch(held[0], mine.operand[0], b.first_row);
-      fetch(held[1], mine.operand[1], b.first_row);
+      fetch(held0, mine.operand[0], b.first_row);
+      fetch(held1, mine.operand[1], b.first_row);
       if (b.tiles.count() == 0) s.owned.release(own, by_warp{});
       outputs sum0 = {}, sum1 = {};  // sum1 of keys only
       scores x, y;
       halves parts;
-      last_product product;
-      tile_in_work t;
-      float back[2];
-      const auto begin = [&](int head, int j) {
-        t = next_tile(p, at, b, head, j);
-        s.ring.wait(t.slot[0], full);
+      outputs part0, part1;
+      for_each_tile(s, at, b, [&](int head, int j, bool last) {
+        const float scale0 = other_scales(p, 0, b, head)[j], scale1 = other_scales(p, 1, b, head)[j];
+        const slot_cursor first = at++, second = at++;
+        s.ring.wait(first, full);
         wgmma_fence();
-        multiply_rows(x, s, mine.operand[0], held[0], t.slot[0], b.first_row);
+        multiply_rows(x, s, mine.operand[0], held0, first, b.first_row);
         wgmma_commit();
-        Waits::second(s.ring, t.slot[1]);
-        multiply_rows(y, s, mine.operand[1], held[1], t.slot[1], b.first_row);
+        Waits::second(s.ring, second);
+        multiply_rows(y, s, mine.operand[1], held1, second, b.first_row);
         wgmma_commit();
-      };
-      const auto middle = [&](int head, int j, bool last) {
         wgmma_wait<1>();
         pin_registers(x);
-        weigh(p, x, b.r, numbers_in(s, t.slot[0]), b.w.member, of_keys ? head : b.w.head, j * N,
-              b.own_scale[0] * t.scale[0]);
-        outputs part;
+        weigh(p, x, b.r, numbers_in(s, first), b.w.member, of_keys ? head : b.w.head, j * N,
+              b.own_scale[0] * scale0);
         if constexpr (of_keys) {
           split(parts, x);
           wgmma_fence();
-          multiply_columns(part, parts, s, t.slot[1]);
+          multiply_columns(part1, parts, s, second);
           wgmma_commit();
           wgmma_wait<1>();
         } else {
@@ -592,24 +540,30 @@ template <gradient_policy P, class Waits = gradient_waits<P>> struct gradient_ke
         }
         pin_registers(y);
         if (last) s.owned.release(own, by_warp{});
-        differentiate(y, x, b.r, numbers_in(s, t.slot[1]), b.own_scale[1] * t.scale[1], back);
+        float back[2];
+        differentiate(y, x, b.r, numbers_in(s, second), b.own_scale[1] * scale1, back);
         if constexpr (of_keys) {
           wgmma_wait<0>();
-          pin_registers(part);
-          promote(sum1, part, t.scale[1], t.scale[1]);
+          pin_registers(part1);
+          s.ring.release(second, by_warp{});
+        } else {
+          s.ring.release(second, by_warp{});
         }
-        s.ring.release(t.slot[1], by_warp{});
-      };
-      const auto finish = [&] {
         split(parts, y);
-        start(product, parts, s, t.slot[0], back[0] * t.scale[0], back[1] * t.scale[0]);
-      };
-      for_each_tile<2>(s, at, b, begin, middle, finish, [&]<int B>(behind<B>) { add<B>(sum0, product, s); });
+        wgmma_fence();
+        multiply_columns(part0, parts, s, first);
+        wgmma_commit();
+        if constexpr (of_keys) promote(sum1, part1, scale1, scale1);
+        Waits::last_part();
+        pin_registers(part0);
+        s.ring.release(first, by_warp{});
+        promote(sum0, part0, back[0] * scale0, back[1] * scale0);
+      });
       if constexpr (of_keys) {
-        store(p, sum0, b.r, p.to.k, b.m, b.w.head, p.factor);
-        store(p, sum1, b.r, p.to.v, b.m, b.w.head, 1 / up);
+        store(p, sum0, b.r, p.to.k, b.w, p.factor);
+        store(p, sum1, b.r, p.to.v, b.w, 1 / up);
       } else {
-        store(p, sum0, b.r, p.to.q, b.m, b.w.head, p.factor);
+        store(p, sum0, b.r, p.to.q, b.w, p.factor);
       }
     }
   }
@@ -623,28 +577,25 @@ template <gradient_policy P, class Waits = gradient_waits<P>> struct gradient_ke
       s.owned.wait(own, full);
       const job b = job_of(p, s.now[own.index], 0);
       if (b.w.member < 0) return;
+      own_parts<0> held;
       const chunk<Own>(&mine)[chunks] = s.own[own.index].operand[0];
-      own_parts held;
       fetch(held, mine, 0);
       if (b.tiles.count() == 0) s.owned.release(own, by_warp{});
-      outputs sum = {};
+      outputs sum = {}, part;
       scores x;
       halves parts;
-      last_product product;
-      tile_in_work t;
-      const auto begin = [&](int head, int j) {
-        t = next_tile(p, at, b, head, j);
-        s.ring.wait(t.slot[0], full);
+      for_each_tile(s, at, b, [&](int head, int j, bool last) {
+        const float scale0 = other_scales(p, 0, b, head)[j], scale1 = other_scales(p, 1, b, head)[j];
+        const slot_cursor first = at++, second = at++;
+        s.ring.wait(first, full);
         wgmma_fence();
-        multiply_rows(x, s, mine, held, t.slot[0], 0);
+        multiply_rows(x, s, mine, held, first, 0);
         wgmma_commit();
-      };
-      const auto middle = [&](int head, int j, bool last) {
         wgmma_wait<0>();
         pin_registers(x);
         if (last) s.owned.release(own, by_warp{});
-        weigh(p, x, b.r, s.numbers[t.slot[0].index], b.w.member, head, j * N, b.own_scale[0] * t.scale[0]);
-        s.ring.release(t.slot[0], by_warp{});
+        weigh(p, x, b.r, s.numbers[first.index], b.w.member, head, j * N, b.own_scale[0] * scale0);
+        s.ring.release(first, by_warp{});
         s.weights.ring.acquire(to);
         AP_UNROLL
         for (int i = 0; i < N / 8; ++i)
@@ -652,13 +603,16 @@ template <gradient_policy P, class Waits = gradient_waits<P>> struct gradient_ke
                         pack<float, 4>{{x[4 * i], x[4 * i + 1], x[4 * i + 2], x[4 * i + 3]}});
         s.weights.ring.commit(to++, full, by_warp{});
         split(parts, x);
-      };
-      const auto finish = [&] {
-        Waits::second(s.ring, t.slot[1]);
-        start(product, parts, s, t.slot[1], t.scale[1], t.scale[1]);
-      };
-      for_each_tile<1>(s, at, b, begin, middle, finish, [&]<int B>(behind<B>) { add<B>(sum, product, s); });
-      store(p, sum, b.r, p.to.v, b.m, b.w.head, 1 / up);
+        Waits::second(s.ring, second);
+        wgmma_fence();
+        multiply_columns(part, parts, s, second);
+        wgmma_commit();
+        Waits::last_part();
+        pin_registers(part);
+        s.ring.release(second, by_warp{});
+        promote(sum, part, scale1, scale1);
+      });
+      store(p, sum, b.r, p.to.v, b.w, 1 / up);
     }
   }
   // `shared`: the second warpgroup's dP, dS and dK.
@@ -670,47 +624,45 @@ template <gradient_policy P, class Waits = gradient_waits<P>> struct gradient_ke
       s.owned.wait(own, full);
       const job b = job_of(p, s.now[own.index], 0);
       if (b.w.member < 0) return;
+      own_parts<1> held;
       const chunk<Own>(&mine)[chunks] = s.own[own.index].operand[1];
-      own_parts held;
       fetch(held, mine, 0);
       if (b.tiles.count() == 0) s.owned.release(own, by_warp{});
-      outputs sum = {};
-      scores y;
+      outputs sum = {}, part;
+      scores x, y;
       halves parts;
-      last_product product;
-      tile_in_work t;
-      float back[2];
-      const auto begin = [&](int head, int j) {
-        t = next_tile(p, at, b, head, j);
-        s.ring.wait(t.slot[1], full);
+      for_each_tile(s, at, b, [&](int head, int j, bool last) {
+        const float scale0 = other_scales(p, 0, b, head)[j], scale1 = other_scales(p, 1, b, head)[j];
+        const slot_cursor first = at++, second = at++;
+        s.ring.wait(second, full);
         wgmma_fence();
-        multiply_rows(y, s, mine, held, t.slot[1], 0);
+        multiply_rows(y, s, mine, held, second, 0);
         wgmma_commit();
-      };
-      const auto middle = [&](int, int, bool last) {
         wgmma_wait<0>();
         pin_registers(y);
         if (last) s.owned.release(own, by_warp{});
         Waits::read(s.weights.ring, from);
-        scores x;
         AP_UNROLL
         for (int i = 0; i < N / 8; ++i) {
-          const pack<float, 4> four =
-              load_pack<4>(s.weights.p[from.index][i][thread_index() % warpgroup_size]);
+          const pack<float, 4> p4 = load_pack<4>(s.weights.p[from.index][i][thread_index() % warpgroup_size]);
           AP_UNROLL
-          for (int e = 0; e < 4; ++e) x[4 * i + e] = four.element[e];
+          for (int e = 0; e < 4; ++e) x[4 * i + e] = p4.element[e];
         }
         s.weights.ring.release(from++, by_warp{});
-        differentiate(y, x, b.r, s.numbers[t.slot[1].index], b.own_scale[1] * t.scale[1], back);
-        s.ring.release(t.slot[1], by_warp{});
+        float back[2];
+        differentiate(y, x, b.r, s.numbers[second.index], b.own_scale[1] * scale1, back);
+        s.ring.release(second, by_warp{});
         split(parts, y);
-      };
-      const auto finish = [&] {
-        s.ring.wait(t.slot[0], full);
-        start(product, parts, s, t.slot[0], back[0] * t.scale[0], back[1] * t.scale[0]);
-      };
-      for_each_tile<1>(s, at, b, begin, middle, finish, [&]<int B>(behind<B>) { add<B>(sum, product, s); });
-      store(p, sum, b.r, p.to.k, b.m, b.w.head, p.factor);
+        s.ring.wait(first, full);
+        wgmma_fence();
+        multiply_columns(part, parts, s, first);
+        wgmma_commit();
+        Waits::last_part();
+        pin_registers(part);
+        s.ring.release(first, by_warp{});
+        promote(sum, part, back[0] * scale0, back[1] * scale0);
+      });
+      store(p, sum, b.r, p.to.k, b.w, p.factor);
     }
   }
 

@@ -12,10 +12,9 @@ enum class side { keys, queries };
 struct gradient_policy {
   side of = side::keys;
   int depth = 64;       // padded: 64 or 128
-  int slots = 8;        // tiles of one operand in the ring
-  int items = 1;        // of which the own operands are there, or on their way
-  int held = 1;         // parts of the two own operands in registers: none, hi, or both
-  bool ahead = false;   // a tile's first products are started before the last of the tile before it is done
+  int slots = 6;        // tiles of one operand in the ring
+  int items = 2;        // of which the own operands are there, or on their way
+  int held = 2;         // so many parts of the own operands in registers, of hi, hi, lo, lo
   int registers = 232;  // of a computing thread: 232 or 240
   bool shared = false;  // both warpgroups have the same 64 keys: one computes dV, the other dK
   bool biased = false;  // adds a bias, or hides keys by problem::visible
@@ -45,6 +44,7 @@ struct gradient_params {
   const std::uint32_t* flags;  // [member][kv head]
   std::uint32_t* next_item;
   std::int32_t tiles;  // of own_rows(), of a member
+  std::int32_t group;  // heads of Q that share one of K
 };
 
 struct gradient_instance {

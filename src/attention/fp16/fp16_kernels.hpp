@@ -25,17 +25,19 @@ struct gradient_row {
   gradient_policy how;
 };
 constexpr gradient_row gradients[] = {
-    {.name = "attention.fp16-64-keys", .how = {.of = side::keys, .depth = 64}},
-    {.name = "attention.fp16-64-queries", .how = {.of = side::queries, .depth = 64, .held = 2}},
-    {.name = "attention.fp16-128-keys", .how = {.of = side::keys, .depth = 128, .slots = 4, .shared = true}},
-    {.name = "attention.fp16-128-queries", .how = {.of = side::queries, .depth = 128, .slots = 3, .held = 0}},
+    {.name = "attention.fp16-64-keys", .how = {.of = side::keys, .depth = 64, .registers = 240}},
+    {.name = "attention.fp16-64-queries", .how = {.of = side::queries, .depth = 64, .held = 4}},
+    {.name = "attention.fp16-128-keys",
+     .how = {.of = side::keys, .depth = 128, .slots = 4, .items = 1, .shared = true}},
+    {.name = "attention.fp16-128-queries",
+     .how = {.of = side::queries, .depth = 128, .slots = 3, .items = 1, .held = 0}},
     {.name = "attention.fp16-64-keys-biased",
      .how = {.of = side::keys, .depth = 64, .held = 0, .biased = true}},
     {.name = "attention.fp16-64-queries-biased",
-     .how = {.of = side::queries, .depth = 64, .held = 2, .biased = true}},
+     .how = {.of = side::queries, .depth = 64, .held = 4, .biased = true}},
     {.name = "attention.fp16-128-keys-biased",
-     .how = {.of = side::keys, .depth = 128, .slots = 4, .shared = true, .biased = true}},
+     .how = {.of = side::keys, .depth = 128, .slots = 4, .items = 1, .shared = true, .biased = true}},
     {.name = "attention.fp16-128-queries-biased",
-     .how = {.of = side::queries, .depth = 128, .slots = 3, .held = 0, .biased = true}}};
+     .how = {.of = side::queries, .depth = 128, .slots = 3, .items = 1, .held = 0, .biased = true}}};
 
 }  // namespace antiphase::attentions::fp16
