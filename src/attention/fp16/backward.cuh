@@ -153,7 +153,8 @@ template <gradient_policy P, class Waits = gradient_waits<P>> struct gradient_ke
     const std::uint32_t rest = i % each;
     const int tile = static_cast<int>(i / each);
     if (tile >= p.tiles) return {-1, 0, 0};
-    return {static_cast<int>(rest / heads), static_cast<int>(rest % heads), of_keys ? tile : p.tiles - 1 - tile};
+    return {static_cast<int>(rest / heads), static_cast<int>(rest % heads),
+            of_keys ? tile : p.tiles - 1 - tile};
   }
   AP_DEV static const split_shape& own_shape(const params& p) { return of_keys ? p.keys : p.queries; }
   AP_DEV static const split_shape& other_shape(const params& p) { return of_keys ? p.queries : p.keys; }
@@ -186,8 +187,7 @@ template <gradient_policy P, class Waits = gradient_waits<P>> struct gradient_ke
 
   // load
   // ---------------------------------------------------------------------------------------------------------
-  AP_DEV static void load_tile(const params& p, storage& s, slot_cursor& at, int operand, int row,
-                               int head) {
+  AP_DEV static void load_tile(const params& p, storage& s, slot_cursor& at, int operand, int row, int head) {
     s.ring.acquire(at);
     mbarrier& landed = s.ring.barrier[full][at.index];
     AP_UNROLL
@@ -210,7 +210,8 @@ template <gradient_policy P, class Waits = gradient_waits<P>> struct gradient_ke
         return;
       }
       const int first = w.tile * Own, kv_head = of_keys ? w.head : heads_of(p, w).begin;
-      if (first >= own_shape(p).rows_of(w.member) || p.flags[w.member * p.what.kv_heads + kv_head] != 0) continue;
+      if (first >= own_shape(p).rows_of(w.member) || p.flags[w.member * p.what.kv_heads + kv_head] != 0)
+        continue;
       const int row = static_cast<int>(own_shape(p).first_tile(w.member)) * N + first;
       s.owned.acquire(own);
       s.now[own.index] = w;
@@ -239,9 +240,7 @@ template <gradient_policy P, class Waits = gradient_waits<P>> struct gradient_ke
   // multiply
   // ---------------------------------------------------------------------------------------------------------
   // Parts of an own operand that are kept in registers: as A of a product they need no shared memory.
-  template <bool There> struct fragments {
-    std::uint32_t word[There ? D / 16 : 1][4];
-  };
+  template <bool There> struct fragments { std::uint32_t word[There ? D / 16 : 1][4]; };
   template <int Operand> struct own_parts {
     fragments<(P.held > Operand)> hi;
     fragments<(P.held > 2 + Operand)> lo;
@@ -261,8 +260,8 @@ template <gradient_policy P, class Waits = gradient_waits<P>> struct gradient_ke
       if constexpr (P.held > 2 + Operand) held.lo.word[i / 4][i % 4] = word(1);
     }
   }
-  template <bool There> AP_DEV static void step(scores& x, const fragments<There>& f, int i, matrix_descriptor a,
-                                                matrix_descriptor b, bool accumulate) {
+  template <bool There> AP_DEV static void step(scores& x, const fragments<There>& f, int i,
+                                                matrix_descriptor a, matrix_descriptor b, bool accumulate) {
     if constexpr (There) {
       wgmma<major::k>(x, f.word[i], b, accumulate);
     } else {
@@ -322,13 +321,14 @@ template <gradient_policy P, class Waits = gradient_waits<P>> struct gradient_ke
     return of_keys ? r.sees.sees(column, row) : r.sees.sees(row, column);
   }
   // Adds the bias of each pair, and hides what problem::visible hides. `head` of Q.
-  AP_DEV static void add_bias(const params& p, scores& x, const rows& r, int member, int head, int first_column,
-                              float to_score) {
+  AP_DEV static void add_bias(const params& p, scores& x, const rows& r, int member, int head,
+                              int first_column, float to_score) {
     const problem& a = p.what;
     const int queries = of_keys ? member_of(a, member).queries : 0;
     AP_UNROLL
     for (int i = 0; i < N / 2; ++i) {
-      const int column = first_column + i / 4 * 8 + 2 * (lane_index() % 4) + i % 2, row = r.first + i % 4 / 2 * 8;
+      const int column = first_column + i / 4 * 8 + 2 * (lane_index() % 4) + i % 2,
+                row = r.first + i % 4 / 2 * 8;
       x[i] *= to_score;
       if (!sees(r, row, column) || (of_keys && column >= queries)) continue;
       const auto at = [&](const auto& pairs) {
@@ -352,8 +352,8 @@ template <gradient_policy P, class Waits = gradient_waits<P>> struct gradient_ke
         x[i] = -INFINITY;
   }
   // Scores to weights: probabilities but for the factor of each query, of keys times 2^15.
-  AP_DEV static void weigh(const params& p, scores& x, const rows& r, const float (&tops)[N], int member, int head,
-                           int first_column, float to_score) {
+  AP_DEV static void weigh(const params& p, scores& x, const rows& r, const float (&tops)[N], int member,
+                           int head, int first_column, float to_score) {
     if constexpr (P.biased) {
       add_bias(p, x, r, member, head, first_column, to_score);
       to_score = 1;
@@ -472,7 +472,9 @@ template <gradient_policy P, class Waits = gradient_waits<P>> struct gradient_ke
   }
   // The scales of the other operands in tile 0 of a head.
   AP_DEV static const float* other_scales(const params& p, int operand, const job& b, int head) {
-    const float* const all = operand == 0 ? (of_keys ? p.q_scale : p.k_scale) : of_keys ? p.g_scale : p.v_scale;
+    const float* const all = operand == 0 ? (of_keys ? p.q_scale : p.k_scale)
+                             : of_keys    ? p.g_scale
+                                          : p.v_scale;
     return all + head * other_shape(p).tiles + other_shape(p).first_tile(b.w.member);
   }
   // Slots that the warpgroup has no use for.
@@ -486,7 +488,8 @@ template <gradient_policy P, class Waits = gradient_waits<P>> struct gradient_ke
     return s.numbers[of_keys ? at.index : 0];
   }
   // Calls take(head of the other side, tile, is last) for each tile of the job.
-  template <class Take> AP_DEV static void for_each_tile(storage& s, slot_cursor& at, const job& b, Take take) {
+  template <class Take>
+  AP_DEV static void for_each_tile(storage& s, slot_cursor& at, const job& b, Take take) {
     for (int h = b.heads.begin; h < b.heads.end; ++h) {
       skip(s, at, b.tiles.begin - b.block.begin);
       for (int j = b.tiles.begin; j < b.tiles.end; ++j)
@@ -641,8 +644,7 @@ template <gradient_policy P, class Waits = gradient_waits<P>> struct gradient_ke
         Waits::read(s.weights.ring, from);
         AP_UNROLL
         for (int i = 0; i < N / 8; ++i) {
-          const pack<float, 4> p4 =
-              load_pack<4>(s.weights.p[from.index][i][thread_index() % warpgroup_size]);
+          const pack<float, 4> p4 = load_pack<4>(s.weights.p[from.index][i][thread_index() % warpgroup_size]);
           AP_UNROLL
           for (int e = 0; e < 4; ++e) x[4 * i + e] = p4.element[e];
         }

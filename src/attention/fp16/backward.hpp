@@ -34,7 +34,7 @@ struct gradient_split_params {
 
 struct gradient_params {
   tensor_map own[2], other[2];  // K, V and Q, dO, or the other way round
-  problem what;  // with a positive scale: a negative one's sign is Q's, see split_operand
+  problem what;                 // with a positive scale: a negative one's sign is Q's, see split_operand
   gradients to;
   // Of dK: what.scale * 2^-15, and of dQ the scale that was given.
   float factor;
