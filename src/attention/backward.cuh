@@ -2,7 +2,6 @@
 // The gradients of attention in FP32 multiply-adds, without atomic additions.
 #pragma once
 #include <antiphase/device/barrier.cuh>
-#include <antiphase/device/exponential.cuh>
 #include <antiphase/device/kernel.cuh>
 #include <antiphase/device/lanes.cuh>
 #include "src/attention/rows.cuh"
@@ -23,6 +22,8 @@ struct row_dots {
     const member m = member_of(p, item.member);
     const int i = item.tile * (threads / warp_size) + warp_index();
     if (i >= m.queries) return;
+    const int kv_head = item.head / static_cast<int>(p.heads / p.kv_heads);
+    if (a.flags != nullptr && a.flags[m.index * p.kv_heads + kv_head] == 0) return;
     const float* const out = in_global_memory(query_row<const float>(
         p, {p.out.data, p.out.member_stride, p.out.head_stride, p.out.row_stride}, m, item.head, i));
     const float* const gradient = in_global_memory(query_row(p, a.gradient, m, item.head, i));
@@ -37,9 +38,9 @@ struct row_dots {
 
 // plan
 // -----------------------------------------------------------------------------------------------------------
-// A block owns rows of Q and computes their dQ, or rows of K and V and computes their dK and dV; it walks over
-// tiles of 32 of the others. A lane computes P = exp2(score - top) / sum and dS = P (dO V - D) of its row of the
-// tile with all rows that its warp owns; then it adds up its columns of
+// A block owns rows of Q and computes their dQ, or rows of K and V and computes their dK and dV; it walks
+// over tiles of 32 of the others. A lane computes P = exp2(score - top) / sum and dS = P (dO V - D) of its
+// row of the tile with all rows that its warp owns; then it adds up its columns of
 //   dQ = scale dS K, or of dK = scale dS^T Q and dV = P^T dO.
 // K's rows walk over all heads that share them, in their order.
 
@@ -103,7 +104,7 @@ template <backward_policy P> struct attention_gradient {
       const bool hides = of.inverse == 0 || s.hides(i, j);
       hidden |= static_cast<std::uint32_t>(hides) << r;
       float weight = 0;
-      if (!hides) weight = exp2_accurate(fmaf(s.of(product[r], i, j), s.factor, -of.top)) * of.inverse;
+      if (!hides) weight = weight_of(s.of(product[r], i, j), s.factor, of.top, of.inverse);
       mine.slope[r][lane_index()] = hides ? 0.0f : weight * (of_gradient[r] - of.dot);
       if constexpr (of_keys) mine.weight[r][lane_index()] = weight;
     }

@@ -14,14 +14,14 @@ inline namespace AP_TARGET {
 
 // plan
 // -----------------------------------------------------------------------------------------------------------
-// A block has a tile of queries of a head, and walks over tiles of 32 keys. Tiles of K and of V take turns in a
-// ring of slots: with two, one is loaded while the other is used.
+// A block has a tile of queries of a head, and walks over tiles of 32 keys. Tiles of K and of V take turns in
+// a ring of slots: with two, one is loaded while the other is used.
 //   slot 0:  load K0 | scores      | load K1 | scores      | ...
 //   slot 1:          | load V0     | P V     | load V1     | ...
-// A warp has some rows of Q. A lane computes the scores of its key with all of them; then a row's lanes find its
-// largest score and its weights, relative to the largest so far; then a lane adds up its columns of all rows.
-// Sums of rows whose largest score grows are rescaled. What a row's result is depends on the tiles' boundaries,
-// which are multiples of 32 keys, and on nothing else of the block.
+// A warp has some rows of Q. A lane computes the scores of its key with all of them; then a row's lanes find
+// its largest score and its weights, relative to the largest so far; then a lane adds up its columns of all
+// rows. Sums of rows whose largest score grows are rescaled. What a row's result is depends on the tiles'
+// boundaries, which are multiples of 32 keys, and on nothing else of the block.
 
 template <tiled_policy P> struct tiled_attention {
   static constexpr int threads = threads_of_block;
@@ -92,8 +92,8 @@ template <tiled_policy P> struct tiled_attention {
 
   // softmax
   // ---------------------------------------------------------------------------------------------------------
-  // The weights of a row's keys in this tile, relative to its largest score so far. Comparisons pass over NaN, which
-  // its own weight then puts into the sum.
+  // The weights of a row's keys in this tile, relative to its largest score so far. Comparisons pass over
+  // NaN, which its own weight then puts into the sum.
   AP_DEV static void weigh(warp_part& mine, running& row, float factor) {
     const int r = lane_index() / lanes_of_row, first = lane_index() % lanes_of_row;
     float t[P.rows], largest = row.largest;
@@ -109,16 +109,22 @@ template <tiled_policy P> struct tiled_attention {
     }
     // no score yet: any reference will do, but infinity - infinity
     const float reference = largest == minus_infinity ? 0.0f : largest;
-    float sum = 0;
     AP_UNROLL
     for (int n = 0; n < P.rows; ++n) {
       const int key = first + n * lanes_of_row;
       const float p = exp2_accurate((t[n] - reference) * factor);
       mine.weight[r][key] = p;
-      sum += (mine.hidden[key] >> r & 1u) != 0 ? 0.0f : p;
+      t[n] = (mine.hidden[key] >> r & 1u) != 0 ? 0.0f : p;
     }
+    // first with what is 16 keys away, then 8, 4, 2, 1: the same sum for any number of rows
     AP_UNROLL
-    for (int by = 1; by < lanes_of_row; by *= 2) sum += shuffle_xor(sum, by);
+    for (int half = P.rows / 2; half > 0; half /= 2) {
+      AP_UNROLL
+      for (int n = 0; n < half; ++n) t[n] += t[n + half];
+    }
+    float sum = t[0];
+    AP_UNROLL
+    for (int by = lanes_of_row / 2; by > 0; by /= 2) sum += shuffle_xor(sum, by);
     const float rescale = exp2_accurate((row.largest - reference) * factor);
     row.sum = multiply_add(row.sum, rescale, sum);
     row.largest = largest;

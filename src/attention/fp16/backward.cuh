@@ -324,13 +324,13 @@ template <gradient_policy P, class Waits = gradient_waits<P>> struct gradient_ke
   AP_DEV static void add_bias(const params& p, scores& x, const rows& r, int member, int head,
                               int first_column, float to_score) {
     const problem& a = p.what;
-    const int queries = of_keys ? member_of(a, member).queries : 0;
+    const int queries = member_of(a, member).queries;
     AP_UNROLL
     for (int i = 0; i < N / 2; ++i) {
       const int column = first_column + i / 4 * 8 + 2 * (lane_index() % 4) + i % 2,
                 row = r.first + i % 4 / 2 * 8;
       x[i] *= to_score;
-      if (!sees(r, row, column) || (of_keys && column >= queries)) continue;
+      if ((of_keys ? column : row) >= queries || !sees(r, row, column)) continue;
       const auto at = [&](const auto& pairs) {
         return pairs.data[member * pairs.member_stride + head * pairs.head_stride +
                           (of_keys ? column : row) * pairs.query_stride +
