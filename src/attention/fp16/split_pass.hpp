@@ -62,8 +62,8 @@ struct split_operand {
   f16* parts;
   float*
       scale;  // [head][tile], of a tile or the largest of its columns; infinite if an element is not finite
-  // [head][tile][padded depth]: scales times 2^-15 that columns of a tile have, or would have, 0 of a column of
-  // zeros that shares the tile's; or null if not by_column.
+  // [head][tile][padded depth]: scales times 2^-15 that columns of a tile have, or would have, 0 of a column
+  // of zeros that shares the tile's; or null if not by_column.
   float* column_scale;
 };
 
@@ -75,8 +75,8 @@ struct split_params {
   float lo_factor;
   std::uint32_t* next_item;
 };
-// Judges whether FP16 parts keep the contract: a word for each member and head of K, 0 if they do. Columns that
-// share their tile's scale, of operands that have column scales, must be within most_between_columns.
+// Judges whether FP16 parts keep the contract: a word for each member and head of K, 0 if they do. Columns
+// that share their tile's scale, of operands that have column scales, must be within most_between_columns.
 struct judge_params {
   // Of the others, elements must be finite, and their sums; of two, sums of their products too.
   split_operand q, k, others[2];
