@@ -118,10 +118,7 @@ template <tiled_policy P> struct tiled_attention {
     }
     // first with what is 16 keys away, then 8, 4, 2, 1: the same sum for any number of rows
     AP_UNROLL
-    for (int half = P.rows / 2; half > 0; half /= 2) {
-      AP_UNROLL
-      for (int n = 0; n < half; ++n) t[n] += t[n + half];
-    }
+    for (int n = P.rows - 1; n > 0; --n) t[n - (n < 2 ? 1 : n < 4 ? 2 : n < 8 ? 4 : 8)] += t[n];
     float sum = t[0];
     AP_UNROLL
     for (int by = lanes_of_row / 2; by > 0; by /= 2) sum += shuffle_xor(sum, by);
