@@ -13,24 +13,25 @@ inline namespace AP_TARGET {
 
 // plan
 // -----------------------------------------------------------------------------------------------------------
-// Two kernels of one form, as the forward's: persistent, a producer thread, two computing warpgroups. An item is
-// a tile of rows of one side (keys or queries) of a head; the tiles of the other side pass through the ring, two
-// operands of each by turns:
-//   own:   slots with an item and its two own operands          load | use until the last dP is there | load ...
-//   ring:  slots of 64 rows of one of the other two operands    load | multiply | load ...
+// Two kernels of one form, as the forward's: persistent, a producer thread, two computing warpgroups. An item
+// is a tile of rows of one side (keys or queries) of a head; the tiles of the other side pass through the
+// ring, two operands of each by turns:
+//   own:   slots with an item and its two own operands         load | use until the last dP | load ...
+//   ring:  slots of 64 rows of one of the other two operands   load | multiply | load ...
 // For each tile, with the item's rows as rows and the tile's as columns:
-//   x = own[0] other[0]^T, scores    y = own[1] other[1]^T, dP    p = 2^x, but for the row's factor    ds = p (y - D)
-//   keys:  dV += p other[1]          both:  dK or dQ += ds other[0]
-// A query's factor 1 / sum lies in dO and D, see gradient_split: dO is an operand of both dP and dV, so p needs
-// none. Every product is a fresh sum of a tile, mixed products first, that is then added to FP32 registers. p
-// and ds pass from registers to products; ds has a scale for each row of a tile.
+//   x = own[0] other[0]^T, scores      p = 2^x, but for the row's factor
+//   y = own[1] other[1]^T, dP          ds = p (y - D)
+//   keys:  dV += p other[1]            both:  dK or dQ += ds other[0]
+// A query's factor 1 / sum lies in dO and D, see gradient_split: dO is an operand of both dP and dV, so p
+// needs none. Every product is a fresh sum of a tile, mixed products first, that is then added to FP32
+// registers. p and ds pass from registers to products; ds has a scale for each row of a tile.
 //
-// `shared`, where the sums of dK and dV are too many for a warpgroup's registers: the first warpgroup computes x,
-// p and dV, the second dP, ds and dK, and p passes from one to the other in shared memory:
+// `shared`, where the sums of dK and dV are too many for a warpgroup's registers: the first warpgroup
+// computes x, p and dV, the second dP, ds and dK, and p passes from one to the other in shared memory:
 //   weights:  two slots of p      write | read | write ...
 
-// Splits all operands; dO is divided by the softmax's sum of each row. Prepares the queries' numbers. A block has
-// a tile, those of dO first.
+// Splits all operands; dO is divided by the softmax's sum of each row. Prepares the queries' numbers. A block
+// has a tile, those of dO first.
 template <int Depth> struct gradient_split {
   using in_registers = tile_in_registers<Depth>;
   using of_others = split_pass<Depth>;

@@ -27,8 +27,9 @@ struct gradient_split_params {
   split_params others;       // Q, K and V, lo_factor = near_lo; two counters of items
   split_operand d_out, out;  // of Q's shape; of `out` only where it lies
   problem what;
-  // Of the queries, [head][tile][2][64]: what is subtracted from a score before the power of two (infinite for a
-  // row that sees no key, or is none), and D = sum dO O over the columns, divided by the softmax's sum as dO is.
+  // Of the queries, [head][tile][2][64]: what is subtracted from a score before the power of two (infinite
+  // for a row that sees no key, or is none), and D = sum dO O over the columns, divided by the softmax's sum
+  // as dO is.
   float* numbers;
 };
 

@@ -74,7 +74,7 @@ split_operand lay_out(const request& r, cutter& memory, const heads<const float>
                   .column_scale = nullptr};
   o.parts = memory.take<f16>(2 * count * tiles * split_rows * depth);
   o.scale = memory.take<float>(count * tiles);
-  if (by_column) o.column_scale = memory.take<float>(count * tiles * depth);
+  if (by_column || r.back.has_value()) o.column_scale = memory.take<float>(count * tiles * depth);
   return o;
 }
 
