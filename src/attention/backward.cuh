@@ -17,13 +17,19 @@ struct row_dots {
   struct storage {};
 
   AP_DEV void operator()(const params& a) const {
+    if (none_flagged(a.flags, a.what)) return;
+    for (unsigned number = block_index().x; number < a.tiles; number += grid_extent().x) compute(a, number);
+  }
+
+ private:
+  AP_DEV static void compute(const params& a, unsigned number) {
     const problem& p = a.what;
-    const block_item item(block_index().x, p.queries, p.heads, threads / warp_size);
+    const block_item item(number, p.queries, p.heads, threads / warp_size);
     const member m = member_of(p, item.member);
     const int i = item.tile * (threads / warp_size) + warp_index();
     if (i >= m.queries) return;
     const int kv_head = item.head / static_cast<int>(p.heads / p.kv_heads);
-    if (a.flags != nullptr && a.flags[m.index * p.kv_heads + kv_head] == 0) return;
+    if (!is_flagged(a.flags, p, m, kv_head)) return;
     const float* const out = in_global_memory(query_row<const float>(
         p, {p.out.data, p.out.member_stride, p.out.head_stride, p.out.row_stride}, m, item.head, i));
     const float* const gradient = in_global_memory(query_row(p, a.gradient, m, item.head, i));
@@ -149,15 +155,23 @@ template <backward_policy P> struct attention_gradient {
   // kernel
   // ---------------------------------------------------------------------------------------------------------
   AP_DEV void operator()(const params& a) const {
+    if (none_flagged(a.flags, a.what)) return;
+    for (unsigned number = block_index().x; number < a.tiles; number += grid_extent().x) {
+      compute(a, number);
+      block_barrier();  // the tile's memory is free for the next one
+    }
+  }
+
+ private:
+  AP_DEV static void compute(const params& a, unsigned number) {
     storage& all = antiphase::shared<storage, shared_kind::dynamic>();
     const problem& p = a.what;
-    const block_item item(block_index().x, of_keys ? p.keys : p.queries, of_keys ? p.kv_heads : p.heads,
-                          P.tile());
+    const block_item item(number, of_keys ? p.keys : p.queries, of_keys ? p.kv_heads : p.heads, P.tile());
     const member m = member_of(p, item.member);
     const int shared_by = static_cast<int>(p.heads / p.kv_heads),
               kv_head = of_keys ? item.head : item.head / shared_by;
     const int top = item.tile * P.tile(), rows = of_keys ? m.keys : m.queries;
-    if (top >= rows || (a.flags != nullptr && a.flags[m.index * p.kv_heads + kv_head] == 0)) return;
+    if (top >= rows || !is_flagged(a.flags, p, m, kv_head)) return;
     const int bottom = top + P.tile() < rows ? top + P.tile() : rows;
     const int depth = static_cast<int>(p.depth);
     sums to;

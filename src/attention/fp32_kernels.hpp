@@ -46,11 +46,14 @@ inline constexpr backward_policy backward_policies[] = {
 struct forward_arguments {
   problem what;
   unsigned tiles = 0;  // of queries, of all heads and members: a block takes every n-th, of a grid of n
-  // One word for each member and head of K, [member][kv_head], or null. Where it is 0, only queries are
-  // computed that see at most few_keys keys by mask and window.
+  // One word for each member and head of K, [member][kv_head], or null: those whose word is 0 are left out.
   const std::uint32_t* flags = nullptr;
 };
-constexpr int few_keys = 4;
+// Queries that see at most few_keys keys by mask and window.
+constexpr int few_keys = 4, few_warps = 2 * few_keys;
+struct few_keys_arguments {
+  problem what;
+};
 
 struct naive_arguments {
   problem what;
@@ -60,15 +63,16 @@ struct naive_arguments {
 struct backward_arguments {
   problem what;
   gradients to;
-  const float* dots;  // of rows of dO and O, in the order of problem::softmax
-  // As of the forward; where the word is 0, nothing is computed.
+  const float* dots;   // of rows of dO and O, in the order of problem::softmax
+  unsigned tiles = 0;  // as of the forward
   const std::uint32_t* flags = nullptr;
 };
 struct dots_arguments {
   problem what;
   heads<const float> gradient;  // of O
   float* dots;
-  const std::uint32_t* flags = nullptr;  // as of the backward
+  unsigned tiles = 0;
+  const std::uint32_t* flags = nullptr;
 };
 
 // The compiled kernels.
@@ -88,9 +92,13 @@ struct naive_instance {
 struct dots_instance {
   kernel code;
 };
+struct few_keys_instance {
+  kernel code;
+};
 std::span<const tiled_instance> tiled_instances(target where);
 std::span<const backward_instance> backward_instances(target where);
 std::span<const naive_instance> naive_instances(target where);
 std::span<const dots_instance> dots_instances(target where);
+std::span<const few_keys_instance> few_keys_instances(target where);
 
 }  // namespace antiphase::attentions

@@ -26,6 +26,9 @@ std::span<const naive_instance> naive_instances(target where) {
 std::span<const dots_instance> dots_instances(target where) {
   return instances_of<attention_lists, dots_instance>(where);
 }
+std::span<const few_keys_instance> few_keys_instances(target where) {
+  return instances_of<attention_lists, few_keys_instance>(where);
+}
 
 namespace {
 
@@ -80,12 +83,15 @@ std::string forward_only(const request& r) {
   return r.back.has_value() ? "it is a step of the forward's ladder, which computes no gradients" : "";
 }
 
-// With flags few tiles are computed, so that fewer blocks look through all.
-launchable tiled_launch(const request& r, const tiled_instance& with, const std::uint32_t* flags) {
+// With flags most tiles are left out, if not all: fewer blocks look through them.
+extent3 grid_with(const request& r, std::int64_t tiles, const std::uint32_t* flags) {
   constexpr std::int64_t blocks_of_multiprocessor = 2;
-  const std::int64_t tiles = blocks_of(r, r.what.queries, r.what.heads, with.how.tile());
   const std::int64_t most = blocks_of_multiprocessor * std::max(1, r.on.limits().multiprocessors);
-  return launch_of(with.code, grid_of(flags == nullptr ? tiles : std::min(tiles, most)),
+  return grid_of(flags == nullptr ? tiles : std::min(tiles, most));
+}
+launchable tiled_launch(const request& r, const tiled_instance& with, const std::uint32_t* flags) {
+  const std::int64_t tiles = blocks_of(r, r.what.queries, r.what.heads, with.how.tile());
+  return launch_of(with.code, grid_with(r, tiles, flags),
                    forward_arguments{r.what, static_cast<unsigned>(tiles), flags});
 }
 plan plan_of(const request& r, const tiled_instance& with) {
@@ -127,18 +133,27 @@ launchable fp32_forward(const request& r, const std::uint32_t* flags) {
   return tiled_launch(r, best_tiled(r), flags);
 }
 
+launchable few_keys_forward(const request& r) {
+  const kernel& code = few_keys_instances(r.where()).front().code;
+  return launch_of(code, grid_of(r.what.members * r.what.heads), few_keys_arguments{r.what});
+}
+
 std::vector<launchable> fp32_backward(const request& r, cutter& memory, const std::uint32_t* flags) {
   const problem& p = r.what;
   float* const dots = memory.take<float>(p.heads * r.query_rows());
-  const backward_arguments all{p, r.back.value(), dots, flags};
   std::vector<launchable> launches;
   const kernel& dot = dots_instances(r.where()).front().code;
-  launches.push_back(launch_of(dot, grid_of(blocks_of(r, p.queries, p.heads, dot.threads / 32)),
-                               dots_arguments{p, all.to.out, dots, flags}));
-  const backward_instance &keys = backward_of(r, owned::keys), &queries = backward_of(r, owned::queries);
-  launches.push_back(launch_of(keys.code, grid_of(blocks_of(r, p.keys, p.kv_heads, keys.how.tile())), all));
-  launches.push_back(
-      launch_of(queries.code, grid_of(blocks_of(r, p.queries, p.heads, queries.how.tile())), all));
+  const std::int64_t rows = blocks_of(r, p.queries, p.heads, dot.threads / 32);
+  launches.push_back(launch_of(dot, grid_with(r, rows, flags),
+                               dots_arguments{p, r.back->out, dots, static_cast<unsigned>(rows), flags}));
+  const auto add = [&](owned of, std::int64_t extent, std::int64_t heads) {
+    const backward_instance& with = backward_of(r, of);
+    const std::int64_t tiles = blocks_of(r, extent, heads, with.how.tile());
+    launches.push_back(launch_of(with.code, grid_with(r, tiles, flags),
+                                 backward_arguments{p, *r.back, dots, static_cast<unsigned>(tiles), flags}));
+  };
+  add(owned::keys, p.keys, p.kv_heads);
+  add(owned::queries, p.queries, p.heads);
   return launches;
 }
 

@@ -26,6 +26,8 @@ plan plan_double_buffered(const request& r);
 // The same launches with flags (forward_arguments::flags, backward_arguments::flags), for a policy that
 // computes the rest. The gradients' workspace is taken from `memory`.
 launchable fp32_forward(const request& r, const std::uint32_t* flags);
+// Of the queries that see few keys, which a policy may compute less accurately.
+launchable few_keys_forward(const request& r);
 std::vector<launchable> fp32_backward(const request& r, cutter& memory, const std::uint32_t* flags);
 
 }  // namespace antiphase::attentions

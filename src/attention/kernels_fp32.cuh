@@ -4,6 +4,7 @@
 #include <iterator>
 #include <utility>
 #include <vector>
+#include "src/attention/few_keys.cuh"
 #include "src/attention/naive.cuh"
 #include "src/attention/tiled.cuh"
 
@@ -17,6 +18,10 @@ std::vector<naive_instance> naive_kernels() {
       {naive_stage::scores, kernel_of<naive_attention<naive_stage::scores>>("attention.naive.scores")},
       {naive_stage::softmax, kernel_of<naive_attention<naive_stage::softmax>>("attention.naive.softmax")},
       {naive_stage::product, kernel_of<naive_attention<naive_stage::product>>("attention.naive.product")}};
+}
+
+std::vector<few_keys_instance> few_keys_kernels() {
+  return {{kernel_of<few_keys_attention>("attention.few-keys")}};
 }
 
 std::vector<tiled_instance> tiled_kernels() {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Rows of a head in shared memory: loading a tile of them, and what a warp computes with it.
 #pragma once
+#include <antiphase/device/block_vote.cuh>
 #include <antiphase/device/copy_async.cuh>
 #include <antiphase/device/global.cuh>
 #include <antiphase/device/index.cuh>
@@ -26,6 +27,18 @@ struct block_item {
     member = static_cast<int>(line / static_cast<unsigned>(heads));
   }
 };
+
+// Whether a member and head of K is to be computed: all are, without flags.
+AP_DEV bool is_flagged(const std::uint32_t* flags, const problem& p, const member& m, int kv_head) {
+  return flags == nullptr || flags[m.index * p.kv_heads + kv_head] != 0;
+}
+// Whether there are flags, and all are 0. The whole block calls.
+AP_DEV bool none_flagged(const std::uint32_t* flags, const problem& p) {
+  if (flags == nullptr) return false;
+  std::uint32_t any = 0;
+  for (std::int64_t i = thread_index(); i < p.members * p.kv_heads; i += threads_of_block) any |= flags[i];
+  return !block_barrier_or(any != 0);
+}
 
 // Copies Bytes of which the last ones may be missing: those are zeros.
 template <bool Async, int Bytes> AP_DEV void copy_floats(float* to, const float* from, int there) {

@@ -53,22 +53,10 @@ template <tiled_policy P> struct tiled_attention {
   struct part {
     int top, bottom;
     int first_key, end_key;
-    bool few;  // queries that see few keys only
 
-    AP_DEV part(const reach& see, int from, int to, bool only_few)
-        : top(from), bottom(to), first_key(0), end_key(0), few(only_few) {
-      if (few && see.keys > few_keys && see.high - see.low > few_keys) {
-        // Queries at the beginning, which few keys come before, and at the end, which a window cuts off.
-        const int end = few_keys - see.high + 1, begin = see.keys - few_keys - see.low;
-        if (from >= end && top < begin) top = begin;
-        if (to <= begin && bottom > end) bottom = end;
-      }
-      if (top >= bottom) return;
+    AP_DEV part(const reach& see, int from, int to) : top(from), bottom(to) {
       first_key = see.begin(top) / keys_of_tile * keys_of_tile;
       end_key = see.end(bottom - 1);
-    }
-    AP_DEV bool computes(const reach& see, int i) const {
-      return !few || see.end(i) - see.begin(i) <= few_keys;
     }
     AP_DEV int tiles() const {
       return end_key > first_key ? (end_key - first_key + keys_of_tile - 1) / keys_of_tile : 0;
@@ -143,15 +131,14 @@ template <tiled_policy P> struct tiled_attention {
     if (lane_index() % lanes_of_row == 0) {
       mine.of_row[r] = row.sum;
       const int i = first_row + r;
-      if (i >= here.top && i < here.bottom && here.computes(s.see, i))
-        store_softmax(s, i, row.largest, row.sum);
+      if (i >= here.top && i < here.bottom) store_softmax(s, i, row.largest, row.sum);
     }
     warp_sync();
     const problem& p = s.p;
     AP_UNROLL
     for (int n = 0; n < P.rows; ++n) {
       const int i = first_row + n;
-      if (i < here.top || i >= here.bottom || !here.computes(s.see, i)) continue;
+      if (i < here.top || i >= here.bottom) continue;
       float* const to = in_global_memory(query_row(p, p.out, s.m, s.head, i));
       const float sum = mine.of_row[n];
       AP_UNROLL
@@ -165,6 +152,7 @@ template <tiled_policy P> struct tiled_attention {
   // ---------------------------------------------------------------------------------------------------------
   AP_DEV void operator()(const params& a) const {
     wait_for_previous_grid();
+    if (none_flagged(a.flags, a.what)) return;
     for (unsigned number = block_index().x; number < a.tiles; number += grid_extent().x) {
       compute(a, number);
       block_barrier();  // the tile's memory is free for the next one
@@ -180,9 +168,8 @@ template <tiled_policy P> struct tiled_attention {
     const int kv_head = item.head / static_cast<int>(p.heads / p.kv_heads), top = item.tile * P.tile();
     if (top >= m.queries) return;
     const scores s(p, m, item.head);
-    const bool only_few = a.flags != nullptr && a.flags[m.index * p.kv_heads + kv_head] == 0;
-    const part here(s.see, top, top + P.tile() < m.queries ? top + P.tile() : m.queries, only_few);
-    if (here.top >= here.bottom) return;
+    if (!is_flagged(a.flags, p, m, kv_head)) return;
+    const part here(s.see, top, top + P.tile() < m.queries ? top + P.tile() : m.queries);
 
     const int depth = static_cast<int>(p.depth), first_row = warp_index() * P.rows;
     warp_part& mine = shared_memory.of_warp[warp_index()];

@@ -134,7 +134,7 @@ std::vector<launchable> forward_launches(const request& r, const forward_instanc
   return {launch_of(split.code, line(tiles), split_params{{m.q, m.k, m.v}, 3, depth, far_lo, m.next_item}),
           launch_of(judge, line(p.members * p.kv_heads),
                     judge_params{m.q, m.k, {m.v}, 1, depth, p.scale, most_logit, m.flags}),
-          launch_of(with.code, line(blocks), product), fp32_forward(r, m.flags)};
+          launch_of(with.code, line(blocks), product), few_keys_forward(r), fp32_forward(r, m.flags)};
 }
 
 }  // namespace
@@ -267,7 +267,7 @@ double fp16_seconds(const request& r) {
   const int multiprocessors = std::max(1, on.limits.multiprocessors);
   const double items = rows / tile, rounds = std::ceil(items / multiprocessors) * multiprocessors / items;
   const double products = rounds * (back ? 7 : 2) * rows * keys * depth * 3 / (0.72 * on.tensor_fp16.value);
-  return (back ? 7 : 4) * on.launch.value + bytes / (0.85 * on.memory_bytes.value) + products;
+  return (back ? 7 : 5) * on.launch.value + bytes / (0.85 * on.memory_bytes.value) + products;
 }
 
 namespace {

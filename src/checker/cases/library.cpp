@@ -110,6 +110,9 @@ void add(std::vector<library_kernel>& all, const attentions::forward_instance& i
                                      : "attention/antiphase",
                  fmt::format("depth {}", i.how.depth), i.code});
 }
+void add(std::vector<library_kernel>& all, const attentions::few_keys_instance& i) {
+  all.push_back({"attention/antiphase", "", i.code});
+}
 void add(std::vector<library_kernel>& all, const attentions::gradient_split_instance& i) {
   all.push_back({"attention/gradients-fp16", fmt::format("depth {}", i.depth), i.code});
 }
