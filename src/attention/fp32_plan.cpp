@@ -110,11 +110,15 @@ std::string double_buffered_unsuited(const request& r) {
 }
 
 double fp32_seconds(const request& r) {
-  // Shares of the multiply-adds' rate: estimates, to be measured.
+  // Shares of the multiply-adds' rate, measured on an H100 (bench/results/experiments). Tiles are computed whole.
   const machine_profile on = profile_of(r.on.limits());
-  const double products = (r.back.has_value() ? 7 : 2) * r.pairs() * static_cast<double>(r.what.depth);
+  const problem& p = r.what;
+  const bool back = r.back.has_value();
+  const double lines = real(p.members) * real(p.heads), queries = std::max(1., real(p.queries));
+  const double rows = lines * std::ceil(queries / 64) * 64, keys = r.pairs() / (lines * queries) + 32;
+  const double share = back ? 0.23 : p.depth <= 64 ? 0.33 : 0.42;
   const double rate = std::max(1, on.limits.multiprocessors) * on.multiply_adds.value * on.clock.value;
-  return on.launch.value + products / ((r.back.has_value() ? 0.3 : 0.6) * rate);
+  return on.launch.value + (back ? 7 : 2) * rows * keys * real(p.depth) / (share * rate);
 }
 
 plan plan_tiled(const request& r) { return plan_of(r, tiled_with(r, 1)); }
