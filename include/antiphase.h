@@ -190,7 +190,15 @@ enum {  // types of elements; 0 is the default, which each member names
   ANTIPHASE_F16 = 11,
   ANTIPHASE_BF16 = 12
 };
-enum { ANTIPHASE_SUM = 0, ANTIPHASE_PRODUCT = 1, ANTIPHASE_MIN = 2, ANTIPHASE_MAX = 3 };
+enum {
+  ANTIPHASE_SUM = 0,
+  ANTIPHASE_PRODUCT = 1,
+  ANTIPHASE_MIN = 2,
+  ANTIPHASE_MAX = 3,
+  // log(exp(x0) + exp(x1) + ...) of F32 and F64: inclusive, without keys, policy and workspace, and with no
+  // explanation
+  ANTIPHASE_LOG_SUM_EXP = 4
+};
 enum { ANTIPHASE_INCLUSIVE = 0, ANTIPHASE_EXCLUSIVE = 1 };
 enum { ANTIPHASE_FORWARD = 0, ANTIPHASE_REVERSE = 1 };
 enum { ANTIPHASE_BY_KEYS = 0, ANTIPHASE_BY_HEAD_FLAGS = 1 };
@@ -243,6 +251,13 @@ ANTIPHASE_API antiphase_status antiphase_scan_prepare_workspace(const antiphase_
                                                                 antiphase_stream on);
 ANTIPHASE_API antiphase_status antiphase_scan_explain(const antiphase_scan_args* args, char* text,
                                                       size_t room);
+
+// A handler of XLA's typed foreign function interface, for `jax.ffi` and other clients of XLA, on GPUs and the
+// CPU executor: one operand, one result, and an attribute, an array of 8 integers of 64 bits: device, type,
+// operation, kind, direction, outer, length and inner, as in antiphase_scan_args. XLA tells the stream.
+struct XLA_FFI_CallFrame;
+struct XLA_FFI_Error;
+ANTIPHASE_API struct XLA_FFI_Error* antiphase_xla_scan(struct XLA_FFI_CallFrame* frame);
 
 // ---- Advice
 // -----------------------------------------------------------------------------------------------------------

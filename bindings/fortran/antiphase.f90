@@ -19,7 +19,8 @@ module antiphase
   integer(c_int32_t), parameter :: antiphase_f32 = 1, antiphase_f64 = 2, antiphase_i8 = 3, antiphase_i16 = 4, antiphase_i32 = 5, &
     antiphase_i64 = 6, antiphase_u8 = 7, antiphase_u16 = 8, antiphase_u32 = 9, antiphase_u64 = 10, antiphase_f16 = 11, &
     antiphase_bf16 = 12
-  integer(c_int32_t), parameter :: antiphase_sum = 0, antiphase_product = 1, antiphase_min = 2, antiphase_max = 3
+  integer(c_int32_t), parameter :: antiphase_sum = 0, antiphase_product = 1, antiphase_min = 2, antiphase_max = 3, &
+    antiphase_log_sum_exp = 4
   integer(c_int32_t), parameter :: antiphase_inclusive = 0, antiphase_exclusive = 1
   integer(c_int32_t), parameter :: antiphase_forward = 0, antiphase_reverse = 1
   integer(c_int32_t), parameter :: antiphase_by_keys = 0, antiphase_by_head_flags = 1

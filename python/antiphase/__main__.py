@@ -13,6 +13,7 @@
                                      instead of those predicted to be faster
           --precision fp32|strict    strict: FP32 multiply-adds in the order of k instead of Tensor Cores
           --profile [--json FILE]    compute none: list them, with their times, and which would be computed
+          --scans                    lead torch's cumsum, cumprod, cummax, cummin and logcumsumexp too
         With --report or --profile, processes that crash, are killed or leave by os._exit are reported too,
         and the exit is by the program's signal
 """
@@ -88,8 +89,11 @@ _VALUES = {
 }
 
 
+_HOOK = os.path.join(os.path.dirname(os.path.abspath(__file__)), "_hook")
+
+
 def run(words):
-    settings = {}
+    settings, lead_scans = {}, False
     while words and (words[0].startswith("--") or words[0] == "-h"):
         option, given, value = words.pop(0).partition("=")
         if option == "--":
@@ -97,7 +101,9 @@ def run(words):
         if option in ("-h", "--help"):
             print(__doc__.strip())
             return
-        if option in _FLAGS:
+        if option == "--scans" and not given:
+            lead_scans = True
+        elif option in _FLAGS or option == "--scans":
             if given:
                 usage(f"antiphase run: {option}={value}: expected no value")
             settings[_FLAGS[option]] = "1"
@@ -129,6 +135,9 @@ def run(words):
         )
     before = os.environ.get("LD_PRELOAD")
     os.environ["LD_PRELOAD"] = f"{library}:{before}" if before else library
+    if lead_scans:
+        before = os.environ.get("PYTHONPATH")
+        os.environ["PYTHONPATH"] = _HOOK + (os.pathsep + before if before else "")
     os.environ.update(settings)
     sys.stdout.flush()
     try:

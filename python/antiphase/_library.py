@@ -129,6 +129,7 @@ sgemm.argtypes = [ctypes.c_void_p, ctypes.c_void_p]
 # A second handle without argtypes: converting arguments takes half a call's time. It must be passed byref()
 # of the arguments, and a c_void_p or None.
 sgemm_of_pointers = LIBRARY["antiphase_sgemm"]
+scan_of_pointers = LIBRARY["antiphase_scan"]
 scan.argtypes = [ctypes.c_void_p, ctypes.c_void_p]
 synchronize_stream.argtypes = [ctypes.c_int, ctypes.c_void_p]
 set_interrupt_flag = LIBRARY.antiphase_set_interrupt_flag

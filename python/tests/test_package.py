@@ -250,7 +250,7 @@ class Enabling(Scratch):
         from antiphase import _cublas
 
         self.module = _cublas
-        _cublas._loaded, _cublas._taken, _cublas._asked = None, False, False
+        _cublas._loaded, _cublas._products = None, _cublas._Switch(_cublas._reroute, _cublas._restore)
         self.addCleanup(os.environ.pop, "ANTIPHASE_CUBLAS_LIBRARY", None)
 
     def use(self, *flags):
@@ -324,7 +324,7 @@ class Enabling(Scratch):
         self.refused(MemoryError, ["no memory", "none has been"], antiphase.enable)
         with self.assertRaises(MemoryError), antiphase.enabled():
             self.fail("the block has been entered")
-        self.assertFalse(self.module._taken)
+        self.assertFalse(self.module._products._is_on)
 
     def test_a_library_that_cannot(self):
         import antiphase

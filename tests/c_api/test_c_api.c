@@ -614,6 +614,18 @@ static void scans(void) {
   EXPECT(antiphase_scan_explain(&floats, text, sizeof text) == ANTIPHASE_OK);
   EXPECT(strstr(text, "tiles of") != NULL);
 
+  subject = "log-sum-exp";
+  static double logs[6] = {1000, 1001, -INFINITY, 999, 0, -1000}, sums[6];
+  antiphase_scan_args exponentials = ANTIPHASE_SCAN_ARGS_INIT;
+  exponentials.device = ANTIPHASE_CPU;
+  exponentials.type = ANTIPHASE_F64, exponentials.in = logs, exponentials.out = sums;
+  exponentials.outer = 1, exponentials.length = 3, exponentials.inner = 2;
+  exponentials.operation = ANTIPHASE_LOG_SUM_EXP;
+  EXPECT(antiphase_scan(&exponentials, NULL) == ANTIPHASE_OK);
+  // columns (1000, -inf, 0) and (1001, 999, -1000)
+  EXPECT(sums[0] == 1000 && sums[2] == 1000 && sums[4] == 1000 && sums[1] == 1001);
+  EXPECT(fabs(sums[3] - (1001 + log1p(exp(-2)))) < 1e-12 && sums[5] == sums[3]);
+
   subject = "bad scans";
   memset(y, 0, sizeof y);
 #define BAD(change, status, words)                      \
@@ -627,7 +639,10 @@ static void scans(void) {
   BAD(bad.type = -1, ANTIPHASE_BAD_REQUEST, "type is -1");
   BAD(bad.result_type = 99, ANTIPHASE_BAD_REQUEST, "result_type is 99");
   BAD(bad.result_type = ANTIPHASE_I32, ANTIPHASE_BAD_REQUEST, "");
-  BAD(bad.operation = 4, ANTIPHASE_BAD_REQUEST, "operation is 4");
+  BAD(bad.operation = 5, ANTIPHASE_BAD_REQUEST, "operation is 5");
+  BAD((bad.operation = ANTIPHASE_LOG_SUM_EXP, bad.type = ANTIPHASE_I32), ANTIPHASE_NOT_SUPPORTED, "of i32");
+  BAD((bad.operation = ANTIPHASE_LOG_SUM_EXP, bad.kind = 1), ANTIPHASE_BAD_REQUEST, "sum of f32, exclusive");
+  BAD((bad.operation = ANTIPHASE_LOG_SUM_EXP, bad.keys = x), ANTIPHASE_NOT_SUPPORTED, "no segments");
   BAD(bad.kind = 2, ANTIPHASE_BAD_REQUEST, "kind is 2");
   BAD(bad.direction = 2, ANTIPHASE_BAD_REQUEST, "direction is 2");
   BAD(bad.length = -1, ANTIPHASE_BAD_REQUEST, "-1");
