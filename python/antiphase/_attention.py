@@ -187,7 +187,7 @@ def set_strides(args, name, x):
 
 def readable(shape, strides):
     """Whether the library reads rows of this layout: forwards, and the elements of a row lie side by side."""
-    return (shape[-1] <= 1 or strides[-1] == 1) and min(strides) >= 0
+    return 0 in shape or (shape[-1] <= 1 or strides[-1] == 1) and min(strides) >= 0
 
 
 def _of_plain(kind, q, k, v, bias, visible, causal, scale, before, behind):

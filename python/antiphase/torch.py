@@ -281,6 +281,7 @@ def linear(input, weight, bias=None):
 
 torch.fx.wrap("linear")
 torch.fx.wrap("matmul")
+torch.fx.wrap("scaled_dot_product_attention")
 
 
 class Linear(torch.nn.Linear):
