@@ -98,8 +98,8 @@ launch_counts scan_by_key(const context& where, const scan_problem& p, const sca
                           const scan_options& options = {});
 
 // Running log(exp(in[0]) + ... + exp(in[i])) of f32 or f64, without overflow where the result is finite. The
-// problem's operation, kind, initial and accumulate are the defaults. NaN spreads to all that follow. One line
-// is read once, other lines twice (scan.cuh, whose notes on captured graphs hold). Otherwise as scan().
+// problem's operation, kind, initial and accumulate are the defaults. NaN spreads to all that follow. One
+// line is read once, other lines twice (scan.cuh, whose notes on captured graphs hold). Otherwise as scan().
 launch_counts scan_log_sum_exp(const context& where, const scan_problem& p, stream on = nullptr);
 
 // What scan() would run with these arguments, and why. Nothing is launched, and of the arrays only the

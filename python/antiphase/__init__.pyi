@@ -7,7 +7,18 @@ from .checking import unwritten as unwritten
 
 _Array = TypeVar("_Array")
 _Operation = Literal[
-    "sum", "product", "min", "max", "add", "prod", "multiply", "minimum", "maximum", "cumsum", "cumprod"
+    "sum",
+    "product",
+    "min",
+    "max",
+    "log_sum_exp",
+    "add",
+    "prod",
+    "multiply",
+    "minimum",
+    "maximum",
+    "cumsum",
+    "cumprod",
 ]
 
 __version__: str
@@ -36,7 +47,7 @@ def scan(
 ) -> _Array: ...
 def advise(about: Literal["gemm", "scan", "kernel"], **question: Any) -> dict[str, Any]: ...
 def device_count() -> int: ...
-def enable() -> int: ...
+def enable(*, scans: bool = False) -> int: ...
 def disable() -> int: ...
-def enabled() -> AbstractContextManager[None]: ...
+def enabled(*, scans: bool = False) -> AbstractContextManager[None]: ...
 def report() -> str: ...

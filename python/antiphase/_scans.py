@@ -296,6 +296,7 @@ class _Scan:
     def _call(self, kind, view, place, keys, order, axis, of, to):
         if 0 in view.shape:
             return
+        device = kind.number_of(view.device)
         args = _arguments(kind, view, order, axis, self.op, self.reverse, self.exclusive, of, to)
         args.input, args.out = view.pointer, place.pointer
         if self.initial is not None:
@@ -305,7 +306,7 @@ class _Scan:
             args.keys, args.key_type, args.segments = keys[0], keys[1], self.segments_name == "heads"
         if not _waiting.run_scan(args, f"{self.name} of shape {tuple(view.shape)}"):
             _library.check(_library.scan(ctypes.addressof(args), kind.stream(view.device)))
-        _arrays.finish(kind, args.device)
+        _arrays.finish(kind, device)
 
 
 def _adds_wider(op, of, to, shape, axis):

@@ -322,8 +322,10 @@ def _across(op, x, axis, dtype, group):
 
 def _gathered_ends(x, axis, nothing, group):
     """The last elements along an axis of all processes' tensors; of those without any, `nothing`."""
-    extents = (*x.shape[:axis], 1, *x.shape[axis + 1 :])
-    end = x.narrow(axis, x.shape[axis] - 1, 1) if x.shape[axis] else x.new_full(extents, nothing)
+    if x.shape[axis]:
+        end = x.narrow(axis, x.shape[axis] - 1, 1)
+    else:  # with a gradient where x has one: all processes take part in the backward pass
+        end = (x.sum(axis, keepdim=True) + nothing).to(x.dtype)
     return _Gathered.apply(end.contiguous(), group)
 
 

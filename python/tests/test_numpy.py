@@ -312,6 +312,34 @@ class Scans(support.Case):
         self.assert_same(antiphase.cumsum(x), numpy.cumsum(x), near=True)
         self.assert_same(antiphase.cumulative_sum(x[0, 0]), numpy.cumsum(x[0, 0]), near=True)
 
+    def test_log_sum_exp(self):
+        x = 50 * A(3, 40, 5)
+        x[0, 1], x[1, 0] = -numpy.inf, -numpy.inf
+        for dtype in ("float32", "float64"):
+            for axis in range(3):
+                y = x.astype(dtype)
+                self.assert_same(
+                    antiphase.scan(y, op="log_sum_exp", axis=axis),
+                    numpy.logaddexp.accumulate(y, axis),
+                    near=True,
+                )
+        found = antiphase.scan(x[2], op="log_sum_exp", axis=0, reverse=True)
+        self.assert_same(found, numpy.logaddexp.accumulate(x[2, ::-1], 0)[::-1], near=True)
+        for error, words, call in (
+            (
+                NotImplementedError,
+                ["of i32", "f32 or f64"],
+                lambda: antiphase.scan(x.astype("int32"), op="log_sum_exp"),
+            ),
+            (ValueError, ["exclusive"], lambda: antiphase.scan(x, op="log_sum_exp", exclusive=True)),
+            (
+                NotImplementedError,
+                ["segments"],
+                lambda: antiphase.scan(x[0, 0], op="log_sum_exp", by_key=x[0, 0]),
+            ),
+        ):
+            self.refused(error, words, call)
+
     def test_types(self):
         """In the array API, smaller integers are added up in the default integer type."""
         for name in (

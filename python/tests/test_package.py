@@ -126,7 +126,7 @@ class Library(Scratch):
         package = HERE.parent / "antiphase"
         told, there = {}, {}
         for to, files in (
-            (told, ["__init__.pyi", "checking.pyi", "torch.pyi"]),
+            (told, ["__init__.pyi", "checking.pyi", "jax.pyi", "torch.pyi"]),
             (
                 there,
                 [
@@ -136,7 +136,9 @@ class Library(Scratch):
                     "_cublas.py",
                     "_library.py",
                     "checking.py",
+                    "jax.py",
                     "torch.py",
+                    "_torch_scans.py",
                     "../antiphase_check/capture.py",
                 ],
             ),
@@ -150,12 +152,18 @@ class Library(Scratch):
                             [ast.unparse(value) for value in kind if value is not None]
                             for kind in (x.defaults, x.kw_defaults)
                         ]
-                        to[(file.partition(".")[0] == "torch", node.name)] = names, defaults
+                        module = next((of for of in ("jax", "torch") if of in file), "")
+                        to[(module, node.name)] = names, defaults
         import antiphase
 
         for module, names in (
-            (False, {*antiphase.__all__, "capture"}),  # antiphase.checking.capture
-            (True, {"mm", "bmm", "addmm", "baddbmm", "linear", "matmul"}),
+            ("", {*antiphase.__all__, "capture"}),  # antiphase.checking.capture
+            ("jax", {"cumlogsumexp", "cummax", "cummin", "cumprod", "cumsum"}),
+            (
+                "torch",
+                {"mm", "bmm", "addmm", "baddbmm", "linear", "matmul"}
+                | {"cummax", "cummin", "cumprod", "cumsum", "logcumsumexp"},
+            ),
         ):
             self.assertEqual({name for of, name in told if of == module}, names)
         self.assertEqual(told, {name: there[name] for name in told})

@@ -17,7 +17,7 @@ struct xla_head {
 };
 struct xla_version {
   xla_head head;
-  int major, minor;
+  int series, number;
 };
 struct xla_error_request {
   xla_head head;
@@ -83,7 +83,7 @@ struct xla_question {
 namespace {
 
 // Versions 0.0 to 0.3 agree on all of the above.
-constexpr int newest_minor = 3;
+constexpr int newest_number = 3;
 constexpr int about_version = 1, executing = 3, array_attribute = 1, type_s64 = 5, invalid_argument = 3,
               internal = 13;
 
@@ -113,8 +113,8 @@ template <class Run>
 XLA_FFI_Error* handled(XLA_FFI_CallFrame* frame, std::size_t device_at, const char* expected, Run run) {
   const auto* asked = static_cast<const xla_question*>(frame->head.extensions);
   if (asked != nullptr && asked->about == about_version) {
-    asked->answer->version.major = 0;
-    asked->answer->version.minor = std::min(newest_minor, frame->api->version.minor);
+    asked->answer->version.series = 0;
+    asked->answer->version.number = std::min(newest_number, frame->api->version.number);
     asked->answer->traits = 0;
     return nullptr;
   }
