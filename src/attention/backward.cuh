@@ -2,7 +2,6 @@
 // The gradients of attention in FP32 multiply-adds, without atomic additions.
 #pragma once
 #include <antiphase/device/barrier.cuh>
-#include <antiphase/device/exponential.cuh>
 #include <antiphase/device/kernel.cuh>
 #include <antiphase/device/lanes.cuh>
 #include "src/attention/rows.cuh"
@@ -103,7 +102,7 @@ template <backward_policy P> struct attention_gradient {
       const bool hides = of.inverse == 0 || s.hides(i, j);
       hidden |= static_cast<std::uint32_t>(hides) << r;
       float weight = 0;
-      if (!hides) weight = exp2_accurate(fmaf(s.of(product[r], i, j), s.factor, -of.top)) * of.inverse;
+      if (!hides) weight = weight_of(s.of(product[r], i, j), s.factor, of.top, of.inverse);
       mine.slope[r][lane_index()] = hides ? 0.0f : weight * (of_gradient[r] - of.dot);
       if constexpr (of_keys) mine.weight[r][lane_index()] = weight;
     }

@@ -18,10 +18,12 @@ double never(const request&) { return 0; }
 
 // The table
 // -----------------------------------------------------------------------------------------------------------
+constexpr device_features of_wgmma{.bulk_copies = true, .wgmma = true, .sm_90a = true};
+
 constexpr candidate rows[] = {
     {.name = "fp16",
      .summary = "Tensor Cores, three products of FP16 parts for each",
-     .needs = {.bulk_copies = true, .wgmma = true, .sm_90a = true},
+     .needs = of_wgmma,
      .unsuited = fp16_unsuited,
      .seconds = fp16_seconds,
      .plan_for = plan_fp16},
@@ -46,6 +48,18 @@ constexpr candidate rows[] = {
      .unsuited = double_buffered_unsuited,
      .seconds = never,
      .plan_for = plan_double_buffered},
+    {.name = steps[3].name,
+     .summary = steps[3].adds,
+     .needs = of_wgmma,
+     .unsuited = roles_unsuited,
+     .seconds = never,
+     .plan_for = plan_roles},
+    {.name = steps[4].name,
+     .summary = steps[4].adds,
+     .needs = of_wgmma,
+     .unsuited = roles_unsuited,
+     .seconds = never,
+     .plan_for = plan_antiphase},
 };
 
 // Empty: the candidate takes the call.

@@ -55,6 +55,12 @@ struct scores {
   }
 };
 
+// Logits beyond 2^30 are off by more than that as they are: then weights are wrong, but finite.
+constexpr float most_exponent = 64;
+AP_DEV float clamped_exponent(float x) {
+  return x > most_exponent ? most_exponent : x < -most_exponent ? -most_exponent : x;
+}
+
 // What attention_backward() needs of a query: `top`, its largest score as an exponent of 2, rounded, and the sum
 // of 2 to the (score - top). Made from the largest t and the sum of 2 to the (t - largest) * factor: rounding
 // `top` would put an error into every weight of the row, so the sum takes it back.
@@ -64,12 +70,17 @@ struct stored_softmax {
 AP_DEV stored_softmax softmax_of(float largest, float factor, float sum) {
   if (sum == 0) return {minus_infinity, 0};
   const float top = largest * factor;
-  return {top, sum * exp2_accurate(fmaf(largest, factor, -top))};
+  return {top, sum * exp2_accurate(clamped_exponent(fmaf(largest, factor, -top)))};
 }
 // log of the sum of exp(score).
 AP_DEV float logsumexp_of(const scores& s, float largest, float sum) {
   if (sum == 0) return minus_infinity;
   return (s.scaled ? largest : largest * s.p.scale) + logf(sum);
+}
+// The weight of a pair that takes part; `inverse`: 1 / stored_softmax::sum.
+AP_DEV float weight_of(float t, float factor, float top, float inverse) {
+  const float exponent = fmaf(t, factor, -top);
+  return exp2_accurate(exponent > most_exponent ? most_exponent : exponent) * inverse;
 }
 AP_DEV void store_softmax(const scores& s, int i, float largest, float sum) {
   const std::int64_t row = stored_row(s.p, s.m, s.head, i);

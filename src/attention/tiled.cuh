@@ -109,16 +109,22 @@ template <tiled_policy P> struct tiled_attention {
     }
     // no score yet: any reference will do, but infinity - infinity
     const float reference = largest == minus_infinity ? 0.0f : largest;
-    float sum = 0;
     AP_UNROLL
     for (int n = 0; n < P.rows; ++n) {
       const int key = first + n * lanes_of_row;
       const float p = exp2_accurate((t[n] - reference) * factor);
       mine.weight[r][key] = p;
-      sum += (mine.hidden[key] >> r & 1u) != 0 ? 0.0f : p;
+      t[n] = (mine.hidden[key] >> r & 1u) != 0 ? 0.0f : p;
     }
+    // first with what is 16 keys away, then 8, 4, 2, 1: the same sum for any number of rows
     AP_UNROLL
-    for (int by = 1; by < lanes_of_row; by *= 2) sum += shuffle_xor(sum, by);
+    for (int half = P.rows / 2; half > 0; half /= 2) {
+      AP_UNROLL
+      for (int n = 0; n < half; ++n) t[n] += t[n + half];
+    }
+    float sum = t[0];
+    AP_UNROLL
+    for (int by = lanes_of_row / 2; by > 0; by /= 2) sum += shuffle_xor(sum, by);
     const float rescale = exp2_accurate((row.largest - reference) * factor);
     row.sum = multiply_add(row.sum, rescale, sum);
     row.largest = largest;

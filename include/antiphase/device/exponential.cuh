@@ -8,8 +8,7 @@ inline namespace AP_TARGET {
 
 //   exp2_near       2^x by the special function unit: 2 units in the last place; results below 2^-126 are 0
 //                   (ex2.approx.ftz). The CPU executor's may differ in the last places
-//   exp2_accurate   2^x for x < 127 by multiply-adds: 1 unit; below 2^-126 it is 0, for x = 0 exactly 1. Twelve
-//                   instructions
+//   exp2_accurate   2^x by multiply-adds: 1 unit; below 2^-126 it is 0, for x = 0 exactly 1. Thirteen instructions
 AP_DEV float exp2_near(float x) {
 #if AP_ON_GPU
   float y;
@@ -22,7 +21,8 @@ AP_DEV float exp2_near(float x) {
 }
 AP_DEV float exp2_accurate(float x) {
   if (!(x > -126)) return x <= -126 ? 0 : x;  // which keeps NaN
-  constexpr float to_integer = 0x1.8p23f;     // added to x, it leaves the nearest integer in the last places
+  if (x >= 128) return INFINITY;
+  constexpr float to_integer = 0x1.8p23f;  // added to x, it leaves the nearest integer in the last places
   const float shifted = x + to_integer, rest = x - (shifted - to_integer);
   // Taylor's series of 2^rest for |rest| <= 1/2
   float y = 1.52527338e-5f;

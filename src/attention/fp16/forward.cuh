@@ -124,18 +124,26 @@ template <forward_policy P, class Waits = forward_waits<P>> struct forward_kerne
       s.ring.commit(at++, full, bytes{sizeof(slot)});
     }
   }
-  AP_DEV static void load_values(const params& p, storage& s, slot_cursor& at, std::int64_t row, int head) {
-    constexpr int scales = value_keys / 64 * D * sizeof(float);
-    const float* scale = p.v_scale + (head * p.keys.tiles + row / split_rows) * D;
+  // `tiles`: of split_rows that the member has from there on. Behind the last one are zeros, or finite parts of
+  // another member, that weights of 0 multiply; they take the scales of the last one, which are finite.
+  AP_DEV static void load_values(const params& p, storage& s, slot_cursor& at, std::int64_t row, int tiles,
+                                 int head) {
+    constexpr int of_slot = value_keys / split_rows;
+    const float* const scale = p.v_scale + (head * p.keys.tiles + row / split_rows) * D;
     AP_UNROLL
     for (int h = 0; h < chunks; ++h) {
       s.ring.acquire(at);
+      mbarrier& landed = s.ring.barrier[full][at.index];
       AP_UNROLL
       for (int c = 0; c < chunks; ++c)
-        tensor_load(s.slots[at.index].element + c * 2 * value_keys * 64, p.v, s.ring.barrier[full][at.index],
-                    64 * c, static_cast<int>(row) + h * value_keys, 0, head);
-      bulk_load(s.v_scale[at.index], scale + h * value_keys / 64 * D, scales, s.ring.barrier[full][at.index]);
-      s.ring.commit(at++, full, bytes{sizeof(slot) + scales});
+        tensor_load(s.slots[at.index].element + c * 2 * value_keys * 64, p.v, landed, 64 * c,
+                    static_cast<int>(row) + h * value_keys, 0, head);
+      AP_UNROLL
+      for (int i = 0; i < of_slot; ++i) {
+        const int tile = h * of_slot + i < tiles ? h * of_slot + i : tiles - 1;
+        bulk_load(s.v_scale[at.index][i], scale + tile * D, D * sizeof(float), landed);
+      }
+      s.ring.commit(at++, full, bytes{sizeof(slot) + sizeof s.v_scale[0]});
     }
   }
   AP_DEV static void load(const params& p, storage& s) {
@@ -162,9 +170,10 @@ template <forward_policy P, class Waits = forward_waits<P>> struct forward_kerne
       s.queries.commit(query++, full, bytes{sizeof s.q});
       const range keys = range_of(reach_of(p.what, m), m, first, P.queries());
       const std::int64_t row = p.keys.first_tile(w.member) * split_rows;
+      const int tiles = static_cast<int>(tiles_in(m.keys));
       for (int j = keys.begin; j < keys.end; ++j) {
         load_keys(p, s, at, row + j * N, kv_head);
-        load_values(p, s, at, row + j * N, kv_head);
+        load_values(p, s, at, row + j * N, tiles - j * (N / split_rows), kv_head);
       }
     }
   }
@@ -237,7 +246,7 @@ template <forward_policy P, class Waits = forward_waits<P>> struct forward_kerne
   // ---------------------------------------------------------------------------------------------------------
   // Of the two rows of a thread, of which the second is 8 further. Scores are in units in which exp2 takes them.
   struct rows {
-    int first;
+    int first, queries;  // queries: of the member
     reach sees;
     float to_score = 0;  // what turns a product of the tile's parts into a score, but for K's scale
     float top[2] = {-INFINITY, -INFINITY};
@@ -254,7 +263,7 @@ template <forward_policy P, class Waits = forward_waits<P>> struct forward_kerne
     for (int i = 0; i < N / 2; ++i) {
       const int key = first_key + i / 4 * 8 + 2 * (lane_index() % 4) + i % 2, row = r.first + i % 4 / 2 * 8;
       x[i] *= to_score[i / 32];
-      if (!r.sees.sees(row, key)) continue;
+      if (row >= r.queries || !r.sees.sees(row, key)) continue;
       const auto at = [&](const auto& pairs) {
         return pairs.data[w.member * pairs.member_stride + w.head * pairs.head_stride +
                           row * pairs.query_stride + key * pairs.key_stride];
@@ -414,7 +423,9 @@ template <forward_policy P, class Waits = forward_waits<P>> struct forward_kerne
       const reach sees = reach_of(p.what, m);
       const range of_block = range_of(sees, m, first, P.queries()),
                   keys = range_of(sees, m, mine, rows_of_group);
-      rows r{.first = mine + thread_index() % warpgroup_size / 32 * 16 + lane_index() / 4, .sees = sees};
+      rows r{.first = mine + thread_index() % warpgroup_size / 32 * 16 + lane_index() / 4,
+             .queries = m.queries,
+             .sees = sees};
       const int kv_head = w.head / static_cast<int>(p.what.heads / p.what.kv_heads);
       // Rows behind the last have no tile of their own: any scale will do.
       const std::int64_t q_tile = p.queries.first_tile(w.member) + first / split_rows + group;

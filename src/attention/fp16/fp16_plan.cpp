@@ -7,6 +7,7 @@
 #include <antiphase/core/error.hpp>
 #include <antiphase/core/tile.hpp>
 #include <antiphase/executor/machine.hpp>
+#include <cmath>
 #include <limits>
 #include <vector>
 
@@ -58,14 +59,15 @@ split_operand lay_out(const request& r, cutter& memory, const heads<const float>
                             static_cast<std::int32_t>(of_queries ? p.queries : p.keys), tiles},
                   .count = static_cast<std::int32_t>(count),
                   .in_vectors = in_vectors(from, p.depth),
+                  // a negative factor of scores is Q's: the kernels' is positive, so that -infinity hides
+                  .sign = of_queries && p.scale < 0 ? -1.f : 1.f,
                   .by_column = by_column,
                   .parts = nullptr,
                   .scale = nullptr,
                   .column_scale = nullptr};
   o.parts = memory.take<f16>(2 * count * tiles * split_rows * depth);
   o.scale = memory.take<float>(count * tiles);
-  // a tile of 128 keys may begin with the last 64
-  if (by_column) o.column_scale = memory.take<float>((count * tiles + 1) * depth);
+  if (by_column) o.column_scale = memory.take<float>(count * tiles * depth);
   return o;
 }
 
@@ -108,10 +110,12 @@ std::vector<launchable> forward_launches(const request& r, const forward_instanc
   const std::int64_t query_blocks = ceil_div<std::int64_t>(p.queries, how.queries()),
                      items = query_blocks * p.heads * p.members,
                      blocks = std::min<std::int64_t>(items, std::max(1, r.on.limits().multiprocessors));
+  problem positive = p;
+  positive.scale = std::abs(p.scale);
   const forward_params product{.q = r.on.encode(parts_layout(m.q, how.depth, how.queries())),
                                .k = r.on.encode(parts_layout(m.k, how.depth, how.keys)),
                                .v = r.on.encode(parts_layout(m.v, how.depth, how.keys * 64 / how.depth)),
-                               .what = p,
+                               .what = positive,
                                .queries = m.q.shape,
                                .keys = m.k.shape,
                                .q_scale = m.q.scale,
@@ -166,11 +170,22 @@ double fp16_seconds(const request& r) {
   return 4 * on.launch.value + bytes / (0.85 * on.memory_bytes.value) + products;
 }
 
-plan plan_fp16(const request& r) {
-  const forward_instance& with = find_instance(forward_instances(r.where()), [&](const forward_instance& i) {
-    return i.how.depth == padded(r.what.depth) && i.how.biased == is_biased(r.what) && i.how.groups == 2;
+namespace {
+const forward_instance& forward_of(const request& r, int groups, bool biased) {
+  return find_instance(forward_instances(r.where()), [&](const forward_instance& i) {
+    return i.how.depth == padded(r.what.depth) && i.how.groups == groups && i.how.biased == biased;
   });
-  return plan_forward(r, with);
 }
+}  // namespace
+
+plan plan_fp16(const request& r) { return plan_forward(r, forward_of(r, 2, is_biased(r.what))); }
+
+std::string roles_unsuited(const request& r) {
+  if (r.back.has_value()) return "it is a step of the forward's ladder, which computes no gradients";
+  if (is_biased(r.what)) return "it is a step of the ladder, which takes neither a bias nor hidden pairs";
+  return fp16_unsuited(r);
+}
+plan plan_roles(const request& r) { return plan_forward(r, forward_of(r, 1, false)); }
+plan plan_antiphase(const request& r) { return plan_forward(r, forward_of(r, 2, false)); }
 
 }  // namespace antiphase::attentions

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The plan of attention on Tensor Cores: policy fp16.
+// Plans of attention on Tensor Cores: policy fp16, and the ladder's last steps, which are the same kernels.
 #pragma once
 #include <span>
 #include <string>
@@ -13,6 +13,9 @@ namespace antiphase::attentions {
 std::string fp16_unsuited(const request& r);
 double fp16_seconds(const request& r);
 plan plan_fp16(const request& r);
+std::string roles_unsuited(const request& r);
+plan plan_roles(const request& r);
+plan plan_antiphase(const request& r);
 
 std::span<const split_instance> split_instances(target where);
 std::span<const judge_instance> judge_instances(target where);

@@ -153,7 +153,7 @@ template <int Depth> struct split_pass {
         if (in_registers::first_row() == 0)
           o.column_scale[index * Depth + column] = own * (1.f / (1 << part_exponent));
       }
-      up[e] = inverse_of(own);
+      up[e] = inverse_of(own) * o.sign;
     }
     x.store(o.parts + (head * 2 * o.shape.tiles + tile) * split_rows * Depth,
             o.shape.tiles * split_rows * Depth, up, p.lo_factor);

@@ -54,6 +54,7 @@ struct split_operand {
   split_shape shape;
   std::int32_t count;
   bool in_vectors;  // rows are read in pieces of 16 bytes
+  float sign;       // 1 or -1, by which elements are multiplied
   bool by_column;   // a scale for each column of a tile, else one for the tile
   f16* parts;
   float*
