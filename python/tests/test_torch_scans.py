@@ -279,9 +279,9 @@ class Led(support.Case):
 
 
 PROGRAM = """
-import sys, os
+import sys
 assert "torch" not in sys.modules and "antiphase" not in sys.modules
-print(os.environ.get("FROM_SITE"))
+print(FROM_SITE)
 import torch
 from antiphase import _torch_lead as lead
 assert lead._library is not None
@@ -299,7 +299,7 @@ class Programs(support.Case):
         with tempfile.TemporaryDirectory() as folder:
             place = pathlib.Path(folder)
             (place / "program.py").write_text(PROGRAM)
-            (place / "sitecustomize.py").write_text("import os\nos.environ['FROM_SITE'] = 'theirs'\n")
+            (place / "sitecustomize.py").write_text("import builtins\nbuiltins.FROM_SITE = 'theirs'\n")
             path = os.pathsep.join([folder, os.environ.get("PYTHONPATH", "")])
             done = subprocess.run(
                 [sys.executable, "-m", "antiphase", "run", "--scans", *options, str(place / "program.py")],
