@@ -115,7 +115,7 @@ def measure(options):
 
     import antiphase
     import antiphase.torch
-    from antiphase import _torch_lead as lead
+    from antiphase import _torch_lead_scans as lead
 
     found, wrong = [], []
     for about in CALLS:
@@ -128,10 +128,10 @@ def measure(options):
         direct = lambda: getattr(antiphase.torch, operator)(x, axis)
         expected = call()
         apart = difference(torch, direct(), expected)
-        lead.counts.computed = 0
+        lead.scans.computed = 0
         with antiphase.enabled(scans=True):
             apart = max(apart, difference(torch, call(), expected))
-        led = lead.counts.computed > 0
+        led = lead.scans.computed > 0
         if apart > (3e-2 if expected.__class__ is torch.Tensor and expected.dtype.itemsize == 2 else 1e-3):
             wrong.append(name)
         del expected
@@ -151,13 +151,13 @@ def measure(options):
             "name": name,
             "variants": [{"what": what} | summary(us) for what, us in taken.items()],
             "led": led,
-            "predicted_us": {"torch": round(row[5], 1), "antiphase": round(row[4], 1)},
+            "predicted_us": {"torch": round(row.theirs, 1), "antiphase": round(row.ours, 1)},
             "difference": apart,
         }
         found.append(one)
         theirs, ours, alone = (variant["us"] for variant in one["variants"])
         print(
-            f"{name:44} torch {theirs:10.1f} ({row[5]:10.1f})  led {ours:9.1f}  antiphase.torch {alone:9.1f} ({row[4]:8.1f}) us  "
+            f"{name:44} torch {theirs:10.1f} ({row.theirs:10.1f})  led {ours:9.1f}  antiphase.torch {alone:9.1f} ({row.ours:8.1f}) us  "
             f"{theirs / ours:8.2f}x {'led' if led else 'passed on'}, {theirs / alone:8.2f}x  off by {apart:.1e}",
             flush=True,
         )

@@ -56,7 +56,9 @@ class Request:
             _refuse(
                 shapes,
                 f"{self.heads} heads of queries and {self.kv_heads} of keys and values: expected "
-                + ("a multiple of these" if grouped else "the same number, or enable_gqa=True and a multiple"),
+                + (
+                    "a multiple of these" if grouped else "the same number, or enable_gqa=True and a multiple"
+                ),
             )
 
     def folded(self, kind, x, heads, rows):
@@ -175,7 +177,7 @@ def arguments(device, q, k, v, out, bias, visible, causal, scale, before, behind
         if x is not None:
             to = getattr(args, name)
             to.member_stride, to.head_stride, to.query_stride, to.key_stride = (
-                step if extent > 1 else _library.REPEATED for extent, step in zip(*x)
+                step if extent > 1 and step else _library.REPEATED for extent, step in zip(*x)
             )
     return args
 

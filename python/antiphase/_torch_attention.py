@@ -10,8 +10,6 @@ from ._torch_ops import KIND as _kind
 
 # ---- Calls of plain tensors ------------------------------------------------------------------------------
 
-# By all that matters of the tensors but their addresses: (arguments, bytes of workspace), or None if one has to
-# be copied first.
 _plans, _MOST_PLANS = {}, 4096
 
 
@@ -26,8 +24,9 @@ def by_rows(like, members, heads, rows, depth):
 
 
 def plan(q, k, v, bias, visible, how, grad=None):
-    """What is known of a call: (arguments without addresses, bytes of workspace), or None. how: causal, scale,
-    before, behind. grad: that of the output, for the backward."""
+    """What is known of a call: (arguments without addresses, bytes of workspace, strides of the output), or None
+    if an operand has to be copied first. how: causal, scale, before, behind. grad: that of the output, for the
+    backward."""
     key = (
         q.shape,
         q.stride(),
@@ -69,29 +68,32 @@ def _plan(q, k, v, bias, visible, how, grad):
         for name, x in (("q_gradient", q), ("k_gradient", k), ("v_gradient", v)):
             _attention.set_strides(args, name, dense(x.shape))
     if args.device == _library.CPU or 0 in q.shape:
-        return args, 0
-    # Addresses of this kind give the size; nothing runs.
+        return args, 0, dense(q.shape)[1]
+    asked = with_made_up_addresses(args, bias is not None, visible is not None, grad is not None)
+    return args, _library.attention_workspace(asked), dense(q.shape)[1]
+
+
+def with_made_up_addresses(args, biased, masked, backward):
+    """Arguments to ask about: nothing can run with them."""
     asked = _library.AttentionArgs.from_buffer_copy(args)
-    names = ["q", "k", "v", "out"]
-    names += [name for name, x in (("bias", bias), ("visible", visible)) if x is not None]
-    names += ["out_gradient", "q_gradient", "k_gradient", "v_gradient"] if grad is not None else []
+    names = ["q", "k", "v", "out"] + ["bias"] * biased + ["visible"] * masked
+    names += ["out_gradient", "q_gradient", "k_gradient", "v_gradient"] * backward
     for i, name in enumerate(names):
         getattr(asked, name).data = 1 << 40 + i
     asked.softmax = 1 << 56
-    return args, _library.attention_workspace(asked)
+    return asked
 
 
 def run(known, q, addresses, softmax, logsumexp=None):
     """Makes a planned call. addresses: by name, tensors of which any may be None."""
-    ready, size = known
+    ready, size, _ = known
     args = _library.AttentionArgs.from_buffer_copy(ready)
     for name, x in addresses:
         if x is not None:
             getattr(args, name).data = x.data_ptr()
     args.softmax = None if softmax is None else softmax.data_ptr()
     args.logsumexp = None if logsumexp is None else logsumexp.data_ptr()
-    backward = addresses[-1][0] == "v_gradient"
-    call = _library.attention_backward if backward else _library.attention
+    call = _library.attention_backward if args.out_gradient.data else _library.attention
     if args.device == _library.CPU:
         _waiting.run_attention(call, args)
         return
@@ -105,11 +107,15 @@ def run(known, q, addresses, softmax, logsumexp=None):
     del memory  # only now: the work is queued
 
 
-def _forward(q, k, v, bias, visible, how, keep=True, logsumexp=None):
+def _readable(x):
+    return x if _attention.readable(x.shape, x.stride()) else x.contiguous()
+
+
+def forward(q, k, v, bias, visible, how, keep=True, logsumexp=None):
     """The output, and what the backward takes of the softmax: (top, sum) of each query."""
     known = plan(q, k, v, bias, visible, how)
     if known is None:
-        return _forward(*(x.contiguous() for x in (q, k, v)), bias, visible, how, keep, logsumexp)
+        return forward(*map(_readable, (q, k, v)), bias, visible, how, keep, logsumexp)
     out = by_rows(q, *q.shape)
     softmax = q.new_empty((*q.shape[:3], 2)) if keep else None
     if q.numel():
@@ -118,26 +124,24 @@ def _forward(q, k, v, bias, visible, how, keep=True, logsumexp=None):
     return out, softmax
 
 
-def _backward(grad, q, k, v, bias, visible, out, softmax, how):
+def backward(grad, q, k, v, bias, visible, out, softmax, how):
     """The gradients of q, k and v."""
     known = plan(q, k, v, bias, visible, how, grad)
-    # Always laid out so, unless a hook of saved tensors has changed it.
-    out_as_planned = by_rows(q.new_empty(0, device="meta"), *q.shape).stride() == out.stride()
-    if known is None or not out_as_planned or not softmax.is_contiguous():
-        q, k, v, grad = (x.contiguous() for x in (q, k, v, grad))
+    if known is None:
+        grad, q, k, v = map(_readable, (grad, q, k, v))
+        return backward(grad, q, k, v, bias, visible, out, softmax, how)
+    if out.stride() != known[2]:  # a hook of saved tensors has moved it
         out = by_rows(q, *q.shape).copy_(out)
-        return _backward(grad, q, k, v, bias, visible, out, softmax.contiguous(), how)
-    found = [by_rows(x, *x.shape) for x in (q, k, v)]
-    if q.numel():
-        addresses = (
-            *(("q", q), ("k", k), ("v", v), ("out", out), ("bias", bias), ("visible", visible)),
-            *(("out_gradient", grad), ("q_gradient", found[0]), ("k_gradient", found[1])),
-            ("v_gradient", found[2]),
-        )
-        run(known, q, addresses, softmax)
-    else:
-        found = [x.zero_() for x in found]
-    return tuple(found)
+    found = tuple(by_rows(x, *x.shape) for x in (q, k, v))
+    if q.numel() == 0:
+        return tuple(x.zero_() for x in found)
+    addresses = (
+        *(("q", q), ("k", k), ("v", v), ("out", out), ("bias", bias), ("visible", visible)),
+        *(("out_gradient", grad), ("q_gradient", found[0]), ("k_gradient", found[1])),
+        ("v_gradient", found[2]),
+    )
+    run(known, q, addresses, softmax.contiguous())
+    return found
 
 
 # ---- The operators registered with torch -----------------------------------------------------------------
@@ -199,7 +203,7 @@ def _mapped(operator, tensors):
 _attention_op = _torch_ops.define(
     "attention(Tensor q, Tensor k, Tensor v, Tensor? bias, Tensor? visible, int causal, float scale, int before, "
     "int behind) -> (Tensor, Tensor)",
-    lambda q, k, v, bias, visible, *how: _forward(q, k, v, bias, visible, how),
+    lambda q, k, v, bias, visible, *how: forward(q, k, v, bias, visible, how),
     _fake,
     _save,
     _gradients,
@@ -209,7 +213,7 @@ _attention_op = _torch_ops.define(
 _torch_ops.define(
     "attention_backward(Tensor grad, Tensor q, Tensor k, Tensor v, Tensor? bias, Tensor? visible, Tensor out, "
     "Tensor softmax, int causal, float scale, int before, int behind) -> (Tensor, Tensor, Tensor)",
-    lambda grad, q, k, v, bias, visible, out, softmax, *how: _backward(
+    lambda grad, q, k, v, bias, visible, out, softmax, *how: backward(
         grad, q, k, v, bias, visible, out, softmax, how
     ),
     _fake_backward,
@@ -234,7 +238,7 @@ def _run(q, k, v, bias, visible, *how):
                 f"antiphase: attention of tensors on {' and '.join(str(y.device) for y in given)}: expected one device"
             )
     if _kind.plain(*given):
-        return _forward(q, k, v, bias, visible, how, keep=False)[0]
+        return forward(q, k, v, bias, visible, how, keep=False)[0]
     return _torch_ops.dispatched(_attention_op, *given)(q, k, v, bias, visible, *how)[0]
 
 
@@ -319,7 +323,8 @@ def _register_shardings():
     @register_sharding(_attention_op)
     def _(q, k, v, bias, visible, causal, scale, before, behind):
         return [
-            ([place] * 2, [place] * 3 + pairs + [None] * 4) for place, pairs in rules_of(q, k, (bias, visible))
+            ([place] * 2, [place] * 3 + pairs + [None] * 4)
+            for place, pairs in rules_of(q, k, (bias, visible))
         ]
 
     @register_sharding(torch.ops.antiphase.attention_backward.default)
