@@ -340,18 +340,18 @@ class Led(support.Case):
     """torch's own attention. On the CPU it is led to the executor, as if that were fast."""
 
     def setUp(self):
-        kept = dict(lead._margins), lead._LEAST_QUERIES
+        kept = dict(lead._margins), lead._LEAST_QUERIES, lead._LEAST_WORK
 
         def restore():
             lead.attention.end()
             lead._margins.clear()
             lead._margins.update(kept[0])
-            lead._LEAST_QUERIES = kept[1]
+            _, lead._LEAST_QUERIES, lead._LEAST_WORK = kept
             lead.attention.decided.clear()
 
         self.addCleanup(restore)
         lead.attention.decided.clear()
-        lead._margins[DEVICE], lead._LEAST_QUERIES = math.inf, 1
+        lead._margins[DEVICE], lead._LEAST_QUERIES, lead._LEAST_WORK = math.inf, 1, 0
         lead.attention.computed = lead.attention.passed = 0
         if DEVICE.type == "cpu":
             names = {}
@@ -479,7 +479,9 @@ class Led(support.Case):
         lead._LEAST_QUERIES = 34
         lead.attention.decided.clear()
         self.assertEqual(self.counted(lambda: run(q, k, v))[1], (0, 1))
-        lead._LEAST_QUERIES, lead._margins[DEVICE] = 1, 0
+        lead._LEAST_QUERIES, lead._LEAST_WORK = 1, q.numel() * 48 + 1
+        self.assertEqual(self.counted(lambda: run(q, k, v))[1], (0, 1))
+        lead._LEAST_WORK, lead._margins[DEVICE] = 0, 0
         lead.attention.decided.clear()
         self.assertEqual(self.counted(lambda: run(q, k, v))[1], (0, 1))
 
@@ -534,7 +536,7 @@ if on == "cpu":
     exec(STAND_IN)
     if os.environ.get("ANTIPHASE_ATTENTION") != "0":
         lead.attention.begin("CPU")
-lead._margins[q.device] = 1e9
+lead._margins[q.device], lead._LEAST_WORK = 1e9, 0
 out = torch.ops.aten._scaled_dot_product_efficient_attention(q, q, q, None, False)[0]
 assert (out - 1).abs().max() < 1e-6
 """
