@@ -180,13 +180,11 @@ _OPERATORS = {
 
 
 def result_type(x, op, dtype):
-    """The dtype of torch's result."""
+    """The dtype of the result of torch's operator."""
     if dtype is not None or op not in ("sum", "product"):
         return x.dtype if dtype is None else dtype
     if not (x.is_floating_point() or x.is_complex()):
         return torch.int64
-    if x.dtype in (torch.float16, torch.bfloat16) and x.is_cuda and torch.is_autocast_enabled("cuda"):
-        return torch.float32
     return x.dtype
 
 
@@ -267,6 +265,9 @@ def _pair(named, found, out, x):
 
 
 def _anywhere(op, x, dim, dtype, group):
+    if x.is_cuda and dtype is None and op in ("sum", "product") and x.dtype.itemsize == 2:
+        if x.is_floating_point() and torch.is_autocast_enabled():
+            dtype = torch.float32  # as of torch's
     return _running(op, x, dim, dtype) if group is None else _across(op, x, dim, dtype, group)
 
 
