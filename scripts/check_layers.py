@@ -99,11 +99,16 @@ BRIDGES = {
 }
 # Rooms that include their subfolders.
 WITH_FOLDERS = ("executor", "plain", "src/executor", "src/checker", "tool/commands")
-KNOW_EACH_OTHER = [{"scan", "scan/detail"}] + [
-    {"src/scan", f"src/scan/{room}"} for room in ("passes", "ring", "wave", "columns")
-] + [{"src/attention", "src/attention/fp16"}]
+KNOW_EACH_OTHER = (
+    [{"scan", "scan/detail"}]
+    + [{"src/scan", f"src/scan/{room}"} for room in ("passes", "ring", "wave", "columns")]
+    + [{"src/attention", "src/attention/fp16"}]
+)
 USERS_SEE = {
-    "tool": ("the library's public headers", {"public", "core", "gemm", "scan", "attention", "executor", "channel"}),
+    "tool": (
+        "the library's public headers",
+        {"public", "core", "gemm", "scan", "attention", "executor", "channel"},
+    ),
     "src/c_api": (
         "the library's public headers and antiphase.h",
         {"public", "core", "gemm", "scan", "attention", "executor", "c"},

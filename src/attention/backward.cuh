@@ -36,9 +36,9 @@ struct row_dots {
 
 // plan
 // -----------------------------------------------------------------------------------------------------------
-// A block owns rows of Q and computes their dQ, or rows of K and V and computes their dK and dV; it walks over
-// tiles of 32 of the others. A lane computes P = exp2(score - top) / sum and dS = P (dO V - D) of its row of the
-// tile with all rows that its warp owns; then it adds up its columns of
+// A block owns rows of Q and computes their dQ, or rows of K and V and computes their dK and dV; it walks
+// over tiles of 32 of the others. A lane computes P = exp2(score - top) / sum and dS = P (dO V - D) of its
+// row of the tile with all rows that its warp owns; then it adds up its columns of
 //   dQ = scale dS K, or of dK = scale dS^T Q and dV = P^T dO.
 // K's rows walk over all heads that share them, in their order.
 

@@ -27,7 +27,8 @@ inline constexpr tiled_policy tiled_policies[] = {{32, 16, 1}, {64, 16, 1}, {128
 inline constexpr tiled_policy double_buffered_policies[] = {
     {32, 16, 2}, {64, 16, 2}, {128, 16, 2}, {256, 8, 2}};
 
-// Of the gradients' kernels (backward.cuh), which own rows of Q and compute dQ, or of K and compute dK and dV.
+// Of the gradients' kernels (backward.cuh), which own rows of Q and compute dQ, or of K and compute dK and
+// dV.
 enum class owned { queries, keys };
 struct backward_policy {
   int depth;
@@ -45,8 +46,8 @@ inline constexpr backward_policy backward_policies[] = {
 struct forward_arguments {
   problem what;
   unsigned tiles = 0;  // of queries, of all heads and members: a block takes every n-th, of a grid of n
-  // One word for each member and head of K, [member][kv_head], or null. Where it is 0, only queries are computed
-  // that see at most few_keys keys by mask and window.
+  // One word for each member and head of K, [member][kv_head], or null. Where it is 0, only queries are
+  // computed that see at most few_keys keys by mask and window.
   const std::uint32_t* flags = nullptr;
 };
 constexpr int few_keys = 4;

@@ -9,8 +9,8 @@
 namespace antiphase::attentions {
 inline namespace AP_TARGET {
 
-// plan: scores, softmax in place, product. A score becomes a weight; a pair that is hidden takes no part, and its
-// weight is hidden_weight.
+// plan: scores, softmax in place, product. A score becomes a weight; a pair that is hidden takes no part, and
+// its weight is hidden_weight.
 template <naive_stage Stage> struct naive_attention {
   static constexpr int threads = 256;
   static constexpr float hidden_weight = -1;

@@ -64,8 +64,8 @@ struct choice {
   bool asked;  // for by name
   plan runs;   // empty if nothing is written
 };
-// Throws bad_request for an unknown name or a call that makes no sense; not_supported, with the reason, if the
-// policy, or no policy, takes the call.
+// Throws bad_request for an unknown name or a call that makes no sense; not_supported, with the reason, if
+// the policy, or no policy, takes the call.
 choice choose(const executor& on, const problem& p, const gradients* back, std::string_view policy);
 
 // Sentences about a choice: why this candidate, and why not others.

@@ -124,6 +124,15 @@ void require_extents(const problem& p) {
   if (p.lengths.query_offsets == nullptr) return;
   require("query_rows", p.lengths.query_rows, 0, extent_limit - 1);
   require("key_rows", p.lengths.key_rows, 0, extent_limit - 1);
+  const auto require_longest = [&](std::string_view name, std::int64_t longest, std::int64_t rows) {
+    if (longest * p.members < rows)
+      throw bad_request(
+          fmt::format("{} is {}: {} packed members have {} rows in all, expected the length of the "
+                      "longest",
+                      name, longest, p.members, rows));
+  };
+  require_longest("queries", p.queries, p.lengths.query_rows);
+  require_longest("keys", p.keys, p.lengths.key_rows);
 }
 
 void require_memory(const array_of_call& a) {

@@ -59,8 +59,8 @@ AP_DEV void load_rows(float (&to)[Rows][Pitch], const float* from, std::int64_t 
     copy_all.template operator()<1>();
 }
 
-// Products of a warp's Own rows, which all lanes read, with the lane's row of a tile: sums in the order of the
-// columns.
+// Products of a warp's Own rows, which all lanes read, with the lane's row of a tile: sums in the order of
+// the columns.
 template <int Own, int Pitch>
 AP_DEV void multiply_rows(float (&sum)[Own], const float (*own)[Pitch], const float* row, int depth) {
   AP_UNROLL

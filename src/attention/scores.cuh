@@ -61,9 +61,9 @@ AP_DEV float clamped_exponent(float x) {
   return x > most_exponent ? most_exponent : x < -most_exponent ? -most_exponent : x;
 }
 
-// What attention_backward() needs of a query: `top`, its largest score as an exponent of 2, rounded, and the sum
-// of 2 to the (score - top). Made from the largest t and the sum of 2 to the (t - largest) * factor: rounding
-// `top` would put an error into every weight of the row, so the sum takes it back.
+// What attention_backward() needs of a query: `top`, its largest score as an exponent of 2, rounded, and the
+// sum of 2 to the (score - top). Made from the largest t and the sum of 2 to the (t - largest) * factor:
+// rounding `top` would put an error into every weight of the row, so the sum takes it back.
 struct stored_softmax {
   float top, sum;
 };

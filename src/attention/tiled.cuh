@@ -14,14 +14,14 @@ inline namespace AP_TARGET {
 
 // plan
 // -----------------------------------------------------------------------------------------------------------
-// A block has a tile of queries of a head, and walks over tiles of 32 keys. Tiles of K and of V take turns in a
-// ring of slots: with two, one is loaded while the other is used.
+// A block has a tile of queries of a head, and walks over tiles of 32 keys. Tiles of K and of V take turns in
+// a ring of slots: with two, one is loaded while the other is used.
 //   slot 0:  load K0 | scores      | load K1 | scores      | ...
 //   slot 1:          | load V0     | P V     | load V1     | ...
-// A warp has some rows of Q. A lane computes the scores of its key with all of them; then a row's lanes find its
-// largest score and its weights, relative to the largest so far; then a lane adds up its columns of all rows.
-// Sums of rows whose largest score grows are rescaled. What a row's result is depends on the tiles' boundaries,
-// which are multiples of 32 keys, and on nothing else of the block.
+// A warp has some rows of Q. A lane computes the scores of its key with all of them; then a row's lanes find
+// its largest score and its weights, relative to the largest so far; then a lane adds up its columns of all
+// rows. Sums of rows whose largest score grows are rescaled. What a row's result is depends on the tiles'
+// boundaries, which are multiples of 32 keys, and on nothing else of the block.
 
 template <tiled_policy P> struct tiled_attention {
   static constexpr int threads = threads_of_block;
@@ -92,8 +92,8 @@ template <tiled_policy P> struct tiled_attention {
 
   // softmax
   // ---------------------------------------------------------------------------------------------------------
-  // The weights of a row's keys in this tile, relative to its largest score so far. Comparisons pass over NaN, which
-  // its own weight then puts into the sum.
+  // The weights of a row's keys in this tile, relative to its largest score so far. Comparisons pass over
+  // NaN, which its own weight then puts into the sum.
   AP_DEV static void weigh(warp_part& mine, running& row, float factor) {
     const int r = lane_index() / lanes_of_row, first = lane_index() % lanes_of_row;
     float t[P.rows], largest = row.largest;

@@ -130,6 +130,10 @@ TEST(attention_requests, bad_arguments_are_named) {
               p.lengths = {at<const std::int32_t>(16), at<const std::int32_t>(32), -1, 3};
             }),
             "query_rows is -1: expected 0 to 1073741823");
+  EXPECT_EQ(of([](problem& p) {
+              p.lengths = {at<const std::int32_t>(16), at<const std::int32_t>(32), 3, 181};
+            }),
+            "keys is 90: 2 packed members have 181 rows in all, expected the length of the longest");
   // strides of extents of 1 are not used, whatever they are
   EXPECT_EQ(of([](problem& p) {
               p.members = 1;

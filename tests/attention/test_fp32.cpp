@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Attention in FP32: every output within the bound of sequential FP32, by every step of the ladder; gradients.
+// Attention in FP32: every output within the bound of sequential FP32, by every step; gradients.
 #include <antiphase/attention/ladder.hpp>
 #include <antiphase/core/error.hpp>
 
@@ -127,6 +127,19 @@ TEST_P(attention_fp32, gradients_are_within_their_bounds_and_the_same_bits_twice
       one->each([&](auto b, auto h, auto i, auto n) {
         ASSERT_TRUE(same_bits((*one)(b, h, i, n), (*other)(b, h, i, n))) << text(s);
       });
+  }
+}
+
+// What fp16's forward stores serves fp32's gradients.
+TEST_P(attention_fp32, policy_fp16_is_within_its_bound_and_its_softmax_serves_gradients) {
+  for (const shape& s : shapes()) {
+    if (s.depth > 128 || s.keys == 0) continue;
+    call c(s);
+    c.forward(where(), {.policy = "fp16"});
+    EXPECT_EQ(c.wrong_forward(arithmetic::fp16), "") << text(s);
+    if (s.depth < 64) continue;  // where fp32's bound is the larger one
+    c.backward(where(), {.policy = "fp32"});
+    EXPECT_EQ(c.wrong_backward(), "") << text(s);
   }
 }
 
