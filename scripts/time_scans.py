@@ -170,9 +170,10 @@ def measure(options):
     return found, wrong
 
 
-def main():
+def options_of(description):
+    """The arguments of the command line; restarts Python with the libraries that they name."""
     parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+        description=description, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--only", default="", metavar="PART")
     parser.add_argument("--rounds", type=int, default=5, metavar="N")
@@ -184,7 +185,11 @@ def main():
     wanted = of_python(libraries)
     if any(os.environ.get(name) != value for name, value in wanted.items() if name != "PYTHONPATH"):
         os.execve(sys.executable, [sys.executable, *sys.argv], {**os.environ, **wanted})
-    found, wrong = measure(options)
+    return options
+
+
+def write(options, question, method, found):
+    """Writes --output, if it is asked for."""
     import torch
 
     if options.output:
@@ -196,15 +201,21 @@ def main():
         document = {
             "schema": 1,
             "command": "experiment",
-            "question": "what antiphase brings to torch's scans",
+            "question": question,
             "date": datetime.datetime.now(datetime.timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ"),
             "machine": {"name": torch.cuda.get_device_name(), "driver": driver[0] if driver else ""},
             "torch": torch.__version__,
             "commit": options.commit,
-            "method": METHOD.format(rounds=options.rounds),
+            "method": method.format(rounds=options.rounds),
             "series": found,
         }
         options.output.write_text(json.dumps(document, indent=1) + "\n")
+
+
+def main():
+    options = options_of(__doc__)
+    found, wrong = measure(options)
+    write(options, "what antiphase brings to torch's scans", METHOD, found)
     for name in wrong:
         print(f"results differ: {name}", file=sys.stderr)
     return 1 if wrong else 0

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Scans and attention for XLA: handlers of its typed foreign function interface, of which this declares what they read.
+// Scans and attention for XLA: handlers of its typed foreign function interface, of which this declares what
+// they read.
 #include <antiphase.h>
 
 #include <algorithm>
@@ -107,8 +108,8 @@ struct xla_call {
   bool all_taken() const { return operands == frame.arguments.count && results == frame.results.count; }
 };
 
-// Runs run(xla_call&), which returns the status, or none if the call is not as `expected`. The attribute's number
-// `device_at`, or its first half, is the device.
+// Runs run(xla_call&), which returns the status, or none if the call is not as `expected`. The attribute's
+// number `device_at`, or its first half, is the device.
 template <class Run>
 XLA_FFI_Error* handled(XLA_FFI_CallFrame* frame, std::size_t device_at, const char* expected, Run run) {
   const auto* asked = static_cast<const xla_question*>(frame->head.extensions);

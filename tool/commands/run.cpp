@@ -78,7 +78,8 @@ std::string interposer() {
       fmt::format("libantiphase_cublas.so is missing: expected {}", places[0].lexically_normal().string()));
 }
 
-// The folder from which Python programs lead torch's attention and scans, where this tool lies in the Python package.
+// The folder from which Python programs lead torch's attention and scans, where this tool lies in the Python
+// package.
 fs::path hook() { return fs::canonical("/proc/self/exe").parent_path().parent_path() / "_hook"; }
 
 // The file that execvp() will run: the path itself, or the first executable file of that name in PATH.
