@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The lists of attention's kernels: to add one, name it here and in src/CMakeLists.txt.
 #pragma once
-#include "src/attention/fp16/forward.hpp"
+#include "src/attention/fp16/backward.hpp"
 #include "src/attention/fp32_kernels.hpp"
 #include "src/registry.hpp"
 
@@ -13,7 +13,9 @@
   LIST(backward_instance, backward_kernels)     \
   LIST(split_instance, split_kernels)           \
   LIST(judge_instance, judge_kernels)           \
-  LIST(forward_instance, forward_kernels)
+  LIST(forward_instance, forward_kernels)       \
+  LIST(gradient_instance, gradient_kernels)     \
+  LIST(gradient_split_instance, gradient_split_kernels)
 
 namespace antiphase::attentions {
 

@@ -22,6 +22,8 @@ struct row_dots {
     const member m = member_of(p, item.member);
     const int i = item.tile * (threads / warp_size) + warp_index();
     if (i >= m.queries) return;
+    const int kv_head = item.head / static_cast<int>(p.heads / p.kv_heads);
+    if (a.flags != nullptr && a.flags[m.index * p.kv_heads + kv_head] == 0) return;
     const float* const out = in_global_memory(query_row<const float>(
         p, {p.out.data, p.out.member_stride, p.out.head_stride, p.out.row_stride}, m, item.head, i));
     const float* const gradient = in_global_memory(query_row(p, a.gradient, m, item.head, i));

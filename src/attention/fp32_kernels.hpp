@@ -68,6 +68,7 @@ struct dots_arguments {
   problem what;
   heads<const float> gradient;  // of O
   float* dots;
+  const std::uint32_t* flags = nullptr;  // as of the backward
 };
 
 // The compiled kernels.

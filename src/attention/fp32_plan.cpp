@@ -134,7 +134,7 @@ std::vector<launchable> fp32_backward(const request& r, cutter& memory, const st
   std::vector<launchable> launches;
   const kernel& dot = dots_instances(r.where()).front().code;
   launches.push_back(launch_of(dot, grid_of(blocks_of(r, p.queries, p.heads, dot.threads / 32)),
-                               dots_arguments{p, all.to.out, dots}));
+                               dots_arguments{p, all.to.out, dots, flags}));
   const backward_instance &keys = backward_of(r, owned::keys), &queries = backward_of(r, owned::queries);
   launches.push_back(launch_of(keys.code, grid_of(blocks_of(r, p.keys, p.kv_heads, keys.how.tile())), all));
   launches.push_back(

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Kernels of attention in FP32 that every GPU runs: naive, tiled, gradients.
+// Kernels of attention in FP32 that every GPU runs: naive and tiled.
 #include <cstddef>
 #include <iterator>
 #include <utility>
 #include <vector>
-#include "src/attention/backward.cuh"
 #include "src/attention/naive.cuh"
 #include "src/attention/tiled.cuh"
 
@@ -26,18 +25,6 @@ std::vector<tiled_instance> tiled_kernels() {
         {tiled_policies[I], kernel_of<tiled_attention<tiled_policies[I]>>("attention.tiled")}...};
   }
   (std::make_index_sequence<std::size(tiled_policies)>());
-}
-
-std::vector<dots_instance> dots_kernels() { return {{kernel_of<row_dots>("attention.dots")}}; }
-
-std::vector<backward_instance> backward_kernels() {
-  return []<std::size_t... I>(std::index_sequence<I...>) {
-    return std::vector<backward_instance>{
-        {backward_policies[I],
-         kernel_of<attention_gradient<backward_policies[I]>>(
-             backward_policies[I].of == owned::keys ? "attention.gradient-kv" : "attention.gradient-q")}...};
-  }
-  (std::make_index_sequence<std::size(backward_policies)>());
 }
 
 }  // namespace AP_TARGET

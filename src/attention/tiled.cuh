@@ -6,6 +6,7 @@
 #include <antiphase/device/exponential.cuh>
 #include <antiphase/device/kernel.cuh>
 #include <antiphase/device/lanes.cuh>
+#include <antiphase/device/launch.cuh>
 #include "src/attention/rows.cuh"
 #include "src/attention/scores.cuh"
 
@@ -26,6 +27,7 @@ inline namespace AP_TARGET {
 template <tiled_policy P> struct tiled_attention {
   static constexpr int threads = threads_of_block;
   static constexpr shared_kind shared = shared_kind::dynamic;
+  static constexpr bool overlaps_previous = true;
   static constexpr bool asynchronous = P.buffers > 1;
   static constexpr int lanes_of_row = warp_size / P.rows;
 
@@ -55,8 +57,12 @@ template <tiled_policy P> struct tiled_attention {
 
     AP_DEV part(const reach& see, int from, int to, bool only_few)
         : top(from), bottom(to), first_key(0), end_key(0), few(only_few) {
-      while (top < bottom && !computes(see, top)) ++top;
-      while (bottom > top && !computes(see, bottom - 1)) --bottom;
+      if (few && see.keys > few_keys && see.high - see.low > few_keys) {
+        // Queries at the beginning, which few keys come before, and at the end, which a window cuts off.
+        const int end = few_keys - see.high + 1, begin = see.keys - few_keys - see.low;
+        if (from >= end && top < begin) top = begin;
+        if (to <= begin && bottom > end) bottom = end;
+      }
       if (top >= bottom) return;
       first_key = see.begin(top) / keys_of_tile * keys_of_tile;
       end_key = see.end(bottom - 1);
@@ -118,10 +124,7 @@ template <tiled_policy P> struct tiled_attention {
     }
     // first with what is 16 keys away, then 8, 4, 2, 1: the same sum for any number of rows
     AP_UNROLL
-    for (int half = P.rows / 2; half > 0; half /= 2) {
-      AP_UNROLL
-      for (int n = 0; n < half; ++n) t[n] += t[n + half];
-    }
+    for (int n = P.rows - 1; n > 0; --n) t[n - (n < 2 ? 1 : n < 4 ? 2 : n < 8 ? 4 : 8)] += t[n];
     float sum = t[0];
     AP_UNROLL
     for (int by = lanes_of_row / 2; by > 0; by /= 2) sum += shuffle_xor(sum, by);
@@ -161,6 +164,7 @@ template <tiled_policy P> struct tiled_attention {
   // kernel
   // ---------------------------------------------------------------------------------------------------------
   AP_DEV void operator()(const params& a) const {
+    wait_for_previous_grid();
     for (unsigned number = block_index().x; number < a.tiles; number += grid_extent().x) {
       compute(a, number);
       block_barrier();  // the tile's memory is free for the next one

@@ -317,7 +317,8 @@ TEST_P(attention_fp32, with_flags_computes_flagged_heads_and_queries_of_few_keys
     rows guarded(s, false);
     guarded.upload(where());
     p.out = guarded.view<float>();
-    const attentions::request r = attentions::judged(where().runs_on(), p, nullptr);
+    const context on = where();
+    const attentions::request r = attentions::judged(on.runs_on(), p, nullptr);
     const attentions::launchable l = attentions::fp32_forward(r, words.data());
     where().runs_on().launch(l.code, l.grid, l.arguments.get(), nullptr);
     where().runs_on().synchronize(nullptr);

@@ -20,6 +20,8 @@ plan plan_antiphase(const request& r);
 std::span<const split_instance> split_instances(target where);
 std::span<const judge_instance> judge_instances(target where);
 std::span<const forward_instance> forward_instances(target where);
+std::span<const gradient_split_instance> gradient_split_instances(target where);
+std::span<const gradient_instance> gradient_instances(target where);
 
 // A given forward kernel, without a choice.
 plan plan_forward(const request& r, const forward_instance& with);

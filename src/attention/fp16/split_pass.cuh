@@ -102,26 +102,31 @@ template <int Depth> struct split_pass {
   // A block has a tile of a head of an operand.
   AP_DEV void operator()(const params& p) const {
     storage& s = antiphase::shared<storage, shared_kind::fixed>();
-    std::int64_t block = block_index().x;
+    const std::int64_t block = block_index().x;
     wait_for_previous_grid();
     start_next_grid();
     if (block == 0 && thread_index() == 0) *p.next_item = 0;
+    split_one_of(p, s, block);
+  }
+
+  AP_DEV static void split_one_of(const params& p, storage& s, std::int64_t block) {
     for (int i = 0; i < p.operands; ++i) {
       const split_operand& o = p.operand[i];
       const std::int64_t blocks = o.count * o.shape.tiles;
-      if (block < blocks)
-        return split(p, o, s, static_cast<int>(block / o.shape.tiles), block % o.shape.tiles);
+      if (block < blocks) {
+        const tile_place at(o, static_cast<int>(block / o.shape.tiles), block % o.shape.tiles);
+        in_registers x;
+        x.load(at.first_element(o), o.from.row_stride, at.rows, p.depth, o.in_vectors);
+        return write(o, x, at, s, p.lo_factor);
+      }
       block -= blocks;
     }
   }
-
- private:
-  AP_DEV static void split(const params& p, const split_operand& o, storage& s, int head, std::int64_t tile) {
-    const tile_place at(o, head, tile);
-    in_registers x;
-    x.load(at.first_element(o), o.from.row_stride, at.rows, p.depth, o.in_vectors);
+  // Writes the parts of a tile, and its scales.
+  AP_DEV static void write(const split_operand& o, const in_registers& x, const tile_place& at, storage& s,
+                           float lo_factor) {
     const int warp = warp_index();
-    const std::int64_t index = head * o.shape.tiles + tile;
+    const std::int64_t index = at.head * o.shape.tiles + at.tile;
     float of_column[4], largest = 0;
     AP_UNROLL
     for (int e = 0; e < 4; ++e) {
@@ -129,7 +134,8 @@ template <int Depth> struct split_pass {
       AP_UNROLL
       for (int i = 0; i < in_registers::count; ++i)
         of_column[e] = larger_magnitude(of_column[e], x.row[i].element[e]);
-      if (o.by_column) s.of_columns[in_registers::first_row()][4 * in_registers::lane() + e] = of_column[e];
+      if (o.column_scale != nullptr)
+        s.of_columns[in_registers::first_row()][4 * in_registers::lane() + e] = of_column[e];
       largest = larger_magnitude(largest, of_column[e]);
     }
     AP_UNROLL
@@ -144,45 +150,59 @@ template <int Depth> struct split_pass {
     AP_UNROLL
     for (int e = 0; e < 4; ++e) {
       float own = scale;
-      if (o.by_column) {
+      if (o.column_scale != nullptr) {
         const int column = 4 * in_registers::lane() + e;
         AP_UNROLL
         for (int i = 0; i < in_registers::step; ++i)
           of_column[e] = larger_magnitude(of_column[e], s.of_columns[i][column]);
-        own = scale_for(of_column[e]);
+        const float of_this = scale_for(of_column[e]);
+        if (o.by_column) own = of_this;
         if (in_registers::first_row() == 0)
-          o.column_scale[index * Depth + column] = own * (1.f / (1 << part_exponent));
+          o.column_scale[index * Depth + column] =
+              !o.by_column && of_column[e] == 0 ? 0 : of_this * (1.f / (1 << part_exponent));
       }
       up[e] = inverse_of(own) * o.sign;
     }
-    x.store(o.parts + (head * 2 * o.shape.tiles + tile) * split_rows * Depth,
-            o.shape.tiles * split_rows * Depth, up, p.lo_factor);
+    x.store(o.parts + (at.head * 2 * o.shape.tiles + at.tile) * split_rows * Depth,
+            o.shape.tiles * split_rows * Depth, up, lo_factor);
   }
 };
 
-// A warp for each member and head of K.
+// A block for each member and head of K, a warp for each operand.
 struct judge_pass {
-  static constexpr int threads = warp_size;
+  static constexpr int operands = 4, threads = operands * warp_size;
   static constexpr bool overlaps_previous = true;
   using params = judge_params;
-  struct storage {};
+  struct storage {
+    float largest[operands];
+    int near[operands];
+  };
 
   AP_DEV void operator()(const params& p) const {
+    storage& s = antiphase::shared<storage, shared_kind::fixed>();
     wait_for_previous_grid();
     start_next_grid();
     const int head = static_cast<int>(block_index().x) % p.k.count,
-              member = static_cast<int>(block_index().x) / p.k.count, group = p.q.count / p.k.count;
-    constexpr float most = 1 << part_exponent;
-    const float q = most * largest_scale(p.q, member, head * group, group),
-                k = most * largest_scale(p.k, member, head, 1);
-    bool fine = fabsf(p.scale) * static_cast<float>(p.depth) * q * k <= p.logit_limit;
-    for (int i = 0; i < p.other_count; ++i) {
-      const split_operand& o = p.others[i];
+              member = static_cast<int>(block_index().x) / p.k.count, warp = warp_index();
+    if (warp < 2 + p.other_count) {
+      const split_operand& o = warp == 0 ? p.q : warp == 1 ? p.k : p.others[warp - 2];
       const int of_key = o.count / p.k.count;  // heads
-      const float rows = static_cast<float>(o.shape.rows_of(member));
-      fine = fine && most * largest_scale(o, member, head * of_key, of_key) * rows < INFINITY;
+      const float largest = largest_scale(o, member, head * of_key, of_key);
+      const bool near = o.by_column || o.column_scale == nullptr ||
+                        columns_are_near(o, p.depth <= 64 ? 64 : 128, member, head * of_key, of_key);
+      if (lane_index() == 0) s.largest[warp] = (1 << part_exponent) * largest, s.near[warp] = near;
     }
-    if (lane_index() == 0) p.flags[block_index().x] = fine ? 0 : 1;
+    block_barrier();
+    if (thread_index() != 0) return;
+    bool fine = fabsf(p.scale) * static_cast<float>(p.depth) * s.largest[0] * s.largest[1] <= p.logit_limit;
+    float product = static_cast<float>(p.depth);
+    for (int i = 0; i < p.other_count; ++i) {
+      fine = fine && s.largest[2 + i] * static_cast<float>(p.others[i].shape.rows_of(member)) < INFINITY;
+      product *= s.largest[2 + i];
+    }
+    if (p.other_count == 2) fine = fine && product < INFINITY;
+    for (int i = 0; i < 2 + p.other_count; ++i) fine = fine && s.near[i] != 0;
+    p.flags[block_index().x] = fine ? 0 : 1;
   }
 
  private:
@@ -195,6 +215,35 @@ struct judge_pass {
     AP_UNROLL
     for (int by = 1; by < warp_size; by *= 2) largest = larger_magnitude(largest, shuffle_xor(largest, by));
     return largest;
+  }
+  AP_DEV static bool columns_are_near(const split_operand& o, int padded, int member, int first_head,
+                                      int heads) {
+    const std::int64_t first = o.shape.first_tile(member), tiles = tiles_in(o.shape.rows_of(member));
+    const int column = 4 * lane_index() % padded, at_once = 4 * warp_size / padded;  // tiles
+    bool near = true;
+    for (int h = first_head; h < first_head + heads; ++h) {
+      pack<float, 4> of_column = {};
+      for (std::int64_t t = 4 * lane_index() / padded; t < tiles; t += at_once) {
+        const auto there = load_pack<4>(o.column_scale + (h * o.shape.tiles + first + t) * padded + column);
+        AP_UNROLL
+        for (int e = 0; e < 4; ++e) of_column.element[e] = fmaxf(of_column.element[e], there.element[e]);
+      }
+      float largest = 0, smallest = INFINITY;
+      AP_UNROLL
+      for (int e = 0; e < 4; ++e) {
+        float& x = of_column.element[e];
+        if (at_once == 2) x = fmaxf(x, shuffle_xor(x, 16));
+        largest = fmaxf(largest, x);
+        if (x > 0) smallest = fminf(smallest, x);
+      }
+      AP_UNROLL
+      for (int by = 1; by < warp_size; by *= 2) {
+        largest = fmaxf(largest, shuffle_xor(largest, by));
+        smallest = fminf(smallest, shuffle_xor(smallest, by));
+      }
+      near = near && largest <= most_between_columns * smallest;
+    }
+    return near;
   }
 };
 

@@ -10,12 +10,15 @@
 
 namespace antiphase::attentions {
 
-// An element x of a tile or column with scale s (a power of two; its largest magnitude is in [2^14, 2^15) s) is
-// h s + l s / lo_factor, with h the f16 nearest to x / s and l the one nearest to lo_factor (x / s - h). With
-// lo_factor = 2^11 elements down to 2^-27 of the largest are kept as well as FP32 keeps them, with 1 those down
-// to 2^-18.
+// An element x of a tile or column with scale s (a power of two; its largest magnitude is in [2^14, 2^15) s)
+// is h s + l s / lo_factor, with h the f16 nearest to x / s and l the one nearest to lo_factor (x / s - h).
+// With lo_factor = 2^11 elements down to 2^-27 of the largest are kept as well as FP32 keeps them, with 1
+// those down to 2^-18.
 constexpr int part_exponent = 15;
 constexpr float far_lo = 2048, near_lo = 1;
+// With near_lo and one scale for a tile, elements are off by up to 2^-40 of the largest. Columns that pass
+// through a product separately keep FP32's accuracy if none is smaller than the largest by more than this.
+constexpr float most_between_columns = 0x1p16f;
 
 // Rows of a tile that share a scale. Every member begins a tile: rows behind its last are zeros.
 constexpr int split_rows = 64;
@@ -59,7 +62,9 @@ struct split_operand {
   f16* parts;
   float*
       scale;  // [head][tile], of a tile or the largest of its columns; infinite if an element is not finite
-  float* column_scale;  // [head][tile][padded depth], times 2^-15; by_column only
+  // [head][tile][padded depth]: scales times 2^-15 that columns of a tile have, or would have, 0 of a column
+  // of zeros that shares the tile's; or null if not by_column.
+  float* column_scale;
 };
 
 // Writes the parts, and 0 to the counter of items that the product takes.
@@ -70,9 +75,11 @@ struct split_params {
   float lo_factor;
   std::uint32_t* next_item;
 };
-// Judges whether FP16 parts keep the contract: a word for each member and head of K, 0 if they do.
+// Judges whether FP16 parts keep the contract: a word for each member and head of K, 0 if they do. Columns
+// that share their tile's scale, of operands that have column scales, must be within most_between_columns.
 struct judge_params {
-  split_operand q, k, others[2];  // of the others, elements must be finite, and their sums
+  // Of the others, elements must be finite, and their sums; of two, sums of their products too.
+  split_operand q, k, others[2];
   std::int32_t other_count, depth;
   float scale, logit_limit;  // on scale * depth * max |q| * max |k|
   std::uint32_t* flags;      // [member][kv head]

@@ -188,6 +188,10 @@ std::vector<checked_case> attention_cases() {
                    [](const context& where) { run_all(where, "fp16", biased); }});
   cases.push_back({"attention/gradients", "dQ, dK and dV by FP32 multiply-adds",
                    [](const context& where) { run_all(where, "fp32", of_fp32, true); }});
+  cases.push_back({"attention/gradients-fp16", "dQ, dK and dV on Tensor Cores", [](const context& where) {
+                     run_all(where, "fp16", of_tensor_cores, true);
+                     run_all(where, "fp16", biased, true);
+                   }});
   return cases;
 }
 

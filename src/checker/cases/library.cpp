@@ -110,6 +110,12 @@ void add(std::vector<library_kernel>& all, const attentions::forward_instance& i
                                      : "attention/antiphase",
                  fmt::format("depth {}", i.how.depth), i.code});
 }
+void add(std::vector<library_kernel>& all, const attentions::gradient_split_instance& i) {
+  all.push_back({"attention/gradients-fp16", fmt::format("depth {}", i.depth), i.code});
+}
+void add(std::vector<library_kernel>& all, const attentions::gradient_instance& i) {
+  all.push_back({"attention/gradients-fp16", i.code.name, i.code});
+}
 template <class Instance>
 void add_all(std::vector<library_kernel>& all, const std::vector<Instance>& instances) {
   for (const Instance& i : instances) add(all, i);
