@@ -116,12 +116,8 @@ template <tiled_policy P> struct tiled_attention {
     // no score yet: any reference will do, but infinity - infinity
     const float reference = largest == minus_infinity ? 0.0f : largest;
     AP_UNROLL
-    for (int n = 0; n < P.rows; ++n) {
-      const int key = first + n * lanes_of_row;
-      const float p = exp2_accurate((t[n] - reference) * factor);
-      mine.weight[r][key] = p;
-      t[n] = (mine.hidden[key] >> r & 1u) != 0 ? 0.0f : p;
-    }
+    for (int n = 0; n < P.rows; ++n)
+      mine.weight[r][first + n * lanes_of_row] = t[n] = exp2_accurate((t[n] - reference) * factor);
     // first with what is 16 keys away, then 8, 4, 2, 1: the same sum for any number of rows
     AP_UNROLL
     for (int n = P.rows - 1; n > 0; --n) t[n - (n < 2 ? 1 : n < 4 ? 2 : n < 8 ? 4 : 8)] += t[n];

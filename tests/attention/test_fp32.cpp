@@ -60,6 +60,9 @@ std::vector<shape> shapes() {
        .visible = true},
       {.members = 2, .queries = 30, .keys = 65, .depth = 32, .visible = true},
       {.queries = 40, .keys = 50, .depth = 16, .scale = -1.5f},
+      // one pair of a tile is hidden: its last key of its first query, its first key of its last query
+      {.queries = 70, .keys = 100, .depth = 32, .mask = causal::bottom_right},
+      {.queries = 128, .keys = 128, .depth = 32, .before = 30, .behind = 70},
       {.queries = 50, .keys = 40, .depth = 16, .before = 3, .behind = 0},
       {.members = 4,
        .heads = 4,
@@ -193,33 +196,54 @@ TEST_P(attention_fp32, one_visible_key_gives_its_v_bit_for_bit) {
     }
 }
 
-bool is_nan(float x) { return std::isnan(x); }
+// The rounding of a large logit is in no weight.
+TEST_P(attention_fp32, one_visible_key_has_weight_1_in_gradients_however_large_its_logit) {
+  call c({.queries = 1, .keys = 1, .depth = 8, .scale = 1234.56f});
+  c.forward(where(), {.policy = "fp32"});
+  c.backward(where(), {.policy = "fp32"});
+  for (std::int64_t n = 0; n < 8; ++n)
+    EXPECT_NEAR(c.d_v(0, 0, 0, n), c.d_out(0, 0, 0, n), 8 * unit * std::abs(c.d_out(0, 0, 0, n)));
+}
 
-// Every element of a hidden key, of padding behind the keys and of queries beyond the member may be anything.
+enum class hidden_by { reach, bias, visible };
+// Every element of a hidden key may be anything.
 TEST_P(attention_fp32, a_key_that_a_query_does_not_see_reaches_it_in_no_way) {
-  const shape s{
-      .heads = 2, .kv_heads = 1, .queries = 50, .keys = 70, .depth = 40, .mask = causal::bottom_right};
-  for (const float poison : {infinite, -infinite, std::nanf("")})
-    for (const std::string& policy : forward_policies()) {
-      call clean(s), c(s);
-      constexpr std::int64_t key = 37;  // seen by queries from 17 on
-      for (std::int64_t n = 0; n < s.depth; ++n) c.k(0, 0, key, n) = c.v(0, 0, key, n) = poison;
-      clean.forward(where(), {.policy = policy});
-      c.forward(where(), {.policy = policy});
-      c.out.each([&](auto b, auto h, auto i, auto n) {
-        if (i < 17) {
-          ASSERT_TRUE(same_bits(c.out(b, h, i, n), clean.out(b, h, i, n))) << policy << ", query " << i;
-        } else if (std::isnan(poison)) {
-          ASSERT_TRUE(is_nan(c.out(b, h, i, n))) << policy << ", query " << i;
-        }
-      });
-      if (policy != "fp32") continue;
-      clean.backward(where(), {.policy = policy});
-      c.backward(where(), {.policy = policy});
-      c.d_q.each([&](auto b, auto h, auto i, auto n) {
-        ASSERT_TRUE(i >= 17 || same_bits(c.d_q(b, h, i, n), clean.d_q(b, h, i, n))) << "query " << i;
-      });
-    }
+  constexpr std::int64_t key = 37;  // seen by queries from 17 on
+  for (const hidden_by how : {hidden_by::reach, hidden_by::bias, hidden_by::visible})
+    for (const float poison : {infinite, -infinite, std::nanf("")})
+      for (const std::string& policy : forward_policies()) {
+        const shape s{.heads = 2,
+                      .kv_heads = 1,
+                      .queries = 50,
+                      .keys = 70,
+                      .depth = 40,
+                      .mask = how == hidden_by::reach ? causal::bottom_right : causal::no,
+                      .bias = how == hidden_by::bias,
+                      .visible = how == hidden_by::visible};
+        call clean(s), c(s);
+        for (call* const one : {&clean, &c})
+          for (std::int64_t h = 0; h < s.heads; ++h)
+            for (std::int64_t i = 0; i < s.queries; ++i) {
+              if (s.bias) one->bias[one->pair(0, h, i, key)] = i < 17 ? -infinite : 0.5f;
+              if (s.visible) one->visible[one->pair(0, h, i, key)] = i < 17 ? 0 : 1;
+            }
+        for (std::int64_t n = 0; n < s.depth; ++n) c.k(0, 0, key, n) = c.v(0, 0, key, n) = poison;
+        clean.forward(where(), {.policy = policy});
+        c.forward(where(), {.policy = policy});
+        c.out.each([&](auto b, auto h, auto i, auto n) {
+          if (i < 17) {
+            ASSERT_TRUE(same_bits(c.out(b, h, i, n), clean.out(b, h, i, n))) << policy << ", query " << i;
+          } else if (std::isnan(poison)) {
+            ASSERT_TRUE(std::isnan(c.out(b, h, i, n))) << policy << ", query " << i;
+          }
+        });
+        if (policy != "fp32") continue;
+        clean.backward(where(), {.policy = policy});
+        c.backward(where(), {.policy = policy});
+        c.d_q.each([&](auto b, auto h, auto i, auto n) {
+          ASSERT_TRUE(i >= 17 || same_bits(c.d_q(b, h, i, n), clean.d_q(b, h, i, n))) << "query " << i;
+        });
+      }
 }
 
 TEST_P(attention_fp32, a_nan_or_infinity_reaches_what_depends_on_it) {
@@ -235,20 +259,20 @@ TEST_P(attention_fp32, a_nan_or_infinity_reaches_what_depends_on_it) {
     c.out.each([&](auto b, auto h, auto i, auto n) {
       const float x = c.out(b, h, i, n);
       if (h == 0 && (i == 7 || i == 9)) {
-        ASSERT_TRUE(is_nan(x)) << policy << ", query " << i;
+        ASSERT_TRUE(std::isnan(x)) << policy << ", query " << i;
       } else if (h == 1 && n == 5 && i >= 6) {
         ASSERT_EQ(x, infinite) << policy << ", query " << i;
       } else {
         ASSERT_TRUE(same_bits(x, clean.out(b, h, i, n))) << policy << ", query " << i << ", column " << n;
       }
     });
-    EXPECT_TRUE(is_nan(c.logsumexp[7])) << policy;
-    EXPECT_TRUE(is_nan(c.softmax[15])) << policy;
+    EXPECT_TRUE(std::isnan(c.logsumexp[7])) << policy;
+    EXPECT_TRUE(std::isnan(c.softmax[15])) << policy;
     if (policy != "fp32") continue;
     c.backward(where(), {.policy = policy});
-    EXPECT_TRUE(is_nan(c.d_q(0, 0, 7, 0)));
-    EXPECT_TRUE(is_nan(c.d_k(0, 0, 12, 0)));   // seen by query 7
-    EXPECT_FALSE(is_nan(c.d_k(0, 0, 44, 0)));  // seen by later ones alone
+    EXPECT_TRUE(std::isnan(c.d_q(0, 0, 7, 0)));
+    EXPECT_TRUE(std::isnan(c.d_k(0, 0, 12, 0)));   // seen by query 7
+    EXPECT_FALSE(std::isnan(c.d_k(0, 0, 44, 0)));  // seen by later ones alone
   }
 }
 
