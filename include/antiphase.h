@@ -314,8 +314,8 @@ typedef struct antiphase_attention_args {
   const int32_t* query_offsets;
   const int32_t* key_offsets;
   int64_t query_rows, key_rows;
-  // Results, if not NULL: the logarithm of the sum of exp(scale Q_i K_j + bias_ij), [member][head][query]; and
-  // two numbers for each row in the same order, for antiphase_attention_backward(). Packed: [head][row].
+  // Results, if not NULL: the logarithm of the sum of exp(scale Q_i K_j + bias_ij), [member][head][query];
+  // and two numbers for each row in the same order, for antiphase_attention_backward(). Packed: [head][row].
   float* logsumexp;
   float* softmax;
   const char* policy;  // NULL: the one with the least predicted time
@@ -342,8 +342,8 @@ ANTIPHASE_API antiphase_status antiphase_attention(const antiphase_attention_arg
 // antiphase_attention() has left them. The gradient of a bias is not computed.
 ANTIPHASE_API antiphase_status antiphase_attention_backward(const antiphase_attention_args* args,
                                                             antiphase_stream on);
-// What follows is of antiphase_attention_backward() if out_gradient is given. Bytes of workspace that the call
-// takes, 0 if none.
+// What follows is of antiphase_attention_backward() if out_gradient is given. Bytes of workspace that the
+// call takes, 0 if none.
 ANTIPHASE_API antiphase_status antiphase_attention_workspace(const antiphase_attention_args* args,
                                                              size_t* bytes);
 // Predicted seconds; ANTIPHASE_CPU: those of the simulated GPU.
@@ -361,11 +361,11 @@ ANTIPHASE_API antiphase_status antiphase_attention_explain(const antiphase_atten
 // CPU executor. XLA tells the stream.
 struct XLA_FFI_CallFrame;
 struct XLA_FFI_Error;
-// One operand, one result, and an attribute, an array of 8 integers of 64 bits: device, type, operation, kind,
-// direction, outer, length and inner, as in antiphase_scan_args.
+// One operand, one result, and an attribute, an array of 8 integers of 64 bits: device, type, operation,
+// kind, direction, outer, length and inner, as in antiphase_scan_args.
 ANTIPHASE_API struct XLA_FFI_Error* antiphase_xla_scan(struct XLA_FFI_CallFrame* frame);
-// An attribute, antiphase_attention_args as an array of integers of 64 bits, in which 1 stands for each address
-// that is not NULL. Operands and results come in the order of the struct's members; it is
+// An attribute, antiphase_attention_args as an array of integers of 64 bits, in which 1 stands for each
+// address that is not NULL. Operands and results come in the order of the struct's members; it is
 // antiphase_attention_backward() if out_gradient is given.
 ANTIPHASE_API struct XLA_FFI_Error* antiphase_xla_attention(struct XLA_FFI_CallFrame* frame);
 

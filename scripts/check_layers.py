@@ -21,8 +21,7 @@ include each other.
 Exceptions:
 - device includes the headers that describe the machine of a kernel.
 - src/scan and its rooms include each other: it chooses among their kernels.
-- tool and bench include what users can, neither src nor scan/detail. bench also includes device, for kernels
-  of its own; bench/laws, which fits the library's laws, includes everything.
+- tool and bench include what users can, device too for kernels of their own, neither src nor scan/detail. bench/laws, which fits the library's laws, includes everything.
 - src/c_api includes the public headers that it wraps for C, src/cublas only those for C; both also include
   src/per_process.hpp, the state that a forked child recreates.
 - A public .hpp needs only a host compiler, so no path leads from it to a .cuh.
@@ -107,7 +106,7 @@ KNOW_EACH_OTHER = (
 USERS_SEE = {
     "tool": (
         "the library's public headers",
-        {"public", "core", "gemm", "scan", "attention", "executor", "channel"},
+        {"public", "core", "gemm", "scan", "attention", "executor", "channel", "device"},
     ),
     "src/c_api": (
         "the library's public headers and antiphase.h",

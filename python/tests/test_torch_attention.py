@@ -165,11 +165,7 @@ class Values(support.Case):
             (ValueError, ["is_causal"], lambda: ours(q, k, v, B(5, 7), is_causal=True)),
             (ValueError, ["(3, 7)", "(2, 4, 5, 7)"], lambda: ours(q, k, v, B(3, 7))),
             (ValueError, ["4 heads", "2 of keys", "enable_gqa"], lambda: ours(q, k[:, :2], v[:, :2])),
-            (
-                ValueError,
-                ["4 heads", "3 of keys"],
-                lambda: ours(q, k[:, :3], v[:, :3], enable_gqa=True),
-            ),
+            (ValueError, ["4 heads", "3 of keys"], lambda: ours(q, k[:, :3], v[:, :3], enable_gqa=True)),
             (ValueError, ["7 keys and 6 values"], lambda: ours(q, k, v[:, :, :6])),
             (ValueError, ["(2, 4, 5, 8) and (3, 4, 7, 8)"], lambda: ours(q, *operands(k=(3, 4, 7, 8))[1:])),
             (ValueError, ["at least two axes"], lambda: ours(q[0, 0, 0], k, v)),

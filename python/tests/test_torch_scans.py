@@ -167,7 +167,9 @@ class Led(support.Case):
 
     def setUp(self):
         keep = dict(lead._margins)
-        self.addCleanup(lambda: (lead._margins.clear(), lead._margins.update(keep), lead.scans.decided.clear()))
+        self.addCleanup(
+            lambda: (lead._margins.clear(), lead._margins.update(keep), lead.scans.decided.clear())
+        )
         lead._margins[DEVICE] = 1
         lead.scans.decided.clear()
         lead.scans.computed = lead.scans.passed = 0

@@ -11,7 +11,9 @@ SMALL = ("--m", "70", "--n", "130", "--k", "100")
 class Overlap(ToolTest):
     def test_law(self):
         """Without a GPU the sums are verified, and the law is shown."""
-        out = self.run_tool("bench", "overlap", "--blocks", "1,2", "--rounds", "3,256", "-q", *CPU).stdout.decode()
+        out = self.run_tool(
+            "bench", "overlap", "--blocks", "1,2", "--rounds", "3,256", "-q", *CPU
+        ).stdout.decode()
         rows = [line.split() for line in out.splitlines() if line and line[0].isdigit()]
         self.assertEqual([row[:2] for row in rows], [["1", "3"], ["1", "256"], ["2", "3"], ["2", "256"]])
 

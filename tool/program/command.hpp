@@ -28,5 +28,6 @@ void add_run(arguments program);
 void add_model(arguments program);
 void add_advise(arguments program);
 void add_report(arguments program);
+void add_new(arguments program);
 
 }  // namespace antiphase::tool
