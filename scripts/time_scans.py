@@ -115,7 +115,7 @@ def measure(options):
 
     import antiphase
     import antiphase.torch
-    from antiphase import _torch_lead as lead
+    from antiphase import _torch_lead_scans as lead
 
     found, wrong = [], []
     for about in CALLS:
@@ -128,10 +128,10 @@ def measure(options):
         direct = lambda: getattr(antiphase.torch, operator)(x, axis)
         expected = call()
         apart = difference(torch, direct(), expected)
-        lead.counts.computed = 0
+        lead.scans.computed = 0
         with antiphase.enabled(scans=True):
             apart = max(apart, difference(torch, call(), expected))
-        led = lead.counts.computed > 0
+        led = lead.scans.computed > 0
         if apart > (3e-2 if expected.__class__ is torch.Tensor and expected.dtype.itemsize == 2 else 1e-3):
             wrong.append(name)
         del expected
@@ -151,13 +151,13 @@ def measure(options):
             "name": name,
             "variants": [{"what": what} | summary(us) for what, us in taken.items()],
             "led": led,
-            "predicted_us": {"torch": round(row[5], 1), "antiphase": round(row[4], 1)},
+            "predicted_us": {"torch": round(row.theirs, 1), "antiphase": round(row.ours, 1)},
             "difference": apart,
         }
         found.append(one)
         theirs, ours, alone = (variant["us"] for variant in one["variants"])
         print(
-            f"{name:44} torch {theirs:10.1f} ({row[5]:10.1f})  led {ours:9.1f}  antiphase.torch {alone:9.1f} ({row[4]:8.1f}) us  "
+            f"{name:44} torch {theirs:10.1f} ({row.theirs:10.1f})  led {ours:9.1f}  antiphase.torch {alone:9.1f} ({row.ours:8.1f}) us  "
             f"{theirs / ours:8.2f}x {'led' if led else 'passed on'}, {theirs / alone:8.2f}x  off by {apart:.1e}",
             flush=True,
         )
@@ -170,9 +170,10 @@ def measure(options):
     return found, wrong
 
 
-def main():
+def options_of(description):
+    """The arguments of the command line; restarts Python with the libraries that they name."""
     parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+        description=description, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--only", default="", metavar="PART")
     parser.add_argument("--rounds", type=int, default=5, metavar="N")
@@ -184,7 +185,11 @@ def main():
     wanted = of_python(libraries)
     if any(os.environ.get(name) != value for name, value in wanted.items() if name != "PYTHONPATH"):
         os.execve(sys.executable, [sys.executable, *sys.argv], {**os.environ, **wanted})
-    found, wrong = measure(options)
+    return options
+
+
+def write(options, question, method, found):
+    """Writes --output, if it is asked for."""
     import torch
 
     if options.output:
@@ -196,15 +201,21 @@ def main():
         document = {
             "schema": 1,
             "command": "experiment",
-            "question": "what antiphase brings to torch's scans",
+            "question": question,
             "date": datetime.datetime.now(datetime.timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ"),
             "machine": {"name": torch.cuda.get_device_name(), "driver": driver[0] if driver else ""},
             "torch": torch.__version__,
             "commit": options.commit,
-            "method": METHOD.format(rounds=options.rounds),
+            "method": method.format(rounds=options.rounds),
             "series": found,
         }
         options.output.write_text(json.dumps(document, indent=1) + "\n")
+
+
+def main():
+    options = options_of(__doc__)
+    found, wrong = measure(options)
+    write(options, "what antiphase brings to torch's scans", METHOD, found)
     for name in wrong:
         print(f"results differ: {name}", file=sys.stderr)
     return 1 if wrong else 0

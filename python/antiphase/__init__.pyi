@@ -27,6 +27,18 @@ def matmul(
     a: _Array, b: _Array, /, *, out: _Array | None = None, precision: Literal["fp32", "strict"] | None = None
 ) -> _Array: ...
 def explain(a: _Array, b: _Array, /, *, precision: Literal["fp32", "strict"] | None = None) -> str: ...
+def attention(
+    q: _Array,
+    k: _Array,
+    v: _Array,
+    /,
+    *,
+    causal: bool | Literal["top_left", "bottom_right"] = False,
+    scale: float | None = None,
+    mask: _Array | None = None,
+    bias: _Array | None = None,
+    window: int | tuple[int | None, int | None] | None = None,
+) -> _Array: ...
 def cumulative_sum(
     x: _Array, /, *, axis: int | None = None, dtype: Any = None, include_initial: bool = False
 ) -> _Array: ...

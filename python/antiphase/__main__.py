@@ -5,8 +5,8 @@
         prints versions, the library and the devices; --version, -V: the version alone
     python -m antiphase run [options] script.py ...
     python -m antiphase run [options] -m module ...
-        runs a program and computes its FP32 cuBLAS products by antiphase where that is faster. Arguments
-        after its name are passed to it. The exit code is the program's; 127 if it is not found, 126 if it
+        runs a program and computes its FP32 cuBLAS products, and torch's FP32 attention, by antiphase where that
+        is faster. Arguments after its name are passed to it. The exit code is the program's; 127 if it is not found, 126 if it
         cannot be executed, 2 for wrong options
           --report                   print at the end how many products were computed
           --least N                  compute all products of at least this size, the cube root of m n k,
@@ -81,7 +81,7 @@ def require_program(words):
 
 
 # The environment variables that options set.
-_FLAGS = {"--report": "ANTIPHASE_REPORT", "--profile": "ANTIPHASE_PROFILE"}
+_FLAGS = {"--report": "ANTIPHASE_REPORT", "--profile": "ANTIPHASE_PROFILE", "--scans": "ANTIPHASE_SCANS"}
 _VALUES = {
     "--least": "ANTIPHASE_LEAST",
     "--precision": "ANTIPHASE_PRECISION",
@@ -93,7 +93,7 @@ _HOOK = os.path.join(os.path.dirname(os.path.abspath(__file__)), "_hook")
 
 
 def run(words):
-    settings, lead_scans = {}, False
+    settings = {}
     while words and (words[0].startswith("--") or words[0] == "-h"):
         option, given, value = words.pop(0).partition("=")
         if option == "--":
@@ -101,9 +101,7 @@ def run(words):
         if option in ("-h", "--help"):
             print(__doc__.strip())
             return
-        if option == "--scans" and not given:
-            lead_scans = True
-        elif option in _FLAGS or option == "--scans":
+        if option in _FLAGS:
             if given:
                 usage(f"antiphase run: {option}={value}: expected no value")
             settings[_FLAGS[option]] = "1"
@@ -135,9 +133,8 @@ def run(words):
         )
     before = os.environ.get("LD_PRELOAD")
     os.environ["LD_PRELOAD"] = f"{library}:{before}" if before else library
-    if lead_scans:
-        before = os.environ.get("PYTHONPATH")
-        os.environ["PYTHONPATH"] = _HOOK + (os.pathsep + before if before else "")
+    before = os.environ.get("PYTHONPATH")
+    os.environ["PYTHONPATH"] = _HOOK + (os.pathsep + before if before else "")
     os.environ.update(settings)
     sys.stdout.flush()
     try:

@@ -80,35 +80,59 @@ def _restore():
 
 
 def _lead_scans():
-    from . import _torch_lead
+    from ._torch_lead_scans import scans
 
-    _torch_lead.begin()
+    scans.begin()
 
 
 def _leave_scans():
-    from . import _torch_lead
+    from ._torch_lead_scans import scans
 
-    _torch_lead.end()
+    scans.end()
+
+
+def _lead_attention():
+    from ._torch_lead_attention import attention
+
+    try:
+        attention.begin()
+    except RuntimeError:  # a torch before 2.9, or without CUDA
+        pass
+
+
+def _leave_attention():
+    from ._torch_lead_attention import attention
+
+    attention.end()
 
 
 _products = _Switch(_reroute, _restore)
 _scans = _Switch(_lead_scans, _leave_scans)
+_attention = _Switch(_lead_attention, _leave_attention)
 
 
 def _turn_on(asked, scans):
-    if scans:
-        _scans.on(asked)
+    """What has been turned on: the number of call sites that have changed, and the switches."""
+    on = []
     try:
-        return _products.on(asked)
+        for switch in (
+            *((_scans,) if scans else ()),
+            *((_attention,) if "torch" in sys.modules else ()),
+            _products,
+        ):
+            changed = switch.on(asked)
+            on.append(switch)
     except BaseException:
-        if scans:
-            _scans.off(asked)
+        for switch in on:
+            switch.off(asked)
         raise
+    return changed, on
 
 
 def enable(*, scans=False):
     """Reroutes this process's FP32 cuBLAS products, those of torch, CuPy and others, to antiphase where that
-    is faster. It affects the libraries loaded so far: call it again after importing others.
+    is faster, and torch's FP32 attention on CUDA devices of compute capability 9.0 (from torch 2.9 on). It affects
+    the libraries loaded so far: call it again after importing others.
 
     scans: lead torch's cumsum, cumprod, cummax, cummin and logcumsumexp of CUDA tensors, too, where that is
     predicted to be faster, also within torch's own functions and gradients. It imports torch.
@@ -118,7 +142,7 @@ def enable(*, scans=False):
     process, or torch is older than 2.9 and scans are asked for; MemoryError if there is no memory for it.
     """
     with _change:
-        return _turn_on(True, scans)
+        return _turn_on(True, scans)[0]
 
 
 def disable():
@@ -126,35 +150,35 @@ def disable():
     back; 0 if enable() was not in effect."""
     with _change:
         _scans.off(asked=True)
+        _attention.off(asked=True)
         return _products.off(asked=True)
 
 
 @contextlib.contextmanager
 def enabled(*, scans=False):
     """`with antiphase.enabled():` is enable() for its block, in all threads of the process. Blocks may be
-    nested and may overlap in several threads: the last one to end restores cuBLAS and torch's scans, unless
+    nested and may overlap in several threads: the last one to end restores cuBLAS and torch's operators, unless
     enable() holds. Raises what enable() raises."""
     with _change:
-        _turn_on(False, scans)
+        _, on = _turn_on(False, scans)
     try:
         yield
     finally:
         with _change:
-            _products.off(asked=False)
-            if scans:
-                _scans.off(asked=False)
+            for switch in reversed(on):
+                switch.off(asked=False)
 
 
 def report():
     """One line: how many of this process's cuBLAS products so far were computed, and how many passed on; then
-    likewise of torch's scans, if any were seen."""
+    likewise of torch's attention and scans, if any were seen."""
     text = ctypes.create_string_buffer(4096)
     _function("antiphase_cublas_report", ctypes.c_char_p, ctypes.c_size_t, result=ctypes.c_size_t)(
         text, len(text)
     )
     lead = sys.modules.get(f"{__package__}._torch_lead")
-    scans = lead.report() if lead else ""
-    return text.value.decode(errors="replace") + (f"; {scans}" if scans else "")
+    led = lead.report() if lead else ""
+    return text.value.decode(errors="replace") + (f"; {led}" if led else "")
 
 
 def run(words):

@@ -1,25 +1,25 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Scans for JAX under the names of jax.lax, within jit, grad and vmap, too.
+"""Scans and attention for JAX under the names of jax.lax and jax.nn, within jit, grad and vmap, too.
 
     import antiphase.jax
     sums = jax.jit(lambda x: antiphase.jax.cumsum(x, axis=1))(x)
+    out = jax.jit(antiphase.jax.dot_product_attention)(query, key, value)
 
-Elements are float16 to float64, bfloat16, or integers. They are scanned on the stream of the program that XLA
-compiles, on GPUs, or slowly by the CPU executor. Results have the same bits in every run.
+Scans take float16 to float64, bfloat16 and integers, attention float32. Both run on the stream of the program that
+XLA compiles, on GPUs, or slowly by the CPU executor. Results have the same bits in every run.
 """
-import ctypes
 
 import jax
 import numpy
 from jax.extend import core
-from jax.interpreters import ad, batching, mlir
+from jax.interpreters import ad, batching
 
-from . import _library, _scans
+from . import _jax_ops, _scans
+from ._jax_attention import dot_product_attention
 
-__all__ = ["cumlogsumexp", "cummax", "cummin", "cumprod", "cumsum"]
+__all__ = ["cumlogsumexp", "cummax", "cummin", "cumprod", "cumsum", "dot_product_attention"]
 
 _TARGET = "antiphase_scan"
-_DEVICES = {"cpu": ("cpu", _library.CPU), "cuda": ("CUDA", _library.CURRENT_DEVICE)}
 _THEIRS = {
     "product": jax.lax.cumprod,
     "max": jax.lax.cummax,
@@ -79,10 +79,7 @@ def _batched(operands, places, *, op, axis, reverse):
 ad.primitive_jvps[_scan] = _tangents
 ad.primitive_transposes[_scan] = _transposed
 batching.primitive_batchers[_scan] = _batched
-_handler = jax.ffi.pycapsule(ctypes.cast(_library.LIBRARY.antiphase_xla_scan, ctypes.c_void_p))
-for _platform, (_name, _device) in _DEVICES.items():
-    jax.ffi.register_ffi_target(_TARGET, _handler, platform=_name)
-    mlir.register_lowering(_scan, _lowering(_device), platform=_platform)
+_jax_ops.register(_scan, _TARGET, "antiphase_xla_scan", _lowering)
 
 
 def _of(op, name, x, axis, reverse):

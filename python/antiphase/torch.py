@@ -13,6 +13,7 @@ import torch.fx
 from torch import library as _ops_of_torch
 
 from . import _arrays, _products, _torch_ops
+from ._torch_attention import scaled_dot_product_attention
 from ._torch_ops import KIND as _kind
 from ._torch_scans import cummax, cummin, cumprod, cumsum, logcumsumexp
 
@@ -29,6 +30,7 @@ __all__ = [
     "logcumsumexp",
     "matmul",
     "mm",
+    "scaled_dot_product_attention",
 ]
 
 
@@ -279,6 +281,7 @@ def linear(input, weight, bias=None):
 
 torch.fx.wrap("linear")
 torch.fx.wrap("matmul")
+torch.fx.wrap("scaled_dot_product_attention")
 
 
 class Linear(torch.nn.Linear):

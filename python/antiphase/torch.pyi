@@ -9,6 +9,16 @@ def addmm(input: Tensor, a: Tensor, b: Tensor, *, beta: float = 1, alpha: float 
 def baddbmm(input: Tensor, a: Tensor, b: Tensor, *, beta: float = 1, alpha: float = 1) -> Tensor: ...
 def matmul(a: Tensor, b: Tensor) -> Tensor: ...
 def linear(input: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor: ...
+def scaled_dot_product_attention(
+    query: Tensor,
+    key: Tensor,
+    value: Tensor,
+    attn_mask: Tensor | None = None,
+    dropout_p: float = 0.0,
+    is_causal: bool = False,
+    scale: float | None = None,
+    enable_gqa: bool = False,
+) -> Tensor: ...
 def cumsum(
     input: Tensor,
     dim: int,

@@ -201,5 +201,101 @@ class WithinPrograms(support.Case):
                 call(jnp.zeros(3, "float32"), how=numpy.array(how, "int64")).block_until_ready()
 
 
+class Attention(support.Case):
+    """antiphase.jax.dot_product_attention, beside jax.nn's."""
+
+    def tensors(self, q=(2, 5, 4, 8), k=(2, 7, 4, 8)):
+        return [jnp.asarray(A(*shape, seed=i)) for i, shape in enumerate((q, k, k))]
+
+    def near(self, found, expected):
+        for x, y in zip(jax.tree.leaves(found), jax.tree.leaves(expected), strict=True):
+            self.assertEqual((x.dtype, x.shape), (y.dtype, y.shape))
+            numpy.testing.assert_allclose(x, y, 2e-5, 2e-5)
+
+    def both(self, tensors, *more, **how):
+        """Values and gradients, within jit."""
+        of = []
+        for function in (aj.dot_product_attention, jax.nn.dot_product_attention):
+            call = lambda *t, f=function: f(*t, *more, **how)
+            weights = jnp.asarray(A(*tensors[0].shape, seed=9))
+            of.append(
+                (
+                    jax.jit(call)(*tensors),
+                    jax.jit(jax.grad(lambda *t: (call(*t) * weights).sum(), (0, 1, 2)))(*tensors),
+                )
+            )
+        with self.subTest([x.shape for x in tensors], how=list(how)):
+            self.near(*of)
+
+    def test_values_and_gradients(self):
+        with jax.default_matmul_precision("highest"):
+            for shapes in (
+                (),
+                ((2, 7, 4, 8), (2, 7, 4, 8)),
+                ((2, 5, 4, 8), (2, 7, 2, 8)),
+                ((2, 5, 4, 8), (2, 7, 1, 8)),
+                ((5, 4, 8), (7, 4, 8)),
+                ((1, 70, 2, 64), (1, 130, 2, 64)),
+            ):
+                tensors = self.tensors(*shapes)
+                self.both(tensors)
+                self.both(tensors, is_causal=True, scale=0.3)
+            tensors = self.tensors()
+            self.both(tensors, local_window_size=3)
+            self.both(tensors, local_window_size=(1, 2), is_causal=True)
+            self.both(self.tensors(k=(2, 5, 4, 8)), local_window_size=(1, 0))
+            for shape in ((1, 4, 5, 7), (2, 1, 1, 7)):
+                bias, mask = jnp.asarray(A(*shape, seed=4)), jnp.asarray(A(*shape, seed=5) > -0.5).at[
+                    ..., 0
+                ].set(True)
+                self.both(tensors, bias)
+                self.both(tensors, None, mask)
+                self.both(tensors, bias, mask, is_causal=True)
+
+    def test_mapped(self):
+        q, k, v = self.tensors((3, 2, 5, 4, 8), (3, 2, 7, 4, 8))
+        mask = jnp.asarray(A(3, 1, 1, 5, 7) > -0.5).at[..., 0].set(True)
+        for axes, tensors in (
+            ((0, 0, 0, None), (q, k, v, mask[0])),
+            ((1, None, 2, 0), (jnp.moveaxis(q, 0, 1), k[0], jnp.moveaxis(v, 0, 2), mask)),
+            ((None, 0, None, 0), (q[0], k, v[0], mask)),
+        ):
+            for make in (lambda f: f, lambda f: jax.grad(lambda *t: (f(*t) ** 2).sum(), (0, 1, 2))):
+                of = [
+                    jax.vmap(make(lambda q, k, v, mask, f=f: f(q, k, v, None, mask)), axes)(*tensors)
+                    for f in (aj.dot_product_attention, jax.nn.dot_product_attention)
+                ]
+                with self.subTest(axes):
+                    self.near(*of)
+
+    def test_what_makes_no_sense(self):
+        q, k, v = self.tensors()
+        ours = aj.dot_product_attention
+        loss = lambda q, bias=None: (ours(q, k, v, bias) ** 2).sum()
+        for error, words, call in (
+            (TypeError, ["query is float16"], lambda: ours(q.astype("float16"), k, v)),
+            (TypeError, ["mask is float32"], lambda: ours(q, k, v, None, jnp.ones((5, 7)))),
+            (ValueError, ["(2, 7, 3, 8)", "no multiple of 3"], lambda: ours(q, k[:, :, :3], v[:, :, :3])),
+            (ValueError, ["without B"], lambda: ours(q, k[0], v[0])),
+            (ValueError, ["key and value alike"], lambda: ours(q, k, v[:, :6])),
+            (ValueError, ["bias has shape (3, 7)"], lambda: ours(q, k, v, jnp.ones((3, 7)))),
+            (NotImplementedError, ["local_window_size is 1"], lambda: ours(q, k, v, local_window_size=1)),
+            (NotImplementedError, ["bias is differentiated"], lambda: jax.grad(loss, 1)(q, jnp.ones((5, 7)))),
+            (NotImplementedError, ["second derivatives"], lambda: jax.hessian(loss)(q)),
+            (
+                NotImplementedError,
+                ["second derivatives"],
+                lambda: jax.grad(lambda q: jax.grad(loss)(q).sum())(q),
+            ),
+        ):
+            with self.subTest(words):
+                self.refused(error, words, call)
+        about, device = jax.ShapeDtypeStruct((3,), "float32"), -1 if DEVICE == "cpu" else -2
+        with self.assertRaisesRegex(Exception, "expected antiphase_attention_args as an array of integers"):
+            call = jax.ffi.ffi_call("antiphase_attention", about)
+            call(jnp.zeros(3, "float32"), how=numpy.array([496, device & 0xFFFFFFFF, 0])).block_until_ready()
+        self.near(jax.grad(loss)(q, jnp.ones((5, 7))), jax.grad(loss)(q))
+
+
 if __name__ == "__main__":
     support.main()

@@ -15,7 +15,7 @@ import support
 torch = support.need("torch")
 import antiphase
 import antiphase.torch as at
-from antiphase import _torch_lead as lead
+from antiphase import _torch_lead_scans as lead
 
 DEVICE = torch.device(os.environ.get("ANTIPHASE_TEST_DEVICE", "cpu"))
 if DEVICE.type == "cuda" and not torch.cuda.is_available():
@@ -167,19 +167,21 @@ class Led(support.Case):
 
     def setUp(self):
         keep = dict(lead._margins)
-        self.addCleanup(lambda: (lead._margins.clear(), lead._margins.update(keep), lead._decided.clear()))
+        self.addCleanup(
+            lambda: (lead._margins.clear(), lead._margins.update(keep), lead.scans.decided.clear())
+        )
         lead._margins[DEVICE] = 1
-        lead._decided.clear()
-        lead.counts.computed = lead.counts.passed = 0
-        self.addCleanup(lead.end)
+        lead.scans.decided.clear()
+        lead.scans.computed = lead.scans.passed = 0
+        self.addCleanup(lead.scans.end)
 
     def begin(self):
-        lead.begin("CUDA" if DEVICE.type == "cuda" else "CPU")
+        lead.scans.begin("CUDA" if DEVICE.type == "cuda" else "CPU")
 
     def counted(self, call):
-        before = lead.counts.computed, lead.counts.passed
+        before = lead.scans.computed, lead.scans.passed
         call()
-        return lead.counts.computed - before[0], lead.counts.passed - before[1]
+        return lead.scans.computed - before[0], lead.scans.passed - before[1]
 
     def test_a_long_axis_is_led_in_all_forms(self):
         x = data((3000, 3), torch.float32)
@@ -203,7 +205,7 @@ class Led(support.Case):
                 found = []
                 self.assertEqual(self.counted(lambda: found.append(call())), (1, 0))
                 Scans.same(self, found[0], theirs[name], name)
-        lead.end()
+        lead.scans.end()
         self.assertEqual(self.counted(calls["cumsum"]), (0, 0))
 
     same = Scans.same
@@ -234,7 +236,7 @@ class Led(support.Case):
         other = torch.empty(3000, 3, dtype=torch.float64, device=DEVICE)
         self.assertEqual(self.counted(lambda: torch.cumsum(other.float(), 0, out=other)), (0, 0))
         lead._margins[DEVICE] = 0
-        lead._decided.clear()
+        lead.scans.decided.clear()
         x = data((3000, 3), torch.float32)
         self.assertEqual(self.counted(lambda: x.cumsum(0)), (0, 1))
 
@@ -261,20 +263,20 @@ class Led(support.Case):
     def test_enable(self):
         x = data((3000, 3), torch.float32)
         with antiphase.enabled(scans=True):
-            self.assertIsNotNone(lead._library)
+            self.assertIsNotNone(lead.scans.library)
             with antiphase.enabled(scans=True):
                 pass
-            self.assertIsNotNone(lead._library)
+            self.assertIsNotNone(lead.scans.library)
             led = self.counted(lambda: x.cumsum(0))
             self.assertEqual(led, (1, 0) if DEVICE.type == "cuda" else (0, 0))  # CUDA's operators alone
-        self.assertIsNone(lead._library)
+        self.assertIsNone(lead.scans.library)
         antiphase.enable()
-        self.assertIsNone(lead._library)
+        self.assertIsNone(lead.scans.library)
         antiphase.enable(scans=True)
-        self.assertIsNotNone(lead._library)
+        self.assertIsNotNone(lead.scans.library)
         antiphase.disable()
-        self.assertIsNone(lead._library)
-        lead.counts.computed, lead.counts.passed = 1, 3
+        self.assertIsNone(lead.scans.library)
+        lead.scans.computed, lead.scans.passed = 1, 3
         self.assertIn("; 1 of 4 scans computed (25 %), ", antiphase.report())
 
 
@@ -283,12 +285,12 @@ import sys
 assert "torch" not in sys.modules and "antiphase" not in sys.modules
 print(FROM_SITE)
 import torch
-from antiphase import _torch_lead as lead
-assert lead._library is not None
+from antiphase import _torch_lead_scans as lead
+assert lead.scans.library is not None
 if not torch.cuda.is_available():
-    lead.end()
+    lead.scans.end()
     lead._margins[torch.device("cpu")] = 1
-    lead.begin("CPU")
+    lead.scans.begin("CPU")
 x = torch.ones(3000, 3, device="cuda" if torch.cuda.is_available() else "cpu")
 assert x.cumsum(0)[-1].tolist() == [3000] * 3
 """

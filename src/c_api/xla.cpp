@@ -1,11 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-// Scans for XLA: a handler of its typed foreign function interface, of which this declares what it reads.
+// Scans and attention for XLA: handlers of its typed foreign function interface, of which this declares what
+// they read.
 #include <antiphase.h>
 
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <iterator>
+#include <optional>
+#include <type_traits>
 
 // Every struct of the interface begins so: its size tells what the other side knows.
 struct xla_head {
@@ -89,12 +93,25 @@ XLA_FFI_Error* failed(const XLA_FFI_CallFrame& frame, const char* why, int code)
   return frame.api->create_error(&request);
 }
 
-// The attribute: device, type, operation, kind, direction, outer, length, inner.
-constexpr std::size_t numbers = 8;
+// Arguments and results of a call, in order, and the numbers of its attribute.
+struct xla_call {
+  const XLA_FFI_CallFrame& frame;
+  const xla_array& how;
+  antiphase_stream on;
+  std::int64_t operands = 0, results = 0;  // taken so far
+  // The address of the next one; null behind the last.
+  void* next(bool is_operand) {
+    std::int64_t& taken = is_operand ? operands : results;
+    const xla_list& all = is_operand ? frame.arguments : frame.results;
+    return taken < all.count ? static_cast<const xla_buffer*>(all.items[taken++])->data : nullptr;
+  }
+  bool all_taken() const { return operands == frame.arguments.count && results == frame.results.count; }
+};
 
-}  // namespace
-
-XLA_FFI_Error* antiphase_xla_scan(XLA_FFI_CallFrame* frame) {
+// Runs run(xla_call&), which returns the status, or none if the call is not as `expected`. The attribute's
+// number `device_at`, or its first half, is the device.
+template <class Run>
+XLA_FFI_Error* handled(XLA_FFI_CallFrame* frame, std::size_t device_at, const char* expected, Run run) {
   const auto* asked = static_cast<const xla_question*>(frame->head.extensions);
   if (asked != nullptr && asked->about == about_version) {
     asked->answer->version.series = 0;
@@ -105,25 +122,66 @@ XLA_FFI_Error* antiphase_xla_scan(XLA_FFI_CallFrame* frame) {
   if (frame->stage != executing) return nullptr;
   const auto* how =
       static_cast<const xla_array*>(frame->attributes.count == 1 ? frame->attributes.items[0] : nullptr);
-  if (frame->arguments.count != 1 || frame->results.count != 1 || how == nullptr ||
-      frame->attributes.types[0] != array_attribute || how->type != type_s64 || how->count != numbers)
-    return failed(
-        *frame, "antiphase_xla_scan: expected one operand, one result and an array of 8 integers of 64 bits",
-        invalid_argument);
-  std::int64_t number[numbers];
-  std::memcpy(number, how->data, sizeof number);
-  antiphase_scan_args args = ANTIPHASE_SCAN_ARGS_INIT;
-  args.device = static_cast<std::int32_t>(number[0]);
-  args.type = static_cast<std::int32_t>(number[1]);
-  args.operation = static_cast<std::int32_t>(number[2]);
-  args.kind = static_cast<std::int32_t>(number[3]);
-  args.direction = static_cast<std::int32_t>(number[4]);
-  args.outer = number[5], args.length = number[6], args.inner = number[7];
-  args.in = static_cast<const xla_buffer*>(frame->arguments.items[0])->data;
-  args.out = static_cast<const xla_buffer*>(frame->results.items[0])->data;
+  if (how == nullptr || frame->attributes.types[0] != array_attribute || how->type != type_s64 ||
+      how->count <= device_at)
+    return failed(*frame, expected, invalid_argument);
+  std::int32_t device = 0;
+  std::memcpy(&device, static_cast<const std::int64_t*>(how->data) + device_at, sizeof device);
   xla_stream_request stream{{sizeof stream, nullptr}, frame->context, nullptr};
-  if (args.device != ANTIPHASE_CPU)
+  if (device != ANTIPHASE_CPU)
     if (XLA_FFI_Error* const error = frame->api->get_stream(&stream); error != nullptr) return error;
-  if (antiphase_scan(&args, static_cast<antiphase_stream>(stream.stream)) == ANTIPHASE_OK) return nullptr;
-  return failed(*frame, antiphase_last_message(), internal);
+  xla_call call{*frame, *how, static_cast<antiphase_stream>(stream.stream)};
+  const std::optional<antiphase_status> status = run(call);
+  if (!status) return failed(*frame, expected, invalid_argument);
+  return *status == ANTIPHASE_OK ? nullptr : failed(*frame, antiphase_last_message(), internal);
+}
+
+}  // namespace
+
+XLA_FFI_Error* antiphase_xla_scan(XLA_FFI_CallFrame* frame) {
+  return handled(frame, 0,
+                 "antiphase_xla_scan: expected one operand, one result and an array of 8 integers of 64 bits",
+                 [](xla_call& call) -> std::optional<antiphase_status> {
+                   // device, type, operation, kind, direction, outer, length, inner
+                   std::int64_t number[8];
+                   if (call.how.count != std::size(number)) return {};
+                   std::memcpy(number, call.how.data, sizeof number);
+                   antiphase_scan_args args = ANTIPHASE_SCAN_ARGS_INIT;
+                   args.device = static_cast<std::int32_t>(number[0]);
+                   args.type = static_cast<std::int32_t>(number[1]);
+                   args.operation = static_cast<std::int32_t>(number[2]);
+                   args.kind = static_cast<std::int32_t>(number[3]);
+                   args.direction = static_cast<std::int32_t>(number[4]);
+                   args.outer = number[5], args.length = number[6], args.inner = number[7];
+                   args.in = call.next(true), args.out = call.next(false);
+                   if (!call.all_taken()) return {};
+                   return antiphase_scan(&args, call.on);
+                 });
+}
+
+XLA_FFI_Error* antiphase_xla_attention(XLA_FFI_CallFrame* frame) {
+  return handled(
+      frame, 1,
+      "antiphase_xla_attention: expected antiphase_attention_args as an array of integers of 64 bits, and an "
+      "operand or a result for each address",
+      [](xla_call& call) -> std::optional<antiphase_status> {
+        antiphase_attention_args args = ANTIPHASE_ATTENTION_ARGS_INIT;
+        if (call.how.count * sizeof(std::int64_t) != sizeof args) return {};
+        std::memcpy(&args, call.how.data, sizeof args);
+        const bool backward = args.out_gradient.data != nullptr;
+        const auto take = [&](auto& address, bool is_operand) {
+          if (address != nullptr)
+            address = static_cast<std::remove_reference_t<decltype(address)>>(call.next(is_operand));
+        };
+        take(args.q.data, true), take(args.k.data, true), take(args.v.data, true);
+        take(args.out.data, backward);
+        take(args.bias.data, true), take(args.visible.data, true);
+        take(args.query_offsets, true), take(args.key_offsets, true);
+        take(args.logsumexp, false), take(args.softmax, backward);
+        take(args.out_gradient.data, true);
+        take(args.q_gradient.data, false), take(args.k_gradient.data, false),
+            take(args.v_gradient.data, false);
+        if (!call.all_taken()) return {};
+        return backward ? antiphase_attention_backward(&args, call.on) : antiphase_attention(&args, call.on);
+      });
 }

@@ -54,7 +54,7 @@ class Run(ToolTest):
         self.assertEqual(self.shown("--profile")[1:6], ["", "", "", "1", ""])
         self.assertEqual(self.shown(LD_PRELOAD=preloaded)[0], f"{preloaded}:{preloaded}")
 
-    def test_scans_are_led_from_the_package_that_holds_the_tool(self):
+    def test_attention_and_scans_are_led_from_the_package_that_holds_the_tool(self):
         package = self.folder / "antiphase"
         for name in ("bin/src/cublas", "_hook"):
             (package / name).mkdir(parents=True)
@@ -63,7 +63,7 @@ class Run(ToolTest):
         library = pathlib.Path(self.shown()[0])
         shutil.copy(library, package / "bin/src/cublas")
         run = lambda *words: subprocess.run(
-            [tool, "run", *words, "--", "sh", "-c", 'echo "$PYTHONPATH"'],
+            [tool, "run", *words, "--", "sh", "-c", 'echo "$PYTHONPATH" $ANTIPHASE_SCANS'],
             env=os.environ | {"PYTHONPATH": "/theirs"},
             capture_output=True,
             text=True,
@@ -72,7 +72,8 @@ class Run(ToolTest):
         failed = run("--scans")
         self.assertIn(f"{package}/_hook is missing: expected", failed.stderr)
         (package / "_hook/sitecustomize.py").touch()
-        self.assertEqual(run("--scans").stdout, f"{package}/_hook:/theirs\n")
+        self.assertEqual(run().stdout, f"{package}/_hook:/theirs\n")
+        self.assertEqual(run("--scans").stdout, f"{package}/_hook:/theirs 1\n")
 
     def test_its_exit_code_is_the_programs(self):
         for code in (0, 3, 77):

@@ -78,15 +78,9 @@ std::string interposer() {
       fmt::format("libantiphase_cublas.so is missing: expected {}", places[0].lexically_normal().string()));
 }
 
-// The folder from which Python programs lead torch's scans: of the Python package that this tool lies in.
-std::string hook() {
-  const fs::path folder = fs::canonical("/proc/self/exe").parent_path().parent_path() / "_hook";
-  if (fs::exists(folder / "sitecustomize.py")) return folder.string();
-  throw error(
-      fmt::format("--scans is for Python, and {} is missing: expected the antiphase that `pip install "
-                  "antiphase` has put there",
-                  folder.string()));
-}
+// The folder from which Python programs lead torch's attention and scans, where this tool lies in the Python
+// package.
+fs::path hook() { return fs::canonical("/proc/self/exe").parent_path().parent_path() / "_hook"; }
 
 // The file that execvp() will run: the path itself, or the first executable file of that name in PATH.
 fs::path file_of(const std::string& program) {
@@ -152,7 +146,14 @@ void run(request& r) {
   int (*run_program)(char* const[]) = nullptr;
   loaded.find(run_program, "antiphase_cublas_run");
   if (run_program == nullptr) throw error(loaded.why_not());
-  if (r.scans) set("PYTHONPATH", in_front(hook(), "PYTHONPATH"));
+  if (fs::exists(hook() / "sitecustomize.py"))
+    set("PYTHONPATH", in_front(hook().string(), "PYTHONPATH"));
+  else if (r.scans)
+    throw error(
+        fmt::format("--scans is for Python, and {} is missing: expected the antiphase that `pip install "
+                    "antiphase` has put there",
+                    hook().string()));
+  if (r.scans) set("ANTIPHASE_SCANS", "1");
   set("LD_PRELOAD", in_front(library, "LD_PRELOAD"));
   if (!r.least.empty()) set("ANTIPHASE_LEAST", r.least);
   if (!r.precision.empty()) set("ANTIPHASE_PRECISION", r.precision);

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Leads torch's scans in a program that `antiphase run --scans` has started: that puts this folder in front of
-PYTHONPATH. Python imports the module at its start; it acts once the program has imported torch."""
+"""Leads torch's attention and scans in a program that `antiphase run` has started: that puts this folder in front
+of PYTHONPATH. Python imports the module at its start; it acts once the program has imported torch."""
 import importlib.machinery
 import importlib.util
 import os
@@ -22,7 +22,7 @@ def _lead():
 
         _torch_lead.follow()
     except Exception as error:  # the program goes on as it is
-        print(f"antiphase: torch's scans are its own: {error}", file=sys.stderr)
+        print(f"antiphase: torch's attention and scans are its own: {error}", file=sys.stderr)
 
 
 class _AfterTorch:
