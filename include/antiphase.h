@@ -255,8 +255,8 @@ ANTIPHASE_API antiphase_status antiphase_scan_explain(const antiphase_scan_args*
 // ---- Attention
 // -----------------------------------------------------------------------------------------------------------
 
-// Which keys a query sees: all; those up to the diagonal, which lies at the query's own index; or at that index
-// + keys - queries.
+// Which keys a query sees: all; those up to the diagonal, which lies at the query's own index; or at that
+// index + keys - queries.
 enum { ANTIPHASE_ALL_KEYS = 0, ANTIPHASE_CAUSAL_TOP_LEFT = 1, ANTIPHASE_CAUSAL_BOTTOM_RIGHT = 2 };
 
 // Rows of `depth` contiguous elements: those of member b, head h and index i begin at
@@ -281,8 +281,9 @@ typedef struct antiphase_visible {
   int64_t member_stride, head_stride, query_stride, key_stride;
 } antiphase_visible;
 
-// For every member, head and query i: O_i = sum over keys j of P_ij V_j in FP32, with P_i the softmax over
-// visible keys of scale Q_i K_j + bias_ij. A query that sees no key has O_i = 0. All arrays are device memory.
+// For every member, head and query i: O_i = sum over keys j of P_ij V_j in FP32, with P_i the softmax of
+// scale Q_i K_j + bias_ij over visible keys. A query that sees no key has O_i = 0. All arrays are device
+// memory.
 //
 //   antiphase_attention_args args = ANTIPHASE_ATTENTION_ARGS_INIT;
 //   args.members = 8, args.heads = 12, args.queries = args.keys = 1024, args.depth = 64;
@@ -308,9 +309,9 @@ typedef struct antiphase_attention_args {
   antiphase_bias bias;        // added to scale Q_i K_j; -infinity hides a key. NULL: none
   antiphase_visible visible;  // bytes: 0 hides a key. NULL: none
   // Members of different lengths, packed one after the other: member b has the rows offsets[b] to
-  // offsets[b + 1] - 1, with members + 1 offsets in device memory. `queries` and `keys` are the lengths of the
-  // longest member at least then, and member strides are not used; query_rows and key_rows are rows of all.
-  // NULL: all members have the same length.
+  // offsets[b + 1] - 1, with members + 1 offsets in device memory. `queries` and `keys` are the lengths of
+  // the longest member at least then, and member strides are not used; query_rows and key_rows are rows of
+  // all. NULL: all members have the same length.
   const int32_t* query_offsets;
   const int32_t* key_offsets;
   int64_t query_rows, key_rows;

@@ -97,6 +97,7 @@ class Library(Scratch):
         members = {
             "SgemmArgs": ("antiphase_sgemm_args", _library.SgemmArgs),
             "ScanArgs": ("antiphase_scan_args", _library.ScanArgs),
+            "AttentionArgs": ("antiphase_attention_args", _library.AttentionArgs),
         }
         for name, type_ in members.values():
             fields = [field for field, _ in type_._fields_]
@@ -132,6 +133,7 @@ class Library(Scratch):
                 [
                     "__init__.py",
                     "_scans.py",
+                    "_attention.py",
                     "_advice.py",
                     "_cublas.py",
                     "_library.py",
@@ -139,6 +141,8 @@ class Library(Scratch):
                     "jax.py",
                     "torch.py",
                     "_torch_scans.py",
+                    "_torch_attention.py",
+                    "_jax_attention.py",
                     "../antiphase_check/capture.py",
                 ],
             ),
@@ -158,11 +162,11 @@ class Library(Scratch):
 
         for module, names in (
             ("", {*antiphase.__all__, "capture"}),  # antiphase.checking.capture
-            ("jax", {"cumlogsumexp", "cummax", "cummin", "cumprod", "cumsum"}),
+            ("jax", {"cumlogsumexp", "cummax", "cummin", "cumprod", "cumsum", "dot_product_attention"}),
             (
                 "torch",
                 {"mm", "bmm", "addmm", "baddbmm", "linear", "matmul"}
-                | {"cummax", "cummin", "cumprod", "cumsum", "logcumsumexp"},
+                | {"cummax", "cummin", "cumprod", "cumsum", "logcumsumexp", "scaled_dot_product_attention"},
             ),
         ):
             self.assertEqual({name for of, name in told if of == module}, names)
