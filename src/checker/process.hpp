@@ -18,6 +18,7 @@ struct outcome {
   std::uint64_t accesses = 0, tracked = 0, kept = 0;
   std::exception_ptr refused;  // a bad request, which no schedule changes
   bool unfinished = false;     // stopped at the time limit
+  std::vector<line_count> counts = {};
 };
 
 // A run that is asked for.
