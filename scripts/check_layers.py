@@ -21,7 +21,8 @@ include each other.
 Exceptions:
 - device includes the headers that describe the machine of a kernel.
 - src/scan and its rooms include each other: it chooses among their kernels.
-- tool and bench include what users can, device too for kernels of their own, neither src nor scan/detail. bench/laws, which fits the library's laws, includes everything.
+- tool and bench include what users can, kernels of their own (.cuh) device too; neither src nor scan/detail.
+  bench/laws, which fits the library's laws, includes everything.
 - src/c_api includes the public headers that it wraps for C, src/cublas only those for C; both also include
   src/per_process.hpp, the state that a forked child recreates.
 - A public .hpp needs only a host compiler, so no path leads from it to a .cuh.
@@ -106,7 +107,7 @@ KNOW_EACH_OTHER = (
 USERS_SEE = {
     "tool": (
         "the library's public headers",
-        {"public", "core", "gemm", "scan", "attention", "executor", "channel", "device"},
+        {"public", "core", "gemm", "scan", "attention", "executor", "channel"},
     ),
     "src/c_api": (
         "the library's public headers and antiphase.h",
@@ -216,7 +217,8 @@ def judge(file, target):
     ], not goal.startswith(("tool", "bench"))
     if user in USERS_SEE and library:
         what, rooms = USERS_SEE[user]
-        return None if goal in rooms else f"{user} sees {what} only"
+        own_kernel = goal == "device" and file.endswith(".cuh")
+        return None if goal in rooms or own_kernel else f"{user} sees {what} only"
     if LAYERS[goal] < LAYERS[source] and (
         goal != "scan/detail" or source == "public" or source.startswith("src/scan")
     ):

@@ -110,6 +110,7 @@ outcome run_here(const program_of_runs& program, const check_options& options, c
   outcome result;
   m.reset();
   if (asked.draw) m.write_down_run();
+  if (options.count) m.count_run();
   check_run how = asked.how;
   const std::shared_ptr<executor> on = checker_detail::make_checking_executor(options_for(options, asked), m);
   if (begins)
@@ -187,6 +188,7 @@ outcome run_here(const program_of_runs& program, const check_options& options, c
   for (finding& f : result.findings) f.first = how;
   result.notes = m.findings.notes();
   result.accesses = m.history.effort.accesses;
+  if (m.counts) result.counts = m.counts->lines();
   result.tracked = m.memory.bytes_tracked();
   result.kept = m.memory.bytes_kept();
   return result;
@@ -230,6 +232,7 @@ void add(check_report& report, outcome&& from) {
     if (std::find(report.notes.begin(), report.notes.end(), n) == report.notes.end())
       report.notes.push_back(std::move(n));
   report.accesses += from.accesses;
+  if (report.runs == 0) report.counts = std::move(from.counts);
   if (from.tracked > report.tracked_bytes) {
     report.tracked_bytes = from.tracked;
     report.checker_bytes = from.kept;

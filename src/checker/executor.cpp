@@ -184,8 +184,11 @@ class model_observer final : public cpu_detail::observer {
   }
 
   void copy_issued(thread_state& t, const cpu_detail::async_copy& c, cpu_detail::place where) override {
+    const place_number here = at(t, where);
     m_.async.issue_copy(model_of(t), c.to, c.from, static_cast<std::size_t>(c.bytes),
-                        static_cast<std::size_t>(c.from_source), at(t, where));
+                        static_cast<std::size_t>(c.from_source), here);
+    m_.count(model_of(t), line_action::async_copy, c.from, static_cast<std::size_t>(c.from_source), here);
+    m_.count(model_of(t), line_action::async_copy, c.to, static_cast<std::size_t>(c.bytes), here);
   }
   void copies_committed(thread_state& t) override { m_.async.commit_copies(model_of(t)); }
   void copies_waited(thread_state& t, int groups_left) override {
@@ -223,8 +226,9 @@ class model_observer final : public cpu_detail::observer {
   }
   void bulk_load_issued(thread_state& t, const cpu_detail::bulk_load_state& l,
                         cpu_detail::place where) override {
-    m_.async.issue_load(model_of(t), l.to, l.bytes, cpu_detail::sources(l), l.word, at(t, where),
-                        l.is_generic);
+    const place_number here = at(t, where);
+    m_.async.issue_load(model_of(t), l.to, l.bytes, cpu_detail::sources(l), l.word, here, l.is_generic);
+    m_.count(model_of(t), line_action::bulk_copy, l.to, l.bytes, here);
   }
   std::uint32_t copies_tracked(thread_state& t, const std::uint64_t* word) override {
     return m_.barriers.track_copies(model_of(t), word);
@@ -237,6 +241,7 @@ class model_observer final : public cpu_detail::observer {
     m_.async.issue_store(model_of(t), cpu_detail::destinations(s), s.from, s.bytes, at(t, where),
                          s.updates ? scope::device : scope{},
                          s.updates ? static_cast<std::size_t>(s.updates->number_bytes) : 0);
+    m_.count(model_of(t), line_action::bulk_copy, s.from, s.bytes, at(t, where));
   }
   void bulk_stores_committed(thread_state& t) override { m_.async.commit_stores(model_of(t)); }
   void bulk_stores_waited(thread_state& t, int groups_left, machine::bulk_done what) override {

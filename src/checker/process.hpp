@@ -19,6 +19,7 @@ struct outcome {
   std::exception_ptr refused;  // a bad request, which no schedule changes
   bool unfinished = false;     // nothing is known of it
   bool timed_out = false;      // for it was stopped at the time limit
+  std::vector<line_count> counts = {};
 };
 
 // A run that is asked for.

@@ -45,6 +45,14 @@ std::size_t check_report::causes() const {
   return n;
 }
 
+const char* name(line_memory memory) {
+  constexpr const char* names[] = {"shared", "global", "constant"};
+  return names[static_cast<std::size_t>(memory)];
+}
+const char* name(line_action what) {
+  constexpr const char* names[] = {"read", "write", "atomic", "async copy", "bulk copy"};
+  return names[static_cast<std::size_t>(what)];
+}
 const char* name(schedule order) {
   constexpr const char* names[] = {"random", "forward", "reversed", "starved", "priority", "script"};
   return names[static_cast<int>(order)];

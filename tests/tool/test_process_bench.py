@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """antiphase bench as a process. Times need a GPU; this tests everything else."""
 import json
+import os
 
 from process import ToolTest, gpu_is_usable, main
 

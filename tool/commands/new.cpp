@@ -29,7 +29,7 @@ constexpr const char* explanation =
     "The folder has a kernel that adds up columns of a matrix by tiles, on the ring of antiphase/ring.cuh, "
     "which lies beside it; a program that runs it and compares; and what builds it. nvcc alone compiles it, "
     "and "
-    "antiphase check runs it without a GPU.\n\nExamples:\n"
+    "antiphase check runs it.\n\nWithout a GPU all of that works but the program itself.\n\nExamples:\n"
     "  antiphase new my_kernel                 every thread loads and computes: cp.async\n"
     "  antiphase new my_kernel --form roles    one thread loads, by bulk copies (Hopper)";
 

@@ -23,6 +23,7 @@ void add_ladder(arguments program);
 void add_bench(arguments program);
 void add_trace(arguments program);
 void add_check(arguments program);
+void add_count(arguments program);
 void add_tune(arguments program);
 void add_run(arguments program);
 void add_model(arguments program);

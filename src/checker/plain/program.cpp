@@ -95,7 +95,12 @@ plain::main_function plain::load(const std::string& object, bool driven) {
 check_report check_plain(const plain_program& program, check_options options) {
   if (options.process_seconds == 0) options.process_seconds = default_seconds;
   plain::allow_more_shared(options.limits);
-  const plain::compiled built(program);
+  plain_program compiled = program;
+  // Structs are read and written as a whole, as GPUs do it, rather than by members.
+  // And code lies in the order of the program, which access_counts goes by.
+  if (options.count)
+    for (const char* o : {"-fno-tree-sra", "-fno-reorder-blocks"}) compiled.compiler_options.emplace_back(o);
+  const plain::compiled built(compiled);
   return check([&](const context& where) { plain::run_main(built.object(), program, where); }, options);
 }
 

@@ -1633,6 +1633,8 @@ void antiphase_plain_loaded(char** sections, checker_detail::address_range* pass
   checker_detail::model& m = *plain::now.m;
   const auto [low, high] = std::minmax_element(sections, sections + std::size(plain::now.sections));
   m.memory.follow_variables(reinterpret_cast<std::uintptr_t>(*low), reinterpret_cast<std::uintptr_t>(*high));
+  m.constants = {reinterpret_cast<std::uintptr_t>(sections[2]),
+                 static_cast<std::uintptr_t>(sections[3] - sections[2])};
   Dl_info info{};
   if (dladdr(passed_over, &info) != 0)
     checker_detail::code_base = reinterpret_cast<std::uintptr_t>(info.dli_fbase);
