@@ -10,8 +10,8 @@
 namespace antiphase::attentions {
 inline namespace AP_TARGET {
 
-// Warp n of a head's few_warps has a query. Few keys are seen by at most few_keys queries at the beginning, which a
-// mask cuts off, by as many at the end, which a window does, or by all.
+// Warp n of a head's few_warps has a query. Few keys are seen by at most few_keys queries at the beginning,
+// which a mask cuts off, by as many at the end, which a window does, or by all.
 struct few_keys_attention {
   static constexpr int threads = 32 * few_warps;
   static constexpr bool overlaps_previous = true;

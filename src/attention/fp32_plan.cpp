@@ -110,7 +110,8 @@ std::string double_buffered_unsuited(const request& r) {
 }
 
 double fp32_seconds(const request& r) {
-  // Shares of the multiply-adds' rate, measured on an H100 (bench/results/experiments). Tiles are computed whole.
+  // Shares of the multiply-adds' rate, measured on an H100 (bench/results/experiments). Tiles are computed
+  // whole.
   const machine_profile on = profile_of(r.on.limits());
   const problem& p = r.what;
   const bool back = r.back.has_value();

@@ -6,8 +6,8 @@
 
 namespace antiphase::attentions {
 
-// The kernels take a problem whose defaults are resolved: kv_heads and scale are not 0. Extents of a member are
-// below 2^30.
+// The kernels take a problem whose defaults are resolved: kv_heads and scale are not 0. Extents of a member
+// are below 2^30.
 struct member {
   int index = 0;
   int queries = 0, keys = 0;

@@ -274,8 +274,8 @@ std::string call::wrong_backward(arithmetic by, double* worst) const {
   std::vector<double> q_is = sized(d_q), q_may = q_is, k_is = sized(d_k), k_may = k_is, v_is = k_is,
                       v_may = k_is;
   const double scale = static_cast<double>(of.scale_used()), depth = static_cast<double>(of.depth);
-  // What FP16 parts lose of numbers far below the largest of their tile, here of their member and head. Weights are
-  // at most 1.
+  // What FP16 parts lose of numbers far below the largest of their tile, here of their member and head.
+  // Weights are at most 1.
   const double lost = by == arithmetic::fp16 ? 0x1p-38 : 0;
   const auto largest_of = [&](const rows& in, std::int64_t b, std::int64_t h, std::int64_t count) {
     double largest = 0;
