@@ -90,7 +90,9 @@ def main():
         ours, ncus = here.get(key, (0, 0)), there.get(key, (0, 0))
         differ += ours != ncus
         rows.append({"kernel": key[0], "memory": key[1], "access": key[2], "count": ours, "ncu": ncus})
-        print(f"{key[0]:20} {key[1]:7} {key[2]:6} count {ours} ncu {ncus}{'' if ours == ncus else '   differs'}")
+        print(
+            f"{key[0]:20} {key[1]:7} {key[2]:6} count {ours} ncu {ncus}{'' if ours == ncus else '   differs'}"
+        )
     print(f"{len(rows) - differ} of {len(rows)} agree{' on ' + device if device else ''}")
     if asked.output:
         pathlib.Path(asked.output).write_text(

@@ -14,12 +14,12 @@ namespace antiphase {
 
 // Options of attention(), attention_backward(), attention_workspace() and explain().
 struct attention_options {
-  // auto: the policy with the least predicted time. Or a policy by its name, from the table below, or a step of
-  // the ladder (attention/ladder.hpp).
+  // auto: the policy with the least predicted time. Or a policy by its name, from the table below, or a
+  // step of the ladder (attention/ladder.hpp).
   std::string_view policy = "auto";
   stream on = nullptr;
-  // Device memory, aligned to 256 bytes, at least attention_workspace() bytes, not to be touched until the work
-  // is done. Empty: memory is allocated and freed in stream order.
+  // Device memory, aligned to 256 bytes, at least attention_workspace() bytes, not to be touched until the
+  // work is done. Empty: memory is allocated and freed in stream order.
   std::span<std::byte> workspace = {};
 };
 
@@ -35,11 +35,11 @@ struct attention_options {
 //            up to 128
 //   fp32     FP32 multiply-adds                                             everywhere
 //
-// Both keep the bound of docs/accuracy.md#attention for every finite input: the parts of members whose numbers
-// FP16 cannot hold to that, and queries that see at most 4 keys, are computed by fp32's kernel. One visible key:
-// O is its V, bit for bit. An infinity or NaN of Q, K or V reaches those outputs that depend on it, and no
-// others. Results have the same bits in every run; those of a member and head depend on nothing else but its
-// own operands.
+// Both keep the bound of docs/accuracy.md#attention for every finite input: the parts of members whose
+// numbers FP16 cannot hold to that, and queries that see at most 4 keys, are computed by fp32's kernel. One
+// visible key: O is its V, bit for bit. An infinity or NaN of Q, K or V reaches those outputs that depend on
+// it, and no others. Results have the same bits in every run; those of a member and head depend on nothing
+// else but its own operands.
 //
 // The call returns when all is queued on attention_options::on; it may be captured into a CUDA graph.
 //
@@ -53,8 +53,8 @@ struct attention_options {
 launch_counts attention(const context& where, const attention_problem& p,
                         const attention_options& options = {});
 
-// Computes dQ, dK and dV from dO, and the problem's operands, `out` and `softmax` as attention() has left them.
-// There are no atomic additions: the same bits in every run. The gradient of a bias is not computed.
+// Computes dQ, dK and dV from dO, and the problem's operands, `out` and `softmax` as attention() has left
+// them. There are no atomic additions: the same bits in every run. The gradient of a bias is not computed.
 // Throws as attention(); `softmax` must be there.
 launch_counts attention_backward(const context& where, const attention_problem& p,
                                  const attention_gradients& gradients, const attention_options& options = {});

@@ -182,11 +182,11 @@ struct check_report {
   int runs = 0;
   // runs stopped after process_seconds, of which nothing is known
   int unfinished = 0;
-  bool complete = false;            // exhaustive checks only: all schedules were run
-  std::uint64_t accesses = 0;       // by kernels, to memory that the checker tracks
-  std::uint64_t tracked_bytes = 0;  // most in one run, shared and global memory
-  std::uint64_t checker_bytes = 0;  // the checker's own memory for them
-  std::vector<std::string> notes;   // what was not checked, such as blocks of a large launch
+  bool complete = false;                // exhaustive checks only: all schedules were run
+  std::uint64_t accesses = 0;           // by kernels, to memory that the checker tracks
+  std::uint64_t tracked_bytes = 0;      // most in one run, shared and global memory
+  std::uint64_t checker_bytes = 0;      // the checker's own memory for them
+  std::vector<std::string> notes;       // what was not checked, such as blocks of a large launch
   std::vector<line_count> counts = {};  // of the first run, by kernel and line; if check_options::count
   // for to_json() and to_sarif(), which print it; check() throws instead
   std::vector<check_refusal> refused = {};

@@ -65,8 +65,7 @@ void access_counts::met(std::span<thread_model* const> threads) {
   for (const thread_model* t : threads) lanes[&warp_of(*t)] |= t->lane;
   for (const auto& [w, these] : lanes) {
     for (std::uint32_t lane = 0; lane < 32; ++lane)
-      if ((these >> lane & 1) != 0)
-        w->events[lane].push_back({.at = w->meetings.size(), .is_meeting = true});
+      if ((these >> lane & 1) != 0) w->events[lane].push_back({.at = w->meetings.size(), .is_meeting = true});
     w->meetings.push_back(these);
     if ((these | w->ended) == w->all) put_together(*w);
   }

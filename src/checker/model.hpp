@@ -27,7 +27,7 @@ class model {
   model();
   model(const model&) = delete;
   model& operator=(const model&) = delete;
-  void reset();                                            // between runs
+  void reset();            // between runs
   void write_down_run() {  // log this run, to draw it
     clocks.log = &log_.emplace();
     writes_down = true;

@@ -73,12 +73,8 @@ finding_schedule schedule_of(const json& j) {
   return s;
 }
 json to_json(const outcome& o, const schedule_script* script) {
-  json j{{"accesses", o.accesses},
-         {"tracked", o.tracked},
-         {"kept", o.kept},
-         {"findings", json::array()},
-         {"notes", o.notes},
-         {"counts", json::array()}};
+  json j{{"accesses", o.accesses},    {"tracked", o.tracked}, {"kept", o.kept},
+         {"findings", json::array()}, {"notes", o.notes},     {"counts", json::array()}};
   for (const line_count& c : o.counts)
     j["counts"].push_back({c.kernel, to_json(c.at), static_cast<int>(c.memory), static_cast<int>(c.what),
                            c.requests, c.lanes, c.bytes, c.units, c.ideal});

@@ -28,22 +28,22 @@ template <class T> struct pairs {
 // (bottom_right), those up to the diagonal.
 enum class causal { no, top_left, bottom_right };
 
-// Members of different lengths, packed one after the other: member b has the rows offsets[b] to
-// offsets[b + 1] - 1 of Q (or of K and V). Arrays of members + 1 numbers in device memory, rising from 0 to the
-// number of rows. Then problem::queries and problem::keys are the lengths of the longest member at least, and
-// member strides are not used.
+// Members of different lengths, packed one after the other: member b has the rows offsets[b] to offsets[b +
+// 1] - 1 of Q (or of K and V). Arrays of members + 1 numbers in device memory, rising from 0 to the number of
+// rows. Then problem::queries and problem::keys are the lengths of the longest member at least, and member
+// strides are not used.
 struct packed_members {
   const std::int32_t* query_offsets = nullptr;  // null: all members have the same length
   const std::int32_t* key_offsets = nullptr;
   std::int64_t query_rows = 0, key_rows = 0;  // in all
 };
 
-// For every member, head and query i: O_i = sum over keys j of P_ij V_j, with P_i the softmax over visible keys
-// of scale * Q_i K_j + bias_ij. A query that sees no key has O_i = 0.
+// For every member, head and query i: O_i = sum over keys j of P_ij V_j, with P_i the softmax over visible
+// keys of scale * Q_i K_j + bias_ij. A query that sees no key has O_i = 0.
 //
-//   {.q = packed_heads(q, 12, 1024, 64), .k = packed_heads(k, 12, 1024, 64), .v = packed_heads(v, 12, 1024, 64),
-//    .out = packed_heads(o, 12, 1024, 64), .members = 8, .heads = 12, .queries = 1024, .keys = 1024,
-//    .depth = 64, .mask = causal::top_left}
+//   {.q = packed_heads(q, 12, 1024, 64), .k = packed_heads(k, 12, 1024, 64),
+//    .v = packed_heads(v, 12, 1024, 64), .out = packed_heads(o, 12, 1024, 64), .members = 8, .heads = 12,
+//    .queries = 1024, .keys = 1024, .depth = 64, .mask = causal::top_left}
 //
 struct problem {
   attentions::heads<const float> q, k, v;

@@ -8,7 +8,8 @@ inline namespace AP_TARGET {
 
 //   exp2_near       2^x by the special function unit: 2 units in the last place; results below 2^-126 are 0
 //                   (ex2.approx.ftz). The CPU executor's may differ in the last places
-//   exp2_accurate   2^x by multiply-adds: 1 unit; below 2^-126 it is 0, for x = 0 exactly 1. Thirteen instructions
+//   exp2_accurate   2^x by multiply-adds: 1 unit; below 2^-126 it is 0, for x = 0 exactly 1. Thirteen
+//   instructions
 AP_DEV float exp2_near(float x) {
 #if AP_ON_GPU
   float y;

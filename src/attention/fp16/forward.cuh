@@ -29,10 +29,10 @@ inline namespace AP_TARGET {
 // next item from a counter and loads:
 //   queries:  one slot with the item and its Q        load | use until the last scores are there | load ...
 //   ring:     slots of 64 keys of K or of V, by turns  load | multiply | load ...
-// Scores of a tile are two fresh sums, of hi hi and of the mixed products, which are kept 2^11 times as large;
-// so is the tile's part of the output, which is then added to FP32 registers together with its rescaling:
-// Tensor Cores truncate, so sums that stayed in them would drift. While one warpgroup takes exponentials the
-// other one multiplies: they find that antiphase by themselves.
+// Scores of a tile are two fresh sums, of hi hi and of the mixed products, which are kept 2^11 times as
+// large; so is the tile's part of the output, which is then added to FP32 registers together with its
+// rescaling: Tensor Cores truncate, so sums that stayed in them would drift. While one warpgroup takes
+// exponentials the other one multiplies: they find that antiphase by themselves.
 enum forward_event { full, empty };
 
 // How the parts of a block wait for each other. A parameter, so that tests can take one wait away.
@@ -124,8 +124,8 @@ template <forward_policy P, class Waits = forward_waits<P>> struct forward_kerne
       s.ring.commit(at++, full, bytes{sizeof(slot)});
     }
   }
-  // `tiles`: of split_rows that the member has from there on. Behind the last one are zeros, or finite parts of
-  // another member, that weights of 0 multiply; they take the scales of the last one, which are finite.
+  // `tiles`: of split_rows that the member has from there on. Behind the last one are zeros, or finite parts
+  // of another member, that weights of 0 multiply; they take the scales of the last one, which are finite.
   AP_DEV static void load_values(const params& p, storage& s, slot_cursor& at, std::int64_t row, int tiles,
                                  int head) {
     constexpr int of_slot = value_keys / split_rows;
@@ -180,8 +180,8 @@ template <forward_policy P, class Waits = forward_waits<P>> struct forward_kerne
 
   // multiply
   // ---------------------------------------------------------------------------------------------------------
-  // Starts main = hi hi and mixed = hi lo + lo hi of Q K^T, the warpgroup's 64 queries. Where the registers do
-  // not hold two sums, the mixed products are waited for, and main is added to them.
+  // Starts main = hi hi and mixed = hi lo + lo hi of Q K^T, the warpgroup's 64 queries. Where the registers
+  // do not hold two sums, the mixed products are waited for, and main is added to them.
   struct score_sums {
     scores main;
     float mixed[P.apart ? N / 2 : 1];
@@ -244,7 +244,8 @@ template <forward_policy P, class Waits = forward_waits<P>> struct forward_kerne
 
   // compute
   // ---------------------------------------------------------------------------------------------------------
-  // Of the two rows of a thread, of which the second is 8 further. Scores are in units in which exp2 takes them.
+  // Of the two rows of a thread, of which the second is 8 further. Scores are in units in which exp2 takes
+  // them.
   struct rows {
     int first, queries;  // queries: of the member
     reach sees;

@@ -248,8 +248,8 @@ std::string fp16_unsuited(const request& r) {
   return fp32_unsuited(r);
 }
 
-// Splitting reads and writes 4 bytes of each element; then three products of FP16 for each of FP32, at a share of
-// the Tensor Cores' rate that was measured on an H100 (bench/results/experiments).
+// Splitting reads and writes 4 bytes of each element; then three products of FP16 for each of FP32, at a
+// share of the Tensor Cores' rate that was measured on an H100 (bench/results/experiments).
 double fp16_seconds(const request& r) {
   if (r.where() != target::cuda) return 0;
   const machine_profile on = profile_of(r.on.limits());

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Kernels with known counts. Behind each line: the access, requests, active lanes in all, and wavefronts or sectors
-// of how many at least. scripts/count_on_gpu.py compares them with what a GPU counts.
+// Kernels with known counts. Behind each line: the access, requests, active lanes in all, and wavefronts or
+// sectors of how many at least. scripts/count_on_gpu.py compares them with what a GPU counts.
 #include <cuda_runtime.h>
 
 __global__ void stride_1(const float* x, float* y) {
@@ -100,9 +100,8 @@ __global__ void divergent(const float* x, float* y) {
 #pragma unroll 1
   for (int row = 0; row < 2; ++row) {
 #pragma unroll 1
-    for (int i = 0; i <= t % 4; ++i)
-      sum += x[128 * row + 32 * i + t];  // global read 8 x 160: 32 of 20
-    y[32 * row + t] = sum;               // global write 2 x 64: 8 of 8
+    for (int i = 0; i <= t % 4; ++i) sum += x[128 * row + 32 * i + t];  // global read 8 x 160: 32 of 20
+    y[32 * row + t] = sum;                                              // global write 2 x 64: 8 of 8
   }
   if (t % 2 == 1) y[64 + t] = sum;  // global write 1 x 16: 4 of 2
 }

@@ -11,8 +11,7 @@ struct three {
 
 __device__ __noinline__ float sum_of(const float* x, int n) {
   float sum = 0;
-  for (int i = 0; i < n; ++i)
-    sum += x[32 * i];  // global read 3 x 64: 8 of 8
+  for (int i = 0; i < n; ++i) sum += x[32 * i];  // global read 3 x 64: 8 of 8
   return sum;
 }
 
@@ -23,13 +22,15 @@ __global__ void calls(const float* x, float* y) {
 
 __global__ void constants(const float* x, float* y) {
   const int t = threadIdx.x;
-  y[t] = __ldg(x + t) * weights[0];  // constant read 1 x 32: 1 of 1; global read 1 x 32: 4 of 4; global write 1 x 32: 4 of 4
+  y[t] = __ldg(x + t) *
+         weights[0];  // constant read 1 x 32: 1 of 1; global read 1 x 32: 4 of 4; global write 1 x 32: 4 of 4
 }
 
 __global__ void copies(const float* x, float* y) {
   __shared__ __align__(16) float s[128];
   const int t = threadIdx.x;
-  __pipeline_memcpy_async(s + 4 * t, x + 4 * t, 16);  // global async copy 1 x 32: 16 of 16; shared async copy 1 x 32: 4 of 4
+  __pipeline_memcpy_async(s + 4 * t, x + 4 * t,
+                          16);  // global async copy 1 x 32: 16 of 16; shared async copy 1 x 32: 4 of 4
   __pipeline_commit();
   __pipeline_wait_prior(0);
   __syncthreads();

@@ -69,8 +69,7 @@ class Counts(unittest.TestCase):
         self.assertEqual((done.returncode, done.stderr), (0, ""))
         table = done.stdout.split("kernel transpose, kernels.cu\n")[1].split("\n\n")[0]
         self.assertRegex(
-            table,
-            r"(?m)^ *\d+ +shared read +32 +32 +32 wavefronts +1 +4096 +y\[32 \* r \+ c\] = tile",
+            table, r"(?m)^ *\d+ +shared read +32 +32 +32 wavefronts +1 +4096 +y\[32 \* r \+ c\] = tile"
         )
         self.assertIn("global memory: 8192 bytes asked for, 8192 in sectors (1.00 times as many)", table)
         self.assertIn("shared memory: 8192 bytes asked for, 1056 wavefronts (16.50 times the ideal)", table)
