@@ -10,7 +10,7 @@ __global__ void by_columns(const float* from, float* to) {
   to[x * n + y] = from[y * n + x];
 }
 
-template <int Pad> __device__ void through(float (&tile)[32][32 + Pad], const float* from, float* to) {
+template <int Width> __device__ void through(float (&tile)[32][Width], const float* from, float* to) {
   const int x = threadIdx.x, y = threadIdx.y;
   const int left = 32 * blockIdx.x, top = 32 * blockIdx.y;
   tile[y][x] = from[(top + y) * n + left + x];

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <thread>
 
 #include "places.hpp"
 
@@ -39,7 +40,8 @@ access_counts::warp& access_counts::warp_of(const thread_model& t) {
 place_number access_counts::users_place(place_number p) {
   const auto is_of_machinery = [&](place_number q) {
     const auto [at, fresh] = of_machinery_.try_emplace(q);
-    if (fresh) at->second = is_machinery(places_.first_line(q));
+    if (fresh)  // libdw needs more than a fiber's stack
+      std::thread([&, answer = &at->second] { *answer = is_machinery(places_.first_line(q)); }).join();
     return at->second;
   };
   if (!is_of_machinery(p)) return p;
@@ -135,11 +137,11 @@ void access_counts::count(std::size_t kernel, const event& e, const warp_request
 }
 
 std::vector<line_count> access_counts::lines() const {
-  std::map<std::tuple<std::size_t, std::string, int, line_memory, line_action>, line_count> by_line;
+  std::map<std::tuple<std::size_t, std::string, int, line_action, line_memory>, line_count> by_line;
   for (const auto& [key, c] : counted_) {
     const auto& [kernel, place, memory, what] = key;
     const code_place at = places_.first_line(place);
-    line_count& to = by_line[{kernel, at.file, at.line, memory, what}];
+    line_count& to = by_line[{kernel, at.file, at.line, what, memory}];
     to.kernel = kernels_[kernel];
     to.at = at;
     to.memory = memory;

@@ -58,7 +58,7 @@ totals totals_of(const std::vector<line_count>& lines, const std::string& kernel
 }
 
 const char* unit_of(const line_count& c) {
-  return c.memory == line_memory::shared ? "wavefronts" : "sectors";
+  return c.memory == line_memory::shared ? "wavefront" : "sector";
 }
 
 std::vector<std::string> kernels_of(const std::vector<line_count>& lines) {
@@ -88,7 +88,8 @@ std::string text_of(const std::vector<line_count>& lines) {
       text += fmt::format(
           "{:>{}}  {:<17} {:>8} {:>6.4g}  {:<16} {:>5} {:>10}  {}\n", place_of(*c), width,
           fmt::format("{} {}", name(c->memory), name(c->what)), c->requests, ratio(c->lanes, c->requests),
-          c->units > 0 ? fmt::format("{:.4g} {}", ratio(c->units, c->requests), unit_of(*c)) : "",
+          c->units > 0 ? fmt::format("{:.4g} {}{}", ratio(c->units, c->requests), unit_of(*c),
+                                            c->units == c->requests ? "" : "s") : "",
           c->units > 0 ? fmt::format("{:.4g}", ratio(c->ideal, c->requests)) : "", c->bytes,
           read.line(c->at));
     const totals t = totals_of(lines, kernel);
@@ -118,7 +119,7 @@ json json_of(const std::vector<line_count>& lines) {
                        {"requests", c.requests},
                        {"lanes", c.lanes},
                        {"bytes", c.bytes},
-                       {unit_of(c), c.units},
+                       {fmt::format("{}s", unit_of(c)), c.units},
                        {"ideal", c.ideal}});
     kernels.push_back({{"kernel", kernel}, {"lines", all}});
   }
