@@ -28,10 +28,10 @@ template <class T> struct pairs {
 // (bottom_right), those up to the diagonal.
 enum class causal { no, top_left, bottom_right };
 
-// Members of different lengths, packed one after the other: member b has the rows offsets[b] to offsets[b +
-// 1] - 1 of Q (or of K and V). Arrays of members + 1 numbers in device memory, rising from 0 to the number of
-// rows. Then problem::queries and problem::keys are the lengths of the longest member at least, and member
-// strides are not used.
+// Members of different lengths, packed one after the other. Of Q (or of K and V) member b has the rows from
+// offsets[b] on, up to the row before offsets[b + 1]. Arrays of members + 1 numbers in device memory, rising
+// from 0 to the number of rows. Then problem::queries and problem::keys are the lengths of the longest member
+// at least, and member strides are not used.
 struct packed_members {
   const std::int32_t* query_offsets = nullptr;  // null: all members have the same length
   const std::int32_t* key_offsets = nullptr;

@@ -22,15 +22,16 @@ __global__ void calls(const float* x, float* y) {
 
 __global__ void constants(const float* x, float* y) {
   const int t = threadIdx.x;
-  y[t] = __ldg(x + t) *
-         weights[0];  // constant read 1 x 32: 1 of 1; global read 1 x 32: 4 of 4; global write 1 x 32: 4 of 4
+  const float w = weights[0];  // constant read 1 x 32: 1 of 1
+  y[t] = w * __ldg(x + t);     // global read 1 x 32: 4 of 4; global write 1 x 32: 4 of 4
 }
 
 __global__ void copies(const float* x, float* y) {
   __shared__ __align__(16) float s[128];
-  const int t = threadIdx.x;
-  __pipeline_memcpy_async(s + 4 * t, x + 4 * t,
-                          16);  // global async copy 1 x 32: 16 of 16; shared async copy 1 x 32: 4 of 4
+  const int t = threadIdx.x, i = 4 * t;
+  // clang-format off
+  __pipeline_memcpy_async(s + i, x + i, 16);  // global async copy 1 x 32: 16 of 16; shared async copy 1 x 32: 4 of 4
+  // clang-format on
   __pipeline_commit();
   __pipeline_wait_prior(0);
   __syncthreads();

@@ -57,9 +57,7 @@ totals totals_of(const std::vector<line_count>& lines, const std::string& kernel
   return t;
 }
 
-const char* unit_of(const line_count& c) {
-  return c.memory == line_memory::shared ? "wavefront" : "sector";
-}
+const char* unit_of(const line_count& c) { return c.memory == line_memory::shared ? "wavefront" : "sector"; }
 
 std::vector<std::string> kernels_of(const std::vector<line_count>& lines) {
   std::vector<std::string> all;
@@ -85,13 +83,14 @@ std::string text_of(const std::vector<line_count>& lines) {
                         text.empty() ? "" : "\n", kernel, file, "line", width, "access", "requests", "lanes",
                         "per request", "ideal", "bytes");
     for (const line_count* c : its)
-      text += fmt::format(
-          "{:>{}}  {:<17} {:>8} {:>6.4g}  {:<16} {:>5} {:>10}  {}\n", place_of(*c), width,
-          fmt::format("{} {}", name(c->memory), name(c->what)), c->requests, ratio(c->lanes, c->requests),
-          c->units > 0 ? fmt::format("{:.4g} {}{}", ratio(c->units, c->requests), unit_of(*c),
-                                            c->units == c->requests ? "" : "s") : "",
-          c->units > 0 ? fmt::format("{:.4g}", ratio(c->ideal, c->requests)) : "", c->bytes,
-          read.line(c->at));
+      text += fmt::format("{:>{}}  {:<17} {:>8} {:>6.4g}  {:<16} {:>5} {:>10}  {}\n", place_of(*c), width,
+                          fmt::format("{} {}", name(c->memory), name(c->what)), c->requests,
+                          ratio(c->lanes, c->requests),
+                          c->units > 0 ? fmt::format("{:.4g} {}{}", ratio(c->units, c->requests), unit_of(*c),
+                                                     c->units == c->requests ? "" : "s")
+                                       : "",
+                          c->units > 0 ? fmt::format("{:.4g}", ratio(c->ideal, c->requests)) : "", c->bytes,
+                          read.line(c->at));
     const totals t = totals_of(lines, kernel);
     if (t.global_bytes > 0)
       text += fmt::format("global memory: {} bytes asked for, {} in sectors ({:.2f} times as many)\n",
