@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """antiphase bench as a process. Times need a GPU; this tests everything else."""
 import json
-import os
 
 from process import ToolTest, gpu_is_usable, main
 
@@ -15,8 +14,9 @@ class Overlap(ToolTest):
         out = self.run_tool(
             "bench", "overlap", "--blocks", "1,2", "--rounds", "3,256", "-q", *CPU
         ).stdout.decode()
-        rows = [line.split() for line in out.splitlines() if line and line[0].isdigit()]
-        self.assertEqual([row[:2] for row in rows], [["1", "3"], ["1", "256"], ["2", "3"], ["2", "256"]])
+        rows = [line.split()[:2] for line in out.splitlines() if line and line[0].isdigit()]
+        # a narrow terminal has the last columns below
+        self.assertEqual(rows[:4], [["1", "3"], ["1", "256"], ["2", "3"], ["2", "256"]])
 
     def test_wrong_input(self):
         done = self.run_tool("bench", "overlap", "--blocks", "0", *CPU, code=2)
