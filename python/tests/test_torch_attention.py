@@ -8,6 +8,7 @@ import subprocess
 import sys
 import tempfile
 import unittest
+import unittest.mock
 
 import support
 
@@ -135,7 +136,12 @@ class Values(support.Case):
         ):
             self.assertTrue(torch.equal(ours(x, k, v), ours(x.contiguous(), k, v)))
         mask = R(1, 1, 9, 9, seed=4)
-        for x in (mask.expand(2, 4, -1, -1), mask.mT, mask[:, :, :1].expand(-1, -1, 9, -1)):
+        for x in (
+            mask.expand(2, 4, -1, -1),
+            mask.mT,
+            mask[:, :, :1].expand(-1, -1, 9, -1),
+            mask[..., :1, :1].expand(2, 4, 9, 9),
+        ):
             self.assertTrue(torch.equal(ours(q, k, v, x), ours(q, k, v, x.contiguous())))
         q = q.detach().requires_grad_()
         ours(q, k, v).sum().backward()  # its gradient is one number, expanded
@@ -426,7 +432,13 @@ class Led(support.Case):
             *t, bias.expand(2, 4, 33, 48)
         )
         self.begin()
-        out, *gradients = with_gradients(run, tensors)
+        call, kept = lead._torch_attention.backward, []
+        keep = lambda *args: kept.append(args[-2]) or call(*args)
+        with unittest.mock.patch.object(lead._torch_attention, "backward", keep):
+            out, *gradients = with_gradients(run, tensors)
+        self.assertEqual(
+            kept[0][0, 0, 4].tolist(), [-math.inf, 0]
+        )  # as attention() keeps it: a sum of nothing
         self.assertFalse(out[:, :, 4].any() or gradients[0][:, :, 4].any())
         rest = lambda q, k, v: self.efficient(torch.cat([q[:, :, :4], q[:, :, 5:]], 2), k, v)
         others = torch.cat([out[:, :, :4], out[:, :, 5:]], 2)
